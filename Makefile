@@ -1,0 +1,56 @@
+# `make` lists the targets. Everything runs in .venv, which is made on demand with the versions of constraints.txt.
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help env quickstart test bench lint format clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.complete
+EXTRAS := ja,zh,ko,dev
+PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
+WORKERS ?= 2
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+env: $(STAMP) ## make .venv with everything pinned
+
+# The stamp is written last: an installation that was killed has none and starts over. fairseq-fixed is compiled
+# without pip's build isolation, which would download torch again, and with cheap optimization of the three small
+# extensions that include all of torch's headers (two thirds of its build time; none is in a training loop of ours).
+$(STAMP): setup.py pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if v >= (3, 11) else \
+	  "error: $(PYTHON) is Python %d.%d, expected 3.11 or later; choose another with: make PYTHON=python3.11" % v)'
+	@command -v c++ g++ clang++ > /dev/null || { echo "error: no C++ compiler found (c++, g++), expected one to build fairseq" >&2; exit 2; }
+	test -e $@ || rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(PIP_INSTALL) setuptools wheel cython numpy torch
+	CFLAGS="-O1 -g0" $(PIP_INSTALL) --no-build-isolation fairseq-fixed
+	$(PIP_INSTALL) --no-build-isolation --editable '.[$(EXTRAS)]'
+	touch $@
+
+quickstart: $(STAMP) ## build a corpus, train two models, translate every direction, score, report
+	PATH="$(CURDIR)/$(BIN):$$PATH" bash recipes/quickstart/run.sh
+
+test: $(STAMP) ## run all tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --integration
+
+bench: $(STAMP) ## run the benchmarks, one after the other
+	for benchmark in benchmarks/*.py; do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done
+
+lint: $(STAMP) ## check style and shell scripts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	find recipes .ci -type f \( -name '*.sh' -o -name run \) -exec bash -n {} \;
+	if [ -x $(BIN)/shellcheck ]; then find recipes .ci -type f \( -name '*.sh' -o -name run \) -exec $(BIN)/shellcheck -x {} +; fi
+
+format: $(STAMP) ## rewrite the code in the project's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove .venv and caches (results stay)
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +

@@ -1,0 +1,90 @@
+"""Lines per second of `clean` and `tokenize`, and `tokenize` against a plain loop over sacremoses.
+
+    python benchmarks/data_prep.py [--text FILE.de FILE.en] [--workers 2]
+
+Without --text the lines come from the phrasebook, whose words come again and again; give two line-parallel
+files for numbers on real text. A text that is too short is repeated, with a number in front of every line;
+words that come again flatter `tokenize`, so give enough text. The steps are measured as commands, with
+start-up. For `clean` a line is a pair of lines.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LANGUAGES = ("de", "en")
+
+
+def run_step(*words) -> float:
+    """Seconds that a step takes."""
+    start = time.monotonic()
+    command = [sys.executable, "-m", "data_prep", *map(str, words)]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.monotonic() - start
+
+
+def make_corpus(folder: Path, texts: list[Path], lines: int) -> int:
+    """A training corpus of at least `lines` different pairs and small evaluation sets; returns its size."""
+    sizes = f"--train-lines {20_000 if texts else 60_000} --valid-lines 500 --test-lines 500".split()
+    run_step("phrasebook", "--langs", ",".join(LANGUAGES), "--output", folder, *sizes)
+    names = [folder / f"train.de-en.{language}" for language in LANGUAGES]
+    sides = [path.read_text(encoding="utf-8").splitlines() for path in texts or names]
+    repetitions = -(-lines // len(sides[0]))
+    for path, side in zip(names, sides, strict=True):
+        with open(path, "w", encoding="utf-8") as stream:
+            for number in range(repetitions):  # a number in front makes the copies different
+                stream.writelines(f"{number} {line}\n" for line in side)
+    return repetitions * len(sides[0])
+
+
+def plain_loop(path: Path, language: str, lines: int) -> float:
+    """Seconds of a loop over sacremoses in one process."""
+    from sacremoses import MosesTokenizer
+
+    text = path.read_text(encoding="utf-8").splitlines()[:lines]
+    tokenizer = MosesTokenizer(language)
+    start = time.monotonic()
+    for line in text:
+        tokenizer.tokenize(line, return_str=True)
+    return time.monotonic() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--text", nargs=2, type=Path, default=[], metavar=("FILE.de", "FILE.en"))
+    parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
+    parser.add_argument("--lines", type=int, default=600_000, help="pairs to clean (default: 600,000)")
+    parser.add_argument("--runs", type=int, default=3, help="the best of so many (default: 3)")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        count = make_corpus(folder / "raw", args.text, args.lines)
+        clean, tokenize, loop = [], [], []
+        workers = ("--workers", args.workers, "--force")
+        sample = 20_000
+        for _ in range(args.runs):
+            clean.append(run_step("clean", "--input", folder / "raw", "--output", folder / "clean", *workers))
+            tokenize.append(
+                run_step("tokenize", "--input", folder / "clean", "--output", folder / "tok", *workers)
+            )
+            loop.append(
+                sum(plain_loop(folder / f"clean/train.de-en.{code}", code, sample) for code in LANGUAGES)
+            )
+            shutil.rmtree(folder / "tok")
+        cleaned, tokenized, looped = count / min(clean), 2 * count / min(tokenize), 2 * sample / min(loop)
+    print(f"clean     {cleaned:>9,.0f} pairs/s with {args.workers} processes")
+    print(f"tokenize  {tokenized:>9,.0f} lines/s with {args.workers} processes, Moses")
+    print(
+        f"          {looped:>9,.0f} lines/s in a plain loop over sacremoses; ratio {tokenized / looped:.1f}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Updates per second of `mnmt_transformer` with the fused loss and Adam, against fairseq's `transformer`
+with its own.
+
+Same data, batches, arguments and seed; runs are interleaved, so that a busy machine disturbs all alike; the
+time per update includes loading, collation and logging, and the first updates are not counted. The loss
+after the last update shows that the same model is trained. On a CPU both sides run with the same allocator
+settings as the recipes.
+
+    python benchmarks/training_speed.py --data DATA [--arch base|big|tiny] [--max-tokens 4096] [--rounds 3]
+
+Without --data a corpus is made with `data_prep phrasebook`.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+STOCK = ["--criterion", "label_smoothed_cross_entropy", "--optimizer", "adam", "--adam-betas", "(0.9, 0.98)"]
+OURS = ["--criterion", "fused_label_smoothed_cross_entropy", "--optimizer", "fused_adam"]
+STOCK_ARCHITECTURES = {
+    "base": "transformer",
+    "big": "transformer_vaswani_wmt_en_de_big",
+    "tiny": "transformer_tiny",
+}
+ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "4294967296"}
+
+
+def variants(arch: str, gpu: bool) -> dict[str, list[str]]:
+    stock = ["--arch", STOCK_ARCHITECTURES[arch], "--share-all-embeddings", *STOCK]
+    ours = ["--arch", "mnmt_transformer" if arch == "base" else f"mnmt_transformer_{arch}", *OURS]
+    if gpu:
+        return {"fairseq bf16": [*stock, "--bf16"], "ours bf16": [*ours, "--autocast-bf16"]}
+    return {"fairseq float32": stock, "ours float32": ours, "ours bfloat16": [*ours, "--autocast-bf16"]}
+
+
+def child(result: str, arguments: list[str]) -> None:
+    """Run fairseq-train in this process and write when every update began, and its loss."""
+    from fairseq.trainer import Trainer
+    from fairseq_cli.train import cli_main
+
+    starts, losses = [], []
+    train_step = Trainer.train_step
+
+    def timed(trainer, samples, *rest):
+        starts.append(time.perf_counter())
+        logged = train_step(trainer, samples, *rest)
+        losses.append(float(logged["loss"]) if logged else None)
+        return logged
+
+    Trainer.train_step = timed
+    sys.argv = ["fairseq-train", *arguments]
+    cli_main()
+    Path(result).write_text(json.dumps({"starts": starts, "losses": losses}))
+
+
+def measure(data: str, options: list[str], args, folder: Path) -> dict:
+    """One training; seconds per update after the warm-up, and the last loss."""
+    result = folder / "result.json"
+    command = [
+        sys.executable,
+        __file__,
+        "--child",
+        str(result),
+        data,
+        "--user-dir",
+        str(ROOT / "fairseq_ext"),
+    ]
+    command += ["--task", "multilingual_nmt", "--lang-pairs", args.lang_pairs, *options]
+    command += ["--dropout", "0.1", "--label-smoothing", "0.1", "--max-tokens", str(args.max_tokens)]
+    command += ["--lr", "5e-4", "--lr-scheduler", "inverse_sqrt", "--warmup-updates", "4000", "--seed", "1"]
+    command += [
+        "--max-update",
+        str(args.warmup + args.updates),
+        "--log-format",
+        "simple",
+        "--log-interval",
+        "100",
+    ]
+    command += ["--no-save", "--disable-validation", *([] if args.gpu else ["--cpu"])]
+    environment = {**os.environ, **({} if args.gpu else ALLOCATOR), "OMP_NUM_THREADS": str(args.threads)}
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"error: {' '.join(command)}\n{done.stderr[-2000:]}")
+    measured = json.loads(result.read_text())
+    starts = measured["starts"][args.warmup :]
+    return {"seconds": (starts[-1] - starts[0]) / (len(starts) - 1), "loss": measured["losses"][-1]}
+
+
+def phrasebook(folder: Path) -> str:
+    """A small binarized corpus."""
+    steps = [
+        ["phrasebook", "--langs", "en,de,fr", "--train-lines", "20000", "--output", "raw"],
+        ["tokenize", "--input", "raw", "--output", "tokenized"],
+        ["subword", "--merges", "8000", "--input", "tokenized", "--output", "subword"],
+        ["binarize", "--input", "subword", "--text", "raw", "--output", "data"],
+    ]
+    for step in steps:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        subprocess.run([sys.executable, "-m", "data_prep", *step], cwd=folder, check=True, env=environment)
+    return str(folder / "data")
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--child"]:
+        child(sys.argv[2], sys.argv[3:])
+        return
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", default=os.environ.get("BENCHMARK_DATA"), help="binarized folder")
+    parser.add_argument("--lang-pairs", default="en-de,de-en,en-fr,fr-en")
+    parser.add_argument("--arch", choices=STOCK_ARCHITECTURES, default="base")
+    parser.add_argument("--max-tokens", type=int, default=2048)
+    parser.add_argument("--updates", type=int, default=8, help="counted updates of a run")
+    parser.add_argument("--warmup", type=int, default=3, help="updates that are not counted")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--only", help="comma-separated names of variants")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        data = os.path.abspath(args.data) if args.data else phrasebook(Path(folder))
+        chosen = variants(args.arch, args.gpu)
+        if args.only:
+            chosen = {name: chosen[name] for name in args.only.split(",")}
+        runs = {name: [] for name in chosen}
+        for number in range(args.rounds):
+            for name, options in chosen.items():
+                runs[name].append(measure(data, options, args, Path(folder)))
+                last = runs[name][-1]
+                print(
+                    f"round {number + 1}: {name}: {last['seconds']:.3f} s/update, loss {last['loss']:.3f}",
+                    flush=True,
+                )
+    rival = next(iter(runs))
+    print(f"\n{args.arch}, --max-tokens {args.max_tokens}, {args.threads} threads, {args.rounds} rounds")
+    print(
+        "variant | updates/s (median) | ratio per round | median ratio | last loss\n"
+        "--- | ---: | --- | ---: | ---:"
+    )
+    for name, measured in runs.items():
+        ratios = [a["seconds"] / b["seconds"] for a, b in zip(runs[rival], measured, strict=True)]
+        speed = 1 / statistics.median(run["seconds"] for run in measured)
+        print(
+            f"{name} | {speed:.2f} | {' '.join(f'{ratio:.2f}' for ratio in ratios)} | "
+            f"{statistics.median(ratios):.2f} | {measured[-1]['loss']:.3f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""`python -m PACKAGE STEP …`: one parser per step, imported only when the step is asked for.
+
+A step is a module with a docstring (shown by `--help`), `add_arguments(parser)` and `main(args)`. Heavy
+libraries are imported inside `main`, so that every `--help` answers in well under a second.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+
+from command_line.errors import InputError
+
+BAD_INPUT = 2  # exit status, as argparse's own
+
+
+class HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Shows defaults, and keeps the line breaks of a step's description."""
+
+
+def step_parser(package: str, step: str, module) -> argparse.ArgumentParser:
+    """The argument parser of one step, with `--debug` added."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {package} {step}", description=module.__doc__, formatter_class=HelpFormatter
+    )
+    module.add_arguments(parser)
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    return parser
+
+
+def overview(package: str, description: str, steps: Mapping[str, tuple[str, str]]) -> str:
+    width = max(map(len, steps))
+    lines = [f"usage: python -m {package} STEP [options]", "", description, "", "steps:"]
+    lines += [f"  {name:<{width}}  {summary}" for name, (_, summary) in steps.items()]
+    return "\n".join([*lines, "", f"python -m {package} STEP --help explains a step and its options."])
+
+
+def run(
+    package: str, description: str, steps: Mapping[str, tuple[str, str]], argv: Sequence[str] | None = None
+) -> int:
+    """Run one step of `package` and return the exit status.
+
+    Args:
+        package: the name that the user types after `python -m`.
+        description: one sentence for the overview.
+        steps: step name -> (module that implements it, one-line summary).
+        argv: arguments after the package's name; the process's own by default.
+
+    Returns:
+        0 when the step succeeded, 2 for bad input (an `InputError`, an unknown step).
+    """
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if not argv or argv[0] in ("-h", "--help"):
+        print(overview(package, description, steps))
+        return 0 if argv else BAD_INPUT
+    if argv[0] not in steps:
+        print(f"error: unknown step {argv[0]!r}; expected one of: {', '.join(steps)}", file=sys.stderr)
+        return BAD_INPUT
+    module = importlib.import_module(steps[argv[0]][0])
+    args = step_parser(package, argv[0], module).parse_args(argv[1:])
+    try:
+        module.main(args)
+    except InputError as error:
+        if args.debug:
+            raise
+        print(f"error: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:  # the reader of our output (head, less) has gone: not an error of ours
+        sys.stderr.close()
+        return 0
+    return 0

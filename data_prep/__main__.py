@@ -1,0 +1,30 @@
+"""The steps of the data preparation (thesis 7.3.1 and 8.2.1), in the order in which a corpus takes them."""
+
+import sys
+
+from command_line.dispatch import run
+
+DESCRIPTION = (
+    "Raw text to binarized data. Steps work on whole folders and in this order; each skips what is done."
+)
+STEPS = {
+    "phrasebook": (
+        "data_prep.phrasebook.step",
+        "make a real multi-parallel corpus offline (CLDR, spelled-out numbers)",
+    ),
+    "download": (
+        "data_prep.download",
+        "fetch a public corpus, or lay out a local folder as if it had been fetched",
+    ),
+    "clean": ("data_prep.clean", "normalize, filter, de-duplicate, remove evaluation lines from training"),
+    "tokenize": (
+        "data_prep.tokenize",
+        "split lines into words: Moses, jieba, MeCab, Juman++ or none, per language",
+    ),
+    "subword": ("data_prep.subword", "learn and apply joint subwords, write the joint dictionary"),
+    "binarize": ("data_prep.binarize", "write the folder that fairseq-train reads"),
+    "corpus-stats": ("data_prep.corpus_stats", "lines, tokens and lengths per language and direction"),
+}
+
+if __name__ == "__main__":
+    sys.exit(run("data_prep", DESCRIPTION, STEPS))

@@ -1,0 +1,175 @@
+"""Write the folder that fairseq-train reads: fairseq's own binarizer, one flat folder, one joint dictionary.
+
+`--text` is the folder of untokenized text from before `tokenize` (the output of `clean` or `phrasebook`): its
+valid and test files are copied into DATA/text as references for scoring. DATA/preparation.json, written last,
+records how the data was made. Every binarized file is checked to have the lines of its text.
+"""
+
+import contextlib
+import logging
+import shutil
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.lines import count_lines
+from command_line.outputs import atomic_path, checksum, input_settings
+from command_line.progress import progress
+from data_prep.blocks import add_workers_argument
+from data_prep.corpus import TRAIN, Bitext, check_parallel, find_bitexts, languages_of, open_outputs, paths_of
+from data_prep.preparation import FILE_NAME, Preparation
+from data_prep.step_folder import StepFolder, read_record
+from data_prep.subword import DICTIONARY
+
+BYTES_PER_WORKER = 1 << 18  # fairseq's file splitting repeats lines of files that are small for their workers
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "--input", required=True, type=Path, help="folder of subword text, the output of `subword`"
+    )
+    parser.add_argument(
+        "--text", required=True, type=Path, help="folder of the same corpus as untokenized text"
+    )
+    parser.add_argument("--output", required=True, type=Path, help="the folder DATA for fairseq-train")
+    add_workers_argument(parser)
+    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+
+
+def is_data_file(path: Path) -> bool:
+    names = {FILE_NAME, "subword.codes", "subword.model"}
+    return (
+        path.suffix in (".bin", ".idx")
+        or path.name.startswith("dict.")
+        or path.name in names
+        or (path.parent.name == "text")
+    )
+
+
+def load_dictionary(path: Path):
+    """fairseq's Dictionary.
+
+    Raises:
+        InputError: missing or malformed; names the file.
+    """
+    from fairseq.data import Dictionary
+
+    if not path.is_file():
+        raise InputError(f"{path}: no such file, expected the joint dictionary that `subword` writes")
+    try:
+        path.read_text(encoding="utf-8")  # fairseq's own complaint about it is of no particular kind
+        return Dictionary.load(str(path))
+    except (ValueError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{path}: not a fairseq dictionary (SYMBOL COUNT per line): {reason}") from None
+
+
+def binarize_file(path: Path, prefix: Path, dictionary, workers: int) -> int:
+    """Write `prefix.bin` and `prefix.idx`; returns the number of sentences.
+
+    Raises:
+        InputError: not as many sentences as lines (a carriage return inside a line, for instance).
+    """
+    from fairseq.binarizer import FileBinarizer, VocabularyDatasetBinarizer
+
+    lines = count_lines(path)
+    workers = max(1, min(workers, path.stat().st_size // BYTES_PER_WORKER))
+    with contextlib.ExitStack() as stack:
+        temporary = [stack.enter_context(atomic_path(f"{prefix}{suffix}")) for suffix in (".bin", ".idx")]
+        # fairseq appends .bin and .idx itself, so the two temporary names share their beginning
+        summary = FileBinarizer.multiprocess_dataset(
+            str(path),
+            "mmap",
+            VocabularyDatasetBinarizer(dictionary, append_eos=True),
+            str(temporary[0].with_suffix("")),
+            vocab_size=len(dictionary),
+            num_workers=workers,
+        )
+    if summary.num_seq != lines:
+        for suffix in (".bin", ".idx"):
+            Path(f"{prefix}{suffix}").unlink()
+        raise InputError(
+            f"{path}: {lines} lines became {summary.num_seq} sentences; is there a carriage return inside?"
+        )
+    return lines
+
+
+def copy_text(bitext: Bitext, raw: Bitext, folder: Path) -> dict[str, str]:
+    """Copy the untokenized sides of an evaluation set; returns their checksums by file name.
+
+    Raises:
+        InputError: not as many lines as the subword text.
+    """
+    from data_prep.blocks import encode, read_blocks
+
+    sums = {}
+    with open_outputs(folder / name for name in bitext.names()) as streams:
+        for block in read_blocks(*raw.paths):
+            for side, stream in enumerate(streams):
+                stream.write(encode(block.decode(side)))
+    for path, name in zip(bitext.paths, bitext.names(), strict=True):
+        found, expected = count_lines(folder / name), count_lines(path)
+        if found != expected:
+            raise InputError(f"{raw.paths[0].parent / name}: {found} lines, but {path} has {expected}")
+        sums[name] = checksum(folder / name)
+    return sums
+
+
+def main(args) -> None:
+    logging.getLogger("fairseq").setLevel(logging.WARNING)
+    bitexts = find_bitexts(args.input)
+    record = read_record(args.input, "subword")
+    if record is None:
+        raise InputError(
+            f"{args.input}: no subword.json, expected the output of `python -m data_prep subword`"
+        )
+    raw = {(bitext.split, bitext.pair): bitext for bitext in find_bitexts(args.text)}
+    evaluation = [bitext for bitext in bitexts if bitext.split != TRAIN]
+    for bitext in evaluation:
+        if (bitext.split, bitext.pair) not in raw:
+            raise InputError(
+                f"{args.text}: no {bitext.names()[0]}, expected the text behind {bitext.paths[0]}"
+            )
+    texts = paths_of(raw[bitext.split, bitext.pair] for bitext in evaluation)
+    settings = {
+        "dictionary_sha256": checksum(args.input / DICTIONARY)
+        if (args.input / DICTIONARY).exists()
+        else None,
+        "input": input_settings(*paths_of(bitexts), *texts),
+    }
+    step = StepFolder(args.output, "binarize", settings, inputs=(args.input, args.text))
+    if step.is_complete(args.force):
+        return
+    dictionary = load_dictionary(args.input / DICTIONARY)
+    check_parallel(bitexts)
+    step.begin(is_data_file, subfolder="text")
+    write_data(args, bitexts, raw, dictionary, record)
+    step.finish()
+
+
+def write_data(args, bitexts: list[Bitext], raw: dict, dictionary, record: dict) -> None:
+    """Everything that the folder holds; the preparation record last."""
+    languages = languages_of(bitexts)
+    for language in languages:
+        with atomic_path(args.output / f"dict.{language}.txt") as temporary:
+            shutil.copyfile(args.input / DICTIONARY, temporary)
+    pairs: dict[str, dict[str, int]] = {}
+    text_sha256: dict[str, str] = {}
+    for bitext in progress(bitexts, len(bitexts), "binarize", "bitext"):
+        counts = [
+            binarize_file(path, args.output / name, dictionary, args.workers)
+            for path, name in zip(bitext.paths, bitext.names(), strict=True)
+        ]
+        pairs.setdefault(bitext.split, {})[bitext.pair] = counts[0]
+        if bitext.split != TRAIN:
+            text_sha256 |= copy_text(bitext, raw[bitext.split, bitext.pair], args.output / "text")
+    if record["model"]:
+        shutil.copyfile(args.input / record["model"], args.output / record["model"])
+    Preparation(
+        folder=args.output,
+        languages=languages,
+        tokenizers=record["tokenizers"],
+        subword={"type": record["type"], "model": record["model"]},
+        pairs=pairs,
+        dictionary_sha256=checksum(args.input / DICTIONARY),
+        text_sha256=text_sha256,
+    ).save()

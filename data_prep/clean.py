@@ -1,0 +1,250 @@
+"""Normalize a corpus and remove what should not be trained on; pairs stay aligned.
+
+All splits: Unicode NFC, control characters deleted, whitespace to single spaces. Nothing is ever removed from
+valid and test sets, so that everybody scores the same lines. From training, a pair is removed, with the
+reason counted in this order, if a side is `empty`; `too-long` (more than --max-length words; 8.2.1: 256) or
+longer than --max-characters; of unequal length (`ratio`; the Moses script's 9); if either side occurs in any
+valid or test set in its language, on whichever side of whichever pair (`in-evaluation`); or if the same pair
+came before (`duplicate`).
+
+In languages without spaces (zh, ja, th, …) 1.6 characters count as a word. Memory does not grow with the
+corpus: keys for the search of duplicates are sorted in pieces from disk (16 bytes per line in a temporary
+folder beside the output); only the valid and test lines are held. clean.md and clean-report.json say what was
+removed and why.
+"""
+
+import contextlib
+import functools
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from command_line.errors import InputError
+from command_line.outputs import input_settings, write_text
+from command_line.progress import progress
+from data_prep.blocks import Block, Workers, add_workers_argument, encode, read_blocks
+from data_prep.corpus import TRAIN, Bitext, find_bitexts, is_corpus_file, open_outputs, paths_of
+from data_prep.duplicates import KEY_BYTES, duplicate_flags, key
+from data_prep.normalization import measure_length, normalize
+from data_prep.step_folder import StepFolder
+
+REASONS = ("empty", "too-long", "ratio", "in-evaluation", "duplicate")
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("--input", required=True, type=Path, help="folder of SPLIT.SRC-TGT.LANG files")
+    parser.add_argument(
+        "--output", required=True, type=Path, help="folder for the cleaned files and the report"
+    )
+    parser.add_argument("--max-length", type=int, default=256, help="words of a training line (8.2.1: 256)")
+    parser.add_argument("--max-characters", type=int, default=5_000, help="characters of a training line")
+    parser.add_argument("--max-ratio", type=float, default=9.0, help="longer side in words over shorter side")
+    parser.add_argument(
+        "--keep-duplicates", action="store_true", help="do not remove repeated training pairs"
+    )
+    parser.add_argument(
+        "--also-exclude",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="DIR",
+        help="remove training lines that occur in the valid and test sets of these folders, too",
+    )
+    add_workers_argument(parser)
+    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+
+
+class Limits(NamedTuple):
+    max_length: int
+    max_characters: int
+    max_ratio: float
+
+
+class Filtered(NamedTuple):
+    """A block of training pairs after every filter but the one for duplicates."""
+
+    texts: tuple[bytes, bytes]
+    keys: bytes  # one per kept pair
+    removed: Counter
+    changed: int  # kept pairs that normalization altered
+    lines: int  # before filtering
+
+
+_evaluation: dict[str, set[str]] = {}  # language -> its valid and test lines; worker processes inherit it
+
+
+def reason_to_remove(pair: tuple[str, str], lengths: tuple[float, float], limits: Limits) -> str | None:
+    """Why a normalized training pair goes; None if it stays (as far as one pair can tell).
+
+    Args:
+        lengths: of the two sides, in words.
+    """
+    a, b = lengths
+    if not (pair[0] and pair[1]):
+        return "empty"
+    if a > limits.max_length or b > limits.max_length:
+        return "too-long"
+    if len(pair[0]) > limits.max_characters or len(pair[1]) > limits.max_characters:
+        return "too-long"
+    if a > limits.max_ratio * b or b > limits.max_ratio * a:
+        return "ratio"
+    return None
+
+
+def filter_block(languages: tuple[str, str], limits: Limits, block: Block) -> Filtered:
+    """Normalize and filter the pairs of a block."""
+    first_known, second_known = (_evaluation.get(language, frozenset()) for language in languages)
+    first_length, second_length = map(measure_length, languages)
+    kept: tuple[list[str], list[str]] = ([], [])
+    keys, removed, changed = [], Counter(), 0
+    for raw in zip(block.decode(0), block.decode(1), strict=True):
+        pair = first, second = normalize(raw[0]), normalize(raw[1])
+        reason = reason_to_remove(pair, (first_length(first), second_length(second)), limits)
+        if reason is None and (first in first_known or second in second_known):
+            reason = "in-evaluation"
+        if reason is not None:
+            removed[reason] += 1
+            continue
+        changed += pair != raw
+        kept[0].append(first)
+        kept[1].append(second)
+        keys.append(key(f"{first}\n{second}"))
+    return Filtered((encode(kept[0]), encode(kept[1])), b"".join(keys), removed, changed, block.lines)
+
+
+def normalize_block(block: Block) -> tuple[tuple[list[str], list[str]], int]:
+    """An evaluation block: the normalized lines of both sides, and how many pairs have an empty side."""
+    sides = tuple([normalize(line) for line in block.decode(side)] for side in (0, 1))
+    return sides, sum(not (first and second) for first, second in zip(*sides, strict=True))
+
+
+def clean_evaluation(bitext: Bitext, output: Path | None, workers: Workers) -> dict:
+    """Normalize a valid or test set (into `output`, if any) and remember its lines. Returns its counts."""
+    counts = {"read": 0, "written": 0, "empty": 0}
+    with contextlib.ExitStack() as stack:
+        streams = stack.enter_context(open_outputs(bitext.outputs(output))) if output else ()
+        for sides, empty in workers.map(normalize_block, read_blocks(*bitext.paths)):
+            for stream, lines in zip(streams, sides, strict=False):
+                stream.write(encode(lines))
+            for language, lines in zip(bitext.languages, sides, strict=True):
+                _evaluation.setdefault(language, set()).update(lines)
+            counts["empty"] += empty
+            counts["read"] += len(sides[0])
+    counts["written"] = counts["read"]
+    return counts
+
+
+def clean_training(
+    bitext: Bitext, output: Path, limits: Limits, keep_duplicates: bool, workers: Workers
+) -> dict:
+    """Filter a training set. Returns its counts: read, written, changed, and removed by reason.
+
+    Raises:
+        InputError: nothing is left.
+    """
+    removed, changed, read, kept = Counter(), 0, 0, 0
+    with tempfile.TemporaryDirectory(prefix=".partial-clean-", dir=output) as scratch:
+        folder = Path(scratch)
+        paths = [folder / "first", folder / "second"]
+        with contextlib.ExitStack() as stack:
+            streams = [stack.enter_context(open(path, "wb")) for path in (*paths, folder / "keys")]
+            blocks = workers.map(
+                functools.partial(filter_block, bitext.languages, limits), read_blocks(*bitext.paths)
+            )
+            task = f"clean {bitext.split}.{bitext.pair}"
+            for block in progress(blocks, None, task, "line", size=lambda item: item.lines):
+                for stream, text in zip(streams, (*block.texts, block.keys), strict=True):
+                    stream.write(text)
+                removed.update(block.removed)
+                changed, read = changed + block.changed, read + block.lines
+                kept += len(block.keys) // KEY_BYTES
+        if kept and not keep_duplicates:
+            flags = duplicate_flags(folder / "keys", kept, folder)
+            removed["duplicate"] = int(flags.sum())
+            write_unflagged(paths, flags, bitext.outputs(output))
+        elif kept:
+            for path, target in zip(paths, bitext.outputs(output), strict=True):
+                path.replace(target)
+    written = read - removed.total()
+    if not written:
+        raise InputError(f"{bitext.paths[0]}: no pair is left of {read}: {_in_words(removed)}")
+    counts = {reason: removed[reason] for reason in REASONS}
+    return {"read": read, "written": written, "changed": changed, "removed": counts}
+
+
+def write_unflagged(paths: list[Path], flags, outputs) -> None:
+    """Copy the lines whose flag is not set."""
+    with open_outputs(outputs) as streams:
+        for block in read_blocks(*paths):
+            start = block.first_line - 1
+            bad = flags[start : start + block.lines]
+            texts = block.texts
+            if bad.any():
+                keep = (~bad).tolist()
+                texts = [
+                    b"".join(
+                        line + b"\n" for line, good in zip(text.split(b"\n"), keep, strict=False) if good
+                    )
+                    for text in texts
+                ]
+            for stream, text in zip(streams, texts, strict=True):
+                stream.write(text)
+
+
+def _in_words(removed: Counter) -> str:
+    return ", ".join(f"{removed[reason]} {reason}" for reason in REASONS if removed[reason])
+
+
+def report(counts: dict[str, dict]) -> str:
+    """The counts as a Markdown table."""
+    columns = ["corpus", "read", "written", *REASONS]
+    lines = [
+        "# What `clean` removed",
+        "",
+        " | ".join(columns),
+        " | ".join(["---"] + ["---:"] * (len(columns) - 1)),
+    ]
+    for name, row in counts.items():
+        removed = row.get("removed", {})
+        cells = [name, row["read"], row["written"], *(removed.get(reason, 0) for reason in REASONS)]
+        lines.append(" | ".join(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells))
+    empty = [f"{name}: {row['empty']}" for name, row in counts.items() if row.get("empty")]
+    if empty:
+        lines += ["", "Valid and test lines with an empty side (kept): " + "; ".join(empty) + "."]
+    return "\n".join(lines) + "\n"
+
+
+def main(args) -> None:
+    from command_line.outputs import write_json
+
+    bitexts = find_bitexts(args.input)
+    others = [b for folder in args.also_exclude for b in find_bitexts(folder) if b.split != TRAIN]
+    limits = Limits(args.max_length, args.max_characters, args.max_ratio)
+    for name, value in limits._asdict().items():
+        if value < 1:
+            raise InputError(f"--{name.replace('_', '-')}: {value}, expected at least 1")
+    settings = limits._asdict() | {"keep_duplicates": args.keep_duplicates}
+    settings["input"] = input_settings(*paths_of([*bitexts, *others]))
+    step = StepFolder(args.output, "clean", settings, inputs=(args.input, *args.also_exclude))
+    if step.is_complete(args.force):
+        return
+    step.begin(lambda path: is_corpus_file(path) or path.name == "clean.md")
+    _evaluation.clear()
+    counts = {}
+    with Workers(args.workers) as workers:
+        for bitext in others:
+            clean_evaluation(bitext, None, workers)
+        for bitext in bitexts:
+            if bitext.split != TRAIN:
+                counts[f"{bitext.split}.{bitext.pair}"] = clean_evaluation(bitext, args.output, workers)
+    with Workers(args.workers) as workers:  # new processes, which know the evaluation lines
+        for bitext in bitexts:
+            if bitext.split == TRAIN:
+                counts[f"{TRAIN}.{bitext.pair}"] = clean_training(
+                    bitext, args.output, limits, args.keep_duplicates, workers
+                )
+    write_text(args.output / "clean.md", report(counts))
+    write_json(args.output / "clean-report.json", {"corpora": counts})
+    print(report(counts), end="")
+    step.finish()

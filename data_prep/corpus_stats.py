@@ -1,0 +1,168 @@
+"""Lines, tokens and lengths of a corpus, per language and direction.
+
+Tokens are what spaces separate, so run it on the output of `tokenize` or `subword`. Writes corpus_stats.md,
+.csv, .json (with the length histograms) and .png.
+"""
+
+import csv
+import io
+from collections import Counter
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import atomic_path, write_json, write_text
+from command_line.progress import progress
+from data_prep.blocks import Block, Workers, add_workers_argument, read_blocks
+from data_prep.corpus import SPLITS, TRAIN, Bitext, find_bitexts
+
+COLUMNS = (
+    "split",
+    "direction",
+    "language",
+    "lines",
+    "tokens",
+    "mean",
+    "median",
+    "p99",
+    "longest",
+    "empty",
+    "ratio",
+)
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("--input", required=True, type=Path, help="folder of SPLIT.SRC-TGT.LANG files")
+    parser.add_argument("--output", required=True, type=Path, help="folder for the tables and the plot")
+    parser.add_argument("--no-plot", action="store_true", help="write the tables only")
+    add_workers_argument(parser)
+
+
+def count_lengths(block: Block) -> tuple[list[Counter], int]:
+    """Histograms of line lengths in tokens (length -> lines) of a block's sides, and its number of lines."""
+    return [
+        Counter(len(line.split()) for line in block.decode(side)) for side in range(len(block.paths))
+    ], block.lines
+
+
+def histograms(bitext: Bitext, workers: Workers) -> tuple[Counter, Counter]:
+    """Histograms of both sides of a bitext."""
+    totals = (Counter(), Counter())
+    blocks = workers.map(count_lengths, read_blocks(*bitext.paths))
+    for sides, _ in progress(
+        blocks, None, f"stats {bitext.split}.{bitext.pair}", "line", size=lambda item: item[1]
+    ):
+        for total, side in zip(totals, sides, strict=True):
+            total.update(side)
+    return totals
+
+
+def percentile(histogram: Counter, share: float) -> int:
+    """The smallest length that at least `share` of the lines do not exceed."""
+    below, needed = 0, share * histogram.total()
+    for size in sorted(histogram):
+        below += histogram[size]
+        if below >= needed:
+            return size
+    return 0
+
+
+def summarize(histogram: Counter) -> dict:
+    """The numbers of one table row."""
+    lines, tokens = histogram.total(), sum(size * count for size, count in histogram.items())
+    return {
+        "lines": lines,
+        "tokens": tokens,
+        "mean": round(tokens / lines, 2),
+        "median": percentile(histogram, 0.5),
+        "p99": percentile(histogram, 0.99),
+        "longest": max(histogram),
+        "empty": histogram[0],
+    }
+
+
+def rows_of(bitext: Bitext, sides: tuple[Counter, Counter]) -> list[dict]:
+    """One row per direction: the numbers of its source side, and target tokens per source token (`ratio`)."""
+    rows = []
+    for source, target in ((0, 1), (1, 0)):
+        codes = bitext.languages
+        row = {
+            "split": bitext.split,
+            "direction": f"{codes[source]}-{codes[target]}",
+            "language": codes[source],
+        }
+        row |= summarize(sides[source])
+        row["ratio"] = round(summarize(sides[target])["tokens"] / max(row["tokens"], 1), 3)
+        rows.append(row)
+    return rows
+
+
+def language_rows(totals: dict[tuple[str, str], Counter]) -> list[dict]:
+    """One row per split and language, over all its pairs."""
+    order = sorted(totals, key=lambda key: (SPLITS.index(key[0]), key[1]))
+    return [
+        {"split": split, "direction": "all", "language": language}
+        | summarize(totals[split, language])
+        | {"ratio": ""}
+        for split, language in order
+    ]
+
+
+def as_markdown(rows: list[dict]) -> str:
+    lines = ["| " + " | ".join(COLUMNS) + " |", "|" + " --- |" * 3 + " ---: |" * (len(COLUMNS) - 3)]
+    for row in rows:
+        cells = (f"{row[name]:,}" if isinstance(row[name], int) else str(row[name]) for name in COLUMNS)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def as_csv(rows: list[dict]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def plot(totals: dict[tuple[str, str], Counter], path: Path) -> None:
+    """Share of lines by length, one curve per language, of the training split if there is one."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    split = TRAIN if any(name == TRAIN for name, _ in totals) else sorted(totals)[0][0]
+    figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+    for (name, language), histogram in sorted(totals.items()):
+        if name == split:
+            longest = max(percentile(histogram, 0.995), 1)
+            sizes, lines = range(longest + 1), histogram.total()
+            axes.plot(sizes, [100 * histogram[size] / lines for size in sizes], label=language)
+    axes.set(xlabel="tokens per line", ylabel="% of the lines", title=f"Line lengths, {split}")
+    axes.legend(ncols=2)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=150, format="png")
+    pyplot.close(figure)
+
+
+def main(args) -> None:
+    bitexts = find_bitexts(args.input)
+    if args.input.resolve() == args.output.resolve():
+        raise InputError(f"--output {args.output}: is the input folder, expected another one")
+    rows: list[dict] = []
+    totals: dict[tuple[str, str], Counter] = {}
+    details = {}
+    with Workers(args.workers) as workers:
+        for bitext in bitexts:
+            sides = histograms(bitext, workers)
+            rows += rows_of(bitext, sides)
+            for language, histogram in zip(bitext.languages, sides, strict=True):
+                totals.setdefault((bitext.split, language), Counter()).update(histogram)
+                name = f"{bitext.split}.{bitext.pair}.{language}"
+                details[name] = {str(size): histogram[size] for size in sorted(histogram)}
+    rows += language_rows(totals)
+    write_text(args.output / "corpus_stats.md", as_markdown(rows))
+    write_text(args.output / "corpus_stats.csv", as_csv(rows))
+    write_json(args.output / "corpus_stats.json", {"format": 1, "rows": rows, "histograms": details})
+    if not args.no_plot:
+        plot(totals, args.output / "corpus_stats.png")
+    print(as_markdown(rows), end="")

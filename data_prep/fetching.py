@@ -1,0 +1,218 @@
+"""Gets files from the network or from a local folder, and single files out of archives.
+
+Downloads resume where they broke off and appear under their name when complete. `SHA256SUMS` beside them
+records the checksum of everything downloaded, and what it records is verified from then on; put the sums that
+you trust there beforehand. Archives are never unpacked as they are: chosen regular files are copied out under
+names of ours, so that paths, links and devices in an archive cannot touch anything.
+"""
+
+import contextlib
+import fnmatch
+import http.client
+import lzma
+import shutil
+import tarfile
+import urllib.error
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import atomic_path, checksum, write_text
+from command_line.progress import progress
+
+SUMS = "SHA256SUMS"
+TIMEOUT = 60  # seconds without a byte
+ATTEMPTS = 5
+BLOCK = 1 << 20
+ARCHIVE_ERRORS = (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error, lzma.LZMAError)
+
+
+def fetch(url: str, path: Path, open_url=urllib.request.urlopen) -> Path:
+    """Download `url` to `path`, unless it is there; verify or record its checksum.
+
+    Args:
+        open_url: as `urllib.request.urlopen`.
+
+    Raises:
+        InputError: no connection after several attempts, or a checksum that differs from the recorded one.
+    """
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".partial-{path.name}")
+        for attempt in range(ATTEMPTS):
+            try:
+                _download(url, partial, open_url)
+                break
+            except urllib.error.HTTPError as error:
+                raise InputError(f"{url}: {error}; --from-folder takes a copy from elsewhere") from None
+            except (OSError, http.client.HTTPException) as error:
+                if attempt == ATTEMPTS - 1:
+                    raise InputError(
+                        f"{url}: {error}; what has arrived is kept, run again to go on"
+                    ) from None
+        verify(partial, path.name, path.parent)
+        partial.replace(path)
+    else:
+        verify(path, path.name, path.parent)
+    return path
+
+
+def _download(url: str, partial: Path, open_url) -> None:
+    """Append to `partial` what it lacks."""
+    start = partial.stat().st_size if partial.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
+    try:
+        response = open_url(request, timeout=TIMEOUT)
+    except urllib.error.HTTPError as error:
+        if error.code == 416 and start:  # nothing is missing
+            return
+        raise
+    with response:
+        resumed = response.status == 206
+        length = response.headers.get("Content-Length")
+        expected = None if length is None else int(length) + (start if resumed else 0)
+        with open(partial, "ab" if resumed else "wb") as stream:
+            blocks = iter(lambda: response.read(BLOCK), b"")
+            for block in progress(blocks, expected, f"download {url.rpartition('/')[2]}", "byte", size=len):
+                stream.write(block)
+    if expected is not None and partial.stat().st_size != expected:
+        raise ConnectionError(f"{partial.stat().st_size} of {expected} bytes arrived")
+
+
+def read_sums(folder: Path) -> dict[str, str]:
+    """File name -> SHA-256, as `sha256sum` writes them."""
+    path = folder / SUMS
+    if not path.exists():
+        return {}
+    rows = [line.split(maxsplit=1) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != 2 or len(row[0]) != 64:
+            raise InputError(f"{path}:{number}: expected a SHA-256 and a file name, as sha256sum writes them")
+    return {name.removeprefix("*"): digest.lower() for digest, name in rows}
+
+
+def verify(path: Path, name: str, folder: Path) -> None:
+    """Compare with the recorded checksum of `name`, or record it.
+
+    Raises:
+        InputError: they differ; a partial download is then removed.
+    """
+    sums, found = read_sums(folder), checksum(path)
+    if sums.setdefault(name, found) != found:
+        if path.name != name:
+            path.unlink()
+        raise InputError(f"{folder / name}: SHA-256 {found}, but {folder / SUMS} has {sums[name]}")
+    write_text(folder / SUMS, "".join(f"{digest}  {file}\n" for file, digest in sorted(sums.items())))
+
+
+def _tar_members(archive: Path) -> Iterator[tuple[str, object]]:
+    with tarfile.open(archive, "r|*") as tar:  # one pass, nothing but the current member in memory
+        for member in tar:
+            if member.isreg():
+                yield member.name, tar.extractfile(member)
+
+
+def _zip_members(archive: Path) -> Iterator[tuple[str, object]]:
+    with zipfile.ZipFile(archive) as file:
+        for member in file.infolist():
+            is_link = (member.external_attr >> 16) & 0o170000 == 0o120000
+            if not member.is_dir() and not is_link:
+                with file.open(member) as stream:
+                    yield member.filename, stream
+
+
+def take_out(archive: Path, wanted: Iterable[str], folder: Path) -> dict[str, Path]:
+    """Copy files out of a tar or zip archive into `folder`.
+
+    Args:
+        wanted: paths in the archive (or their ends), or patterns with `*`.
+
+    Returns:
+        For each wanted path the file, named after the archive and the place in the list.
+
+    Raises:
+        InputError: the archive is broken or lacks a file; names both.
+    """
+    wanted = list(dict.fromkeys(wanted))
+    targets = {name: folder / f"{archive.name}--{Path(name.replace('*', 'any')).name}" for name in wanted}
+    if len(set(targets.values())) < len(wanted):
+        targets = {name: folder / f"{archive.name}--{number}" for number, name in enumerate(wanted)}
+    missing = {name for name in wanted if not targets[name].exists()}
+    if missing:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            members = _zip_members(archive) if zipfile.is_zipfile(archive) else _tar_members(archive)
+            with contextlib.closing(members):
+                for name, stream in members:
+                    found = next((want for want in missing if _matches(name, want)), None)
+                    if found is not None:
+                        with atomic_path(targets[found]) as temporary, open(temporary, "wb") as output:
+                            shutil.copyfileobj(stream, output, BLOCK)
+                        missing.remove(found)
+                    if not missing:
+                        break
+        except ARCHIVE_ERRORS as error:
+            raise InputError(f"{archive}: not a complete tar or zip archive: {error}") from None
+    if missing:
+        raise InputError(f"{archive}: has no file {min(missing)}")
+    return targets
+
+
+def _matches(name: str, wanted: str) -> bool:
+    if "*" in wanted:
+        return fnmatch.fnmatchcase(name, wanted)
+    return name == wanted or name.endswith("/" + wanted)
+
+
+class Source:
+    """Where a corpus comes from: a local folder that stands in for the download, or the network.
+
+    Args:
+        folder: holds the archives under their own names, or the files inside them, with or without the
+        folders of
+            the archive, plain or gzipped. None: the network.
+        downloads: folder for downloaded archives and what is taken out of them.
+        fetch: function (url, path) -> path.
+    """
+
+    def __init__(self, folder: Path | None, downloads: Path, fetch=fetch):
+        if folder is not None and not folder.is_dir():
+            raise InputError(f"--from-folder {folder}: no such folder")
+        self._folder, self._downloads, self._fetch = folder, downloads, fetch
+
+    @property
+    def is_local(self) -> bool:
+        return self._folder is not None
+
+    def file(self, url: str, name: str) -> Path:
+        """One file that is not in an archive."""
+        if self._folder is None:
+            return self._fetch(url, self._downloads / name)
+        found = self._find(name)
+        if found is None:
+            raise InputError(f"{self._folder}: no file {name}")
+        return found
+
+    def members(self, url: str, archive: str, wanted: list[str]) -> dict[str, Path]:
+        """Files of an archive: wanted path -> local file."""
+        if self._folder is not None:
+            found = {name: self._find(name) for name in wanted}
+            if all(found.values()):
+                return found
+            if not (self._folder / archive).is_file():
+                lacks = next(name for name, path in found.items() if path is None)
+                raise InputError(f"{self._folder}: neither the archive {archive} nor the file {lacks}")
+            return take_out(self._folder / archive, wanted, self._downloads / "files")
+        return take_out(self._fetch(url, self._downloads / archive), wanted, self._downloads / "files")
+
+    def _find(self, name: str) -> Path | None:
+        parts = Path(name).parts
+        for start in range(len(parts)):
+            path = self._folder.joinpath(*parts[start:])
+            for candidate in (path, path.with_name(path.name + ".gz")):
+                if candidate.is_file():
+                    return candidate
+        return None

@@ -1,0 +1,97 @@
+"""Any corpus of mtdata's index: mtdata knows where it is and reads its format; the download is ours."""
+
+import logging
+from collections.abc import Iterator
+
+from command_line.errors import InputError
+from data_prep.corpus import TRAIN, pair_name
+from data_prep.fetching import Source
+from data_prep.public_corpora import Splits
+
+
+def find_entry(identifier: str):
+    """mtdata's entry of an id such as Statmt-europarl-10-deu-eng.
+
+    Raises:
+        InputError: mtdata does not know it, or it is not a bitext.
+    """
+    logging.getLogger("mtdata").setLevel(logging.ERROR)
+    try:
+        from mtdata.entry import DatasetId
+        from mtdata.index import Index
+
+        entry = Index.get_instance()[DatasetId.parse(identifier)]
+    except ImportError as error:
+        raise InputError(f"mtdata cannot be imported: {error}") from None
+    except Exception as error:  # mtdata raises plain exceptions for malformed ids and unknown languages
+        reason = "unknown" if isinstance(error, KeyError) else error
+        raise InputError(f"mtdata id {identifier}: {reason}; `mtdata list -id -l de-en` lists ids") from None
+    if len(entry.did.langs) != 2:
+        raise InputError(f"mtdata id {identifier}: is not a bitext")
+    return entry
+
+
+def read_entry(source: Source, entry) -> Iterator[tuple[str, str]]:
+    """Line pairs of an entry, in the order of its languages; without pairs that have an empty side.
+
+    Raises:
+        InputError: the files cannot be had or read.
+    """
+    from mtdata.parser import Parser
+
+    urls = [entry.url] if isinstance(entry.url, str) else list(entry.url)
+    if entry.in_ext == "opus_xces" or entry.ext == "hfds":
+        raise InputError(f"mtdata id {entry.did}: format {entry.in_ext or entry.ext} is not supported")
+    if entry.is_archive:
+        archive = f"{entry.did}.{entry.ext}" if not source.is_local else urls[0].rpartition("/")[2]
+        members = source.members(urls[0], archive, list(entry.in_paths))
+        paths = [members[name] for name in entry.in_paths]
+    else:
+        names = [url.rpartition("/")[2] for url in urls]
+        paths = [source.file(url, name) for url, name in zip(urls, names, strict=True)]
+    try:
+        for first, second, *_ in Parser(paths, ext=entry.in_ext or entry.ext, ent=entry).read_segs(
+            show_pbar=False
+        ):
+            if first.strip() and second.strip():
+                yield " ".join(first.split()), " ".join(second.split())
+    except InputError:
+        raise
+    except Exception as error:  # mtdata reports damaged files with plain exceptions
+        raise InputError(f"{paths[0]}: mtdata cannot read {entry.did}: {error}") from None
+
+
+def mtdata_splits(
+    source: Source, languages: list[str], identifiers: dict[str, list[str]]
+) -> Iterator[Splits]:
+    """Bitexts of mtdata ids; several ids of one split and pair are put one after the other.
+
+    Args:
+        identifiers: split -> ids.
+
+    Raises:
+        InputError: an id's languages are not among `languages`.
+    """
+    from mtdata.iso.bcp47 import bcp47
+
+    codes = {bcp47(code).lang: code for code in languages}
+    grouped: dict[tuple[str, str], list] = {}
+    for split, names in identifiers.items():
+        for name in names:
+            entry = find_entry(name)
+            known = [codes.get(tag.lang) for tag in entry.did.langs]
+            if None in known:
+                raise InputError(
+                    f"mtdata id {name}: its languages are not both among --langs {','.join(languages)}"
+                )
+            grouped.setdefault((split, pair_name(*known)), []).append((entry, known != sorted(known)))
+    if not any(split == TRAIN for split, _ in grouped):
+        raise InputError("download mtdata: no --train ids")
+    for (split, pair), entries in grouped.items():
+        yield Splits(split, pair, lambda entries=entries: _concatenate(source, entries))
+
+
+def _concatenate(source: Source, entries: list) -> Iterator[tuple[str, str]]:
+    for entry, swap in entries:
+        for first, second in read_entry(source, entry):
+            yield (second, first) if swap else (first, second)

@@ -1,0 +1,39 @@
+"""What `clean` does to every line: NFC, no control characters, single spaces."""
+
+import re
+import unicodedata
+
+# C0 and C1 controls, direction marks, zero-width space, word joiner, byte order mark, noncharacters.
+# Zero-width joiner and non-joiner stay: Persian and Indic spelling needs them.
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
+    "\ufdd0-\ufdef\ufff9-\ufffb\ufffe\uffff]"
+)
+UNSPACED = ("bo", "dz", "ja", "km", "lo", "my", "th", "yue", "zh")
+CHARACTERS_PER_WORD = 1.6  # of a language without spaces, against the words of one with spaces
+
+
+def normalize(line: str) -> str:
+    """NFC, no control characters, every run of whitespace (also no-break and line separators) one space."""
+    if line.isprintable():  # no control character, and no whitespace but the space
+        if not line.isascii():
+            line = unicodedata.normalize("NFC", line)
+        if "  " in line or line[:1] == " " or line[-1:] == " ":
+            line = " ".join(line.split())
+        return line
+    return " ".join(unicodedata.normalize("NFC", _CONTROLS.sub("", line)).split())
+
+
+def words(line: str) -> int:
+    """Words of a normalized line."""
+    return line.count(" ") + 1 if line else 0
+
+
+def words_of_unspaced(line: str) -> float:
+    """Words that a line would have in a language that separates them."""
+    return (len(line) - line.count(" ")) / CHARACTERS_PER_WORD
+
+
+def measure_length(language: str):
+    """The function from a normalized line of a language to its length in words."""
+    return words_of_unspaced if language in UNSPACED else words

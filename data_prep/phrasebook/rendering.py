@@ -1,0 +1,165 @@
+"""Says what a structure means in one language: CLDR through Babel, spelled-out numbers through num2words.
+
+Two traps of the libraries are taken care of here. Babel prints the name of a unit ("5 duration-hour") where
+CLDR has no long form of its own: the short form is used then. num2words has no Chinese: the ten-line rule
+below spells it.
+"""
+
+import datetime
+import functools
+import re
+
+from command_line.errors import InputError
+from data_prep.normalization import normalize
+from data_prep.phrasebook import phrases_germanic, phrases_other, phrases_romance, phrases_slavic_uralic
+
+PHRASES = {
+    language: phrases
+    for module in (phrases_germanic, phrases_romance, phrases_slavic_uralic, phrases_other)
+    for language, phrases in module.PHRASES.items()
+}
+SUPPORTED = tuple(sorted(PHRASES))
+UNSPACED = ("ja", "zh")
+CHARACTERS_PER_WORD = 2  # to count words in languages that do not separate them
+
+_NUM2WORDS_NAMES = {"pt": "pt_BR"}  # CLDR's pt is Brazilian
+_DIGITS = "零一二三四五六七八九"
+_WORD = re.compile(r"\S*\w\S*")  # what spaces separate, but for punctuation that stands alone
+_NEVER = 10**12  # larger than any relative time in seconds: Babel then keeps to the unit that it is given
+
+
+def chinese_number(number: int) -> str:
+    """A number from 0 to 99 in Chinese characters: 12 is 十二, 40 is 四十, 99 is 九十九."""
+    tens, ones = divmod(number, 10)
+    if not tens:
+        return _DIGITS[ones]
+    return ("" if tens == 1 else _DIGITS[tens]) + "十" + (_DIGITS[ones] if ones else "")
+
+
+class Renderer:
+    """Renders structures in one language.
+
+    Raises:
+        InputError: unknown language, or Babel or num2words is not installed.
+    """
+
+    def __init__(self, language: str):
+        if language not in PHRASES:
+            raise InputError(f"the phrasebook has no language {language!r}; it has {', '.join(SUPPORTED)}")
+        try:
+            import babel
+            import num2words
+        except ImportError as error:
+            raise InputError(f"the phrasebook needs Babel and num2words: {error}") from None
+        self.language = language
+        self._locale = babel.Locale.parse(language)
+        self._num2words = num2words.num2words
+        self._render_value = functools.lru_cache(maxsize=200_000)(self._value)
+        wide = language in UNSPACED
+        self._colon = "：" if wide else " : " if language == "fr" else ": "
+        self._stop, self._space = ("。", "") if wide else (".", " ")
+        self._brackets = "（{}）" if wide else " ({})"
+
+    def render(self, structure: tuple) -> str:
+        """The line, NFC, single spaces, no control or direction characters."""
+        return self._space.join(self._statement(*statement) for statement in structure)
+
+    def count_words(self, line: str) -> int:
+        if self.language in UNSPACED:
+            return -(-len(line.replace(" ", "")) // CHARACTERS_PER_WORD)
+        return len(_WORD.findall(line))
+
+    def _statement(self, frame: str, kind: str, value, remark_kind: str = "", remark=None) -> str:
+        text = PHRASES[self.language][frame] + self._colon + self._render_value(kind, value)
+        if remark_kind:
+            text += self._brackets.format(self._render_value(remark_kind, remark))
+        return text if text.endswith(self._stop) else text + self._stop  # "2025 г." has its full stop
+
+    def _value(self, kind: str, value) -> str:
+        text = getattr(self, "_" + kind.replace("-", "_"))(value)
+        text = normalize(text)
+        return text.replace(" ", "") if self.language in UNSPACED else text
+
+    def _unit(self, amount: int, unit: str) -> str:
+        from babel.units import format_unit
+
+        for length in ("long", "short", "narrow"):
+            text = format_unit(amount, unit, length=length, locale=self._locale)
+            if unit not in text:
+                return text
+        raise AssertionError(f"CLDR has no pattern for {unit} in {self.language}")
+
+    def _date(self, value: str) -> str:
+        from babel.dates import format_date
+
+        return format_date(datetime.date.fromisoformat(value), "full", locale=self._locale)
+
+    def _relative(self, amount: int, unit: str) -> str:
+        from babel.dates import TIMEDELTA_UNITS, format_timedelta
+
+        seconds = amount * dict(TIMEDELTA_UNITS)[unit]
+        return format_timedelta(
+            datetime.timedelta(seconds=seconds),
+            granularity=unit,
+            threshold=_NEVER,
+            add_direction=True,
+            locale=self._locale,
+        )
+
+    def _future(self, value: tuple) -> str:
+        return self._relative(*value)
+
+    def _past(self, value: tuple) -> str:
+        return self._relative(-value[0], value[1])
+
+    def _duration(self, value: tuple) -> str:
+        hours, minutes = value
+        return self._list(
+            [self._unit(hours, "duration-hour"), self._unit(minutes, "duration-minute")], "standard"
+        )
+
+    def _money(self, value: tuple) -> str:
+        from babel.numbers import format_currency
+
+        amount, currency = value
+        return format_currency(
+            amount, currency, format_type="name", currency_digits=False, locale=self._locale
+        )
+
+    def _length(self, value: tuple) -> str:
+        return self._unit(value[0], f"length-{value[1]}")
+
+    def _mass(self, value: tuple) -> str:
+        return self._unit(value[0], f"mass-{value[1]}")
+
+    def _volume(self, value: int) -> str:
+        return self._unit(value, "volume-liter")
+
+    def _temperature(self, value: int) -> str:
+        return self._unit(value, "temperature-celsius")
+
+    def _speed(self, value: int) -> str:
+        return self._unit(value, "speed-kilometer-per-hour")
+
+    def _number(self, value: int) -> str:
+        if self.language == "zh":
+            return chinese_number(value)
+        text = self._num2words(value, lang=_NUM2WORDS_NAMES.get(self.language, self.language))
+        return text.replace("'", "ʼ") if self.language == "uk" else text  # the letter, as CLDR writes it
+
+    def _list(self, items: list[str], style: str) -> str:
+        from babel.lists import format_list
+
+        return format_list(items, style=style, locale=self._locale)
+
+    def _countries_and(self, value: tuple) -> str:
+        return self._list([self._locale.territories[code] for code in value], "standard")
+
+    def _countries_or(self, value: tuple) -> str:
+        return self._list([self._locale.territories[code] for code in value], "or")
+
+    def _languages_and(self, value: tuple) -> str:
+        return self._list([self._locale.languages[code] for code in value], "standard")
+
+    def _languages_or(self, value: tuple) -> str:
+        return self._list([self._locale.languages[code] for code in value], "or")

@@ -1,0 +1,97 @@
+"""The record of how a binarized folder was made: `DATA/preparation.json`.
+
+Training, evaluation and one's own scripts read it to segment raw text as the training data was, and to turn a
+model's output back into raw text. Importing this module imports the standard library only.
+"""
+
+import dataclasses
+import functools
+import json
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import write_json
+
+FORMAT = 1
+FILE_NAME = "preparation.json"
+
+
+@dataclasses.dataclass
+class Preparation:
+    """What `python -m data_prep binarize` did.
+
+    Attributes:
+        folder: the binarized folder; the subword model lies in it, raw valid and test text in `folder/text`.
+        languages: sorted language codes.
+        tokenizers: language -> name of its tokenizer ("moses", "jieba", "mecab", "jumanpp", "none").
+        subword: {"type": "subword-nmt" | "sentencepiece" | "none", "model": file name in `folder` or None}.
+        pairs: split -> {"de-en": number of lines}; the two codes in alphabetical order.
+        dictionary_sha256: checksum of the joint dictionary file.
+        text_sha256: "test.de-en.de" -> checksum of that raw text file.
+    """
+
+    folder: Path
+    languages: list[str]
+    tokenizers: dict[str, str]
+    subword: dict
+    pairs: dict[str, dict[str, int]]
+    dictionary_sha256: str
+    text_sha256: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def load(cls, folder) -> "Preparation":
+        """Read the record of a binarized folder.
+
+        Raises:
+            InputError: there is none, or it is not of this format; names the file.
+        """
+        path = Path(folder) / FILE_NAME
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InputError(
+                f"{path}: no such file; `python -m data_prep binarize` writes it when it is done"
+            ) from None
+        except (ValueError, OSError) as error:
+            raise InputError(f"{path}: not a preparation record: {error}") from None
+        found = content.pop("format", None) if isinstance(content, dict) else None
+        if found != FORMAT:
+            raise InputError(f"{path}: format {found!r}, expected {FORMAT}")
+        names = {field.name for field in dataclasses.fields(cls)} - {"folder"}
+        if set(content) != names:
+            different = ", ".join(sorted(names ^ set(content)))
+            raise InputError(f"{path}: fields are missing or unknown: {different}")
+        return cls(folder=Path(folder), **content)
+
+    def save(self) -> None:
+        """Write the record; it comes last, its presence says that the folder is complete."""
+        content = {"format": FORMAT, **dataclasses.asdict(self)}
+        del content["folder"]
+        write_json(self.folder / FILE_NAME, content)
+
+    def text_path(self, split: str, pair: str, language: str) -> Path:
+        """Raw text of one side of an evaluation set; `pair` in alphabetical order ("de-fr")."""
+        return self.folder / "text" / f"{split}.{pair}.{language}"
+
+    def segment(self, language: str, line: str) -> str:
+        """Raw text -> what the model reads: tokenized, then split into subwords separated by spaces."""
+        return self._subwords.segment(self._tokenizer(language).tokenize(line))
+
+    def detokenize(self, language: str, line: str) -> str:
+        """What the model writes -> raw text: subwords joined, then detokenized."""
+        return self._tokenizer(language).detokenize(self._subwords.join(line))
+
+    @functools.cached_property
+    def _subwords(self):
+        from data_prep.subword_models import load_subwords
+
+        model = self.subword["model"]
+        return load_subwords(self.subword["type"], model and self.folder / model)
+
+    def _tokenizer(self, language: str):
+        from data_prep.tokenizers import make_tokenizer
+
+        if language not in self.tokenizers:
+            known = ", ".join(self.languages)
+            raise InputError(f"{self.folder / FILE_NAME}: no language {language!r}; the folder has {known}")
+        return make_tokenizer(self.tokenizers[language], language)

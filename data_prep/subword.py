@@ -1,0 +1,146 @@
+"""Learn one subword model for all languages together, apply it, and write the joint dictionary.
+
+The papers (7.3.1, 8.2.1): byte pair encoding with 50,000 (OPUS), 40,000 (IWSLT) and 50,000 (Europarl) merges
+over the training text of all languages; every training file counts, so English counts once per pair.
+
+`--type bpe` is subword-nmt's, `--type sentencepiece` a sentencepiece model (for raw text: tokenize with
+`none` before), `--type none` keeps words. `--dictionary-from` applies the model and dictionary of an earlier
+run to new text instead, for test sets that come later or for fine-tuning.
+"""
+
+import functools
+import shutil
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import checksum, input_settings
+from command_line.progress import progress
+from data_prep.blocks import Workers, add_workers_argument, read_blocks
+from data_prep.corpus import (
+    TRAIN,
+    Bitext,
+    check_parallel,
+    find_bitexts,
+    is_corpus_file,
+    languages_of,
+    open_outputs,
+    paths_of,
+)
+from data_prep.step_folder import StepFolder, read_record
+from data_prep.subword_learning import count_tokens, learn_byte_pairs, learn_sentence_pieces, segment_block
+
+DICTIONARY = "dict.txt"
+MODEL_FILES = {"subword-nmt": "subword.codes", "sentencepiece": "subword.model", "none": None}
+TYPES = {"bpe": "subword-nmt", "sentencepiece": "sentencepiece", "none": "none"}
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "--input", required=True, type=Path, help="folder of tokenized SPLIT.SRC-TGT.LANG files"
+    )
+    parser.add_argument(
+        "--output", required=True, type=Path, help="folder for subword text, model and dictionary"
+    )
+    parser.add_argument("--type", choices=TYPES, default="bpe", help="kind of subwords")
+    parser.add_argument(
+        "--merges", type=int, default=50_000, help="merge operations of bpe (8.2.1: 50k, 40k, 50k)"
+    )
+    parser.add_argument("--vocabulary-size", type=int, default=50_000, help="pieces of sentencepiece")
+    parser.add_argument(
+        "--model-type", choices=("unigram", "bpe"), default="unigram", help="kind of sentencepiece"
+    )
+    parser.add_argument(
+        "--sample-lines", type=int, default=5_000_000, help="lines that sentencepiece learns from"
+    )
+    parser.add_argument("--min-count", type=int, default=1, help="rarer units are left out of the dictionary")
+    parser.add_argument("--seed", type=int, default=1, help="for sentencepiece's sample")
+    parser.add_argument(
+        "--dictionary-from", type=Path, metavar="DIR", help="apply the model and dictionary of DIR"
+    )
+    add_workers_argument(parser)
+    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+
+
+def learning_settings(args) -> dict:
+    """What the model and dictionary depend on besides the text."""
+    if args.dictionary_from:
+        record = read_record(args.dictionary_from, "subword")
+        if record is None:
+            raise InputError(
+                f"{args.dictionary_from}: no subword.json, expected the output of an earlier `subword`"
+            )
+        return {"type": record["type"], "from": checksum(args.dictionary_from / DICTIONARY)}
+    settings = {"type": TYPES[args.type], "min_count": args.min_count}
+    if args.type == "bpe":
+        settings["merges"] = args.merges
+    if args.type == "sentencepiece":
+        settings |= {
+            name: getattr(args, name) for name in ("vocabulary_size", "model_type", "sample_lines", "seed")
+        }
+    for name, value in settings.items():
+        if isinstance(value, int) and value < 1 and name != "seed":
+            raise InputError(f"--{name.replace('_', '-')}: {value}, expected at least 1")
+    return settings
+
+
+def tokenizers_of(folder: Path, languages: list[str]) -> dict[str, str]:
+    """What `tokenize` did to the input; "none" for text that somebody else has tokenized."""
+    known = (read_record(folder, "tokenize") or {}).get("tokenizers", {})
+    return {language: known.get(language, "none") for language in languages}
+
+
+def learn(args, bitexts: list[Bitext], model: Path | None, workers: Workers) -> None:
+    """Make the model file, by learning or by copying."""
+    if args.dictionary_from:
+        if model:
+            shutil.copyfile(args.dictionary_from / model.name, model)
+        return
+    training = paths_of(bitext for bitext in bitexts if bitext.split == TRAIN)
+    if not training:
+        raise InputError(f"{args.input}: no training files; --dictionary-from applies an existing model")
+    if args.type == "bpe":
+        learn_byte_pairs(training, args.merges, model, workers)
+    elif args.type == "sentencepiece":
+        learn_sentence_pieces(
+            training, args.vocabulary_size, args.model_type, args.sample_lines, model, args.seed
+        )
+
+
+def apply(path: Path, output: Path, type_name: str, model: Path | None, workers: Workers) -> None:
+    """Split one file; the output has its lines, in order."""
+    blocks = workers.map(functools.partial(segment_block, type_name, model), read_blocks(path))
+    with open_outputs([output]) as (stream,):
+        for text, _ in progress(blocks, None, f"subword {output.name}", "line", size=lambda item: item[1]):
+            stream.write(text)
+
+
+def main(args) -> None:
+    from data_prep.dictionary import write_dictionary
+
+    bitexts = find_bitexts(args.input)
+    languages = languages_of(bitexts)
+    settings = learning_settings(args) | {
+        "tokenizers": tokenizers_of(args.input, languages),
+        "input": input_settings(*paths_of(bitexts)),
+    }
+    file_name = MODEL_FILES[settings["type"]]
+    settings["model"] = file_name
+    inputs = (args.input, args.dictionary_from) if args.dictionary_from else (args.input,)
+    step = StepFolder(args.output, "subword", settings, inputs=inputs)
+    if step.is_complete(args.force):
+        return
+    check_parallel(bitexts)
+    step.begin(lambda path: is_corpus_file(path) or path.name in (DICTIONARY, file_name))
+    model = args.output / file_name if file_name else None
+    with Workers(args.workers) as workers:
+        learn(args, bitexts, model, workers)
+        for bitext in bitexts:
+            for path, output in zip(bitext.paths, bitext.outputs(args.output), strict=True):
+                apply(path, output, settings["type"], model, workers)
+        if args.dictionary_from:
+            shutil.copyfile(args.dictionary_from / DICTIONARY, args.output / DICTIONARY)
+        else:
+            training = [path for b in bitexts if b.split == TRAIN for path in b.outputs(args.output)]
+            counts = count_tokens(training, workers, "count units")
+            write_dictionary(args.output / DICTIONARY, counts, args.min_count)
+    step.finish()

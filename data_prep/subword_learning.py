@@ -1,0 +1,112 @@
+"""Learns joint subword models from training text that is read as a stream.
+
+Byte pair encoding is learned by subword-nmt from counts of words, so memory grows with the number of
+different words, not with the text; sentencepiece samples a fixed number of lines.
+"""
+
+import functools
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import atomic_path
+from command_line.progress import progress
+from data_prep.blocks import Block, Workers, read_blocks
+
+SENTENCEPIECE_THREADS = 16  # its result depends on the number of threads, so that is not the machine's
+
+
+def _count_block(block: Block) -> tuple[Counter, int]:
+    counts: Counter = Counter()
+    for line in block.decode():
+        counts.update(line.split())
+    return counts, block.lines
+
+
+def count_tokens(paths: Iterable[Path], workers: Workers, task: str) -> Counter:
+    """How often every space-separated token occurs in the files."""
+    total: Counter = Counter()
+    blocks = (block for path in paths for block in read_blocks(path))
+    for counts, _ in progress(
+        workers.map(_count_block, blocks), None, task, "line", size=lambda item: item[1]
+    ):
+        total.update(counts)
+    return total
+
+
+def learn_byte_pairs(paths: list[Path], merges: int, model: Path, workers: Workers) -> None:
+    """Write the merges that subword-nmt learns from all files together.
+
+    Raises:
+        InputError: no word has two characters.
+    """
+    import contextlib
+    import sys
+
+    from subword_nmt.learn_bpe import learn_bpe
+
+    counts = count_tokens(paths, workers, "count words")
+    if all(len(word) < 2 for word in counts):
+        raise InputError(f"{paths[0]}: too little text, there is no word of two characters to learn from")
+    words = sorted(counts, key=lambda word: (-counts[word], word))
+    vocabulary = io.StringIO("".join(f"{word} {counts[word]}\n" for word in words))
+    with atomic_path(model) as temporary, open(temporary, "w", encoding="utf-8") as stream:
+        with contextlib.redirect_stderr(io.StringIO()) as messages:  # its progress bar and warnings
+            learn_bpe(vocabulary, stream, merges, min_frequency=2, is_dict=True)
+        for line in messages.getvalue().splitlines():
+            if "Stopping" in line:
+                print(f"subword: {line.strip()}", file=sys.stderr)
+
+
+def _lines(paths: list[Path]) -> Iterator[str]:
+    for path in paths:
+        for block in read_blocks(path):
+            yield from block.decode()
+
+
+def learn_sentence_pieces(
+    paths: list[Path], size: int, model_type: str, sample: int, model: Path, seed: int
+) -> None:
+    """Train sentencepiece on a sample of at most `sample` lines of all files together.
+
+    Raises:
+        InputError: sentencepiece refuses the text or the size.
+    """
+    import sentencepiece
+
+    sentencepiece.set_random_generator_seed(seed)
+    result = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=progress(_lines(paths), None, "read for sentencepiece", "line"),
+            model_writer=result,
+            vocab_size=size,
+            model_type=model_type,
+            input_sentence_size=sample,
+            shuffle_input_sentence=True,
+            normalization_rule_name="identity",  # `clean` has made NFC of it
+            character_coverage=0.9995,
+            hard_vocab_limit=False,
+            num_threads=SENTENCEPIECE_THREADS,
+            minloglevel=2,
+        )
+    except (RuntimeError, ValueError) as error:
+        raise InputError(f"{paths[0]}: sentencepiece cannot learn {size} pieces: {error}") from None
+    with atomic_path(model) as temporary:
+        temporary.write_bytes(result.getvalue())
+
+
+def segment_block(type_name: str, model: Path | None, block: Block) -> tuple[bytes, int]:
+    """One block of a tokenized file -> its subwords and the number of lines."""
+    subwords = load_cached(type_name, model)
+    lines = [subwords.segment(line) for line in block.decode()]
+    return ("\n".join(lines) + "\n").encode(), len(lines)
+
+
+@functools.lru_cache(maxsize=4)
+def load_cached(type_name: str, model: Path | None):
+    from data_prep.subword_models import load_subwords
+
+    return load_subwords(type_name, model)

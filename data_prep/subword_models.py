@@ -1,0 +1,91 @@
+"""Subword models: how a tokenized line is split into units, and how units are joined again.
+
+`segment` and `join` are inverse to each other on tokenized text whose words are separated by single spaces.
+"""
+
+import codecs
+import io
+from pathlib import Path
+
+from command_line.errors import InputError
+
+TYPES = ("subword-nmt", "sentencepiece", "none")
+SEPARATOR = "@@"  # ends every unit that is not the last of its word, as subword-nmt writes it
+SPECIAL_SYMBOLS = ("<s>", "<pad>", "</s>", "<unk>")  # fairseq's own; as text they must not become those
+CACHED_WORDS = 1_000_000
+
+
+class NoSubwords:
+    """Words are the units."""
+
+    def segment(self, line: str) -> str:
+        return " ".join(line.split())
+
+    def join(self, line: str) -> str:
+        return line.strip()
+
+
+class BytePairs:
+    """Byte pair encoding (Sennrich et al., 2016) through subword-nmt."""
+
+    def __init__(self, path):
+        from subword_nmt.apply_bpe import BPE
+
+        with codecs.open(str(path), encoding="utf-8") as codes:
+            try:
+                self._bpe = BPE(io.StringIO(codes.read()), separator=SEPARATOR)
+            except (SystemExit, ValueError) as error:  # subword-nmt exits on a broken file
+                raise InputError(f"{path}: not a file of subword-nmt merges: {error}") from None
+
+    def segment(self, line: str) -> str:
+        if len(self._bpe.cache) > CACHED_WORDS:
+            self._bpe.cache.clear()
+        words = line.split()
+        units = self._bpe.segment_tokens(words)
+        for symbol in SPECIAL_SYMBOLS:
+            if symbol in units:
+                units = [part for unit in units for part in _without_special(unit)]
+                break
+        return " ".join(units)
+
+    def join(self, line: str) -> str:
+        joined = (line.strip() + " ").replace(SEPARATOR + " ", "")
+        return joined.strip()
+
+
+def _without_special(unit: str) -> tuple[str, ...]:
+    return (unit[0] + SEPARATOR, unit[1:]) if unit in SPECIAL_SYMBOLS else (unit,)
+
+
+class SentencePieces:
+    """A sentencepiece model, unigram or BPE (Kudo and Richardson, 2018)."""
+
+    def __init__(self, path):
+        import sentencepiece
+
+        try:
+            self._model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        except (RuntimeError, OSError) as error:
+            raise InputError(f"{path}: not a sentencepiece model: {error}") from None
+
+    def segment(self, line: str) -> str:
+        return " ".join(self._model.encode(line, out_type=str))
+
+    def join(self, line: str) -> str:
+        return line.replace(" ", "").replace("▁", " ").strip()
+
+
+def load_subwords(type_name: str, path=None):
+    """The model of a type; `path` is its file (none for "none").
+
+    Raises:
+        InputError: unknown type, or the file is missing or broken.
+    """
+    makers = {"subword-nmt": BytePairs, "sentencepiece": SentencePieces}
+    if type_name == "none":
+        return NoSubwords()
+    if type_name not in makers:
+        raise InputError(f"unknown subword type {type_name!r}; expected one of: {', '.join(TYPES)}")
+    if path is None or not Path(path).is_file():
+        raise InputError(f"{path}: no such file, expected the subword model")
+    return makers[type_name](path)

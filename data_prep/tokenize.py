@@ -1,0 +1,78 @@
+"""Split the lines of a corpus into words, per language.
+
+The papers (7.3.1, 8.2.1): jieba for Chinese, Moses for other languages. Defaults: zh jieba, ja mecab,
+otherwise moses. `--tokenizer zh=jieba ja=jumanpp` chooses per language, `--tokenizer none` for all. Every
+file comes out with as many lines as it had, in the same order.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+from command_line.outputs import input_settings
+from command_line.progress import progress
+from data_prep.blocks import Block, Workers, add_workers_argument, encode, read_blocks
+from data_prep.corpus import (
+    check_parallel,
+    find_bitexts,
+    is_corpus_file,
+    languages_of,
+    open_outputs,
+    paths_of,
+)
+from data_prep.step_folder import StepFolder
+from data_prep.tokenizers import TOKENIZERS, choose_tokenizers, make_tokenizer
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("--input", required=True, type=Path, help="folder of SPLIT.SRC-TGT.LANG files")
+    parser.add_argument("--output", required=True, type=Path, help="folder for the tokenized files")
+    parser.add_argument(
+        "--tokenizer",
+        nargs="+",
+        default=[],
+        metavar="[LANG=]NAME",
+        help=f"NAME is one of {', '.join(TOKENIZERS)}; for one language or, without LANG=, for all",
+    )
+    add_workers_argument(parser)
+    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+
+
+def tokenize_block(names: tuple[str, str], block: Block) -> tuple[bytes, int]:
+    """One block of one file; `names` are tokenizer and language. Returns the text and its number of lines."""
+    tokenizer = make_tokenizer(*names)
+    lines = [tokenizer.tokenize(line) for line in block.decode()]
+    if len(lines) != block.lines or any("\n" in line for line in lines):
+        raise AssertionError(
+            f"{block.paths[0]}:{block.first_line}: tokenizer {names[0]} changed the number of lines"
+        )
+    return encode(lines), block.lines
+
+
+def tokenize_file(path: Path, output: Path, names: tuple[str, str], workers: Workers) -> None:
+    """Tokenize one file; the output has its lines, in order."""
+    blocks = workers.map(functools.partial(tokenize_block, names), read_blocks(path))
+    with open_outputs([output]) as (stream,):
+        for text, _ in progress(blocks, None, f"tokenize {output.name}", "line", size=lambda item: item[1]):
+            stream.write(text)
+
+
+def main(args) -> None:
+    bitexts = find_bitexts(args.input)
+    names = choose_tokenizers(languages_of(bitexts), args.tokenizer)
+    settings = {"tokenizers": names, "input": input_settings(*paths_of(bitexts))}
+    step = StepFolder(args.output, "tokenize", settings, inputs=(args.input,))
+    if step.is_complete(args.force):
+        return
+    for language, name in names.items():
+        make_tokenizer(name, language)  # what is not installed fails now, not after an hour
+    check_parallel(bitexts)
+    step.begin(is_corpus_file)
+    with Workers(args.workers) as workers:
+        for bitext in bitexts:
+            for path, output, language in zip(
+                bitext.paths, bitext.outputs(args.output), bitext.languages, strict=True
+            ):
+                tokenize_file(path, output, (names[language], language), workers)
+    step.finish()

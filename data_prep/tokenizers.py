@@ -1,0 +1,161 @@
+"""Tokenizers: raw text <-> words separated by single spaces, chosen per language.
+
+The papers tokenize Chinese with jieba and everything else with Moses (7.3.1, 8.2.1); Japanese is not Moses'
+business: MeCab by default, Juman++ (the thesis' chapters 3 and 4) on request.
+
+| name    | library                        | for                                    |
+|---------|--------------------------------|----------------------------------------|
+| moses   | sacremoses                     | languages that separate words by spaces |
+| jieba   | jieba                          | Chinese                                |
+| mecab   | mecab-python3 and unidic-lite  | Japanese                               |
+| jumanpp | rhoknp, `jumanpp` on the PATH  | Japanese                               |
+| none    | -                              | text that is tokenized already, or for sentencepiece |
+"""
+
+import functools
+import re
+import shutil
+
+from command_line.errors import InputError
+
+DEFAULTS = {"zh": "jieba", "ja": "mecab"}
+DEFAULT = "moses"
+_UNSPACED = (
+    "\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u2e80-\u2fdf\U00020000-\U0003134f"
+)
+_SPACE_BESIDE_UNSPACED = re.compile(f"(?<=[{_UNSPACED}]) | (?=[{_UNSPACED}])")
+_SPACE_BEFORE_MARK = re.compile(r" (?=[,.!?;:%)\]}’”…])")
+_SPACE_AFTER_MARK = re.compile(r"(?<=[(\[{‘“]) ")
+_SPACE_INSIDE_NUMBER = re.compile(r"(?<=\d)([.,:/]) (?=\d)")
+
+
+class NoTokenizer:
+    """Words are what the text separates by spaces."""
+
+    def __init__(self, language: str = ""):
+        self.language = language
+
+    def tokenize(self, line: str) -> str:
+        return " ".join(line.split())
+
+    def detokenize(self, line: str) -> str:
+        return " ".join(line.split())
+
+
+class Moses:
+    """The Moses tokenizer and detokenizer, XML-escaped as the Moses script does it by default."""
+
+    def __init__(self, language: str):
+        from data_prep.moses import FastMosesTokenizer
+
+        self.tokenize = FastMosesTokenizer(language).tokenize
+        self._language = language
+
+    @functools.cached_property
+    def _detokenizer(self):
+        from sacremoses import MosesDetokenizer
+
+        return MosesDetokenizer(self._language)
+
+    def detokenize(self, line: str) -> str:
+        tokens, end = line.split(), ""
+        if self._language == "cs" and len(tokens) > 1 and tokens[-1] in (".", ",") and tokens[-2].isdecimal():
+            # sacremoses 0.2.0 looks for "digits ." at the end of the line where Moses looks before the token,
+            # and then glues every number of the line to the word before it; without the last token it does
+            # not.
+            end = tokens.pop()
+        return self._detokenizer.detokenize(tokens) + end
+
+
+class UnspacedText:
+    """Detokenization of Chinese and Japanese: no space beside their characters, but between Latin words."""
+
+    def detokenize(self, line: str) -> str:
+        text = _SPACE_BESIDE_UNSPACED.sub("", " ".join(line.split()))
+        text = _SPACE_AFTER_MARK.sub("", _SPACE_BEFORE_MARK.sub("", text))
+        return _SPACE_INSIDE_NUMBER.sub(r"\1", text)
+
+
+class Jieba(UnspacedText):
+    def __init__(self, language: str):
+        import logging
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # jieba's own way of importing is deprecated
+            jieba = _import("jieba", "zh")
+        jieba.setLogLevel(logging.WARNING)
+        self._jieba = jieba
+
+    def tokenize(self, line: str) -> str:
+        return " ".join(word for word in self._jieba.cut(line) if not word.isspace())
+
+
+class Mecab(UnspacedText):
+    def __init__(self, language: str):
+        mecab, dictionary = _import("MeCab", "ja"), _import("unidic_lite", "ja")
+        self._tagger = mecab.Tagger(f'-O wakati -r /dev/null -d "{dictionary.DICDIR}"')
+
+    def tokenize(self, line: str) -> str:
+        return " ".join(self._tagger.parse(line).split())
+
+
+class Jumanpp(UnspacedText):
+    def __init__(self, language: str):
+        if shutil.which("jumanpp") is None:
+            raise InputError("tokenizer jumanpp: no program `jumanpp` on the PATH; `mecab` needs none")
+        self._jumanpp = _import("rhoknp", "ja").Jumanpp()
+
+    def tokenize(self, line: str) -> str:
+        if not line.strip():
+            return ""
+        return " ".join(
+            word for m in self._jumanpp.apply_to_sentence(line).morphemes for word in m.text.split()
+        )
+
+
+TOKENIZERS = {"moses": Moses, "jieba": Jieba, "mecab": Mecab, "jumanpp": Jumanpp, "none": NoTokenizer}
+
+
+def _import(module: str, extra: str):
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise InputError(f"the tokenizer for {extra} needs {module}: pip install '.[{extra}]'") from None
+
+
+@functools.lru_cache(maxsize=128)
+def make_tokenizer(name: str, language: str):
+    """An object with `tokenize(line)` and `detokenize(line)`; the same object for the same arguments.
+
+    Raises:
+        InputError: unknown name, or what it needs is not installed.
+    """
+    if name not in TOKENIZERS:
+        raise InputError(
+            f"unknown tokenizer {name!r} for {language}; expected one of: {', '.join(TOKENIZERS)}"
+        )
+    return TOKENIZERS[name](language)
+
+
+def choose_tokenizers(languages, choices: list[str]) -> dict[str, str]:
+    """Tokenizer of every language: the defaults, overridden by choices such as "ja=none" or "none" (all).
+
+    Raises:
+        InputError: a choice names an unknown tokenizer or a language that the corpus does not have.
+    """
+    names = {language: DEFAULTS.get(language, DEFAULT) for language in sorted(languages)}
+    for choice in sorted(choices, key=lambda text: "=" in text):  # what holds for all first
+        language, equals, name = choice.rpartition("=")
+        if name not in TOKENIZERS:
+            raise InputError(
+                f"--tokenizer {choice}: unknown tokenizer {name!r}; expected one of: {', '.join(TOKENIZERS)}"
+            )
+        if equals and language not in names:
+            raise InputError(
+                f"--tokenizer {choice}: the corpus has no language {language!r}; it has {', '.join(names)}"
+            )
+        names.update({language: name} if equals else dict.fromkeys(names, name))
+    return names

@@ -1,0 +1,1 @@
+"""`python -m eval COMMAND`: checkpoints -> translations -> numbers, tables, plots, a report."""

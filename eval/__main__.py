@@ -1,0 +1,15 @@
+"""The commands of `python -m eval`."""
+
+import sys
+
+from command_line.dispatch import run
+
+COMMANDS = {
+    "translate": ("eval.translate", "translate a test set in all directions with one checkpoint"),
+    "score": ("eval.score", "BLEU, chrF++, off-target rate, copies, COMET of translated folders"),
+    "compare": ("eval.compare", "paired bootstrap significance between systems"),
+    "report": ("eval.report", "tables, plots and one HTML file from result files"),
+}
+
+if __name__ == "__main__":
+    sys.exit(run("eval", "Evaluate multilingual translation models.", COMMANDS))

@@ -1,0 +1,138 @@
+"""What a report section is made of: tables and figures, and how they become Markdown and CSV."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of text in a cell."""
+
+    text: str
+    bold: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One table cell. `value`: the unrounded number behind the text, for CSV; `width`: columns it spans."""
+
+    spans: tuple[Span, ...]
+    value: float | None = None
+    width: int = 1
+
+    @property
+    def text(self) -> str:
+        return "".join(span.text for span in self.spans)
+
+
+def cell(text, bold: bool = False, value: float | None = None, width: int = 1) -> Cell:
+    return Cell((Span(str(text), bold),), value, width)
+
+
+def cells(*texts) -> list[Cell]:
+    return [cell(text) for text in texts]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as it is laid out on the page.
+
+    Attributes:
+        name: file name without ending.
+        header: header rows; a cell may span columns.
+        rows: all of the same width.
+        rules: indices of rows with a line above them.
+        data: rows for the CSV file where it should not follow the layout; the first row is its header.
+        folded: shown only after a click.
+    """
+
+    name: str
+    caption: str
+    header: list[list[Cell]]
+    rows: list[list[Cell]]
+    rules: frozenset[int] = frozenset()
+    data: list[list] | None = None
+    folded: bool = False
+
+    def columns(self) -> list[str]:
+        """One title per column: the header rows joined from top to bottom."""
+        spread = [[one.text for one in row for _ in range(one.width)] for row in self.header]
+        return [" ".join(text for text in column if text) for column in zip(*spread, strict=True)]
+
+    @property
+    def number_columns(self) -> set[int]:
+        """Indices of the columns that hold numbers."""
+        return {i for row in self.rows for i, one in enumerate(row) if one.value is not None}
+
+    def markdown(self) -> str:
+        lines = ["| " + " | ".join(map(escape_markdown, self.columns())) + " |"]
+        lines.append("|" + "---|" * len(self.columns()))
+        lines += ["| " + " | ".join(map(_markdown_cell, row)) + " |" for row in self.rows]
+        return "\n".join([*lines, "", f"*{escape_markdown(self.caption)}*"])
+
+    def csv(self) -> str:
+        """Unrounded numbers; an empty field where there is none."""
+        rows = self.data or [self.columns(), *([_csv_value(one) for one in row] for row in self.rows)]
+        stream = io.StringIO()
+        csv.writer(stream, lineterminator="\n").writerows(rows)
+        return stream.getvalue()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A plot and the numbers behind it."""
+
+    name: str
+    caption: str
+    png: bytes
+    numbers: Table
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of the report; `notes` are paragraphs above the tables and figures."""
+
+    title: str
+    parts: list[Table | Figure]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def tables(self) -> list[Table]:
+        return [part.numbers if isinstance(part, Figure) else part for part in self.parts]
+
+
+def _csv_value(one: Cell):
+    if one.value is not None:
+        return one.value
+    return "" if one.text == "–" else one.text
+
+
+def escape_markdown(text: str) -> str:
+    """Text that Markdown and the HTML inside it leave alone."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for character in "\\`*_|[]":
+        text = text.replace(character, f"\\{character}")
+    return " ".join(text.split())
+
+
+def _markdown_cell(one: Cell) -> str:
+    parts = []
+    for span in one.spans:
+        text = escape_markdown(span.text)
+        # Markdown ignores ** beside a space, so spaces stay outside of it.
+        before, after = (" " if span.text[:1] == " " else "", " " if span.text[1:][-1:] == " " else "")
+        parts.append(before + (f"**{text}**" if span.bold else text) + after)
+    return "".join(parts)
+
+
+def slug(*names: str) -> str:
+    """A file name from names: letters, digits, `-` and `_`."""
+    text = "_".join(names)
+    return "".join(character if character.isalnum() or character in "-_" else "-" for character in text)
+
+
+def tidy(header: Sequence[str], rows: Sequence[Sequence]) -> list[list]:
+    """Rows for a CSV file, None as an empty field."""
+    return [list(header), *([("" if value is None else value) for value in row] for row in rows)]

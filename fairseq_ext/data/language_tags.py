@@ -1,0 +1,105 @@
+"""Language tags: which languages a sentence is marked with, and where (the *language tags* axis).
+
+Wu et al. (2021) and thesis section 8.2.1 (2) compare the placements. Tokens are spelled and placed as
+fairseq's `translation_multi_simple_epoch` does it, so that checkpoints of either side are read by the
+other: `__de__`, in front of the source sentence (encoder) and in front of the target sentence (decoder,
+where the tag is the first token that the decoder is given after `</s>` and is forced, not searched for, at
+inference).
+
+| name          | encoder input      | decoder output    | fairseq's options                          |
+|---------------|--------------------|-------------------|--------------------------------------------|
+| `s-enc-t-dec` | `__src__ w1 …`     | `__tgt__ v1 …`    | `--encoder-langtok src --decoder-langtok`  |
+| `t-enc`       | `__tgt__ w1 …`     | `v1 …`            | `--encoder-langtok tgt`                    |
+| `t-dec`       | `w1 …`             | `__tgt__ v1 …`    | `--decoder-langtok`                        |
+| `s-enc-t-enc` | `__src__ __tgt__ w1 …` | `v1 …`        | none                                       |
+| `none`        | `w1 …`             | `v1 …`            | neither (a bilingual model)                |
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from command_line.errors import InputError
+
+
+@dataclass(frozen=True)
+class TagPlacement:
+    """Where the tags go. `encoder` lists "source"/"target" in the order of the tokens; `decoder` is about
+    the target.
+    """
+
+    encoder: tuple[str, ...]
+    decoder: bool
+
+
+PLACEMENTS = {
+    "s-enc-t-dec": TagPlacement(encoder=("source",), decoder=True),
+    "t-enc": TagPlacement(encoder=("target",), decoder=False),
+    "t-dec": TagPlacement(encoder=(), decoder=True),
+    "s-enc-t-enc": TagPlacement(encoder=("source", "target"), decoder=False),
+    "none": TagPlacement(encoder=(), decoder=False),
+}
+
+
+def tag_token(language: str) -> str:
+    """The dictionary entry of a language's tag."""
+    return f"__{language}__"
+
+
+def placement_of_fairseq_options(encoder_langtok: str | None, decoder_langtok: bool) -> str:
+    """The name of the placement that fairseq's `--encoder-langtok` and `--decoder-langtok` describe.
+
+    Raises:
+        InputError: for source tag on the encoder without one on the decoder, which names no target language.
+    """
+    encoder = {"src": ("source",), "tgt": ("target",)}.get(encoder_langtok or "", ())
+    for name, placement in PLACEMENTS.items():
+        if placement == TagPlacement(encoder, bool(decoder_langtok)):
+            return name
+    raise InputError(
+        f"--encoder-langtok {encoder_langtok} --decoder-langtok {decoder_langtok}: no such tag placement; "
+        f"expected one of {', '.join(PLACEMENTS)}"
+    )
+
+
+class LanguageTags:
+    """The tags of a model: adds their tokens to the dictionary and gives the token ids of any direction.
+
+    Args:
+        dictionary: the shared fairseq dictionary; tags that it lacks are appended, in the order of
+            `languages`.
+        languages: the languages that the model knows.
+        placement: a key of `PLACEMENTS`.
+    """
+
+    def __init__(self, dictionary, languages: Iterable[str], placement: str):
+        if placement not in PLACEMENTS:
+            raise InputError(f"--language-tags {placement}: expected one of {', '.join(PLACEMENTS)}")
+        self.placement_name = placement
+        self.placement = PLACEMENTS[placement]
+        self.languages = list(languages)
+        self._ids = {language: dictionary.add_symbol(tag_token(language)) for language in self.languages}
+
+    def id_of(self, language: str) -> int:
+        """Dictionary index of the tag of `language`.
+
+        Raises:
+            InputError: the model has no tag for it; lists the languages that it has.
+        """
+        if language not in self._ids:
+            known = ", ".join(self.languages) or "none"
+            raise InputError(f"language {language!r}: the model has no tag for it; known languages: {known}")
+        return self._ids[language]
+
+    def all_ids(self) -> set[int]:
+        """Dictionary indices of all tags: what detokenized output never shows."""
+        return set(self._ids.values())
+
+    def encoder_ids(self, source: str, target: str) -> list[int]:
+        """Tag ids in front of the source sentence of the direction `source`-`target`."""
+        languages = {"source": self.id_of(source), "target": self.id_of(target)}
+        return [languages[side] for side in self.placement.encoder]
+
+    def decoder_ids(self, target: str) -> list[int]:
+        """Tag ids in front of the target sentence (empty, or one)."""
+        tag = self.id_of(target)
+        return [tag] if self.placement.decoder else []

@@ -1,0 +1,33 @@
+"""Temperature sampling over directions (Arivazhagan et al. 2019): p_i proportional to n_i^(1/T).
+
+`T = 1` is proportional to the data; `T = 5` is the usual choice for unbalanced data; without a temperature
+every sentence pair is seen exactly once per epoch (thesis 8.2.1: no oversampling).
+"""
+
+import numpy as np
+
+
+def epoch_sizes(sizes: np.ndarray, temperature: float) -> np.ndarray:
+    """How many sentence pairs of each direction an epoch holds; the sum stays that of the data.
+
+    Args:
+        sizes: number of sentence pairs per direction, all positive.
+        temperature: T >= 1.
+    """
+    sizes = np.asarray(sizes, dtype=np.int64)
+    weights = sizes.astype(np.float64) ** (1.0 / temperature)
+    exact = weights / weights.sum() * sizes.sum()
+    rounded = np.floor(exact).astype(np.int64)
+    largest_remainders = np.argsort(rounded - exact, kind="stable")[: sizes.sum() - rounded.sum()]
+    rounded[largest_remainders] += 1
+    return np.maximum(rounded, 1)
+
+
+def draw(size: int, count: int, rng: np.random.Generator) -> np.ndarray:
+    """`count` item numbers out of `size`: whole passes over the items, then a random subset without
+    repetition.
+
+    An item is thus seen either floor(count / size) or ceil(count / size) times in an epoch.
+    """
+    passes = np.tile(np.arange(size, dtype=np.int64), count // size)
+    return np.concatenate([passes, rng.choice(size, count % size, replace=False)])

@@ -1,0 +1,1 @@
+"""Losses as functions and modules of tensors, without fairseq: one file each."""

@@ -1,0 +1,214 @@
+"""Model `mnmt_transformer`: the Transformer with the residual block axis of thesis chapter 8.
+
+With `--norm-placement post` or `pre` it computes what fairseq's `transformer` computes, from the same
+parameters, faster.
+"""
+
+from argparse import Namespace
+from dataclasses import dataclass, field, fields
+
+from fairseq.dataclass import ChoiceEnum
+from fairseq.dataclass.utils import gen_parser_from_dataclass
+from fairseq.models import register_model, register_model_architecture
+from fairseq.models.transformer import (
+    TransformerConfig,
+    TransformerDecoderBase,
+    TransformerEncoderBase,
+    TransformerModelBase,
+    base_architecture,
+)
+
+from command_line.errors import InputError
+from fairseq_ext.modules import residual_block
+from fairseq_ext.modules.dropout import EmbeddingDropout
+from fairseq_ext.modules.transformer_layers import DecoderLayer, EncoderLayer
+
+WITHOUT_ATTENTION_WEIGHTS = -1  # an `alignment_layer` that no layer has
+
+
+@dataclass
+class MnmtTransformerConfig(TransformerConfig):
+    norm_placement: ChoiceEnum(list(residual_block.PLACEMENTS)) = field(
+        default="post",
+        metadata={
+            "help": "layer norm: post = LN(x+F(x)), pre = x+F(LN(x)), swap-pre = x+LN(F(x)) (8.1, E.2)"
+        },
+    )
+    no_norm_affine: bool = field(
+        default=False,
+        metadata={"help": "layer normalization without gain and bias: LayerNorm-simple (thesis E.3)"},
+    )
+    no_encoder_final_norm: bool = field(
+        default=False, metadata={"help": "pre, swap-pre: no norm after the last encoder layer (thesis E.1)"}
+    )
+    drop_residual_layers: str = field(
+        default="",
+        metadata={
+            "help": "encoder layers, counted from 1, without residual connection around self-attention; "
+            '"4" is "w/o Res." of thesis 8.2.1'
+        },
+    )
+
+    @property
+    def norm_affine(self) -> bool:
+        return not self.no_norm_affine
+
+
+OWN_OPTIONS = [
+    option.name
+    for option in fields(MnmtTransformerConfig)
+    if option.name not in TransformerConfig.__dataclass_fields__
+]
+# Options of fairseq's transformer that change what a layer computes and that no system of the papers has.
+UNSUPPORTED = ("quant_noise_pq", "encoder_xformers_att_config", "decoder_xformers_att_config", "scale_attn")
+
+
+class MnmtEncoder(TransformerEncoderBase):
+    """fairseq's encoder with our layers and final norm."""
+
+    def __init__(self, cfg, dictionary, embed_tokens):
+        super().__init__(cfg, dictionary, embed_tokens)
+        self.dropout_module = EmbeddingDropout(cfg.dropout, module_name="TransformerEncoder")
+        if self.layer_norm is not None:
+            affine = cfg.norm_affine
+            self.layer_norm = None if cfg.no_encoder_final_norm else _final_norm(cfg.encoder, affine)
+        for number in parse_layers(cfg.drop_residual_layers, cfg.encoder.layers):
+            self.layers[number - 1].self_attention_residual = False
+
+    def build_encoder_layer(self, cfg):
+        return EncoderLayer(cfg)
+
+
+class MnmtDecoder(TransformerDecoderBase):
+    """fairseq's decoder with our layers and final norm."""
+
+    def __init__(self, cfg, dictionary, embed_tokens, no_encoder_attn=False, output_projection=None):
+        super().__init__(cfg, dictionary, embed_tokens, no_encoder_attn, output_projection)
+        self.dropout_module = EmbeddingDropout(cfg.dropout, module_name="TransformerDecoder")
+        if self.layer_norm is not None:
+            self.layer_norm = _final_norm(cfg.decoder, cfg.norm_affine)
+
+    def build_decoder_layer(self, cfg, no_encoder_attn=False):
+        return DecoderLayer(cfg, no_encoder_attn)
+
+    def extract_features(
+        self,
+        prev_output_tokens,
+        encoder_out=None,
+        incremental_state=None,
+        full_context_alignment=False,
+        alignment_layer=None,
+        alignment_heads=None,
+    ):
+        """As fairseq's, but attention weights are computed only where somebody can look at them."""
+        if alignment_layer is None and (self.training or incremental_state is not None):
+            alignment_layer = WITHOUT_ATTENTION_WEIGHTS
+        return super().extract_features(
+            prev_output_tokens,
+            encoder_out,
+            incremental_state,
+            full_context_alignment,
+            alignment_layer,
+            alignment_heads,
+        )
+
+
+def _final_norm(side, affine: bool):
+    return residual_block.layer_norm(side.embed_dim, affine)
+
+
+def parse_layers(text: str, layers: int) -> list[int]:
+    """Layer numbers from a comma-separated list, each in 1..layers.
+
+    Raises:
+        InputError: not a number, or no such layer.
+    """
+    numbers = []
+    for entry in filter(None, str(text or "").split(",")):
+        if not entry.strip().isdigit() or not 1 <= int(entry) <= layers:
+            raise InputError(f"--drop-residual-layers {text}: expected encoder layers between 1 and {layers}")
+        numbers.append(int(entry))
+    return numbers
+
+
+@register_model("mnmt_transformer")
+class MnmtTransformerModel(TransformerModelBase):
+    """Encoder-decoder Transformer; see `MnmtTransformerConfig` for what it adds to fairseq's options."""
+
+    @classmethod
+    def add_args(cls, parser):
+        gen_parser_from_dataclass(parser, MnmtTransformerConfig(), delete_default=True, with_prefix="")
+
+    @classmethod
+    def build_model(cls, args, task):
+        mnmt_base_architecture(args)  # a checkpoint of fairseq's transformer lacks our options
+        _check_options(args)
+        return super().build_model(MnmtTransformerConfig.from_namespace(args), task)
+
+    @classmethod
+    def build_encoder(cls, cfg, src_dict, embed_tokens):
+        return MnmtEncoder(cfg, src_dict, embed_tokens)
+
+    @classmethod
+    def build_decoder(cls, cfg, tgt_dict, embed_tokens):
+        return MnmtDecoder(cfg, tgt_dict, embed_tokens, no_encoder_attn=cfg.no_cross_attention)
+
+
+def _check_options(args: Namespace) -> None:
+    """Settle what fairseq's own options say about norms, and refuse what our layers do not compute."""
+    pre = args.norm_placement != "post"
+    for option in ("encoder_normalize_before", "decoder_normalize_before"):
+        if getattr(args, option, False) and not pre:
+            raise InputError(
+                f"--{option.replace('_', '-')} contradicts --norm-placement post; use --norm-placement pre"
+            )
+        setattr(args, option, pre)
+    if args.norm_placement == "post" and args.no_encoder_final_norm:
+        raise InputError(
+            "--no-encoder-final-norm: --norm-placement post has no final norm; use it with pre or swap-pre"
+        )
+    parse_layers(args.drop_residual_layers, args.encoder_layers)
+    for option in UNSUPPORTED:
+        if getattr(args, option, None):
+            raise InputError(
+                f"--{option.replace('_', '-')}: mnmt_transformer lacks it; use --arch transformer"
+            )
+
+
+# --- named architectures: what differs from their parent
+
+
+@register_model_architecture("mnmt_transformer", "mnmt_transformer")
+def mnmt_base_architecture(args):
+    """Transformer-base, 6+6 layers of width 512 with one joint embedding (thesis 8.2.1: OPUS and IWSLT)."""
+    default = MnmtTransformerConfig()
+    if getattr(args, "norm_placement", None) is None and getattr(args, "encoder_normalize_before", False):
+        args.norm_placement = "pre"
+    for name in OWN_OPTIONS:
+        if getattr(args, name, None) is None:
+            setattr(args, name, getattr(default, name))
+    if not hasattr(args, "share_all_embeddings"):
+        args.share_all_embeddings = True
+    base_architecture(args)
+
+
+def _with_defaults(args, **defaults) -> None:
+    for name, value in defaults.items():
+        if not hasattr(args, name):
+            setattr(args, name, value)
+
+
+@register_model_architecture("mnmt_transformer", "mnmt_transformer_big")
+def mnmt_big_architecture(args):
+    """Transformer-big, width 1024 (thesis 8.2.1: Europarl)."""
+    _with_defaults(args, encoder_embed_dim=1024, encoder_ffn_embed_dim=4096, encoder_attention_heads=16)
+    _with_defaults(args, decoder_embed_dim=1024, decoder_ffn_embed_dim=4096, decoder_attention_heads=16)
+    mnmt_base_architecture(args)
+
+
+@register_model_architecture("mnmt_transformer", "mnmt_transformer_tiny")
+def mnmt_tiny_architecture(args):
+    """Small enough for two CPU cores: 6+6 layers, as in the papers' analyses, of width 128."""
+    _with_defaults(args, encoder_embed_dim=128, encoder_ffn_embed_dim=512, encoder_attention_heads=4)
+    _with_defaults(args, decoder_embed_dim=128, decoder_ffn_embed_dim=512, decoder_attention_heads=4)
+    mnmt_base_architecture(args)

@@ -1,0 +1,178 @@
+"""Multi-head attention through torch's fused kernels, with fairseq's parameter names and caches."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from fairseq.incremental_decoding_utils import with_incremental_state
+from torch import Tensor, nn
+
+
+def _joint_linear(x: Tensor, projections: list[nn.Linear]) -> tuple[Tensor, ...]:
+    """Several projections of the same input as one product; one cast of the input under autocast."""
+    weight = torch.cat([projection.weight for projection in projections])
+    bias = torch.cat([projection.bias for projection in projections])
+    return F.linear(x, weight, bias).chunk(len(projections), dim=-1)
+
+
+def scaled_dot_product(q, k, v, mask: Tensor | None, causal: bool, dropout: float) -> Tensor:
+    """softmax(q k^T / sqrt(D)) v for B x H x T x D, with torch's fused kernels.
+
+    On a CPU in float32 even under bfloat16 autocast: the backward pass of torch's bfloat16 kernel takes ten
+    times longer.
+    """
+    if q.device.type == "cpu" and q.dtype == torch.bfloat16:
+        q, k, v = q.float(), k.float(), v.float()
+        with torch.autocast("cpu", enabled=False):
+            return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
+    return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
+
+
+@with_incremental_state
+class Attention(nn.Module):
+    """Multi-head attention (Vaswani et al. 2017), self- or encoder-decoder.
+
+    Parameters are those of fairseq's `MultiheadAttention` (`q_proj`, `k_proj`, `v_proj`, `out_proj`) with
+    its initialization.
+
+    Args:
+        width: C, of queries and of the output.
+        heads: H; divides C.
+        dropout: on the attention weights.
+        key_width: width of keys and values; C by default.
+        self_attention: keys and values are the queries; otherwise they are the encoder's states.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        dropout: float = 0.0,
+        key_width: int | None = None,
+        self_attention: bool = True,
+    ):
+        super().__init__()
+        self.heads, self.head_width = heads, width // heads
+        self.dropout = dropout
+        self.self_attention = self_attention
+        self.beam_size = 1  # fairseq sets it in generation: queries per encoder sentence
+        self.k_proj = nn.Linear(key_width or width, width)  # in fairseq's order: same seed, same weights
+        self.v_proj = nn.Linear(key_width or width, width)
+        self.q_proj = nn.Linear(width, width)
+        self.out_proj = nn.Linear(width, width)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        gain = 1 / math.sqrt(2) if self.k_proj.in_features == self.q_proj.in_features else 1.0
+        for projection in (self.k_proj, self.v_proj, self.q_proj):
+            nn.init.xavier_uniform_(projection.weight, gain=gain)
+        nn.init.xavier_uniform_(self.out_proj.weight)
+        nn.init.zeros_(self.out_proj.bias)
+
+    def set_beam_size(self, beam_size: int) -> None:
+        self.beam_size = beam_size
+
+    def _split_heads(self, x: Tensor) -> Tensor:
+        # T x B x C -> B x H x T x D
+        return x.unflatten(-1, (self.heads, self.head_width)).permute(1, 2, 0, 3)
+
+    def forward(
+        self,
+        query: Tensor,
+        memory: Tensor | None = None,
+        padding_mask: Tensor | None = None,
+        causal: bool = False,
+        incremental_state: dict | None = None,
+        need_head_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend from `query` to itself, or to `memory`.
+
+        Args:
+            query: T x B x C.
+            memory: encoder states, S x B x C; None for self-attention.
+            padding_mask: B x S, true where a key is padding and must not be attended to.
+            causal: position t sees positions <= t only. Padding on the right then needs no mask.
+            incremental_state: fairseq's cache; the query is then the newest position alone (T = 1).
+            need_head_weights: also return the attention weights.
+
+        Returns:
+            T x B x C, and the weights, H x B x T x S, or None.
+        """
+        if incremental_state is None:
+            q, k, v = self._project(query, memory)
+        else:
+            q = self._split_heads(self.q_proj(query))
+            k, v, padding_mask = self._cached(query, memory, padding_mask, incremental_state)
+        causal = causal and incremental_state is None
+        if q.size(0) != k.size(0):  # a beam of queries shares the keys of its sentence: (B·beam) x H x 1 x D
+            sentences = k.size(0)
+            q = q.view(sentences, -1, self.heads, self.head_width).transpose(1, 2)  # B x H x beam x D
+        mask = None if padding_mask is None else ~padding_mask[:, None, None, :]
+        weights = self._weights(q, k, mask, causal) if need_head_weights else None
+        context = scaled_dot_product(q, k, v, mask, causal, self.dropout if self.training else 0.0)
+        # B x H x T x D -> T x B x C; for a shared beam B x H x beam x D -> 1 x (B·beam) x C
+        if context.size(0) != query.size(1):
+            context = context.transpose(1, 2).reshape(1, query.size(1), -1)
+        else:
+            context = context.permute(2, 0, 1, 3).reshape(query.size(0), query.size(1), -1)
+        return self.out_proj(context), weights
+
+    def _project(self, query: Tensor, memory: Tensor | None) -> list[Tensor]:
+        """Queries, keys and values, B x H x T x D, with one product per different input."""
+        projections = [self.q_proj, self.k_proj, self.v_proj]
+        if self.self_attention:
+            states = _joint_linear(query, projections)
+        else:
+            states = [self.q_proj(query), *_joint_linear(memory, projections[1:])]
+        return [self._split_heads(state) for state in states]
+
+    def _weights(self, q: Tensor, k: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+        scores = (q @ k.transpose(-2, -1)).float() / math.sqrt(self.head_width)  # B x H x T x S
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        if causal:
+            future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+            scores = scores.masked_fill(future, -torch.inf)
+        return scores.softmax(dim=-1).transpose(0, 1)
+
+    # --- the cache of incremental decoding
+
+    def _cached(self, query, memory, padding_mask, incremental_state):
+        """Keys and values so far, B x H x S x D, and the padding mask that goes with them."""
+        cache = self.get_incremental_state(incremental_state, "attn_state") or {}
+        if self.self_attention:
+            k, v = self._split_heads(self.k_proj(query)), self._split_heads(self.v_proj(query))
+            if cache:
+                k, v = torch.cat([cache["key"], k], dim=2), torch.cat([cache["value"], v], dim=2)
+            cache = {"key": k, "value": v}
+        elif not cache:
+            cache = self._encoder_cache(query, memory, padding_mask)
+        self.set_incremental_state(incremental_state, "attn_state", cache)
+        return cache["key"], cache["value"], cache.get("padding_mask")
+
+    def _encoder_cache(self, query, memory, padding_mask):
+        """Keys and values of the encoder's states, once per sentence although fairseq repeats them."""
+        if self.beam_size > 1 and query.size(1) == memory.size(1):
+            memory = memory[:, :: self.beam_size]
+            padding_mask = None if padding_mask is None else padding_mask[:: self.beam_size]
+        cache = {
+            "key": self._split_heads(self.k_proj(memory)).contiguous(),
+            "value": self._split_heads(self.v_proj(memory)).contiguous(),
+        }
+        if padding_mask is not None:
+            cache["padding_mask"] = padding_mask
+        return cache
+
+    def reorder_incremental_state(self, incremental_state: dict, new_order: Tensor) -> dict:
+        """fairseq's hook for hypotheses that change places and finished sentences that leave the batch."""
+        cache = self.get_incremental_state(incremental_state, "attn_state")
+        if cache:
+            if not self.self_attention and cache["key"].size(0) * self.beam_size != new_order.size(0):
+                sentences = new_order.view(-1, self.beam_size)[:, 0] // self.beam_size
+            elif self.self_attention:
+                sentences = new_order
+            else:
+                return incremental_state  # hypotheses only move within their sentence
+            cache = {name: tensor.index_select(0, sentences) for name, tensor in cache.items()}
+            self.set_incremental_state(incremental_state, "attn_state", cache)
+        return incremental_state

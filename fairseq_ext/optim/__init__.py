@@ -1,0 +1,1 @@
+"""Optimizers behind fairseq's interface."""

@@ -1,0 +1,49 @@
+"""Optimizer `fused_adam`: torch's fused AdamW in place of the Python loop of fairseq's `adam`."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import List
+
+import torch
+from fairseq.dataclass import FairseqDataclass
+from fairseq.optim import FairseqOptimizer, register_optimizer
+from omegaconf import II
+
+
+@dataclass
+class FusedAdamConfig(FairseqDataclass):
+    adam_betas: str = field(default="(0.9, 0.98)", metadata={"help": "betas (Vaswani et al. 2017)"})
+    adam_eps: float = field(
+        default=1e-8, metadata={"help": "added to the root of the bias-corrected second moment"}
+    )
+    weight_decay: float = field(default=0.0, metadata={"help": "decoupled weight decay"})
+    lr: List[float] = II("optimization.lr")
+
+
+@register_optimizer("fused_adam", dataclass=FusedAdamConfig)
+class FusedAdam(FairseqOptimizer):
+    """AdamW, one pass over each parameter instead of a dozen.
+
+    fairseq's `adam` adds epsilon before the bias correction of the second moment, torch after it (algorithm
+    1 of Kingma and Ba 2015): with the usual 1e-8 the difference is far below the noise of training.
+    """
+
+    def __init__(self, cfg: FusedAdamConfig, params):
+        super().__init__(cfg)
+        self._optimizer = torch.optim.AdamW(params, fused=True, **self.optimizer_config)
+
+    @property
+    def optimizer_config(self) -> dict:
+        """Overrides what a checkpoint says when training is continued with other options."""
+        lr = self.cfg.lr[0] if isinstance(self.cfg.lr, Collection) else self.cfg.lr
+        beta1, beta2 = (float(beta) for beta in self.cfg.adam_betas.strip("()[] ").split(","))
+        return {
+            "lr": lr,
+            "betas": (beta1, beta2),
+            "eps": self.cfg.adam_eps,
+            "weight_decay": self.cfg.weight_decay,
+        }
+
+    @property
+    def supports_flat_params(self) -> bool:
+        return True

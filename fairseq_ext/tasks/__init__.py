@@ -1,0 +1,1 @@
+"""What is trained: one file per task. Importing a file registers its task with fairseq."""

@@ -1,0 +1,354 @@
+"""Task `multilingual_nmt`: one model for any set of translation directions over one joint dictionary."""
+
+import contextlib
+import json
+from argparse import Namespace
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Optional
+
+import numpy as np
+import torch
+from fairseq import utils
+from fairseq.data import ListDataset
+from fairseq.dataclass import ChoiceEnum, FairseqDataclass
+from fairseq.tasks import FairseqTask, register_task
+from omegaconf import II
+
+from command_line.errors import InputError
+from fairseq_ext.data import binarized
+from fairseq_ext.data.binarized import Direction, format_direction
+from fairseq_ext.data.language_tags import PLACEMENTS, LanguageTags
+from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
+from fairseq_ext.tasks import validation
+
+
+@dataclass
+class MultilingualNmtConfig(FairseqDataclass):
+    data: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "folder of `python -m data_prep binarize` (several, separated by colons: one per epoch)"
+        },
+    )
+    lang_pairs: str = field(
+        default="", metadata={"help": "directions to train on, for example en-de,de-en,en-fr,fr-en"}
+    )
+    zero_shot_lang_pairs: str = field(
+        default="",
+        metadata={
+            "help": "directions to validate on as well; they never enter the loss that selects a checkpoint"
+        },
+    )
+    langs: str = field(
+        default="",
+        metadata={"help": "languages that get a tag, in this order (default: those of --lang-pairs, sorted)"},
+    )
+    language_tags: ChoiceEnum(list(PLACEMENTS)) = field(
+        default="s-enc-t-dec",
+        metadata={"help": "which tags stand where: s = source, t = target, enc/dec = side (thesis 8.2.1)"},
+    )
+    sampling_temperature: Optional[float] = field(
+        default=None,
+        metadata={
+            "help": "sample directions with p ~ size^(1/T); default: every pair once per epoch (thesis 8.2.1)"
+        },
+    )
+    source_lang: Optional[str] = field(
+        default=None, metadata={"help": "inference: source language", "argparse_alias": "-s"}
+    )
+    target_lang: Optional[str] = field(
+        default=None, metadata={"help": "inference: target language", "argparse_alias": "-t"}
+    )
+    max_source_positions: int = field(
+        default=256, metadata={"help": "longest source in tokens, tag and </s> included (thesis 8.2.1: 256)"}
+    )
+    max_target_positions: int = field(
+        default=256, metadata={"help": "longest target in tokens, tag and </s> included (thesis 8.2.1: 256)"}
+    )
+    autocast_bf16: bool = field(
+        default=False,
+        metadata={"help": "bfloat16 autocast on CPU and GPU: float32 weights and losses, bfloat16 products"},
+    )
+    eval_bleu: bool = field(
+        default=False, metadata={"help": "validate with sacreBLEU on detokenized text, per direction"}
+    )
+    eval_bleu_args: str = field(
+        default='{"beam": 5}', metadata={"help": "generation options for --eval-bleu, as JSON"}
+    )
+    train_subset: str = II("dataset.train_subset")
+    seed: int = II("common.seed")
+
+
+@register_task("multilingual_nmt", dataclass=MultilingualNmtConfig)
+class MultilingualNmtTask(FairseqTask):
+    """Trains on `--lang-pairs`; at inference `--source-lang`/`--target-lang` choose the direction.
+
+    Languages and tag placement travel in the checkpoint (`task_state`), so that fairseq's own generation
+    commands need nothing but the direction.
+
+    Args:
+        cfg: the options.
+        dictionary: the joint dictionary; tags are appended to it.
+    """
+
+    cfg: MultilingualNmtConfig
+
+    def __init__(self, cfg: MultilingualNmtConfig, dictionary):
+        super().__init__(cfg)
+        self.dictionary = dictionary
+        self.fingerprint = binarized.dictionary_fingerprint(dictionary)  # before tags are added
+        self.supervised = binarized.parse_directions(cfg.lang_pairs, "--lang-pairs")
+        self.zero_shot = binarized.parse_directions(cfg.zero_shot_lang_pairs, "--zero-shot-lang-pairs")
+        self.tags: LanguageTags | None = None
+        if self.supervised:
+            self._add_tags(_languages(cfg, self.supervised), cfg.language_tags)
+            self._check_zero_shot()
+
+    @classmethod
+    def setup_task(cls, cfg: MultilingualNmtConfig, **kwargs):
+        folder = utils.split_paths(cfg.data)[0]
+        if not Path(folder).is_dir():
+            raise InputError(
+                f"{folder}: no such folder; expected the output of `python -m data_prep binarize`"
+            )
+        if cfg.sampling_temperature is not None and cfg.sampling_temperature < 1:
+            raise InputError(f"--sampling-temperature {cfg.sampling_temperature}: expected a number >= 1")
+        if bool(cfg.source_lang) != bool(cfg.target_lang):
+            raise InputError("--source-lang and --target-lang go together: give both or neither")
+        supervised = binarized.parse_directions(cfg.lang_pairs, "--lang-pairs")
+        if not supervised and not cfg.source_lang:
+            raise InputError(
+                "--lang-pairs (training) or --source-lang and --target-lang (inference) are needed"
+            )
+        languages = _languages(cfg, supervised) if supervised else [cfg.source_lang, cfg.target_lang]
+        return cls(cfg, binarized.load_shared_dictionary(folder, _with_dictionary(folder, languages)))
+
+    def _add_tags(self, languages: list[str], placement: str) -> None:
+        self.tags = LanguageTags(self.dictionary, languages, str(placement))
+
+    def _check_zero_shot(self) -> None:
+        for direction in self.zero_shot:
+            if direction in self.supervised:
+                raise InputError(
+                    f"--zero-shot-lang-pairs: {format_direction(direction)} is a training direction"
+                )
+            for language in direction:
+                self.tags.id_of(language)
+
+    # --- what travels in the checkpoint
+
+    def state_dict(self) -> dict:
+        return {
+            "languages": list(self.tags.languages),
+            "language_tags": self.tags.placement_name,
+            "lang_pairs": [format_direction(direction) for direction in self.supervised],
+            "dictionary_sha256": self.fingerprint,
+        }
+
+    def load_state_dict(self, state: dict) -> None:
+        """Adopt the languages and tags of a checkpoint, or check them if the command line has set them.
+
+        Raises:
+            InputError: the folder's dictionary is not the checkpoint's, or options contradict the checkpoint.
+        """
+        if not state:
+            if self.tags is None:
+                raise InputError(
+                    "the checkpoint is not of the task multilingual_nmt and names no language tags; "
+                    "use the task that it was trained with, or `python -m eval translate`"
+                )
+            return
+        if state["dictionary_sha256"] != self.fingerprint:
+            folder = utils.split_paths(self.cfg.data)[0]
+            raise InputError(
+                f"{folder}/dict.*.txt: is not the dictionary that the checkpoint was trained with; "
+                "use the folder of its training, or prepare the data with its subword model and dictionary"
+            )
+        if self.tags is None:
+            self._add_tags(state["languages"], state["language_tags"])
+            self.supervised = binarized.parse_directions(",".join(state["lang_pairs"]), "checkpoint")
+        elif (self.tags.languages, self.tags.placement_name) != (state["languages"], state["language_tags"]):
+            raise InputError(
+                f"the checkpoint has tags {state['language_tags']} for {','.join(state['languages'])}, "
+                f"the options say {self.tags.placement_name} for {','.join(self.tags.languages)}; "
+                "give --language-tags and --langs as there"
+            )
+
+    # --- data
+
+    def load_dataset(
+        self, split: str, epoch: int = 1, combine: bool = False, task_cfg=None, **kwargs
+    ) -> None:
+        paths = utils.split_paths(self.cfg.data)
+        is_training = split == self.cfg.train_subset
+        folder = paths[(epoch - 1) % len(paths)] if is_training else paths[0]
+        selecting, beside = self._validated()
+        directions = selecting if is_training else selecting + beside
+        self.datasets[split] = MultilingualDataset(
+            [self._direction_data(folder, split, direction) for direction in directions],
+            pad=self.dictionary.pad(),
+            eos=self.dictionary.eos(),
+            temperature=self.cfg.sampling_temperature if is_training else None,
+            shuffle=is_training,
+            separate_directions=not is_training,
+            seed=self.cfg.seed,
+            split=split,
+        )
+
+    def _validated(self) -> tuple[list[Direction], list[Direction]]:
+        """The directions whose losses make up `loss`, and those that are measured beside it."""
+        if self.cfg.source_lang:
+            return [(self.cfg.source_lang, self.cfg.target_lang)], []
+        return self.supervised, self.zero_shot
+
+    def _direction_data(self, folder, split: str, direction: Direction) -> DirectionData:
+        source_tags, target_tags = self.tags.encoder_ids(*direction), self.tags.decoder_ids(direction[1])
+        sources, targets = binarized.load_pair(folder, split, direction)
+        return DirectionData(
+            direction, sources, targets, sources.sizes, targets.sizes, source_tags, target_tags
+        )
+
+    def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None, **kwargs):
+        """Sentences typed by a user (fairseq-interactive); they get the tags of the command line's
+        direction.
+        """
+        if constraints is not None:
+            raise InputError("--constraints: not supported by the task multilingual_nmt")
+        direction = (self.cfg.source_lang, self.cfg.target_lang)
+        part = DirectionData(
+            direction,
+            ListDataset(src_tokens, src_lengths),
+            None,
+            np.asarray(src_lengths),
+            None,
+            self.tags.encoder_ids(*direction),
+            self.tags.decoder_ids(direction[1]),
+        )
+        return MultilingualDataset([part], self.dictionary.pad(), self.dictionary.eos(), shuffle=False)
+
+    @property
+    def source_dictionary(self):
+        return self.dictionary
+
+    @property
+    def target_dictionary(self):
+        return self.dictionary
+
+    def max_positions(self):
+        return (self.cfg.max_source_positions, self.cfg.max_target_positions)
+
+    # --- steps
+
+    def autocast(self, sample):
+        """The context in which a batch is computed: bfloat16 products with `--autocast-bf16`."""
+        if not self.cfg.autocast_bf16:
+            return contextlib.nullcontext()
+        return torch.autocast(sample["net_input"]["src_tokens"].device.type, dtype=torch.bfloat16)
+
+    def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
+        model.train()
+        model.set_num_updates(update_num)
+        with self.autocast(sample):
+            loss, sample_size, logging_output = criterion(model, sample)
+        optimizer.backward(0 * loss if ignore_grad else loss)
+        return loss, sample_size, logging_output
+
+    def valid_step(self, sample, model, criterion):
+        model.eval()
+        with torch.no_grad(), self.autocast(sample):
+            loss, sample_size, logging_output = criterion(model, sample)
+        selecting, beside = self._validated()
+        directions = selecting + beside
+        direction = directions[int(sample["owners"][0])]
+        supervised = direction in selecting
+        logging_output = validation.add_direction_losses(logging_output, directions, direction, supervised)
+        if self.cfg.eval_bleu:
+            statistics = self._bleu_statistics(sample, model, direction)
+            for other in directions:
+                zero = torch.zeros(validation.BLEU_STATISTICS, dtype=torch.float64)
+                logging_output[f"bleu:{format_direction(other)}"] = statistics if other == direction else zero
+        return loss, sample_size if supervised else 0, logging_output
+
+    def reduce_metrics(self, logging_outputs, criterion):
+        if any(log.get("sample_size", 0) for log in logging_outputs):
+            super().reduce_metrics(logging_outputs, criterion)
+        else:  # zero-shot validation only: an average over nothing must not divide by zero
+            from fairseq.logging import metrics
+
+            metrics.log_scalar("loss", 0, weight=0)
+        selecting, beside = self._validated()
+        directions = selecting + beside
+        validation.log_direction_losses(logging_outputs, directions)
+        if any(f"bleu:{format_direction(directions[0])}" in log for log in logging_outputs):
+            validation.log_bleu(logging_outputs, selecting, beside)
+
+    # --- generation
+
+    def build_generator(self, models, args, seq_gen_cls=None, extra_gen_cls_kwargs=None, **kwargs):
+        extra = {"symbols_to_strip_from_output": self.tags.all_ids() | {self.dictionary.eos()}}
+        return super().build_generator(
+            models, args, seq_gen_cls, {**extra, **(extra_gen_cls_kwargs or {})}, **kwargs
+        )
+
+    def inference_step(self, generator, models, sample, prefix_tokens=None, constraints=None):
+        """Generate; the decoder's language tag is forced as the first token, as in training."""
+        if prefix_tokens is None:
+            prefix_tokens = self._forced_tags(sample)
+        with torch.no_grad(), self.autocast(sample):
+            return generator.generate(models, sample, prefix_tokens=prefix_tokens, constraints=constraints)
+
+    def _forced_tags(self, sample) -> torch.Tensor | None:
+        """B x 1, or None without a tag on the decoder."""
+        tags = sample.get("prefix_tokens")
+        if tags is None:  # fairseq-interactive keeps the source of our batches only
+            source = sample["net_input"]["src_tokens"]
+            tags = source.new_tensor([self.tags.decoder_ids(self.cfg.target_lang)] * len(source))
+        return tags if tags.size(1) else None
+
+    def build_model(self, cfg, from_checkpoint=False):
+        model = super().build_model(cfg, from_checkpoint)
+        if self.cfg.eval_bleu:
+            self._bleu = self._validation_bleu()
+            self._generator = self.build_generator([model], Namespace(**json.loads(self.cfg.eval_bleu_args)))
+        return model
+
+    def _validation_bleu(self):
+        from data_prep.preparation import Preparation
+
+        folder = utils.split_paths(self.cfg.data)[0]
+        preparation = Preparation.load(folder)
+        return validation.ValidationBleu(preparation, validation.RawReferences(folder))
+
+    def _bleu_statistics(self, sample, model, direction: Direction) -> torch.Tensor:
+        hypotheses = [
+            self.dictionary.string(
+                best[0]["tokens"].int().cpu(),
+                extra_symbols_to_ignore=self._generator.symbols_to_strip_from_output,
+            )
+            for best in self.inference_step(self._generator, [model], sample)
+        ]
+        return self._bleu.statistics(hypotheses, sample["split"], direction, sample["items"])
+
+
+def _languages(cfg: MultilingualNmtConfig, directions: list[Direction]) -> list[str]:
+    """The languages with a tag: `--langs`, or those of the training directions in alphabetical order, as
+    fairseq does.
+    """
+    used = {language for direction in directions for language in direction}
+    if not cfg.langs:
+        return sorted(used)
+    given = cfg.langs.split(",")
+    if missing := sorted(used - set(given)):
+        raise InputError(f"--langs {cfg.langs}: lacks {', '.join(missing)}, which --lang-pairs uses")
+    return given
+
+
+def _with_dictionary(folder: str, languages: list[str]) -> list[str]:
+    """Those languages that have a dictionary file, or the first one, so that its absence is reported.
+
+    A direction from or to a language that was never prepared is reported by the tags or the data, with a
+    better message.
+    """
+    present = [language for language in languages if (Path(folder) / f"dict.{language}.txt").exists()]
+    return present or languages[:1]

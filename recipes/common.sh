@@ -1,0 +1,245 @@
+# shellcheck shell=bash
+# What the recipes share: logging, launching, training that continues after a kill. Sourced by run.sh, not run.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# Settings of a recipe's command line; run.sh overwrites them.
+DRY_RUN=no
+LAUNCHER=cpu
+GPUS=1
+JOBS=1
+PRECISION=auto
+RESIDUAL_LAYER=4 # "w/o Res.": the middle encoder layer of six (8.2.1)
+
+die() {
+  echo "error: $*" >&2
+  exit 2
+}
+
+note() {
+  echo "== $*" >&2
+}
+
+# Run a command; with --dry-run print it so that it can be pasted into a shell.
+run() {
+  local word
+  if [[ $DRY_RUN != yes ]]; then
+    "$@"
+    return
+  fi
+  for word in "$@"; do
+    if [[ $word =~ ^[A-Za-z0-9_./:=,@+-]+$ ]]; then printf '%s ' "$word"; else printf '%q ' "$word"; fi
+  done
+  echo
+}
+
+# value OPTION "$@" of the rest: the argument of an option, or an error.
+value() {
+  [[ $# -ge 2 && $2 != --* ]] || die "$1: expected a value"
+  echo "$2"
+}
+
+one_of() { # OPTION VALUE CHOICE...
+  local option=$1 value=$2
+  shift 2
+  [[ " $* " == *" $value "* ]] || die "$option: found '$value', expected one of: $*"
+}
+
+positive() { # OPTION VALUE
+  [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1: found '$2', expected a whole number above 0"
+}
+
+# Find the programs: an active environment first, else the one that `make env` made.
+use_environment() {
+  if ! command -v fairseq-train > /dev/null; then
+    [[ -x $ROOT/.venv/bin/fairseq-train ]] || die "fairseq-train not found: run 'make env', or activate an environment that has it"
+    PATH=$ROOT/.venv/bin:$PATH
+  fi
+  export PYTHONPATH=$ROOT${PYTHONPATH:+:$PYTHONPATH}
+}
+
+# English to and from every other language: the supervised directions of the papers.
+english_centric() { # LANGUAGE...
+  local pairs="" language
+  for language in "$@"; do
+    [[ $language == en ]] || pairs+=",en-$language,$language-en"
+  done
+  echo "${pairs#,}"
+}
+
+# The systems of Table 8.2 (1-8), of E.3 (1-simple to 8-simple), of 8.2.4 and of E.1.
+SYSTEMS="1 2 3 4 5 6 7 8"
+VARIANTS="1-simple 2-simple 3-simple 4-simple 5-simple 6-simple 7-simple 8-simple swap-prenorm no-enc-last"
+system_options() { # SYSTEM
+  case $1 in
+    1) echo "--norm-placement pre --language-tags s-enc-t-dec" ;;
+    2) echo "--norm-placement post --language-tags s-enc-t-dec" ;;
+    3) echo "--norm-placement pre --language-tags t-enc" ;;
+    4) echo "--norm-placement post --language-tags t-enc" ;;
+    5) echo "--norm-placement pre --language-tags s-enc-t-dec --drop-residual-layers $RESIDUAL_LAYER" ;;
+    6) echo "--norm-placement post --language-tags s-enc-t-dec --drop-residual-layers $RESIDUAL_LAYER" ;;
+    7) echo "--norm-placement pre --language-tags t-enc --drop-residual-layers $RESIDUAL_LAYER" ;;
+    8) echo "--norm-placement post --language-tags t-enc --drop-residual-layers $RESIDUAL_LAYER" ;;
+    [1-8]-simple) echo "$(system_options "${1%-simple}") --no-norm-affine" ;;
+    swap-prenorm) echo "--norm-placement swap-pre --language-tags s-enc-t-dec" ;;
+    no-enc-last) echo "--norm-placement pre --language-tags s-enc-t-dec --no-encoder-final-norm" ;;
+    *) die "--systems: found '$1', expected some of: 0 $SYSTEMS $VARIANTS" ;;
+  esac
+}
+
+# --- launching ---------------------------------------------------------------------------------------------------
+
+has_amx() {
+  grep -q -m1 amx_bf16 /proc/cpuinfo 2> /dev/null
+}
+
+# Options for mixed precision (8.2.1): bfloat16 on a GPU and on processors that multiply in it, float32 elsewhere.
+precision_options() {
+  case $PRECISION in
+    bf16) echo "--autocast-bf16" ;;
+    fp16) echo "--fp16" ;;
+    float32) ;;
+    auto) if [[ $LAUNCHER != cpu ]] || has_amx; then echo "--autocast-bf16"; fi ;;
+  esac
+}
+
+# Fill LAUNCH, the words that come before the training options, and LAUNCH_OPTIONS, those that come after.
+set_launch() { # RUN_FOLDER
+  local port=$((20000 + $(cksum <<< "$1" | cut -d' ' -f1) % 20000)) # Slurm steps on one node must not share a port
+  local cores
+  cores=$(nproc)
+  case $LAUNCHER in
+    cpu)
+      # glibc would hand the memory of large tensors back after every operation: an eighth of the time of an update
+      LAUNCH=(env "OMP_NUM_THREADS=$((cores > JOBS ? cores / JOBS : 1))" MALLOC_MMAP_THRESHOLD_=1073741824
+        MALLOC_TRIM_THRESHOLD_=4294967296 fairseq-train)
+      LAUNCH_OPTIONS=(--cpu --distributed-world-size 1)
+      ;;
+    gpu)
+      LAUNCH=(fairseq-train)
+      LAUNCH_OPTIONS=(--distributed-world-size "$GPUS")
+      ;;
+    torchrun)
+      LAUNCH=(torchrun --standalone --nproc_per_node "$GPUS" "$(command -v fairseq-train)")
+      LAUNCH_OPTIONS=(--distributed-world-size "$GPUS")
+      ;;
+    slurm)
+      LAUNCH=(srun --nodes 1 --ntasks-per-node 1 --gpus-per-node "$GPUS" --job-name "$(basename "$1")" fairseq-train)
+      LAUNCH_OPTIONS=(--distributed-world-size "$GPUS" --distributed-port "$port")
+      ;;
+  esac
+}
+
+check_launcher() {
+  one_of --launcher "$LAUNCHER" cpu gpu torchrun slurm
+  one_of --precision "$PRECISION" auto bf16 fp16 float32
+  positive --gpus "$GPUS"
+  positive --jobs "$JOBS"
+  [[ $DRY_RUN == yes ]] && return
+  if [[ $LAUNCHER == slurm ]]; then
+    command -v srun > /dev/null || die "--launcher slurm: srun not found, expected on a machine of the cluster"
+  elif [[ $LAUNCHER != cpu ]]; then
+    python -c 'import sys, torch; sys.exit(torch.cuda.device_count() < int(sys.argv[1]))' "$GPUS" ||
+      die "--launcher $LAUNCHER: this machine has fewer than $GPUS usable GPUs; expected --launcher cpu or fewer --gpus"
+  fi
+}
+
+# --- training ----------------------------------------------------------------------------------------------------
+
+# Train into a folder until fairseq-train says that it is done. A finished training is skipped, an interrupted one
+# continues from its checkpoint_last.pt, and a folder is never trained into twice at a time.
+train() { # RUN_FOLDER DATA OPTION...
+  local folder=$1 data=$2 status=0 pid progress_pid
+  shift 2
+  local options="$*" precision command
+  set_launch "$folder"
+  read -ra precision <<< "$(precision_options)"
+  command=("${LAUNCH[@]}" "$data" --user-dir "$ROOT/fairseq_ext" --save-dir "$folder" "$@"
+    "${precision[@]}" "${LAUNCH_OPTIONS[@]}")
+  if [[ $DRY_RUN == yes ]]; then
+    run "${command[@]}"
+    return
+  fi
+  mkdir -p "$folder"
+  if [[ -e $folder/options.txt && $(< "$folder/options.txt") != "$options" ]]; then
+    die "$folder: was trained with other options (options.txt); remove the folder or choose another --output"
+  fi
+  if [[ -e $folder/finished ]]; then
+    note "$folder: trained, skipped"
+    return
+  fi
+  exec 9> "$folder/lock" # held by fairseq-train too, should this script be killed before it
+  flock --nonblock 9 || die "$folder: is being trained by another process"
+  echo "$options" > "$folder/options.txt"
+  note "$folder: training, log in train.log"
+  exec 8> >(show_progress "$folder")
+  progress_pid=$!
+  "${command[@]}" >&8 2>&1 &
+  pid=$!
+  exec 8>&-
+  trap 'kill "$pid" 2> /dev/null; exit 143' INT TERM
+  wait "$pid" || status=$?
+  trap - INT TERM
+  wait "$progress_pid" || true # the end of the log comes before our own words
+  [[ $status == 0 ]] || die "$folder: training failed with status $status, see $folder/train.log"
+  [[ -e $folder/checkpoint_best.pt ]] || die "$folder: no checkpoint_best.pt after training, see $folder/train.log"
+  touch "$folder/finished"
+  exec 9>&-
+}
+
+# The whole log into a file, one short line per report to the terminal.
+show_progress() { # RUN_FOLDER
+  local name
+  name=$(basename "$1")
+  tee -a "$1/train.log" |
+    sed -un "s#^.*| INFO | \(train_inner\|valid\) | #$name: #; t show; s#^.*\(error: .*\)#$name: \1#; t show; d
+      :show s#^\(.\{150\}\).*#\1#; p" >&2
+}
+
+# Run `"$@"`, several at a time when --jobs allows; one that fails does not stop the others.
+JOB_PIDS=()
+start_job() {
+  if [[ $JOBS == 1 || $DRY_RUN == yes ]]; then
+    "$@"
+    return
+  fi
+  trap stop_jobs INT TERM
+  while [[ $(jobs -pr | wc -l) -ge $JOBS ]]; do
+    sleep 1
+  done
+  "$@" &
+  JOB_PIDS+=($!)
+}
+
+finish_jobs() {
+  local pid failed=0
+  for pid in "${JOB_PIDS[@]}"; do
+    wait "$pid" || failed=$((failed + 1))
+  done
+  JOB_PIDS=()
+  [[ $failed == 0 ]] || die "$failed trainings failed; the same command continues where they were"
+}
+
+stop_jobs() {
+  kill "${JOB_PIDS[@]}" 2> /dev/null || true
+  wait || true
+  die "stopped; the same command continues where it was"
+}
+
+# --- evaluation --------------------------------------------------------------------------------------------------
+
+# Score translated folders, compare them with the first, and write the report.
+score() { # FOLDER...
+  run python -m eval score "$@"
+}
+
+report() { # OUTPUT TITLE FOLDER...
+  local output=$1 title=$2 comparison=()
+  shift 2
+  if [[ $# -gt 1 ]]; then
+    run python -m eval compare "$@" --output "$output/comparison.json"
+    comparison=("$output/comparison.json")
+  fi
+  run python -m eval report "$@" "${comparison[@]}" --output "$output/report" --title "$title"
+  [[ $DRY_RUN == yes ]] || note "report: $output/report/report.html"
+}

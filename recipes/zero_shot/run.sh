@@ -1,0 +1,198 @@
+#!/usr/bin/env bash
+# Layer normalization in zero-shot translation: the systems of chapter 8 of the thesis, from text to tables.
+set -euo pipefail
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=recipes/common.sh
+source "$HERE/../common.sh"
+
+# What the paper has in common for all corpora (8.2.1); a configuration states the rest, and may change these.
+WARMUP_UPDATES=4000
+MAX_TOKENS=4096
+MAX_LENGTH=256
+LABEL_SMOOTHING=0.1 # fairseq's usual value; the thesis does not give one
+MODEL_OPTIONS=()
+SCHEDULE_OPTIONS=(--lr-scheduler inverse_sqrt)
+SAVE_UPDATES=0
+BEAM=5
+
+CONFIG=
+SYSTEM_LIST=${SYSTEMS// /,}
+SEEDS=1,10,20
+ALL_STAGES="prepare train translate score report"
+STAGES=${ALL_STAGES// /,}
+DATA_ROOT=
+OUTPUT=
+
+usage() {
+  cat << END
+usage: bash recipes/zero_shot/run.sh --config NAME [options] [-- OPTION of fairseq-train ...]
+
+Trains systems of Table 8.2 on English-centric data, translates supervised and zero-shot directions, scores, compares,
+reports. What is complete is skipped, what was killed continues. README.md beside this file has the paper's numbers.
+
+  --config NAME       opus, iwslt, europarl (the paper's), multi30k (small), or a file like those in configs/
+  --systems LIST      of 0 (system 4 through English as pivot), 1-8 (Table 8.2), 1-simple to 8-simple (E.3),
+                      swap-prenorm (8.2.4), no-enc-last (E.1); or 'all' (default: $SYSTEM_LIST)
+  --seeds LIST        one training per system and seed (default: $SEEDS)
+  --stages LIST       some of ${ALL_STAGES// /,} (default: all)
+  --data-root DIR     local folder of the corpus, in place of a download
+  --output DIR        folder for everything (default: outputs/zero_shot/CONFIG)
+  --launcher NAME     cpu; gpu (fairseq starts its processes); torchrun; slurm (each training is one srun)
+                      (default: $LAUNCHER)
+  --gpus N            GPUs of one training (default: $GPUS); gradients are accumulated up to the paper's batch
+  --jobs N            trainings at a time: they share the CPU cores, or one GPU (default: $JOBS)
+  --precision NAME    auto, bf16, fp16 or float32; auto is bf16 where the hardware has it (default: $PRECISION)
+  --dry-run           print the commands, run nothing
+  --help              this text
+
+Example: bash recipes/zero_shot/run.sh --config multi30k --systems 1,2 --seeds 1,10 --jobs 2
+END
+}
+
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --config) CONFIG=$(value "$@"); shift 2 ;;
+    --systems) SYSTEM_LIST=$(value "$@"); shift 2 ;;
+    --seeds) SEEDS=$(value "$@"); shift 2 ;;
+    --stages) STAGES=$(value "$@"); shift 2 ;;
+    --data-root) DATA_ROOT=$(value "$@"); shift 2 ;;
+    --output) OUTPUT=$(value "$@"); shift 2 ;;
+    --launcher) LAUNCHER=$(value "$@"); shift 2 ;;
+    --gpus) GPUS=$(value "$@"); shift 2 ;;
+    --jobs) JOBS=$(value "$@"); shift 2 ;;
+    --precision) PRECISION=$(value "$@"); shift 2 ;;
+    --dry-run) DRY_RUN=yes && shift ;;
+    --help | -h) usage && exit 0 ;;
+    --) shift && break ;;
+    *) die "unknown option '$1'; --help lists the options" ;;
+  esac
+done
+EXTRA_OPTIONS=("$@")
+
+# --- check everything before anything is run --------------------------------------------------------------------
+
+[[ -n $CONFIG ]] || die "--config: expected one of $(basename -as .sh "$HERE"/configs/*.sh | paste -sd,), or a file"
+CONFIG_FILE=$HERE/configs/$CONFIG.sh
+[[ -f $CONFIG_FILE ]] || CONFIG_FILE=$CONFIG
+[[ -f $CONFIG_FILE ]] ||
+  die "--config: found '$CONFIG', expected one of $(basename -as .sh "$HERE"/configs/*.sh | paste -sd,), or a file"
+# shellcheck disable=SC1090
+source "$CONFIG_FILE"
+for name in CORPUS LANGUAGES MERGES ARCHITECTURE DROPOUT LEARNING_RATE EPOCHS BATCH_GPUS; do
+  [[ -n ${!name:-} ]] || die "$CONFIG_FILE: $name is not set"
+done
+
+[[ $SYSTEM_LIST != all ]] || SYSTEM_LIST=$(tr ' ' , <<< "0 $SYSTEMS $VARIANTS")
+IFS=, read -ra SYSTEM_IDS <<< "$SYSTEM_LIST"
+IFS=, read -ra SEED_LIST <<< "$SEEDS"
+IFS=, read -ra STAGE_LIST <<< "$STAGES"
+for system in "${SYSTEM_IDS[@]}"; do
+  [[ $system == 0 ]] || system_options "$system" > /dev/null
+done
+for seed in "${SEED_LIST[@]}"; do positive --seeds "$seed"; done
+# shellcheck disable=SC2086  # a list of words
+for stage in "${STAGE_LIST[@]}"; do one_of --stages "$stage" $ALL_STAGES; done
+[[ -z $DATA_ROOT || -d $DATA_ROOT ]] || die "--data-root: $DATA_ROOT: no such folder"
+
+use_environment
+check_launcher
+
+OUTPUT=${OUTPUT:-outputs/zero_shot/$(basename "$CONFIG_FILE" .sh)}
+DATA=$OUTPUT/data/$(basename "$CONFIG_FILE" .sh) # the folder's name becomes the name of the test set in tables
+PAIRS=$(english_centric "${LANGUAGES[@]}")
+
+has_stage() {
+  [[ ,$STAGES, == *,$1,* ]]
+}
+
+# The system whose model translates: row 0 of the table is system 4 through English.
+model_of() { # SYSTEM
+  if [[ $1 == 0 ]]; then echo 4; else echo "$1"; fi
+}
+
+run_name() { # SYSTEM SEED
+  if [[ $1 == [0-9]* ]]; then echo "system$1-seed$2"; else echo "$1-seed$2"; fi
+}
+
+# --- stages ------------------------------------------------------------------------------------------------------
+
+prepare() {
+  local source=()
+  [[ -z $DATA_ROOT ]] || source=(--from-folder "$DATA_ROOT")
+  run python -m data_prep download "$CORPUS" --langs "$(tr ' ' , <<< "${LANGUAGES[*]}")" "${source[@]}" --output "$OUTPUT/raw"
+  run python -m data_prep clean --input "$OUTPUT/raw" --output "$OUTPUT/text" --max-length "$MAX_LENGTH"
+  run python -m data_prep tokenize --input "$OUTPUT/text" --output "$OUTPUT/tokenized"
+  run python -m data_prep subword --merges "$MERGES" --input "$OUTPUT/tokenized" --output "$OUTPUT/subword"
+  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
+}
+
+train_system() { # SYSTEM SEED
+  local system interval=()
+  read -ra system <<< "$(system_options "$1")"
+  [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates 1)
+  train "$OUTPUT/models/$(run_name "$1" "$2")" "$DATA" --task multilingual_nmt --lang-pairs "$PAIRS" \
+    --arch "$ARCHITECTURE" "${MODEL_OPTIONS[@]}" "${system[@]}" --dropout "$DROPOUT" \
+    --criterion fused_label_smoothed_cross_entropy --label-smoothing "$LABEL_SMOOTHING" \
+    --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
+    --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" \
+    --max-tokens "$MAX_TOKENS" --max-source-positions "$MAX_LENGTH" --max-target-positions "$MAX_LENGTH" \
+    --skip-invalid-size-inputs-valid-test --update-freq $((BATCH_GPUS > GPUS ? BATCH_GPUS / GPUS : 1)) \
+    --max-epoch "$EPOCHS" --seed "$2" --no-epoch-checkpoints "${interval[@]}" \
+    --log-format simple --log-interval 100 "${EXTRA_OPTIONS[@]}"
+}
+
+train_all() {
+  local system seed trained=" "
+  [[ $DRY_RUN == yes || -d $DATA ]] || die "$DATA: no such folder; run the stage prepare first"
+  for seed in "${SEED_LIST[@]}"; do
+    for system in "${SYSTEM_IDS[@]}"; do
+      system=$(model_of "$system")
+      [[ $trained == *" $system/$seed "* ]] && continue # 4 may be asked for twice, for itself and for the pivot
+      trained+="$system/$seed "
+      start_job train_system "$system" "$seed"
+    done
+  done
+  finish_jobs
+}
+
+translate() { # SYSTEM SEED
+  local checkpoint options=()
+  checkpoint=$OUTPUT/models/$(run_name "$(model_of "$1")" "$2")/checkpoint_best.pt # lowest validation loss (8.2.2)
+  [[ $DRY_RUN == yes || -e $checkpoint ]] || die "$checkpoint: no such file; run the stage train first"
+  [[ $1 != 0 ]] || options=(--pivot en)
+  [[ $LAUNCHER != cpu ]] || options+=(--cpu)
+  run python -m eval translate --checkpoint "$checkpoint" --data "$DATA" --beam "$BEAM" "${options[@]}" \
+    --output "$OUTPUT/translations/$(run_name "$1" "$2")"
+}
+
+FOLDERS=()
+for system in "${SYSTEM_IDS[@]}"; do
+  for seed in "${SEED_LIST[@]}"; do
+    FOLDERS+=("$OUTPUT/translations/$(run_name "$system" "$seed")")
+  done
+done
+
+if has_stage prepare; then
+  note "prepare: $CORPUS (${LANGUAGES[*]})"
+  prepare
+fi
+if has_stage train; then
+  note "train: systems $SYSTEM_LIST, seeds $SEEDS"
+  train_all
+fi
+if has_stage translate; then
+  for system in "${SYSTEM_IDS[@]}"; do
+    for seed in "${SEED_LIST[@]}"; do
+      note "translate: system $system, seed $seed"
+      translate "$system" "$seed"
+    done
+  done
+fi
+if has_stage score; then
+  note "score"
+  score "${FOLDERS[@]}"
+fi
+if has_stage report; then
+  note "report"
+  report "$OUTPUT" "Zero-shot translation: $(basename "$CONFIG_FILE" .sh)" "${FOLDERS[@]}"
+fi

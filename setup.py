@@ -1,0 +1,5 @@
+"""Installs the packages; all metadata is in pyproject.toml."""
+
+from setuptools import setup
+
+setup()

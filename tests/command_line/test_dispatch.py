@@ -1,0 +1,88 @@
+import sys
+import types
+
+import pytest
+
+from command_line import dispatch
+from command_line.errors import InputError, at
+
+STEPS = {"count": ("step_under_test", "count something")}
+
+
+@pytest.fixture
+def step(monkeypatch):
+    """A registered step whose `main` the test sets."""
+    module = types.ModuleType("step_under_test", "Count.\n\nSecond paragraph.")
+    module.add_arguments = lambda parser: parser.add_argument("--size", type=int, default=3, help="how many")
+    module.main = lambda args: None
+    monkeypatch.setitem(sys.modules, "step_under_test", module)
+    return module
+
+
+def run(*argv):
+    return dispatch.run("tool", "Does things.", STEPS, argv)
+
+
+def test_overview_lists_the_steps(capsys):
+    assert run("--help") == 0
+    assert "  count  count something" in capsys.readouterr().out
+
+
+def test_without_a_step_the_overview_is_shown_and_the_status_is_that_of_bad_input(capsys):
+    assert run() == 2
+    assert "steps:" in capsys.readouterr().out
+
+
+def test_unknown_step(capsys):
+    assert run("cuont") == 2
+    assert capsys.readouterr().err == "error: unknown step 'cuont'; expected one of: count\n"
+
+
+def test_a_step_gets_its_arguments(step):
+    seen = []
+    step.main = lambda args: seen.append(args.size)
+    assert run("count", "--size", "5") == 0
+    assert seen == [5]
+
+
+def test_help_of_a_step_shows_defaults_and_keeps_line_breaks(step, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        run("count", "--help")
+    out = capsys.readouterr().out
+    assert exit_.value.code == 0
+    assert "how many (default: 3)" in out
+    assert "Count.\n\nSecond paragraph." in out
+
+
+def test_bad_input_is_one_line_and_status_2(step, capsys):
+    def main(args):
+        raise InputError("a.txt:3: found x, expected y")
+
+    step.main = main
+    assert run("count") == 2
+    assert capsys.readouterr().err == "error: a.txt:3: found x, expected y\n"
+    with pytest.raises(InputError):
+        run("count", "--debug")
+
+
+def test_a_reader_that_stops_is_no_error(step, monkeypatch, capsys):
+    def main(args):
+        raise BrokenPipeError
+
+    step.main = main
+    monkeypatch.setattr(sys, "stderr", types.SimpleNamespace(close=lambda: None))
+    assert run("count") == 0
+
+
+def test_other_exceptions_are_not_hidden(step):
+    def main(args):
+        raise ZeroDivisionError
+
+    step.main = main
+    with pytest.raises(ZeroDivisionError):
+        run("count")
+
+
+def test_at_names_file_and_line():
+    assert at("a.txt") == "a.txt"
+    assert at("a.txt", 7) == "a.txt:7"

@@ -1,0 +1,33 @@
+"""Options and limits that all tests share."""
+
+import os
+import sys
+from pathlib import Path
+
+# Recipes find the commands of the environment that runs the tests, active or not.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+# Several pytest workers share few cores: torch must not start a pool of threads in each.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--integration", action="store_true", help="also run tests that train or translate for real"
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    skips = {}
+    if not config.getoption("--integration"):
+        skips["integration"] = pytest.mark.skip(reason="trains or translates for real: --integration")
+    if any(item.get_closest_marker("gpu") for item in items):
+        import torch
+
+        if not torch.cuda.is_available():
+            skips["gpu"] = pytest.mark.skip(reason="needs a CUDA device")
+    for item in items:
+        for marker, skip in skips.items():
+            if item.get_closest_marker(marker):
+                item.add_marker(skip)

@@ -1,0 +1,178 @@
+"""The folder for fairseq-train: what stock fairseq reads there is the text."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_line.errors import InputError
+from command_line.outputs import checksum
+from data_prep.preparation import Preparation
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_stock_fairseq_reads_every_line_back(prepared, read):
+    from fairseq.data import Dictionary, data_utils
+
+    data = prepared / "data"
+    assert len(list(data.glob("*.bin"))) == len(list(data.glob("*.idx"))) == 4 + 6 + 6
+    for index in sorted(data.glob("*.idx")):
+        dictionary = Dictionary.load(str(data / f"dict{Path(index.stem).suffix}.txt"))
+        dataset = data_utils.load_indexed_dataset(str(index.with_suffix("")), dictionary)
+        text = read(prepared / "sub" / index.stem)
+        assert len(dataset) == len(text)
+        for tokens, line in zip(dataset, text, strict=True):
+            assert dictionary.string(tokens) == (
+                line
+                if "train" in index.stem
+                else dictionary.string(dictionary.encode_line(line, add_if_not_exist=False))
+            )
+            assert tokens[-1] == dictionary.eos() and (tokens == dictionary.eos()).sum() == 1
+
+
+def test_stock_fairseq_preprocess_gives_the_same_bytes(prepared, tmp_path):
+    command = [
+        sys.executable, "-m", "fairseq_cli.preprocess", "--source-lang", "de", "--target-lang", "en",
+        "--trainpref", prepared / "sub/train.de-en", "--srcdict", prepared / "sub/dict.txt",
+        "--joined-dictionary", "--destdir", tmp_path,
+    ]  # fmt: skip
+    subprocess.run([str(word) for word in command], cwd=ROOT, check=True, capture_output=True)
+    for suffix in ("de.bin", "de.idx", "en.bin", "en.idx"):
+        theirs = (tmp_path / f"train.de-en.{suffix}").read_bytes()
+        assert (prepared / f"data/train.de-en.{suffix}").read_bytes() == theirs
+
+
+def test_record_and_text(prepared):
+    record = Preparation.load(prepared / "data")
+    assert record.languages == ["de", "en", "fr"]
+    assert record.tokenizers == dict.fromkeys(record.languages, "moses")
+    assert record.subword == {"type": "subword-nmt", "model": "subword.codes"}
+    pairs = ["de-en", "de-fr", "en-fr"]
+    assert record.pairs == {
+        "train": {"de-en": 300, "en-fr": 300},
+        "valid": dict.fromkeys(pairs, 20),
+        "test": dict.fromkeys(pairs, 30),
+    }
+    for language in record.languages:
+        assert checksum(prepared / f"data/dict.{language}.txt") == record.dictionary_sha256
+    assert len(record.text_sha256) == 12
+    for name, digest in record.text_sha256.items():
+        assert (prepared / "data/text" / name).read_bytes() == (prepared / "raw" / name).read_bytes()
+        assert checksum(prepared / "data/text" / name) == digest
+    assert not list((prepared / "data").rglob(".*"))
+
+
+def test_segment_and_detokenize_are_the_steps_and_their_inverse(prepared, read):
+    record = Preparation.load(prepared / "data")
+    for language, name in (("de", "test.de-en.de"), ("fr", "valid.de-fr.fr")):
+        raw, units = read(prepared / "raw" / name), read(prepared / "sub" / name)
+        assert [record.segment(language, line) for line in raw] == units
+        assert [record.detokenize(language, line) for line in units] == raw
+        assert record.text_path(*name.split(".")).read_text(encoding="utf-8").split("\n")[:-1] == raw
+    with pytest.raises(InputError, match="no language 'ja'; the folder has de, en, fr"):
+        record.segment("ja", "x")
+
+
+def test_the_record_needs_the_standard_library_only(prepared):
+    code = (
+        "import sys; before = set(sys.modules)\n"
+        f"from data_prep.preparation import Preparation; Preparation.load({str(prepared / 'data')!r})\n"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "sys.exit(str(new - set(sys.stdlib_module_names) - {'data_prep', 'command_line'}) if "
+        "new - set(sys.stdlib_module_names) - {'data_prep', 'command_line'} else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "no such file"), ("[", "not a preparation record"), ('{"format": 9}', "format 9, expected 1"),
+     ("[]", "format None"), ('{"format": 1, "languages": []}', "missing or unknown: dictionary_sha256")],
+)  # fmt: skip
+def test_broken_records(tmp_path, content, message):
+    if content is not None:
+        (tmp_path / "preparation.json").write_text(content)
+    with pytest.raises(InputError, match=message):
+        Preparation.load(tmp_path)
+
+
+@pytest.fixture
+def copies(prepared, tmp_path):
+    for name in ("sub", "raw"):
+        shutil.copytree(prepared / name, tmp_path / name)
+    return tmp_path
+
+
+def binarize(step, folder):
+    arguments = [
+        "--input",
+        folder / "sub",
+        "--text",
+        folder / "raw",
+        "--output",
+        folder / "data",
+        "--workers",
+        1,
+    ]
+    return step("binarize", *arguments)
+
+
+def test_a_carriage_return_inside_a_line_is_found(step, copies):
+    path = copies / "sub/train.de-en.de"
+    path.write_bytes(path.read_bytes().replace(b" ", b"\r", 1))
+    status, error = binarize(step, copies)
+    assert status == 2 and "train.de-en.de: 300 lines became 301 sentences" in error
+    assert (
+        not (copies / "data/preparation.json").exists() and not (copies / "data/train.de-en.de.bin").exists()
+    )
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda c: (c / "sub/dict.txt").unlink(), "dict.txt: no such file"),
+        (lambda c: (c / "sub/dict.txt").write_text("only words\n"), "dict.txt: not a fairseq dictionary"),
+        (lambda c: (c / "sub/subword.json").unlink(), "no subword.json"),
+        (lambda c: (c / "sub/.subword.unfinished").touch(), "`subword` did not finish here"),
+        (lambda c: [p.unlink() for p in (c / "raw").glob("test.de-fr.*")], "no test.de-fr.de, expected"),
+        (lambda c: (c / "raw/valid.de-en.en").write_text("x\n"), "valid.de-en.en"),
+        (lambda c: (c / "sub/valid.de-en.en").write_text("x\n"), "valid.de-en.en: has 1 lines but"),
+    ],
+)
+def test_damaged_input(step, copies, damage, message):
+    damage(copies)
+    status, error = binarize(step, copies)
+    assert status == 2 and message in error and "Traceback" not in error
+    assert not (copies / "data/preparation.json").exists()
+
+
+def test_several_processes_give_the_same_files(step, copies, prepared, monkeypatch):
+    monkeypatch.setattr("data_prep.binarize.BYTES_PER_WORKER", 2000)
+    arguments = [
+        "--input",
+        copies / "sub",
+        "--text",
+        copies / "raw",
+        "--output",
+        copies / "data",
+        "--workers",
+        3,
+    ]
+    assert step("binarize", *arguments)[0] == 0
+    for path in sorted((prepared / "data").glob("train.*")):
+        assert (copies / "data" / path.name).read_bytes() == path.read_bytes()
+    assert not list((copies / "data").glob(".*"))
+
+
+@pytest.mark.parametrize("content", [b"caf\xe9 3\n", b"no count\n"])
+def test_a_file_that_is_no_dictionary_is_named(tmp_path, content):
+    from data_prep.binarize import load_dictionary
+
+    path = tmp_path / "dict.txt"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=f"{path}: not a fairseq dictionary"):
+        load_dictionary(path)

@@ -1,0 +1,210 @@
+"""Cleaning: exact counts, alignment, bounded-memory duplicate search against a plain oracle."""
+
+import json
+import random
+import unicodedata
+
+import pytest
+
+from data_prep import duplicates
+from data_prep.duplicates import duplicate_flags, key
+from data_prep.normalization import normalize, words, words_of_unspaced
+
+
+def corpus(write_corpus, folder, train, valid=(("bewerten", "evaluate"),), test=(("prüfen", "test it"),)):
+    files = {}
+    for split, rows in (("train", train), ("valid", valid), ("test", test)):
+        for side, code in enumerate(("de", "en")):
+            files[f"{split}.de-en.{code}"] = [row[side] for row in rows]
+    return write_corpus(folder, files)
+
+
+def pairs(read, folder, split="train"):
+    return list(zip(read(folder / f"{split}.de-en.de"), read(folder / f"{split}.de-en.en"), strict=True))
+
+
+def test_every_reason_is_counted_once_and_pairs_stay_aligned(step, tmp_path, write_corpus, read):
+    train = [
+        ("Guten Tag", "Good day"),
+        ("", "no source"),
+        ("kein Ziel", " \u00a0 "),
+        ("Guten  Tag ", "Good day"),  # a duplicate once spaces are normal
+        ("bewerten", "rate"),  # source side of a valid line
+        ("mach das", "test it"),  # target side of a test line
+        ("test it", "prüfen"),  # evaluation lines of the other language do not count
+        ("wort " * 257, "word " * 257),
+        ("x" * 6000, "y"),
+        ("eins", "one two three four five six seven eight nine ten"),
+        ("eins", "one two three four five six seven eight nine"),
+        ("Guten Tag", "Good morning"),  # only the pair counts as a duplicate
+        ("Ma\u0308rz\x07", "March\ufeff"),
+    ]
+    folder = corpus(write_corpus, tmp_path / "in", train)
+    status, _ = step("clean", "--input", folder, "--output", tmp_path / "out", "--workers", 1)
+    assert status == 0
+    assert pairs(read, tmp_path / "out") == [
+        ("Guten Tag", "Good day"),
+        ("test it", "prüfen"),
+        ("eins", "one two three four five six seven eight nine"),
+        ("Guten Tag", "Good morning"),
+        ("März", "March"),
+    ]
+    report = json.loads((tmp_path / "out/clean-report.json").read_text())["corpora"]["train.de-en"]
+    assert report == {
+        "read": 13,
+        "written": 5,
+        "changed": 2,  # of the pairs that passed the filters, the duplicate included
+        "removed": {"empty": 2, "too-long": 2, "ratio": 1, "in-evaluation": 2, "duplicate": 1},
+    }
+    assert "train.de-en | 13 | 5 | 2 | 2 | 1 | 2 | 1" in (tmp_path / "out/clean.md").read_text()
+
+
+def naive_clean(train, evaluation):
+    """The rules once more, line by line, with everything in memory."""
+
+    def tidy(line):
+        kept = "".join(
+            c for c in line if c in "\t\x1c\x85\u2028" or unicodedata.category(c) not in ("Cc", "Cf")
+        )
+        return " ".join(unicodedata.normalize("NFC", kept).split())
+
+    evaluation = [{tidy(row[side]) for row in evaluation} for side in (0, 1)]
+    seen, result = set(), []
+    for row in train:
+        pair = tuple(map(tidy, row))
+        sizes = [len(line.split()) for line in pair]
+        if not all(sizes) or max(sizes) > 256 or max(sizes) > 9 * min(sizes):
+            continue
+        if pair[0] in evaluation[0] or pair[1] in evaluation[1] or pair in seen:
+            continue
+        seen.add(pair)
+        result.append(pair)
+    return result
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_equals_a_plain_implementation_on_dirty_text(
+    step, tmp_path, write_corpus, read, monkeypatch, workers
+):
+    monkeypatch.setattr(duplicates, "KEYS_PER_SORT", 700)  # several partitions
+    monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", 300)
+    draws = random.Random(9)
+    pieces = [
+        "a",
+        "b",
+        "é",
+        "e\u0301",
+        " ",
+        "  ",
+        "\u00a0",
+        "\x07",
+        "\ufeff",
+        "\u2028",
+        "\x85",
+        "ß",
+        "字",
+        "",
+        "",
+    ]
+
+    def line():
+        return "".join(draws.choice(pieces) for _ in range(draws.randint(0, 7)))
+
+    train = [(line(), line()) for _ in range(4000)]
+    evaluation = [(line() or "a", line() or "b") for _ in range(60)]
+    folder = corpus(write_corpus, tmp_path / "in", train, valid=evaluation[:30], test=evaluation[30:])
+    status, error = step("clean", "--input", folder, "--output", tmp_path / "out", "--workers", workers)
+    assert status == 0, error
+    assert pairs(read, tmp_path / "out") == naive_clean(train, evaluation)
+    assert not list((tmp_path / "out").glob(".partial*"))
+
+
+def test_evaluation_sets_are_normalized_but_never_filtered(step, tmp_path, write_corpus, read):
+    test = [("", "nothing"), ("gleich", "same"), ("gleich", "same"), ("e\u0301", "x " * 300)]
+    folder = corpus(write_corpus, tmp_path / "in", [("a", "b")], test=test)
+    assert step("clean", "--input", folder, "--output", tmp_path / "out", "--workers", 1)[0] == 0
+    assert pairs(read, tmp_path / "out", "test") == [
+        ("", "nothing"),
+        ("gleich", "same"),
+        ("gleich", "same"),
+        ("é", ("x " * 300).strip()),
+    ]
+
+
+def test_lines_of_other_pairs_and_other_folders_are_kept_out_of_training(step, tmp_path, write_corpus, read):
+    rows = {"train.de-en.de": ["eins", "zwei", "drei"], "train.de-en.en": ["one", "two", "three"]}
+    rows |= {"test.de-fr.de": ["eins"], "test.de-fr.fr": ["un"]}
+    write_corpus(tmp_path / "in", rows)
+    write_corpus(tmp_path / "other", {"valid.en-it.en": ["two"], "valid.en-it.it": ["due"]})
+    arguments = [
+        "--input",
+        tmp_path / "in",
+        "--output",
+        tmp_path / "out",
+        "--also-exclude",
+        tmp_path / "other",
+    ]
+    assert step("clean", *arguments, "--workers", 1)[0] == 0
+    assert pairs(read, tmp_path / "out") == [("drei", "three")]
+    assert not list((tmp_path / "out").glob("valid*"))
+
+
+def test_keep_duplicates(step, tmp_path, write_corpus, read):
+    folder = corpus(write_corpus, tmp_path / "in", [("a", "b")] * 3)
+    arguments = ["--input", folder, "--output", tmp_path / "out", "--keep-duplicates", "--workers", 1]
+    assert step("clean", *arguments)[0] == 0
+    assert pairs(read, tmp_path / "out") == [("a", "b")] * 3
+
+
+@pytest.mark.parametrize("keys_per_sort", [3, 50, 10_000])
+def test_duplicate_flags_against_a_set(tmp_path, monkeypatch, keys_per_sort):
+    monkeypatch.setattr(duplicates, "KEYS_PER_SORT", keys_per_sort)
+    draws = random.Random(keys_per_sort)
+    lines = [str(draws.randint(0, 120)) for _ in range(400)]
+    (tmp_path / "k").write_bytes(b"".join(map(key, lines)))
+    flags = duplicate_flags(tmp_path / "k", len(lines), tmp_path)
+    assert flags.tolist() == [line in lines[:place] for place, line in enumerate(lines)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["flags", "k"]
+
+
+def test_keys_with_equal_halves_are_not_equal(tmp_path):
+    halves = [b"\1" * 8 + b"\2" * 8, b"\1" * 8 + b"\3" * 8, b"\1" * 8 + b"\2" * 8, b"\4" * 8 + b"\2" * 8]
+    (tmp_path / "k").write_bytes(b"".join(halves))
+    assert duplicate_flags(tmp_path / "k", 4, tmp_path).tolist() == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("plain", "plain"),
+        (" two  spaces ", "two spaces"),
+        ("no\u00a0break\u2009thin", "no break thin"),
+        ("tab\tand\x1cseparator\u2028line", "tab and separator line"),
+        ("Ma\u0308rz \u212b", "März Å"),
+        ("\ufeffmark\u200e\u202a\u200b\x00\x9f", "mark"),
+        ("می\u200cخواهم", "می\u200cخواهم"),  # the zero-width non-joiner is spelling
+        ("\x07", ""),
+    ],
+)
+def test_normalize(line, expected):
+    assert normalize(line) == expected
+    assert normalize(expected) == expected
+
+
+def test_lengths():
+    assert [words("a bb ccc"), words("")] == [3, 0]
+    assert words_of_unspaced("八文字の日本語だ") == 8 / 1.6
+
+
+@pytest.mark.parametrize("option", ["--max-length", "--max-ratio", "--max-characters"])
+def test_limits_below_one(step, tmp_path, write_corpus, option):
+    folder = corpus(write_corpus, tmp_path / "in", [("a", "b")])
+    status, error = step("clean", "--input", folder, "--output", tmp_path / "out", option, "0")
+    assert status == 2 and option in error
+
+
+def test_nothing_left_is_an_error(step, tmp_path, write_corpus):
+    folder = corpus(write_corpus, tmp_path / "in", [("", "b"), ("test", "test it")])
+    status, error = step("clean", "--input", folder, "--output", tmp_path / "out", "--workers", 1)
+    assert status == 2
+    assert "train.de-en.de: no pair is left of 2: 1 empty, 1 in-evaluation" in error

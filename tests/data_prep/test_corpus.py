@@ -1,0 +1,99 @@
+"""Finding bitexts, and folders that steps write."""
+
+import pytest
+
+from command_line.errors import InputError
+from data_prep.corpus import find_bitexts, languages_of, open_outputs, parse_languages
+from data_prep.step_folder import StepFolder, read_record
+
+
+def names(folder, *files):
+    folder.mkdir(exist_ok=True)
+    for name in files:
+        (folder / name).write_text("x\n")
+    return folder
+
+
+def test_order_names_and_languages(tmp_path):
+    folder = names(
+        tmp_path, "test.de-fr.de", "test.de-fr.fr", "train.en-de.de.gz", "train.en-de.en", "notes.txt", "a.b"
+    )
+    first, second = find_bitexts(folder)
+    assert (first.split, first.pair, first.languages) == ("train", "de-en", ("de", "en"))
+    assert [path.name for path in first.paths] == ["train.en-de.de.gz", "train.en-de.en"]
+    assert first.names() == ("train.de-en.de", "train.de-en.en")
+    assert (second.split, second.pair) == ("test", "de-fr")
+    assert languages_of([first, second]) == ["de", "en", "fr"]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ([], "no files named"),
+        (["train.de-en.de"], "train.de-en.de has no other side, expected train.de-en.en"),
+        (["train.de-en.de", "train.de-en.fr"], "language 'fr' is not one of the two of the pair 'de-en'"),
+        (["train.de-de.de"], "is not one of the two"),
+        (["train.de-en.de", "train.en-de.de"], "the same side as"),
+        (["train.de-en.de", "train.de-en.de.gz"], "the same side as"),
+    ],
+)
+def test_bad_folders(tmp_path, files, message):
+    with pytest.raises(InputError, match=message):
+        find_bitexts(names(tmp_path, *files))
+    with pytest.raises(InputError, match="no such folder"):
+        find_bitexts(tmp_path / "nowhere")
+
+
+def test_languages():
+    assert parse_languages("en, de,pt_BR") == ["de", "en", "pt_BR"]
+    for bad in ("en", "", "en,en", "en,D!", "en,../x"):
+        with pytest.raises(InputError):
+            parse_languages(bad)
+
+
+def test_outputs_appear_together_or_not_at_all(tmp_path):
+    paths = [tmp_path / "a", tmp_path / "b"]
+    with pytest.raises(ZeroDivisionError), open_outputs(paths) as streams:
+        streams[0].write(b"x")
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+    with open_outputs(paths) as streams:
+        streams[1].write(b"x")
+        assert not any(path.exists() for path in paths)
+    assert [path.read_bytes() for path in paths] == [b"", b"x"]
+
+
+def is_text(path):
+    return path.suffix == ".txt"
+
+
+def test_a_step_folder_knows_its_own_files(tmp_path):
+    folder = StepFolder(tmp_path, "s", {"a": 1})
+    assert not folder.is_complete()
+    folder.begin(is_text)
+    (tmp_path / "old.txt").write_text("")
+    with pytest.raises(InputError, match="`s` did not finish"):
+        read_record(tmp_path, "s")
+    StepFolder(tmp_path, "s", {"a": 1}).begin(is_text)  # after a kill: what lies there is ours
+    assert not (tmp_path / "old.txt").exists()
+    (tmp_path / "new.txt").write_text("")
+    folder.finish()
+    assert folder.is_complete() and read_record(tmp_path, "s") == {"a": 1}
+    other = StepFolder(tmp_path, "s", {"a": 2})
+    assert not other.is_complete() and not folder.is_complete(force=True)
+    other.begin(is_text)
+    assert not (tmp_path / "new.txt").exists()
+
+
+def test_a_step_folder_leaves_the_files_of_others(tmp_path):
+    (tmp_path / "mine.txt").write_text("precious")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/deep.txt").write_text("precious")
+    with pytest.raises(InputError, match=r"mine\.txt: exists and is not from this step"):
+        StepFolder(tmp_path, "s", {}).begin(is_text)
+    (tmp_path / "mine.txt").unlink()
+    StepFolder(tmp_path, "s", {}).begin(is_text)
+    assert (tmp_path / "sub/deep.txt").exists()
+    with pytest.raises(InputError, match="is the input folder"):
+        StepFolder(tmp_path, "s", {}, inputs=(tmp_path,))
+    assert read_record(tmp_path, "other") is None

@@ -1,0 +1,42 @@
+"""Numbers that can be counted by hand."""
+
+import csv
+import json
+
+from data_prep.corpus_stats import percentile, summarize
+
+
+def test_table_json_and_plot(step, tmp_path, write_corpus):
+    files = {"train.de-en.de": ["a", "a b c", "", "a b"], "train.de-en.en": ["x y"] * 4}
+    files |= {
+        "train.en-fr.en": ["x"],
+        "train.en-fr.fr": ["u v"],
+        "test.de-fr.de": ["a"],
+        "test.de-fr.fr": ["u"],
+    }
+    write_corpus(tmp_path / "in", files)
+    assert (
+        step("corpus-stats", "--input", tmp_path / "in", "--output", tmp_path / "out", "--workers", 1)[0] == 0
+    )
+    with open(tmp_path / "out/corpus_stats.csv", newline="") as stream:
+        rows = {(row["split"], row["direction"], row["language"]): row for row in csv.DictReader(stream)}
+    row = rows["train", "de-en", "de"]
+    assert [row[name] for name in ("lines", "tokens", "mean", "median", "longest", "empty", "ratio")] == [
+        "4", "6", "1.5", "1", "3", "1", "1.333",
+    ]  # fmt: skip
+    assert rows["train", "en-de", "en"]["ratio"] == "0.75"
+    assert (rows["train", "all", "en"]["lines"], rows["train", "all", "en"]["tokens"]) == ("5", "9")
+    assert ("test", "fr-de", "fr") in rows and len(rows) == 6 + 3 + 2
+    stored = json.loads((tmp_path / "out/corpus_stats.json").read_text())
+    assert stored["histograms"]["train.de-en.de"] == {"0": 1, "1": 1, "2": 1, "3": 1}
+    markdown = (tmp_path / "out/corpus_stats.md").read_text()
+    assert "| train | de-en | de | 4 | 6 | 1.5 | 1 | 3 | 3 | 1 | 1.333 |" in markdown
+    assert (tmp_path / "out/corpus_stats.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_percentiles():
+    from collections import Counter
+
+    histogram = Counter({1: 98, 7: 1, 300: 1})
+    assert [percentile(histogram, share) for share in (0.5, 0.98, 0.99, 1.0)] == [1, 1, 7, 300]
+    assert summarize(histogram)["mean"] == 4.05

@@ -1,0 +1,25 @@
+"""The commands of the guide are commands."""
+
+import importlib
+import shlex
+from pathlib import Path
+
+import pytest
+
+from command_line.dispatch import step_parser
+from data_prep.__main__ import STEPS
+
+GUIDE = Path(__file__).parents[2] / "docs/data_preparation.md"
+COMMANDS = [
+    line for line in GUIDE.read_text(encoding="utf-8").splitlines() if line.startswith("python -m data_prep ")
+]
+
+
+def test_every_step_is_shown():
+    assert {command.split()[3] for command in COMMANDS} == set(STEPS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_options_exist(command):
+    _, _, _, name, *words = shlex.split(command)
+    step_parser("data_prep", name, importlib.import_module(STEPS[name][0])).parse_args(words)

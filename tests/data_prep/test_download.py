@@ -1,0 +1,392 @@
+"""Downloads: resumed, verified, unpacked safely; corpora laid out as the papers split them.
+
+No network: a server of the test's own on this machine, and local folders.
+"""
+
+import gzip
+import hashlib
+import http.server
+import io
+import json
+import sys
+import tarfile
+import threading
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from command_line.errors import InputError
+from data_prep import fetching, multiway, public_corpora
+from data_prep.fetching import SUMS, Source, fetch, take_out
+from data_prep.multiway import choose_multiway
+
+CONTENT = bytes(range(256)) * 400
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Serves CONTENT, with ranges; breaks off after `limit` bytes while there are `breaks` left."""
+
+    breaks, limit, ranges = 0, 30_000, True
+
+    def do_GET(self):
+        if self.path == "/missing":
+            self.send_error(404)
+            return
+        start = 0
+        if self.ranges and (wanted := self.headers.get("Range")):
+            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+        self.server.starts.append(start)
+        if start >= len(CONTENT):
+            self.send_error(416)
+            return
+        body = CONTENT[start:]
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if Handler.breaks:
+            Handler.breaks -= 1
+            body = body[: self.limit]
+        self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setattr(Handler, "breaks", 0)
+    monkeypatch.setattr(Handler, "ranges", True)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.starts = []
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        server.url = f"http://127.0.0.1:{server.server_port}"
+        yield server
+        server.shutdown()
+
+
+def test_a_broken_download_goes_on_where_it_stopped(server, tmp_path):
+    Handler.breaks = 2
+    assert fetch(f"{server.url}/f", tmp_path / "f").read_bytes() == CONTENT
+    assert server.starts == [0, 30_000, 60_000]
+    assert (tmp_path / SUMS).read_text() == f"{hashlib.sha256(CONTENT).hexdigest()}  f\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [SUMS, "f"]
+
+
+def test_what_a_killed_download_left_is_used(server, tmp_path):
+    (tmp_path / ".partial-f").write_bytes(CONTENT[:5000])
+    assert fetch(f"{server.url}/f", tmp_path / "f").read_bytes() == CONTENT
+    (tmp_path / ".partial-g").write_bytes(CONTENT)  # all there, not renamed yet
+    assert fetch(f"{server.url}/g", tmp_path / "g").read_bytes() == CONTENT
+    assert server.starts == [5000, len(CONTENT)]
+
+
+def test_a_server_without_ranges_starts_again(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(Handler, "ranges", False)
+    (tmp_path / ".partial-f").write_bytes(b"x" * 5000)
+    assert fetch(f"{server.url}/f", tmp_path / "f").read_bytes() == CONTENT
+
+
+def test_a_download_that_never_completes_is_an_error_and_keeps_what_came(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(fetching, "ATTEMPTS", 2)
+    Handler.breaks = 9
+    with pytest.raises(InputError, match="what has arrived is kept"):
+        fetch(f"{server.url}/f", tmp_path / "f")
+    assert not (tmp_path / "f").exists() and (tmp_path / ".partial-f").stat().st_size == 60_000
+    with pytest.raises(InputError, match=r"404.*--from-folder"):
+        fetch(f"{server.url}/missing", tmp_path / "m")
+
+
+def test_checksums_are_verified(server, tmp_path):
+    (tmp_path / SUMS).write_text(f"{'0' * 64}  f\n")
+    with pytest.raises(InputError, match=f"{SUMS} has 0000"):
+        fetch(f"{server.url}/f", tmp_path / "f")
+    assert not (tmp_path / "f").exists() and not (tmp_path / ".partial-f").exists()
+    (tmp_path / SUMS).unlink()
+    fetch(f"{server.url}/f", tmp_path / "f")
+    (tmp_path / "f").write_bytes(b"changed")
+    with pytest.raises(InputError, match="f: SHA-256"):
+        fetch(f"{server.url}/f", tmp_path / "f")
+    (tmp_path / SUMS).write_text("nonsense\n")
+    with pytest.raises(InputError, match=f"{SUMS}:1: expected a SHA-256"):
+        fetch(f"{server.url}/f", tmp_path / "f")
+
+
+def tar_of(path: Path, files: dict[str, bytes], others=()) -> Path:
+    with tarfile.open(path, "w:gz") as tar:
+        for member in others:
+            tar.addfile(member)
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return path
+
+
+def zip_of(path: Path, files: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in files.items():
+            file.writestr(name, content)
+    return path
+
+
+def test_an_archive_cannot_write_elsewhere(tmp_path):
+    link, device = tarfile.TarInfo("good/a.txt"), tarfile.TarInfo("good/b.txt")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    device.type = tarfile.CHRTYPE
+    files = {"../../escaped.txt": b"evil", "/tmp/absolute.txt": b"evil", "good/a.txt": b"fine"}
+    archive = tar_of(tmp_path / "x.tgz", files, others=(link, device))
+    taken = take_out(archive, ["good/a.txt"], tmp_path / "out")
+    assert taken["good/a.txt"].read_bytes() == b"fine"  # not what the link of the same name points to
+    assert take_out(archive, ["escaped.txt"], tmp_path / "out")["escaped.txt"].parent == tmp_path / "out"
+    with pytest.raises(InputError, match=r"x\.tgz: has no file good/b\.txt"):
+        take_out(archive, ["good/b.txt"], tmp_path / "out")
+    assert {path.name for path in tmp_path.iterdir()} == {"x.tgz", "out"}
+
+
+def test_zip_patterns_equal_names_and_links(tmp_path):
+    archive = zip_of(
+        tmp_path / "x.zip", {"d/Corpus.de": b"1", "d/Corpus.en": b"2", "one/n": b"3", "two/n": b"4"}
+    )
+    with zipfile.ZipFile(archive, "a") as file:
+        link = zipfile.ZipInfo("d/link.fr")
+        link.external_attr = 0o120777 << 16
+        file.writestr(link, "/etc/passwd")
+    taken = take_out(archive, ["*.de", "*.en", "one/n", "two/n"], tmp_path / "out")
+    assert [path.read_bytes() for path in taken.values()] == [b"1", b"2", b"3", b"4"]
+    with pytest.raises(InputError, match=r"has no file \*\.fr"):
+        take_out(archive, ["*.fr"], tmp_path / "out")
+
+
+def test_truncated_and_foreign_archives(tmp_path):
+    whole = tar_of(tmp_path / "w.tgz", {"a": b"x" * 100_000}).read_bytes()
+    for name, content in (("cut.tgz", whole[: len(whole) // 2]), ("text.zip", b"no archive")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=f"{name}: not a complete tar or zip archive"):
+            take_out(tmp_path / name, ["b"], tmp_path / "out")
+    assert not list((tmp_path / "out").iterdir())
+
+
+def lines(*texts: str) -> bytes:
+    return "".join(text + "\n" for text in texts).encode()
+
+
+def test_opus100_from_its_archive_and_from_its_files(step, tmp_path, read):
+    base, files = "opus-100-corpus/v1.0", {}
+    for pair in ("de-en", "en-fr"):
+        for word, count in (("train", 3), ("dev", 2), ("test", 1)):
+            for code in pair.split("-"):
+                rows = [f"{word} {pair} {code} {number}" for number in range(count)]
+                files[f"{base}/supervised/{pair}/opus.{pair}-{word}.{code}"] = lines(*rows)
+    for code in ("de", "fr"):
+        files[f"{base}/zero-shot/de-fr/opus.de-fr-test.{code}"] = lines(f"zero {code}")
+    (tmp_path / "archive").mkdir()
+    tar_of(tmp_path / "archive/opus-100-corpus-v1.0.tar.gz", files)
+    for name, content in files.items():
+        path = tmp_path / "files" / Path(name).name
+        path.parent.mkdir(exist_ok=True)
+        path.with_name(path.name + ".gz").write_bytes(gzip.compress(content))
+    for kind in ("archive", "files"):
+        out = tmp_path / f"out-{kind}"
+        arguments = ["opus100", "--langs", "de,en,fr", "--from-folder", tmp_path / kind, "--output", out]
+        status, error = step("download", *arguments)
+        assert status == 0, error
+        assert "train.de-en: 3 lines, the published corpus has 1000000" in error
+        assert read(out / "train.en-fr.fr") == [f"train en-fr fr {number}" for number in range(3)]
+        assert read(out / "valid.de-en.de") == ["dev de-en de 0", "dev de-en de 1"]
+        assert read(out / "test.de-fr.fr") == ["zero fr"]
+        assert not (out / "valid.de-fr.de").exists() and not (out / "train.de-fr.de").exists()
+        report = json.loads((out / "download-report.json").read_text())
+        assert report["lines"]["test.de-fr"] == 1
+        assert "skipped" in step("download", *arguments)[1]
+
+
+def test_opus100_over_the_network_keeps_checksums(tmp_path):
+    base = "opus-100-corpus/v1.0/supervised/de-en"
+    names = [f"{base}/opus.de-en-{word}.{code}" for word in ("train", "dev", "test") for code in ("de", "en")]
+    asked = []
+
+    def pretend(url, path):
+        asked.append(url)
+        path.parent.mkdir(parents=True)
+        return tar_of(path, {name: lines("x") for name in names})
+
+    source = Source(None, tmp_path / "downloads", fetch=pretend)
+    splits = list(public_corpora.opus100(source, ["de", "en"], "en"))
+    assert [(split.split, list(split.rows())) for split in splits] == [
+        ("train", [("x", "x")]), ("valid", [("x", "x")]), ("test", [("x", "x")]),
+    ]  # fmt: skip
+    assert asked == [public_corpora.OPUS100_URL]
+
+
+def test_iwslt17(step, tmp_path, read):
+    files = {}
+    for pair in ("en-it", "en-nl"):
+        for code in pair.split("-"):
+            speech = lines(
+                "<url>http://x</url>", "<title>T</title>", f" {pair} {code} one ", f"{code} two &amp; <i>"
+            )
+            files[f"D/train.tags.{pair}.{code}"] = speech
+            for year in ("dev2010", "tst2010"):
+                xml = lines("<doc>", f'<seg id="1"> {year} {code} &amp; co </seg>', "</doc>")
+                files[f"D/IWSLT17.TED.{year}.{pair}.{code}.xml"] = xml
+    folder = tmp_path / "in"
+    folder.mkdir()
+    zip_of(folder / "DeEnItNlRo-DeEnItNlRo.zip", files)
+    for first, second in (("en", "it"), ("en", "nl"), ("it", "nl")):
+        for a, b in ((first, second), (second, first)):
+            name = f"IWSLT17.TED.tst2017.mltlng.{a}-{b}.{a}.xml"
+            content = lines(f'<seg id="1">test {a}-{b} {a}</seg>', '<seg id="2">second</seg>')
+            tar_of(folder / f"{a}-{b}.tgz", {f"{a}-{b}/{name}": content})
+    arguments = ["iwslt17", "--langs", "en,it,nl", "--from-folder", folder, "--output", tmp_path / "out"]
+    status, error = step("download", *arguments)
+    assert status == 0, error
+    assert read(tmp_path / "out/train.en-it.it") == ["en-it it one", "it two &amp; <i>"]
+    assert read(tmp_path / "out/valid.en-nl.nl") == ["dev2010 nl & co", "tst2010 nl & co"]
+    assert read(tmp_path / "out/test.it-nl.it") == ["test it-nl it", "second"]
+    assert read(tmp_path / "out/test.it-nl.nl") == ["test nl-it nl", "second"]
+    assert len(list((tmp_path / "out").glob("train.*"))) == 4
+
+
+def test_europarl_multiway_sets_are_cut_out_of_training(step, tmp_path, read, monkeypatch):
+    monkeypatch.setattr(public_corpora, "EUROPARL_LINES", 5)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    numbers = {"de": range(60), "fr": range(20, 80)}
+    for code, numbered in numbers.items():
+        english = [f"sentence {number}" for number in numbered] + ["sentence 30", "", "tail"]
+        other = [f"{code} {number}" for number in numbered] + [
+            f"{code} again",
+            f"{code} empty",
+            f"{code} tail",
+        ]
+        members = {
+            f"europarl-v7.{code}-en.{code}": lines(*other),
+            f"europarl-v7.{code}-en.en": lines(*english),
+        }
+        tar_of(folder / f"{code}-en.tgz", members)
+    arguments = ["europarl", "--langs", "de,en,fr", "--from-folder", folder, "--output", tmp_path / "out"]
+    assert step("download", *arguments)[0] == 0
+    out = tmp_path / "out"
+    once_in_both = [f"sentence {number}" for number in range(20, 60) if number != 30] + ["tail"]
+    ordered = sorted(once_in_both, key=lambda line: hashlib.sha256(line.encode()).digest())
+    assert read(out / "test.de-en.en") == read(out / "test.en-fr.en") == ordered[:5]
+    assert read(out / "valid.de-en.en") == read(out / "valid.en-fr.en") == ordered[5:10]
+    numbers_of = [line.split()[-1] for line in ordered[:5]]
+    assert read(out / "test.de-fr.de") == [f"de {number}" for number in numbers_of]
+    assert read(out / "test.de-fr.fr") == [f"fr {number}" for number in numbers_of]
+    english, german = read(out / "train.de-en.en"), read(out / "train.de-en.de")
+    assert len(english) == len(german) == 63 - 10
+    assert not set(english) & set(ordered[:10])
+    assert all(
+        d.split()[1] == e.split()[1]
+        for d, e in zip(german, english, strict=True)
+        if e.startswith("s") and "a" not in d
+    )
+
+
+def test_multiway_choice_with_bounded_memory_equals_the_unbounded_choice(monkeypatch):
+    rows = {
+        code: [(f"{code}{n}", f"line {n % 900}") for n in range(size)]
+        for code, size in (("a", 1000), ("b", 850))
+    }
+    corpora = {code: (lambda code=code: iter(rows[code])) for code in rows}
+    found = {}
+    for factor in (10, 10_000):
+        monkeypatch.setattr(multiway, "CANDIDATES_PER_LINE", factor)
+        found[factor] = choose_multiway(corpora, 20)
+    assert found[10] == found[10_000]
+    assert all(int(row["a"][1:]) >= 100 for row in found[10][0])  # lines 0 to 99 occur twice in a
+    with pytest.raises(InputError, match="expected at least 2000"):
+        choose_multiway(corpora, 1000)
+
+
+def test_multi30k_under_both_names_of_its_splits(step, tmp_path, read):
+    for folder, names in (
+        ("published", ("train", "val", "test_2016_flickr")),
+        ("ours", ("train", "valid", "test")),
+    ):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            for code in ("de", "en", "fr"):
+                (tmp_path / folder / f"{name}.{code}.gz").write_bytes(
+                    gzip.compress(lines(f"{name} {code}\r", "b"))
+                )
+        arguments = ["multi30k", "--langs", "de,en,fr", "--from-folder", tmp_path / folder]
+        assert step("download", *arguments, "--output", tmp_path / f"out-{folder}")[0] == 0
+        assert read(tmp_path / f"out-{folder}/test.de-fr.fr") == [f"{names[2]} fr", "b"]
+        assert not (tmp_path / f"out-{folder}/train.de-fr.fr").exists()
+
+
+@pytest.fixture
+def mtdata_index(monkeypatch):
+    """Three entries in place of mtdata's index of some 300,000, which takes long to load."""
+    entry = pytest.importorskip("mtdata.entry")
+    entries = [
+        entry.Entry(
+            "Statmt-plain-1-deu-eng", url="http://host/plain.tgz", in_paths=["t/a.de", "t/a.en"], in_ext="txt"
+        ),
+        entry.Entry("Statmt-table-1-eng-deu", url="http://host/table.tsv.gz"),
+        entry.Entry("Statmt-mono-1-deu", url="http://host/mono.txt.gz"),
+    ]
+    known = {entry.did: entry for entry in entries}
+    index = SimpleNamespace(Index=SimpleNamespace(get_instance=lambda: known))
+    monkeypatch.setitem(sys.modules, "mtdata.index", index)
+
+
+def test_mtdata_ids(step, tmp_path, read, mtdata_index):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    tar_of(
+        folder / "plain.tgz", {"t/a.de": lines("eins", "", "drei"), "t/a.en": lines("one", "two", "three")}
+    )
+    (folder / "table.tsv.gz").write_bytes(gzip.compress(lines("four\tvier", "five\tfünf")))
+    command = [
+        "download",
+        "mtdata",
+        "--langs",
+        "de,en",
+        "--from-folder",
+        folder,
+        "--output",
+        tmp_path / "out",
+    ]
+    ids = ["--train", "Statmt-plain-1-deu-eng", "Statmt-table-1-eng-deu", "--test", "Statmt-table-1-eng-deu"]
+    status, error = step(*command, *ids)
+    assert status == 0, error
+    assert read(tmp_path / "out/train.de-en.de") == ["eins", "drei", "vier", "fünf"]
+    assert read(tmp_path / "out/train.de-en.en") == ["one", "three", "four", "five"]
+    assert read(tmp_path / "out/test.de-en.de") == ["vier", "fünf"]
+    for identifier, message in (
+        ("Statmt-other-1-deu-eng", "unknown"),
+        ("nonsense", "Dataset ID expected"),
+        ("Statmt-mono-1-deu", "is not a bitext"),
+    ):
+        status, error = step(*command, "--train", identifier, "--force")
+        assert (
+            status == 2 and f"mtdata id {identifier}" in error and message in error and error.count("\n") == 1
+        )
+    (folder / "plain.tgz").write_bytes(b"damaged")
+    (tmp_path / "out/downloads/files/plain.tgz--a.de").unlink()
+    status, error = step(*command, "--train", "Statmt-plain-1-deu-eng", "--force")
+    assert status == 2 and "plain.tgz: not a complete tar or zip archive" in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("opus100 --langs de,en,xx", "opus100 has no 'xx'; it has ar, de, en"),
+        ("opus100 --langs de,en --centric de", "with English only"),
+        ("opus100 --langs de,fr", "--centric: 'en' is not one of"),
+        ("opus100 --from-folder nowhere", "nowhere: no such folder"),
+        ("opus100 --from-folder .", "neither the archive opus-100-corpus-v1.0.tar.gz nor the file"),
+        ("multi30k --from-folder .", "no file train.cs"),
+        ("mtdata", "--langs is needed"),
+        ("mtdata --langs de,en", "no --train ids"),
+    ],
+)
+def test_bad_requests(step, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    status, error = step("download", *arguments.split(), "--output", tmp_path / "out")
+    assert status == 2 and message in error and error.count("\n") == 1, error

@@ -1,0 +1,130 @@
+"""The steps as commands: order, counts, restarts after a kill, malformed input, instant help."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from data_prep.__main__ import STEPS
+
+ROOT = Path(__file__).parents[2]
+
+
+def small(write_corpus, folder, lines=("Das ist gut.", "Ja, z.B. hier.", "")):
+    return write_corpus(
+        folder, {"train.de-en.de": list(lines), "train.de-en.en": ["It's fine."] * len(lines)}
+    )
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_help_is_complete_and_needs_no_heavy_import(name):
+    code = (
+        "import sys; from command_line.dispatch import run; from data_prep.__main__ import STEPS\n"
+        f"try: run('data_prep', '', STEPS, [{name!r}, '--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'fairseq', 'numpy', 'babel', 'sacremoses', 'matplotlib', 'mtdata'}\n"
+        "sys.exit(str(sorted(heavy & set(sys.modules))) if heavy & set(sys.modules) else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "--output" in done.stdout and "default" in done.stdout
+
+
+def test_overview_lists_the_steps():
+    done = subprocess.run(
+        [sys.executable, "-m", "data_prep", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert all(f"  {name} " in done.stdout for name in STEPS)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_tokenize_keeps_every_line_in_its_place(step, tmp_path, write_corpus, read, monkeypatch, workers):
+    monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", 7)
+    lines = [f"Zeile {number}, gut." if number % 5 else "" for number in range(100)]
+    folder = small(write_corpus, tmp_path / "in", lines)
+    assert step("tokenize", "--input", folder, "--output", tmp_path / "out", "--workers", workers)[0] == 0
+    expected = [f"Zeile {number} , gut ." if number % 5 else "" for number in range(100)]
+    assert read(tmp_path / "out/train.de-en.de") == expected
+    assert read(tmp_path / "out/train.de-en.en") == ["It &apos;s fine ."] * 100
+
+
+def test_a_finished_step_is_skipped_until_something_changes(step, tmp_path, write_corpus, read):
+    folder = small(write_corpus, tmp_path / "in")
+    command = ["tokenize", "--input", folder, "--output", tmp_path / "out", "--workers", 1]
+    assert step(*command)[0] == 0
+    output = tmp_path / "out/train.de-en.de"
+    output.write_text("mark\n")
+    assert "complete, skipped" in step(*command)[1]
+    assert read(output) == ["mark"]
+    assert step(*command, "--force")[0] == 0
+    assert read(output) == ["Das ist gut .", "Ja , z.B. hier .", ""]
+    assert step(*command, "--tokenizer", "de=none")[0] == 0
+    assert read(output) == ["Das ist gut.", "Ja, z.B. hier.", ""]
+    small(write_corpus, folder, ["anders"])
+    assert step(*command)[0] == 0
+    assert read(output) == ["anders"]
+
+
+def test_a_killed_step_leaves_no_half_file_and_can_be_run_again(step, tmp_path, write_corpus, read):
+    lines = [f"Das ist Zeile {number}, z.B. {number * 7919}." for number in range(60_000)]
+    folder = small(write_corpus, tmp_path / "in", lines)
+    command = ["tokenize", "--input", folder, "--output", tmp_path / "out", "--workers", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "data_prep", *map(str, command)],
+        cwd=ROOT,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "out").glob(".partial-*")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "out/train.de-en.en").exists() and not (tmp_path / "out/tokenize.json").exists()
+    status, error = step("subword", "--input", tmp_path / "out", "--output", tmp_path / "sub")
+    assert status == 2 and error.count("\n") == 1
+    small(write_corpus, folder, lines[:50])
+    assert step(*command)[0] == 0
+    assert not list((tmp_path / "out").glob(".*"))
+    assert len(read(tmp_path / "out/train.de-en.de")) == len(read(tmp_path / "out/train.de-en.en")) == 50
+
+
+MALFORMED = {
+    "no other side": ({"train.de-en.de": b"a\n"}, "train.de-en.de has no other side"),
+    "unequal": ({"train.de-en.de": b"a\nb\n", "train.de-en.en": b"a\n"}, "train.de-en."),
+    "latin-1": (
+        {"train.de-en.de": b"a\nb\xfc\n", "train.de-en.en": b"a\nb\n"},
+        "train.de-en.de:2: byte 0xfc",
+    ),
+    "empty": ({"train.de-en.de": b"", "train.de-en.en": b""}, "train.de-en.de: is empty"),
+    "gzip": ({"train.de-en.de.gz": b"no gzip", "train.de-en.en": b"a\n"}, "train.de-en.de.gz:1: cannot read"),
+    "foreign language": ({"train.de-en.fr": b"a\n"}, "language 'fr' is not one of the two"),
+    "nothing": ({}, "no files named"),
+}
+
+
+@pytest.mark.parametrize("problem", MALFORMED)
+@pytest.mark.parametrize("name", ["clean", "tokenize", "subword", "corpus-stats"])
+def test_malformed_input_is_one_line_that_names_the_file(step, tmp_path, name, problem):
+    files, message = MALFORMED[problem]
+    (tmp_path / "in").mkdir()
+    for file, content in files.items():
+        (tmp_path / "in" / file).write_bytes(content)
+    status, error = step(name, "--input", tmp_path / "in", "--output", tmp_path / "out", "--workers", 1)
+    lines = [line for line in error.splitlines() if line.startswith("error:")]
+    assert status == 2 and len(lines) == 1 and message in lines[0], error
+    assert "Traceback" not in error
+    assert not (tmp_path / "out" / f"{name}.json").exists()
+
+
+@pytest.mark.parametrize("name", ["clean", "tokenize", "subword", "corpus-stats"])
+def test_missing_folder_and_output_into_input(step, tmp_path, write_corpus, name):
+    status, error = step(name, "--input", tmp_path / "nowhere", "--output", tmp_path / "out")
+    assert status == 2 and "nowhere: no such folder" in error
+    folder = small(write_corpus, tmp_path / "in")
+    status, error = step(name, "--input", folder, "--output", folder)
+    assert status == 2 and "is the input folder" in error

@@ -1,0 +1,136 @@
+"""Joint subwords: equal to the libraries' own commands, undone exactly, one dictionary."""
+
+import io
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from command_line.errors import InputError
+from data_prep.dictionary import dictionary_lines
+from data_prep.subword_models import BytePairs, load_subwords
+
+
+def training_files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("train.*"))
+
+
+def test_merges_and_segmentation_are_those_of_subword_nmt(prepared, read):
+    from subword_nmt.apply_bpe import BPE
+    from subword_nmt.learn_bpe import learn_bpe
+
+    text = io.StringIO("".join(path.read_text(encoding="utf-8") for path in training_files(prepared / "tok")))
+    codes = io.StringIO()
+    learn_bpe(text, codes, 300)
+    found = (prepared / "sub/subword.codes").read_text(encoding="utf-8")
+    assert len(found.splitlines()) == 301
+    assert found == codes.getvalue()
+    theirs = BPE(io.StringIO(found))
+    for name in ("train.de-en.de", "test.en-fr.fr"):
+        assert read(prepared / "sub" / name) == [
+            theirs.process_line(line) for line in read(prepared / "tok" / name)
+        ]
+
+
+def test_subwords_are_undone(prepared, read):
+    model = BytePairs(prepared / "sub/subword.codes")
+    for path in sorted((prepared / "tok").glob("*.*-*.*")):
+        lines = read(path)
+        assert [model.join(line) for line in read(prepared / "sub" / path.name)] == lines
+
+
+def test_one_dictionary_with_the_counts_of_all_training_text(prepared, read):
+    from fairseq.data import Dictionary
+
+    counts = Counter(
+        unit for path in training_files(prepared / "sub") for line in read(path) for unit in line.split()
+    )
+    rows = [line.rsplit(" ", 1) for line in read(prepared / "sub/dict.txt")]
+    assert {unit: int(count) for unit, count in rows if count != "0"} == counts
+    assert [int(count) for _, count in rows] == sorted((int(count) for _, count in rows), reverse=True)
+    dictionary = Dictionary.load(str(prepared / "sub/dict.txt"))
+    assert len(dictionary) % 8 == 0 and len(dictionary) == len(rows) + 4
+    assert all(dictionary.index(unit) != dictionary.unk() for unit in counts)
+
+
+def test_dictionary_depends_on_counts_alone():
+    units = [("b", 2), ("a", 2), ("c", 5), ("rare", 1), ("</s>", 9)]
+    expected = ["c 5", "a 2", "b 2", "madeupword0000 0"]
+    for seed in range(3):
+        random.Random(seed).shuffle(units)
+        assert list(dictionary_lines(Counter(dict(units)), min_count=2)) == expected
+
+
+@pytest.mark.parametrize("line", ["</s> x <unk>", "<s>", "a <pad> </s>"])
+def test_text_cannot_become_a_special_symbol(tmp_path, line):
+    merges = ("< /", "</ s", "</s ></w>", "< s", "<s ></w>", "< p", "<p a", "<pa d", "<pad ></w>")
+    (tmp_path / "codes").write_text("#version: 0.2\n" + "\n".join(merges) + "\n")
+    model = BytePairs(tmp_path / "codes")
+    units = model.segment(line)
+    assert not {"<s>", "</s>", "<pad>", "<unk>"} & set(units.split())
+    assert model.join(units) == line
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_sentencepiece(step, tmp_path, prepared, read, kind):
+    arguments = f"--type sentencepiece --model-type {kind} --vocabulary-size 200 --workers 1".split()
+    sums = set()
+    for attempt in ("a", "b"):
+        assert (
+            step("subword", "--input", prepared / "raw", "--output", tmp_path / attempt, *arguments)[0] == 0
+        )
+        sums.add((tmp_path / attempt / "subword.model").read_bytes())
+    assert len(sums) == 1
+    model = load_subwords("sentencepiece", tmp_path / "a/subword.model")
+    for name in ("train.de-en.de", "test.de-fr.fr"):
+        lines = read(prepared / "raw" / name)
+        units = read(tmp_path / "a" / name)
+        assert len(units) == len(lines) and [model.join(line) for line in units] == lines
+    units = {line.rsplit(" ", 1)[0] for line in read(tmp_path / "a/dict.txt")}
+    assert 100 < len(units) <= 208
+
+
+def test_words_as_units(step, tmp_path, prepared, read):
+    assert step("subword", "--input", prepared / "tok", "--output", tmp_path / "o", "--type", "none")[0] == 0
+    assert read(tmp_path / "o/test.de-en.de") == read(prepared / "tok/test.de-en.de")
+    assert not list((tmp_path / "o").glob("subword.[cm]o*"))
+
+
+def test_an_existing_model_is_applied_to_new_text(step, tmp_path, prepared, read, write_corpus):
+    write_corpus(
+        tmp_path / "new",
+        {"test.de-en.de": ["Der Zug fährt an diesem Tag ."], "test.de-en.en": ["The train ."]},
+    )
+    arguments = ["--input", tmp_path / "new", "--dictionary-from", prepared / "sub", "--workers", 1]
+    assert step("subword", *arguments, "--output", tmp_path / "o")[0] == 0
+    for name in ("dict.txt", "subword.codes"):
+        assert (tmp_path / "o" / name).read_bytes() == (prepared / "sub" / name).read_bytes()
+    model = BytePairs(prepared / "sub/subword.codes")
+    assert read(tmp_path / "o/test.de-en.en") == [model.segment("The train .")]
+
+
+def test_bad_requests(step, tmp_path, prepared, write_corpus):
+    write_corpus(tmp_path / "test", {"test.de-en.de": ["x"], "test.de-en.en": ["y"]})
+    for arguments, message in (
+        (["--input", tmp_path / "test"], "no training files"),
+        (["--input", tmp_path / "test", "--dictionary-from", tmp_path], "no subword.json"),
+        (["--input", prepared / "tok", "--merges", 0], "--merges: 0"),
+        (
+            ["--input", prepared / "tok", "--type", "sentencepiece", "--vocabulary-size", 5],
+            "cannot learn 5 pieces",
+        ),
+    ):
+        status, error = step("subword", *arguments, "--output", tmp_path / "o", "--workers", 1)
+        assert status == 2 and message in error, error
+
+
+def test_broken_models(tmp_path):
+    (tmp_path / "model").write_text("nonsense with many words\n")
+    for kind in ("subword-nmt", "sentencepiece"):
+        with pytest.raises(InputError, match="model: not a"):
+            load_subwords(kind, tmp_path / "model")
+        with pytest.raises(InputError, match="nowhere: no such file"):
+            load_subwords(kind, tmp_path / "nowhere")
+    with pytest.raises(InputError, match="unknown subword type 'x'"):
+        load_subwords("x")

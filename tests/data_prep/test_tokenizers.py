@@ -1,0 +1,144 @@
+"""Tokenizers: equal to their libraries, and undone by detokenization."""
+
+import random
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from command_line.errors import InputError
+from data_prep import moses
+from data_prep.moses import FastMosesTokenizer
+from data_prep.tokenizers import choose_tokenizers, make_tokenizer
+
+PIECES = [
+    *"aabAB12.,'\"`-?!()&<>|[]%$@:; ;  \t…’«»éßжД漢字हि्\u00a0\u2028\x1c\x85\x00\x07",
+    "...", "..", "DOT", "DOTMULTI", "DOTDOTMULTI", "Mr.", "Nr.", "e.g.", "U.S.", "d'", "'s", "No.",
+    "z.B.", " 'tis ",
+]  # fmt: skip
+
+
+def sacremoses_tokenizer(language):
+    from sacremoses import MosesTokenizer
+
+    tokenizer = MosesTokenizer(language)
+    return lambda line: tokenizer.tokenize(line, return_str=True)
+
+
+@pytest.mark.parametrize("language", ["en", "fr", "it", "de", "cs", "ru", "xx"])
+def test_moses_equals_sacremoses_on_hostile_lines(language):
+    fast, slow = FastMosesTokenizer(language).tokenize, sacremoses_tokenizer(language)
+    draws = random.Random(4)
+    for _ in range(800):
+        line = "".join(draws.choice(PIECES) for _ in range(draws.randint(0, 14)))
+        assert fast(line) == slow(line), repr(line)
+
+
+def test_moses_equals_sacremoses_when_words_come_again(monkeypatch):
+    monkeypatch.setattr(moses, "REMEMBERED_WORDS", 3)  # forgetting must not matter either
+    fast, slow = FastMosesTokenizer("en").tokenize, sacremoses_tokenizer("en")
+    lines = [
+        "Mr. Smith's No. 5, e.g. a U.S. dog.",
+        "No. it isn't 'so', is it? No. 7",
+        ", he said...",
+        "a. b",
+        "a. B",
+        "a. 1",
+    ]
+    for line in lines * 2:
+        assert fast(line) == slow(line)
+
+
+def test_moses_by_eye():
+    tokenizer = make_tokenizer("moses", "en")
+    tokenized = tokenizer.tokenize("It's 5,300 dollars (about AT&T), Mr. Smith.")
+    assert tokenized == "It &apos;s 5,300 dollars ( about AT &amp; T ) , Mr. Smith ."
+    assert (
+        tokenizer.detokenize("It &apos;s 5,300 dollars ( about ) , Mr. Smith .")
+        == "It's 5,300 dollars (about), Mr. Smith."
+    )
+
+
+def test_czech_numbers_keep_their_space():
+    tokenizer = make_tokenizer("moses", "cs")
+    line = "Na trhu jsme koupili jablka: 58 kilogramů. Je neděle 18. ledna 2015."
+    assert tokenizer.detokenize(tokenizer.tokenize(line)) == line
+
+
+@pytest.mark.parametrize("language", ["de", "en", "es", "fr", "pl", "pt", "ru", "sv"])
+def test_detokenization_gives_the_phrasebook_back(language):
+    from data_prep.phrasebook.rendering import Renderer
+    from data_prep.phrasebook.structures import Draws, draw_structure
+
+    renderer, draws, tokenizer = Renderer(language), Draws(8), make_tokenizer("moses", language)
+    for _ in range(60):
+        line = renderer.render(draw_structure(draws))
+        assert tokenizer.detokenize(tokenizer.tokenize(line)) == line
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "module", "line"),
+    [
+        ("jieba", "zh", "jieba", "我喜欢New York和Python 3.11，价格是1,200元（约8 USD）。"),
+        ("mecab", "ja", "MeCab", "私はPython 3.11とNew Yorkが好きです。価格は1,200円（約8 USD）です。"),
+        ("mecab", "ja", "MeCab", "「はい」と言った。"),
+    ],
+)
+def test_chinese_and_japanese_come_back_with_the_spaces_of_latin_words(name, language, module, line):
+    pytest.importorskip(module)
+    tokenizer = make_tokenizer(name, language)
+    tokens = tokenizer.tokenize(line)
+    assert len(tokens.split()) > 5 or len(line) < 10
+    assert "".join(tokens.split()) == "".join(line.split())
+    assert tokenizer.detokenize(tokens) == line
+
+
+@pytest.mark.parametrize("name", ["jieba", "mecab", "moses", "none"])
+def test_empty_and_blank_lines_stay_one_line(name):
+    if name in ("jieba", "mecab"):
+        pytest.importorskip({"jieba": "jieba", "mecab": "MeCab"}[name])
+    tokenizer = make_tokenizer(name, {"jieba": "zh", "mecab": "ja"}.get(name, "en"))
+    for line in ("", "  ", "\u3000"):
+        assert tokenizer.tokenize(line) == ""
+        assert tokenizer.detokenize("") == ""
+
+
+def test_jumanpp_without_its_program(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    with pytest.raises(InputError, match="no program `jumanpp`"):
+        make_tokenizer.__wrapped__("jumanpp", "ja")
+
+
+def test_jumanpp_gives_the_words_of_its_morphemes(monkeypatch):
+    class Jumanpp:
+        def apply_to_sentence(self, line):
+            return SimpleNamespace(
+                morphemes=[SimpleNamespace(text=text) for text in ("日本", "語", "\u3000", "だ")]
+            )
+
+    monkeypatch.setattr("shutil.which", lambda name: "/bin/jumanpp")
+    monkeypatch.setitem(sys.modules, "rhoknp", SimpleNamespace(Jumanpp=Jumanpp))
+    tokenizer = make_tokenizer.__wrapped__("jumanpp", "ja")
+    assert tokenizer.tokenize("日本語\u3000だ") == "日本 語 だ"
+    assert tokenizer.tokenize(" ") == ""
+    assert tokenizer.detokenize("日本 語 だ") == "日本語だ"
+
+
+def test_a_library_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jieba", None)
+    with pytest.raises(InputError, match=r"needs jieba: pip install '\.\[zh\]'"):
+        make_tokenizer.__wrapped__("jieba", "zh")
+
+
+def test_choices_per_language():
+    assert choose_tokenizers({"en", "ja", "zh"}, []) == {"en": "moses", "ja": "mecab", "zh": "jieba"}
+    assert choose_tokenizers({"en", "ja"}, ["ja=jumanpp"]) == {"en": "moses", "ja": "jumanpp"}
+    assert choose_tokenizers({"en", "ja"}, ["ja=mecab", "none"]) == {"en": "none", "ja": "mecab"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"), [("zh=jieba", "no language 'zh'"), ("en=spacy", "'spacy'"), ("x", "'x'")]
+)
+def test_bad_choices(choice, message):
+    with pytest.raises(InputError, match=message):
+        choose_tokenizers({"en", "de"}, [choice])

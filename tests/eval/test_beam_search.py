@@ -1,0 +1,107 @@
+"""`BeamSearch` finds what fairseq's `SequenceGenerator` finds."""
+
+import pytest
+import torch
+from fairseq.models.transformer import TransformerModel
+from fairseq.sequence_generator import SequenceGenerator
+
+from eval.beam_search import BeamSearch, SearchOptions
+from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
+from tests.fairseq_ext.models import build, random_batch, toy_dictionary
+
+LENGTHS = ((7, 5), (4, 6), (1, 1), (9, 2), (3, 3))
+
+
+def fairseqs_best(model, dictionary, batch, prefix, options: SearchOptions) -> list[list[int]]:
+    generator = SequenceGenerator(
+        [model],
+        dictionary,
+        beam_size=options.beam,
+        max_len_a=options.max_len_a,
+        max_len_b=options.max_len_b,
+        len_penalty=options.lenpen,
+    )
+    hypotheses = generator.generate([model], batch, prefix_tokens=prefix if prefix.size(1) else None)
+    return [best[0]["tokens"].tolist()[prefix.size(1) : -1] for best in hypotheses]
+
+
+def model_that_ends(model_class, dictionary, seed, **options):
+    """A random model whose hypotheses end at many lengths: outputs that are peaked and not tied to inputs."""
+    model = build(model_class, dictionary, seed=seed, share_all_embeddings=False, **options).eval()
+    with torch.no_grad():
+        model.decoder.output_projection.weight.mul_(4)
+        model.decoder.output_projection.weight[dictionary.eos()] *= 4
+    return model
+
+
+@pytest.mark.parametrize("prefix_length", [0, 1])
+@pytest.mark.parametrize(
+    "options",
+    [
+        SearchOptions(beam=1, max_len_b=20),
+        SearchOptions(beam=2, max_len_b=20),
+        SearchOptions(beam=5, max_len_b=30),
+        SearchOptions(beam=5, max_len_b=30, lenpen=0.3),
+        SearchOptions(beam=4, max_len_a=1.5, max_len_b=3),
+        SearchOptions(beam=5, max_len_b=1),
+    ],
+)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_same_hypotheses_as_fairseq(options, prefix_length, seed):
+    dictionary = toy_dictionary(20)
+    model = model_that_ends(MnmtTransformerModel, dictionary, seed)
+    batch = random_batch(dictionary, LENGTHS, seed=seed)
+    prefix = torch.full((len(LENGTHS), prefix_length), dictionary.index("w3"))
+    inputs = batch["net_input"]
+    found = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
+    assert found == fairseqs_best(model, dictionary, batch, prefix, options)
+
+
+def test_hypotheses_of_many_lengths():
+    """The comparison above would say little if all hypotheses ended at the limit: here they end anywhere."""
+    dictionary, options = toy_dictionary(20), SearchOptions(max_len_b=30)
+    lengths = set()
+    for seed in range(1, 13):
+        model = model_that_ends(MnmtTransformerModel, dictionary, seed)
+        batch = random_batch(dictionary, LENGTHS, seed=seed)
+        prefix = torch.full((len(LENGTHS), 1), dictionary.index("w3"))
+        inputs = batch["net_input"]
+        found = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
+        assert found == fairseqs_best(model, dictionary, batch, prefix, options)
+        lengths |= {len(hypothesis) for hypothesis in found}
+    assert len(lengths) > 4
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_model_of_stock_fairseq(seed):
+    dictionary = toy_dictionary(20)
+    model = model_that_ends(TransformerModel, dictionary, seed)
+    batch = random_batch(dictionary, LENGTHS, seed=seed)
+    prefix = torch.full((len(LENGTHS), 1), dictionary.index("w1"))
+    options = SearchOptions(max_len_b=20)
+    inputs = batch["net_input"]
+    found = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
+    assert found == fairseqs_best(model, dictionary, batch, prefix, options)
+
+
+def test_prefixes_may_differ_within_a_batch():
+    dictionary = toy_dictionary(20)
+    model = model_that_ends(MnmtTransformerModel, dictionary, 1)
+    batch = random_batch(dictionary, LENGTHS)
+    prefix = torch.arange(len(LENGTHS))[:, None] + dictionary.nspecial
+    options = SearchOptions(max_len_b=20)
+    inputs = batch["net_input"]
+    found = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
+    assert found == fairseqs_best(model, dictionary, batch, prefix, options)
+
+
+def test_no_hypothesis_is_longer_than_the_model_can_write():
+    dictionary = toy_dictionary(20)
+    model = build(MnmtTransformerModel, dictionary, max_target_positions=8).eval()
+    with torch.no_grad():
+        model.decoder.output_projection.weight[dictionary.eos()] = -100 * torch.ones(32)
+    search = BeamSearch(model, dictionary, SearchOptions(max_len_b=200))
+    batch = random_batch(dictionary, LENGTHS)["net_input"]
+    found = search(batch["src_tokens"], batch["src_lengths"], torch.zeros(len(LENGTHS), 0, dtype=torch.long))
+    assert search.max_length(10) == 7
+    assert all(len(hypothesis) <= 7 for hypothesis in found)

@@ -1,0 +1,187 @@
+"""`python -m eval report`: layout of Tables 8.2 and E.3-E.8, escaping, determinism."""
+
+import csv
+import html.parser
+import json
+import re
+from itertools import pairwise
+
+import pytest
+
+NAME = "<script>alert('x')</script> | a&b"
+
+
+@pytest.fixture
+def folders(scored, texts) -> list:
+    """PreNorm and PostNorm, seeds 1 and 2: PreNorm's zero-shot output is English, PostNorm's right."""
+    made = []
+    for placement, name in (("pre", "PreNorm"), ("post", "PostNorm")):
+        for seed in (2, 1):
+            de_fr = texts["fr"] if placement == "post" else texts["en"][: seed + 2] + texts["fr"][seed + 2 :]
+            made.append(
+                scored(
+                    name,
+                    {"de-fr": de_fr, "de-en": texts["en"], "en-de": texts["de"]},
+                    seed=seed,
+                    system={"norm_placement": placement},
+                )
+            )
+    return made
+
+
+@pytest.fixture
+def report(command, tmp_path):
+    def make(*results, folder="report"):
+        result = command("report", *results, "--output", tmp_path / folder)
+        assert result.status == 0, result.err
+        return tmp_path / folder
+
+    return make
+
+
+def markdown_rows(output, caption: str) -> list[list[str]]:
+    """Cells of the Markdown table above a caption."""
+    blocks = (output / "report.md").read_text(encoding="utf-8").split("\n\n")
+    table = next(block for block, below in pairwise(blocks) if below.startswith(f"*{caption}"))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+
+
+def csv_rows(path) -> list[dict]:
+    with open(path, encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_summary_has_the_layout_of_table_8_2(folders, report):
+    rows = markdown_rows(report(*folders), "BLEU scores and off-target rates")
+    assert rows[0] == ["#", "Layer Norm", "Language Tag", "Res.", "Zero-shot toy", "Supervised toy"]
+    assert [row[:4] for row in rows[2:]] == [
+        ["1", "PreNorm", "S-ENC-T-DEC", "w/"],
+        ["2", "PostNorm", "S-ENC-T-DEC", "w/"],
+    ]
+    # Three and four of four lines are English: 75% and 100%. The lower rate is bold; untested BLEU is not.
+    assert re.fullmatch(r"\d+\.\d ± \d+\.\d \(87\.50%\)", rows[2][4])
+    assert rows[3][4:] == ["100.0 ± 0.0 (**0.00%**)", "100.0 ± 0.0"]
+
+
+def test_significantly_higher_scores_are_bold(folders, report, command, tmp_path):
+    comparison = tmp_path / "comparison.json"
+    assert command("compare", *folders, "--output", comparison).status == 0
+    record = json.loads(comparison.read_text())
+    for significant, expected in ((True, "**100.0 ± 0.0** (**0.00%**)"), (False, "100.0 ± 0.0 (**0.00%**)")):
+        record["comparisons"][0]["overall"]["zero-shot"]["significant"] = significant
+        comparison.write_text(json.dumps(record))
+        output = report(*folders, comparison)
+        assert markdown_rows(output, "BLEU scores and off-target rates")[3][4] == expected
+    assert "## Significance" in (output / "report.md").read_text()
+
+
+def test_directions_have_the_layout_of_table_e3(folders, report):
+    output = report(*folders)
+    rows = markdown_rows(output, "BLEU of toy in supervised directions")
+    group = "S-ENC-T-DEC w/ Res."
+    assert rows[0] == ["Layer Norm", "Direction", f"{group} 1", f"{group} 2", f"{group} avg."]
+    assert [row[:2] for row in rows[2:]] == [
+        *(["PreNorm", "en-de"], ["", "de-en"], ["", "avg."]),
+        *(["PostNorm", "en-de"], ["", "de-en"], ["", "avg."]),
+    ]
+    assert rows[4][2:] == ["100.0", "100.0", "**100.0**"]
+    numbers = csv_rows(output / "tables" / "bleu_toy_zero-shot.csv")
+    assert [(row["system"], row["seed"]) for row in numbers] == [
+        ("PreNorm", "1"), ("PreNorm", "2"), ("PostNorm", "1"), ("PostNorm", "2"),
+    ]  # fmt: skip
+    assert float(numbers[2]["bleu"]) == pytest.approx(100.0)
+
+
+def test_summary_numbers_with_deviation(folders, report):
+    rows = csv_rows(report(*folders) / "tables" / "summary.csv")
+    pre = next(row for row in rows if (row["system"], row["group"]) == ("PreNorm", "zero-shot"))
+    assert float(pre["off_target_mean"]) == 0.875
+    assert float(pre["off_target_std"]) == pytest.approx(0.125 * 2**0.5)
+    assert pre["comet_mean"] == "" and pre["seeds"] == "2"
+
+
+def test_datasets_are_column_groups(scored, texts, report):
+    outs = [
+        scored("A", {"de-fr": texts["fr"], "en-de": texts["de"]}, folder=name, dataset=name)
+        for name in ("OPUS", "IWSLT")
+    ]
+    header, _, row = markdown_rows(report(*outs), "BLEU scores and off-target rates")
+    assert header[4:] == ["Zero-shot OPUS", "Zero-shot IWSLT", "Supervised OPUS", "Supervised IWSLT"]
+    assert row[4:] == ["100.0 (0.00%)", "100.0 (0.00%)", "100.0", "100.0"]
+
+
+@pytest.mark.parametrize(
+    ("system", "labels"),
+    [
+        ({"norm_placement": "swap-pre"}, ["Swap-PreNorm", "S-ENC-T-DEC", "w/"]),
+        ({"norm_placement": "post", "norm_affine": False}, ["PostNorm-simple", "S-ENC-T-DEC", "w/"]),
+        ({"encoder_final_norm": False}, ["PreNorm w/o Enc-Last", "S-ENC-T-DEC", "w/"]),
+        ({"language_tags": "t-enc", "drop_residual_layers": "4"}, ["PreNorm", "T-ENC", "w/o"]),
+        ({"drop_residual_layers": "3,4"}, ["PreNorm", "S-ENC-T-DEC", "w/o (3,4)"]),
+    ],
+)
+def test_labels(scored, texts, report, system, labels):
+    rows = markdown_rows(report(scored("A", {"en-de": texts["de"]}, system=system)), "BLEU scores")
+    assert rows[2][1:4] == labels
+
+
+def test_unknown_system_shows_its_name(scored, texts, report):
+    unknown = dict.fromkeys(("norm_placement", "language_tags", "drop_residual_layers"))
+    rows = markdown_rows(
+        report(scored("stock", {"en-de": texts["de"]}, seed=None, system=unknown)), "BLEU scores"
+    )
+    assert rows[0][1] == "System" and rows[2][1:5] == ["stock", "–", "–", "–"]
+
+
+def test_pivot_is_row_0(scored, texts, report):
+    direct = scored("A", {"de-fr": texts["fr"], "en-de": texts["de"]})
+    pivot = scored("A", {"de-fr": texts["fr"]}, folder="pivot", pivot="en")
+    rows = markdown_rows(report(direct, pivot), "BLEU scores and off-target rates")
+    assert [row[:2] for row in rows[2:]] == [["0", "Pivot (en), PreNorm"], ["1", "PreNorm"]]
+    assert rows[2][5] == "–"
+
+
+def test_html_is_escaped_well_formed_and_self_contained(scored, texts, report):
+    output = report(scored(NAME, {"de-fr": texts["en"]}, folder="evil", dataset='"><img src=x>'))
+    text = (output / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in text and "<img src=x" not in text
+    assert "&lt;script&gt;" in text
+    assert not re.search(r"(src|href)=\"(?!data:image/png;base64,|#)", text)
+    assert "<script" not in (output / "report.md").read_text(encoding="utf-8")
+    open_tags = []
+
+    class Checker(html.parser.HTMLParser):
+        def handle_starttag(self, tag, attributes):
+            if tag not in ("img", "meta"):
+                open_tags.append(tag)
+
+        def handle_endtag(self, tag):
+            assert open_tags.pop() == tag
+
+    Checker().feed(text)
+    assert not open_tags
+    assert text.count("<details><summary>Numbers") == text.count("<img ")
+
+
+def test_signatures_commands_and_checksums_are_shown(folders, report):
+    text = (report(*folders) / "report.html").read_text(encoding="utf-8")
+    for expected in ("tok:13a", "python -m eval translate", "cd" * 32, "checkpoint_best.pt", "lid.176.ftz"):
+        assert expected in text
+
+
+def test_same_files_give_the_same_bytes(folders, report):
+    first, second = (report(*folders, folder=name) for name in ("one", "two"))
+    names = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
+    assert {"plots/bleu_toy.png", "plots/off_target_toy.png", "report.html"} <= set(map(str, names))
+    assert names == sorted(path.relative_to(second) for path in second.rglob("*") if path.is_file())
+    for name in names:
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+
+
+def test_unknown_kind_and_missing_file(tmp_path, command):
+    (tmp_path / "x.json").write_text('{"format": 1, "kind": "x"}')
+    assert (
+        "kind is 'x', expected one of: scores, comparison"
+        in command("report", tmp_path / "x.json", "--output", tmp_path).err
+    )
+    assert "no such file" in command("report", tmp_path / "y.json", "--output", tmp_path).err

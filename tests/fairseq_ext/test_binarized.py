@@ -1,0 +1,170 @@
+"""Reading binarized folders: pairs in either order, and one line that names the file for everything bad."""
+
+import pytest
+
+from command_line.errors import InputError
+from fairseq_ext.data.binarized import (
+    dictionary_fingerprint,
+    file_prefix,
+    has_pair,
+    load_pair,
+    load_sentences,
+    load_shared_dictionary,
+    parse_directions,
+)
+from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_toy_folder
+from tests.fairseq_ext.models import toy_dictionary
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_toy_folder(tmp_path / "data")
+
+
+def refused(function, *arguments) -> str:
+    with pytest.raises(InputError) as caught:
+        function(*arguments)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+# --- directions
+
+
+def test_directions_are_read_in_order():
+    assert parse_directions("en-de, de-en,,fr-en", "--x") == [("en", "de"), ("de", "en"), ("fr", "en")]
+    assert parse_directions(None, "--x") == parse_directions("", "--x") == []
+
+
+@pytest.mark.parametrize("text", ["ende", "en-", "-de", "en-en", "en-de,x"])
+def test_malformed_direction(text):
+    message = refused(parse_directions, text, "--lang-pairs")
+    assert message.startswith("--lang-pairs: ")
+    assert repr(text.split(",")[-1]) in message
+    assert "is not SOURCE-TARGET" in message
+
+
+def test_repeated_direction():
+    assert (
+        refused(parse_directions, "en-de,de-en,en-de", "--lang-pairs") == "--lang-pairs: 'en-de' occurs twice"
+    )
+
+
+# --- sentences
+
+
+@pytest.mark.parametrize(("direction", "source"), [(("de", "en"), [4, 5, 2]), (("en", "de"), [6, 2])])
+def test_one_file_pair_serves_both_directions(folder, direction, source):
+    sources, targets = load_pair(folder, "train", direction)
+    assert sources[0].tolist() == source
+    assert len(sources) == len(targets) == 6
+
+
+def test_missing_pair(folder):
+    message = refused(file_prefix, folder, "train", ("de", "fr"), "de")
+    assert f"{folder}/train.de-fr.de.idx: no such file, nor train.fr-de.de.idx" in message
+    assert not has_pair(folder, "train", ("de", "fr"))
+    assert has_pair(folder, "valid", ("fr", "de"))
+
+
+def test_missing_other_side(folder):
+    (folder / "train.de-en.en.idx").unlink()
+    assert not has_pair(folder, "train", ("de", "en"))
+    assert f"{folder}/train.de-en.en.idx: no such file" in refused(load_pair, folder, "train", ("de", "en"))
+
+
+def test_missing_data_file(folder):
+    (folder / "train.de-en.en.bin").unlink()
+    message = refused(load_pair, folder, "train", ("de", "en"))
+    assert message == f"{folder}/train.de-en.en.bin: no such file"
+
+
+@pytest.mark.parametrize(
+    "change", [lambda b: b[:-4], lambda b: b + b"1234", lambda b: b""], ids=["shorter", "longer", "empty"]
+)
+def test_data_file_of_another_size(folder, change):
+    path = folder / "train.de-en.de.bin"
+    path.write_bytes(change(path.read_bytes()))
+    message = refused(load_sentences, folder / "train.de-en.de")
+    assert message.startswith(f"{path}: ")
+    assert "but its index describes 72" in message  # 6 sentences of 3 tokens of 4 bytes
+
+
+def test_truncated_index(folder, recwarn):
+    path = folder / "train.de-en.de.idx"
+    content = path.read_bytes()
+    for length in range(len(content)):
+        path.write_bytes(content[:length])
+        message = refused(load_sentences, folder / "train.de-en.de")
+        assert message == f"{path}: not a fairseq mmap index, or damaged; binarize again"
+    assert not list(recwarn)  # nothing half-made is left to complain when it is collected
+
+
+def test_any_changed_byte_of_an_index_is_noticed(folder):
+    path = folder / "train.de-en.de.idx"
+    content = path.read_bytes()
+    for position in range(len(content)):
+        if position == 17:  # the type of the token ids: another type of the same size cannot be noticed
+            continue
+        changed = bytearray(content)
+        changed[position] ^= 0x81
+        path.write_bytes(changed)
+        assert str(folder) in refused(load_sentences, folder / "train.de-en.de")
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"not an index", b"MMIDIDX\x00\x00" + b"\xff" * 60, b"\x00" * 500],
+    ids=["text", "header", "zeros"],
+)
+def test_garbage_index(folder, garbage):
+    path = folder / "train.de-en.de.idx"
+    path.write_bytes(garbage)
+    message = refused(load_sentences, folder / "train.de-en.de")
+    assert message.startswith(f"{path}: not a fairseq mmap index, or damaged")
+
+
+def test_unequal_line_counts(folder):
+    write_pair(folder, "train", "de-en", [[4, 2]] * 3, [[4, 2]] * 2)
+    message = refused(load_pair, folder, "train", ("en", "de"))
+    assert message == f"{folder}/train.de-en.en.idx: 2 sentences, but {folder}/train.de-en.de.idx has 3"
+
+
+def test_empty_direction(folder):
+    write_pair(folder, "train", "de-en", [], [])
+    message = refused(load_pair, folder, "train", ("de", "en"))
+    assert message == f"{folder}/train.de-en.de.idx: no sentences; expected at least one"
+
+
+# --- dictionaries
+
+
+def test_shared_dictionary(folder):
+    assert load_shared_dictionary(folder, ["de", "en", "fr"]).symbols == toy_dictionary().symbols
+
+
+def test_missing_dictionary(folder):
+    assert f"{folder}/dict.cs.txt: no such file" in refused(load_shared_dictionary, folder, ["de", "cs"])
+
+
+def test_dictionaries_that_differ(folder):
+    write_dictionaries(folder, ["fr"], words=29)
+    message = refused(load_shared_dictionary, folder, ["de", "en", "fr"])
+    assert message.startswith(f"{folder}/dict.fr.txt: differs from {folder}/dict.de.txt")
+
+
+@pytest.mark.parametrize("content", [b"word\n", b"word three\n", b"word 1\nword 1\n", b"\xff\xfe 3\n"])
+def test_malformed_dictionary(folder, content):
+    (folder / "dict.de.txt").write_bytes(content)
+    message = refused(load_shared_dictionary, folder, ["de"])
+    assert message.startswith(f"{folder}/dict.de.txt: not a fairseq dictionary (SYMBOL COUNT per line)")
+
+
+def test_fingerprint_is_about_symbols_and_their_order():
+    first, same, other = toy_dictionary(3), toy_dictionary(3), toy_dictionary(4)
+    same.count = [10 * count for count in same.count]
+    assert dictionary_fingerprint(first) == dictionary_fingerprint(same) != dictionary_fingerprint(other)
+    swapped = toy_dictionary(3)
+    swapped.symbols[-2:] = swapped.symbols[:-3:-1]
+    assert dictionary_fingerprint(first) != dictionary_fingerprint(swapped)

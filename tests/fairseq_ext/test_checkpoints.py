@@ -1,0 +1,222 @@
+"""Checkpoints: read safely, ours and stock fairseq's, and refused with one line that names the file."""
+
+import os
+import pickle
+from argparse import Namespace
+
+import pytest
+import torch
+from fairseq import checkpoint_utils
+from omegaconf import OmegaConf
+
+from command_line.errors import InputError
+from fairseq_ext.checkpoints import load_for_inference, read_checkpoint
+from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
+from tests.fairseq_ext.folders import write_dictionaries, write_toy_folder
+from tests.fairseq_ext.models import SIZES
+
+
+class RunsACommand:
+    """What an attacker's checkpoint holds: unpickling it runs a command."""
+
+    def __init__(self, command: str):
+        self.command = command
+
+    def __reduce__(self):
+        return os.system, (self.command,)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_toy_folder(tmp_path / "data")
+
+
+def checkpoint_state(folder, arch: str = "mnmt_transformer", task=None, **model_options) -> dict:
+    """The parts of a checkpoint that inference reads, as fairseq's trainer saves them."""
+    own = MultilingualNmtTask.setup_task(
+        MultilingualNmtConfig(data=str(folder), lang_pairs="de-en,en-de,en-fr,fr-en")
+    )
+    options = Namespace(**{"_name": arch, "arch": arch, **SIZES, "encoder_layers": 1, "decoder_layers": 1})
+    vars(options).update(model_options)
+    torch.manual_seed(1)
+    model = own.build_model(options)
+    task_options = task or {"_name": "multilingual_nmt"}
+    positions = {"max_source_positions": 64, "max_target_positions": 64}
+    return {
+        "args": None,
+        "cfg": {"model": options, "task": {**positions, **task_options}, "common": {"seed": 1}},
+        "model": model.state_dict(),
+        "task_state": {} if task else own.state_dict(),
+        "optimizer_history": [{"num_updates": 7, "optimizer_name": "FusedAdam", "lr_scheduler_state": {}}],
+        "extra_state": {"train_iterator": {"epoch": 2, "iterations_in_epoch": 3}},
+        "last_optimizer_state": None,
+    }  # fmt: skip
+
+
+def save(path, state) -> str:
+    torch.save(state, path)
+    return str(path)
+
+
+def refused(function, *arguments) -> str:
+    with pytest.raises(InputError) as caught:
+        function(*arguments)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+# --- code in a checkpoint
+
+
+@pytest.mark.parametrize("protocol", ["torch", "legacy torch", "pickle"])
+@pytest.mark.parametrize("where", ["alone", "model", "cfg"])
+def test_code_in_a_checkpoint_is_refused_and_does_not_run(tmp_path, folder, protocol, where):
+    sentinel = tmp_path / "owned"
+    attack = RunsACommand(f"touch {sentinel}")
+    if where == "alone":
+        state = attack
+    else:
+        state = checkpoint_state(folder)
+        state[where] = {"x": attack}
+    path = tmp_path / "evil.pt"
+    if protocol == "pickle":
+        path.write_bytes(pickle.dumps(state))
+    else:
+        torch.save(state, path, _use_new_zipfile_serialization=protocol == "torch")
+    message = refused(read_checkpoint, path)
+    assert message.startswith(f"{path}: refused")
+    assert not sentinel.exists()
+    with pytest.raises(pickle.UnpicklingError):  # fairseq's own loader, after fairseq_ext was imported
+        checkpoint_utils.load_checkpoint_to_cpu(str(path))
+    with pytest.raises(pickle.UnpicklingError):
+        checkpoint_utils.load_model_ensemble_and_task([str(path)])
+    assert not sentinel.exists()
+
+
+def test_the_attack_above_is_one(tmp_path):
+    """Plain unpickling runs the command: the test would notice."""
+    sentinel = tmp_path / "owned"
+    pickle.loads(pickle.dumps(RunsACommand(f"touch {sentinel}")))
+    assert sentinel.exists()
+
+
+# --- files that are no checkpoints
+
+
+def test_missing_file(tmp_path):
+    assert refused(read_checkpoint, tmp_path / "no.pt").startswith(f"{tmp_path}/no.pt: no such file")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+def test_truncated_file(tmp_path, folder, share):
+    path = tmp_path / "cut.pt"
+    save(path, checkpoint_state(folder))
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    assert refused(read_checkpoint, path).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    "content", [b"hello\n", b"\x80\x04N.", b"PK\x03\x04", bytes(range(256)), b"\xdcbrig\n"]
+)
+def test_not_a_checkpoint(tmp_path, content):
+    path = tmp_path / "other.pt"
+    path.write_bytes(content)
+    assert refused(read_checkpoint, path).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    "state", [{}, [1, 2], torch.zeros(3), {"model": {}}, {"cfg": None, "model": {}}], ids=str
+)
+def test_a_torch_file_that_is_not_a_fairseq_checkpoint(tmp_path, state):
+    path = save(tmp_path / "tensor.pt", state)
+    message = refused(read_checkpoint, path)
+    assert message.startswith(f"{path}: ")
+    assert "not a fairseq checkpoint" in message
+
+
+def test_a_folder_is_not_a_checkpoint(tmp_path):
+    assert refused(read_checkpoint, tmp_path).startswith(f"{tmp_path}: no such file")
+
+
+# --- loading
+
+
+def test_ours(tmp_path, folder):
+    state = checkpoint_state(folder, norm_placement="pre")
+    loaded = load_for_inference(save(tmp_path / "ours.pt", state), folder)
+    assert loaded.task.tags.languages == ["de", "en", "fr"]
+    assert loaded.task.tags.placement_name == "s-enc-t-dec"
+    assert [*map("-".join, loaded.task.supervised)] == ["de-en", "en-de", "en-fr", "fr-en"]
+    assert loaded.task.max_positions() == (64, 64)
+    assert not loaded.model.training
+    for name, tensor in loaded.model.state_dict().items():
+        assert torch.equal(tensor, state["model"][name]), name
+    assert "model" not in loaded.state
+
+
+STOCK = {
+    "_name": "translation_multi_simple_epoch", "lang_pairs": ["en-de", "de-en"], "langs": ["de", "en", "fr"],
+    "encoder_langtok": "src", "decoder_langtok": True, "lang_tok_style": "multilingual",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("pairs", ["en-de,de-en", ["en-de", "de-en"]])
+@pytest.mark.parametrize("as_namespace", [False, True])
+def test_stock_multilingual(tmp_path, folder, pairs, as_namespace):
+    state = checkpoint_state(folder, arch="transformer", task={**STOCK, "lang_pairs": pairs})
+    if as_namespace:
+        state["cfg"]["task"] = Namespace(**state["cfg"]["task"])
+    loaded = load_for_inference(save(tmp_path / "stock.pt", state), folder)
+    assert type(loaded.model).__name__ == "TransformerModel"
+    assert loaded.task.tags.placement_name == "s-enc-t-dec"
+    assert loaded.task.supervised == [("en", "de"), ("de", "en")]
+
+
+def test_stock_bilingual_has_no_tags(tmp_path, folder):
+    task = {"_name": "translation", "source_lang": "de", "target_lang": "en"}
+    state = checkpoint_state(folder, arch="transformer", task=task)
+    for name in ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_projection"):
+        state["model"][f"{name}.weight"] = torch.zeros(
+            36, 32
+        )  # 34 symbols and the two tags, which are never used
+    loaded = load_for_inference(save(tmp_path / "bilingual.pt", state), folder)
+    assert loaded.task.tags.encoder_ids("de", "en") == loaded.task.tags.decoder_ids("en") == []
+
+
+def test_unknown_task(tmp_path, folder):
+    path = save(tmp_path / "lm.pt", checkpoint_state(folder, task={"_name": "language_modeling"}))
+    message = refused(load_for_inference, path, folder)
+    assert message.startswith(f"{path}: of the task 'language_modeling'; expected multilingual_nmt, ")
+
+
+def test_tags_that_replace_other_symbols(tmp_path, folder):
+    path = save(tmp_path / "mbart.pt", checkpoint_state(folder, task={**STOCK, "lang_tok_style": "mbart"}))
+    assert refused(load_for_inference, path, folder).startswith(f"{path}: its language tokens")
+
+
+def test_another_dictionary(tmp_path, folder):
+    path = save(tmp_path / "ours.pt", checkpoint_state(folder))
+    write_dictionaries(folder, ["de", "en", "fr"], words=29)
+    message = refused(load_for_inference, path, folder)
+    assert message.startswith(f"{folder}/dict.*.txt: is not the dictionary that the checkpoint was trained")
+
+
+def test_another_size_of_dictionary_for_a_stock_checkpoint(tmp_path, folder):
+    path = save(tmp_path / "stock.pt", checkpoint_state(folder, task=STOCK))
+    write_dictionaries(folder, ["de", "en", "fr"], words=29)
+    message = refused(load_for_inference, path, folder)
+    expected = f"{folder}/dict.*.txt: 36 symbols with language tags, but {path} has embeddings for 37"
+    assert message.startswith(expected)
+
+
+def test_folder_without_dictionaries(tmp_path, folder):
+    path = save(tmp_path / "ours.pt", checkpoint_state(folder))
+    assert refused(load_for_inference, path, tmp_path).startswith(f"{tmp_path}: no dict.LANG.txt in it")
+
+
+def test_options_are_a_configuration(tmp_path, folder):
+    state = read_checkpoint(save(tmp_path / "ours.pt", checkpoint_state(folder)))
+    assert OmegaConf.is_config(state["cfg"])
+    assert state["cfg"]["task"]["_name"] == "multilingual_nmt"

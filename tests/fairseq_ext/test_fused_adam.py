@@ -1,0 +1,94 @@
+"""`fused_adam` against fairseq's `adam`."""
+
+import copy
+from argparse import Namespace
+
+import pytest
+import torch
+from fairseq.optim.adam import FairseqAdam, FairseqAdamConfig
+
+from fairseq_ext.optim.fused_adam import FusedAdam, FusedAdamConfig
+
+OPTIONS = {"adam_betas": "(0.9, 0.98)", "adam_eps": 1e-8, "lr": [0.01]}
+
+
+def regression(seed: int = 1):
+    """A small least-squares problem; returns parameters and the function that makes their gradients."""
+    generator = torch.Generator().manual_seed(seed)
+    x, y = torch.randn(64, 10, generator=generator), torch.randn(64, 3, generator=generator)
+    weight = torch.randn(10, 3, generator=generator, requires_grad=True)
+    bias = torch.zeros(3, requires_grad=True)
+
+    def backward():
+        weight.grad = bias.grad = None
+        (x @ weight + bias - y).square().mean().backward()
+
+    return [weight, bias], backward
+
+
+def train(optimizer, backward, steps: int) -> None:
+    for _ in range(steps):
+        backward()
+        optimizer.step()
+
+
+def fused(parameters, **options) -> FusedAdam:
+    return FusedAdam(FusedAdamConfig(**{**OPTIONS, **options}), parameters)
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_trajectory_is_fairseqs(weight_decay):
+    ours, ours_backward = regression()
+    fairseqs, fairseqs_backward = regression()
+    start = [parameter.detach().clone() for parameter in ours]
+    config = FairseqAdamConfig(**OPTIONS, weight_decay=weight_decay, fp16_adam_stats=False)
+    config.tpu = False
+    reference = FairseqAdam(config, fairseqs)
+    optimizer = fused(ours, weight_decay=weight_decay)
+    for _ in range(5):
+        train(optimizer, ours_backward, 20)
+        train(reference, fairseqs_backward, 20)
+        for found, expected in zip(ours, fairseqs, strict=True):
+            torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    assert (ours[0] - start[0]).abs().mean() > 0.1
+
+
+def test_weight_decay_is_decoupled():
+    """Without gradient a step only shrinks the weights by lr * decay."""
+    weight = torch.ones(4, requires_grad=True)
+    optimizer = fused([weight], weight_decay=0.5)
+    weight.grad = torch.zeros(4)
+    optimizer.step()
+    torch.testing.assert_close(weight.detach(), torch.full((4,), 1 - 0.01 * 0.5))
+
+
+def test_resumed_from_its_state_it_goes_on_as_if_nothing_had_happened():
+    straight, straight_backward = regression()
+    optimizer = fused(straight)
+    train(optimizer, straight_backward, 10)
+    state = copy.deepcopy(optimizer.state_dict())  # as a checkpoint holds it
+    resumed, resumed_backward = regression()
+    with torch.no_grad():
+        for parameter, value in zip(resumed, straight, strict=True):
+            parameter.copy_(value)
+    other = fused(resumed)
+    other.load_state_dict(state)
+    train(optimizer, straight_backward, 10)
+    train(other, resumed_backward, 10)
+    for found, expected in zip(resumed, straight, strict=True):
+        assert torch.equal(found, expected)
+
+
+def test_options_override_those_of_a_checkpoint():
+    parameters, backward = regression()
+    optimizer = fused(parameters)
+    train(optimizer, backward, 1)
+    other = fused(regression()[0], lr=[0.5], adam_betas="(0.8, 0.9)", weight_decay=0.3)
+    other.load_state_dict(optimizer.state_dict(), other.optimizer_config)
+    group = other.optimizer.param_groups[0]
+    assert (group["lr"], group["betas"], group["weight_decay"]) == (0.5, (0.8, 0.9), 0.3)
+
+
+def test_config_accepts_a_single_learning_rate():
+    cfg = Namespace(adam_betas="(0.9, 0.98)", adam_eps=1e-8, weight_decay=0.0, lr=0.25)
+    assert FusedAdam(cfg, regression()[0]).get_lr() == 0.25

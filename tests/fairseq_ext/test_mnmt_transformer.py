@@ -1,0 +1,231 @@
+"""`mnmt_transformer` against fairseq's `transformer`, and the residual block axis against its equations."""
+
+import pytest
+import torch
+from fairseq.models.transformer import TransformerModel
+
+from command_line.errors import InputError
+from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
+from tests.fairseq_ext.models import build, random_batch, toy_dictionary
+
+PLACEMENTS = ("post", "pre", "swap-pre")
+
+
+@pytest.fixture
+def dictionary():
+    return toy_dictionary()
+
+
+def stock_and_ours(dictionary, placement):
+    pre = placement == "pre"
+    stock = build(TransformerModel, dictionary, encoder_normalize_before=pre, decoder_normalize_before=pre)
+    ours = build(MnmtTransformerModel, dictionary, seed=2, norm_placement=placement)
+    ours.load_state_dict(stock.state_dict(), strict=True)
+    return stock, ours
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_same_weights_give_fairseqs_outputs_and_gradients(dictionary, placement):
+    stock, ours = stock_and_ours(dictionary, placement)
+    batch = random_batch(dictionary)
+    real = batch["target"].ne(dictionary.pad())
+    outputs = [model.train()(**batch["net_input"])[0] for model in (stock, ours)]
+    torch.testing.assert_close(outputs[1][real], outputs[0][real], atol=1e-5, rtol=1e-5)
+    for output in outputs:
+        output[real].square().sum().backward()
+    expected = dict(stock.named_parameters())
+    for name, parameter in ours.named_parameters():
+        torch.testing.assert_close(parameter.grad, expected[name].grad, atol=1e-3, rtol=1e-4, msg=name)
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_same_seed_gives_fairseqs_initial_weights(dictionary, placement):
+    pre = placement == "pre"
+    stock = build(TransformerModel, dictionary, encoder_normalize_before=pre, decoder_normalize_before=pre)
+    ours = build(MnmtTransformerModel, dictionary, norm_placement=placement)
+    expected = stock.state_dict()
+    assert set(ours.state_dict()) == set(expected)
+    for name, tensor in ours.state_dict().items():
+        assert torch.equal(tensor, expected[name]), name
+
+
+def step_by_step(model, batch, beam: int = 1):
+    """Decoder outputs of incremental decoding with a forced target, B x T x V, each sentence `beam` times."""
+    inputs = batch["net_input"]
+    encoder_out = model.encoder(inputs["src_tokens"], inputs["src_lengths"])
+    order = torch.arange(len(batch["target"])).repeat_interleave(beam)
+    encoder_out = model.encoder.reorder_encoder_out(encoder_out, order)
+    model.decoder.set_beam_size(beam)
+    state = {}
+    previous = inputs["prev_output_tokens"][order]
+    steps = []
+    for length in range(1, previous.size(1) + 1):
+        output, _ = model.decoder(previous[:, :length], encoder_out, incremental_state=state)
+        steps.append(output)
+        model.decoder.reorder_incremental_state_scripting(state, torch.arange(len(order)))
+    return torch.cat(steps, dim=1)
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_incremental_decoding_equals_the_full_pass(dictionary, placement, beam):
+    model = build(MnmtTransformerModel, dictionary, norm_placement=placement).eval()
+    batch = random_batch(dictionary)
+    real = batch["target"].ne(dictionary.pad())
+    full = model(**batch["net_input"])[0]
+    stepped = step_by_step(model, batch, beam)
+    for hypothesis in range(beam):
+        torch.testing.assert_close(stepped[hypothesis::beam][real], full[real], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_incremental_decoding_equals_fairseqs(dictionary, placement):
+    stock, ours = stock_and_ours(dictionary, placement)
+    batch = random_batch(dictionary)
+    real = batch["target"].ne(dictionary.pad())
+    expected, found = (step_by_step(model.eval(), batch, beam=2) for model in (stock, ours))
+    torch.testing.assert_close(found[::2][real], expected[::2][real], atol=1e-5, rtol=1e-5)
+
+
+def test_finished_sentences_leave_the_beam(dictionary):
+    """Dropping a sentence from the batch reorders the shared encoder cache as well."""
+    model = build(MnmtTransformerModel, dictionary).eval()
+    batch = random_batch(dictionary)
+    inputs = batch["net_input"]
+    encoder_out = model.encoder(inputs["src_tokens"], inputs["src_lengths"])
+    order = torch.arange(3).repeat_interleave(2)
+    model.decoder.set_beam_size(2)
+    state = {}
+    previous = inputs["prev_output_tokens"][order]
+    encoder_out = model.encoder.reorder_encoder_out(encoder_out, order)
+    model.decoder(previous[:, :1], encoder_out, incremental_state=state)
+    kept = torch.tensor([2, 3, 4, 5])  # sentence 0 is finished
+    model.decoder.reorder_incremental_state_scripting(state, kept)
+    encoder_out = model.encoder.reorder_encoder_out(encoder_out, kept)
+    found, _ = model.decoder(previous[kept, :2], encoder_out, incremental_state=state)
+    expected = model(**inputs)[0][:, 1]
+    torch.testing.assert_close(found[::2, 0], expected[1:], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_padding_never_changes_an_output(dictionary, placement):
+    model = build(MnmtTransformerModel, dictionary, norm_placement=placement).eval()
+    batch = random_batch(dictionary)
+    outputs = model(**batch["net_input"])[0]
+    for row, target in enumerate(batch["target"]):
+        source = batch["net_input"]["src_tokens"][row]
+        source = source[source.ne(dictionary.pad())][None]
+        length = int(target.ne(dictionary.pad()).sum())
+        previous = batch["net_input"]["prev_output_tokens"][row : row + 1, :length]
+        alone = model(source, torch.tensor([source.size(1)]), previous)[0]
+        torch.testing.assert_close(outputs[row, :length], alone[0], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_attention_weights_are_distributions_over_the_source(dictionary, placement):
+    model = build(MnmtTransformerModel, dictionary, norm_placement=placement).eval()
+    batch = random_batch(dictionary)
+    _, extra = model(**batch["net_input"])
+    weights = extra["attn"][0]  # B x T x S
+    padding = batch["net_input"]["src_tokens"].eq(dictionary.pad())
+    assert weights.shape == (3, batch["target"].size(1), padding.size(1))
+    torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:2]))
+    assert not weights.transpose(1, 2)[padding].any()
+    assert model.train()(**batch["net_input"])[1]["attn"] == [None]
+
+
+def test_attention_weights_equal_fairseqs(dictionary):
+    stock, ours = stock_and_ours(dictionary, "pre")
+    batch = random_batch(dictionary)
+    expected, found = (model.eval()(**batch["net_input"])[1]["attn"][0] for model in (stock, ours))
+    real = batch["target"].ne(dictionary.pad())
+    torch.testing.assert_close(found[real], expected[real], atol=1e-5, rtol=1e-5)
+
+
+def reference_encoder_layer(layer, x, placement, residual):
+    """Equations of `fairseq_ext.modules.residual_block`, written out for one sentence without padding."""
+
+    def attention(states):
+        heads = layer.self_attn.heads
+        q, k, v = (
+            projection(states).reshape(len(states), heads, -1).transpose(0, 1)
+            for projection in (layer.self_attn.q_proj, layer.self_attn.k_proj, layer.self_attn.v_proj)
+        )
+        weights = (q @ k.transpose(1, 2) / q.size(-1) ** 0.5).softmax(-1)
+        return layer.self_attn.out_proj((weights @ v).transpose(0, 1).reshape(len(states), -1))
+
+    def feed_forward(states):
+        return layer.fc2(torch.relu(layer.fc1(states)))
+
+    for function, norm, keep in (
+        (attention, layer.self_attn_layer_norm, residual),
+        (feed_forward, layer.final_layer_norm, True),
+    ):
+        if placement == "post":
+            x = norm((x if keep else 0) + function(x))
+        elif placement == "pre":
+            x = (x if keep else 0) + function(norm(x))
+        else:
+            x = (x if keep else 0) + norm(function(x))
+    return x
+
+
+@pytest.mark.parametrize("residual", [True, False])
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_encoder_layer_is_its_equation(dictionary, placement, residual):
+    dropped = "" if residual else "2"
+    model = build(
+        MnmtTransformerModel, dictionary, norm_placement=placement, drop_residual_layers=dropped
+    ).eval()
+    layer = model.encoder.layers[1]
+    x = torch.randn(5, 32, generator=torch.Generator().manual_seed(1))
+    expected = reference_encoder_layer(layer, x, placement, residual)
+    torch.testing.assert_close(layer(x[:, None], None)[:, 0], expected, atol=1e-5, rtol=1e-5)
+    assert [each.self_attention_residual for each in model.encoder.layers] == [True, residual, True, True]
+
+
+@pytest.mark.parametrize(
+    ("placement", "drop_final", "encoder_norm", "decoder_norm"),
+    [
+        ("post", False, False, False),
+        ("pre", False, True, True),
+        ("pre", True, False, True),
+        ("swap-pre", False, True, True),
+    ],
+)
+def test_final_norms(dictionary, placement, drop_final, encoder_norm, decoder_norm):
+    model = build(
+        MnmtTransformerModel, dictionary, norm_placement=placement, no_encoder_final_norm=drop_final
+    )
+    assert (model.encoder.layer_norm is not None) == encoder_norm
+    assert (model.decoder.layer_norm is not None) == decoder_norm
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_norm_without_affine_parameters(dictionary, placement):
+    model = build(MnmtTransformerModel, dictionary, norm_placement=placement, no_norm_affine=True)
+    assert not [name for name, _ in model.named_parameters() if "norm" in name]
+    assert torch.isfinite(model(**random_batch(dictionary)["net_input"])[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"drop_residual_layers": "5"}, "--drop-residual-layers 5: expected encoder layers between 1 and 4"),
+        ({"drop_residual_layers": "x"}, "--drop-residual-layers x"),
+        ({"norm_placement": "post", "encoder_normalize_before": True}, "contradicts --norm-placement post"),
+        ({"norm_placement": "post", "no_encoder_final_norm": True}, "has no final norm"),
+        ({"scale_attn": True}, "--scale-attn: mnmt_transformer lacks it"),
+    ],
+)
+def test_bad_options_are_refused(dictionary, options, message):
+    with pytest.raises(InputError, match=message):
+        build(MnmtTransformerModel, dictionary, **options)
+
+
+def test_options_of_a_fairseq_checkpoint_choose_the_placement(dictionary):
+    model = build(
+        MnmtTransformerModel, dictionary, encoder_normalize_before=True, decoder_normalize_before=True
+    )
+    assert model.encoder.layer_norm is not None
+    assert model.encoder.layers[0].placement == "pre"

@@ -1,0 +1,285 @@
+"""The task `multilingual_nmt`: options, what travels in a checkpoint, losses and BLEU per direction."""
+
+import json
+import math
+
+import pytest
+import sacrebleu
+import torch
+from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
+from fairseq.logging import metrics
+
+from command_line.errors import InputError
+from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
+from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
+from fairseq_ext.tasks.validation import RawReferences, ValidationBleu, bleu_of_statistics
+from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_toy_folder
+from tests.fairseq_ext.models import SIZES, build
+
+PAIRS = "de-en,en-de,en-fr,fr-en"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_toy_folder(tmp_path / "data")
+
+
+def make_task(folder, **options) -> MultilingualNmtTask:
+    options = {"lang_pairs": PAIRS, "train_subset": "train", "seed": 1, **options}
+    return MultilingualNmtTask.setup_task(MultilingualNmtConfig(data=str(folder), **options))
+
+
+def refused(function, *arguments, **options) -> str:
+    with pytest.raises(InputError) as caught:
+        function(*arguments, **options)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+# --- options
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lang_pairs": "ende"}, "--lang-pairs: 'ende' is not SOURCE-TARGET"),
+        ({"lang_pairs": "de-en,de-en"}, "--lang-pairs: 'de-en' occurs twice"),
+        ({"lang_pairs": ""}, "--lang-pairs (training) or --source-lang and --target-lang"),
+        ({"zero_shot_lang_pairs": "de-en"}, "--zero-shot-lang-pairs: de-en is a training direction"),
+        ({"zero_shot_lang_pairs": "de-fr,de-fr"}, "--zero-shot-lang-pairs: 'de-fr' occurs twice"),
+        ({"zero_shot_lang_pairs": "de-it"}, "language 'it': the model has no tag for it; known languages"),
+        ({"source_lang": "de"}, "--source-lang and --target-lang go together"),
+        ({"target_lang": "de"}, "--source-lang and --target-lang go together"),
+        ({"sampling_temperature": 0.5}, "--sampling-temperature 0.5: expected a number >= 1"),
+        ({"langs": "de,en"}, "--langs de,en: lacks fr, which --lang-pairs uses"),
+        ({"language_tags": "nonsense"}, "--language-tags nonsense: expected one of s-enc-t-dec, t-enc"),
+        ({"data": "/no/such/folder"}, "/no/such/folder: no such folder"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_bad_options(folder, options, message):
+    data = options.pop("data", folder)
+    assert refused(make_task, data, **options).startswith(message)
+
+
+def test_unknown_language_of_a_training_direction(folder):
+    task = make_task(folder, lang_pairs="de-it,en-de")
+    message = refused(task.load_dataset, "train")
+    assert "train.de-it.de.idx: no such file" in message
+
+
+def test_languages_default_to_the_sorted_ones_of_the_pairs(folder):
+    assert make_task(folder, lang_pairs="fr-en,en-de").tags.languages == ["de", "en", "fr"]
+    assert make_task(folder, lang_pairs="en-de", langs="fr,en,de").tags.languages == ["fr", "en", "de"]
+
+
+# --- data
+
+
+def test_training_data_mixes_the_directions(folder):
+    task = make_task(folder, zero_shot_lang_pairs="de-fr")
+    task.load_dataset("train")
+    dataset = task.dataset("train")
+    assert ["-".join(part.direction) for part in dataset.parts] == PAIRS.split(",")
+    assert (len(dataset), dataset.shuffle, dataset.separate_directions) == (24, True, False)
+
+
+def test_validation_data_has_the_zero_shot_directions_too(folder):
+    task = make_task(folder, zero_shot_lang_pairs="de-fr,fr-de")
+    task.load_dataset("valid")
+    dataset = task.dataset("valid")
+    assert ["-".join(part.direction) for part in dataset.parts] == [*PAIRS.split(","), "de-fr", "fr-de"]
+    assert (dataset.shuffle, dataset.separate_directions, dataset.temperature) == (False, True, None)
+
+
+def test_inference_data_is_the_direction_asked_for(folder):
+    task = make_task(folder, source_lang="fr", target_lang="de")
+    task.load_dataset("valid")
+    assert [part.direction for part in task.dataset("valid").parts] == [("fr", "de")]
+
+
+def test_several_folders_take_turns(tmp_path, folder):
+    other = write_toy_folder(tmp_path / "other", lines=4)
+    task = make_task(f"{folder}:{other}")
+    sizes = []
+    for epoch in (1, 2, 3):
+        task.load_dataset("train", epoch=epoch)
+        sizes.append(len(task.dataset("train")))
+    task.load_dataset("valid", epoch=2)
+    assert (sizes, len(task.dataset("valid"))) == ([24, 16, 24], 24)
+
+
+def test_bad_data_is_named(folder):
+    write_pair(folder, "train", "de-en", [[4, 2]] * 3, [[4, 2]] * 2)
+    message = refused(make_task(folder).load_dataset, "train")
+    assert message == f"{folder}/train.de-en.de.idx: 3 sentences, but {folder}/train.de-en.en.idx has 2"
+
+
+# --- checkpoints
+
+
+def test_tags_travel_in_the_checkpoint(folder):
+    state = json.loads(json.dumps(make_task(folder, language_tags="t-enc", langs="fr,en,de").state_dict()))
+    task = make_task(folder, lang_pairs="", source_lang="de", target_lang="fr")
+    assert task.tags is None
+    task.load_state_dict(state)
+    assert (task.tags.languages, task.tags.placement_name) == (["fr", "en", "de"], "t-enc")
+    assert ["-".join(direction) for direction in task.supervised] == PAIRS.split(",")
+    assert task.dictionary.symbols[-3:] == ["__fr__", "__en__", "__de__"]
+
+
+def test_unknown_language_at_inference_lists_the_known(folder):
+    write_dictionaries(folder, ["it"])
+    write_pair(folder, "valid", "de-it", [[4, 2]], [[4, 2]])
+    task = make_task(folder, lang_pairs="", source_lang="de", target_lang="it")
+    task.load_state_dict(make_task(folder).state_dict())
+    assert "known languages: de, en, fr" in refused(task.load_dataset, "valid")
+
+
+@pytest.mark.parametrize("options", [{"language_tags": "t-enc"}, {"langs": "fr,en,de"}], ids=str)
+def test_options_that_contradict_the_checkpoint(folder, options):
+    message = refused(make_task(folder, **options).load_state_dict, make_task(folder).state_dict())
+    assert message.startswith("the checkpoint has tags s-enc-t-dec for de,en,fr, the options say ")
+
+
+def test_another_dictionary_than_the_checkpoint(folder):
+    state = make_task(folder).state_dict()
+    write_dictionaries(folder, ["de", "en", "fr"], words=29)
+    message = refused(make_task(folder).load_state_dict, state)
+    assert message.startswith(
+        f"{folder}/dict.*.txt: is not the dictionary that the checkpoint was trained with"
+    )
+
+
+def test_checkpoint_of_another_task(folder):
+    task = make_task(folder, lang_pairs="", source_lang="de", target_lang="en")
+    assert refused(task.load_state_dict, {}).startswith("the checkpoint is not of the task multilingual_nmt")
+    make_task(folder).load_state_dict({})  # training that starts from a stock checkpoint
+
+
+# --- losses per direction
+
+
+def model_and_criterion(task):
+    task.cfg.max_source_positions = task.cfg.max_target_positions = 64
+    model = build(MnmtTransformerModel, task.dictionary, **{**SIZES, "encoder_layers": 1}).eval()
+    return model, LabelSmoothedCrossEntropyCriterion(task, False, 0.1)
+
+
+def validate(task, model, criterion, direction=None) -> dict:
+    """What fairseq's trainer logs for the validation set, or for one direction of it."""
+    task.load_dataset("valid")
+    dataset = task.dataset("valid")
+    with metrics.aggregate(new_root=True) as logged:
+        for batch in dataset.batch_by_size(dataset.ordered_indices(), max_sentences=4):
+            sample = dataset.collater([dataset[index] for index in batch])
+            if direction and "-".join(dataset.parts[sample["owners"][0]].direction) != direction:
+                continue
+            _, _, log = task.valid_step(sample, model, criterion)
+            task.reduce_metrics([log], criterion)
+    return logged.get_smoothed_values()
+
+
+def loss_by_hand(task, model, criterion, directions) -> float:
+    """Bits per target token of the smoothed loss over all sentences of the directions, one at a time."""
+    dataset, total, tokens = task.dataset("valid"), 0.0, 0
+    for index in range(len(dataset)):
+        if "-".join(dataset.parts[dataset.owners[index]].direction) in directions:
+            with torch.no_grad():
+                loss, size, _ = criterion(model, dataset.collater([dataset[index]]))
+            total, tokens = total + loss.item(), tokens + size
+    return total / tokens / math.log(2)
+
+
+def test_zero_shot_directions_never_enter_the_loss(folder):
+    task = make_task(folder, zero_shot_lang_pairs="de-fr,fr-de")
+    model, criterion = model_and_criterion(task)
+    logged = validate(task, model, criterion)
+    assert logged["loss"] == pytest.approx(loss_by_hand(task, model, criterion, PAIRS.split(",")), abs=2e-3)
+    for direction in [*PAIRS.split(","), "de-fr", "fr-de"]:
+        expected = loss_by_hand(task, model, criterion, [direction])
+        assert logged[f"loss_{direction}"] == pytest.approx(expected, abs=2e-3)
+    everything = loss_by_hand(task, model, criterion, [*PAIRS.split(","), "de-fr", "fr-de"])
+    assert abs(logged["loss"] - everything) > 5e-3  # the directions differ enough for this test to notice
+    without = make_task(folder)
+    assert validate(without, model, criterion)["loss"] == logged["loss"]
+
+
+def test_logs_of_zero_shot_batches_alone(folder):
+    task = make_task(folder, zero_shot_lang_pairs="de-fr")
+    model, criterion = model_and_criterion(task)
+    logged = validate(task, model, criterion, direction="de-fr")
+    assert logged["loss"] == 0
+    assert logged["loss_de-fr"] == pytest.approx(loss_by_hand(task, model, criterion, ["de-fr"]), abs=2e-3)
+    assert "loss_de-en" not in logged
+
+
+def test_a_single_direction_is_the_loss(folder):
+    """fairseq-validate -s de -t fr: what is asked for is measured, trained or not."""
+    task = make_task(folder, source_lang="de", target_lang="fr")
+    model, criterion = model_and_criterion(task)
+    logged = validate(task, model, criterion)
+    assert logged["loss"] == pytest.approx(loss_by_hand(task, model, criterion, ["de-fr"]), abs=2e-3)
+    assert logged["loss"] == logged["loss_de-fr"]
+
+
+def test_every_batch_logs_the_same_names(folder):
+    """fairseq adds the logs of several processes name by name, tensors and numbers apart."""
+    task = make_task(folder, zero_shot_lang_pairs="de-fr")
+    model, criterion = model_and_criterion(task)
+    task.load_dataset("valid")
+    dataset = task.dataset("valid")
+    logs = []
+    for index in (0, len(dataset) - 1):
+        logs.append(task.valid_step(dataset.collater([dataset[index]]), model, criterion)[2])
+    assert list(logs[0]) == list(logs[1])
+    assert [*map(type, logs[0].values())] == [*map(type, logs[1].values())]
+    assert (logs[0]["sample_size"], logs[1]["sample_size"]) == (3, 0)
+
+
+# --- BLEU
+
+
+class Words:
+    """A preparation without subwords and tokenization."""
+
+    @staticmethod
+    def detokenize(language: str, line: str) -> str:
+        return line
+
+
+REFERENCES = [
+    "the cat sat on the mat",
+    "there is a dog in the house now",
+    "yes",
+    "we like it very much indeed",
+]
+HYPOTHESES = ["the cat sat on a mat", "there is a dog in the house", "no", "we like it very very much"]
+
+
+@pytest.mark.parametrize("batches", [[[0, 1, 2, 3]], [[0], [1], [2], [3]], [[2, 0], [3, 1]]], ids=str)
+def test_bleu_of_summed_batches_is_that_of_the_corpus(tmp_path, batches):
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "valid.de-en.en").write_text("".join(f"{line}\n" for line in REFERENCES))
+    bleu = ValidationBleu(Words, RawReferences(tmp_path))
+    statistics = sum(
+        bleu.statistics([HYPOTHESES[line] for line in lines], "valid", ("de", "en"), lines)
+        for lines in batches
+    )
+    expected = sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES]).score
+    assert bleu_of_statistics(statistics) == pytest.approx(expected, abs=0.01)
+    assert 20 < expected < 90
+
+
+def test_bleu_of_nothing_is_zero():
+    assert bleu_of_statistics(torch.zeros(10)) == 0.0
+
+
+def test_references_are_those_of_the_split(tmp_path):
+    (tmp_path / "text").mkdir()
+    for split in ("valid", "test"):
+        (tmp_path / "text" / f"{split}.de-en.de").write_text(f"{split} null\n{split} eins\n")
+    references = RawReferences(tmp_path)
+    assert references("test", ("en", "de"), [1, 0]) == ["test eins", "test null"]
+    assert references("valid", ("en", "de"), [1]) == ["valid eins"]

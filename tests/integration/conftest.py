@@ -1,0 +1,78 @@
+"""The toy corpus and a model trained on it, made once for all tests and pytest workers."""
+
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.integration import commands
+from tests.integration.toy_corpus import write_toy_corpus
+from tests.integration.training import training
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.integration)
+
+
+def made_once(tmp_path_factory, name: str, make) -> Path:
+    """A folder that the first pytest worker makes while the others wait."""
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = base / name
+    with open(base / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "complete").exists():
+            folder.mkdir()
+            make(folder)
+            (folder / "complete").touch()
+    return folder
+
+
+def prepare(folder: Path) -> None:
+    raw, tokenized, subword, data = (folder / name for name in ("raw", "tok", "sub", "data"))
+    write_toy_corpus(raw, train={"de": 1000, "fr": 900, "cs": 600}, valid=30, test=40)
+    for words in (
+        ("tokenize", "--input", raw, "--output", tokenized),
+        ("subword", "--input", tokenized, "--output", subword, "--merges", 60),
+        ("binarize", "--input", subword, "--text", raw, "--output", data),
+    ):
+        result = commands.run_forked(folder / "logs", "data_prep", *words, "--workers", 1)
+        assert result.status == 0, result.text
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory) -> Path:
+    """The binarized toy corpus."""
+    return made_once(tmp_path_factory, "toy", prepare) / "data"
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory, data) -> Path:
+    """A folder with checkpoint_best.pt of a model that has learned the toy corpus, and its `log`."""
+
+    def train(folder: Path) -> None:
+        result = commands.run_script(
+            "fairseq_cli.train",
+            *training(
+                data, folder, "--norm-placement", "pre", "--zero-shot-lang-pairs", "de-fr,fr-de",
+                "--eval-bleu", "--eval-bleu-args", '{"beam": 1, "max_len_b": 20}',
+                "--max-epoch", 18, "--validate-interval", 18, "--log-interval", 100,
+            ),
+        )  # fmt: skip
+        (folder / "log").write_text(result.text, encoding="utf-8")
+        assert result.status == 0, result.text[-3000:]
+
+    return made_once(tmp_path_factory, "trained", train)
+
+
+@pytest.fixture
+def forked(tmp_path):
+    """Run a command in a forked process: `forked("generate", arguments…)` or `forked("eval", …)`."""
+
+    def run(module: str, *arguments, **options) -> commands.Result:
+        return commands.run_forked(tmp_path / "logs", module, *arguments, **options)
+
+    return run

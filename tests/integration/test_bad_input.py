@@ -1,0 +1,145 @@
+"""Bad input through the commands that users type: the last line of the error names the file or option."""
+
+import shutil
+
+import pytest
+
+from tests.fairseq_ext.folders import write_pair
+from tests.integration.test_translate import missing_data, truncated_data
+from tests.integration.training import TASK, USER_DIR, training
+
+UNKNOWN = "language 'it': the model has no tag for it; known languages: cs, de, en, fr"
+
+
+def cut(path, size: int = 50):
+    path.write_bytes(path.read_bytes()[:size])
+
+
+def truncated_index(data):
+    cut(data / "train.de-en.en.idx")
+    return f"{data}/train.de-en.en.idx: not a fairseq mmap index, or damaged"
+
+
+def truncated_tokens(data):
+    cut(data / "train.de-en.en.bin")
+    return f"{data}/train.de-en.en.bin: 50 bytes, but its index describes"
+
+
+def missing_tokens(data):
+    (data / "train.de-en.en.bin").unlink()
+    return f"{data}/train.de-en.en.bin: no such file"
+
+
+def missing_pair(data):
+    for path in data.glob("train.de-en.*"):
+        path.unlink()
+    return f"{data}/train.en-de.en.idx: no such file, nor train.de-en.en.idx"
+
+
+def empty_direction(data):
+    write_pair(data, "train", "de-en", [], [])
+    return f"{data}/train.de-en.en.idx: no sentences"
+
+
+def unequal_counts(data):
+    write_pair(data, "train", "de-en", [[4, 2]] * 3, [[4, 2]] * 2)
+    return f"{data}/train.de-en.en.idx: 2 sentences, but {data}/train.de-en.de.idx has 3"
+
+
+def different_dictionaries(data):
+    (data / "dict.fr.txt").write_text("word 1\n")
+    return f"{data}/dict.fr.txt: differs from {data}/dict.cs.txt"
+
+
+def malformed_dictionary(data):
+    for path in data.glob("dict.*.txt"):
+        path.write_text("word\n")
+    return f"{data}/dict.cs.txt: not a fairseq dictionary"
+
+
+def missing_dictionary(data):
+    for path in data.glob("dict.*.txt"):
+        path.unlink()
+    return f"{data}/dict.cs.txt: no such file"
+
+
+DAMAGES = [
+    truncated_index, truncated_tokens, missing_tokens, missing_pair, empty_direction, unequal_counts,
+    different_dictionaries, malformed_dictionary, missing_dictionary,
+]  # fmt: skip
+
+
+def refused(result, message: str) -> None:
+    assert result.status not in (0, None)
+    assert result.last_error.startswith(f"command_line.errors.InputError: {message}"), result.err[-2000:]
+    assert "Exception ignored" not in result.err
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_training_data(data, forked, tmp_path, damage):
+    folder = shutil.copytree(data, tmp_path / "data")
+    message = damage(folder)
+    refused(forked("train", *training(folder, tmp_path / "model", "--max-update", 1)), message)
+    assert not list((tmp_path / "model").glob("*.pt"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--lang-pairs", "ende"], "--lang-pairs: 'ende' is not SOURCE-TARGET"),
+        (["--lang-pairs", "en-de,en-de"], "--lang-pairs: 'en-de' occurs twice"),
+        (["--zero-shot-lang-pairs", "de-it"], UNKNOWN),
+        (["--drop-residual-layers", "9"], "--drop-residual-layers 9: expected encoder layers between 1 and"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else " ".join(value),
+)  # fmt: skip
+def test_training_options(data, forked, tmp_path, options, message):
+    refused(forked("train", *training(data, tmp_path / "model", "--max-update", 1, *options)), message)
+
+
+def generate(data, checkpoint, source: str = "de", target: str = "en") -> list:
+    return [data, *USER_DIR, *TASK, "--path", checkpoint, "-s", source, "-t", target, "--cpu"]
+
+
+@pytest.mark.parametrize("damage", [truncated_data, missing_data])
+def test_test_data(data, trained, forked, tmp_path, damage):
+    folder = shutil.copytree(data, tmp_path / "data")
+    message = damage(folder)
+    refused(forked("generate", *generate(folder, trained / "checkpoint_best.pt")), message)
+
+
+def test_another_dictionary(data, trained, forked, tmp_path):
+    folder = shutil.copytree(data, tmp_path / "data")
+    for path in folder.glob("dict.*.txt"):
+        path.write_text("word 1\n")
+    message = f"{folder}/dict.*.txt: is not the dictionary that the checkpoint was trained with"
+    for command in ("generate", "interactive"):
+        refused(forked(command, *generate(folder, trained / "checkpoint_best.pt")), message)
+
+
+@pytest.mark.parametrize("command", ["generate", "interactive"])
+def test_unknown_language(data, trained, forked, tmp_path, command):
+    folder = shutil.copytree(data, tmp_path / "data")
+    for path in folder.glob("test.de-en.*"):
+        path.rename(str(path).replace(".de-en.", ".de-it.").replace(".en.", ".it."))
+    shutil.copyfile(folder / "dict.en.txt", folder / "dict.it.txt")
+    result = forked(
+        command, *generate(folder, trained / "checkpoint_best.pt", target="it"), stdin="bal mod\n"
+    )
+    refused(result, UNKNOWN)
+
+
+@pytest.mark.parametrize("command", ["generate", "interactive", "validate", "train"])
+def test_a_checkpoint_that_runs_code_is_refused_and_nothing_runs(data, forked, tmp_path, command):
+    from tests.fairseq_ext.test_checkpoints import RunsACommand, save
+
+    sentinel = tmp_path / "owned"
+    path = save(tmp_path / "evil.pt", {"cfg": None, "model": RunsACommand(f"touch {sentinel}")})
+    arguments = {
+        "train": training(data, tmp_path / "model", "--restore-file", path),
+        "validate": [data, *USER_DIR, *TASK, "--path", path, "--max-tokens", 1000, "--cpu"],
+    }.get(command) or generate(data, path)
+    result = forked(command, *arguments, stdin="bal mod\n")
+    assert result.status not in (0, None)
+    assert "UnpicklingError: Weights only load failed" in result.text
+    assert not sentinel.exists()

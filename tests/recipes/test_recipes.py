@@ -1,0 +1,304 @@
+"""The recipes' shell code: command lines, launchers, and training that is skipped, continued or refused."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = sorted(ROOT.glob("recipes/**/*.sh"))
+CONFIGS = [path.stem for path in sorted(ROOT.glob("recipes/zero_shot/configs/*.sh"))]
+SYSTEMS = {
+    "1": ("pre", "s-enc-t-dec", ""),
+    "2": ("post", "s-enc-t-dec", ""),
+    "3": ("pre", "t-enc", ""),
+    "4": ("post", "t-enc", ""),
+    "5": ("pre", "s-enc-t-dec", "4"),
+    "6": ("post", "s-enc-t-dec", "4"),
+    "7": ("pre", "t-enc", "4"),
+    "8": ("post", "t-enc", "4"),
+    "swap-prenorm": ("swap-pre", "s-enc-t-dec", ""),
+}
+
+
+def recipe(name: str, *options: str, **keywords) -> subprocess.CompletedProcess:
+    command = ["bash", str(ROOT / "recipes" / name / "run.sh"), *options]
+    return subprocess.run(command, capture_output=True, text=True, **keywords)
+
+
+def training_commands(*options: str) -> list[list[str]]:
+    result = recipe("zero_shot", *options, "--stages", "train", "--dry-run")
+    assert result.returncode == 0, result.stderr
+    return [shlex.split(line) for line in result.stdout.splitlines()]
+
+
+def parse_training(words: list[str]):
+    """fairseq's own view of a training command of a recipe."""
+    from fairseq import options, utils
+
+    utils.import_user_module(type("Args", (), {"user_dir": str(ROOT / "fairseq_ext")}))
+    parser = options.get_training_parser(default_task="multilingual_nmt")
+    start = next(i for i, word in enumerate(words) if word.endswith("fairseq-train"))
+    return options.parse_args_and_arch(parser, input_args=words[start + 1 :])
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_scripts_are_bash(script):
+    subprocess.run(["bash", "-n", str(script)], check=True)
+
+
+@pytest.mark.parametrize("name", ["quickstart", "zero_shot"])
+def test_help_names_every_option_that_is_parsed(name):
+    result = recipe(name, "--help")
+    assert result.returncode == 0
+    script = (ROOT / "recipes" / name / "run.sh").read_text()
+    for option in re.findall(r"^    (--[a-z-]+)(?: \| -h)?\)", script, flags=re.M):
+        assert f"  {option} " in result.stdout, option
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "--config: expected one of europarl,iwslt,multi30k,opus, or a file"),
+        (["--config", "ops"], "--config: found 'ops', expected one of"),
+        (["--config"], "--config: expected a value"),
+        (["--config", "opus", "--systems", "1,9"], "--systems: found '9', expected some of: 0 1 2"),
+        (["--config", "opus", "--seeds", "x"], "--seeds: found 'x', expected a whole number above 0"),
+        (
+            ["--config", "opus", "--stages", "trian"],
+            "--stages: found 'trian', expected one of: prepare train",
+        ),
+        (["--config", "opus", "--launcher", "pbs"], "--launcher: found 'pbs', expected one of: cpu gpu"),
+        (["--config", "opus", "--precision", "int8"], "--precision: found 'int8', expected one of: auto"),
+        (["--config", "opus", "--gpus", "0"], "--gpus: found '0', expected a whole number above 0"),
+        (["--config", "opus", "--data-root", "/no/such"], "--data-root: /no/such: no such folder"),
+        (["--config", "opus", "--sytems", "1"], "unknown option '--sytems'; --help lists the options"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
+    result = recipe("zero_shot", *options, cwd=tmp_path, timeout=60)
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"error: {message}")
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_configuration_without_a_setting_is_refused(tmp_path):
+    (tmp_path / "mine.sh").write_text("CORPUS=opus100\nLANGUAGES=(de en)\n")
+    result = recipe("zero_shot", "--config", str(tmp_path / "mine.sh"), "--dry-run")
+    assert result.returncode == 2
+    assert result.stderr == f"error: {tmp_path}/mine.sh: MERGES is not set\n"
+
+
+def test_a_stage_without_the_one_before_says_so(tmp_path):
+    common = ["--config", "opus", "--systems", "1", "--seeds", "1", "--output", str(tmp_path / "out")]
+    result = recipe("zero_shot", *common, "--stages", "train")
+    assert result.stderr.endswith("out/data/opus: no such folder; run the stage prepare first\n")
+    result = recipe("zero_shot", *common, "--stages", "translate")
+    assert result.stderr.endswith("checkpoint_best.pt: no such file; run the stage train first\n")
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_every_training_is_understood_by_fairseq(config):
+    commands = training_commands("--config", config, "--systems", "all", "--seeds", "10")
+    assert len(commands) == 8 + 8 + 2  # Table 8.2, LayerNorm-simple, Swap-PreNorm and w/o Enc-Last
+    for words in commands[:2] + commands[-2:]:
+        args = parse_training(words)
+        assert args.seed == 10
+        assert (
+            len(args.lang_pairs.split(",")) == {"opus": 12, "iwslt": 6, "europarl": 8, "multi30k": 6}[config]
+        )
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_systems_of_table_8_2(system):
+    (words,) = training_commands("--config", "opus", "--systems", system, "--seeds", "1")
+    args = parse_training(words)
+    assert (args.norm_placement, args.language_tags, args.drop_residual_layers) == SYSTEMS[system]
+    assert not args.no_norm_affine
+    assert not args.no_encoder_final_norm
+
+
+def test_variants_differ_from_their_system_in_one_option():
+    options = ["--config", "opus", "--seeds", "1", "--systems"]
+    plain, simple, no_last = (
+        [word for word in training_commands(*options, system)[0] if "/models/" not in word]
+        for system in ("1", "1-simple", "no-enc-last")
+    )
+    assert [word for word in simple if word not in plain] == ["--no-norm-affine"]
+    assert [word for word in no_last if word not in plain] == ["--no-encoder-final-norm"]
+
+
+@pytest.mark.parametrize(
+    ("config", "arch", "dropout", "rate", "epochs", "batch"),
+    [
+        ("opus", "mnmt_transformer", 0.1, 5e-4, 200, 4),
+        ("iwslt", "mnmt_transformer", 0.4, 1e-3, 100, 4),
+        ("europarl", "mnmt_transformer_big", 0.3, 5e-4, 400, 8),
+    ],
+)
+def test_hyperparameters_of_the_paper(config, arch, dropout, rate, epochs, batch):
+    options = ["--config", config, "--systems", "1", "--seeds", "1", "--launcher", "gpu", "--gpus", "2"]
+    args = parse_training(training_commands(*options)[0])
+    assert (args.arch, args.dropout, args.lr, args.max_epoch) == (arch, dropout, [rate], epochs)
+    assert (args.warmup_updates, args.max_tokens, args.label_smoothing) == (4000, 4096, 0.1)
+    assert (args.max_source_positions, args.max_target_positions) == (256, 256)
+    assert args.update_freq == [batch // 2]  # two GPUs accumulate what the paper's many had at once
+    assert args.autocast_bf16
+
+
+def test_the_last_options_are_the_users():
+    common = ["--config", "iwslt", "--systems", "1", "--seeds", "1"]
+    (words,) = (
+        shlex.split(line)
+        for line in recipe(
+            "zero_shot", *common, "--stages", "train", "--dry-run", "--", "--lr", "0.5"
+        ).stdout.splitlines()
+    )
+    assert parse_training(words).lr == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("launcher", "start", "end"),
+    [
+        ("cpu", ["env", "OMP_NUM_THREADS="], "--cpu --distributed-world-size 1"),
+        ("gpu", ["fairseq-train"], "--distributed-world-size 4"),
+        ("torchrun", ["torchrun", "--standalone", "--nproc_per_node", "4"], "--distributed-world-size 4"),
+        (
+            "slurm",
+            ["srun", "--nodes", "1", "--ntasks-per-node", "1", "--gpus-per-node", "4"],
+            "--distributed-port",
+        ),
+    ],
+)
+def test_launchers(launcher, start, end):
+    options = ["--config", "iwslt", "--systems", "2", "--seeds", "1", "--launcher", launcher, "--gpus", "4"]
+    (words,) = training_commands(*options)
+    assert all(word.startswith(expected) for word, expected in zip(words, start, strict=False))
+    assert end in " ".join(words)
+    assert parse_training(words).distributed_world_size in (1, 4)
+
+
+def test_the_pivot_is_translated_with_the_model_of_system_4():
+    common = ["--config", "iwslt", "--seeds", "1", "--dry-run"]
+    result = recipe("zero_shot", *common, "--systems", "0,4", "--stages", "train,translate")
+    train, pivot, direct = result.stdout.splitlines()
+    assert "models/system4-seed1" in train
+    for line, output in ((pivot, "system0-seed1"), (direct, "system4-seed1")):
+        assert "models/system4-seed1/checkpoint_best.pt" in line
+        assert line.split()[-1].endswith(output)
+    assert "--pivot en" in pivot
+    assert "--pivot" not in direct
+
+
+# --- train(), with a stand-in for fairseq-train -----------------------------
+
+FAIRSEQ_TRAIN = """#!/bin/bash
+folder=$(sed 's/.*--save-dir \\([^ ]*\\).*/\\1/' <<< "$*")
+echo started >> "$folder/calls"
+echo "2026-01-01 | INFO | train_inner | epoch 001: loss=1"
+touch "$folder/checkpoint_last.pt"
+[[ ! -e $folder/../wait ]] || { echo $$ > "$folder/pid"; sleep 60 & wait; }
+[[ ! -e $folder/../fail ]] || exit 1
+touch "$folder/checkpoint_best.pt"
+"""
+
+
+@pytest.fixture
+def models(tmp_path):
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "fairseq-train"
+    program.write_text(FAIRSEQ_TRAIN)
+    program.chmod(0o755)
+    (tmp_path / "out/data/iwslt").mkdir(parents=True)
+    (tmp_path / "out/models").mkdir()
+    return tmp_path / "out/models"
+
+
+def training(models: Path, *options: str) -> list:
+    script = str(ROOT / "recipes/zero_shot/run.sh")
+    own = ["--config", "iwslt", "--seeds", "1", "--stages", "train", "--output", str(models.parent)]
+    return ["bash", script, *own, *options]
+
+
+def environment(models: Path) -> dict:
+    return {**os.environ, "PATH": f"{models.parents[1] / 'bin'}:{os.environ['PATH']}"}
+
+
+def run_training(models: Path, *options: str) -> subprocess.CompletedProcess:
+    command = training(models, *options)
+    return subprocess.run(command, capture_output=True, text=True, env=environment(models), timeout=60)
+
+
+def test_a_finished_training_is_skipped(models):
+    result = run_training(models, "--systems", "1")
+    assert result.returncode == 0, result.stderr
+    assert "system1-seed1: epoch 001: loss=1" in result.stderr
+    result = run_training(models, "--systems", "1")
+    assert "trained, skipped" in result.stderr
+    assert (models / "system1-seed1/calls").read_text() == "started\n"
+
+
+def test_a_failed_training_is_an_error_and_runs_again(models):
+    (models / "fail").touch()
+    result = run_training(models, "--systems", "1")
+    assert result.returncode == 2
+    assert result.stderr.endswith(
+        "system1-seed1: training failed with status 1, see " + f"{models}/system1-seed1/train.log\n"
+    )
+    (models / "fail").unlink()
+    assert run_training(models, "--systems", "1").returncode == 0
+    assert (models / "system1-seed1/calls").read_text() == "started\n" * 2
+
+
+def test_other_options_do_not_continue_an_old_training(models):
+    (models / "fail").touch()
+    run_training(models, "--systems", "1")
+    result = run_training(models, "--systems", "1", "--", "--lr", "1")
+    assert result.returncode == 2
+    assert "system1-seed1: was trained with other options (options.txt)" in result.stderr
+
+
+def test_several_trainings_at_a_time_and_a_failure_of_all(models):
+    assert run_training(models, "--systems", "1,2,3", "--jobs", "2").returncode == 0
+    assert sorted(path.name for path in models.glob("*/finished")) == ["finished"] * 3
+    (models / "fail").touch()
+    result = run_training(models, "--systems", "4,5", "--jobs", "2")
+    assert result.returncode == 2
+    assert "error: 2 trainings failed; the same command continues where they were" in result.stderr
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_stopping_the_recipe_stops_the_training(models, jobs):
+    (models / "wait").touch()
+    pid = wait_for_training(models, jobs)
+    process, training_pid = pid
+    second = run_training(models, "--systems", "1", "--jobs", "1")
+    assert second.returncode == 2
+    assert "system1-seed1: is being trained by another process" in second.stderr
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) != 0
+    deadline = time.monotonic() + 30
+    while os.path.exists(f"/proc/{training_pid}") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not os.path.exists(f"/proc/{training_pid}")
+    assert not (models / "system1-seed1/finished").exists()
+
+
+def wait_for_training(models: Path, jobs: str) -> tuple[subprocess.Popen, int]:
+    process = subprocess.Popen(
+        training(models, "--systems", "1", "--jobs", jobs),
+        env=environment(models),
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    path, deadline = models / "system1-seed1/pid", time.monotonic() + 30
+    while not (path.exists() and path.read_text().strip()):
+        assert time.monotonic() < deadline, "the training did not start"
+        time.sleep(0.05)
+    return process, int(path.read_text())

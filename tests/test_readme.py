@@ -1,0 +1,87 @@
+"""Commands that the READMEs show: understood by their parsers; the example runs as it stands."""
+
+import importlib
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from command_line.dispatch import step_parser
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```bash\n(.*?)^```", README, flags=re.M | re.S)
+COMMANDS = [line for block in BLOCKS for line in block.splitlines()]
+RECIPE_COMMANDS = sorted(
+    {
+        match
+        for path in [ROOT / "README.md", *ROOT.glob("recipes/*/README.md")]
+        for match in re.findall(r"bash (recipes/\w+/run\.sh[^\"`\n]*)", path.read_text(encoding="utf-8"))
+    }
+)
+FAIRSEQ_PARSERS = {"fairseq-train": "get_training_parser", "fairseq-generate": "get_generation_parser"}
+
+
+def parse_fairseq(program: str, words: list[str]):
+    """What a fairseq program makes of its arguments; an unknown or wrong one ends the test."""
+    from fairseq import options, utils
+
+    utils.import_user_module(type("Args", (), {"user_dir": str(ROOT / "fairseq_ext")}))
+    parser = getattr(options, FAIRSEQ_PARSERS[program])(default_task="multilingual_nmt")
+    return options.parse_args_and_arch(parser, input_args=words)
+
+
+def test_there_are_commands():
+    assert len(COMMANDS) > 8
+    assert len(RECIPE_COMMANDS) > 3
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_is_understood(command):
+    words = shlex.split(command)
+    if words[0] == "make":
+        assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), flags=re.M)
+    elif words[:2] == ["python", "-m"]:
+        main = importlib.import_module(f"{words[2]}.__main__")
+        steps = getattr(main, "STEPS", None) or main.COMMANDS
+        step_parser(words[2], words[3], importlib.import_module(steps[words[3]][0])).parse_args(words[4:])
+    else:
+        parse_fairseq(words[0], words[1:])
+
+
+@pytest.mark.parametrize("command", RECIPE_COMMANDS)
+def test_a_recipe_command_is_understood(command, tmp_path):
+    words = ["bash", *shlex.split(command), "--dry-run"]
+    subprocess.run(words, cwd=ROOT, check=True, capture_output=True)
+
+
+def test_every_option_of_the_table_of_axes_exists():
+    table = README[README.index("| axis |") : README.index("## In your own scripts")]
+    base = ["data", "--task", "multilingual_nmt", "--lang-pairs", "en-de", "--arch", "mnmt_transformer"]
+    documented = [
+        (option, [first, *re.findall(r"`([\w-]+)`", rest)])
+        for option, first, rest in re.findall(r"`(--[\w-]+)(?: ([\w-]+))?`((?:, `[\w-]+`)*)", table)
+    ]
+    assert {"--norm-placement", "--language-tags", "--arch", "--autocast-bf16"} <= {
+        name for name, _ in documented
+    }
+    for option, values in documented:
+        for value in values:
+            parse_fairseq("fairseq-train", [*base, option, *([value] if value else [])])
+
+
+def test_every_file_that_is_named_exists():
+    for path in re.findall(r"`((?:fairseq_ext|recipes|tests)/[\w/.]*)`", README):
+        assert (ROOT / path).exists(), path
+
+
+@pytest.mark.integration
+def test_the_example_runs_as_it_stands(tmp_path):
+    (tmp_path / "fairseq_ext").symlink_to(ROOT / "fairseq_ext")
+    commands = [command for command in COMMANDS if not command.startswith("make")]
+    script = "\n".join(["set -euo pipefail", f"export PYTHONPATH={shlex.quote(str(ROOT))}", *commands])
+    result = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == 0, (result.stdout + result.stderr)[-3000:]
+    assert (tmp_path / "example/report/report.html").stat().st_size > 1000
