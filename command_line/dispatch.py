@@ -1,7 +1,8 @@
 """`python -m PACKAGE STEP …`: one parser per step, imported only when the step is asked for.
 
 A step is a module with a docstring (shown by `--help`), `add_arguments(parser)` and `main(args)`. Heavy
-libraries are imported inside `main`, so that every `--help` answers in well under a second.
+libraries are imported inside `main`, so that every `--help` answers in well under a second. A package with
+a docstring and steps of its own in `COMMANDS` is a step too: `python -m PACKAGE STEP STEP …`.
 """
 
 import argparse
@@ -30,7 +31,7 @@ def step_parser(package: str, step: str, module) -> argparse.ArgumentParser:
 
 def overview(package: str, description: str, steps: Mapping[str, tuple[str, str]]) -> str:
     width = max(map(len, steps))
-    lines = [f"usage: python -m {package} STEP [options]", "", description, "", "steps:"]
+    lines = [f"usage: python -m {package} STEP [options]", "", description.strip(), "", "steps:"]
     lines += [f"  {name:<{width}}  {summary}" for name, (_, summary) in steps.items()]
     return "\n".join([*lines, "", f"python -m {package} STEP --help explains a step and its options."])
 
@@ -57,6 +58,8 @@ def run(
         print(f"error: unknown step {argv[0]!r}; expected one of: {', '.join(steps)}", file=sys.stderr)
         return BAD_INPUT
     module = importlib.import_module(steps[argv[0]][0])
+    if hasattr(module, "COMMANDS"):
+        return run(f"{package} {argv[0]}", module.__doc__, module.COMMANDS, argv[1:])
     args = step_parser(package, argv[0], module).parse_args(argv[1:])
     try:
         module.main(args)

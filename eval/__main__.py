@@ -8,6 +8,7 @@ COMMANDS = {
     "translate": ("eval.translate", "translate a test set in all directions with one checkpoint"),
     "score": ("eval.score", "BLEU, chrF++, off-target rate, copies, COMET of translated folders"),
     "compare": ("eval.compare", "paired bootstrap significance between systems"),
+    "probe": ("eval.probes", "analyses of the hidden states and outputs of checkpoints"),
     "report": ("eval.report", "tables, plots and one HTML file from result files"),
 }
 

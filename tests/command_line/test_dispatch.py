@@ -45,6 +45,30 @@ def test_a_step_gets_its_arguments(step):
     assert seen == [5]
 
 
+@pytest.fixture
+def group(step, monkeypatch):
+    """A step that has steps of its own."""
+    module = types.ModuleType("group_under_test", "Counts in groups.\n")
+    module.COMMANDS = STEPS
+    monkeypatch.setitem(sys.modules, "group_under_test", module)
+    return {"group": ("group_under_test", "steps within steps")}
+
+
+def test_a_step_of_steps_hands_the_arguments_on(step, group):
+    seen = []
+    step.main = lambda args: seen.append(args.size)
+    assert dispatch.run("tool", "", group, ["group", "count", "--size", "5"]) == 0
+    assert seen == [5]
+
+
+def test_a_step_of_steps_has_an_overview_and_knows_its_steps(group, capsys):
+    assert dispatch.run("tool", "", group, ["group", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("usage: python -m tool group STEP [options]\n\nCounts in groups.\n\nsteps:\n  count ")
+    assert dispatch.run("tool", "", group, ["group", "cuont"]) == 2
+    assert "unknown step 'cuont'" in capsys.readouterr().err
+
+
 def test_help_of_a_step_shows_defaults_and_keeps_line_breaks(step, capsys):
     with pytest.raises(SystemExit) as exit_:
         run("count", "--help")
