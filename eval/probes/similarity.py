@@ -1,0 +1,76 @@
+"""SVCCA and linear CKA, layer by layer, between the encoder's states of a-b and b-a (thesis E.1, Figure E.1).
+
+Sentence i of direction en-de and sentence i of direction de-en say the same; each is the mean of its states
+in one encoder layer. The scores say how far the two languages share a subspace, up to a linear map: SVCCA
+(Raghu et al., 2017) as in the thesis, linear CKA (Kornblith et al., 2019) as a relative that costs no
+decomposition.
+
+Caveat (E.1): SVCCA does not rank systems by their zero-shot quality. PreNorm without its final encoder
+normalization has an extremely high score on top of the encoder and yet translates much worse than PostNorm.
+Compare layers of one system with it; to compare systems, use `probe llr`.
+"""
+
+import numpy as np
+
+VARIANCE = 0.99  # of Raghu et al. (2017)
+
+
+def centred(states: np.ndarray) -> np.ndarray:
+    """States (n x C) in double precision around their mean; a ValueError if all are equal, up to rounding."""
+    states = np.asarray(states, dtype=np.float64)
+    around = states - states.mean(axis=0)
+    if np.abs(around).max() <= 1e-12 * np.abs(states).max():
+        raise ValueError("all states are equal")
+    return around
+
+
+def principal_directions(states: np.ndarray, variance: float = VARIANCE) -> np.ndarray:
+    """An orthonormal basis of the sentences' coordinates in the leading principal directions.
+
+    Args:
+        states: n x C.
+        variance: share of the variance that the fewest leading directions must keep.
+
+    Returns:
+        n x k, orthonormal columns, k >= 1: left singular vectors of the centred states.
+
+    Raises:
+        ValueError: all states are equal, so that there is no variance to keep.
+    """
+    vectors, values, _ = np.linalg.svd(centred(states), full_matrices=False)
+    kept = np.cumsum(values**2) / np.sum(values**2)
+    return vectors[:, : int(np.searchsorted(kept, variance)) + 1]
+
+
+def svcca(first: np.ndarray, second: np.ndarray, variance: float = VARIANCE) -> float:
+    """Mean canonical correlation of the principal directions of two sets of states (Raghu et al., 2017).
+
+    The canonical correlations of two subspaces are the singular values of the product of orthonormal bases
+    (Bjorck and Golub, 1973): no covariance matrix is inverted, so small variances do no harm. With fewer
+    sentences than kept directions of both sides together, correlations of 1 are inevitable.
+
+    Args:
+        first, second: n x C and n x D, row i of both belongs together.
+
+    Returns:
+        Mean over the smaller number of kept directions, from 0 to 1.
+    """
+    bases = principal_directions(first, variance), principal_directions(second, variance)
+    return mean_correlation(*bases)
+
+
+def mean_correlation(first: np.ndarray, second: np.ndarray) -> float:
+    """Mean canonical correlation of the spans of orthonormal columns, n x k and n x l."""
+    return float(np.linalg.svd(first.T @ second, compute_uv=False).clip(0, 1).mean())
+
+
+def linear_cka(first: np.ndarray, second: np.ndarray) -> float:
+    """Linear centred kernel alignment (Kornblith et al., 2019, section 3), from 0 to 1.
+
+    ||Y'X||^2 / (||X'X|| ||Y'Y||) in Frobenius norms of the centred states: n x C and n x D.
+
+    Raises:
+        ValueError: all states of a side are equal.
+    """
+    x, y = centred(first), centred(second)
+    return float(np.linalg.norm(y.T @ x) ** 2 / (np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y)))
