@@ -40,9 +40,16 @@ class LanguageIdentifier:
 
     def identify(self, lines: Sequence[str]) -> list[str]:
         """The most probable language of each line; `"(empty)"` for a line without text."""
-        predict = self._model.predict
+        return [language for language, _ in self.identify_with_confidence(lines)]
+
+    def identify_with_confidence(self, lines: Sequence[str]) -> list[tuple[str, float]]:
+        """The most probable language of each line and its probability; 1 for a line without text."""
         # fastText answers "en" to an empty line, which would hide empty output in directions into English.
-        return [predict(line)[0][0].removeprefix("__label__") if line.strip() else EMPTY for line in lines]
+        return [self._predict(line) if line.strip() else (EMPTY, 1.0) for line in lines]
+
+    def _predict(self, line: str) -> tuple[str, float]:
+        labels, probabilities = self._model.predict(line)
+        return labels[0].removeprefix("__label__"), min(float(probabilities[0]), 1.0)  # rounding: 1.00003
 
     def off_target(self, lines: Sequence[str], language: str) -> tuple[float | None, dict[str, int]]:
         """Share of lines in another language than `language`, and how many lines were found in each language.

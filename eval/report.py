@@ -9,8 +9,8 @@ files give the same bytes.
 from base64 import b64encode
 from pathlib import Path
 
-from command_line.outputs import atomic_path, write_text
-from eval.report_parts import Figure, Section, escape_markdown
+from command_line.outputs import write_text
+from eval.report_parts import Figure, Section, escape_markdown, write_parts
 from eval.report_sections import SECTIONS
 from eval.result_set import ResultSet
 
@@ -29,13 +29,7 @@ def main(args) -> None:
     results = ResultSet.load(args.results, (kind for kind, _ in SECTIONS))
     sections = [section(results) for kind, section in SECTIONS if results.of_kind(kind)]
     output = Path(args.output)
-    for section in sections:
-        for table in section.tables:
-            write_text(output / "tables" / f"{table.name}.csv", table.csv())
-        for part in section.parts:
-            if isinstance(part, Figure):
-                with atomic_path(output / "plots" / f"{part.name}.png") as path:
-                    path.write_bytes(part.png)
+    write_parts(sections, output / "tables", output / "plots")
     write_text(output / "report.md", markdown(args.title, sections))
     write_text(output / "report.html", html(args.title, sections))
     print(output / "report.html")
@@ -65,6 +59,8 @@ def html(title: str, sections: list[Section]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["base64"] = lambda data: b64encode(data).decode()
+    environment.filters["base64"] = lambda data: b64encode(
+        data.encode() if isinstance(data, str) else data
+    ).decode()
     environment.tests["figure"] = lambda part: isinstance(part, Figure)
     return environment.get_template(TEMPLATE).render(title=title, sections=sections)

@@ -2,8 +2,11 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from command_line.outputs import atomic_path, write_text
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot and the numbers behind it."""
+    """A plot and the numbers behind it, which the report shows and hands out as CSV after one click."""
 
     name: str
     caption: str
@@ -101,6 +104,20 @@ class Section:
     @property
     def tables(self) -> list[Table]:
         return [part.numbers if isinstance(part, Figure) else part for part in self.parts]
+
+    @property
+    def figures(self) -> list[Figure]:
+        return [part for part in self.parts if isinstance(part, Figure)]
+
+
+def write_parts(sections: Iterable[Section], tables: Path, plots: Path) -> None:
+    """Every table, and the numbers of every figure, as `tables/NAME.csv`; every figure as `plots/NAME.png`."""
+    for section in sections:
+        for table in section.tables:
+            write_text(tables / f"{table.name}.csv", table.csv())
+        for figure in section.figures:
+            with atomic_path(plots / f"{figure.name}.png") as path:
+                path.write_bytes(figure.png)
 
 
 def _csv_value(one: Cell):

@@ -25,6 +25,13 @@ def test_off_target_counts(texts):
     assert rate == pytest.approx(3 / 7)
 
 
+def test_confidence(texts):
+    lines = [texts["de"][0], "", "Hotel Restaurant"]
+    (german, sure), empty, (_, unsure) = default_identifier().identify_with_confidence(lines)
+    assert german == "de" and 0.9 < sure <= 1 and 0 < unsure < 0.9
+    assert empty == (EMPTY, 1.0)
+
+
 def test_a_language_it_does_not_know_has_no_rate(texts):
     rate, counts = default_identifier().off_target(texts["en"], "ha")
     assert rate is None and counts == {"en": 4}

@@ -1,5 +1,6 @@
 """`python -m eval report`: layout of Tables 8.2 and E.3-E.8, escaping, determinism."""
 
+import base64
 import csv
 import html.parser
 import json
@@ -146,7 +147,9 @@ def test_html_is_escaped_well_formed_and_self_contained(scored, texts, report):
     text = (output / "report.html").read_text(encoding="utf-8")
     assert "<script" not in text and "<img src=x" not in text
     assert "&lt;script&gt;" in text
-    assert not re.search(r"(src|href)=\"(?!data:image/png;base64,|#)", text)
+    assert not re.search(
+        r"(src|href)=\"(?!data:image/png;base64,|data:text/csv;charset=utf-8;base64,|#)", text
+    )
     assert "<script" not in (output / "report.md").read_text(encoding="utf-8")
     open_tags = []
 
@@ -161,6 +164,21 @@ def test_html_is_escaped_well_formed_and_self_contained(scored, texts, report):
     Checker().feed(text)
     assert not open_tags
     assert text.count("<details><summary>Numbers") == text.count("<img ")
+
+
+def test_the_numbers_behind_every_figure_are_one_click_away(folders, report):
+    output = report(*folders)
+    text = (output / "report.html").read_text(encoding="utf-8")
+    figures = re.findall(r"<figure>.*?</figure>", text, flags=re.S)
+    assert len(figures) == len(list((output / "plots").glob("*.png"))) > 2
+    for figure in figures:
+        ((name, content),) = re.findall(
+            r'<details>.*download="([^"]+)" href="data:text/csv;charset=utf-8;base64,([^"]+)"',
+            figure,
+            flags=re.S,
+        )
+        assert base64.b64decode(content) == (output / "tables" / name).read_bytes()
+        assert "<table>" in figure.split("<details>")[1]
 
 
 def test_signatures_commands_and_checksums_are_shown(folders, report):

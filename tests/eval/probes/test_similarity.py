@@ -22,7 +22,7 @@ def related(rng, n=200, c=12, d=9, noise=0.5):
 
 
 def svcca_by_eigenvalues(x, y, variance=0.99):
-    """SVD by the eigenvectors of the covariance, CCA as the generalized eigenvalue problem of its textbook."""
+    """SVD by the eigenvectors of the covariance, CCA as its textbook's generalized eigenvalue problem."""
 
     def reduced(a):
         a = a - a.mean(0)
