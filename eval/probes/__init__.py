@@ -1,4 +1,4 @@
-"""Analyses of trained checkpoints, ours and those of stock fairseq: where in the network does the language go?
+"""Analyses of trained checkpoints, ours and stock fairseq's: where in the network does the language go?
 
 `states` extracts hidden states once; the probes that need them read its folder. Every probe writes a result
 file that `python -m eval report` shows.

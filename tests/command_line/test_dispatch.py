@@ -64,7 +64,9 @@ def test_a_step_of_steps_hands_the_arguments_on(step, group):
 def test_a_step_of_steps_has_an_overview_and_knows_its_steps(group, capsys):
     assert dispatch.run("tool", "", group, ["group", "--help"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("usage: python -m tool group STEP [options]\n\nCounts in groups.\n\nsteps:\n  count ")
+    assert out.startswith(
+        "usage: python -m tool group STEP [options]\n\nCounts in groups.\n\nsteps:\n  count "
+    )
     assert dispatch.run("tool", "", group, ["group", "cuont"]) == 2
     assert "unknown step 'cuont'" in capsys.readouterr().err
 

@@ -1,0 +1,72 @@
+"""Folders of hidden states with contents that the test chooses."""
+
+from pathlib import Path
+
+import numpy as np
+
+from eval.probes.store import PartWriter, StateStore, write_index
+
+EOS, TAGS, FIRST_WORD = 2, {"cs": 90, "de": 91, "en": 92, "fr": 93}, 10
+ENGLISH_CENTRIC = [("cs", "en"), ("de", "en"), ("en", "cs"), ("en", "de"), ("en", "fr"), ("fr", "en")]
+ZERO_SHOT = [("cs", "de"), ("de", "cs"), ("de", "fr"), ("fr", "de")]
+LAYERS = {"encoder": ["L0", "L1", "L2"], "decoder": ["L3", "L4"]}
+SYSTEM = {
+    "name": "PreNorm S-ENC-T-DEC", "norm_placement": "pre", "language_tags": "s-enc-t-dec",
+    "drop_residual_layers": "", "norm_affine": True, "encoder_final_norm": True,
+    "architecture": "mnmt_transformer_tiny", "seed": 1,
+}  # fmt: skip
+
+
+def random_sentences(rng, count: int, tag: int, first: bool) -> list[np.ndarray]:
+    """`__xx__ w1 … </s>` (encoder), or with `</s>` in front (decoder input)."""
+    found = []
+    for _ in range(count):
+        words = rng.integers(FIRST_WORD, FIRST_WORD + 50, rng.integers(1, 6)).tolist()
+        found.append(np.array([EOS, tag, *words] if first else [tag, *words, EOS]))
+    return found
+
+
+def write_store(
+    folder: Path, states, splits=None, sentences: int = 20, width: int = 8, system=None, layers=LAYERS
+) -> StateStore:
+    """
+    Args:
+        states: function of (rng, direction, side, layer, tokens) -> tokens x `width`.
+        splits: split -> directions.
+    """
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(1)
+    index: dict = {}
+    splits = splits or {"valid": ENGLISH_CENTRIC, "test": ENGLISH_CENTRIC + ZERO_SHOT}
+    for split, directions in splits.items():
+        for direction in directions:
+            entry = index.setdefault(split, {}).setdefault("-".join(direction), {})
+            for side, tag in (("encoder", TAGS[direction[0]]), ("decoder", TAGS[direction[1]])):
+                tokens = random_sentences(rng, sentences, tag, side == "decoder")
+                entry[side] = f"{split}.{side}.{'-'.join(direction)}"
+                part = PartWriter(folder / entry[side], tokens, len(layers[side]), width)
+                flat = np.concatenate(tokens)
+                part.write(
+                    range(sentences),
+                    np.stack([states(rng, direction, side, layer, flat) for layer in layers[side]])
+                    if layers[side]
+                    else np.zeros((0, len(flat), width)),
+                )
+                part.close()
+    record = {
+        "system": {**SYSTEM, **(system or {})},
+        "checkpoint": {"path": "checkpoint_best.pt", "sha256": "ab" * 32},
+        "data": {"path": "data"},
+        "dataset": "toy",
+        "supervised": ["-".join(direction) for direction in ENGLISH_CENTRIC],
+        "layers": layers,
+        "tags": list(TAGS.values()),
+        "eos": EOS,
+        "splits": index,
+    }
+    write_index(folder, record)
+    return StateStore.open(folder)
+
+
+def noise(rng, direction, side, layer, tokens) -> np.ndarray:
+    return rng.normal(size=(len(tokens), 8))

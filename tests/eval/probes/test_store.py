@@ -1,0 +1,110 @@
+"""The folder of hidden states: what is written is what is read, and nothing half-written is read."""
+
+import numpy as np
+import pytest
+
+from command_line.errors import InputError
+from eval.probes.store import PartWriter, StatePart, StateStore, layer_names
+from tests.eval.probes.stores import EOS, noise, write_store
+
+TAG = 90
+SENTENCES = [np.array([TAG, 5, 6, EOS]), np.array([TAG, EOS]), np.array([TAG, 7, EOS])]
+
+
+@pytest.fixture
+def states():
+    return np.random.default_rng(3).normal(size=(2, 9, 4)).astype(np.float16)
+
+
+@pytest.fixture
+def part(tmp_path, states):
+    writer = PartWriter(tmp_path / "p", SENTENCES, layers=2, width=4)
+    writer.write([2, 0], states[:, [6, 7, 8, 0, 1, 2, 3]])  # batches come in any order
+    writer.write([1], states[:, 4:6])
+    writer.close()
+    return StatePart(tmp_path / "p", ["L1", "L2"], [TAG], EOS)
+
+
+def test_states_come_back_in_the_order_of_the_file(part, states):
+    assert np.array_equal(part.all_states, states)
+    assert part.states("L2").dtype == np.float16
+    assert np.array_equal(part.states("L2"), states[1])
+    assert part.offsets.tolist() == [0, 4, 6, 9]
+    assert len(part) == 3
+    assert part.tokens.tolist() == np.concatenate(SENTENCES).tolist()
+    assert part.is_tag.tolist() == [True, False, False, False, True, False, True, False, False]
+    assert part.is_end.tolist() == [False, False, False, True, False, True, False, False, True]
+
+
+def test_mean_pooled_is_the_mean_of_each_sentence(part, states):
+    expected = [states[1, a:b].astype(np.float32).mean(axis=0) for a, b in ((0, 4), (4, 6), (6, 9))]
+    assert np.allclose(part.mean_pooled("L2"), expected, atol=1e-6)
+    assert part.mean_pooled("L2").dtype == np.float32
+
+
+def test_mean_pooled_of_words_only_and_a_sentence_without_any(part, states, tmp_path):
+    with pytest.raises(InputError, match=r"p: sentence 2 has no words, so its words have no mean"):
+        part.mean_pooled("L1", only_words=True)
+    writer = PartWriter(tmp_path / "q", [SENTENCES[0], SENTENCES[2]], layers=1, width=4)
+    writer.write([0, 1], states[:1, :7])
+    writer.close()
+    found = StatePart(tmp_path / "q", ["L1"], [TAG], EOS).mean_pooled("L1", only_words=True)
+    expected = [states[0, 1:3].astype(np.float32).mean(axis=0), states[0, 5].astype(np.float32)]
+    assert np.allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("tokens", [1, 4, 5, 6, 100])
+def test_blocks_cover_every_sentence_once(part, tokens):
+    blocks = list(part.blocks(tokens))
+    assert [i for first, end in blocks for i in range(first, end)] == [0, 1, 2]
+    assert all(end == first + 1 or part.offsets[end] - part.offsets[first] <= tokens for first, end in blocks)
+
+
+def test_layers_are_counted_through_as_in_figure_8_2():
+    names = layer_names(6, 6, encoder_norm=True, decoder_norm=False)
+    assert names["encoder"] == ["L0", "L1", "L2", "L3", "L4", "L5", "L6", "encoder-norm"]
+    assert names["decoder"] == ["decoder-embedding", "L7", "L8", "L9", "L10", "L11", "L12"]
+    assert layer_names(1, 1, False, True)["decoder"] == ["decoder-embedding", "L2", "decoder-norm"]
+
+
+def test_a_store_knows_its_parts(tmp_path):
+    store = write_store(tmp_path / "s", noise)
+    assert store.splits == ["valid", "test"]
+    assert ("de", "fr") in store.directions("test") and ("de", "fr") not in store.directions("valid")
+    assert ("en", "fr") in store.supervised and ("de", "fr") not in store.supervised
+    assert store.encoder("test", ("de", "fr")).states("L2").shape[1] == 8
+    assert len(store.decoder("valid", ("en", "fr"))) == 20
+
+
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        (lambda s: s.encoder("valid", ("de", "fr")), "no valid states of direction de-fr, it has: cs-en"),
+        (lambda s: s.directions("train"), "no states of the set 'train', it has: valid, test"),
+        (
+            lambda s: s.encoder("test", ("de", "fr")).states("L3"),
+            "no states of layer 'L3', it has: L0, L1, L2",
+        ),
+    ],
+)
+def test_what_is_not_there_is_named(tmp_path, read, message):
+    with pytest.raises(InputError, match=message):
+        read(write_store(tmp_path / "s", noise))
+
+
+def test_unfinished_and_damaged_folders(tmp_path):
+    folder = write_store(tmp_path / "s", noise).folder
+    victim = folder / "test.encoder.de-fr.states.npy"
+    content = victim.read_bytes()
+    victim.write_bytes(content[:-1])
+    with pytest.raises(InputError, match=r"test.encoder.de-fr.states.npy: damaged"):
+        StateStore.open(folder).encoder("test", ("de", "fr"))
+    victim.write_bytes((folder / "test.encoder.de-en.states.npy").read_bytes())
+    with pytest.raises(InputError, match=r"test.encoder.de-fr.*: sizes do not match"):
+        StateStore.open(folder).encoder("test", ("de", "fr"))
+    victim.unlink()
+    with pytest.raises(InputError, match=r"states.npy: no such file"):
+        StateStore.open(folder).encoder("test", ("de", "fr"))
+    (folder / "states.json").unlink()
+    with pytest.raises(InputError, match=r"states.json: no such file; expected the complete output"):
+        StateStore.open(folder)
