@@ -111,7 +111,7 @@ class Section:
 
 
 def write_parts(sections: Iterable[Section], tables: Path, plots: Path) -> None:
-    """Every table, and the numbers of every figure, as `tables/NAME.csv`; every figure as `plots/NAME.png`."""
+    """Every table and the numbers of every figure as `tables/NAME.csv`, every figure as `plots/NAME.png`."""
     for section in sections:
         for table in section.tables:
             write_text(tables / f"{table.name}.csv", table.csv())

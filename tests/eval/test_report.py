@@ -170,6 +170,7 @@ def test_the_numbers_behind_every_figure_are_one_click_away(folders, report):
     output = report(*folders)
     text = (output / "report.html").read_text(encoding="utf-8")
     figures = re.findall(r"<figure>.*?</figure>", text, flags=re.S)
+    link = r'<details>.*download="([^"]+)" href="data:text/csv;charset=utf-8;base64,([^"]+)"'
     assert len(figures) == len(list((output / "plots").glob("*.png"))) > 2
     for figure in figures:
         ((name, content),) = re.findall(
