@@ -38,7 +38,7 @@ def add_arguments(parser) -> None:
 def is_data_file(path: Path) -> bool:
     names = {FILE_NAME, "subword.codes", "subword.model"}
     return (
-        path.suffix in (".bin", ".idx")
+        path.suffix in (".bin", ".idx", ".alignment")  # alignments belong to the sentences that go
         or path.name.startswith("dict.")
         or path.name in names
         or (path.parent.name == "text")

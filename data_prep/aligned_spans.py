@@ -1,0 +1,232 @@
+"""Aligned words of a bitext as subword spans: `DATA/SPLIT.A-B.alignment`, beside the binarized sentences.
+
+One file per split and pair, A before B in the alphabet. Little-endian:
+
+    bytes             content
+    8                 "WORDALGN"
+    4 x 2             version, number of columns (4)
+    8 x 2             number of sentence pairs n, number of aligned pairs m
+    2 x 4 x m         start and end in A, start and end in B, per aligned pair
+    8 x (n + 1)       where the aligned pairs of every sentence pair begin, and m
+
+Spans are half-open, in subwords, and count neither language tags nor `</s>`. The aligned pairs of a sentence
+pair ascend by (start_a, end_a, start_b, end_b), none twice.
+"""
+
+import os
+import shutil
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from command_line.errors import InputError, at
+from command_line.outputs import atomic_path
+
+SUFFIX = ".alignment"
+MAGIC = b"WORDALGN"
+VERSION = 1
+COLUMNS = 4  # start_a, end_a, start_b, end_b
+LONGEST = 2**16 - 1  # subwords of a sentence
+_HEADER = struct.Struct("<8sIIQQ")
+_SPAN = np.dtype("<u2")
+_OFFSET = np.dtype("<u8")
+_LINES_AT_ONCE = 1 << 18
+
+
+def alignment_path(data, split: str, pair: tuple[str, str]) -> Path:
+    """The file of a pair of language codes, which come in alphabetical order."""
+    if len(pair) != 2 or tuple(sorted(pair)) != tuple(pair):
+        raise ValueError(f"{pair}: expected two language codes in alphabetical order")
+    return Path(data) / f"{split}.{pair[0]}-{pair[1]}{SUFFIX}"
+
+
+class AlignedSpansWriter:
+    """Writes the file line by line; it appears under its name when the `with` block has ended well.
+
+    Memory does not grow with the number of lines.
+    """
+
+    def __init__(self, data, split: str, pair: tuple[str, str]):
+        self.path = alignment_path(data, split, pair)
+        self.lines = 0
+        self.pairs = 0
+
+    def __enter__(self) -> "AlignedSpansWriter":
+        self._complete = atomic_path(self.path)
+        temporary = self._complete.__enter__()
+        self._offsets_path = temporary.with_name(temporary.name + ".offsets")
+        self._spans = open(temporary, "wb", buffering=1 << 20)
+        self._offsets = open(self._offsets_path, "w+b", buffering=1 << 18)
+        self._spans.write(self._header())
+        self._offsets.write(struct.pack("<Q", 0))
+        return self
+
+    def __exit__(self, *error) -> None:
+        try:
+            with self._spans, self._offsets:
+                if error[0] is None:
+                    self._offsets.seek(0)
+                    shutil.copyfileobj(self._offsets, self._spans, 1 << 20)
+                    self._spans.seek(0)
+                    self._spans.write(self._header())
+        finally:
+            self._offsets_path.unlink(missing_ok=True)
+            self._complete.__exit__(*error)
+
+    def _header(self) -> bytes:
+        return _HEADER.pack(MAGIC, VERSION, COLUMNS, self.lines, self.pairs)
+
+    def append(self, spans: Iterable[Iterable[int]]) -> None:
+        """Add the aligned pairs (start_a, end_a, start_b, end_b) of the next line, in any order.
+
+        Raises:
+            InputError: a span is empty, or ends beyond 65,535; names file and line.
+        """
+        rows = sorted({tuple(map(int, row)) for row in spans})
+        for row in rows:
+            start_a, end_a, start_b, end_b = row
+            if not (0 <= start_a < end_a <= LONGEST and 0 <= start_b < end_b <= LONGEST):
+                raise InputError(
+                    f"{at(self.path, self.lines + 1)}: found the spans {row}, "
+                    f"expected 0 <= start < end <= {LONGEST}"
+                )
+        self._spans.write(np.array(rows, dtype=_SPAN).tobytes())
+        self.lines += 1
+        self.pairs += len(rows)
+        self._offsets.write(struct.pack("<Q", self.pairs))
+
+
+class AlignedSpans:
+    """The aligned pairs of every line of a bitext, memory-mapped.
+
+    `len()` is the number of lines; `[i]` is the `n x 4` int64 array (start_a, end_a, start_b, end_b) of line
+    `i`, counted from 0; negative indices count from the end.
+
+    Raises:
+        InputError: the file is missing, of another kind, or not whole.
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self._lines, self._pairs = _read_header(self.path)
+        begin = _HEADER.size + COLUMNS * _SPAN.itemsize * self._pairs
+        # an empty file cannot be mapped, and a header is never empty
+        content = np.memmap(self.path, dtype=np.uint8, mode="r")
+        self._spans = content[_HEADER.size : begin].view(_SPAN).reshape(-1, COLUMNS)
+        self._offsets = content[begin:].view(_OFFSET)
+        if self._offsets[0] != 0 or self._offsets[-1] != self._pairs:
+            raise InputError(f"{self.path}: damaged; run `python -m data_prep align --force` again")
+
+    @classmethod
+    def open(cls, data, split: str, pair: tuple[str, str]) -> "AlignedSpans":
+        """The alignments of a split and pair (codes in alphabetical order) of a binarized folder."""
+        return cls(alignment_path(data, split, pair))
+
+    def __reduce__(self):  # a worker process maps the file anew instead of receiving its content
+        return type(self), (self.path,)
+
+    def __len__(self) -> int:
+        return self._lines
+
+    @property
+    def total(self) -> int:
+        """Aligned pairs of all lines together."""
+        return self._pairs
+
+    def __getitem__(self, line: int) -> np.ndarray:
+        if not -self._lines <= line < self._lines:
+            raise IndexError(line)
+        line %= self._lines
+        begin, end = int(self._offsets[line]), int(self._offsets[line + 1])
+        return self._spans[begin:end].astype(np.int64)
+
+    def counts(self) -> np.ndarray:
+        """Number of aligned pairs of every line."""
+        return np.diff(self._offsets.astype(np.int64))
+
+    def check(self, lengths_a, lengths_b) -> None:
+        """Compare with the sentences.
+
+        Args:
+            lengths_a, lengths_b: subwords of every sentence of both sides, without tags and `</s>`.
+
+        Raises:
+            InputError: another number of lines; a span that is empty or ends behind its sentence; aligned
+                pairs that do not ascend. Names the file and the first such line.
+        """
+        lengths = [np.asarray(sizes, dtype=np.int64) for sizes in (lengths_a, lengths_b)]
+        for sizes in lengths:
+            if len(sizes) != self._lines:
+                raise InputError(
+                    f"{self.path}: {self._lines} lines, but the data has {len(sizes)}; align again"
+                )
+        for first in range(0, self._lines, _LINES_AT_ONCE):
+            last = min(first + _LINES_AT_ONCE, self._lines)
+            self._check_lines(first, [sizes[first:last] for sizes in lengths])
+
+    def _check_lines(self, first: int, lengths: list[np.ndarray]) -> None:
+        offsets = self._offsets[first : first + len(lengths[0]) + 1].astype(np.int64)
+        counts = np.diff(offsets)
+        if (counts < 0).any() or offsets[-1] > self._pairs:
+            line = first + int(np.argmax(counts < 0)) + 1
+            raise InputError(f"{at(self.path, line)}: damaged; run `python -m data_prep align --force` again")
+        spans = self._spans[offsets[0] : offsets[-1]].astype(np.int64)
+        owner = np.repeat(np.arange(len(counts)), counts)
+        for side, sizes in enumerate(lengths):
+            start, end = spans[:, 2 * side], spans[:, 2 * side + 1]
+            wrong = (start >= end) | (end > sizes[owner])
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise InputError(
+                    f"{at(self.path, first + owner[row] + 1)}: found the span {start[row]}:{end[row]} on "
+                    f"side {'AB'[side]} in a sentence of {sizes[owner[row]]} subwords, "
+                    "expected 0 <= start < end <= length; align again"
+                )
+        one_line = owner[1:] == owner[:-1]
+        unordered = one_line & ~_ascending(spans)
+        if unordered.any():
+            row = int(np.argmax(unordered))
+            raise InputError(
+                f"{at(self.path, first + owner[row] + 1)}: found {tuple(spans[row + 1].tolist())} after "
+                f"{tuple(spans[row].tolist())}, expected aligned pairs in ascending order; align again"
+            )
+
+
+def _ascending(rows: np.ndarray) -> np.ndarray:
+    """Whether every row (of positions below 2**16) is lexicographically above the one before."""
+    keys = rows[:, 0].astype(np.uint64)
+    for column in range(1, COLUMNS):
+        keys = (keys << np.uint64(16)) | rows[:, column].astype(np.uint64)
+    return keys[1:] > keys[:-1]
+
+
+def _read_header(path: Path) -> tuple[int, int]:
+    """Number of lines and of aligned pairs.
+
+    Raises:
+        InputError: no such file, another kind of file, or one of another size than it says.
+    """
+    try:
+        with open(path, "rb") as stream:
+            header = stream.read(_HEADER.size)
+            size = os.fstat(stream.fileno()).st_size
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; `python -m data_prep align` writes it") from None
+    except IsADirectoryError:
+        raise InputError(
+            f"{path}: is a folder, expected a file that `python -m data_prep align` writes"
+        ) from None
+    if len(header) < _HEADER.size or not header.startswith(MAGIC):
+        raise InputError(f"{path}: not a file of aligned spans; `python -m data_prep align` writes them")
+    _, version, columns, lines, pairs = _HEADER.unpack(header)
+    if (version, columns) != (VERSION, COLUMNS):
+        raise InputError(
+            f"{path}: version {version} with {columns} columns, "
+            f"expected {VERSION} with {COLUMNS}; align again"
+        )
+    expected = _HEADER.size + COLUMNS * _SPAN.itemsize * pairs + _OFFSET.itemsize * (lines + 1)
+    if size != expected:
+        raise InputError(f"{path}: {size} bytes, expected {expected}: not whole; align again")
+    return lines, pairs

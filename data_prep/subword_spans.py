@@ -1,0 +1,150 @@
+"""Spans of words -> spans of subwords: for aligned words, bunsetsu, phrases, all that is found in words.
+
+Words and subwords must spell the same text. Words need not be the ones that the subwords were made from:
+where their boundaries differ (MeCab words over sentencepiece units of the raw line), a word gets the shortest
+run of subwords that covers its characters.
+"""
+
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+from command_line.errors import InputError, at
+from data_prep.subword_models import SEPARATOR, TYPES
+
+WORD_BEGINNING = "▁"  # sentencepiece's mark, also where it stands alone
+Boundaries = tuple[list[int], list[int]]
+
+
+def word_boundaries(
+    words: Sequence[str], units: Sequence[str], subword_type: str, path, line_number: int
+) -> Boundaries:
+    """Where every word of a line begins and ends in the line's subwords, half-open.
+
+    Args:
+        words: the words of the line.
+        units: its subwords, as the subword text has them.
+        subword_type: "subword-nmt", "sentencepiece" or "none".
+        path, line_number: where the words are from, for the error.
+
+    Returns:
+        starts and ends, one per word: word `i` is `units[starts[i]:ends[i]]`. A word that the subwords do not
+        spell at all (a lone zero-width character that a sentencepiece model drops) has start == end.
+
+    Raises:
+        InputError: words and subwords do not spell the same text; names file and line.
+    """
+    if subword_type not in TYPES:
+        raise ValueError(f"subword type {subword_type!r}, expected one of {TYPES}")
+    if subword_type != "sentencepiece":
+        for longest in (False, True):
+            boundaries = _walk(words, units, subword_type == "subword-nmt", longest)
+            if boundaries is not None:
+                return boundaries
+    spelled = _spell_alike(words, [_surface(unit, subword_type) for unit in units], subword_type)
+    if spelled is None:
+        raise InputError(f"{at(path, line_number)}: {_difference(words, units, subword_type)}")
+    return _cover(*spelled)
+
+
+def subword_spans(spans: Iterable[Sequence[int]], boundaries: Boundaries) -> list[tuple[int, int]]:
+    """Half-open spans of words -> half-open spans of subwords, in the same order.
+
+    Args:
+        spans: (start, end) with 0 <= start < end <= number of words.
+        boundaries: of `word_boundaries`.
+
+    Raises:
+        ValueError: a span is empty or ends behind the last word.
+    """
+    starts, ends = boundaries
+    result = []
+    for start, end in spans:
+        if not 0 <= start < end <= len(starts):
+            raise ValueError(f"span {start}:{end} of {len(starts)} words")
+        result.append((starts[start], ends[end - 1]))
+    return result
+
+
+def _walk(words: Sequence[str], units: Sequence[str], split: bool, longest: bool) -> Boundaries | None:
+    """Boundaries where every word is a run of whole units, all but its last with the separator; else None.
+
+    Args:
+        split: whether words may consist of several units.
+        longest: whether "@@@", where it could be the whole word or its first character, is the latter.
+    """
+    starts, place, count = [], 0, len(units)
+    for word in words:
+        starts.append(place)
+        rest = word
+        while True:
+            if place == count:
+                return None
+            unit = units[place]
+            place += 1
+            part = unit[: -len(SEPARATOR)] if split and unit.endswith(SEPARATOR) else ""
+            if unit == rest and not (longest and part):
+                break
+            if not part or not rest.startswith(part):
+                return None
+            rest = rest[len(part) :]
+    return (starts, [*starts[1:], count] if starts else []) if place == count else None
+
+
+def _surface(unit: str, subword_type: str) -> str:
+    """The characters that a unit spells."""
+    if subword_type == "subword-nmt":
+        return unit.removesuffix(SEPARATOR)
+    return unit.replace(WORD_BEGINNING, "") if subword_type == "sentencepiece" else unit
+
+
+def _spell_alike(words, surfaces, subword_type: str) -> tuple[list[str], list[str]] | None:
+    """Both sides in the same characters, or None if they are different texts.
+
+    sentencepiece models of others (mBART's) normalize the text that they split, to NFKC and without some
+    invisible characters, so these may differ.
+    """
+    if "".join(words) == "".join(surfaces):
+        return list(words), surfaces
+    if subword_type != "sentencepiece":
+        return None
+    normal = [_normalize(word) for word in words], [_normalize(surface) for surface in surfaces]
+    return normal if "".join(normal[0]) == "".join(normal[1]) else None
+
+
+def _normalize(text: str) -> str:
+    """NFKC without spaces, control and format characters and what stands for a space or for nothing."""
+    normal = unicodedata.normalize("NFKC", text)
+    return "".join(
+        c for c in normal if c not in (WORD_BEGINNING, "\ufffd") and unicodedata.category(c)[0] not in "CZ"
+    )
+
+
+def _cover(spellings: Sequence[str], surfaces: Sequence[str]) -> Boundaries:
+    """For every word the shortest run of units that covers its characters.
+
+    A unit without characters (a lone "▁") belongs to the word that follows.
+    """
+    edges = [0, *accumulate(map(len, surfaces))]
+    starts, ends, begin = [], [], 0
+    for spelling in spellings:
+        end = begin + len(spelling)
+        start = bisect_left(edges, begin)
+        start -= edges[start] != begin
+        starts.append(start)
+        ends.append(bisect_left(edges, end) if spelling else start)
+        begin = end
+    return starts, ends
+
+
+def _difference(words: Sequence[str], units: Sequence[str], subword_type: str) -> str:
+    """What words and subwords spell around the first character in which they differ."""
+    first, second = "".join(words), "".join(_surface(unit, subword_type) for unit in units)
+    pairs = zip(first, second, strict=False)
+    same = next((place for place, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
+    shown = slice(max(0, same - 5), same + 15)
+    return (
+        f"the words spell {first[shown]!r} where the subwords spell {second[shown]!r} "
+        f"(character {same + 1}, spaces aside), expected the same text; are both from the same lines?"
+    )
