@@ -173,11 +173,7 @@ def test_the_numbers_behind_every_figure_are_one_click_away(folders, report):
     link = r'<details>.*download="([^"]+)" href="data:text/csv;charset=utf-8;base64,([^"]+)"'
     assert len(figures) == len(list((output / "plots").glob("*.png"))) > 2
     for figure in figures:
-        ((name, content),) = re.findall(
-            r'<details>.*download="([^"]+)" href="data:text/csv;charset=utf-8;base64,([^"]+)"',
-            figure,
-            flags=re.S,
-        )
+        ((name, content),) = re.findall(link, figure, flags=re.S)
         assert base64.b64decode(content) == (output / "tables" / name).read_bytes()
         assert "<table>" in figure.split("<details>")[1]
 
