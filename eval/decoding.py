@@ -44,14 +44,17 @@ class Decoder:
         max_tokens: source tokens of a batch, padding included. Batches hold sentences of similar length
             from all directions, so that few steps are spent on finished sentences.
         device: where to translate.
+        keep_tags: hypotheses are as found, with language tags that the model produced by itself.
     """
 
-    def __init__(self, loaded, search: SearchOptions, max_tokens: int, device: torch.device):
+    def __init__(
+        self, loaded, search: SearchOptions, max_tokens: int, device: torch.device, keep_tags: bool = False
+    ):
         self.task = loaded.task
         self.model = loaded.model.to(device)
         self.device = device
         self.max_tokens = max_tokens
-        self.tag_ids = self.task.tags.all_ids()
+        self.stripped = set() if keep_tags else self.task.tags.all_ids()
         self.search = BeamSearch(self.model, self.task.dictionary, search)
 
     def batches(self, parts: list[DirectionData]) -> tuple[MultilingualDataset, list]:
@@ -65,7 +68,7 @@ class Decoder:
     def translate(
         self, parts: list[DirectionData], done: Iterable[int] = (), task: str = "translate"
     ) -> Iterator[tuple[list[int], list[list[int]]]]:
-        """Yield batches of (example numbers, token ids of the best hypotheses without tags and `</s>`).
+        """Yield batches of (example numbers, best hypotheses as token ids without forced tags and `</s>`).
 
         Example numbers count through the parts. Batches that consist of `done` examples are skipped.
         """
@@ -85,7 +88,7 @@ class Decoder:
 
     def _strip(self, tokens: list[int]) -> list[int]:
         """Without language tags that the model produced by itself."""
-        return [token for token in tokens if token not in self.tag_ids]
+        return [token for token in tokens if token not in self.stripped]
 
 
 def _to_device(sample: dict, device: torch.device) -> dict:

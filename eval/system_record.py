@@ -1,4 +1,8 @@
-"""What a checkpoint says about the system that it is: the "system" of `translate.json`."""
+"""What a checkpoint says about the system that it is: "system", "checkpoint", "versions" of result files."""
+
+import platform
+
+from command_line.outputs import checksum
 
 PLACEMENTS = {"pre": "PreNorm", "post": "PostNorm", "swap-pre": "Swap-PreNorm"}
 
@@ -38,3 +42,34 @@ def system_name(settings: dict) -> str:
     if layers := settings["drop_residual_layers"]:
         parts.append("w/o Res." if layers == "4" else f"w/o Res. ({layers})")
     return " ".join(parts)
+
+
+def describe_checkpoint(path, state: dict) -> dict:
+    """Which checkpoint, and how long it was trained.
+
+    Args:
+        path: of the checkpoint.
+        state: its contents; the weights are not needed.
+    """
+    extra = state.get("extra_state") or {}
+    history = (state.get("optimizer_history") or [{}])[-1]
+    return {
+        "path": str(path),
+        "sha256": checksum(path),
+        "epoch": (extra.get("train_iterator") or {}).get("epoch"),
+        "updates": history.get("num_updates"),
+        "best_valid_loss": extra.get("best"),
+    }
+
+
+def library_versions() -> dict[str, str]:
+    import fairseq
+    import sacrebleu
+    import torch
+
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "fairseq": fairseq.__version__,
+        "sacrebleu": sacrebleu.__version__,
+    }

@@ -10,7 +10,6 @@ from there (row 0 of Table 8.2).
 """
 
 import json
-import platform
 import shlex
 import sys
 import time
@@ -113,8 +112,8 @@ def translate(args, settings: dict) -> None:
         if args.pivot:
             hypotheses = through_pivot(decoder, journal, args, directions)
         else:
-            parts = [_test_set(decoder.task, args, direction) for direction in directions]
-            hypotheses = _all_sentences(decoder, journal, parts, "translate")
+            parts = [load_sources(decoder.task, args.data, args.split, direction) for direction in directions]
+            hypotheses = search_all(decoder, journal, parts, "translate")
     lines = _write_hypotheses(loaded.task, args, directions, hypotheses)
     seconds = time.monotonic() - started
     record = describe(args, loaded, directions, lines)
@@ -126,13 +125,14 @@ def translate(args, settings: dict) -> None:
 # --- searching
 
 
-def _test_set(task, args, direction):
+def load_sources(task, data, split: str, direction, max_lines: int | None = None):
+    """The sources of a direction as the model reads them (`DirectionData`); says how many were cut."""
     from eval.decoding import sources_of
     from fairseq_ext.data.binarized import file_prefix, load_sentences
 
-    prefix = file_prefix(args.data, args.split, direction, direction[0])
+    prefix = file_prefix(data, split, direction, direction[0])
     sentences = load_sentences(prefix)
-    part = sources_of(task, direction, sentences, sentences.sizes)
+    part = sources_of(task, direction, sentences, sentences.sizes[:max_lines])
     if part.sources.too_long:
         print(
             f"warning: {prefix}: {part.sources.too_long} lines are longer than the model reads "
@@ -142,9 +142,14 @@ def _test_set(task, args, direction):
     return part
 
 
-def _all_sentences(decoder, journal, parts, stage: str) -> list[list[list[int]]]:
+def search_all(decoder, journal, parts, stage: str) -> list[list[list[int]]]:
     """Hypotheses (token ids) per part and sentence; what the journal has of this stage is not searched
     again.
+
+    Args:
+        decoder: an `eval.decoding.Decoder`.
+        journal: an open `Journal`.
+        parts: what to translate, as from `load_sources`.
     """
     found: dict[int, list[int]] = {}
     for entry in journal.entries:
@@ -178,7 +183,7 @@ def through_pivot(decoder, journal, args, directions) -> list[list[list[int]]]:
     task = decoder.task
     unique: dict[str, dict[tuple, int]] = {}
     for direction in directions:
-        part = _test_set(task, args, direction)
+        part = load_sources(task, args.data, args.split, direction)
         known = unique.setdefault(direction[0], {})
         for index in range(len(part)):
             known.setdefault(tuple(part.sources[index].tolist()), len(known))
@@ -187,15 +192,15 @@ def through_pivot(decoder, journal, args, directions) -> list[list[list[int]]]:
         rows = [np.array(sentence) for sentence in sentences]
         sizes = np.array([len(row) for row in rows])
         first.append(sources_of(task, (source, args.pivot), rows, sizes))
-    pivots = dict(zip(unique, _all_sentences(decoder, journal, first, f"to {args.pivot}"), strict=True))
+    pivots = dict(zip(unique, search_all(decoder, journal, first, f"to {args.pivot}"), strict=True))
     second = []
     for direction in directions:
-        part = _test_set(task, args, direction)
+        part = load_sources(task, args.data, args.split, direction)
         numbers = [unique[direction[0]][tuple(part.sources[index].tolist())] for index in range(len(part))]
         rows = [np.array([*pivots[direction[0]][number], task.dictionary.eos()]) for number in numbers]
         sizes = np.array([len(row) for row in rows])
         second.append(sources_of(task, (args.pivot, direction[1]), rows, sizes))
-    return _all_sentences(decoder, journal, second, f"from {args.pivot}")
+    return search_all(decoder, journal, second, f"from {args.pivot}")
 
 
 # --- writing
@@ -222,17 +227,10 @@ def _text(preparation, dictionary, language: str, tokens: list[int]) -> str:
 
 def describe(args, loaded, directions, lines: dict[str, int]) -> dict:
     """The contents of `translate.json`: everything that a table needs to say where its numbers come from."""
-    import fairseq
-    import sacrebleu
-    import torch
-
-    from eval.system_record import describe_system
+    from eval.system_record import describe_checkpoint, describe_system, library_versions
     from fairseq_ext.data.binarized import format_direction
 
-    state = loaded.state
-    history = (state.get("optimizer_history") or [{}])[-1]
-    extra = state.get("extra_state") or {}
-    system = describe_system(state["cfg"], loaded.task)
+    system = describe_system(loaded.state["cfg"], loaded.task)
     kinds = {}
     for direction in directions:
         name = format_direction(direction)
@@ -246,13 +244,7 @@ def describe(args, loaded, directions, lines: dict[str, int]) -> dict:
     return {
         "format": 1,
         "system": system | ({"name": args.name} if args.name else {}),
-        "checkpoint": {
-            "path": str(args.checkpoint),
-            "sha256": checksum(args.checkpoint),
-            "epoch": (extra.get("train_iterator") or {}).get("epoch"),
-            "updates": history.get("num_updates"),
-            "best_valid_loss": extra.get("best"),
-        },
+        "checkpoint": describe_checkpoint(args.checkpoint, loaded.state),
         "data": {"path": str(args.data), "dictionary_sha256": loaded.task.fingerprint},
         "dataset": args.dataset or Path(args.data).resolve().name,
         "split": args.split,
@@ -260,10 +252,5 @@ def describe(args, loaded, directions, lines: dict[str, int]) -> dict:
         "pivot": args.pivot,
         "directions": kinds,
         "command": "python -m eval translate " + shlex.join(sys.argv[2:]),
-        "versions": {
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "fairseq": fairseq.__version__,
-            "sacrebleu": sacrebleu.__version__,
-        },
+        "versions": library_versions(),
     }
