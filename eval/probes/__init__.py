@@ -6,4 +6,5 @@ file that `python -m eval report` shows.
 
 COMMANDS = {
     "states": ("eval.probes.states", "extract the hidden states of a checkpoint (8.2.3)"),
+    "off-target": ("eval.probes.off_target", "intended against identified languages, and the worst lines"),
 }

@@ -5,6 +5,7 @@ result file (its field "kind") that the section shows; the section is left out i
 """
 
 from eval.report_sections import (
+    confusion,
     directions,
     indicators,
     off_target,
@@ -16,6 +17,7 @@ from eval.report_sections import (
 SECTIONS = (
     ("scores", summary.section),
     ("scores", off_target.section),
+    ("off-target", confusion.section),
     ("comparison", significance.section),
     ("scores", directions.section),
     ("scores", indicators.section),

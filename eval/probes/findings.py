@@ -1,0 +1,50 @@
+"""What every probe does with its findings: one JSON file, and the tables and figures of its report section."""
+
+import shlex
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from command_line.outputs import Stamp, checksum, input_settings, write_json
+from eval.report_parts import write_parts
+from eval.result_set import ResultSet
+from eval.results import FORMAT
+
+UNIMPORTANT = ("force", "debug", "output")  # options that do not change what is found
+
+
+def add_output_arguments(parser, name: str) -> None:
+    parser.add_argument(
+        "--output", required=True, metavar="DIR", help=f"folder for {name}.json, tables (CSV), figures (PNG)"
+    )
+    parser.add_argument("--force", action="store_true", help="do again what is done")
+
+
+def publish(args, kind: str, inputs: Iterable[Path], section, measure: Callable[[], dict]) -> None:
+    """Write `KIND.json` and what `section` makes of it, unless that is done already; prints the file's name.
+
+    Args:
+        args: the parsed options, with `output` and `force`.
+        kind: of the result file, and its name.
+        inputs: files that the findings depend on.
+        section: the function of `eval.report_sections` that shows this kind.
+        measure: returns the findings; "format", "kind", "inputs" and "command" are added to them.
+    """
+    output, inputs = Path(args.output), [Path(path) for path in inputs]
+    file = output / f"{kind}.json"
+    options = {name: value for name, value in vars(args).items() if name not in UNIMPORTANT}
+    stamp = Stamp(output / f".{kind}.done", {"options": options, "inputs": input_settings(*inputs)})
+    if file.is_file() and stamp.is_current(args.force):
+        return
+    stamp.begin()
+    record = {
+        "format": FORMAT,
+        "kind": kind,
+        **measure(),
+        "inputs": [{"path": str(path), "sha256": checksum(path)} for path in inputs],
+        "command": shlex.join(["python", "-m", "eval", *sys.argv[1:]]),
+    }
+    write_json(file, record)
+    write_parts([section(ResultSet({kind: [(file, record)]}))], output, output)
+    stamp.finish()
+    print(file)

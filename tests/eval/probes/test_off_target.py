@@ -1,0 +1,145 @@
+"""`python -m eval probe off-target`: counts and worst lines of texts whose languages are known."""
+
+import csv
+import json
+import re
+
+import pytest
+
+from command_line.lines import read_lines
+
+
+@pytest.fixture
+def probe(command, tmp_path):
+    def run(*arguments, folder="probe"):
+        return command("probe", "off-target", *arguments, "--output", tmp_path / folder)
+
+    return run
+
+
+@pytest.fixture
+def findings(tmp_path):
+    return lambda folder="probe": json.loads((tmp_path / folder / "off-target.json").read_text("utf-8"))
+
+
+@pytest.fixture
+def mixed(translated, texts):
+    """de-fr: one line each in French, German and English, and an empty one."""
+    lines = [texts["fr"][0], texts["de"][1], texts["en"][2], ""]
+    return lambda seed=1: translated("A", {"de-fr": lines, "en-de": texts["de"]}, seed=seed)
+
+
+def test_confusion_of_known_lines(mixed, probe, findings):
+    result = probe(mixed())
+    assert result.status == 0, result.err
+    (run,) = findings()["runs"]
+    found = run["directions"]["de-fr"]
+    assert found["identified"] == {"(empty)": 1, "de": 1, "en": 1, "fr": 1}
+    assert found["off_target_as"] == {"source": 1, "english": 1, "empty": 1, "other": 0}
+    assert (found["intended"], found["off_target"], found["identifier_error"]) == ("fr", 0.75, 0)
+    assert found["identified_references"] == {"fr": 4}
+    assert run["directions"]["en-de"]["off_target"] == 0
+    assert run["directions"]["en-de"]["worst"] == []
+
+
+def test_english_is_the_source_where_it_is_the_source(translated, texts, probe, findings):
+    assert probe(translated("A", {"en-de": [texts["en"][0], *texts["de"][1:3], texts["fr"][3]]})).status == 0
+    places = findings()["runs"][0]["directions"]["en-de"]["off_target_as"]
+    assert places == {"source": 1, "english": 0, "empty": 0, "other": 1}
+
+
+def test_the_worst_lines_are_the_surest_and_empty_ones_are_last(mixed, probe, findings, texts):
+    assert probe(mixed()).status == 0
+    worst = findings()["runs"][0]["directions"]["de-fr"]["worst"]
+    assert [one["line"] for one in worst][-1] == 4
+    assert {one["line"]: one["identified"] for one in worst} == {2: "de", 3: "en", 4: "(empty)"}
+    assert worst[0]["confidence"] >= worst[1]["confidence"] > 0.5
+    one = next(one for one in worst if one["line"] == 2)
+    assert (one["source"], one["reference"], one["hypothesis"]) == (
+        texts["de"][1], texts["fr"][1], texts["de"][1],
+    )  # fmt: skip
+    assert probe(mixed(), "--worst", 1, folder="one").status == 0
+    assert findings("one")["runs"][0]["directions"]["de-fr"]["worst"] == worst[:1]
+
+
+def test_lines_whose_reference_is_misidentified_come_later(translated, texts, probe, findings, data):
+    path = data / "text" / "test.de-fr.fr"
+    references = [*texts["de"][:1], *texts["fr"][1:]]  # the identifier "errs" on the first reference
+    path.write_text("".join(f"{line}\n" for line in references), encoding="utf-8")
+    assert probe(translated("A", {"de-fr": texts["de"]})).status == 0
+    found = findings()["runs"][0]["directions"]["de-fr"]
+    assert found["identifier_error"] == 0.25
+    assert [one["identified_reference"] for one in found["worst"]] == ["fr", "fr", "fr", "de"]
+
+
+def test_an_empty_hypothesis_is_a_warning_that_names_the_line(mixed, probe, tmp_path):
+    (line,) = [line for line in probe(mixed()).err.splitlines() if line.startswith("warning")]
+    assert line == (
+        f"warning: {tmp_path}/A-1/de-fr.txt:4: empty, as are 1 of 4 lines; they count as off-target"
+    )
+
+
+def test_tables_and_figure_add_the_seeds_up(mixed, probe, tmp_path):
+    assert probe(mixed(), mixed(seed=2)).status == 0
+    with open(tmp_path / "probe" / "confusion_toy_A.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    french = [row for row in rows if (row["direction"], row["text"]) == ("de-fr", "hypotheses")]
+    assert {(row["seed"], row["identified"], row["lines"]) for row in french} == {
+        (seed, language, "1") for seed in "12" for language in ("de", "en", "fr", "(empty)")
+    }
+    assert (tmp_path / "probe" / "confusion_toy_A.png").read_bytes().startswith(b"\x89PNG")
+    header, *lines = read_lines(tmp_path / "probe" / "worst_lines_toy_A.csv")
+    assert header.startswith("Direction,Seed,Line") and len(lines) == 6
+
+
+def test_the_report_shows_it(mixed, probe, command, tmp_path, texts):
+    assert probe(mixed()).status == 0
+    result = command("report", tmp_path / "probe/off-target.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    assert "Languages of the output" in html and texts["de"][1] in html
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr.*?</tr>", html, flags=re.S)]
+    expected = "de-fr zero-shot 4 75.00% 0.00% 25.00% 25.00% 25.00% 0.00%"
+    assert expected.split() in rows
+
+
+def test_a_finished_probe_is_skipped(mixed, probe, tmp_path):
+    out = mixed()
+    assert probe(out).status == 0
+    before = (tmp_path / "probe/off-target.json").stat().st_mtime_ns
+    assert "complete, skipped" in probe(out).err
+    assert (tmp_path / "probe/off-target.json").stat().st_mtime_ns == before
+    assert "skipped" not in probe(out, "--worst", 2).err
+
+
+def test_a_language_that_the_identifier_does_not_know(translated, texts, probe, findings, data):
+    for language in ("ha", "en"):
+        (data / "text" / f"test.en-ha.{language}").write_text("x y\n" * 4)
+    assert probe(translated("A", {"en-ha": texts["en"]})).status == 0
+    found = findings()["runs"][0]["directions"]["en-ha"]
+    assert found["off_target"] is found["identifier_error"] is found["off_target_as"] is None
+    assert found["worst"] == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (
+            lambda out, data: (out / "de-fr.txt").unlink(),
+            "de-fr.txt: no such file, needed to score direction de-fr",
+        ),
+        (lambda out, data: (out / "de-fr.txt").write_text("x\n"), "de-fr.txt: 1 lines, expected 4 as in "),
+        (lambda out, data: (out / "translate.json").unlink(), "translate.json: no such file"),
+        (lambda out, data: (data / "text" / "test.de-fr.fr").unlink(), "test.de-fr.fr: no such file"),
+    ],
+)
+def test_bad_input(mixed, probe, data, damage, message):
+    out = mixed()
+    damage(out, data)
+    result = probe(out)
+    assert result.status == 2
+    assert message in result.err and result.err.count("\n") == 1 + result.err.count("\nidentify")
+
+
+def test_a_negative_number_of_lines(mixed, probe):
+    assert probe(mixed(), "--worst", "-1").err == "error: --worst: found -1, expected at least 0\n"
