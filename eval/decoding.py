@@ -1,5 +1,6 @@
 """Translating many directions at once: one loaded model, batches of similar lengths, no line lost."""
 
+import sys
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -7,6 +8,7 @@ import torch
 
 from command_line.progress import progress
 from eval.beam_search import BeamSearch, SearchOptions
+from fairseq_ext.data.binarized import file_prefix, load_sentences
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 
 
@@ -33,6 +35,20 @@ def sources_of(task, direction, sentences, sizes) -> DirectionData:
     tags = task.tags.encoder_ids(*direction)
     cut = Truncated(sentences, sizes, task.max_positions()[0] - len(tags))
     return DirectionData(direction, cut, None, cut.sizes, None, tags, task.tags.decoder_ids(direction[1]))
+
+
+def load_sources(task, data, split: str, direction, max_lines: int | None = None) -> DirectionData:
+    """The sources of a direction as the model reads them; says how many were cut."""
+    prefix = file_prefix(data, split, direction, direction[0])
+    sentences = load_sentences(prefix)
+    part = sources_of(task, direction, sentences, sentences.sizes[:max_lines])
+    if part.sources.too_long:
+        print(
+            f"warning: {prefix}: {part.sources.too_long} lines are longer than the model reads "
+            f"({task.max_positions()[0]} tokens) and were cut",
+            file=sys.stderr,
+        )
+    return part
 
 
 class Decoder:
@@ -77,7 +93,7 @@ class Decoder:
         batches = [batch for batch in batches if not done.issuperset(batch)]
         total = sum(map(len, batches))
         for batch in progress(batches, total, task, "sentence", size=len):
-            sample = _to_device(sentences.collater([sentences[index] for index in batch]), self.device)
+            sample = to_device(sentences.collater([sentences[index] for index in batch]), self.device)
             with self.task.autocast(sample):
                 tokens = self.search(
                     sample["net_input"]["src_tokens"],
@@ -91,7 +107,43 @@ class Decoder:
         return [token for token in tokens if token not in self.stripped]
 
 
-def _to_device(sample: dict, device: torch.device) -> dict:
+def build_decoder(loaded, args, keep_tags: bool = False) -> Decoder:
+    """A `Decoder` with the options of `eval.translate.add_search_arguments`."""
+    device = torch.device("cuda" if torch.cuda.is_available() and not args.cpu else "cpu")
+    search = SearchOptions(args.beam, args.lenpen, args.max_len_a, args.max_len_b)
+    return Decoder(loaded, search, args.max_tokens, device, keep_tags)
+
+
+def search_all(decoder, journal, parts, stage: str) -> list[list[list[int]]]:
+    """Hypotheses (token ids) per part and sentence; what the journal has of this stage is not searched
+    again.
+
+    Args:
+        decoder: a `Decoder`.
+        journal: an open `Journal`.
+        parts: what to translate, as from `load_sources`.
+    """
+    found: dict[int, list[int]] = {}
+    for entry in journal.entries:
+        if entry["stage"] == stage:
+            found.update(zip(entry["examples"], entry["tokens"], strict=True))
+    for examples, tokens in decoder.translate(parts, done=found, task=stage):
+        journal.add({"stage": stage, "examples": examples, "tokens": tokens})
+        found.update(zip(examples, tokens, strict=True))
+    total = sum(map(len, parts))
+    missing = [example for example in range(total) if example not in found]
+    if missing:
+        raise RuntimeError(
+            f"{len(missing)} of {total} sentences have no hypothesis, the first is number {missing[0]}"
+        )
+    hypotheses, start = [], 0
+    for part in parts:
+        hypotheses.append([found[example] for example in range(start, start + len(part))])
+        start += len(part)
+    return hypotheses
+
+
+def to_device(sample: dict, device: torch.device) -> dict:
     from fairseq import utils
 
     return utils.move_to_cuda(sample, device) if device.type == "cuda" else sample

@@ -34,6 +34,17 @@ def add_arguments(parser) -> None:
         "--directions", default="all", help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)"
     )
     parser.add_argument("--pivot", help="translate zero-shot directions through this language")
+    add_search_arguments(parser)
+    parser.add_argument(
+        "--bf16", action="store_true", help="bfloat16 products: faster, rarely another hypothesis"
+    )
+    parser.add_argument("--name", help="name of the system in tables (default: made from its options)")
+    parser.add_argument("--dataset", help="name of the test set in tables (default: the name of DATA)")
+    parser.add_argument("--force", action="store_true", help="translate again even if it is done")
+
+
+def add_search_arguments(parser) -> None:
+    """The options of the search, and where it runs."""
     parser.add_argument("--beam", type=int, default=5, help="beam size")
     parser.add_argument("--lenpen", type=float, default=1.0, help="length penalty: > 1 favours longer output")
     parser.add_argument(
@@ -43,24 +54,31 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--max-tokens", type=int, default=4096, help="source tokens per batch, padding included"
     )
-    parser.add_argument(
-        "--bf16", action="store_true", help="bfloat16 products: faster, rarely another hypothesis"
-    )
     parser.add_argument("--cpu", action="store_true", help="do not use a GPU")
-    parser.add_argument("--name", help="name of the system in tables (default: made from its options)")
-    parser.add_argument("--dataset", help="name of the test set in tables (default: the name of DATA)")
-    parser.add_argument("--force", action="store_true", help="translate again even if it is done")
 
 
-def main(args) -> None:
-    for name in ("beam", "max_tokens", "max_len_b"):
-        if getattr(args, name) < 1:
-            option = name.replace("_", "-")
-            raise InputError(f"--{option}: found {getattr(args, name)}, expected at least 1")
+def require_positive(args, *names: str) -> None:
+    """
+    Raises:
+        InputError: an option of that name was given a number below 1.
+    """
+    for name in names:
+        if (value := getattr(args, name)) is not None and value < 1:
+            raise InputError(f"--{name.replace('_', '-')}: found {value}, expected at least 1")
+
+
+def settings_of(args) -> dict:
+    """What the output depends on: the options, and the identities of checkpoint and data."""
     unimportant = ("force", "debug", "cpu", "output")
     settings = {name: value for name, value in vars(args).items() if name not in unimportant}
     settings["checkpoint_sha256"] = checkpoint_identity(args.checkpoint)
     settings["preparation"] = input_settings(_required(Path(args.data) / "preparation.json"))
+    return settings
+
+
+def main(args) -> None:
+    require_positive(args, "beam", "max_tokens", "max_len_b")
+    settings = settings_of(args)
     stamp = Stamp(Path(args.output) / ".translate.done", settings)
     if stamp.is_current(args.force or not _is_whole(Path(args.output))):
         return
@@ -92,10 +110,7 @@ def checkpoint_identity(path) -> str:
 
 def translate(args, settings: dict) -> None:
     """Load, choose directions, search, write; `settings` identify the work for the journal."""
-    import torch
-
-    from eval.beam_search import SearchOptions
-    from eval.decoding import Decoder
+    from eval.decoding import build_decoder, load_sources, search_all
     from eval.directions import choose_directions
     from eval.journal import Journal
     from fairseq_ext.checkpoints import load_for_inference
@@ -103,9 +118,7 @@ def translate(args, settings: dict) -> None:
     started = time.monotonic()
     loaded = load_for_inference(args.checkpoint, args.data, autocast_bf16=args.bf16)
     directions = choose_directions(loaded.task, args.data, args.split, args.directions, args.pivot)
-    device = torch.device("cuda" if torch.cuda.is_available() and not args.cpu else "cpu")
-    search = SearchOptions(args.beam, args.lenpen, args.max_len_a, args.max_len_b)
-    decoder = Decoder(loaded, search, args.max_tokens, device)
+    decoder = build_decoder(loaded, args)
     output = Path(args.output)
     output.mkdir(parents=True, exist_ok=True)
     with Journal(output / ".journal.jsonl", settings) as journal:
@@ -125,52 +138,6 @@ def translate(args, settings: dict) -> None:
 # --- searching
 
 
-def load_sources(task, data, split: str, direction, max_lines: int | None = None):
-    """The sources of a direction as the model reads them (`DirectionData`); says how many were cut."""
-    from eval.decoding import sources_of
-    from fairseq_ext.data.binarized import file_prefix, load_sentences
-
-    prefix = file_prefix(data, split, direction, direction[0])
-    sentences = load_sentences(prefix)
-    part = sources_of(task, direction, sentences, sentences.sizes[:max_lines])
-    if part.sources.too_long:
-        print(
-            f"warning: {prefix}: {part.sources.too_long} lines are longer than the model reads "
-            f"({task.max_positions()[0]} tokens) and were cut",
-            file=sys.stderr,
-        )
-    return part
-
-
-def search_all(decoder, journal, parts, stage: str) -> list[list[list[int]]]:
-    """Hypotheses (token ids) per part and sentence; what the journal has of this stage is not searched
-    again.
-
-    Args:
-        decoder: an `eval.decoding.Decoder`.
-        journal: an open `Journal`.
-        parts: what to translate, as from `load_sources`.
-    """
-    found: dict[int, list[int]] = {}
-    for entry in journal.entries:
-        if entry["stage"] == stage:
-            found.update(zip(entry["examples"], entry["tokens"], strict=True))
-    for examples, tokens in decoder.translate(parts, done=found, task=stage):
-        journal.add({"stage": stage, "examples": examples, "tokens": tokens})
-        found.update(zip(examples, tokens, strict=True))
-    total = sum(map(len, parts))
-    missing = [example for example in range(total) if example not in found]
-    if missing:
-        raise RuntimeError(
-            f"{len(missing)} of {total} sentences have no hypothesis, the first is number {missing[0]}"
-        )
-    hypotheses, start = [], 0
-    for part in parts:
-        hypotheses.append([found[example] for example in range(start, start + len(part))])
-        start += len(part)
-    return hypotheses
-
-
 def through_pivot(decoder, journal, args, directions) -> list[list[list[int]]]:
     """Translate into the pivot language, and its hypotheses onward (thesis 7.3.3 "Pivot translation").
 
@@ -178,7 +145,7 @@ def through_pivot(decoder, journal, args, directions) -> list[list[list[int]]]:
     """
     import numpy as np
 
-    from eval.decoding import sources_of
+    from eval.decoding import load_sources, search_all, sources_of
 
     task = decoder.task
     unique: dict[str, dict[tuple, int]] = {}

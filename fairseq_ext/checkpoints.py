@@ -85,6 +85,7 @@ def load_for_inference(path, data, **task_options) -> LoadedModel:
     task = MultilingualNmtTask(cfg, load_shared_dictionary(data, found))
     task.load_state_dict({"dictionary_sha256": task.fingerprint, **tags})
     model = task.build_model(state["cfg"]["model"], from_checkpoint=True)
+    _check_sides(model, path)
     _check_embeddings(model, state["model"], path, data)
     model.load_state_dict(state["model"], strict=True, model_cfg=state["cfg"]["model"])
     state.pop("model")
@@ -128,6 +129,12 @@ def _tags_of_stock_multilingual(options: dict, path) -> dict:
     languages = languages.split(",") if isinstance(languages, str) else list(languages)
     placement = placement_of_fairseq_options(options.get("encoder_langtok"), options.get("decoder_langtok"))
     return {"languages": languages, "language_tags": placement, "lang_pairs": pairs}
+
+
+def _check_sides(model, path) -> None:
+    for side in ("encoder", "decoder"):
+        if not hasattr(model, side):
+            raise InputError(f"{path}: its model has no {side}; expected an encoder-decoder model")
 
 
 def _check_embeddings(model, weights: dict, path, data) -> None:
