@@ -4,14 +4,16 @@ The search is the same: a step keeps the best 2K continuations of the K hypothes
 among the first K finishes a hypothesis; a sentence is done with K finished hypotheses or at the maximal
 length; the best has the highest score / length^lenpen. What is saved: the forced language tag and the first
 free step are computed for one hypothesis per sentence and not for K equal ones, continuations are chosen
-per hypothesis before they are compared, only the best finished hypothesis is kept, and the states of the
-encoder are never repeated for the beam.
+per hypothesis before they are compared, only the best finished hypothesis is kept, a sentence is left as
+soon as no hypothesis can overtake it, and the states of the encoder are never repeated for the beam.
 """
 
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+from eval.best_tokens import NextTokens
 
 
 @dataclass(frozen=True)
@@ -69,19 +71,22 @@ class BeamSearch:
         decoder.set_beam_size(1)
         results: list[list[int]] = [[] for _ in range(size)]
         live = self._start(src_tokens)
+        following = NextTokens(decoder.output_projection.weight, never=[self.pad])
+        first = NextTokens(decoder.output_projection.weight, never=[self.pad, self.eos])  # min_len 1
         for step in range(max_length + 1):
             rows = live.tokens.flatten(0, 1)
-            logits = decoder(rows, encoder_out=encoder_out, incremental_state=state)[0][:, -1]
-            log_p = logits.float().log_softmax(dim=-1)
+            features = decoder(rows, encoder_out=encoder_out, incremental_state=state, features_only=True)[0][
+                :, -1
+            ]
             if step < width and step < max_length:
-                live = self._force(live, log_p, prefix[live.sentences, step])
+                live = self._force(live, following, features, prefix[live.sentences, step])
                 continue
-            log_p[:, self.pad] = -torch.inf
-            if step == 0:
-                log_p[:, self.eos] = -torch.inf  # min_len 1
-            scores, origins, tokens = self._continuations(live, log_p, only_eos=step == max_length)
+            scores, origins, tokens = self._continuations(
+                live, following if step else first, features, only_eos=step == max_length
+            )
             self._finish(live, scores, origins, tokens, step, results)
             keep = (live.finished < self.options.beam) & (step < max_length)
+            keep &= self._best_possible(scores, max_length) > live.best
             if not keep.any():
                 break
             order, live = self._continue(live, scores, origins, tokens, keep)
@@ -99,23 +104,24 @@ class BeamSearch:
             best=torch.full((size,), -torch.inf, device=device),
         )
 
-    def _force(self, live: _Hypotheses, log_p: Tensor, token: Tensor) -> _Hypotheses:
+    def _force(self, live: _Hypotheses, following: NextTokens, features: Tensor, token: Tensor):
         """Append the prefix's token; its log-probability counts, as in fairseq."""
-        live.scores = live.scores + log_p.gather(1, token[:, None])
+        live.scores = live.scores + following.log_p(features, token[:, None])
         live.tokens = torch.cat([live.tokens, token[:, None, None]], dim=2)
         return live
 
-    def _continuations(self, live: _Hypotheses, log_p: Tensor, only_eos: bool):
+    def _continuations(self, live: _Hypotheses, following: NextTokens, features: Tensor, only_eos: bool):
         """The best 2K continuations per sentence, best first: scores, hypotheses they continue, tokens (n x
         2K).
         """
         n, hypotheses = live.scores.shape
         if only_eos:
-            scores = live.scores + log_p[:, self.eos].view(n, hypotheses)
+            eos = live.tokens.new_full((len(features), 1), self.eos)
+            scores = live.scores + following.log_p(features, eos).view(n, hypotheses)
             scores, origins = scores.sort(dim=1, descending=True)
             return scores, origins, torch.full_like(origins, self.eos)
-        width = min(2 * self.options.beam, log_p.size(1) - 1)
-        best, tokens = log_p.topk(width, dim=1)  # a hypothesis cannot contribute more than all that is kept
+        width = min(2 * self.options.beam, following.vocabulary - 1)
+        best, tokens = following.best(features, width)  # a hypothesis cannot contribute more than is kept
         scores = (best.view(n, hypotheses, width) + live.scores[:, :, None]).flatten(1)
         scores, chosen = scores.topk(width, dim=1)
         return scores, chosen // width, tokens.view(n, -1).gather(1, chosen)
@@ -134,6 +140,13 @@ class BeamSearch:
             hypothesis = live.tokens[row, origins[row, which[row]], 1:]
             results[int(live.sentences[row])] = hypothesis.tolist()
         live.best = torch.maximum(live.best, best)
+
+    def _best_possible(self, scores: Tensor, max_length: int) -> Tensor:
+        """A bound on the normalized score of what unfinished hypotheses may still become (n): with a sum of
+        log-probabilities as it is now, at the most favourable length.
+        """
+        lengths = torch.tensor([1.0, max_length + 1.0], device=scores.device) ** self.options.lenpen
+        return scores[:, 0] / lengths.max()
 
     def _continue(self, live: _Hypotheses, scores, origins, tokens, keep):
         """Of the sentences to keep, the first K continuations that do not end; and the rows that they come

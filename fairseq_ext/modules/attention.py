@@ -8,6 +8,9 @@ from fairseq.incremental_decoding_utils import with_incremental_state
 from torch import Tensor, nn
 
 
+FEW_QUERIES = 16  # at most so many queries per sentence make a step of decoding: a beam
+
+
 def _joint_linear(x: Tensor, projections: list[nn.Linear]) -> tuple[Tensor, ...]:
     """Several projections of the same input as one product; one cast of the input under autocast."""
     weight = torch.cat([projection.weight for projection in projections])
@@ -19,13 +22,30 @@ def scaled_dot_product(q, k, v, mask: Tensor | None, causal: bool, dropout: floa
     """softmax(q k^T / sqrt(D)) v for B x H x T x D, with torch's fused kernels.
 
     On a CPU in float32 even under bfloat16 autocast: the backward pass of torch's bfloat16 kernel takes ten
-    times longer.
+    times longer. Also on a CPU, the few queries of a step of decoding go through two batched products,
+    which take a third of the time of the fused kernel there.
     """
-    if q.device.type == "cpu" and q.dtype == torch.bfloat16:
-        q, k, v = q.float(), k.float(), v.float()
-        with torch.autocast("cpu", enabled=False):
-            return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
-    return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
+    if q.device.type != "cpu":
+        return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
+    q, k, v = q.float(), k.float(), v.float()
+    with torch.autocast("cpu", enabled=False):
+        if 1 < q.size(2) <= FEW_QUERIES and not (causal or dropout or q.requires_grad):
+            scores = (q / math.sqrt(q.size(-1))) @ k.transpose(-2, -1)
+            scores = scores if mask is None else scores.masked_fill_(~mask, -torch.inf)
+            return scores.softmax(dim=-1) @ v
+        return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
+
+
+def _append(states: Tensor, order: Tensor | None, newest: Tensor) -> Tensor:
+    """Rows of `states` (B x T x C) in a new order, or as they are, with one position (B x 1 x C) more."""
+    if order is None or torch.is_grad_enabled():
+        states = states if order is None else states.index_select(0, order)
+        return torch.cat([states, newest], dim=1)
+    length = states.size(1)
+    longer = states.new_empty(len(order), length + 1, states.size(2))
+    torch.index_select(states, 0, order, out=longer[:, :length])  # one copy, where cat would make a second
+    longer[:, length:] = newest
+    return longer
 
 
 @with_incremental_state
@@ -100,9 +120,11 @@ class Attention(nn.Module):
         """
         if incremental_state is None:
             q, k, v = self._project(query, memory)
+        elif self.self_attention:
+            q, k, v = self._extended(query, incremental_state)
         else:
             q = self._split_heads(self.q_proj(query))
-            k, v, padding_mask = self._cached(query, memory, padding_mask, incremental_state)
+            k, v, padding_mask = self._encoder_keys(query, memory, padding_mask, incremental_state)
         causal = causal and incremental_state is None
         if q.size(0) != k.size(0):  # a beam of queries shares the keys of its sentence: (B·beam) x H x 1 x D
             sentences = k.size(0)
@@ -137,17 +159,26 @@ class Attention(nn.Module):
 
     # --- the cache of incremental decoding
 
-    def _cached(self, query, memory, padding_mask, incremental_state):
-        """Keys and values so far, B x H x S x D, and the padding mask that goes with them."""
+    def _extended(self, query: Tensor, incremental_state: dict) -> list[Tensor]:
+        """The newest position's query, and keys and values so far with its own, B x H x T x D.
+
+        The cache is B x T x 2C. Hypotheses that change places are moved here, where the cache is copied
+        anyhow to make room for one position.
+        """
+        q, *new = _joint_linear(query[0], [self.q_proj, self.k_proj, self.v_proj])  # B x C each
         cache = self.get_incremental_state(incremental_state, "attn_state") or {}
-        if self.self_attention:
-            k, v = self._split_heads(self.k_proj(query)), self._split_heads(self.v_proj(query))
-            if cache:
-                k, v = torch.cat([cache["key"], k], dim=2), torch.cat([cache["value"], v], dim=2)
-            cache = {"key": k, "value": v}
-        elif not cache:
+        newest = torch.cat(new, dim=1)[:, None]  # B x 1 x 2C
+        states = _append(cache["states"], cache.get("order"), newest) if cache else newest
+        self.set_incremental_state(incremental_state, "attn_state", {"states": states})
+        parts = [q[:, None], *states.chunk(2, dim=2)]
+        return [x.unflatten(-1, (self.heads, self.head_width)).transpose(1, 2) for x in parts]
+
+    def _encoder_keys(self, query, memory, padding_mask, incremental_state):
+        """Keys and values of the encoder's states, B x H x S x D, and their padding mask."""
+        cache = self.get_incremental_state(incremental_state, "attn_state")
+        if not cache:
             cache = self._encoder_cache(query, memory, padding_mask)
-        self.set_incremental_state(incremental_state, "attn_state", cache)
+            self.set_incremental_state(incremental_state, "attn_state", cache)
         return cache["key"], cache["value"], cache.get("padding_mask")
 
     def _encoder_cache(self, query, memory, padding_mask):
@@ -166,13 +197,13 @@ class Attention(nn.Module):
     def reorder_incremental_state(self, incremental_state: dict, new_order: Tensor) -> dict:
         """fairseq's hook for hypotheses that change places and finished sentences that leave the batch."""
         cache = self.get_incremental_state(incremental_state, "attn_state")
-        if cache:
-            if not self.self_attention and cache["key"].size(0) * self.beam_size != new_order.size(0):
-                sentences = new_order.view(-1, self.beam_size)[:, 0] // self.beam_size
-            elif self.self_attention:
-                sentences = new_order
-            else:
-                return incremental_state  # hypotheses only move within their sentence
+        if not cache:
+            return incremental_state
+        if self.self_attention:
+            order = cache["order"][new_order] if "order" in cache else new_order
+            cache = {"states": cache["states"], "order": order}
+        elif cache["key"].size(0) * self.beam_size != new_order.size(0):  # sentences have left
+            sentences = new_order.view(-1, self.beam_size)[:, 0] // self.beam_size
             cache = {name: tensor.index_select(0, sentences) for name, tensor in cache.items()}
-            self.set_incremental_state(incremental_state, "attn_state", cache)
+        self.set_incremental_state(incremental_state, "attn_state", cache)
         return incremental_state
