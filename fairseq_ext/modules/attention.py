@@ -7,7 +7,6 @@ import torch.nn.functional as F
 from fairseq.incremental_decoding_utils import with_incremental_state
 from torch import Tensor, nn
 
-
 FEW_QUERIES = 16  # at most so many queries per sentence make a step of decoding: a beam
 
 
