@@ -3,12 +3,169 @@
 Decoder states are those of the model's own output (thesis 8.2.3: "obtained auto-regressively without
 teacher-forcing"): every sentence is translated first, with beam search, and one pass over the tokens found
 gives the states that the search had.
+
+Of the set `valid`, supervised directions are taken, on which the classifiers of layer-wise language
+recognition train; of other sets, --directions. Layers are L0 (embeddings), L1 … of the encoder and onward of
+the decoder, encoder-norm, decoder-embedding and decoder-norm; see eval/probes/store.py.
 """
+
+import shlex
+import sys
+import time
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import Stamp
+from eval.probes.store import INDEX, write_index
+from eval.translate import SETS, add_search_arguments, require_positive, settings_of
+
+TRAINING_SPLIT = "valid"
+DTYPES = ("float16", "float32")
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--checkpoint", required=True, help="fairseq checkpoint")
+    parser.add_argument(
+        "--checkpoint", required=True, help="fairseq checkpoint, for example checkpoint_best.pt"
+    )
+    parser.add_argument("--data", required=True, help="binarized folder with the sets (data_prep binarize)")
+    parser.add_argument("--output", required=True, help="folder for the states")
+    parser.add_argument("--splits", default="valid,test", help="sets to take")
+    parser.add_argument(
+        "--directions", default="all", help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)"
+    )
+    parser.add_argument("--layers", default="all", help="all, or a list such as L0,L6,L12")
+    parser.add_argument("--max-lines", type=int, help="only the first lines of every set (default: all)")
+    parser.add_argument(
+        "--forced",
+        choices=("output", "reference"),
+        default="output",
+        help="tokens that the decoder is given: the model's own output (8.2.3), or the reference",
+    )
+    parser.add_argument(
+        "--dtype", choices=DTYPES, default="float16", help="of the states on disk; float16 ends at 65504"
+    )
+    add_search_arguments(parser)
+    parser.add_argument("--name", help="name of the system in tables (default: made from its options)")
+    parser.add_argument("--dataset", help="name of the data in tables (default: the name of DATA)")
+    parser.add_argument("--force", action="store_true", help="extract again even if it is done")
 
 
 def main(args) -> None:
-    raise NotImplementedError
+    require_positive(args, "beam", "max_tokens", "max_len_b", "max_lines")
+    settings = settings_of(args)
+    output = Path(args.output)
+    stamp = Stamp(output / ".states.done", settings)
+    if stamp.is_current(args.force or not (output / INDEX).is_file()):
+        return
+    stamp.begin()
+    _make_room(output)
+    extract(args, settings)
+    stamp.finish()
+
+
+def _make_room(output: Path) -> None:
+    """Remove what an earlier extraction left, the index first."""
+    output.mkdir(parents=True, exist_ok=True)
+    for pattern in (INDEX, "*.states.npy", "*.tokens.npy", "*.offsets.npy", ".partial-*.npy"):
+        for path in output.glob(pattern):
+            path.unlink()
+
+
+def extract(args, settings: dict) -> None:
+    """Load, translate, force, store; `settings` identify the translations for the journal."""
+    from eval.decoding import build_decoder, load_sources
+    from eval.journal import Journal
+    from eval.probes.forward_states import layers_of
+    from eval.probes.storing import Sentences, StateWriter
+    from fairseq_ext.checkpoints import load_for_inference
+
+    started = time.monotonic()
+    loaded = load_for_inference(args.checkpoint, args.data)
+    available = layers_of(loaded.model, args.checkpoint)
+    layers = choose_layers(available, args.layers)
+    decoder = build_decoder(loaded, args, keep_tags=True)
+    keys = [
+        (split, direction)
+        for split in _list(args.splits)
+        for direction in directions_of(decoder.task, args, split)
+    ]
+    parts = [
+        load_sources(decoder.task, args.data, split, direction, args.max_lines) for split, direction in keys
+    ]
+    with Journal(Path(args.output) / ".journal.jsonl", settings) as journal:
+        outputs = forced_tokens(decoder, journal, args, keys, parts)
+    translated = time.monotonic()
+    sentences = [Sentences(*each) for each in zip(keys, parts, outputs, strict=True)]
+    splits = StateWriter(decoder, layers, args.dtype, Path(args.output)).write(sentences)
+    seconds = {"translate": translated - started, "states": time.monotonic() - translated}
+    record = describe(args, loaded, layers, splits, seconds)
+    write_index(args.output, record | {"encoder_output": available["encoder"][-1]})
+    journal.remove()
+
+
+def _list(text: str) -> list[str]:
+    return list(dict.fromkeys(filter(None, text.split(","))))
+
+
+def choose_layers(available: dict[str, list[str]], wanted: str) -> dict[str, dict[str, int]]:
+    """The layers to store per side, from the bottom up: name -> number among those available.
+
+    Raises:
+        InputError: the model has no such layer.
+    """
+    names = [name for side in available.values() for name in side]
+    chosen = names if wanted == "all" else _list(wanted)
+    for name in chosen:
+        if name not in names:
+            raise InputError(f"--layers: {name!r} is no layer of the model; it has: {', '.join(names)}")
+    return {
+        side: {name: number for number, name in enumerate(layers) if name in chosen}
+        for side, layers in available.items()
+    }
+
+
+def directions_of(task, args, split: str) -> list:
+    from eval.directions import choose_directions
+
+    wanted = "supervised" if split == TRAINING_SPLIT else args.directions
+    return choose_directions(task, args.data, split, wanted)
+
+
+def forced_tokens(decoder, journal, args, keys, parts) -> list[list[list[int]]]:
+    """What the decoder is given per part and sentence, without forced tag and `</s>`."""
+    from eval.decoding import search_all
+    from fairseq_ext.data.binarized import load_pair
+
+    if args.forced == "output":
+        return search_all(decoder, journal, parts, "translate")
+    outputs = []
+    for (split, direction), part in zip(keys, parts, strict=True):
+        references = load_pair(args.data, split, direction)[1]
+        room = decoder.task.max_positions()[1] - len(part.target_tags) - 1
+        outputs.append([references[i][:-1][:room].tolist() for i in range(len(part))])
+    return outputs
+
+
+def describe(args, loaded, layers: dict, splits: dict, seconds: dict) -> dict:
+    """The contents of the index beside format and kind."""
+    from eval.system_record import describe_checkpoint, describe_system, library_versions
+    from fairseq_ext.data.binarized import format_direction
+
+    system = describe_system(loaded.state["cfg"], loaded.task)
+    return {
+        "system": system | ({"name": args.name} if args.name else {}),
+        "checkpoint": describe_checkpoint(args.checkpoint, loaded.state),
+        "data": {"path": str(args.data), "dictionary_sha256": loaded.task.fingerprint},
+        "dataset": args.dataset or Path(args.data).resolve().name,
+        "forced": args.forced,
+        "beam": args.beam,
+        "max_lines": args.max_lines,
+        "supervised": [format_direction(direction) for direction in loaded.task.supervised],
+        "layers": {side: list(chosen) for side, chosen in layers.items()},
+        "tags": sorted(loaded.task.tags.all_ids()),
+        "eos": loaded.task.dictionary.eos(),
+        "splits": splits,
+        "seconds": {stage: round(value, 2) for stage, value in seconds.items()},
+        "command": "python -m eval probe states " + shlex.join(sys.argv[3:]),
+        "versions": library_versions(),
+    }

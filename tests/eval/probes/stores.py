@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.probes.store import PartWriter, StateStore, write_index
+from eval.probes.state_part import PartWriter
+from eval.probes.store import StateStore, write_index
 
 EOS, TAGS, FIRST_WORD = 2, {"cs": 90, "de": 91, "en": 92, "fr": 93}, 10
 ENGLISH_CENTRIC = [("cs", "en"), ("de", "en"), ("en", "cs"), ("en", "de"), ("en", "fr"), ("fr", "en")]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from command_line.errors import InputError
-from eval.probes.store import PartWriter, StatePart, StateStore, layer_names
+from eval.probes.state_part import PartWriter, StatePart
+from eval.probes.store import StateStore, layer_names
 from tests.eval.probes.stores import EOS, noise, write_store
 
 TAG = 90

@@ -1,0 +1,169 @@
+"""Forced passes over sentences of many directions, and their states as parts of a `StateStore`."""
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from command_line.errors import InputError
+from command_line.progress import progress
+from eval.decoding import to_device
+from eval.probes.forward_states import forced_states
+from eval.probes.state_part import PartWriter
+from eval.probes.store import SIDES
+from fairseq_ext.data.binarized import Direction, format_direction
+from fairseq_ext.data.multilingual_dataset import DirectionData
+
+INPUTS = ("src_tokens", "src_lengths", "prev_output_tokens")
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """The sentences of one direction and what the decoder is given for them.
+
+    Attributes:
+        key: split and direction.
+        sources: as the model reads them.
+        outputs: token ids per sentence, without forced tag and `</s>`.
+    """
+
+    key: tuple[str, Direction]
+    sources: DirectionData
+    outputs: list[list[int]]
+
+    @property
+    def name(self) -> str:
+        return format_direction(self.key[1])
+
+    def inputs(self, side: str, eos: int) -> list[np.ndarray]:
+        """The token of every state of a side: encoder inputs, or decoder inputs (`</s>`, tag, w1 … wn)."""
+        part = self.sources
+        if side == "decoder":
+            return [np.array([eos, *part.target_tags, *tokens]) for tokens in self.outputs]
+        return [np.array([*part.source_tags, *part.sources[i].tolist()]) for i in range(len(part))]
+
+    def pairs(self, eos: int) -> DirectionData:
+        """Sources with outputs as targets, from which a dataset makes encoder and decoder input."""
+        targets = [np.array([*tokens, eos]) for tokens in self.outputs]
+        sizes = np.array([len(tokens) for tokens in targets])
+        return replace(self.sources, targets=targets, target_sizes=sizes)
+
+
+class _Part:
+    """One side of the sentences of one direction, about to be written."""
+
+    def __init__(self, sentences: Sentences, side: str, eos: int):
+        split, self.side = sentences.key[0], side
+        self.name = f"{split}.{side}.{sentences.name}"
+        self.inputs = sentences.inputs(side, eos)
+        digest = hashlib.sha256()
+        for tokens in self.inputs:  # </s> ends every encoder input, so that sentences do not run together
+            digest.update(np.asarray(tokens, dtype=np.int64).tobytes())
+        self.content = (split, digest.digest())
+
+    def __len__(self) -> int:
+        """Number of tokens."""
+        return sum(map(len, self.inputs))
+
+
+class StateWriter:
+    """Computes and writes the states of sentences.
+
+    Args:
+        decoder: an `eval.decoding.Decoder`: the model, and how to make batches.
+        layers: the layers to store per side, name -> number in `forced_states`.
+        dtype: of the states on disk, "float16" or "float32".
+        output: the folder.
+    """
+
+    def __init__(self, decoder, layers: dict[str, dict[str, int]], dtype: str, output: Path):
+        self.decoder, self.layers, self.dtype, self.output = decoder, layers, np.dtype(dtype), output
+        self.eos = decoder.task.dictionary.eos()
+        token = torch.tensor([[self.eos]], device=decoder.device)
+        states = forced_states(decoder.model, token, torch.ones_like(token[0]), token)
+        self.widths = {side: states[side][0].size(2) for side in SIDES}  # C
+
+    def write(self, sentences: list[Sentences]) -> dict:
+        """
+        Returns:
+            The field "splits" of the index: split -> direction -> names of its parts and counts.
+
+        Raises:
+            InputError: the states do not fit on the disk, or not into `dtype`.
+        """
+        encoders: dict[tuple, _Part] = {}
+        work, splits = [], {}
+        for each in sentences:
+            parts = {side: _Part(each, side, self.eos) for side in SIDES}
+            encoder = encoders.setdefault(parts["encoder"].content, parts["encoder"])
+            splits.setdefault(each.key[0], {})[each.name] = {
+                "encoder": encoder.name,
+                "decoder": parts["decoder"].name,
+                "sentences": len(each.outputs),
+                "empty_outputs": sum(not tokens for tokens in each.outputs),
+            }
+            if encoder is not parts["encoder"]:  # another direction has the same inputs
+                del parts["encoder"]
+            work.append((each, parts))
+        self._check_room(part for _, parts in work for part in parts.values())
+        written = (count for each, parts in work for count in self._store(each, parts))
+        total = sum(len(each.outputs) for each in sentences)
+        for _ in progress(written, total, "states", "sentence", size=int):
+            pass
+        return splits
+
+    def _check_room(self, parts) -> None:
+        """A memory-mapped file on a full disk kills the process: know before."""
+        values = sum(len(part) * len(self.layers[part.side]) * self.widths[part.side] for part in parts)
+        needed, free = values * self.dtype.itemsize, shutil.disk_usage(self.output).free
+        if needed > free:
+            raise InputError(
+                f"--output {self.output}: states need {needed / 1e9:.1f} GB, {free / 1e9:.1f} GB are free;"
+                " use --layers, --directions or --max-lines"
+            )
+
+    def _store(self, sentences: Sentences, parts: dict[str, _Part]) -> Iterator[int]:
+        """Write the parts of one direction; yields the number of sentences of each batch."""
+        pad = self.decoder.task.dictionary.pad()
+        writers = {
+            side: PartWriter(
+                self.output / part.name, part.inputs, len(self.layers[side]), self.widths[side], self.dtype
+            )
+            for side, part in parts.items()
+        }
+        dataset, batches = self.decoder.batches([sentences.pairs(self.eos)])
+        for batch in batches:
+            sample = to_device(dataset.collater([dataset[index] for index in batch]), self.decoder.device)
+            inputs = {name: sample["net_input"][name] for name in INPUTS}
+            states = forced_states(self.decoder.model, **inputs)
+            for side, writer in writers.items():
+                tokens = inputs["src_tokens" if side == "encoder" else "prev_output_tokens"]
+                found = self._select(states[side], self.layers[side], tokens.ne(pad), sentences)
+                writer.write(sample["items"], found)
+            yield len(batch)
+        for writer in writers.values():
+            writer.close()
+
+    def _select(self, states: list[Tensor], layers: dict, mask: Tensor, sentences: Sentences) -> np.ndarray:
+        """The chosen layers without padding, layers x tokens x C, in the type of the files.
+
+        Raises:
+            InputError: a number that the type cannot hold.
+        """
+        if not layers:
+            return np.zeros((0, int(mask.sum()), states[0].size(2)), self.dtype)
+        chosen = torch.stack([states[number][mask] for number in layers.values()])
+        largest = chosen.abs().amax(dim=(1, 2))
+        limit = float(np.finfo(self.dtype).max)
+        for name, value in zip(layers, largest.tolist(), strict=True):
+            if not value <= limit:  # also not a number
+                raise InputError(
+                    f"{sentences.key[0]} {sentences.name}: layer {name} has a state of {value:.6g}, and"
+                    f" {self.dtype} ends at {limit:.6g}; use --dtype float32, or leave it out of --layers"
+                )
+        return chosen.to(getattr(torch, self.dtype.name)).cpu().numpy()

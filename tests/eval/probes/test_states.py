@@ -1,0 +1,317 @@
+"""`eval probe states`: states are those of step-by-step decoding, every token has its own, none is lost."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from eval.beam_search import BeamSearch, SearchOptions
+from eval.probes.forward_states import forced_states
+from eval.probes.store import StateStore
+from fairseq_ext.checkpoints import load_for_inference
+from tests.fairseq_ext.folders import write_pair, write_toy_folder
+from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
+
+SENTENCES = {
+    "de": [[5, 6, 7, 2], [8, 2], [2], [9, 10, 11, 12, 13, 2]],
+    "en": [[14, 15, 2], [16, 17, 2], [18, 2], [19, 20, 21, 22, 2]],
+    "fr": [[23, 24, 25, 2], [26, 2], [27, 28, 2], [29, 30, 31, 2]],
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = write_toy_folder(tmp_path / "data")
+    for pair in ("de-en", "en-fr", "de-fr"):
+        first, second = pair.split("-")
+        write_pair(folder, "test", pair, SENTENCES[first], SENTENCES[second])
+    (folder / "preparation.json").write_text("{}")
+    return folder
+
+
+STOCK = {
+    "arch": "transformer",
+    "task": {
+        "_name": "translation_multi_simple_epoch",
+        "lang_pairs": "de-en,en-de,en-fr,fr-en",
+        "langs": "de,en,fr",
+        "encoder_langtok": "src",
+        "decoder_langtok": True,
+    },
+    "encoder_normalize_before": True,
+    "decoder_normalize_before": True,
+}
+MODELS = {
+    "pre": {"norm_placement": "pre"},
+    "post": {"norm_placement": "post"},
+    "stock pre": STOCK,
+    "stock post": STOCK | {"encoder_normalize_before": False, "decoder_normalize_before": False},
+}
+
+
+@pytest.fixture
+def checkpoint(tmp_path, folder):
+    def make(name: str = "pre", **options) -> str:
+        return save(tmp_path / "model.pt", checkpoint_state(folder, **(MODELS[name] | options)))
+
+    return make
+
+
+@pytest.fixture
+def states(command, folder, tmp_path):
+    """Run the command and open what it wrote."""
+
+    def run(checkpoint: str, *options, output: str = "states"):
+        result = command(
+            "probe", "states", "--checkpoint", checkpoint, "--data", folder, "--cpu", "--max-len-b", 6,
+            "--output", tmp_path / output, *options,
+        )  # fmt: skip
+        return StateStore.open(tmp_path / output) if result.status == 0 else result
+
+    return run
+
+
+# --- the claim behind the forced pass
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_forced_states_are_those_of_step_by_step_decoding(folder, checkpoint, name):
+    loaded = load_for_inference(checkpoint(name), folder)
+    sources = torch.tensor([[31, 5, 6, 7, 8, 2], [32, 9, 2, 1, 1, 1]])
+    lengths = torch.tensor([6, 3])
+    outputs = torch.tensor([[2, 32, 12, 13, 14, 15], [2, 33, 16, 17, 1, 1]])
+    forced = forced_states(loaded.model, sources, lengths, outputs)["decoder"]
+    with torch.no_grad():
+        encoder_out = loaded.model.encoder(sources, src_lengths=lengths)
+        state, steps = {}, []
+        for step in range(1, outputs.size(1) + 1):
+            _, extra = loaded.model.decoder.extract_features(
+                outputs[:, :step], encoder_out=encoder_out, incremental_state=state
+            )
+            steps.append(extra["inner_states"])
+    final_norm = [loaded.model.decoder.layer_norm] if loaded.model.decoder.layer_norm is not None else []
+    for number in range(len(steps[0])):
+        expected = torch.cat([one[number] for one in steps]).transpose(0, 1)
+        for row, size in ((0, 6), (1, 4)):
+            assert torch.allclose(forced[number][row, :size], expected[row, :size], atol=1e-5)
+    for norm in final_norm:
+        assert torch.equal(forced[-1], norm(forced[-2]))
+    assert len(forced) == len(steps[0]) + len(final_norm)
+
+
+def test_padding_of_a_batch_does_not_change_the_states(folder, checkpoint):
+    loaded = load_for_inference(checkpoint("pre"), folder)
+    sources = torch.tensor([[31, 5, 6, 7, 8, 2], [32, 9, 2, 1, 1, 1]])
+    outputs = torch.tensor([[2, 32, 12, 13, 14, 15], [2, 33, 16, 17, 1, 1]])
+    batch = forced_states(loaded.model, sources, torch.tensor([6, 3]), outputs)
+    alone = forced_states(loaded.model, sources[1:, :3], torch.tensor([3]), outputs[1:, :4])
+    for side, size in (("encoder", 3), ("decoder", 4)):
+        for together, single in zip(batch[side], alone[side], strict=True):
+            assert torch.allclose(together[1, :size], single[0], atol=1e-5)
+
+
+# --- the command
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_token_of_every_direction_has_the_states_of_its_own_sentence(states, folder, checkpoint, name):
+    """Sentence by sentence, without batches: search, then the pass over its output."""
+    path = checkpoint(name)
+    store = states(path)
+    loaded = load_for_inference(path, folder)
+    search = BeamSearch(loaded.model, loaded.task.dictionary, SearchOptions(5, 1.0, 0.0, 6))
+    pre = name.endswith("pre")
+    assert store.encoder_layers == ["L0", "L1", *["encoder-norm"] * pre]
+    assert store.decoder_layers == ["decoder-embedding", "L2", *["decoder-norm"] * pre]
+    assert store.record["encoder_output"] == store.encoder_layers[-1]
+    assert store.directions("valid") == [("de", "en"), ("en", "de"), ("en", "fr"), ("fr", "en")]
+    assert set(store.directions("test")) == store.supervised | {("de", "fr"), ("fr", "de")}
+    for direction in store.directions("test"):
+        encoder, decoder = store.encoder("test", direction), store.decoder("test", direction)
+        assert len(encoder) == len(decoder) == 4
+        for number, words in enumerate(SENTENCES[direction[0]]):
+            tags = loaded.task.tags
+            source = torch.tensor([[tags.id_of(direction[0]), *words]])
+            size = torch.tensor([source.size(1)])
+            prefix = torch.tensor([[tags.id_of(direction[1])]])
+            output = torch.tensor([[2, *prefix[0].tolist(), *search(source, size, prefix)[0]]])
+            expected = forced_states(loaded.model, source, size, output)
+            for side, part, tokens in (("encoder", encoder, source), ("decoder", decoder, output)):
+                a, b = part.offsets[number], part.offsets[number + 1]
+                assert part.tokens[a:b].tolist() == tokens[0].tolist()
+                for layer, states_ in zip(part.layers, expected[side], strict=True):
+                    assert np.allclose(part.states(layer)[a:b], states_[0].numpy(), atol=4e-3)
+        assert decoder.is_tag.tolist().count(True) >= 4
+
+
+def test_directions_with_the_same_encoder_input_share_it(states, checkpoint):
+    store = states(checkpoint("pre"))
+    assert store.part_name("test", ("de", "fr"), "encoder") == store.part_name(
+        "test", ("de", "en"), "encoder"
+    )
+    assert store.part_name("test", ("de", "fr"), "encoder") != store.part_name(
+        "test", ("fr", "de"), "encoder"
+    )
+    assert store.part_name("valid", ("en", "de"), "encoder") != store.part_name(
+        "valid", ("en", "fr"), "encoder"
+    )
+    assert len(list(store.folder.glob("test.encoder.*.states.npy"))) == 3
+
+
+def test_a_subset_of_layers_lines_and_sets(states, checkpoint):
+    path = checkpoint("post")
+    whole = states(path)
+    store = states(
+        path, "--layers", "L2,L0", "--splits", "test", "--directions", "fr-de", "--max-lines", 2, "--dtype",
+        "float32", output="few",
+    )  # fmt: skip
+    assert (store.encoder_layers, store.decoder_layers) == (["L0"], ["L2"])
+    assert (store.splits, store.directions("test")) == (["test"], [("fr", "de")])
+    for side in ("encoder", "decoder"):
+        few, all_ = (getattr(one, side)("test", ("fr", "de")) for one in (store, whole))
+        layer = few.layers[0]
+        assert len(few) == 2
+        assert few.states(layer).dtype == np.float32
+        assert np.allclose(few.states(layer), all_.states(layer)[: all_.offsets[2]], atol=4e-3)
+
+
+def test_the_reference_can_be_forced(states, checkpoint):
+    store = states(checkpoint("pre"), "--forced", "reference", "--splits", "test")
+    part, tag = store.decoder("test", ("de", "fr")), max(store.record["tags"])
+    expected = [[2, tag, *words[:-1]] for words in SENTENCES["fr"]]
+    assert [
+        part.tokens[a:b].tolist() for a, b in zip(part.offsets, part.offsets[1:], strict=False)
+    ] == expected
+
+
+def test_what_is_complete_is_kept_and_what_is_not_is_made_again(states, checkpoint, command, capsys):
+    path = checkpoint("pre")
+    folder = states(path).folder
+    before = (folder / "states.json").stat().st_mtime_ns
+    assert states(path).folder == folder
+    assert (folder / "states.json").stat().st_mtime_ns == before
+    (folder / "states.json").unlink()
+    (folder / "test.encoder.zz-de.states.npy").write_text("of another run")
+    states(path)
+    assert (folder / "states.json").exists()
+    assert not (folder / "test.encoder.zz-de.states.npy").exists()
+
+
+def test_a_killed_extraction_leaves_no_index(states, checkpoint, monkeypatch):
+    from eval.probes import storing
+
+    path = checkpoint("pre")
+    folder = states(path).folder
+
+    def killed(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(storing.StateWriter, "write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        states(path, "--force")
+    assert not (folder / "states.json").exists()
+    assert (folder / ".journal.jsonl").exists()  # the translations are not lost
+
+
+def test_empty_outputs_are_counted(states, checkpoint, monkeypatch):
+    monkeypatch.setattr(BeamSearch, "__call__", lambda self, source, *_: [[] for _ in source])
+    store = states(checkpoint("pre"))
+    entry = json.loads((store.folder / "states.json").read_text())["splits"]["test"]["de-fr"]
+    assert (entry["sentences"], entry["empty_outputs"]) == (4, 4)
+    assert store.decoder("test", ("de", "fr")).offsets.tolist() == [0, 2, 4, 6, 8]  # </s> and tag
+
+
+# --- bad input
+
+
+def test_states_beyond_float16_are_refused_and_float32_holds_them(states, folder, tmp_path):
+    state = checkpoint_state(folder, norm_placement="pre")
+    state["model"]["encoder.layers.0.fc2.bias"] += 70000.0
+    path = save(tmp_path / "model.pt", state)
+    result = states(path)
+    assert result.status == 2
+    assert "layer L1 has a state of 700" in result.err and "use --dtype float32" in result.err
+    assert sum(line.startswith("error: valid de-en: ") for line in result.err.splitlines()) == 1
+    assert not (tmp_path / "states" / "states.json").exists()
+    part = states(path, "--dtype", "float32").encoder("test", ("de", "en"))
+    assert part.states("L1").max() > 65504
+
+
+def test_states_that_are_not_numbers_are_refused(states, folder, tmp_path):
+    state = checkpoint_state(folder, norm_placement="pre")
+    state["model"]["decoder.layers.0.fc2.bias"] += torch.nan
+    result = states(save(tmp_path / "model.pt", state), "--forced", "reference", "--dtype", "float32")
+    assert result.status == 2
+    assert "layer L2 has a state of nan" in result.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--layers", "L1,L7"], "--layers: 'L7' is no layer of the model; it has: L0, L1, encoder-norm"),
+        (["--directions", "de-cs"], "language 'cs': the model has no tag for it"),
+        (["--splits", "valid,dev"], "no dev set for all directions"),
+        (["--max-lines", "0"], "--max-lines: found 0, expected at least 1"),
+    ],
+)
+def test_bad_options(states, checkpoint, options, message):
+    result = states(checkpoint("pre"), *options)
+    assert result.status == 2
+    assert message in result.err
+    assert result.err.strip().count("\n") == 0
+
+
+def test_a_direction_without_data(states, checkpoint, folder):
+    for path in folder.glob("test.de-fr.*"):
+        path.unlink()
+    result = states(checkpoint("pre"), "--directions", "de-fr")
+    assert result.status == 2
+    assert "test.de-fr.de.idx: no such file" in result.err
+
+
+def test_a_full_disk_is_known_before(states, checkpoint, monkeypatch):
+    import shutil
+    from collections import namedtuple
+
+    usage = namedtuple("usage", "free")(1000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    result = states(checkpoint("pre"))
+    assert result.status == 2
+    assert "0.0 GB are free; use --layers, --directions or --max-lines" in result.err
+
+
+def test_a_model_without_decoder(states, checkpoint, monkeypatch):
+    from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtTask
+
+    path = checkpoint("pre")
+    build = MultilingualNmtTask.build_model
+
+    def build_encoder(*args, **kwargs):
+        model = build(*args, **kwargs)
+        del model.decoder
+        return model
+
+    monkeypatch.setattr(MultilingualNmtTask, "build_model", build_encoder)
+    result = states(path)
+    assert result.status == 2
+    assert f"{path}: its model has no decoder; expected an encoder-decoder model" in result.err
+
+
+def test_a_model_that_is_no_transformer(states, checkpoint, monkeypatch):
+    from eval.probes import forward_states
+
+    class Recurrent(torch.nn.Module):
+        pass
+
+    path = checkpoint("pre")
+    layers_of = forward_states.layers_of
+
+    def with_lstm(model, path):
+        model.decoder = Recurrent()
+        return layers_of(model, path)
+
+    monkeypatch.setattr(forward_states, "layers_of", with_lstm)
+    result = states(path)
+    assert result.status == 2
+    assert "found a Recurrent, which is not made of Transformer layers" in result.err
