@@ -14,7 +14,7 @@ INK, FAINT = "#24292f", "#d0d7de"
 def horizontal_bars(rows: Sequence[str], series: Mapping[str, Sequence[MeanStd | None]], title: str) -> bytes:
     """Bars grouped by row, one colour per series, means with their standard deviation as error bars."""
     height = 0.8 / len(series)
-    figure, axes = _canvas(9.0, 0.9 + max(0.55, 0.28 * len(series)) * len(rows))
+    figure, (axes,) = _canvas(9.0, 0.9 + max(0.55, 0.28 * len(series)) * len(rows))
     for i, (name, values) in enumerate(series.items()):
         positions = [row + (i - (len(series) - 1) / 2) * height for row in range(len(rows))]
         means = [value.mean if value else 0.0 for value in values]
@@ -47,7 +47,7 @@ def dots(
     rows: Sequence[str], series: Mapping[str, Sequence[MeanStd | None]], title: str, rules: Sequence[int]
 ) -> bytes:
     """One line per row, one marker per series, for many rows. `rules`: rows with a line above."""
-    figure, axes = _canvas(
+    figure, (axes,) = _canvas(
         9.0, 1.2 + max(0.26, 0.07 * len(series)) * len(rows) + 0.22 * ((len(series) + 1) // 2)
     )
     for i, (name, values) in enumerate(series.items()):
@@ -84,7 +84,9 @@ def heatmap(
     import numpy as np
 
     numbers = len(columns) <= 24
-    figure, axes = _canvas(max(6.0, 2.6 + (0.5 if numbers else 0.3) * len(columns)), 1.4 + 0.42 * len(rows))
+    figure, (axes,) = _canvas(
+        max(6.0, 2.6 + (0.5 if numbers else 0.3) * len(columns)), 1.4 + 0.42 * len(rows)
+    )
     grid = np.array([[np.nan if value is None else value for value in row] for row in values], dtype=float)
     image = axes.imshow(grid, cmap="Blues", vmin=0, vmax=100, aspect="auto")
     if numbers:
@@ -101,19 +103,110 @@ def heatmap(
     return _png(figure)
 
 
-def _canvas(width: float, height: float):
-    """A figure of `width` x `height` inches without global state (pyplot), and its axes."""
+def lines(
+    ticks: Sequence[str], panels: Mapping[str, Mapping[str, Sequence[MeanStd | None]]], title: str
+) -> bytes:
+    """Curves over ordered ticks (layers), one panel beside the other with the same y axis.
+
+    Args:
+        panels: title of the panel -> name of the series -> one value per tick, None for a gap. A series has
+            the same colour and marker in all panels; deviations are drawn as bands.
+    """
+    names = list(dict.fromkeys(name for series in panels.values() for name in series))
+    width = max(4.2, 1.2 + 0.42 * len(ticks))
+    figure, axes = _canvas(width * len(panels), 3.6, len(panels))
+    for axis, (panel, series) in zip(axes, panels.items(), strict=True):
+        for name, values in series.items():
+            i = names.index(name)
+            known = [(x, value) for x, value in enumerate(values) if value]
+            xs, means = [x for x, _ in known], [value.mean for _, value in known]
+            marker = MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]  # no pair of colour and marker twice
+            colour = COLOURS[i % len(COLOURS)]
+            axis.plot(xs, means, marker=marker, markersize=5, linewidth=1.5, color=colour, label=name)
+            spread = [value.std or 0.0 for _, value in known]
+            if any(spread):
+                low, high = ([m + sign * d for m, d in zip(means, spread, strict=True)] for sign in (-1, 1))
+                axis.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
+        axis.set_title(panel, fontsize=10, color=INK)
+        axis.set_xticks(range(len(ticks)), ticks, rotation=45 if max(map(len, ticks)) > 4 else 0)
+        axis.set_xlim(-0.4, len(ticks) - 0.6)
+        axis.grid(color=FAINT, linewidth=0.7)
+    axes[0].set_ylabel(title)
+    if len(names) > 1:
+        handles = {
+            label: line
+            for axis in axes
+            for line, label in zip(*axis.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(
+            [handles[name] for name in names],
+            names,
+            loc="outside upper center",
+            ncols=min(3, len(names)),
+            frameon=False,
+        )
+    return _png(figure)
+
+
+def scatter(series: Mapping[str, Sequence[tuple[float, float, str]]], x_title: str, y_title: str) -> bytes:
+    """Labelled points (x, y, label) with the line of least squares per series; zero is marked."""
+    import numpy as np
+
+    figure, (axes,) = _canvas(6.0, 4.6)
+    for i, (name, points) in enumerate(series.items()):
+        xs, ys = np.array([point[:2] for point in points], dtype=float).T
+        colour = COLOURS[i % len(COLOURS)]
+        axes.scatter(xs, ys, s=26, marker=MARKERS[i % len(MARKERS)], color=colour, label=name, zorder=3)
+        for x, y, label in points:
+            axes.annotate(label, (x, y), xytext=(4, 4), textcoords="offset points", fontsize=7.5, color=INK)
+        if np.ptp(xs) > 0:
+            ends = np.array([xs.min(), xs.max()])
+            axes.plot(ends, np.polyval(np.polyfit(xs, ys, 1), ends), color=colour, linewidth=1, alpha=0.7)
+    axes.axhline(0, color=INK, linewidth=0.7)
+    axes.axvline(0, color=INK, linewidth=0.7)
+    axes.margins(0.12)
+    axes.set_xlabel(x_title)
+    axes.set_ylabel(y_title)
+    axes.grid(color=FAINT, linewidth=0.7)
+    figure.legend(loc="outside upper center", ncols=min(2, len(series)), frameon=False)
+    return _png(figure)
+
+
+def differences(
+    rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[float]], title: str
+) -> bytes:
+    """Signed numbers as colours around zero, red above and blue below, with the numbers."""
+    import numpy as np
+
+    figure, (axes,) = _canvas(max(6.0, 2.6 + 0.55 * len(columns)), 1.2 + 0.36 * len(rows))
+    grid = np.array(values, dtype=float)
+    most = max(float(np.abs(grid).max()), 1e-9)
+    image = axes.imshow(grid, cmap="RdBu_r", vmin=-most, vmax=most, aspect="auto")
+    for row, column in np.ndindex(grid.shape):
+        value = grid[row, column]
+        colour = "white" if abs(value) > 0.6 * most else INK
+        axes.text(column, row, f"{value:+.2f}", ha="center", va="center", fontsize=7.5, color=colour)
+    axes.set_xticks(range(len(columns)), columns, rotation=45 if max(map(len, columns)) > 4 else 0)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    figure.colorbar(image, ax=axes, label=title, shrink=0.9, pad=0.02)
+    return _png(figure)
+
+
+def _canvas(width: float, height: float, panels: int = 1):
+    """A figure of `width` x `height` inches without global state (pyplot), and the axes of its panels."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained", dpi=130)
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    axes.tick_params(labelsize=9, colors=INK)
-    return figure, axes
+    all_axes = figure.subplots(1, panels, sharey=True, squeeze=False)[0]
+    for axes in all_axes:
+        axes.set_axisbelow(True)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        axes.tick_params(labelsize=9, colors=INK)
+    return figure, all_axes
 
 
 def _png(figure) -> bytes:

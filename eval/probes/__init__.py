@@ -6,5 +6,8 @@ file that `python -m eval report` shows.
 
 COMMANDS = {
     "states": ("eval.probes.states", "extract the hidden states of a checkpoint (8.2.3)"),
+    "llr": ("eval.probes.llr", "layer-wise language recognition (8.2.3, E.4)"),
+    "similarity": ("eval.probes.similarity", "SVCCA and linear CKA of parallel sentences per layer (E.1)"),
+    "retrieval": ("eval.probes.retrieval", "sentence and word retrieval P@1 in the encoder (5.3.2 to 5.3.4)"),
     "off-target": ("eval.probes.off_target", "intended against identified languages, and the worst lines"),
 }

@@ -1,4 +1,4 @@
-"""What every probe does with its findings: one JSON file, and the tables and figures of its report section."""
+"""What every probe does with its findings: one JSON file, tables and figures of its report section."""
 
 import shlex
 import sys

@@ -1,5 +1,7 @@
 """Precision at 1 of nearest-neighbour retrieval by cosine, and the cosine itself."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 ROWS = 2048  # queries at a time: a block of similarities takes ROWS x n x 4 bytes
@@ -36,10 +38,18 @@ def hits(queries: np.ndarray, keys: np.ndarray, gold: np.ndarray | None = None) 
     return found
 
 
-def both_ways(first: np.ndarray, second: np.ndarray, gold: np.ndarray | None = None) -> float:
-    """P@1 from the first to the second side and back, averaged (thesis C.2)."""
-    back = None if gold is None else gold.T
-    return float(hits(first, second, gold).mean() + hits(second, first, back).mean()) / 2
+def both_ways(batches: Iterable[tuple[np.ndarray, ...]]) -> float:
+    """P@1 within batches from the first to the second side and back, averaged (thesis C.2).
+
+    Args:
+        batches: `hits`' arguments: normalized vectors of both sides and, if not row by row, what belongs to
+            what. Every vector counts the same, whatever the size of its batch.
+    """
+    there, back = [], []
+    for first, second, *gold in batches:
+        there.append(hits(first, second, *gold))
+        back.append(hits(second, first, *(one.T for one in gold)))
+    return float(np.concatenate(there).mean() + np.concatenate(back).mean()) / 2
 
 
 def parallel_cosine(first: np.ndarray, second: np.ndarray) -> float:

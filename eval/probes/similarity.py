@@ -10,9 +10,42 @@ normalization has an extremely high score on top of the encoder and yet translat
 Compare layers of one system with it; to compare systems, use `probe llr`.
 """
 
+import functools
+from dataclasses import dataclass
+
 import numpy as np
 
+KIND = "similarity"
 VARIANCE = 0.99  # of Raghu et al. (2017)
+
+
+def add_arguments(parser) -> None:
+    from eval.probes.findings import add_output_arguments
+    from eval.probes.parallel import add_store_arguments
+
+    add_store_arguments(parser)
+    parser.add_argument(
+        "--variance", type=float, default=VARIANCE, help="share of the variance that SVCCA keeps"
+    )
+    add_output_arguments(parser, KIND)
+
+
+def main(args) -> None:
+    from command_line.errors import InputError
+    from eval.probes.findings import publish
+    from eval.probes.parallel import index_files, layerwise
+    from eval.report_sections import similarity
+
+    if not 0 < args.variance <= 1:
+        raise InputError(f"--variance: found {args.variance}, expected more than 0 and at most 1")
+    prepare = functools.partial(Sentences.of, variance=args.variance)
+    publish(
+        args,
+        KIND,
+        index_files(args.states),
+        similarity.section,
+        lambda: {"runs": [layerwise(folder, args, prepare, compare, KIND) for folder in args.states]},
+    )
 
 
 def centred(states: np.ndarray) -> np.ndarray:
@@ -74,3 +107,29 @@ def linear_cka(first: np.ndarray, second: np.ndarray) -> float:
     """
     x, y = centred(first), centred(second)
     return float(np.linalg.norm(y.T @ x) ** 2 / (np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y)))
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """What both measures need of the states of one side: prepared once, compared with several others."""
+
+    centred: np.ndarray  # n x C
+    basis: np.ndarray  # n x k
+
+    @classmethod
+    def of(cls, states: np.ndarray, variance: float = VARIANCE) -> "Sentences":
+        around = centred(states)
+        return cls(around, principal_directions(around, variance))
+
+
+def compare(pair, first: Sentences, second: Sentences) -> dict[str, float]:
+    """SVCCA, its value for the same sentences in another order, which is what so few of them give by chance,
+    the number of directions that it compares, and linear CKA.
+    """
+    order = np.random.default_rng(0).permutation(len(first.basis))
+    return {
+        "svcca": mean_correlation(first.basis, second.basis),
+        "svcca_by_chance": mean_correlation(first.basis, second.basis[order]),
+        "svcca_directions": float(min(first.basis.shape[1], second.basis.shape[1])),
+        "cka": linear_cka(first.centred, second.centred),
+    }

@@ -10,7 +10,9 @@ from eval.report_sections import (
     indicators,
     off_target,
     provenance,
+    retrieval,
     significance,
+    similarity,
     summary,
 )
 
@@ -21,5 +23,7 @@ SECTIONS = (
     ("comparison", significance.section),
     ("scores", directions.section),
     ("scores", indicators.section),
+    ("similarity", similarity.section),
+    ("retrieval", retrieval.section),
     ("scores", provenance.section),
 )

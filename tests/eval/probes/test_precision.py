@@ -31,7 +31,7 @@ def test_precision_is_that_of_loops(monkeypatch, rows):
     expected = precision_by_loops(x.tolist(), y.tolist()), precision_by_loops(y.tolist(), x.tolist())
     assert 0.1 < min(expected) < max(expected) < 0.9 and expected[0] != expected[1]
     assert hits(normalized(x), normalized(y)).mean() == pytest.approx(expected[0])
-    assert both_ways(normalized(x), normalized(y)) == pytest.approx(sum(expected) / 2)
+    assert both_ways([(normalized(x), normalized(y))]) == pytest.approx(sum(expected) / 2)
 
 
 def test_lengths_do_not_matter_and_zeros_are_allowed():
@@ -41,7 +41,7 @@ def test_lengths_do_not_matter_and_zeros_are_allowed():
 
 def test_equal_neighbours_share_the_hit():
     same = normalized(np.ones((4, 3)) / 7)
-    assert both_ways(same, same) == pytest.approx(1 / 4)
+    assert both_ways([(same, same)]) == pytest.approx(1 / 4)
     x = normalized([[1, 0], [1, 0], [0, 1]])
     assert hits(x, x).tolist() == [0.5, 0.5, 1]
 
@@ -52,7 +52,12 @@ def test_several_right_answers():
     assert hits(queries, keys, gold).tolist() == [0, 1]
     # Back: key 0 is nearest to query 0 but belongs to query 1; key 1 to query 0; key 2 to query 1.
     assert hits(keys, queries, gold.T).tolist() == [0, 1, 1]
-    assert both_ways(queries, keys, gold) == pytest.approx((1 / 2 + 2 / 3) / 2)
+    assert both_ways([(queries, keys, gold)]) == pytest.approx((1 / 2 + 2 / 3) / 2)
+
+
+def test_a_vector_counts_the_same_in_batches_of_any_size():
+    easy, hard = normalized([[1, 0], [0, 1], [-1, 0]]), normalized([[1, 0]] * 2)
+    assert both_ways([(easy, easy), (hard, hard)]) == pytest.approx((3 + 2 * 0.5) / 5)
 
 
 def test_parallel_cosine():

@@ -1,0 +1,175 @@
+"""Parallel sentences in a store of states: a-b and b-a, whose sentences i say the same in two languages."""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from pathlib import Path
+
+import numpy as np
+
+from command_line.errors import InputError
+from command_line.progress import progress
+from eval.probes.store import INDEX, StatePart, StateStore
+from eval.results import field
+
+FINAL_NORM = "encoder-norm"
+COUNTS = ("kind", "lines", "words")  # of an entry, not measures
+OUTPUT = "output"  # of the encoder, what the decoder attends to, with or without a final norm below it
+
+
+def add_store_arguments(parser) -> None:
+    parser.add_argument("states", nargs="+", metavar="STATES", help="folder of `python -m eval probe states`")
+    parser.add_argument("--split", default="test", help="which set; all STATES must have it")
+    parser.add_argument(
+        "--only-words", action="store_true", help="leave language tags and </s> out of the means of sentences"
+    )
+
+
+def index_files(folders) -> list[Path]:
+    """The index of every store, for a probe's record of what it read; an `InputError` for what is none."""
+    return [StateStore.open(folder).folder / INDEX for folder in folders]
+
+
+@dataclass
+class ParallelPair:
+    """Encoder states of both directions of a pair of languages.
+
+    Attributes:
+        first, second: the languages, in alphabetical order.
+        kind: "supervised" if both directions were trained, else "zero-shot".
+        parts: states of direction first-second (sentences in `first`), and of second-first.
+    """
+
+    first: str
+    second: str
+    kind: str
+    parts: tuple[StatePart, StatePart]
+
+    @property
+    def name(self) -> str:
+        return f"{self.first}-{self.second}"
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+
+def parallel_pairs(store: StateStore, split: str) -> list[ParallelPair]:
+    """All pairs of languages that the store has in both directions, in alphabetical order.
+
+    Raises:
+        InputError: there is none, or the two directions of one have different numbers of sentences.
+    """
+    known = store.directions(split)
+    alone = [direction for direction in known if direction[::-1] not in known]
+    pairs = [direction for direction in known if direction[0] < direction[1] and direction not in alone]
+    named = ", ".join("-".join(direction) for direction in alone)
+    if not pairs:
+        raise InputError(
+            f"{store.folder}: no pair of languages in both directions in the set {split!r}, only {named};"
+            " extract the states of the opposite directions too"
+        )
+    if alone:
+        print(f"warning: {store.folder}: without the opposite direction, left out: {named}", file=sys.stderr)
+    found = []
+    for pair in pairs:
+        parts = store.encoder(split, pair), store.encoder(split, pair[::-1])
+        if len(parts[0]) != len(parts[1]):
+            raise InputError(
+                f"{store.folder}: {len(parts[0])} sentences of {'-'.join(pair)} but {len(parts[1])} of"
+                f" {'-'.join(pair[::-1])}, expected parallel ones; extract both with the same --max-lines"
+            )
+        kind = "supervised" if {pair, pair[::-1]} <= store.supervised else "zero-shot"
+        found.append(ParallelPair(*pair, kind, parts))
+    return found
+
+
+def encoder_layers(store: StateStore) -> dict[str, str]:
+    """Label in figures -> name in the store: `L0` … `LN` and "output", which all architectures have.
+
+    Raises:
+        InputError: the store was extracted without the encoder's output.
+    """
+    output = field(store.record, "encoder_output", str, store.folder / INDEX)
+    if output not in store.encoder_layers:
+        raise InputError(
+            f"{store.folder}: has no states of the encoder's output, {output}, only of"
+            f" {', '.join(store.encoder_layers) or 'no encoder layer'}; extract it too (--layers)"
+        )
+    return {name: name for name in store.encoder_layers if name != FINAL_NORM} | {OUTPUT: output}
+
+
+@dataclass
+class Pooled:
+    """Mean-pooled sentences of one layer. Directions may share a part, which is pooled once.
+
+    Args:
+        layer: name in the store.
+        only_words: without tags and `</s>`.
+        then: what is made of them (sentences x C), for example normalized.
+    """
+
+    layer: str
+    only_words: bool
+    then: Callable[[np.ndarray], np.ndarray]
+    _done: dict[Path, np.ndarray] = dataclass_field(default_factory=dict)
+
+    def __call__(self, part: StatePart) -> np.ndarray:
+        if part.path not in self._done:
+            pooled = part.mean_pooled(self.layer, self.only_words)
+            try:
+                self._done[part.path] = self.then(pooled)
+            except ValueError as error:
+                raise InputError(f"{part.path}: layer {self.layer}: {error}") from None
+        return self._done[part.path]
+
+
+def layerwise(
+    folder,
+    args,
+    then: Callable[[np.ndarray], np.ndarray],
+    compare: Callable[..., Mapping[str, float]],
+    task: str,
+) -> dict:
+    """Compare the two sides of every pair in every encoder layer of a store.
+
+    Args:
+        folder: of the store.
+        args: with `split` and `only_words`.
+        then: applied to the mean-pooled sentences of each side.
+        compare: function of the pair and of what `then` gave for both sides -> measures by name.
+
+    Returns:
+        One run of a result file: "system", "dataset", "layers", and per pair (and per kind, on average) a
+        list of numbers per measure, one for each layer.
+    """
+    store = StateStore.open(folder)
+    pairs, layers = parallel_pairs(store, args.split), encoder_layers(store)
+    values: dict[str, dict] = {pair.name: {"kind": pair.kind, "lines": len(pair)} for pair in pairs}
+    for name in progress(layers.values(), len(layers), task, "layer"):
+        pooled = Pooled(name, args.only_words, then)
+        for pair in pairs:
+            for measure, value in compare(pair, *map(pooled, pair.parts)).items():
+                values[pair.name].setdefault(measure, []).append(value)
+    return describe(store, args.split) | {
+        "layers": list(layers), "pairs": values, "averages": averages(values)
+    }  # fmt: skip
+
+
+def describe(store: StateStore, split: str) -> dict:
+    """What a run says about where it comes from."""
+    record = store.record
+    return {"system": store.system, "dataset": record["dataset"], "split": split, "states": str(store.folder)}
+
+
+def averages(pairs: Mapping[str, Mapping]) -> dict[str, dict]:
+    """Unweighted means over the pairs of a kind, per measure: a number, or a list of one per layer."""
+    found = {}
+    for kind in ("supervised", "zero-shot"):
+        members = [entry for entry in pairs.values() if entry["kind"] == kind]
+        if members:
+            measures = [name for name in members[0] if name not in COUNTS]
+            found[kind] = {"pairs": len(members)} | {
+                name: np.mean([entry[name] for entry in members], axis=0).tolist() for name in measures
+            }
+    return found

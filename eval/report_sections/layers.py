@@ -1,0 +1,72 @@
+"""Figures of what probes measure in every encoder layer, on average over pairs of languages."""
+
+from collections.abc import Iterable
+
+from eval.labels import UNKNOWN
+from eval.plots import lines
+from eval.probes.parallel import OUTPUT
+from eval.report_parts import Figure, Table, cell, cells, slug, tidy
+from eval.report_sections.runs import seed_of
+from eval.systems import MeanStd
+
+KINDS = {"supervised": "Supervised pairs", "zero-shot": "Zero-shot pairs"}
+
+
+def layers_of(runs: Iterable[dict]) -> list[str]:
+    """All layers of the runs, from the bottom up, the encoder's output last."""
+    found = {layer for run in runs for layer in run["layers"]} - {OUTPUT}
+    return [*sorted(found, key=lambda layer: int(layer.removeprefix("L"))), OUTPUT]
+
+
+def curves(systems: dict[str, list[dict]], dataset: str, measure: str, title: str, caption: str) -> Figure:
+    """One curve per system over the layers, one panel per kind of pairs.
+
+    Args:
+        systems: system -> its runs with "layers", "averages" and "pairs".
+        measure: of "averages".
+        title: of the y axis.
+        caption: without the dataset and what the curves are.
+    """
+    layers = layers_of(run for runs in systems.values() for run in runs)
+    panels, rows, rules = {}, [], set()
+    for kind, panel in KINDS.items():
+        series = {}
+        for system, runs in systems.items():
+            if all(kind in run["averages"] for run in runs):
+                series[system] = [seeds_of(runs, kind, measure, layer) for layer in layers]
+                rows.append([*cells(panel, system, len(runs)), *map(mean_cell, series[system])])
+        if series:
+            panels[panel] = series
+            rules.add(len(rows))
+    caption = f"{caption} On {dataset}, mean over pairs of languages; bands: standard deviation over seeds."
+    name = slug(measure, dataset)
+    header = [cells("Pairs", "System", "Seeds", *layers)]
+    table = Table(
+        name, caption, header, rows, frozenset(rules - {len(rows)}), data(systems, dataset, measure)
+    )
+    return Figure(name, caption, lines(layers, panels, title), table)
+
+
+def seeds_of(runs: list[dict], kind: str, measure: str, layer: str) -> MeanStd | None:
+    """Mean over the runs of one system; None where a run does not have the layer."""
+    if not all(layer in run["layers"] for run in runs):
+        return None
+    return MeanStd.of(run["averages"][kind][measure][run["layers"].index(layer)] for run in runs)
+
+
+def mean_cell(value: MeanStd | None):
+    if value is None:
+        return cell(UNKNOWN)
+    return cell(f"{value.mean:.3f}" + (f" ± {value.std:.3f}" if value.std else ""), value=value.mean)
+
+
+def data(systems: dict[str, list[dict]], dataset: str, measure: str) -> list[list]:
+    """One row per system, seed, pair and layer."""
+    rows = [
+        [dataset, system, seed_of(run, i), entry["kind"], pair, entry["lines"], layer, value]
+        for system, runs in systems.items()
+        for i, run in enumerate(runs, 1)
+        for pair, entry in run["pairs"].items()
+        for layer, value in zip(run["layers"], entry[measure], strict=True)
+    ]
+    return tidy(["dataset", "system", "seed", "kind", "pair", "lines", "layer", measure], rows)

@@ -1,0 +1,27 @@
+"""SVCCA and linear CKA per encoder layer, as Figure E.1 of the thesis (`eval probe similarity`)."""
+
+from eval.report_parts import Section
+from eval.report_sections.layers import curves
+from eval.report_sections.runs import datasets_of, runs_of
+from eval.result_set import ResultSet
+
+NOTES = [
+    "Similarity of the mean-pooled states of parallel sentences in two languages. It compares layers of one"
+    " system; as E.1 of the thesis shows with PreNorm w/o Enc-Last, a high score on top of the encoder does"
+    ' not mean good zero-shot translation. "by chance": the same with the sentences of one side in another'
+    " order; where that is high too, there are too few sentences for the number of directions."
+]
+MEASURES = {
+    "svcca": ("SVCCA", "SVCCA (mean canonical correlation) per encoder layer."),
+    "svcca_by_chance": ("SVCCA by chance", "SVCCA of sentences that do not belong together."),
+    "cka": ("linear CKA", "Linear CKA per encoder layer."),
+}
+
+
+def section(results: ResultSet) -> Section:
+    groups = runs_of(results, "similarity")
+    parts = []
+    for dataset in datasets_of(groups):
+        systems = {system: runs for (name, system), runs in groups.items() if name == dataset}
+        parts += [curves(systems, dataset, measure, *titles) for measure, titles in MEASURES.items()]
+    return Section("Similarity of languages in the encoder", parts, NOTES)

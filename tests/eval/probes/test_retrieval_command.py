@@ -1,0 +1,208 @@
+"""`python -m eval probe retrieval` against plain loops over planted states."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from data_prep.aligned_spans import AlignedSpansWriter
+from eval.probes.aligned_words import word_vectors
+from eval.probes.store import StateStore
+from tests.eval.probes.planted import write_store
+from tests.eval.probes.test_precision import cosine
+
+LINES, C = 12, 5
+DIRECTIONS = [("de", "en"), ("en", "de")]
+LAYERS = ("L0", "encoder-norm")
+
+
+@pytest.fixture
+def states():
+    """Direction -> per line, layers x T x C, a tag before 2 to 6 words; both sides are somewhat alike."""
+    rng = np.random.default_rng(3)
+    found = {direction: [] for direction in DIRECTIONS}
+    for _ in range(LINES):
+        length = int(rng.integers(4, 9))
+        meaning = rng.normal(size=(len(LAYERS), length, C))
+        for direction in DIRECTIONS:
+            found[direction].append(meaning + 0.9 * rng.normal(size=meaning.shape))
+    return found
+
+
+@pytest.fixture
+def spans(states):
+    """Word by word; in line 0 spans that overlap and words with several partners, in line 1 none."""
+    found = []
+    for line in range(LINES):
+        words = states["de", "en"][line].shape[1] - 2
+        found.append([(word, word + 1, word, word + 1) for word in range(words)])
+    found[0] = [(0, 2, 1, 2), (1, 2, 0, 2), (1, 2, 1, 2)]
+    found[1] = []
+    return found
+
+
+@pytest.fixture
+def data(tmp_path, spans):
+    (tmp_path / "data").mkdir()
+    with AlignedSpansWriter(tmp_path / "data", "test", ("de", "en")) as writer:
+        for line in spans:
+            writer.append(line)
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def store(tmp_path, states):
+    return write_store(tmp_path / "states", states, LAYERS)
+
+
+@pytest.fixture
+def probe(command, tmp_path):
+    return lambda *arguments: command("probe", "retrieval", *arguments, "--output", tmp_path / "out")
+
+
+@pytest.fixture
+def findings(tmp_path):
+    return lambda: json.loads((tmp_path / "out/retrieval.json").read_text(encoding="utf-8"))["runs"]
+
+
+def nearest(query, keys) -> int:
+    return max(range(len(keys)), key=lambda j: cosine(query, keys[j]))
+
+
+def batches(states, most: int) -> list[list[int]]:
+    """Consecutive lines with at most `most` tokens in the longer language."""
+    found, total = [[]], 0
+    for line in range(LINES):
+        size = max(states[direction][line].shape[1] for direction in DIRECTIONS)
+        if found[-1] and total + size > most:
+            found.append([])
+            total = 0
+        found[-1].append(line)
+        total += size
+    return found
+
+
+def sentence_precision(states, layer: int, groups: list[list[int]]) -> float:
+    shares = []
+    for direction in DIRECTIONS:
+        right = 0
+        for group in groups:
+            queries = [states[direction][line][layer].mean(0).tolist() for line in group]
+            keys = [states[direction[::-1]][line][layer].mean(0).tolist() for line in group]
+            right += sum(nearest(query, keys) == i for i, query in enumerate(queries))
+        shares.append(right / LINES)
+    return sum(shares) / 2
+
+
+def test_sentence_precision_is_that_of_loops(store, states, probe, findings):
+    result = probe(store, "--batch-tokens", "20")
+    assert result.status == 0, result.err
+    (run,) = findings()
+    entry = run["pairs"]["de-en"]
+    groups = batches(states, 20)
+    assert 2 < len(groups) < LINES
+    for layer in range(len(LAYERS)):
+        whole = sentence_precision(states, layer, [list(range(LINES))])
+        assert entry["sentence"][layer] == pytest.approx(whole)
+        assert entry["sentence_in_batch"][layer] == pytest.approx(sentence_precision(states, layer, groups))
+    assert 0 < entry["sentence"][1] < entry["sentence_in_batch"][1] < 1
+    assert "word" not in entry
+
+
+def word_precision(states, spans, groups) -> tuple[float, int]:
+    """Every distinct word looks for one that it is aligned with, in the other language of its batch."""
+    shares, words = [], 0
+    for side in (0, 1):
+        right, count = 0, 0
+        for group in groups:
+            gold, vectors = {}, ({}, {})
+            for line in group:
+                for row in spans[line]:
+                    keys = (line, *row[:2]), (line, *row[2:])
+                    for which, (number, start, end) in enumerate(keys):
+                        tokens = states[DIRECTIONS[which]][number][1]
+                        vectors[which][number, start, end] = tokens[1 + start : 1 + end].mean(0)
+                    gold.setdefault(keys[side], set()).add(keys[1 - side])
+            others = list(vectors[1 - side])
+            for word, answers in gold.items():
+                best = nearest(vectors[side][word], [vectors[1 - side][other] for other in others])
+                right += others[best] in answers
+                count += 1
+        shares.append(right / count)
+        words += count
+    return sum(shares) / 2, words
+
+
+@pytest.mark.parametrize("most", [20, 512])
+def test_word_precision_is_that_of_loops(store, states, spans, data, probe, findings, most):
+    result = probe(store, "--words", data, "--batch-tokens", most)
+    assert result.status == 0, result.err
+    expected, words = word_precision(states, spans, batches(states, most))
+    (run,) = findings()
+    assert run["pairs"]["de-en"]["word"] == pytest.approx(expected)
+    assert run["pairs"]["de-en"]["words"] == words
+    assert run["averages"]["supervised"]["word"] == pytest.approx(expected)
+    assert 0.1 < expected < 0.95
+
+
+def test_a_word_is_the_mean_of_its_subwords(store, states):
+    part = StateStore.open(store).encoder("test", ("de", "en"))
+    words = np.array([(3, 0, 1), (3, 0, 2), (5, 1, 2)])
+    expected = [states["de", "en"][n][1][1 + start : 1 + end].mean(0) for n, start, end in words]
+    assert word_vectors(part, "encoder-norm", words) == pytest.approx(np.array(expected), abs=1e-6)
+
+
+def test_words_beyond_a_cut_sentence_are_left_out(store, states, spans, tmp_path, probe, findings):
+    (tmp_path / "data").mkdir()
+    spans[2] = [*spans[2], (0, 1, 30, 31)]
+    with AlignedSpansWriter(tmp_path / "data", "test", ("de", "en")) as writer:
+        for line in [*spans, [(0, 1, 0, 1)]]:  # the states may be of the first lines only
+            writer.append(line)
+    result = probe(store, "--words", tmp_path / "data")
+    assert result.status == 0
+    assert "test.de-en.alignment: 1 aligned pairs end beyond their sentence" in result.err
+    del spans[2][-1]
+    assert findings()[0]["pairs"]["de-en"]["word"] == pytest.approx(
+        word_precision(states, spans, batches(states, 512))[0]
+    )
+
+
+def test_tables_and_report(store, data, probe, command, tmp_path):
+    assert probe(store, "--words", data).status == 0
+    with open(tmp_path / "out/retrieval_word_toy.csv", encoding="utf-8", newline="") as stream:
+        (row,) = csv.DictReader(stream)
+    assert (row["system"], row["pair"], row["kind"]) == ("A", "de-en", "supervised")
+    result = command("report", tmp_path / "out/retrieval.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    assert f"{100 * float(row['word']):.1f}" in html
+    assert html.count("<figure>") == html.count('download="') == 5
+
+
+def refused(result) -> str:
+    assert result.status == 2, result.err
+    (line,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
+    return line.removeprefix("error: ")
+
+
+def test_missing_alignments(store, tmp_path, probe):
+    message = refused(probe(store, "--words", tmp_path))
+    assert message == f"{tmp_path}/test.de-en.alignment: no such file; `python -m data_prep align` writes it"
+
+
+def test_alignments_of_other_sentences(store, tmp_path, probe):
+    with AlignedSpansWriter(tmp_path, "test", ("de", "en")) as writer:
+        writer.append([(0, 1, 0, 1)])
+    assert "1 lines, but the states are of 12; expected" in refused(probe(store, "--words", tmp_path))
+
+
+def test_no_aligned_words(store, tmp_path, probe):
+    with AlignedSpansWriter(tmp_path, "test", ("de", "en")) as writer:
+        for _ in range(LINES):
+            writer.append([])
+    assert "no aligned words in the set 'test' of de-en" in refused(probe(store, "--words", tmp_path))
+
+
+def test_batches_of_no_tokens(store, probe):
+    assert refused(probe(store, "--batch-tokens", "0")) == "--batch-tokens: found 0, expected at least 1"

@@ -1,0 +1,160 @@
+"""`python -m eval probe similarity` on planted states, and what all probes of parallel sentences refuse."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from eval.probes.similarity import linear_cka, svcca
+from tests.eval.probes.planted import sentence_states, write_store
+
+PAIRS = {("de", "en"): 0.5, ("en", "de"): 0.5, ("de", "fr"): 1.5, ("fr", "de"): 1.5}
+N, C = 120, 6
+
+
+@pytest.fixture
+def vectors():
+    """Direction -> layers x N x C: unrelated in L0, related in L1, the same up to a rotation at the top."""
+    rng = np.random.default_rng(5)
+    meaning = rng.normal(size=(N, C))
+
+    def of(noise: float) -> np.ndarray:
+        rotation = np.linalg.qr(rng.normal(size=(C, C)))[0]
+        related = meaning + noise * rng.normal(size=(N, C))
+        return np.stack([rng.normal(size=(N, C)), related, meaning @ rotation])
+
+    return {direction: of(noise) for direction, noise in PAIRS.items()}
+
+
+@pytest.fixture
+def store(tmp_path, vectors):
+    def write(folder="states", keep=tuple(PAIRS), **options):
+        states = {direction: sentence_states(vectors[direction]) for direction in keep}
+        return write_store(tmp_path / folder, states, **options)
+
+    return write
+
+
+@pytest.fixture
+def probe(command, tmp_path):
+    return lambda *arguments: command("probe", "similarity", *arguments, "--output", tmp_path / "out")
+
+
+@pytest.fixture
+def findings(tmp_path):
+    return lambda: json.loads((tmp_path / "out/similarity.json").read_text(encoding="utf-8"))["runs"]
+
+
+def test_it_measures_the_means_of_every_layer_and_pair(store, vectors, probe, findings):
+    result = probe(store())
+    assert result.status == 0, result.err
+    (run,) = findings()
+    assert run["layers"] == ["L0", "L1", "output"]
+    assert {name: entry["kind"] for name, entry in run["pairs"].items()} == {
+        "de-en": "supervised", "de-fr": "zero-shot",
+    }  # fmt: skip
+    for name, entry in run["pairs"].items():
+        pair = tuple(name.split("-"))
+        sides = vectors[pair], vectors[pair[::-1]]
+        for measure, function in (("svcca", svcca), ("cka", linear_cka)):
+            expected = [function(sides[0][layer], sides[1][layer]) for layer in range(3)]
+            assert entry[measure] == pytest.approx(expected, abs=1e-5)
+    supervised, zero_shot = (run["averages"][kind]["svcca"] for kind in ("supervised", "zero-shot"))
+    assert supervised[0] < zero_shot[1] < 0.5 < supervised[1] < supervised[2] == pytest.approx(1, abs=1e-5)
+    assert run["averages"]["supervised"]["svcca_by_chance"][2] < 0.3
+
+
+def test_seeds_make_one_curve_and_the_numbers_behind_it(store, probe, tmp_path):
+    assert probe(store("one"), store("two", seed=2), store("three", name="B")).status == 0
+    with open(tmp_path / "out/svcca_toy.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 3 * 2 * 3  # runs, pairs, layers
+    assert {(row["system"], row["seed"]) for row in rows} == {("A", "1"), ("A", "2"), ("B", "1")}
+    assert {row["layer"] for row in rows} == {"L0", "L1", "output"}
+    assert (tmp_path / "out/cka_toy.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_report_shows_it(store, probe, command, tmp_path):
+    assert probe(store()).status == 0
+    result = command("report", tmp_path / "out/similarity.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    assert html.count("<figure>") == html.count('download="') == 3
+
+
+def test_tags_can_be_left_out(store, probe, findings):
+    folder = store()
+    assert probe(folder).status == 0
+    (everything,) = findings()
+    assert probe(folder, "--only-words").status == 0
+    (words,) = findings()
+    assert words["pairs"]["de-en"]["cka"] != everything["pairs"]["de-en"]["cka"]
+
+
+def test_a_final_norm_or_none_both_end_in_the_output(store, probe, findings):
+    assert probe(store(), store("post", layers=("L0", "L1", "L2"), name="B")).status == 0
+    pre, post = findings()
+    assert (pre["layers"], post["layers"]) == (["L0", "L1", "output"], ["L0", "L1", "L2", "output"])
+    assert post["pairs"]["de-en"]["svcca"][2] == post["pairs"]["de-en"]["svcca"][3]
+
+
+def refused(result) -> str:
+    assert result.status == 2, result.err
+    lines = [line for line in result.err.splitlines() if not line.startswith(("warning", "similarity:"))]
+    assert len(lines) == 1, result.err
+    return lines[0].removeprefix("error: ")
+
+
+def test_directions_without_their_opposite(store, probe, findings):
+    lonely = (("de", "en"), ("de", "fr"))
+    message = refused(probe(store("one", keep=lonely)))
+    assert message.endswith(
+        "one: no pair of languages in both directions in the set 'test', only de-en, de-fr;"
+        " extract the states of the opposite directions too"
+    )
+    result = probe(store("two", keep=(*lonely, ("en", "de"))))
+    assert result.status == 0
+    assert "two: without the opposite direction, left out: de-fr" in result.err
+    assert list(findings()[0]["pairs"]) == ["de-en"]
+
+
+def test_sides_of_different_length(tmp_path, vectors, probe):
+    states = {("de", "en"): sentence_states(vectors["de", "en"])}
+    states["en", "de"] = sentence_states(vectors["en", "de"][:, :7])
+    message = refused(probe(write_store(tmp_path / "states", states)))
+    assert "120 sentences of de-en but 7 of en-de, expected parallel ones" in message
+
+
+def test_states_without_variance(tmp_path, vectors, probe):
+    vectors["de", "en"][1] = 3
+    states = {d: [v[:, i, None] for i in range(N)] for d, v in vectors.items()}
+    message = refused(probe(write_store(tmp_path / "states", states, tagged=False)))
+    assert message.endswith("test.encoder.de-en: layer L1: all states are equal")
+
+
+def test_an_empty_sentence_has_no_words(tmp_path, vectors, probe):
+    states = {d: [v[:, i, None].repeat(3, axis=1) for i in range(N)] for d, v in vectors.items()}
+    states["en", "de"][4] = states["en", "de"][4][:, :2]  # a tag and </s>
+    folder = write_store(tmp_path / "states", states)
+    assert probe(folder).status == 0
+    assert "test.encoder.en-de: sentence 5 has no words" in refused(probe(folder, "--only-words"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--split", "valid"], "no states of the set 'valid', it has: test"),
+        (["--variance", "0"], "--variance: found 0.0, expected more than 0 and at most 1"),
+        (["no-such-folder"], "no-such-folder/states.json: no such file; expected the complete output of"),
+    ],
+)
+def test_bad_options(store, probe, options, message):
+    assert message in refused(probe(store(), *options))
+
+
+def test_a_store_without_the_output_of_the_encoder(tmp_path, store, probe):
+    folder = store()
+    record = json.loads((folder / "states.json").read_text())
+    (folder / "states.json").write_text(json.dumps(record | {"encoder_output": "L9"}))
+    assert "has no states of the encoder's output, L9" in refused(probe(folder))
