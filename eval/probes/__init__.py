@@ -9,5 +9,7 @@ COMMANDS = {
     "llr": ("eval.probes.llr", "layer-wise language recognition (8.2.3, E.4)"),
     "similarity": ("eval.probes.similarity", "SVCCA and linear CKA of parallel sentences per layer (E.1)"),
     "retrieval": ("eval.probes.retrieval", "sentence and word retrieval P@1 in the encoder (5.3.2 to 5.3.4)"),
+    "correlate": ("eval.probes.correlate", "change in BLEU against change in retrieval P@1 (5.3.3)"),
+    "cosine": ("eval.probes.parallel_cosine", "cosine of parallel sentences per layer, and changes (6.4.5)"),
     "off-target": ("eval.probes.off_target", "intended against identified languages, and the worst lines"),
 }

@@ -5,8 +5,8 @@ from collections import Counter
 from eval.labels import UNKNOWN, direction_order
 from eval.language_identification import EMPTY, identifier_code
 from eval.plots import heatmap
+from eval.probes.runs import runs_of, seed_of
 from eval.report_parts import Figure, Section, Table, cell, cells, slug, tidy
-from eval.report_sections.runs import runs_of, seed_of
 from eval.result_set import ResultSet
 
 OTHER = "other"

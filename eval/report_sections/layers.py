@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from eval.labels import UNKNOWN
 from eval.plots import lines
 from eval.probes.parallel import OUTPUT
+from eval.probes.runs import seed_of
 from eval.report_parts import Figure, Table, cell, cells, slug, tidy
-from eval.report_sections.runs import seed_of
 from eval.systems import MeanStd
 
 KINDS = {"supervised": "Supervised pairs", "zero-shot": "Zero-shot pairs"}

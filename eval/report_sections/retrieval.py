@@ -1,10 +1,10 @@
-"""Sentence and word retrieval P@1 in the encoder, Tables C.4 to C.9 of the thesis (`eval probe retrieval`)."""
+"""Sentence and word retrieval P@1 in the encoder, Tables C.4 to C.9 of the thesis (`probe retrieval`)."""
 
 from eval.labels import UNKNOWN
 from eval.plots import dots
+from eval.probes.runs import datasets_of, on, runs_of, seed_of
 from eval.report_parts import Figure, Section, Table, cell, cells, slug, tidy
 from eval.report_sections.layers import KINDS, curves
-from eval.report_sections.runs import datasets_of, runs_of, seed_of
 from eval.result_set import ResultSet
 from eval.systems import MeanStd
 
@@ -27,7 +27,7 @@ def section(results: ResultSet) -> Section:
     groups = runs_of(results, "retrieval")
     parts = []
     for dataset in datasets_of(groups):
-        systems = {system: runs for (name, system), runs in groups.items() if name == dataset}
+        systems = on(groups, dataset)
         parts += [curves(systems, dataset, measure, *titles) for measure, titles in SENTENCES.items()]
         for measure, title in TOP.items():
             with_measure = {

@@ -1,8 +1,8 @@
 """SVCCA and linear CKA per encoder layer, as Figure E.1 of the thesis (`eval probe similarity`)."""
 
+from eval.probes.runs import datasets_of, on, runs_of
 from eval.report_parts import Section
 from eval.report_sections.layers import curves
-from eval.report_sections.runs import datasets_of, runs_of
 from eval.result_set import ResultSet
 
 NOTES = [
@@ -22,6 +22,6 @@ def section(results: ResultSet) -> Section:
     groups = runs_of(results, "similarity")
     parts = []
     for dataset in datasets_of(groups):
-        systems = {system: runs for (name, system), runs in groups.items() if name == dataset}
+        systems = on(groups, dataset)
         parts += [curves(systems, dataset, measure, *titles) for measure, titles in MEASURES.items()]
     return Section("Similarity of languages in the encoder", parts, NOTES)
