@@ -1,0 +1,155 @@
+"""`python -m eval probe correlate` on the numbers of the thesis, whose correlations it states (5.3.3)."""
+
+import csv
+import json
+
+import pytest
+
+OTHERS = ("tr", "ro", "et", "kk", "my")
+# mBART FT on 626_en-tr-ro-et-my-kk: BLEU from and into English (Table 5.3) and P@1 (Table C.6).
+BLEU = {
+    "mBART FT": (17.7, 22.2, 33.8, 37.1, 14.5, 24.3, 1.8, 14.1, 17.8, 23.1),
+    "+align": (17.5, 21.9, 33.8, 36.7, 15.2, 24.3, 1.8, 14.0, 16.9, 22.1),
+    "+w2w": (17.6, 22.2, 34.2, 37.5, 15.0, 25.0, 1.2, 14.1, 18.3, 23.8),
+    "+FA": (17.5, 22.2, 34.3, 37.5, 14.9, 25.1, 1.3, 14.4, 17.9, 23.6),
+}
+PRECISION = {
+    "mBART FT": (98.0, 92.7, 96.0, 92.9, 94.7),
+    "+align": (97.4, 92.5, 97.0, 92.1, 93.7),
+    "+w2w": (94.3, 95.6, 96.8, 86.0, 96.2),
+    "+FA": (94.3, 96.3, 97.3, 87.9, 96.2),
+}
+THESIS = {"+align": 0.79, "+w2w": 0.93, "+FA": 0.90}
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Function that writes the scores and the retrieval of a system, and returns the folder of the scores."""
+
+    def folder(name: str, bleu, precision, seed=1, pairs=OTHERS, retrieval_name=None):
+        out = tmp_path / f"{name}-{seed}"
+        directions = {
+            direction: {"kind": "supervised", "bleu": bleu[2 * i + back], "chrf": 0.0,
+                        "reference_sha256": "ab", "bleu_signature": "s"}
+            for i, other in enumerate(pairs)
+            for back, direction in enumerate((f"en-{other}", f"{other}-en"))
+        }  # fmt: skip
+        system = {"name": name, "seed": seed}
+        scores = {"format": 1, "kind": "scores", "system": system, "data": {"path": "toy"}, "dataset": "626",
+                  "split": "test", "directions": directions, "averages": {}, "scoring": {}}  # fmt: skip
+        write_json(out / "scores.json", scores)
+        entries = {
+            "-".join(sorted(("en", other))): {
+                "kind": "supervised", "lines": 9, "sentence": [0.5, value / 100], "word": value / 200,
+            }
+            for other, value in zip(pairs, precision, strict=True)
+        }  # fmt: skip
+        run = {"system": {"name": retrieval_name or name, "seed": seed}, "dataset": "626", "pairs": entries}
+        write_json(out / "retrieval.json", {"format": 1, "kind": "retrieval", "runs": [run]})
+        return out
+
+    def write_json(path, record):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(record), encoding="utf-8")
+
+    return folder
+
+
+@pytest.fixture
+def probe(command, tmp_path):
+    def run(folders, *options):
+        return command(
+            "probe", "correlate", *folders, "--retrieval", *folders, *options, "--output", tmp_path / "out"
+        )
+
+    return run
+
+
+@pytest.fixture
+def findings(tmp_path):
+    return lambda: json.loads((tmp_path / "out/correlation.json").read_text("utf-8"))["correlations"]
+
+
+@pytest.fixture
+def systems(write):
+    return [write(name, BLEU[name], PRECISION[name]) for name in BLEU]
+
+
+def test_the_correlations_of_the_thesis(systems, probe, findings):
+    result = probe(systems)
+    assert result.status == 0, result.err
+    found = findings()
+    assert [one["baseline"] for one in found] == ["mBART FT"] * 3
+    assert {one["system"]: round(one["pearson"]["all"]["r"], 2) for one in found} == THESIS
+    assert {one["pearson"]["all"]["n"] for one in found} == {5}
+    # Student's t with 3 degrees of freedom: t = r sqrt(3 / (1 - r^2)) = 4.24 for +w2w; the table has 4.177 at
+    # p = 0.025 and 4.541 at p = 0.02 (two-sided).
+    assert 0.02 < found[1]["pearson"]["all"]["p_value"] < 0.025
+    point = found[0]["pairs"]["en-my"]
+    assert point["bleu_change"] == pytest.approx(((16.9 - 17.8) + (22.1 - 23.1)) / 2)
+    assert point["precision_change"] == pytest.approx(93.7 - 94.7)
+
+
+def test_seeds_are_averaged(write, probe, findings):
+    up, down = ([value + sign for value in BLEU["+FA"]] for sign in (0.5, -0.5))
+    names = [
+        write("mBART FT", BLEU["mBART FT"], PRECISION["mBART FT"]),
+        write("+FA", up, [value - 1 for value in PRECISION["+FA"]], seed=1),
+        write("+FA", down, [value + 1 for value in PRECISION["+FA"]], seed=2),
+    ]
+    assert probe(names).status == 0
+    (one,) = findings()
+    assert one["pearson"]["all"]["r"] == pytest.approx(0.9008, abs=1e-4)
+
+
+def test_word_retrieval_can_be_asked_for(systems, probe, findings):
+    assert probe(systems, "--measure", "word").status == 0
+    assert findings()[1]["pairs"]["en-tr"]["precision_change"] == pytest.approx((94.3 - 98.0) / 2)
+
+
+def test_tables_and_report(systems, probe, command, tmp_path):
+    assert probe(systems).status == 0
+    with open(tmp_path / "out/correlation_sentence_626_mBART-FT.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 3 * 5
+    result = command("report", tmp_path / "out/correlation.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    assert html.count("<figure>") == 1 and "r, p of all pairs (5)" in html and ">0.93<" in html
+
+
+def refused(result) -> str:
+    assert result.status == 2, result.err
+    assert result.err.count("\n") == 1
+    return result.err.strip().removeprefix("error: ")
+
+
+def test_a_system_without_retrieval(write, probe):
+    names = [write("A", range(10), range(5)), write("B", range(10), range(5), retrieval_name="C")]
+    assert refused(probe(names)).startswith(
+        "--retrieval: nothing of system 'B' on 626, only of 'A' on 626, 'C' on 626; give --name"
+    )
+
+
+def test_too_few_pairs(write, probe):
+    names = [write(name, range(4), range(2), pairs=("de", "fr")) for name in "AB"]
+    assert "2 pairs of languages with BLEU in both directions and P@1, expected at least 3" in refused(
+        probe(names)
+    )
+
+
+def test_a_change_that_is_always_the_same(write, probe):
+    names = [write("A", range(10), range(5)), write("B", range(10), [2, 1, 4, 5, 3])]
+    assert refused(probe(names)).endswith("BLEU changes by 0 for every pair: no correlation")
+
+
+def test_one_system_only(write, probe):
+    assert "is the only system on 626, expected at least two" in refused(
+        probe([write("A", range(10), range(5))])
+    )
+
+
+def test_no_such_measure_in_the_file(systems, probe):
+    assert refused(probe(systems, "--measure", "sentence_in_batch")).startswith(
+        "--retrieval: no 'sentence_in_batch' P@1 of 'mBART FT' for en-tr"
+    )

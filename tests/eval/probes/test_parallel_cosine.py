@@ -1,0 +1,104 @@
+"""`python -m eval probe cosine` on planted states with known angles."""
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tests.eval.probes.planted import sentence_states, write_store
+
+N = 6
+
+
+def side(angles) -> np.ndarray:
+    """layers x N x 2: unit vectors at an angle (degrees) per layer, of any length."""
+    radians = np.radians(angles)[:, None] * np.ones(N)
+    return np.stack([np.cos(radians), np.sin(radians)], axis=-1) * np.arange(1, N + 1)[None, :, None]
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Function that writes a store whose sides of de-en and de-fr have given angles per layer."""
+
+    def write(folder, angles, lines=N, pairs=("en", "fr"), **options):
+        states = {}
+        for other in pairs:
+            states["de", other] = sentence_states(side([0, 0, 0])[:, :lines])
+            states[other, "de"] = sentence_states(side(angles)[:, :lines])
+        return write_store(tmp_path / folder, states, **options)
+
+    return write
+
+
+@pytest.fixture
+def probe(command, tmp_path):
+    return lambda *arguments: command("probe", "cosine", *arguments, "--output", tmp_path / "out")
+
+
+@pytest.fixture
+def findings(tmp_path):
+    return lambda: json.loads((tmp_path / "out/cosine.json").read_text(encoding="utf-8"))
+
+
+def test_the_cosine_of_the_planted_angles(store, probe, findings):
+    result = probe(store("a", [0, 60, 90]))
+    assert result.status == 0, result.err
+    record = findings()
+    assert record["runs"][0]["pairs"]["de-fr"]["cosine"] == pytest.approx([1, 0.5, 0], abs=1e-5)
+    assert record["runs"][0]["averages"]["supervised"]["cosine"] == pytest.approx([1, 0.5, 0], abs=1e-5)
+    assert record["differences"] == []
+
+
+def test_the_change_from_the_first_system_with_means_over_seeds(store, probe, findings, tmp_path, command):
+    folders = [
+        store("a", [0, 60, 90]),
+        store("b1", [60, 60, 0], name="B"),
+        store("b2", [0, 60, 60], name="B", seed=2),
+    ]
+    assert probe(*folders).status == 0
+    (change,) = findings()["differences"]
+    assert (change["baseline"], change["system"]) == ("A", "B")
+    expected = [(0.5 + 1) / 2 - 1, 0, (1 + 0.5) / 2]
+    assert change["pairs"]["de-en"]["cosine"] == pytest.approx(expected, abs=1e-5)
+    assert change["averages"]["zero-shot"]["cosine"] == pytest.approx(expected, abs=1e-5)
+    with open(tmp_path / "out/cosine_change_toy_A_B.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [float(row["change"]) for row in rows if row["pair"] == "de-fr"] == pytest.approx(
+        expected, abs=1e-5
+    )
+    result = command("report", tmp_path / "out/cosine.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    assert html.count("<figure>") == html.count('download="') == 2
+
+
+def test_a_mean_of_different_angles(store, tmp_path, probe, findings):
+    angles = np.array([0, 30, 60, 90, 120, 150])
+    radians = np.radians(angles)
+    back = np.stack([np.cos(radians), np.sin(radians)], axis=-1)[None]
+    states = {("de", "en"): sentence_states(side([0])), ("en", "de"): sentence_states(back)}
+    assert probe(write_store(tmp_path / "one", states, ("L0",))).status == 0
+    expected = sum(math.cos(math.radians(angle)) for angle in angles) / N
+    assert findings()["runs"][0]["pairs"]["de-en"]["cosine"][0] == pytest.approx(expected, abs=1e-5)
+
+
+def refused(result) -> str:
+    assert result.status == 2, result.err
+    (line,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
+    return line.removeprefix("error: ")
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"lines": 4}, "b: numbers of sentences 4, 4, but 6, 6 in "),
+        ({"pairs": ("en",)}, "b: pairs of languages de-en, but de-en, de-fr in "),
+        ({"layers": ("L0", "L1", "L2")}, "b: layers L0, L1, L2, output, but L0, L1, output in "),
+        ({"name": "A"}, "both are seed 1 of system 'A'; give one of them another --name"),
+    ],
+)
+def test_stores_that_do_not_match(store, probe, other, message):
+    folders = store("a", [0, 60, 90]), store("b", [0, 60, 90], **({"name": "B"} | other))
+    assert message in refused(probe(*folders))
