@@ -1,6 +1,6 @@
 """Sentence pairs of many directions as one fairseq dataset: sampling, tags and collation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -15,7 +15,8 @@ class DirectionData:
     """The sentence pairs of one direction.
 
     `sources` and `targets` are sequences of 1-D integer tensors that end with `</s>`; `targets` is None at
-    inference. The tags are token ids put in front of every sentence.
+    inference. The tags are token ids put in front of every sentence. `fields` are further things that a batch
+    shall carry, by name (`fairseq_ext.data.batch_fields`).
     """
 
     direction: Direction
@@ -25,12 +26,14 @@ class DirectionData:
     target_sizes: np.ndarray | None
     source_tags: list[int]
     target_tags: list[int]
+    fields: dict = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.source_sizes)
 
 
-def _tagged(tags: list[int], tokens) -> np.ndarray:
+def tagged(tags: list[int], tokens) -> np.ndarray:
+    """The sentence with its tags in front, a new or the given array of int64."""
     tokens = np.asarray(tokens, dtype=np.int64)
     return np.concatenate([np.asarray(tags, dtype=np.int64), tokens]) if tags else tokens
 
@@ -111,6 +114,12 @@ class MultilingualDataset(FairseqDataset):
         self.source_sizes = self._sizes(items, "source")
         has_targets = all(part.targets is not None for part in self.parts)
         self.target_sizes = self._sizes(items, "target") if has_targets else None
+        mirrors = [
+            part.fields["mirror"].sizes[chosen]
+            for part, chosen in zip(self.parts, items, strict=True)
+            if "mirror" in part.fields
+        ]
+        self.mirror_sizes = np.concatenate(mirrors) if mirrors else None
 
     def _sizes(self, items: list[np.ndarray], side: str) -> np.ndarray:
         """Lengths with tags, per example."""
@@ -134,9 +143,11 @@ class MultilingualDataset(FairseqDataset):
         owner, item = int(self.owners[index]), int(self.items[index])
         part = self.parts[owner]
         example = {"id": int(index), "item": item, "owner": owner}
-        example["source"] = _tagged(part.source_tags, part.sources[item])
+        example["source"] = tagged(part.source_tags, part.sources[item])
         if part.targets is not None:
-            example["target"] = _tagged(part.target_tags, part.targets[item])
+            example["target"] = tagged(part.target_tags, part.targets[item])
+        for name, values in part.fields.items():
+            example[name] = values[item]
         return example
 
     @property
@@ -167,7 +178,9 @@ class MultilingualDataset(FairseqDataset):
         return order[np.argsort(self.source_sizes[order], kind="stable")]
 
     def filter_indices_by_size(self, indices, max_sizes):
-        """Keep what fits `max_sizes` (source, target), or a single number for both."""
+        """Keep what fits `max_sizes` (source, target), or a single number for both; a mirror must fit as a
+        source.
+        """
         if max_sizes is None:
             return indices, []
         max_source, max_target = max_sizes if isinstance(max_sizes, tuple) else (max_sizes, max_sizes)
@@ -176,6 +189,8 @@ class MultilingualDataset(FairseqDataset):
             too_long |= self.source_sizes[indices] > max_source
         if max_target and self.target_sizes is not None:
             too_long |= self.target_sizes[indices] > max_target
+        if max_source and self.mirror_sizes is not None:
+            too_long |= self.mirror_sizes[indices] > max_source
         return indices[~too_long], indices[too_long].tolist()
 
     def batch_by_size(self, indices, max_tokens=None, max_sentences=None, required_batch_size_multiple=1):
@@ -204,8 +219,8 @@ class MultilingualDataset(FairseqDataset):
         """A batch in fairseq's format.
 
         Beyond fairseq's keys: `split`; `owners` (B, number of the direction) and `items` (B, line number in
-        its file), both as arrays that stay on the CPU; and `prefix_tokens` (B x 0 or 1, the decoder's tag),
-        which generation forces.
+        its file), both as arrays that stay on the CPU; `prefix_tokens` (B x 0 or 1, the decoder's tag), which
+        generation forces; and the fields of the parts.
         """
         if not examples:
             return {}
@@ -230,4 +245,6 @@ class MultilingualDataset(FairseqDataset):
             batch["target"] = pad_right(targets, self.pad)
             batch["ntokens"] = sum(map(len, targets))
             batch["net_input"]["prev_output_tokens"] = pad_right(targets, self.pad, shift_right_from=self.eos)
+        for name, values in self.parts[0].fields.items():  # all parts have the same
+            batch[name] = values.collate([example[name] for example in examples], self.pad)
         return batch

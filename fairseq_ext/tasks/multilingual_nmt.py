@@ -17,9 +17,11 @@ from omegaconf import II
 
 from command_line.errors import InputError
 from fairseq_ext.data import binarized
+from fairseq_ext.data.batch_fields import FIELDS
 from fairseq_ext.data.binarized import Direction, format_direction
 from fairseq_ext.data.language_tags import PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
+from fairseq_ext.losses.auxiliary_loss import ModelSizes
 from fairseq_ext.tasks import validation
 
 
@@ -101,6 +103,8 @@ class MultilingualNmtTask(FairseqTask):
         self.supervised = binarized.parse_directions(cfg.lang_pairs, "--lang-pairs")
         self.zero_shot = binarized.parse_directions(cfg.zero_shot_lang_pairs, "--zero-shot-lang-pairs")
         self.tags: LanguageTags | None = None
+        self.batch_fields: tuple[str, ...] = ()  # what the criterion needs in a batch beyond fairseq's
+        self.model_sizes: ModelSizes | None = None  # of the model that was built, for the criterion
         if self.supervised:
             self._add_tags(_languages(cfg, self.supervised), cfg.language_tags)
             self._check_zero_shot()
@@ -205,9 +209,13 @@ class MultilingualNmtTask(FairseqTask):
     def _direction_data(self, folder, split: str, direction: Direction) -> DirectionData:
         source_tags, target_tags = self.tags.encoder_ids(*direction), self.tags.decoder_ids(direction[1])
         sources, targets = binarized.load_pair(folder, split, direction)
-        return DirectionData(
+        part = DirectionData(
             direction, sources, targets, sources.sizes, targets.sizes, source_tags, target_tags
         )
+        beside = direction not in self.supervised
+        for name in self.batch_fields:
+            part.fields[name] = FIELDS[name](part, self.tags, folder, split, optional=beside)
+        return part
 
     def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None, **kwargs):
         """Sentences typed by a user (fairseq-interactive); they get the tags of the command line's
@@ -308,10 +316,16 @@ class MultilingualNmtTask(FairseqTask):
 
     def build_model(self, cfg, from_checkpoint=False):
         model = super().build_model(cfg, from_checkpoint)
+        self.model_sizes = ModelSizes.of(model, self.dictionary)
         if self.cfg.eval_bleu:
             self._bleu = self._validation_bleu()
             self._generator = self.build_generator([model], Namespace(**json.loads(self.cfg.eval_bleu_args)))
         return model
+
+    def build_criterion(self, cfg, from_checkpoint=False):
+        criterion = super().build_criterion(cfg, from_checkpoint)
+        self.batch_fields = getattr(criterion, "batch_fields", ())
+        return criterion
 
     def _validation_bleu(self):
         from data_prep.preparation import Preparation

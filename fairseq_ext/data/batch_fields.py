@@ -1,0 +1,82 @@
+"""What a batch can carry beyond a translation example, by name: built only if a loss asks for it.
+
+A field is made once per direction and split: `FIELDS[name](part, tags, folder, split, optional)` for the
+sentence pairs of a direction (without tags), the tags of the model, and where the sentence pairs are from;
+`optional` allows a field to be empty where its file is missing (directions that are measured beside the
+training directions). `field[item]` is its share of an example, and `collate` joins the shares of a batch.
+"""
+
+import numpy as np
+import torch
+
+from data_prep.aligned_spans import AlignedSpans, alignment_path
+from fairseq_ext.data.language_tags import LanguageTags
+from fairseq_ext.data.multilingual_dataset import DirectionData, pad_right, tagged
+
+
+class Mirror:
+    """The target sentences as encoder input, with the tags they would have as sources of the opposite
+    direction.
+
+    In a batch: `src_tokens`, B x T, padded on the right, and `src_lengths`, B.
+    """
+
+    def __init__(self, part: DirectionData, tags: LanguageTags, folder, split: str, optional: bool = False):
+        self.tags = tags.encoder_ids(*part.direction[::-1])
+        self.targets = part.targets
+        self.sizes = np.asarray(part.target_sizes) + len(self.tags)
+
+    def __getitem__(self, item: int) -> np.ndarray:
+        return tagged(self.tags, self.targets[item])
+
+    @staticmethod
+    def collate(sentences: list[np.ndarray], pad: int) -> dict[str, torch.Tensor]:
+        return {
+            "src_tokens": pad_right(sentences, pad),
+            "src_lengths": torch.tensor([len(sentence) for sentence in sentences]),
+        }
+
+
+class WordAlignments:
+    """Aligned words as half-open spans of tokens, which count the tags that stand in front.
+
+    In a batch, for N aligned words: `sentence`, N row numbers of the batch, ascending; `source` (in
+    `net_input.src_tokens`), `mirror` (in `mirror.src_tokens`) and `target` (in `target`), each N x 2.
+
+    Raises:
+        InputError: the file of the pair is missing, or does not match the sentences; names file and line.
+    """
+
+    def __init__(self, part: DirectionData, tags: LanguageTags, folder, split: str, optional: bool = False):
+        source, target = part.direction
+        pair = tuple(sorted(part.direction))
+        self.swapped = pair != part.direction
+        self.spans = None
+        if not optional or alignment_path(folder, split, pair).exists():
+            self.spans = AlignedSpans.open(folder, split, pair)
+            sizes = [np.asarray(sizes) - 1 for sizes in (part.source_sizes, part.target_sizes)]  # no </s>
+            self.spans.check(*(sizes[::-1] if self.swapped else sizes))
+        in_front = [tags.encoder_ids(source, target), tags.encoder_ids(target, source), part.target_tags]
+        self.shifts = np.repeat([len(ids) for ids in in_front], 2)
+
+    def __getitem__(self, item: int) -> np.ndarray:
+        """n x 6: start and end in source, mirror and target."""
+        if self.spans is None:
+            return np.empty((0, 6), dtype=np.int64)
+        spans = self.spans[item]
+        source, target = (spans[:, 2:], spans[:, :2]) if self.swapped else (spans[:, :2], spans[:, 2:])
+        return np.concatenate([source, target, target], axis=1) + self.shifts
+
+    @staticmethod
+    def collate(spans: list[np.ndarray], pad: int) -> dict[str, torch.Tensor]:
+        sentence = np.repeat(np.arange(len(spans)), [len(each) for each in spans])
+        places = torch.from_numpy(np.concatenate(spans))
+        return {
+            "sentence": torch.from_numpy(sentence),
+            "source": places[:, 0:2],
+            "mirror": places[:, 2:4],
+            "target": places[:, 4:6],
+        }
+
+
+FIELDS = {"mirror": Mirror, "word_alignments": WordAlignments}

@@ -1,0 +1,113 @@
+"""What an auxiliary loss is: the interface between the losses of this folder and whoever trains with them.
+
+A loss declares what it needs (fields of the batch, arguments of the decoder), is given what the model has
+computed, and returns a `Term`. It knows neither the task nor the other losses.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torch import Tensor, nn
+
+from command_line.errors import InputError
+
+
+@dataclass(frozen=True)
+class ModelSizes:
+    """What a loss must know of the model to build its own parameters."""
+
+    encoder_width: int  # C of the encoder's output
+    decoder_layers: int | None
+    vocabulary: int
+    padding: int  # token id
+
+    @classmethod
+    def of(cls, model, dictionary) -> "ModelSizes":
+        """Sizes of a fairseq encoder-decoder model over a joint dictionary."""
+        return cls(
+            encoder_width=model.encoder.embed_tokens.embedding_dim,
+            decoder_layers=getattr(model.decoder, "num_layers", None),
+            vocabulary=len(dictionary),
+            padding=dictionary.pad(),
+        )
+
+
+@dataclass
+class ModelOutputs:
+    """What the model has computed for a batch.
+
+    Encoder outputs are fairseq's dictionaries, with whatever a model adds to them: "encoder_out" holds one
+    tensor, T x B x C, after the final norm, "encoder_padding_mask" one, B x T, true at padding.
+    """
+
+    source: Mapping[str, Any]  # encoder output of the source sentences
+    mirror: Mapping[str, Any] | None = None  # of the mirror; None unless a loss declares the field "mirror"
+    decoder: Mapping[str, Any] | None = None  # the decoder's further outputs, for instance "attn"
+
+
+def states_of(encoder_out: Mapping[str, Any]) -> Tensor:
+    """The states on top of the encoder, T x B x C."""
+    return encoder_out["encoder_out"][0]
+
+
+def padding_of(encoder_out: Mapping[str, Any]) -> Tensor:
+    """B x T, true at padding."""
+    return encoder_out["encoder_padding_mask"][0]
+
+
+@dataclass
+class Term:
+    """What a loss contributes to the loss of a batch.
+
+    Attributes:
+        loss: scalar with gradient, weighted, on the scale of a translation loss that is summed over the
+            batch's target tokens (fairseq divides the sum of both by the number of tokens). Where there is
+            nothing to learn from it is a zero that depends on all parameters of the loss: in distributed
+            training every parameter needs a gradient in every batch.
+        value: what is logged, unweighted, in nats, summed over `count` units; without gradient.
+        count: number of units.
+    """
+
+    loss: Tensor
+    value: Tensor
+    count: int
+
+
+class AuxiliaryLoss(nn.Module):
+    """Base of all auxiliary losses.
+
+    Args:
+        options: an instance of `Options`.
+        sizes: of the model.
+
+    Attributes:
+        name: what `--auxiliary-losses` and the logs call it.
+        Options: dataclass of the loss's own options, each field with a default and `metadata["help"]`; one of
+            them is `weight`. Field `x` is the option `--NAME-x` of the command line, with dashes.
+        batch_fields: names of the batch fields it reads beyond fairseq's (`fairseq_ext.data.batch_fields`).
+        decoder_arguments: keyword arguments of fairseq's decoder that it depends on.
+    """
+
+    name: ClassVar[str]
+    Options: ClassVar[type]
+    batch_fields: ClassVar[tuple[str, ...]] = ()
+    decoder_arguments: Mapping[str, Any] = {}
+
+    def __init__(self, options, sizes: ModelSizes):
+        super().__init__()
+        self.options = options
+        self.sizes = sizes
+
+    def require(self, condition: bool, option: str, expected: str) -> None:
+        """Refuse an option's value, as `--NAME-OPTION VALUE: expected …`.
+
+        Raises:
+            InputError: the condition does not hold.
+        """
+        if not condition:
+            name = f"--{self.name}-{option}".replace("_", "-")
+            raise InputError(f"{name} {getattr(self.options, option)}: expected {expected}")
+
+    def forward(self, outputs: ModelOutputs, batch: Mapping[str, Any]) -> Term:
+        raise NotImplementedError

@@ -1,0 +1,87 @@
+"""Softmax over the candidates of a batch, in blocks: what the contrastive losses have in common.
+
+For anchors a_k with positives p(k) among candidates c_m, all of them scaled so that the product is similarity
+over temperature,
+
+    loss       = - sum_k log( exp(a_k c_p(k)) / sum_m exp(a_k c_m) )
+    d loss/dS  = softmax(S) - onehot(p)                                  (S = A C^T)
+
+A block of rows of S is made, used for loss and gradient, and overwritten by the next: the whole matrix never
+exists.
+"""
+
+import torch
+from torch import Tensor
+
+SIMILARITIES_PER_BLOCK = 1 << 22  # 16 MB of float32
+
+
+class _Contrast(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, anchors: Tensor, candidates: Tensor, positives: Tensor, classes, block: int):
+        with_gradient = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
+        loss = anchors.new_zeros(())
+        if with_gradient:
+            anchor_gradient, candidate_gradient = torch.zeros_like(anchors), torch.zeros_like(candidates)
+        rows_at_once = max(1, block // max(1, len(candidates)))
+        for start in range(0, len(anchors), rows_at_once):
+            rows = slice(start, start + rows_at_once)
+            positive = positives[rows, None]
+            scores = anchors[rows] @ candidates.t()
+            if classes is not None:
+                _drop_false_negatives(scores, classes[0][rows], classes[1], positive)
+            largest = scores.amax(dim=1, keepdim=True)
+            scores.sub_(largest)
+            loss -= scores.gather(1, positive).sum()
+            totals = scores.exp_().sum(dim=1, keepdim=True)
+            loss += totals.log().sum()
+            if with_gradient:
+                gradient = scores.div_(totals)
+                gradient.scatter_add_(1, positive, gradient.new_full(positive.shape, -1.0))
+                torch.mm(gradient, candidates, out=anchor_gradient[rows])
+                candidate_gradient.addmm_(gradient.t(), anchors[rows])
+        if with_gradient:
+            ctx.save_for_backward(anchor_gradient, candidate_gradient)
+        return loss
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, loss_gradient: Tensor):
+        anchor_gradient, candidate_gradient = ctx.saved_tensors
+        return anchor_gradient * loss_gradient, candidate_gradient * loss_gradient, None, None, None
+
+
+def _drop_false_negatives(scores: Tensor, of_rows: Tensor, of_columns: Tensor, positive: Tensor) -> None:
+    """Take candidates of the positive's class out of the softmax, but for the positive itself."""
+    dropped = of_rows[:, None] == of_columns[None, :]
+    dropped.scatter_(1, positive, False)
+    scores.masked_fill_(dropped, -torch.inf)
+
+
+def in_batch_contrast(
+    anchors: Tensor,
+    candidates: Tensor,
+    positives: Tensor,
+    classes: tuple[Tensor, Tensor] | None = None,
+    block: int | None = None,
+) -> Tensor:
+    """The loss above, summed over the anchors; zero, and still connected to its inputs, without anchors.
+
+    Computed in float32 even under autocast (float64 stays float64).
+
+    Args:
+        anchors: K x D.
+        candidates: M x D.
+        positives: K row numbers of candidates.
+        classes: for every anchor the class of its positive, K, and the class of every candidate, M: other
+            candidates of the positive's class are no negatives of this anchor.
+        block: numbers of S that exist at a time, at least one row of M
+            (default: `SIMILARITIES_PER_BLOCK`).
+    """
+    anchors, candidates = at_least_float32(anchors), at_least_float32(candidates)
+    with torch.autocast(anchors.device.type, enabled=False):
+        return _Contrast.apply(anchors, candidates, positives, classes, block or SIMILARITIES_PER_BLOCK)
+
+
+def at_least_float32(x: Tensor) -> Tensor:
+    return x.to(torch.promote_types(x.dtype, torch.float32))

@@ -1,0 +1,15 @@
+"""The auxiliary losses by the names that the command line knows: a new loss is one file and one line here."""
+
+from fairseq_ext.losses.attention_alignment import AttentionAlignment
+from fairseq_ext.losses.auxiliary_loss import AuxiliaryLoss
+from fairseq_ext.losses.sentence_contrastive import SentenceContrastive
+from fairseq_ext.losses.word_contrastive import WordContrastive
+
+LOSSES: dict[str, type[AuxiliaryLoss]] = {
+    loss.name: loss
+    for loss in (
+        WordContrastive,
+        SentenceContrastive,
+        AttentionAlignment,
+    )
+}
