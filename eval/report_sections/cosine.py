@@ -15,7 +15,9 @@ NOTES = [
 def section(results: ResultSet) -> Section:
     groups = runs_of(results, "cosine")
     parts = [
-        curves(on(groups, dataset), dataset, "cosine", "cosine", "Cosine between parallel sentences.")
+        curves(
+            "cosine", on(groups, dataset), dataset, "cosine", "cosine", "Cosine between parallel sentences."
+        )
         for dataset in datasets_of(groups)
     ]
     parts += [change(one) for _, record in results.of_kind("cosine") for one in record["differences"]]

@@ -18,10 +18,13 @@ def layers_of(runs: Iterable[dict]) -> list[str]:
     return [*sorted(found, key=lambda layer: int(layer.removeprefix("L"))), OUTPUT]
 
 
-def curves(systems: dict[str, list[dict]], dataset: str, measure: str, title: str, caption: str) -> Figure:
+def curves(
+    kind: str, systems: dict[str, list[dict]], dataset: str, measure: str, title: str, caption: str
+) -> Figure:
     """One curve per system over the layers, one panel per kind of pairs.
 
     Args:
+        kind: of the result files; begins the name of the figure.
         systems: system -> its runs with "layers", "averages" and "pairs".
         measure: of "averages".
         title: of the y axis.
@@ -29,17 +32,17 @@ def curves(systems: dict[str, list[dict]], dataset: str, measure: str, title: st
     """
     layers = layers_of(run for runs in systems.values() for run in runs)
     panels, rows, rules = {}, [], set()
-    for kind, panel in KINDS.items():
+    for group, panel in KINDS.items():
         series = {}
         for system, runs in systems.items():
-            if all(kind in run["averages"] for run in runs):
-                series[system] = [seeds_of(runs, kind, measure, layer) for layer in layers]
+            if all(group in run["averages"] for run in runs):
+                series[system] = [seeds_of(runs, group, measure, layer) for layer in layers]
                 rows.append([*cells(panel, system, len(runs)), *map(mean_cell, series[system])])
         if series:
             panels[panel] = series
             rules.add(len(rows))
     caption = f"{caption} On {dataset}, mean over pairs of languages; bands: standard deviation over seeds."
-    name = slug(measure, dataset)
+    name = slug(*dict.fromkeys((kind, measure)), "layers", dataset)
     header = [cells("Pairs", "System", "Seeds", *layers)]
     table = Table(
         name, caption, header, rows, frozenset(rules - {len(rows)}), data(systems, dataset, measure)

@@ -28,7 +28,9 @@ def section(results: ResultSet) -> Section:
     parts = []
     for dataset in datasets_of(groups):
         systems = on(groups, dataset)
-        parts += [curves(systems, dataset, measure, *titles) for measure, titles in SENTENCES.items()]
+        parts += [
+            curves("retrieval", systems, dataset, measure, *titles) for measure, titles in SENTENCES.items()
+        ]
         for measure, title in TOP.items():
             with_measure = {
                 system: runs

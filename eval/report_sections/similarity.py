@@ -23,5 +23,7 @@ def section(results: ResultSet) -> Section:
     parts = []
     for dataset in datasets_of(groups):
         systems = on(groups, dataset)
-        parts += [curves(systems, dataset, measure, *titles) for measure, titles in MEASURES.items()]
+        parts += [
+            curves("similarity", systems, dataset, measure, *titles) for measure, titles in MEASURES.items()
+        ]
     return Section("Similarity of languages in the encoder", parts, NOTES)

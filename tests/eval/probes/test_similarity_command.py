@@ -67,12 +67,12 @@ def test_it_measures_the_means_of_every_layer_and_pair(store, vectors, probe, fi
 
 def test_seeds_make_one_curve_and_the_numbers_behind_it(store, probe, tmp_path):
     assert probe(store("one"), store("two", seed=2), store("three", name="B")).status == 0
-    with open(tmp_path / "out/svcca_toy.csv", encoding="utf-8", newline="") as stream:
+    with open(tmp_path / "out/similarity_svcca_layers_toy.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == 3 * 2 * 3  # runs, pairs, layers
     assert {(row["system"], row["seed"]) for row in rows} == {("A", "1"), ("A", "2"), ("B", "1")}
     assert {row["layer"] for row in rows} == {"L0", "L1", "output"}
-    assert (tmp_path / "out/cka_toy.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "out/similarity_cka_layers_toy.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_report_shows_it(store, probe, command, tmp_path):
