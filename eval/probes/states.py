@@ -33,7 +33,7 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--directions", default="all", help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)"
     )
-    parser.add_argument("--layers", default="all", help="all, or a list such as L0,L6,L12")
+    parser.add_argument("--layers", default="all", help="all, or a list such as L0,encoder-norm,L12")
     parser.add_argument("--max-lines", type=int, help="only the first lines of every set (default: all)")
     parser.add_argument(
         "--forced",
@@ -110,11 +110,16 @@ def _list(text: str) -> list[str]:
 def choose_layers(available: dict[str, list[str]], wanted: str) -> dict[str, dict[str, int]]:
     """The layers to store per side, from the bottom up: name -> number among those available.
 
+    In a model without a final norm its name stands for the last layer.
+
     Raises:
         InputError: the model has no such layer.
     """
     names = [name for side in available.values() for name in side]
     chosen = names if wanted == "all" else _list(wanted)
+    for side, layers in available.items():  # one list fits systems with and without final norms
+        if (norm := f"{side}-norm") not in layers:
+            chosen = [layers[-1] if name == norm else name for name in chosen]
     for name in chosen:
         if name not in names:
             raise InputError(f"--layers: {name!r} is no layer of the model; it has: {', '.join(names)}")

@@ -8,7 +8,8 @@ import torch
 
 from eval.beam_search import BeamSearch, SearchOptions
 from eval.probes.forward_states import forced_states
-from eval.probes.store import StateStore
+from eval.probes.states import choose_layers
+from eval.probes.store import StateStore, layer_names
 from fairseq_ext.checkpoints import load_for_inference
 from tests.fairseq_ext.folders import write_pair, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
@@ -315,3 +316,11 @@ def test_a_model_that_is_no_transformer(states, checkpoint, monkeypatch):
     result = states(path)
     assert result.status == 2
     assert "found a Recurrent, which is not made of Transformer layers" in result.err
+
+
+def test_a_list_of_layers_fits_systems_with_and_without_final_norms():
+    wanted = "L1,encoder-norm,decoder-norm"
+    pre = choose_layers(layer_names(2, 1, True, True), wanted)
+    post = choose_layers(layer_names(2, 1, False, False), wanted)
+    assert pre == {"encoder": {"L1": 1, "encoder-norm": 3}, "decoder": {"decoder-norm": 2}}
+    assert post == {"encoder": {"L1": 1, "L2": 2}, "decoder": {"L3": 1}}
