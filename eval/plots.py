@@ -104,34 +104,42 @@ def heatmap(
 
 
 def lines(
-    ticks: Sequence[str], panels: Mapping[str, Mapping[str, Sequence[MeanStd | None]]], title: str
+    ticks: Sequence[str],
+    panels: Mapping[str, Mapping[str, Sequence[MeanStd | None]]],
+    title: str,
+    columns: int | None = None,
+    rules: Sequence[int] = (),
+    levels: Mapping[str, Sequence[float]] | None = None,
 ) -> bytes:
-    """Curves over ordered ticks (layers), one panel beside the other with the same y axis.
+    """Curves over ordered ticks (layers), in panels with the same y axis.
 
     Args:
         panels: title of the panel -> name of the series -> one value per tick, None for a gap. A series has
             the same colour and marker in all panels; deviations are drawn as bands.
+        columns: panels side by side; all by default.
+        rules: ticks with a line before.
+        levels: title of the panel -> heights of dotted lines.
     """
     names = list(dict.fromkeys(name for series in panels.values() for name in series))
+    columns = min(columns or len(panels), len(panels))
+    rows = -(-len(panels) // columns)
     width = max(4.2, 1.2 + 0.42 * len(ticks))
-    figure, axes = _canvas(width * len(panels), 3.6, len(panels))
-    for axis, (panel, series) in zip(axes, panels.items(), strict=True):
+    figure, axes = _canvas(width * columns, 3.6 if rows == 1 else 2.7 * rows + 0.6, rows, columns)
+    for axis in axes[len(panels) :]:
+        axis.set_visible(False)
+    for axis, (panel, series) in zip(axes, panels.items(), strict=False):
         for name, values in series.items():
-            i = names.index(name)
-            known = [(x, value) for x, value in enumerate(values) if value]
-            xs, means = [x for x, _ in known], [value.mean for _, value in known]
-            marker = MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]  # no pair of colour and marker twice
-            colour = COLOURS[i % len(COLOURS)]
-            axis.plot(xs, means, marker=marker, markersize=5, linewidth=1.5, color=colour, label=name)
-            spread = [value.std or 0.0 for _, value in known]
-            if any(spread):
-                low, high = ([m + sign * d for m, d in zip(means, spread, strict=True)] for sign in (-1, 1))
-                axis.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
+            _curve(axis, names.index(name), name, values)
+        for level in (levels or {}).get(panel, ()):
+            axis.axhline(level, color=INK, linewidth=0.9, linestyle=":")
+        for tick in rules:
+            axis.axvline(tick - 0.5, color=INK, linewidth=0.7)
         axis.set_title(panel, fontsize=10, color=INK)
         axis.set_xticks(range(len(ticks)), ticks, rotation=45 if max(map(len, ticks)) > 4 else 0)
         axis.set_xlim(-0.4, len(ticks) - 0.6)
         axis.grid(color=FAINT, linewidth=0.7)
-    axes[0].set_ylabel(title)
+    for axis in axes[::columns]:
+        axis.set_ylabel(title)
     if len(names) > 1:
         handles = {
             label: line
@@ -146,6 +154,19 @@ def lines(
             frameon=False,
         )
     return _png(figure)
+
+
+def _curve(axis, number: int, name: str, values: Sequence[MeanStd | None]) -> None:
+    """One series: the number chooses colour and marker."""
+    known = [(x, value) for x, value in enumerate(values) if value]
+    xs, means = [x for x, _ in known], [value.mean for _, value in known]
+    marker = MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]  # no pair of colour and marker twice
+    colour = COLOURS[number % len(COLOURS)]
+    axis.plot(xs, means, marker=marker, markersize=5, linewidth=1.5, color=colour, label=name)
+    spread = [value.std or 0.0 for _, value in known]
+    if any(spread):
+        low, high = ([m + sign * d for m, d in zip(means, spread, strict=True)] for sign in (-1, 1))
+        axis.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
 def scatter(series: Mapping[str, Sequence[tuple[float, float, str]]], x_title: str, y_title: str) -> bytes:
@@ -193,14 +214,16 @@ def differences(
     return _png(figure)
 
 
-def _canvas(width: float, height: float, panels: int = 1):
-    """A figure of `width` x `height` inches without global state (pyplot), and the axes of its panels."""
+def _canvas(width: float, height: float, rows: int = 1, columns: int = 1):
+    """A figure of `width` x `height` inches without global state (pyplot), and the axes of its panels, row by
+    row.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained", dpi=130)
     FigureCanvasAgg(figure)
-    all_axes = figure.subplots(1, panels, sharey=True, squeeze=False)[0]
+    all_axes = figure.subplots(rows, columns, sharey=True, squeeze=False).flatten()
     for axes in all_axes:
         axes.set_axisbelow(True)
         for side in ("top", "right"):

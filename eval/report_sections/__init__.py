@@ -6,8 +6,11 @@ result file (its field "kind") that the section shows; the section is left out i
 
 from eval.report_sections import (
     confusion,
+    correlation,
+    cosine,
     directions,
     indicators,
+    llr,
     off_target,
     provenance,
     retrieval,
@@ -23,7 +26,10 @@ SECTIONS = (
     ("comparison", significance.section),
     ("scores", directions.section),
     ("scores", indicators.section),
+    ("llr", llr.section),
     ("similarity", similarity.section),
     ("retrieval", retrieval.section),
+    ("correlation", correlation.section),
+    ("cosine", cosine.section),
     ("scores", provenance.section),
 )

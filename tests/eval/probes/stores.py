@@ -59,6 +59,7 @@ def write_store(
         "checkpoint": {"path": "checkpoint_best.pt", "sha256": "ab" * 32},
         "data": {"path": "data"},
         "dataset": "toy",
+        "forced": "output",
         "supervised": ["-".join(direction) for direction in ENGLISH_CENTRIC],
         "layers": layers,
         "tags": list(TAGS.values()),

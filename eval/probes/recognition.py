@@ -1,0 +1,175 @@
+"""Layer-wise language recognition on one store of states (thesis 8.2.3): training and test in streams."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from command_line.errors import InputError
+from command_line.progress import progress
+from eval.probes.classifiers import LinearClassifiers, Trainer
+from eval.probes.state_part import StatePart
+from eval.probes.store import SIDES, Direction, StateStore
+
+BLOCK = 2048  # tokens that are tested at once
+UNKNOWN = -1  # label of a language that no training direction has
+
+
+def kept_tokens(part: StatePart, tokens: str) -> np.ndarray | None:
+    """Per token whether it takes part; None for all of them."""
+    if tokens == "all":
+        return None
+    return part.is_word if tokens == "words" else ~part.is_tag
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The languages that each question tells apart, in alphabetical order."""
+
+    languages: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, directions: list[Direction], questions: list[str], where: str) -> "Labels":
+        """
+        Raises:
+            InputError: a question has one language only.
+        """
+        found = {}
+        for question in questions:
+            position = 0 if question == "source" else 1
+            found[question] = sorted({direction[position] for direction in directions})
+            if len(found[question]) < 2:
+                others = [other for other in ("source", "target") if other != question]
+                raise InputError(
+                    f"{where}: the only {question} language is {found[question][0]}, so there is nothing to"
+                    f" recognize; extract more directions, or use --questions {others[0]}"
+                )
+        return cls(found)
+
+    def label(self, question: str, direction: Direction) -> int:
+        languages, language = self.languages[question], direction[0 if question == "source" else 1]
+        return languages.index(language) if language in languages else UNKNOWN
+
+    def labels(self, direction: Direction) -> list[int]:
+        return [self.label(question, direction) for question in self.languages]
+
+
+class TrainingSet:
+    """The sentences of one side of several directions, in batches.
+
+    Args:
+        parts: one per direction.
+        labels: sentences x questions, over all parts one after the other.
+        tokens: "all", "no-tags" or "words".
+    """
+
+    def __init__(self, parts: list[StatePart], labels: np.ndarray, tokens: str):
+        self.parts, self.labels = parts, labels
+        self.kept = [kept_tokens(part, tokens) for part in parts]
+        self.owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        self.sentences = np.concatenate([np.arange(len(part)) for part in parts])
+
+    def token_counts(self) -> np.ndarray:
+        """Kept tokens per sentence."""
+        counts = []
+        for part, kept in zip(self.parts, self.kept, strict=True):
+            ones = np.ones(len(part.tokens), np.int64) if kept is None else kept.astype(np.int64)
+            counts.append(np.add.reduceat(ones, part.offsets[:-1]))
+        return np.concatenate(counts)
+
+    def batch(self, examples: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        """States (layers x T x C, float32) and labels (questions x T) of the tokens of some sentences."""
+        blocks, lengths = [], []
+        for example in examples:
+            part, kept = self.parts[self.owners[example]], self.kept[self.owners[example]]
+            first, end = part.offsets[self.sentences[example] :][:2]
+            block = part.all_states[:, first:end]
+            blocks.append(block if kept is None else block[:, kept[first:end]])
+            lengths.append(blocks[-1].shape[1])
+        states = torch.from_numpy(np.concatenate(blocks, axis=1)).float()
+        return states, torch.from_numpy(np.repeat(self.labels[examples], lengths, axis=0).T.copy())
+
+
+def batches(sentences: int, size: int, epochs: int) -> Iterator[np.ndarray]:
+    """Numbers of the sentences of every batch, in another random order in every epoch.
+
+    The order is the same for all seeds, so that the states are read once for all of them.
+    """
+    for epoch in range(epochs):
+        order = np.random.default_rng(epoch).permutation(sentences)
+        yield from np.split(order, range(size, sentences, size))
+
+
+def train(
+    sets: dict[str, TrainingSet],
+    classes: list[int],
+    seeds: list[int],
+    epochs: int,
+    lr: float,
+    batch_size: int,
+) -> dict[str, LinearClassifiers]:
+    """Classifiers of all layers, per side.
+
+    Args:
+        sets: training set per side, of the same sentences.
+        classes: number of classes per question.
+    """
+    found, trainers = {}, {}
+    for side, one in sets.items():
+        layers, _, width = one.parts[0].all_states.shape
+        found[side] = LinearClassifiers(layers, width, classes, seeds)
+        trainers[side] = Trainer(found[side], lr)
+    total = len(next(iter(sets.values())).sentences)
+    work = batches(total, batch_size, epochs)
+    for batch in progress(work, epochs * total, "train", "sentence", size=len):
+        for side, one in sets.items():
+            states, labels = one.batch(batch)
+            if states.size(1):
+                trainers[side].step(states, labels)
+    return found
+
+
+def answers(classifiers: LinearClassifiers, part: StatePart, tokens: str) -> list[torch.Tensor]:
+    """How many tokens of a part are taken for which language, per question: layers x seeds x classes."""
+    kept, total = kept_tokens(part, tokens), None
+    for first, end in part.blocks(BLOCK):
+        start, stop = part.offsets[first], part.offsets[end]
+        block = part.all_states[:, start:stop]
+        block = np.array(block) if kept is None else block[:, kept[start:stop]]
+        counts = classifiers.answers(torch.from_numpy(block).float())
+        total = counts if total is None else [a + b for a, b in zip(total, counts, strict=True)]
+    return total
+
+
+def training_sets(store: StateStore, args, directions: list[Direction], labels: Labels) -> dict:
+    """The validation set of the supervised directions, per side that has layers."""
+    sets = {}
+    for side in SIDES:
+        parts = [getattr(store, side)(args.train_split, direction) for direction in directions]
+        if parts[0].layers:
+            rows = [labels.labels(direction) for direction in directions]
+            gold = np.repeat(np.array(rows), [len(part) for part in parts], axis=0)
+            sets[side] = TrainingSet(parts, gold, args.tokens)
+            if not sets[side].token_counts().any():
+                raise InputError(f"{store.folder}: no {side} tokens left to train on; use --tokens all")
+    return sets
+
+
+def recognized(store: StateStore, args, side: str, classifiers: LinearClassifiers) -> dict[Direction, list]:
+    """`answers` per direction; parts that directions share are tested once."""
+    directions = store.directions(args.test_split)
+    names = {direction: store.part_name(args.test_split, direction, side) for direction in directions}
+    done: dict[str, list] = {}
+    for direction in progress(directions, len(directions), f"test {side}", "direction"):
+        if names[direction] not in done:
+            part = getattr(store, side)(args.test_split, direction)
+            counts = answers(classifiers, part, args.tokens)
+            if not counts[0].any():
+                raise InputError(
+                    f"{part.path}: no tokens left of direction {'-'.join(direction)}"
+                    + (": every output is empty" if side == "decoder" else "")
+                    + "; use --tokens all"
+                )
+            done[names[direction]] = counts
+    return {direction: done[name] for direction, name in names.items()}
