@@ -21,8 +21,18 @@ STEPS = {
         "data_prep.tokenize",
         "split lines into words: Moses, jieba, MeCab, Juman++ or none, per language",
     ),
+    "bunsetsu": ("data_prep.parsing.bunsetsu", "Japanese: find the bunsetsu, for BMASS and BRSS"),
+    "phrases": ("data_prep.parsing.phrases", "find head-marked phrases, for PMASS and HFSS"),
+    "position-changes": (
+        "data_prep.parsing.position_changes",
+        "the share of words that BRSS, HFSS and deshuffling move",
+    ),
     "subword": ("data_prep.subword", "learn and apply joint subwords, write the joint dictionary"),
     "binarize": ("data_prep.binarize", "write the folder that fairseq-train reads"),
+    "structures": (
+        "data_prep.parsing.structures",
+        "carry bunsetsu and phrases to the subwords of binarized text",
+    ),
     "corpus-stats": ("data_prep.corpus_stats", "lines, tokens and lengths per language and direction"),
 }
 

@@ -55,8 +55,8 @@ class Block(NamedTuple):
         return decoded.split("\n")[:-1]
 
 
-def read_blocks(*paths) -> Iterator[Block]:
-    """Yield the lines of line-parallel files block by block.
+def read_blocks(*paths, lines: int = LINES_PER_BLOCK) -> Iterator[Block]:
+    """Yield the lines of line-parallel files block by block, `lines` in each but the last.
 
     Raises:
         InputError: a file is missing, empty, broken, or ends before another; names file and line.
@@ -66,10 +66,7 @@ def read_blocks(*paths) -> Iterator[Block]:
     with contextlib.ExitStack() as stack:
         streams = [stack.enter_context(open_binary(path)) for path in paths]
         while True:
-            rows = [
-                _take(stream, path, LINES_PER_BLOCK, number)
-                for stream, path in zip(streams, paths, strict=True)
-            ]
+            rows = [_take(stream, path, lines, number) for stream, path in zip(streams, paths, strict=True)]
             lengths = [len(row) for row in rows]
             if min(lengths) != max(lengths):
                 short, longer = paths[lengths.index(min(lengths))], paths[lengths.index(max(lengths))]

@@ -1,0 +1,56 @@
+"""Workers of a dask cluster in place of processes of this machine (`blocks.Workers`)."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+
+from command_line.errors import InputError
+
+SECONDS_TO_CONNECT = 30
+
+
+class DaskWorkers:
+    """Applies a function to items on a dask cluster, results in the order of the items.
+
+    The workers import this package, so it must be installed where they run; they need not see this machine's
+    files.
+
+    Args:
+        scheduler: its address ("tcp://host:8786").
+
+    Raises:
+        InputError: dask.distributed is not installed, or nothing answers at the address.
+    """
+
+    def __init__(self, scheduler: str):
+        try:
+            from dask.distributed import Client
+        except ImportError:
+            raise InputError("--dask: dask.distributed is not installed: pip install distributed") from None
+        try:
+            self._client = Client(scheduler, timeout=SECONDS_TO_CONNECT)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise InputError(f"--dask {scheduler}: no scheduler answers there: {error}") from None
+
+    def __enter__(self) -> "DaskWorkers":
+        return self
+
+    def __exit__(self, *error) -> None:
+        self._client.close()
+
+    def map(self, function: Callable, items: Iterable) -> Iterator:
+        from dask.distributed import KilledWorker
+
+        pending: deque = deque()
+        try:
+            for item in items:
+                pending.append(self._client.submit(function, item, pure=False))
+                if len(pending) > self._under_way():
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        except KilledWorker as error:
+            raise InputError(f"--dask: workers of the cluster died (out of memory?): {error}") from None
+
+    def _under_way(self) -> int:
+        """How many items are given out at a time: workers may come and go."""
+        return 2 * max(1, sum(self._client.ncores().values()))

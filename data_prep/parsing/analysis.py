@@ -1,0 +1,146 @@
+"""Lines of tokenized text -> their structures, by a parser: what a worker process does."""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from command_line.errors import InputError, at
+from data_prep.blocks import Block
+from data_prep.normalization import UNSPACED
+from data_prep.parsing.alignment import (
+    ends_of,
+    is_punctuation,
+    is_separator,
+    lift_edges,
+    tree_over_words,
+    unescape,
+)
+from data_prep.parsing.bunsetsu_order import reversed_bunsetsu
+from data_prep.parsing.parse_files import SUFFIXES, Parse, read_parse
+from data_prep.parsing.parsers import BUNSETSU_PARSERS, ParserChoice, make_parser
+from data_prep.parsing.structure_file import encode
+from data_prep.parsing.trees import head_final_order
+from data_prep.tokenizers import UnspacedText
+
+LINES_TO_JUDGE = 20
+
+
+class Shard(NamedTuple):
+    """Consecutive lines to analyse, and all that is needed for it.
+
+    Attributes:
+        number: from 0.
+        block: the tokenized lines, and, if there is a second file, the same lines before tokenization.
+        parses: the parses of its lines that are not empty, from `parses_path`; empty if a parser makes them.
+    """
+
+    number: int
+    block: Block
+    parses: tuple[Parse | None, ...] = ()
+    parses_path: Path = Path()
+
+
+class Result(NamedTuple):
+    """
+    Attributes:
+        number: of the shard.
+        values: of every line, as `structure_file.encode` makes them; empty for a line without analysis.
+        counts: `lines`; `empty`, `unparsed` (the parser failed), `unmapped` (what was parsed is not the
+            text), `too-long`, `analysed`; over the analysed lines `words`, `moved` (words whose position the
+            reordering changes) and `inside-words` (boundaries of bunsetsu inside a word, left out).
+    """
+
+    number: int
+    values: list[list[int]]
+    counts: Counter
+
+
+def analyse_shard(choice: ParserChoice, shard: Shard) -> Result:
+    """Analyse the lines of a shard.
+
+    Raises:
+        InputError: a line is not UTF-8, a parse is malformed, or the parses are obviously not of these lines.
+    """
+    tokenized = [line.split() for line in shard.block.decode()]
+    lines = [[unescape(word) for word in words] for words in tokenized]
+    raw = shard.block.decode(1) if len(shard.block.texts) > 1 else [None] * len(lines)
+    unspaced = choice.language in UNSPACED
+    filled = [place for place, words in enumerate(lines) if words]
+    texts = [plain_text(lines[place], raw[place], unspaced) for place in filled]
+    values: list[list[int]] = [[] for _ in lines]
+    counts = Counter(lines=len(lines), empty=len(lines) - len(filled))
+    analyse = _bunsetsu_of_line if choice.name in BUNSETSU_PARSERS else _phrases_of_line
+    unmapped = []
+    for place, text, parsed in zip(filled, texts, _parsed(choice, shard, texts), strict=True):
+        if parsed is None:
+            counts["unparsed"] += 1
+            continue
+        try:
+            found = analyse(lines[place], "".join(text.split()), parsed, counts)
+        except ValueError:
+            counts["too-long"] += 1
+            continue
+        if found is None:
+            unmapped.append(place)
+        else:
+            values[place] = found
+    counts["unmapped"] = len(unmapped)
+    counts["analysed"] = sum(map(bool, values))
+    if len(filled) >= LINES_TO_JUDGE and len(unmapped) > len(filled) / 2:
+        line = at(shard.block.paths[0], shard.block.first_line + unmapped[0])
+        raise InputError(
+            f"{line}: the parse is of another text, as are {len(unmapped)} of {len(filled)} from "
+            f"line {shard.block.first_line} on; expected line-parallel files"
+        )
+    return Result(shard.number, values, counts)
+
+
+def plain_text(words: list[str], raw: str | None, unspaced: bool) -> str:
+    """What the parser reads: the line before tokenization if it is known, otherwise the words together."""
+    if raw is not None:
+        return " ".join(raw.split())
+    text = " ".join(words)
+    return UnspacedText().detokenize(text) if unspaced else text
+
+
+def _parsed(choice: ParserChoice, shard: Shard, texts: list[str]) -> Iterable:
+    if choice.name not in SUFFIXES:
+        return make_parser(choice).analyse(texts)
+    return (
+        None if parse is None else read_parse(parse, choice.name, shard.parses_path) for parse in shard.parses
+    )
+
+
+def _bunsetsu_of_line(words: list[str], characters: str, ends: list[int], counts: Counter):
+    """Values of a line; None if the bunsetsu are of another text."""
+    word_ends = ends_of(words)
+    if "".join(words) != characters or not ends or ends[-1] != word_ends[-1]:
+        return None
+    places = {end: number for number, end in enumerate(word_ends, start=1)}
+    inside = [places[end] for end in ends if end in places]
+    counts["inside-words"] += len(ends) - len(inside)
+    order = reversed_bunsetsu(words, inside)
+    values = encode(inside[:-1], order)
+    _count_moved(order, counts)
+    return values
+
+
+def _phrases_of_line(words: list[str], characters: str, parsed, counts: Counter):
+    """Values of a line; None if the tree is of another text."""
+    word_ends = ends_of(words)
+    if "".join(words) != (characters if parsed.characters is None else parsed.characters):
+        return None
+    if parsed.ends[-1] != word_ends[-1]:
+        return None
+    marks = [is_punctuation(word) for word in words]
+    tree = lift_edges(tree_over_words(parsed.tree, parsed.ends, word_ends), marks)
+    order = head_final_order(tree, marks, [is_separator(word) for word in words])
+    values = encode(tree.splits, order)
+    _count_moved(order, counts)
+    return values
+
+
+def _count_moved(order: list[int], counts: Counter) -> None:
+    counts["words"] += len(order)
+    counts["moved"] += sum(place != word for place, word in enumerate(order))

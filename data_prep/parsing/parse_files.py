@@ -1,0 +1,129 @@
+"""Parses that lie in files: Enju's XML (a sentence per line) and CoNLL-U, line by line parallel to the
+text.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from command_line.errors import InputError, at
+from command_line.lines import read_lines
+from data_prep.parsing.alignment import ends_of
+from data_prep.parsing.dependencies import tree_of_dependencies
+from data_prep.parsing.enju import read_sentence
+from data_prep.parsing.parsers import ParsedTree
+from data_prep.parsing.trees import surround
+
+SUFFIXES = {"enju-xml": ".xml", "conllu": ".conllu"}
+Parse = tuple[int, str]  # number of its first line in the file, text
+_COLUMNS = 10
+
+
+def parse_file(folder: Path, text_path: Path, parser: str) -> Path:
+    """The file of parses that belongs to a file of text, plain or compressed.
+
+    Raises:
+        InputError: there is none.
+    """
+    stem = text_path.name.removesuffix(".gz").removesuffix(".xz") + SUFFIXES[parser]
+    for suffix in ("", ".gz", ".xz"):
+        if (Path(folder) / f"{stem}{suffix}").is_file():
+            return Path(folder) / f"{stem}{suffix}"
+    raise InputError(
+        f"{Path(folder) / stem}: no such file (nor .gz, .xz), expected the parses of {text_path}"
+    )
+
+
+def read_parses(path: Path, parser: str) -> Iterator[Parse]:
+    """The sentences of a file one by one, not yet read as trees."""
+    lines = enumerate(read_lines(path), start=1)
+    if parser == "enju-xml":
+        yield from ((number, line) for number, line in lines if not line.startswith("<?xml"))
+        return
+    sentence: list[str] = []
+    first = 0
+    for number, line in lines:
+        if line.strip() and not line.startswith("#"):
+            first = first if sentence else number
+            sentence.append(line)
+        elif sentence and not line.strip():
+            yield first, "\n".join(sentence)
+            sentence = []
+    if sentence:
+        yield first, "\n".join(sentence)
+
+
+def read_parse(parse: Parse, parser: str, path: Path) -> ParsedTree | None:
+    """One sentence of `read_parses` as a tree; None when the parser failed on it.
+
+    Raises:
+        InputError: malformed; names file and line.
+    """
+    number, text = parse
+    return parsed_enju_line(text, path, number) if parser == "enju-xml" else parsed_conllu(text, path, number)
+
+
+def parsed_enju_line(line: str, path: Path, number: int) -> ParsedTree | None:
+    """A line of Enju. Text outside of tokens goes to the token before; at the ends of the sentence it
+    becomes leaves.
+    """
+    if not line.strip():
+        return None
+    sentence = read_sentence(line, path, number)
+    if sentence is None:
+        return None
+    places = [place for place, (_, is_token) in enumerate(sentence.pieces) if is_token]
+    first, last = places[0], places[-1]
+    texts: list[str] = []
+    for place, (text, is_token) in enumerate(sentence.pieces):
+        text = "".join(text.split())
+        if is_token or place < first or place > last:
+            texts.append(text)
+        else:
+            texts[-1] += text
+    tree = surround(sentence.tree, first, len(sentence.pieces) - 1 - last)
+    return ParsedTree(ends_of(texts), tree, "".join(texts))
+
+
+def parsed_conllu(text: str, path: Path, number: int) -> ParsedTree:
+    """A sentence in CoNLL-U. The parts of a multiword token share its characters; empty nodes are left
+    out.
+    """
+    heads: list[int] = []
+    relations: list[str] = []
+    forms: list[str] = []
+    ends: list[int] = []
+    end = covered = 0  # words up to `covered` belong to a multiword token
+    for line_number, line in enumerate(text.split("\n"), start=number):
+        columns = line.split("\t")
+        if len(columns) != _COLUMNS:
+            raise InputError(
+                f"{at(path, line_number)}: {len(columns)} columns, expected the {_COLUMNS} of CoNLL-U, "
+                "separated by tabs"
+            )
+        identifier, form, head, relation = columns[0], "".join(columns[1].split()), columns[6], columns[7]
+        if "." in identifier:
+            continue
+        if "-" in identifier:
+            forms.append(form)
+            end += len(form)
+            covered = _number(identifier.partition("-")[2], path, line_number)
+            continue
+        if _number(identifier, path, line_number) != len(heads) + 1:
+            raise InputError(f"{at(path, line_number)}: word {identifier}, expected {len(heads) + 1}")
+        if len(heads) >= covered:
+            forms.append(form)
+            end += len(form)
+        heads.append(_number(head, path, line_number) - 1)
+        relations.append(relation)
+        ends.append(end)
+    heads = [token if head < 0 else head for token, head in enumerate(heads)]
+    try:
+        return ParsedTree(ends, tree_of_dependencies(heads, relations), "".join(forms))
+    except ValueError as error:
+        raise InputError(f"{at(path, number)}: {error}") from None
+
+
+def _number(text: str, path: Path, line_number: int) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise InputError(f"{at(path, line_number)}: found {text!r}, expected the number of a word")
+    return int(text)

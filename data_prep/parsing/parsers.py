@@ -1,0 +1,247 @@
+"""What a parser is here, and the parsers that read sentences; those that read files of parses are in
+`parse_files`.
+
+A parser has `analyse(texts)`: an iterator over one result per text, in order; None for a sentence that it
+cannot parse. Results are ends of bunsetsu, or `ParsedTree`s. Both count characters without spaces.
+"""
+
+import functools
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from command_line.errors import InputError
+from data_prep.parsing.alignment import ends_of
+from data_prep.parsing.trees import Tree
+
+
+class ParserChoice(NamedTuple):
+    """
+    Attributes:
+        name: key of `PARSERS`.
+        model: name or path of the model; "" for the parser's own.
+        language: code of the language of the text.
+    """
+
+    name: str
+    model: str
+    language: str
+
+
+class ParsedTree(NamedTuple):
+    """
+    Attributes:
+        ends: where every token ends, in characters without spaces.
+        tree: over the tokens.
+        characters: what was parsed, without spaces; None if it was the text that the parser was given.
+    """
+
+    ends: list[int]
+    tree: Tree
+    characters: str | None = None
+
+
+def load_spacy(model: str, exclude: Sequence[str] = ()):
+    """A spaCy pipeline, by name or path.
+
+    Raises:
+        InputError: spaCy or the pipeline is not installed, or the pipeline does not load.
+    """
+    try:
+        import spacy
+    except ImportError:
+        raise InputError("spaCy is not installed: pip install spacy (or '.[ja]')") from None
+    try:
+        return spacy.load(model, exclude=exclude)
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise InputError(f"--model {model}: not a spaCy pipeline that can be loaded here: {reason}") from None
+
+
+def pipe(nlp, texts: list[str]) -> Iterator:
+    """spaCy's documents of the texts; None where the pipeline fails (on a text that is too long, for
+    instance).
+
+    Raises:
+        InputError: it fails on every text.
+    """
+    try:
+        yield from list(nlp.pipe(texts))
+        return
+    except Exception as error:  # which exceptions there are is a matter of the pipeline's components
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    failed = 0
+    for text in texts:
+        try:
+            document = nlp(text)
+        except Exception:
+            document = None
+            failed += 1
+        yield document
+    if len(texts) > 1 and failed == len(texts):
+        raise InputError(f"the spaCy pipeline fails on every line: {reason}")
+
+
+class GinzaBunsetsu:
+    """GiNZA's bunsetsu. Its components that bunsetsu do not depend on are left out; the result is the
+    same.
+    """
+
+    def __init__(self, choice: ParserChoice):
+        try:
+            import ginza
+        except ImportError:
+            raise InputError("GiNZA is not installed: pip install '.[ja]'") from None
+        self._nlp = load_spacy(choice.model or "ja_ginza", exclude=("morphologizer", "compound_splitter"))
+        if "bunsetu_recognizer" not in self._nlp.pipe_names:
+            raise InputError(
+                f"--model {choice.model}: has no bunsetu_recognizer, expected a pipeline of GiNZA"
+            )
+        self._spans = ginza.bunsetu_spans
+
+    def analyse(self, texts: list[str]) -> Iterator[list[int] | None]:
+        for document in pipe(self._nlp, texts):
+            yield document and ends_of(["".join(span.text.split()) for span in self._spans(document)])
+
+
+class KnpBunsetsu:
+    """KNP (the paper's, 4.4.2) through rhoknp; needs the programs `knp` and `jumanpp`."""
+
+    def __init__(self, choice: ParserChoice):
+        for program in ("knp", "jumanpp"):
+            if shutil.which(program) is None:
+                raise InputError(f"--parser knp: no program `{program}` on the PATH; `ginza` needs none")
+        try:
+            import rhoknp
+        except ImportError:
+            raise InputError("--parser knp: rhoknp is not installed: pip install '.[ja]'") from None
+        self._knp = rhoknp.KNP(jumanpp=rhoknp.Jumanpp())
+
+    def analyse(self, texts: list[str]) -> Iterator[list[int] | None]:
+        for text in texts:
+            try:
+                sentence = self._knp.apply_to_sentence(text)
+                yield ends_of(["".join(phrase.text.split()) for phrase in sentence.phrases])
+            except (ValueError, RuntimeError, OSError, TimeoutError, KeyError, IndexError):
+                yield None
+
+
+# what other pipelines compute and a dependency parser does not need
+_NOT_FOR_PHRASES = (
+    "tagger", "morphologizer", "lemmatizer", "trainable_lemmatizer", "ner", "entity_ruler", "attribute_ruler",
+    "textcat", "textcat_multilabel", "entity_linker", "spancat", "compound_splitter", "bunsetu_recognizer",
+)  # fmt: skip
+
+
+class SpacyPhrases:
+    """The dependency parser of any spaCy pipeline; the projection of every head is a phrase."""
+
+    def __init__(self, choice: ParserChoice):
+        if not choice.model:
+            raise InputError("--parser spacy: --model is missing, expected a pipeline such as en_core_web_sm")
+        self._nlp = load_spacy(choice.model, exclude=_NOT_FOR_PHRASES)
+        if not self._nlp("a b").has_annotation("DEP"):
+            raise InputError(f"--model {choice.model}: the pipeline has no dependency parser")
+        self._name = functools.cache(self._nlp.vocab.strings.__getitem__)
+
+    def analyse(self, texts: list[str]) -> Iterator[ParsedTree | None]:
+        from data_prep.parsing.dependencies import tree_of_dependencies
+
+        for document in pipe(self._nlp, texts):
+            if not document:
+                yield None
+                continue
+            rows = document.to_array(["HEAD", "DEP", "LENGTH"]).astype("int64")
+            heads = [token + offset for token, offset in enumerate(rows[:, 0].tolist())]
+            relations = [self._name(label) for label in document.to_array("DEP").tolist()]
+            try:
+                yield ParsedTree(rows[:, 2].cumsum().tolist(), tree_of_dependencies(heads, relations))
+            except ValueError:
+                yield None
+
+
+class StanzaPhrases:
+    """Stanza's constituency parser with heads by percolation; the model must be on this machine."""
+
+    def __init__(self, choice: ParserChoice):
+        try:
+            import stanza
+        except ImportError:
+            raise InputError("--parser stanza: Stanza is not installed: pip install stanza") from None
+        options = {"dir": choice.model} if choice.model else {}
+        try:
+            self._pipeline = stanza.Pipeline(
+                choice.language,
+                processors="tokenize,pos,constituency",
+                tokenize_no_ssplit=True,
+                download_method=None,
+                verbose=False,
+                **options,
+            )
+        except Exception as error:  # whatever it raises for models that are not there
+            raise InputError(
+                f"--parser stanza: no constituency model for {choice.language} "
+                f"in {choice.model or 'its folder'}: "
+                f"{' '.join(str(error).split())[:200]}"
+            ) from None
+
+    def analyse(self, texts: list[str]) -> Iterator[ParsedTree | None]:
+        for text in texts:
+            try:
+                sentences = self._pipeline(text).sentences
+                yield self._parsed(sentences[0]) if len(sentences) == 1 else None
+            except (ValueError, RuntimeError, IndexError):
+                yield None
+
+    @staticmethod
+    def _parsed(sentence) -> ParsedTree:
+        from data_prep.parsing.constituency import phrase_of, tree_of_phrases
+
+        words = ["".join(word.text.split()) for word in sentence.words]
+        tree = tree_of_phrases(phrase_of(sentence.constituency), len(words))
+        return ParsedTree(ends_of(words), tree, "".join(words))
+
+
+class EnjuPhrases:
+    """The program `enju` (the paper's, 4.4.2), once per block of lines."""
+
+    def __init__(self, choice: ParserChoice):
+        self._program = choice.model or "enju"
+        if shutil.which(self._program) is None:
+            raise InputError(
+                f"--parser enju: no program `{self._program}` on the PATH; "
+                "--parser enju-xml reads its output from files"
+            )
+
+    def analyse(self, texts: list[str]) -> Iterator[ParsedTree | None]:
+        import subprocess
+
+        from data_prep.parsing.parse_files import parsed_enju_line
+
+        done = subprocess.run(
+            [self._program, "-xml"], input="\n".join(texts) + "\n", capture_output=True, encoding="utf-8"
+        )
+        lines = [line for line in done.stdout.split("\n") if line.strip()]
+        if done.returncode or len(lines) != len(texts):
+            reason = " ".join(done.stderr.split())[-200:]
+            raise InputError(
+                f"{self._program} -xml: {len(lines)} lines of output for {len(texts)} lines of text: {reason}"
+            )
+        for number, line in enumerate(lines, start=1):
+            yield parsed_enju_line(line, Path("output of enju"), number)
+
+
+BUNSETSU_PARSERS = {"ginza": GinzaBunsetsu, "knp": KnpBunsetsu}
+PHRASE_PARSERS = {"spacy": SpacyPhrases, "stanza": StanzaPhrases, "enju": EnjuPhrases}
+PARSERS = BUNSETSU_PARSERS | PHRASE_PARSERS
+
+
+@functools.lru_cache(maxsize=2)
+def make_parser(choice: ParserChoice):
+    """The parser of a choice, loaded once per process.
+
+    Raises:
+        InputError: what it needs is not installed or not there.
+    """
+    return PARSERS[choice.name](choice)

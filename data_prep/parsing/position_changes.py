@@ -1,0 +1,44 @@
+"""The share of words whose position a reordering changes (thesis 4.5.1: BRSS 79.58%, HFSS 91.97%, deshuffling
+94.72% of Japanese and 95.22% of English words).
+
+Of every analysis of `bunsetsu` and `phrases` in a folder; deshuffling is drawn once for the same lines.
+"""
+
+from pathlib import Path
+
+from command_line.errors import InputError
+
+NAMES = {"bunsetsu": "BRSS", "phrases": "HFSS"}
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("--input", required=True, type=Path, help="folder of analyses")
+    parser.add_argument("--seed", type=int, default=1, help="of deshuffling")
+
+
+def shares(structures, seed: int) -> tuple[int, float, float]:
+    """Number of words of the analysed lines, and the shares that the reordering and deshuffling move."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    words = moved = shuffled = 0
+    for line in np.flatnonzero(structures.analysed()):
+        order = structures[int(line)].order
+        places = np.arange(len(order))
+        words += len(order)
+        moved += np.count_nonzero(order != places)
+        shuffled += np.count_nonzero(rng.permutation(len(order)) != places)
+    return words, moved / max(1, words), shuffled / max(1, words)
+
+
+def main(args) -> None:
+    from data_prep.parsing.structure_file import KINDS, Structures
+
+    paths = sorted(path for kind in KINDS for path in args.input.glob(f"*.{kind}"))
+    if not paths:
+        raise InputError(f"{args.input}: no analyses, expected files that `bunsetsu` or `phrases` wrote")
+    print("| text | words | moved by | | by deshuffling |\n|---|---|---|---|---|")
+    for path in paths:
+        kind = path.suffix[1:]
+        words, moved, shuffled = shares(Structures(path, kind), args.seed)
+        print(f"| {path.stem} | {words} | {NAMES[kind]} | {moved:.2%} | {shuffled:.2%} |")

@@ -1,0 +1,222 @@
+"""What the steps `bunsetsu` and `phrases` share: files, shards that survive a kill, workers, the record.
+
+While a file is being analysed, its finished shards (1,000 lines each) lie in `OUTPUT/.shards-STEP`; the same
+command goes on from there.
+"""
+
+import functools
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.lines import count_lines
+from command_line.outputs import input_settings, write_json
+from command_line.progress import progress
+from data_prep.blocks import Workers, add_workers_argument, read_blocks
+from data_prep.corpus import SPLITS
+from data_prep.parsing.analysis import Shard, analyse_shard
+from data_prep.parsing.parse_files import SUFFIXES, parse_file, read_parses
+from data_prep.parsing.parsers import ParserChoice, make_parser
+from data_prep.parsing.structure_file import join_structures, structure_path, write_structures
+from data_prep.step_folder import StepFolder
+
+LINES_PER_SHARD = 1_000
+COUNTS = ("lines", "analysed", "empty", "unparsed", "unmapped", "too-long", "words", "moved", "inside-words")
+
+
+def add_arguments(parser, language: str) -> None:
+    """The options of both steps."""
+    parser.add_argument(
+        "--input", required=True, type=Path, help="folder of tokenized text, SPLIT.….LANG files"
+    )
+    parser.add_argument("--output", required=True, type=Path, help="folder for the analyses")
+    parser.add_argument("--lang", default=language, help="language of the files to analyse")
+    parser.add_argument(
+        "--text",
+        type=Path,
+        help="folder of the same files before tokenization, for the parser to read instead of joined words",
+    )
+    add_workers_argument(parser)
+    parser.add_argument(
+        "--dask",
+        metavar="SCHEDULER",
+        help="address of a dask scheduler whose workers do it (instead of --workers)",
+    )
+    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+
+
+def find_texts(folder: Path, language: str) -> list[Path]:
+    """Files of text of one language: SPLIT.….LANG, plain or compressed, of a bitext or monolingual.
+
+    Raises:
+        InputError: there is none, or one both plain and compressed.
+    """
+    if not Path(folder).is_dir():
+        raise InputError(f"{folder}: no such folder")
+    found: dict[str, Path] = {}
+    for path in sorted(Path(folder).iterdir()):
+        name = path.name.removesuffix(".gz").removesuffix(".xz")
+        parts = name.split(".")
+        if path.is_file() and len(parts) > 1 and parts[0] in SPLITS and parts[-1] == language:
+            if name in found:
+                raise InputError(f"{path}: the same text as {found[name].name}; keep one of them")
+            found[name] = path
+    if not found:
+        raise InputError(f"{folder}: no files named SPLIT.….{language} with SPLIT one of {', '.join(SPLITS)}")
+    return list(found.values())
+
+
+def raw_text(folder: Path, path: Path) -> Path:
+    """The same file before tokenization, plain or compressed.
+
+    Raises:
+        InputError: there is none.
+    """
+    stem = path.name.removesuffix(".gz").removesuffix(".xz")
+    for suffix in ("", ".gz", ".xz"):
+        if (folder / f"{stem}{suffix}").is_file():
+            return folder / f"{stem}{suffix}"
+    raise InputError(f"{folder / stem}: no such file, expected the text behind {path}")
+
+
+def read_shards(path: Path, raw: Path | None, parses: Path | None, parser: str) -> Iterator[Shard]:
+    """The lines of a file of text with what belongs to them.
+
+    Raises:
+        InputError: the files are not parallel; names the one that ends first.
+    """
+    sentences = read_parses(parses, parser) if parses else iter(())
+    blocks = read_blocks(*((path, raw) if raw else (path,)), lines=LINES_PER_SHARD)
+    for number, block in enumerate(blocks):
+        if not parses:
+            yield Shard(number, block)
+            continue
+        filled = [bool(line.split()) for line in block.decode()]
+        wanted = len(filled) if parser == "enju-xml" else sum(filled)
+        found = list(islice(sentences, wanted))
+        if len(found) < wanted:
+            raise InputError(
+                f"{parses}: ends {wanted - len(found)} sentences before line "
+                f"{block.first_line + block.lines - 1} of {path}; "
+                f"expected one sentence for every line{'' if parser == 'enju-xml' else ' with words'}"
+            )
+        if parser == "enju-xml":
+            found = [parse for parse, is_filled in zip(found, filled, strict=True) if is_filled]
+        yield Shard(number, block, tuple(found), parses)
+    extra = next(sentences, None)
+    if extra:
+        raise InputError(
+            f"{parses}:{extra[0]}: a sentence beyond the last line of {path}; is it of another text?"
+        )
+
+
+def run(args, kind: str, parser: str, model: str = "", parses: Path | None = None) -> None:
+    """Analyse every file of the language.
+
+    Args:
+        kind: name of the step, and of what it writes (`structure_file`).
+        parser: key of `parsers.PARSERS` or `parse_files.SUFFIXES`.
+        model: for the parser.
+        parses: folder of the parses, for a parser that reads files.
+    """
+    choice = ParserChoice(parser, model, args.lang)
+    texts = find_texts(args.input, args.lang)
+    rows = []
+    for path in texts:
+        raw = raw_text(args.text, path) if args.text else None
+        rows.append((path, raw, parse_file(parses, path, parser) if parses else None))
+    inputs = input_settings(*(path for row in rows for path in row if path))
+    settings = {"parser": parser, "model": model, "language": args.lang, "input": inputs}
+    step = StepFolder(args.output, kind, settings, inputs=(args.input,))
+    if step.is_complete(args.force):
+        return
+    if parser not in SUFFIXES and not args.dask:
+        make_parser(
+            choice
+        )  # what is not installed fails now, and worker processes inherit what has been loaded
+    shards = _shards_folder(args.output / f".shards-{kind}", settings, args.force)
+    step.begin(lambda path: path.suffix == f".{kind}")
+    counts = {}
+    with _workers(args) as workers:
+        for path, raw, parsed in rows:
+            name = structure_path(path, kind).name
+            counts[name] = analyse_file(
+                (path, raw, parsed), args.output / name, kind, choice, shards / name, workers
+            )
+            print(in_words(name, counts[name]), flush=True)
+    write_json(args.output / f"{kind}-report.json", counts)
+    step.finish()
+    shutil.rmtree(shards)
+
+
+def analyse_file(paths, output: Path, kind: str, choice: ParserChoice, shards: Path, workers) -> dict:
+    """Analyse one file of text, shard by shard, and join the shards. Returns the counts (`COUNTS`)."""
+    path, raw, parses = paths
+    shards.mkdir(parents=True, exist_ok=True)
+    numbers: list[int] = []
+    todo = _unfinished(read_shards(path, raw, parses, choice.name), shards, numbers)
+    results = workers.map(functools.partial(analyse_shard, choice), todo)
+    total = count_lines(path)
+    for result in progress(results, total, f"{kind} {path.name}", "line", size=lambda item: len(item.values)):
+        write_structures(_shard_path(shards, result.number), kind, result.values)
+        write_json(
+            _counts_path(shards, result.number), result.counts
+        )  # last: it says that the shard is whole
+    join_structures(output, kind, [_shard_path(shards, number) for number in numbers])
+    counts: Counter = Counter()
+    for number in numbers:
+        counts.update(json.loads(_counts_path(shards, number).read_text(encoding="utf-8")))
+    return {name: counts[name] for name in COUNTS}
+
+
+def _unfinished(shards: Iterable[Shard], folder: Path, numbers: list[int]) -> Iterator[Shard]:
+    """The shards that are not in the folder yet; all numbers go to `numbers`."""
+    for shard in shards:
+        numbers.append(shard.number)
+        if not _counts_path(folder, shard.number).exists():
+            yield shard
+
+
+def _shard_path(folder: Path, number: int) -> Path:
+    return folder / f"{number:07d}"
+
+
+def _counts_path(folder: Path, number: int) -> Path:
+    return folder / f"{number:07d}.json"
+
+
+def _shards_folder(folder: Path, settings: dict, force: bool) -> Path:
+    """The folder of finished shards, emptied unless they are of a run with the same settings."""
+    record = folder / "settings.json"
+    known = json.loads(json.dumps(settings))
+    if force or not record.exists() or json.loads(record.read_text(encoding="utf-8")) != known:
+        shutil.rmtree(folder, ignore_errors=True)
+        write_json(record, known)
+    return folder
+
+
+def _workers(args):
+    if args.dask:
+        from data_prep.dask_workers import DaskWorkers
+
+        return DaskWorkers(args.dask)
+    return Workers(args.workers)
+
+
+def in_words(name: str, counts: dict) -> str:
+    """One line about a finished file."""
+    others = ", ".join(
+        f"{counts[reason]} {reason}"
+        for reason in ("empty", "unparsed", "unmapped", "too-long")
+        if counts[reason]
+    )
+    moved = 100 * counts["moved"] / max(1, counts["words"])
+    return (
+        f"{name}: {counts['analysed']} of {counts['lines']} lines analysed"
+        f"{f' ({others}: these fall back to MASS)' if others else ''}; "
+        f"the reordering moves {moved:.2f}% of the words"
+    )

@@ -1,0 +1,143 @@
+"""Carry bunsetsu and phrases from words to the subwords of binarized text, for the pre-training task.
+
+For every analysis of `bunsetsu` and `phrases` in --input, of SPLIT.….LANG in --tokenized, writes
+DATA/SPLIT.….LANG.bunsetsu or .phrases. --subword holds the same lines as --data, as text. Words that share a
+subword (a sentencepiece unit over a word boundary) become one unit.
+"""
+
+import functools
+import tempfile
+from pathlib import Path
+
+from command_line.errors import InputError, at
+from command_line.outputs import input_settings
+from command_line.progress import progress
+from data_prep.blocks import Block, Workers, add_workers_argument, read_blocks
+from data_prep.step_folder import StepFolder, read_record
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("--input", required=True, type=Path, help="folder of analyses")
+    parser.add_argument("--tokenized", required=True, type=Path, help="folder of the text that was analysed")
+    parser.add_argument("--subword", required=True, type=Path, help="folder of the same text in subwords")
+    parser.add_argument("--data", required=True, type=Path, help="folder of the same text, binarized")
+    add_workers_argument(parser)
+    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+
+
+def main(args) -> None:
+    from data_prep.parsing.structure_file import KINDS
+
+    analyses = sorted(path for kind in KINDS for path in args.input.glob(f"*.{kind}"))
+    if not analyses:
+        raise InputError(f"{args.input}: no analyses, expected files that `bunsetsu` or `phrases` wrote")
+    record = read_record(args.subword, "subword")
+    if record is None:
+        raise InputError(f"{args.subword}: no subword.json, expected the output of `subword`")
+    rows = []
+    for path in analyses:
+        name = path.name.rpartition(".")[0]
+        if not (args.data / f"{name}.idx").is_file():
+            raise InputError(f"{args.data / name}.idx: no such file, expected the binarized text of {path}")
+        rows.append((path, _find(args.tokenized, name), _find(args.subword, name)))
+    settings = {"input": input_settings(*(path for row in rows for path in row)), "type": record["type"]}
+    step = StepFolder(args.data, "structures", settings, inputs=(args.input, args.tokenized, args.subword))
+    if step.is_complete(args.force):
+        return
+    step.begin(lambda path: path.suffix[1:] in KINDS)
+    with Workers(args.workers) as workers:
+        for analysis, words, units in rows:
+            carry_file(analysis, words, units, args.data / analysis.name, record["type"], workers)
+    step.finish()
+
+
+def _find(folder: Path, name: str) -> Path:
+    for suffix in ("", ".gz", ".xz"):
+        if (folder / f"{name}{suffix}").is_file():
+            return folder / f"{name}{suffix}"
+    raise InputError(f"{folder / name}: no such file (nor .gz, .xz), but there is an analysis of it")
+
+
+def carry_file(analysis: Path, words: Path, units: Path, output: Path, subword_type: str, workers) -> None:
+    """Write the structures of one file in subwords.
+
+    Raises:
+        InputError: the files are not of the same lines; names file and line.
+    """
+    from data_prep.parsing.structure_file import Structures, join_structures, write_structures
+
+    kind = analysis.suffix[1:]
+    lines, expected = 0, len(Structures(analysis, kind))
+    with tempfile.TemporaryDirectory(prefix=".partial-structures-", dir=output.parent) as scratch:
+        parts: list[Path] = []
+        blocks = workers.map(
+            functools.partial(carry_block, analysis, kind, subword_type), read_blocks(words, units)
+        )
+        for values in progress(blocks, expected, f"carry {output.name}", "line", size=len):
+            parts.append(Path(scratch) / f"{len(parts):07d}")
+            write_structures(parts[-1], kind, values)
+            lines += len(values)
+        if lines != expected:
+            raise InputError(f"{analysis}: {expected} lines, but {words} has {lines}; analyse the text again")
+        join_structures(output, kind, parts)
+
+
+def carry_block(analysis: Path, kind: str, subword_type: str, block: Block) -> list[list[int]]:
+    """The values of a block of lines; `block` has words and subwords.
+
+    Raises:
+        InputError: a line has another number of words than its analysis, or other characters than its
+            subwords.
+    """
+    from data_prep.parsing.structure_file import Structures
+    from data_prep.subword_spans import word_boundaries
+
+    structures = Structures(analysis, kind)
+    values = []
+    for number, (line, text) in enumerate(
+        zip(block.decode(0), block.decode(1), strict=True), block.first_line
+    ):
+        structure = structures[number - 1] if number <= len(structures) else None
+        if structure is None:
+            values.append([])
+            continue
+        words, units = line.split(), text.split(" ")
+        if len(words) != len(structure.order):
+            raise InputError(
+                f"{at(block.paths[0], number)}: {len(words)} words, but {analysis} has an analysis of "
+                f"{len(structure.order)}; analyse the text again"
+            )
+        boundaries = word_boundaries(words, units, subword_type, block.paths[0], number)
+        values.append(carry(structure, kind, boundaries, len(units)))
+    return values
+
+
+def carry(structure, kind: str, boundaries: tuple[list[int], list[int]], length: int) -> list[int]:
+    """The values of a line over units of whole subwords; empty if subwords are too many.
+
+    Args:
+        structure: over words.
+        boundaries: where every word begins and ends in subwords (`subword_spans.word_boundaries`).
+        length: number of subwords.
+    """
+    from data_prep.parsing.structure_file import BUNSETSU, encode
+    from data_prep.parsing.trees import KEEP, Tree, keep_tokens
+
+    starts, ends = boundaries
+    first_words = [0]  # of the units
+    for word in range(1, len(starts)):
+        if starts[word] >= ends[word - 1] and starts[first_words[-1]] < starts[word] < ends[word]:
+            first_words.append(word)
+    split, order = structure.boundaries.tolist(), structure.order.tolist()
+    if len(first_words) < len(starts):
+        unit_of = {word: unit for unit, word in enumerate(first_words)}
+        if kind == BUNSETSU:
+            split = [unit_of[word] for word in split if word in unit_of]
+        else:
+            kept = [word in unit_of for word in range(len(starts))]
+            split = keep_tokens(Tree(split, [KEEP] * len(split)), kept).splits
+        order = [unit_of[word] for word in order if word in unit_of]
+    try:
+        return encode(split, order, [0, *(starts[word] for word in first_words[1:]), length])
+    except ValueError:
+        return []
