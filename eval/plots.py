@@ -193,7 +193,7 @@ def scatter(series: Mapping[str, Sequence[tuple[float, float, str]]], x_title: s
     return _png(figure)
 
 
-def differences(
+def signed_heatmap(
     rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[float]], title: str
 ) -> bytes:
     """Signed numbers as colours around zero, red above and blue below, with the numbers."""

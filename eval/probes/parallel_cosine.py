@@ -6,8 +6,6 @@ together or apart. The thesis does this for a decoder-only model, whose layers a
 the encoder.
 """
 
-from itertools import chain
-
 import numpy as np
 
 from command_line.errors import InputError
@@ -34,11 +32,21 @@ def main(args) -> None:
 
 
 def measure(args) -> dict:
-    """The runs and the differences between their systems."""
+    """The runs, and the differences between their systems.
+
+    Raises:
+        InputError: systems on the same dataset have other pairs, numbers of sentences, or layers.
+    """
     from eval.probes.parallel import layerwise
 
     runs = [layerwise(folder, args, normalized, compare, KIND) for folder in args.states]
-    return {"runs": runs, "differences": differences(grouped(zip(args.states, runs, strict=True)))}
+    groups = grouped(zip(args.states, runs, strict=True))
+    for dataset in datasets_of(groups):
+        first, *others = (run for runs in on(groups, dataset).values() for run in runs)
+        for run in others:
+            if mismatch := mismatch_of(first, run):
+                raise InputError(mismatch)
+    return {"runs": runs, "differences": differences(groups)}
 
 
 def compare(pair, first: np.ndarray, second: np.ndarray) -> dict[str, float]:
@@ -46,10 +54,8 @@ def compare(pair, first: np.ndarray, second: np.ndarray) -> dict[str, float]:
 
 
 def differences(groups: Runs) -> list[dict]:
-    """Means over the seeds of every further system minus those of the first one on the same dataset.
-
-    Raises:
-        InputError: systems have other pairs, numbers of sentences, or layers.
+    """Means over the seeds of every further system minus those of the first one on the same dataset, where
+    they have the same layers and sentences.
     """
     from eval.probes.parallel import averages
 
@@ -57,8 +63,8 @@ def differences(groups: Runs) -> list[dict]:
     for dataset in datasets_of(groups):
         (baseline, first), *others = on(groups, dataset).items()
         for name, runs in others:
-            for run in chain(first[1:], runs):
-                require_same(first[0], run)
+            if any(mismatch_of(first[0], run) for run in (*first, *runs)):
+                continue
             changes = {
                 pair: {
                     "kind": entry["kind"],
@@ -85,8 +91,8 @@ def mean(runs: list[dict], pair: str) -> np.ndarray:
     return np.mean([run["pairs"][pair]["cosine"] for run in runs], axis=0)
 
 
-def require_same(first: dict, other: dict) -> None:
-    """Both runs have the same layers and sentences of the same pairs; else an `InputError`."""
+def mismatch_of(first: dict, other: dict) -> str | None:
+    """How two runs differ in layers, or in the sentences of pairs of languages; None if they do not."""
     lines = [{pair: entry["lines"] for pair, entry in run["pairs"].items()} for run in (first, other)]
     for what, found, expected in (
         ("layers", other["layers"], first["layers"]),
@@ -94,7 +100,8 @@ def require_same(first: dict, other: dict) -> None:
         ("numbers of sentences", list(lines[1].values()), list(lines[0].values())),
     ):
         if found != expected:
-            raise InputError(
+            return (
                 f"{other['states']}: {what} {', '.join(map(str, found))}, but {', '.join(map(str, expected))}"
                 f" in {first['states']}; differences need the same"
             )
+    return None

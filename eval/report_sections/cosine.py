@@ -1,6 +1,7 @@
 """Cosine of parallel sentences per encoder layer, and its differences as in Figure 6.3 of the thesis."""
 
-from eval.plots import differences
+from eval.plots import signed_heatmap
+from eval.probes.parallel_cosine import differences
 from eval.probes.runs import datasets_of, on, runs_of
 from eval.report_parts import Figure, Section, Table, cell, cells, slug, tidy
 from eval.report_sections.layers import KINDS, curves
@@ -20,7 +21,7 @@ def section(results: ResultSet) -> Section:
         )
         for dataset in datasets_of(groups)
     ]
-    parts += [change(one) for _, record in results.of_kind("cosine") for one in record["differences"]]
+    parts += map(change, differences(groups))  # also between runs of different files
     return Section("Parallel sentences in the encoder", parts, NOTES)
 
 
@@ -42,7 +43,7 @@ def change(one: dict) -> Figure:
         f" {one['dataset']}, mean over seeds."
     )
     name = slug("cosine_change", one["dataset"], one["baseline"], one["system"])
-    png = differences(
+    png = signed_heatmap(
         [row[0] for row in members], one["layers"], [row[2] for row in members], "change of cosine"
     )
     rows = [

@@ -84,6 +84,16 @@ def test_a_mean_of_different_angles(store, tmp_path, probe, findings):
     assert findings()["runs"][0]["pairs"]["de-en"]["cosine"][0] == pytest.approx(expected, abs=1e-5)
 
 
+def test_the_report_compares_systems_of_different_files(store, command, tmp_path):
+    for name, layers in (("A", ("L0", "L1", "L2")), ("B", ("L0", "L1", "L2")), ("C", ("L0", "L1", "L3"))):
+        folder = store(name, [0, 60, 90], name=name, layers=layers)
+        assert command("probe", "cosine", folder, "--output", tmp_path / f"out-{name}").status == 0
+    files = [tmp_path / f"out-{name}" / "cosine.json" for name in "ABC"]
+    assert command("report", *files, "--output", tmp_path / "report").status == 0
+    changes = (tmp_path / "report/plots").glob("cosine_change*.png")
+    assert [path.stem for path in changes] == ["cosine_change_toy_A_B"]  # C has other layers
+
+
 def refused(result) -> str:
     assert result.status == 2, result.err
     (line,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
