@@ -55,14 +55,14 @@ class Block(NamedTuple):
         return decoded.split("\n")[:-1]
 
 
-def read_blocks(*paths, lines: int = LINES_PER_BLOCK) -> Iterator[Block]:
-    """Yield the lines of line-parallel files block by block, `lines` in each but the last.
+def read_blocks(*paths, lines: int | None = None) -> Iterator[Block]:
+    """Yield the lines of line-parallel files block by block, `lines` (or `LINES_PER_BLOCK`) in each but the last.
 
     Raises:
         InputError: a file is missing, empty, broken, or ends before another; names file and line.
     """
     paths = tuple(map(Path, paths))
-    number = 1
+    number, lines = 1, lines or LINES_PER_BLOCK
     with contextlib.ExitStack() as stack:
         streams = [stack.enter_context(open_binary(path)) for path in paths]
         while True:
