@@ -228,7 +228,8 @@ stop_jobs() {
 
 # --- evaluation --------------------------------------------------------------------------------------------------
 
-# Score translated folders, compare them with the first, and write the report.
+# Score translated folders, compare them with the first, and write the report, with what probes found.
+PROBE_RESULTS=()
 score() { # FOLDER...
   run python -m eval score "$@"
 }
@@ -240,6 +241,6 @@ report() { # OUTPUT TITLE FOLDER...
     run python -m eval compare "$@" --output "$output/comparison.json"
     comparison=("$output/comparison.json")
   fi
-  run python -m eval report "$@" "${comparison[@]}" --output "$output/report" --title "$title"
+  run python -m eval report "$@" "${comparison[@]}" "${PROBE_RESULTS[@]}" --output "$output/report" --title "$title"
   [[ $DRY_RUN == yes ]] || note "report: $output/report/report.html"
 }

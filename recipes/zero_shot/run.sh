@@ -18,10 +18,14 @@ BEAM=5
 CONFIG=
 SYSTEM_LIST=${SYSTEMS// /,}
 SEEDS=1,10,20
-ALL_STAGES="prepare train translate score report"
+ALL_STAGES="prepare train translate score probe report"
 STAGES=${ALL_STAGES// /,}
 DATA_ROOT=
 OUTPUT=
+PROBE_LAYERS=all
+PROBE_LINES=
+KEEP_STATES=no
+PROBES="llr similarity retrieval cosine"
 
 usage() {
   cat << END
@@ -42,6 +46,9 @@ reports. What is complete is skipped, what was killed continues. README.md besid
   --gpus N            GPUs of one training (default: $GPUS); gradients are accumulated up to the paper's batch
   --jobs N            trainings at a time: they share the CPU cores, or one GPU (default: $JOBS)
   --precision NAME    auto, bf16, fp16 or float32; auto is bf16 where the hardware has it (default: $PRECISION)
+  --probe-layers LIST layers whose states are stored, for example L3,encoder-norm,L9 (default: $PROBE_LAYERS)
+  --probe-lines N     first lines of each set whose states are stored (default: all); README.md has the disk space
+  --keep-states       keep the states after the probes of a model
   --dry-run           print the commands, run nothing
   --help              this text
 
@@ -61,6 +68,9 @@ while [[ $# -gt 0 ]]; do
     --gpus) GPUS=$(value "$@"); shift 2 ;;
     --jobs) JOBS=$(value "$@"); shift 2 ;;
     --precision) PRECISION=$(value "$@"); shift 2 ;;
+    --probe-layers) PROBE_LAYERS=$(value "$@"); shift 2 ;;
+    --probe-lines) PROBE_LINES=$(value "$@"); shift 2 ;;
+    --keep-states) KEEP_STATES=yes && shift ;;
     --dry-run) DRY_RUN=yes && shift ;;
     --help | -h) usage && exit 0 ;;
     --) shift && break ;;
@@ -92,6 +102,7 @@ done
 for seed in "${SEED_LIST[@]}"; do positive --seeds "$seed"; done
 # shellcheck disable=SC2086  # a list of words
 for stage in "${STAGE_LIST[@]}"; do one_of --stages "$stage" $ALL_STAGES; done
+[[ -z $PROBE_LINES ]] || positive --probe-lines "$PROBE_LINES"
 [[ -z $DATA_ROOT || -d $DATA_ROOT ]] || die "--data-root: $DATA_ROOT: no such folder"
 
 use_environment
@@ -165,6 +176,51 @@ translate() { # SYSTEM SEED
     --output "$OUTPUT/translations/$(run_name "$1" "$2")"
 }
 
+# What the probes find in one model. Its hidden states take much room, and go when the probes are done.
+probe_system() { # SYSTEM SEED
+  local checkpoint name states results probe settings="$PROBE_LAYERS ${PROBE_LINES:-all}" options=()
+  name=$(run_name "$1" "$2")
+  checkpoint=$OUTPUT/models/$name/checkpoint_best.pt states=$OUTPUT/states/$name results=$OUTPUT/probes/$name
+  [[ $DRY_RUN == yes || -e $checkpoint ]] || die "$checkpoint: no such file; run the stage train first"
+  if [[ $results/finished -nt $checkpoint && $(< "$results/finished") == "$settings" ]]; then
+    note "$results: probed, skipped"
+    return
+  fi
+  [[ -z $PROBE_LINES ]] || options=(--max-lines "$PROBE_LINES")
+  [[ $LAUNCHER != cpu ]] || options+=(--cpu)
+  run python -m eval probe states --checkpoint "$checkpoint" --data "$DATA" --beam "$BEAM" \
+    --layers "$PROBE_LAYERS" "${options[@]}" --output "$states"
+  for probe in $PROBES; do
+    run python -m eval probe "$probe" "$states" --output "$results"
+  done
+  [[ $DRY_RUN == yes ]] || echo "$settings" > "$results/finished"
+  [[ $KEEP_STATES == yes ]] || run rm -r "$states"
+}
+
+probe_all() {
+  local system seed
+  for system in "${SYSTEM_IDS[@]}"; do
+    for seed in "${SEED_LIST[@]}"; do
+      [[ $system == 0 ]] || probe_system "$system" "$seed" # the pivot's model is that of system 4
+    done
+  done
+  run python -m eval probe off-target "${FOLDERS[@]}" --output "$OUTPUT/probes"
+}
+
+# The result files of the probes of these systems, in the order of the report.
+find_probe_results() {
+  local system seed probe file
+  for probe in $PROBES; do
+    for system in "${SYSTEM_IDS[@]}"; do
+      for seed in "${SEED_LIST[@]}"; do
+        file=$OUTPUT/probes/$(run_name "$system" "$seed")/$probe.json
+        [[ ! -e $file ]] || PROBE_RESULTS+=("$file")
+      done
+    done
+  done
+  [[ ! -e $OUTPUT/probes/off-target.json ]] || PROBE_RESULTS+=("$OUTPUT/probes/off-target.json")
+}
+
 FOLDERS=()
 for system in "${SYSTEM_IDS[@]}"; do
   for seed in "${SEED_LIST[@]}"; do
@@ -192,7 +248,12 @@ if has_stage score; then
   note "score"
   score "${FOLDERS[@]}"
 fi
+if has_stage probe; then
+  note "probe: $PROBES off-target"
+  probe_all
+fi
 if has_stage report; then
   note "report"
+  find_probe_results
   report "$OUTPUT" "Zero-shot translation: $(basename "$CONFIG_FILE" .sh)" "${FOLDERS[@]}"
 fi

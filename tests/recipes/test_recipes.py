@@ -1,5 +1,6 @@
 """The recipes' shell code: command lines, launchers, and training that is skipped, continued or refused."""
 
+import importlib
 import os
 import re
 import shlex
@@ -76,6 +77,10 @@ def test_help_names_every_option_that_is_parsed(name):
         (["--config", "opus", "--launcher", "pbs"], "--launcher: found 'pbs', expected one of: cpu gpu"),
         (["--config", "opus", "--precision", "int8"], "--precision: found 'int8', expected one of: auto"),
         (["--config", "opus", "--gpus", "0"], "--gpus: found '0', expected a whole number above 0"),
+        (
+            ["--config", "opus", "--probe-lines", "few"],
+            "--probe-lines: found 'few', expected a whole number above 0",
+        ),
         (["--config", "opus", "--data-root", "/no/such"], "--data-root: /no/such: no such folder"),
         (["--config", "opus", "--sytems", "1"], "unknown option '--sytems'; --help lists the options"),
     ],
@@ -99,8 +104,9 @@ def test_a_stage_without_the_one_before_says_so(tmp_path):
     common = ["--config", "opus", "--systems", "1", "--seeds", "1", "--output", str(tmp_path / "out")]
     result = recipe("zero_shot", *common, "--stages", "train")
     assert result.stderr.endswith("out/data/opus: no such folder; run the stage prepare first\n")
-    result = recipe("zero_shot", *common, "--stages", "translate")
-    assert result.stderr.endswith("checkpoint_best.pt: no such file; run the stage train first\n")
+    for stage in ("translate", "probe"):
+        result = recipe("zero_shot", *common, "--stages", stage)
+        assert result.stderr.endswith("checkpoint_best.pt: no such file; run the stage train first\n")
 
 
 @pytest.mark.parametrize("config", CONFIGS)
@@ -196,6 +202,141 @@ def test_the_pivot_is_translated_with_the_model_of_system_4():
     assert "--pivot" not in direct
 
 
+# --- probes
+
+PROBES = ["llr", "similarity", "retrieval", "cosine"]
+
+
+def probe_commands(*options: str) -> list[list[str]]:
+    common = ["--config", "iwslt", "--stages", "probe", "--output", "out", "--dry-run"]
+    result = recipe("zero_shot", *common, *options)
+    assert result.returncode == 0, result.stderr
+    return [shlex.split(line) for line in result.stdout.splitlines()]
+
+
+def test_probes_of_every_model_once_and_of_the_outputs_of_all_systems():
+    commands = probe_commands("--systems", "0,4", "--seeds", "1,10")
+    states = [words for words in commands if words[:5] == ["python", "-m", "eval", "probe", "states"]]
+    assert [words[words.index("--output") + 1] for words in states] == [
+        "out/states/system4-seed1", "out/states/system4-seed10",
+    ]  # fmt: skip
+    first = commands[: len(PROBES) + 2]
+    assert first[1:-1] == [
+        [
+            "python",
+            "-m",
+            "eval",
+            "probe",
+            name,
+            "out/states/system4-seed1",
+            "--output",
+            "out/probes/system4-seed1",
+        ]
+        for name in PROBES
+    ]
+    assert first[-1] == ["rm", "-r", "out/states/system4-seed1"]
+    translations = [f"out/translations/system{system}-seed{seed}" for system in (0, 4) for seed in (1, 10)]
+    assert commands[-1] == [
+        "python",
+        "-m",
+        "eval",
+        "probe",
+        "off-target",
+        *translations,
+        "--output",
+        "out/probes",
+    ]
+
+
+def test_the_size_of_the_states_can_be_chosen():
+    options = [
+        "--systems",
+        "1",
+        "--seeds",
+        "1",
+        "--probe-lines",
+        "50",
+        "--probe-layers",
+        "L1,L7",
+        "--keep-states",
+    ]
+    states, *others = probe_commands(*options)
+    assert states[states.index("--max-lines") + 1] == "50"
+    assert states[states.index("--layers") + 1] == "L1,L7"
+    assert "rm" not in [words[0] for words in others]
+
+
+def test_every_probe_command_is_understood():
+    from command_line.dispatch import step_parser
+    from eval.probes import COMMANDS
+
+    for words in probe_commands("--systems", "1", "--seeds", "1", "--probe-lines", "9"):
+        if words[0] == "python":
+            module = importlib.import_module(COMMANDS[words[4]][0])
+            step_parser("eval probe", words[4], module).parse_args(words[5:])
+
+
+PYTHON = """#!/bin/bash
+echo "$*" >> calls
+output=${*: -1}
+mkdir -p "$output"
+[[ $4 == states || $3 != probe ]] || touch "$output/$4.json"
+"""
+
+
+@pytest.fixture
+def probed(tmp_path):
+    """Function that runs the stage with a stand-in for python, and returns the commands that it was given."""
+    write_program(tmp_path / "bin/python", PYTHON)
+    write_program(tmp_path / "bin/fairseq-train", "")
+    model = tmp_path / "out/models/system1-seed1/checkpoint_best.pt"
+    model.parent.mkdir(parents=True)
+    model.touch()
+
+    def run(*options: str, stages: str = "probe") -> list[str]:
+        calls = tmp_path / "calls"
+        calls.write_text("")
+        own = ["--config", "iwslt", "--systems", "1", "--seeds", "1", "--stages", stages, "--output", "out"]
+        environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+        result = recipe("zero_shot", *own, *options, cwd=tmp_path, env=environment, timeout=60)
+        assert result.returncode == 0, result.stderr
+        return [
+            line.split()[3] for line in calls.read_text().splitlines() if line.startswith("-m eval probe")
+        ]
+
+    return run
+
+
+def write_program(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def test_a_probed_model_is_skipped_until_it_or_the_options_change(probed, tmp_path):
+    everything = ["states", *PROBES, "off-target"]
+    assert probed() == everything
+    assert not (tmp_path / "out/states/system1-seed1").exists()
+    assert probed() == ["off-target"]
+    assert probed("--probe-lines", "5", "--keep-states") == everything
+    assert (tmp_path / "out/states/system1-seed1").exists()
+    finished = tmp_path / "out/probes/system1-seed1/finished"
+    os.utime(
+        tmp_path / "out/models/system1-seed1/checkpoint_best.pt", ns=(finished.stat().st_mtime_ns + 1,) * 2
+    )
+    assert probed("--probe-lines", "5") == everything
+
+
+def test_the_report_is_given_what_the_probes_found(probed, tmp_path):
+    probed(stages="probe,report")
+    (report,) = [line for line in (tmp_path / "calls").read_text().splitlines() if " report " in line]
+    found = [word for word in report.split() if word.startswith("out/probes/")]
+    assert found == [
+        *(f"out/probes/system1-seed1/{name}.json" for name in PROBES),
+        "out/probes/off-target.json",
+    ]
+
+
 # --- train(), with a stand-in for fairseq-train -----------------------------
 
 FAIRSEQ_TRAIN = """#!/bin/bash
@@ -211,10 +352,7 @@ touch "$folder/checkpoint_best.pt"
 
 @pytest.fixture
 def models(tmp_path):
-    (tmp_path / "bin").mkdir()
-    program = tmp_path / "bin" / "fairseq-train"
-    program.write_text(FAIRSEQ_TRAIN)
-    program.chmod(0o755)
+    write_program(tmp_path / "bin" / "fairseq-train", FAIRSEQ_TRAIN)
     (tmp_path / "out/data/iwslt").mkdir(parents=True)
     (tmp_path / "out/models").mkdir()
     return tmp_path / "out/models"
