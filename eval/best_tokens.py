@@ -36,34 +36,34 @@ class NextTokens:
         Returns:
             Log-probabilities and token ids, R x count each.
         """
-        found = [self._best(logits, normalizer, count) for logits, normalizer in self._chunks(features)]
+        found = [self._best(log_p, count) for log_p in self._chunks(features)]
         return tuple(torch.cat(parts) for parts in zip(*found, strict=True))
 
     def log_p(self, features: Tensor, tokens: Tensor) -> Tensor:
         """Log-probabilities of given tokens: R x C and R x n token ids -> R x n."""
         found, start = [], 0
-        for logits, normalizer in self._chunks(features):
-            rows = tokens[start : start + len(logits)]
-            found.append(logits.gather(1, rows) - normalizer)
-            start += len(logits)
+        for log_p in self._chunks(features):
+            found.append(log_p.gather(1, tokens[start : start + len(log_p)]))
+            start += len(log_p)
         return torch.cat(found)
 
     def _chunks(self, features: Tensor):
-        """Yield (logits, padded with -inf to whole blocks, and their log-sum-exp), a few rows at a time."""
+        """Yield log-probabilities of a few rows at a time, padded with -inf to whole blocks."""
         rows = min(self.rows, len(features))
-        buffer = features.new_full((rows, self.blocks * BLOCK), -torch.inf, dtype=torch.float32)
-        for start in range(0, len(features), rows):
-            some = features[start : start + rows]
-            logits = buffer[: len(some)]
-            logits[:, : self.vocabulary] = torch.nn.functional.linear(some, self.projection)
-            yield logits, logits.logsumexp(dim=1, keepdim=True)
+        buffer = self.projection.new_full((rows, self.blocks * BLOCK), -torch.inf, dtype=torch.float32)
+        for some in features.split(rows):
+            padded = buffer[: len(some)]
+            logits = padded[:, : self.vocabulary]
+            if torch.is_autocast_enabled(some.device.type) or some.dtype != torch.float32:
+                logits.copy_(torch.nn.functional.linear(some, self.projection))
+            else:
+                torch.mm(some, self.projection.t(), out=logits)
+            yield padded.log_softmax(dim=1)
 
-    def _best(self, logits: Tensor, normalizer: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        logits[:, self.never] = -torch.inf
-        blocks = logits.view(len(logits), -1, BLOCK)
-        count_blocks = min(count, self.blocks)
-        chosen = blocks.amax(dim=2).topk(count_blocks, dim=1, sorted=False).indices  # R x blocks
-        candidates = blocks.gather(1, chosen[:, :, None].expand(-1, -1, BLOCK)).flatten(1)
+    def _best(self, log_p: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        log_p[:, self.never] = -torch.inf
+        blocks = log_p.view(len(log_p), -1, BLOCK)
+        highest = blocks.amax(dim=2).topk(min(count, self.blocks), dim=1, sorted=False).indices
+        candidates = blocks.gather(1, highest[:, :, None].expand(-1, -1, BLOCK)).flatten(1)
         values, places = candidates.topk(count, dim=1)
-        tokens = chosen.gather(1, places // BLOCK) * BLOCK + places % BLOCK
-        return values - normalizer, tokens
+        return values, highest.gather(1, places // BLOCK) * BLOCK + places % BLOCK

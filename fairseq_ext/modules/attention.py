@@ -36,14 +36,14 @@ def scaled_dot_product(q, k, v, mask: Tensor | None, causal: bool, dropout: floa
 
 
 def _append(states: Tensor, order: Tensor | None, newest: Tensor) -> Tensor:
-    """Rows of `states` (B x T x C) in a new order, or as they are, with one position (B x 1 x C) more."""
+    """States (B x H x T x 2D) in a new order of B, or as they are, with one position more."""
     if order is None or torch.is_grad_enabled():
         states = states if order is None else states.index_select(0, order)
-        return torch.cat([states, newest], dim=1)
-    length = states.size(1)
-    longer = states.new_empty(len(order), length + 1, states.size(2))
-    torch.index_select(states, 0, order, out=longer[:, :length])  # one copy, where cat would make a second
-    longer[:, length:] = newest
+        return torch.cat([states, newest], dim=2)
+    rows, heads, length, width = len(order), *states.shape[1:]
+    longer = states.new_empty(rows, heads, length + 1, width)
+    torch.index_select(states, 0, order, out=longer[:, :, :length])  # one copy, where cat would make a second
+    longer[:, :, length:] = newest
     return longer
 
 
@@ -161,16 +161,15 @@ class Attention(nn.Module):
     def _extended(self, query: Tensor, incremental_state: dict) -> list[Tensor]:
         """The newest position's query, and keys and values so far with its own, B x H x T x D.
 
-        The cache is B x T x 2C. Hypotheses that change places are moved here, where the cache is copied
-        anyhow to make room for one position.
+        The cache is B x H x T x 2D, keys beside values. Hypotheses that change places are moved here, where
+        the cache is copied anyhow to make room for one position.
         """
-        q, *new = _joint_linear(query[0], [self.q_proj, self.k_proj, self.v_proj])  # B x C each
-        cache = self.get_incremental_state(incremental_state, "attn_state") or {}
-        newest = torch.cat(new, dim=1)[:, None]  # B x 1 x 2C
+        q, k, v = map(self._split_heads, _joint_linear(query, [self.q_proj, self.k_proj, self.v_proj]))
+        newest = torch.cat([k, v], dim=-1)
+        cache = self.get_incremental_state(incremental_state, "attn_state")
         states = _append(cache["states"], cache.get("order"), newest) if cache else newest
         self.set_incremental_state(incremental_state, "attn_state", {"states": states})
-        parts = [q[:, None], *states.chunk(2, dim=2)]
-        return [x.unflatten(-1, (self.heads, self.head_width)).transpose(1, 2) for x in parts]
+        return [q, *states.chunk(2, dim=-1)]
 
     def _encoder_keys(self, query, memory, padding_mask, incremental_state):
         """Keys and values of the encoder's states, B x H x S x D, and their padding mask."""
