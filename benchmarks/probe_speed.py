@@ -1,7 +1,7 @@
 """Seconds of layer-wise language recognition beyond generation, against those of generation: at most as many.
 
-Runs `eval probe states` (which generates, and says how long that and the rest took) and `eval probe llr`, as a
-user does; what is beyond generation is the forced pass with storing, and all of `llr`.
+Runs `eval probe states` (which generates, and says how long that and the rest took) and `eval probe llr`, as
+a user does; what is beyond generation is the forced pass with storing, and all of `llr`.
 
     python benchmarks/probe_speed.py [--checkpoint CHECKPOINT --data DATA] [--max-lines N]
 
