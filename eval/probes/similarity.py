@@ -11,6 +11,7 @@ Compare layers of one system with it; to compare systems, use `probe llr`.
 """
 
 import functools
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,19 +34,37 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     from command_line.errors import InputError
     from eval.probes.findings import publish
-    from eval.probes.parallel import index_files, layerwise
+    from eval.probes.parallel import index_files
     from eval.report_sections import similarity
 
     if not 0 < args.variance <= 1:
         raise InputError(f"--variance: found {args.variance}, expected more than 0 and at most 1")
-    prepare = functools.partial(Sentences.of, variance=args.variance)
     publish(
         args,
         KIND,
         index_files(args.states),
         similarity.section,
-        lambda: {"runs": [layerwise(folder, args, prepare, compare, KIND) for folder in args.states]},
+        lambda: {"runs": [run(folder, args) for folder in args.states]},
     )
+
+
+def run(folder, args) -> dict:
+    """The findings in one store; a warning where sentences in any order would be about as similar."""
+    from eval.probes.parallel import layerwise
+
+    found = layerwise(folder, args, functools.partial(Sentences.of, variance=args.variance), compare, KIND)
+    for entry in found["averages"].values():
+        chance, value = entry["svcca_by_chance"][-1], entry["svcca"][-1]
+        if chance > value / 2:
+            lines = min(pair["lines"] for pair in found["pairs"].values())
+            print(
+                f"warning: {folder}: SVCCA of {value:.2f} on top of the encoder, but {chance:.2f} for the"
+                f" sentences in another order: {lines} are few for {entry['svcca_directions'][-1]:.0f}"
+                " directions; use more sentences or a lower --variance",
+                file=sys.stderr,
+            )
+            break
+    return found
 
 
 def centred(states: np.ndarray) -> np.ndarray:

@@ -99,6 +99,14 @@ def test_a_final_norm_or_none_both_end_in_the_output(store, probe, findings):
     assert post["pairs"]["de-en"]["svcca"][2] == post["pairs"]["de-en"]["svcca"][3]
 
 
+def test_too_few_sentences_are_a_warning(tmp_path, vectors, store, probe):
+    assert "warning" not in probe(store()).err
+    few = {direction: sentence_states(vectors[direction][:, :14]) for direction in PAIRS}
+    (line,) = [one for one in probe(write_store(tmp_path / "few", few)).err.splitlines() if "warning" in one]
+    assert "few: SVCCA of 1.00 on top of the encoder, but 0." in line
+    assert "14 are few for 6 directions; use more sentences" in line
+
+
 def refused(result) -> str:
     assert result.status == 2, result.err
     lines = [line for line in result.err.splitlines() if not line.startswith(("warning", "similarity:"))]
