@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration import commands
 from tests.integration.toy_corpus import write_toy_corpus
-from tests.integration.training import training
+from tests.integration.training import LOGS, OPTIMIZATION, SIZE, STOCK, STOCK_TASK, training
 
 
 def pytest_collection_modifyitems(items):
@@ -66,6 +66,22 @@ def trained(tmp_path_factory, data) -> Path:
         assert result.status == 0, result.text[-3000:]
 
     return made_once(tmp_path_factory, "trained", train)
+
+
+@pytest.fixture(scope="session")
+def stock(tmp_path_factory, data):
+    """checkpoint_last.pt of fairseq's own task, model, criterion and optimizer."""
+
+    def train(folder):
+        result = commands.run_forked(
+            folder / "logs", "train", data, *STOCK_TASK, "--arch", "transformer", *SIZE,
+            "--share-all-embeddings", "--encoder-normalize-before",
+            "--decoder-normalize-before", *OPTIMIZATION, *STOCK, *LOGS,
+            "--max-update", 250, "--disable-validation", "--save-dir", folder, "--log-interval", 100,
+        )  # fmt: skip
+        assert result.status == 0, result.text[-3000:]
+
+    return made_once(tmp_path_factory, "stock", train) / "checkpoint_last.pt"
 
 
 @pytest.fixture

@@ -1,37 +1,13 @@
 """Checkpoints of stock fairseq's `translation_multi_simple_epoch` on the same data."""
 
-import pytest
 import torch
 
 from command_line.lines import read_lines
 from data_prep.preparation import Preparation
-from tests.integration.commands import run_forked
-from tests.integration.conftest import made_once
 from tests.integration.test_fairseq_commands import hypotheses
 from tests.integration.test_translate import translate_arguments
-from tests.integration.toy_corpus import LANGUAGES, SUPERVISED
-from tests.integration.training import LOGS, OPTIMIZATION, SIZE, STOCK, TASK, USER_DIR, final_state, training
-
-STOCK_TASK = (
-    "--task", "translation_multi_simple_epoch", "--lang-pairs", ",".join(SUPERVISED),
-    "--langs", ",".join(LANGUAGES), "--encoder-langtok", "src", "--decoder-langtok",
-)  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def stock(tmp_path_factory, data):
-    """checkpoint_last.pt of fairseq's own task, model, criterion and optimizer."""
-
-    def train(folder):
-        result = run_forked(
-            folder / "logs", "train", data, *STOCK_TASK, "--arch", "transformer", *SIZE,
-            "--share-all-embeddings", "--encoder-normalize-before",
-            "--decoder-normalize-before", *OPTIMIZATION, *STOCK, *LOGS,
-            "--max-update", 250, "--disable-validation", "--save-dir", folder, "--log-interval", 100,
-        )  # fmt: skip
-        assert result.status == 0, result.text[-3000:]
-
-    return made_once(tmp_path_factory, "stock", train) / "checkpoint_last.pt"
+from tests.integration.toy_corpus import LANGUAGES
+from tests.integration.training import STOCK_TASK, TASK, USER_DIR, final_state, training
 
 
 def test_translate_gives_the_hypotheses_of_stock_generate(data, stock, forked, tmp_path):

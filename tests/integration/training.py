@@ -3,7 +3,7 @@
 import json
 
 from tests.integration.commands import USER_DIR
-from tests.integration.toy_corpus import SUPERVISED
+from tests.integration.toy_corpus import LANGUAGES, SUPERVISED
 
 TASK = ("--task", "multilingual_nmt")
 PAIRS = ("--lang-pairs", ",".join(SUPERVISED))
@@ -20,6 +20,10 @@ OPTIMIZATION = (
 OURS = ("--optimizer", "fused_adam", "--criterion", "fused_label_smoothed_cross_entropy")
 STOCK = (
     "--optimizer", "adam", "--adam-betas", "(0.9, 0.98)", "--criterion", "label_smoothed_cross_entropy",
+)  # fmt: skip
+STOCK_TASK = (
+    "--task", "translation_multi_simple_epoch", "--lang-pairs", ",".join(SUPERVISED),
+    "--langs", ",".join(LANGUAGES), "--encoder-langtok", "src", "--decoder-langtok",
 )  # fmt: skip
 LOGS = ("--log-format", "json", "--log-interval", 1, "--cpu", "--num-workers", 0, "--no-epoch-checkpoints")
 
