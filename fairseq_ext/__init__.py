@@ -6,6 +6,6 @@ that fairseq's checkpoints contain, so that torch reads them with `weights_only=
 
 from fairseq_ext import checkpoints  # noqa: F401  (allow-lists classes)
 from fairseq_ext.criterions import fused_label_smoothed_cross_entropy, nmt_with_auxiliary_losses  # noqa: F401
-from fairseq_ext.models import mnmt_transformer  # noqa: F401
+from fairseq_ext.models import interlingua_transformer, mnmt_transformer  # noqa: F401
 from fairseq_ext.optim import fused_adam  # noqa: F401
 from fairseq_ext.tasks import multilingual_nmt  # noqa: F401

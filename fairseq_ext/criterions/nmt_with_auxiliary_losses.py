@@ -154,7 +154,9 @@ class NmtWithAuxiliaryLosses(FairseqCriterion):
         with observed(model, self.decoder_arguments) as seen:
             loss, sample_size, log = self.translation(model, sample, reduce)
         log[TRANSLATION] = log["loss"]
-        outputs = ModelOutputs(seen["source"], self._encode_mirror(model, sample), seen["decoder"])
+        outputs = ModelOutputs(
+            seen["source"], self._encode_mirror(model, sample, seen["source"]), seen["decoder"]
+        )
         for name, auxiliary in self.losses.items():
             term = auxiliary(outputs, sample)
             loss = loss + term.loss
@@ -162,10 +164,11 @@ class NmtWithAuxiliaryLosses(FairseqCriterion):
         log["loss"] = loss.data
         return loss, sample_size, log
 
-    def _encode_mirror(self, model, sample):
+    def _encode_mirror(self, model, sample, source):
         if "mirror" not in self.batch_fields:
             return None
-        return model.encoder(**sample["mirror"], return_all_hiddens=True)
+        shared = source.get("mirror_arguments", {})  # what an encoder wants both sentences of a pair to have
+        return model.encoder(**sample["mirror"], **shared, return_all_hiddens=True)
 
     def load_state_dict(self, state_dict, strict=True):
         """Also accepts a checkpoint that was trained without some of the losses: those begin untrained."""

@@ -47,13 +47,13 @@ class ModelOutputs:
 
 
 def states_of(encoder_out: Mapping[str, Any]) -> Tensor:
-    """The states on top of the encoder, T x B x C."""
-    return encoder_out["encoder_out"][0]
+    """The states of the tokens on top of the encoder, T x B x C: below an interlingua, if there is one."""
+    return encoder_out.get("token_states", encoder_out["encoder_out"])[0]
 
 
 def padding_of(encoder_out: Mapping[str, Any]) -> Tensor:
-    """B x T, true at padding."""
-    return encoder_out["encoder_padding_mask"][0]
+    """Of those states: B x T, true at padding."""
+    return encoder_out.get("token_padding_mask", encoder_out["encoder_padding_mask"])[0]
 
 
 @dataclass

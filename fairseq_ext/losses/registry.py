@@ -2,6 +2,8 @@
 
 from fairseq_ext.losses.attention_alignment import AttentionAlignment
 from fairseq_ext.losses.auxiliary_loss import AuxiliaryLoss
+from fairseq_ext.losses.interlingua_alignment import InterlinguaAlignment
+from fairseq_ext.losses.length_prediction import LengthPrediction
 from fairseq_ext.losses.sentence_contrastive import SentenceContrastive
 from fairseq_ext.losses.word_contrastive import WordContrastive
 
@@ -11,5 +13,7 @@ LOSSES: dict[str, type[AuxiliaryLoss]] = {
         WordContrastive,
         SentenceContrastive,
         AttentionAlignment,
+        InterlinguaAlignment,
+        LengthPrediction,
     )
 }

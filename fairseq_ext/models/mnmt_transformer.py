@@ -54,11 +54,6 @@ class MnmtTransformerConfig(TransformerConfig):
         return not self.no_norm_affine
 
 
-OWN_OPTIONS = [
-    option.name
-    for option in fields(MnmtTransformerConfig)
-    if option.name not in TransformerConfig.__dataclass_fields__
-]
 # Options of fairseq's transformer that change what a layer computes and that no system of the papers has.
 UNSUPPORTED = ("quant_noise_pq", "encoder_xformers_att_config", "decoder_xformers_att_config", "scale_attn")
 
@@ -135,15 +130,17 @@ def parse_layers(text: str, layers: int) -> list[int]:
 class MnmtTransformerModel(TransformerModelBase):
     """Encoder-decoder Transformer; see `MnmtTransformerConfig` for what it adds to fairseq's options."""
 
+    Config = MnmtTransformerConfig  # a model on top of this one adds fields
+
     @classmethod
     def add_args(cls, parser):
-        gen_parser_from_dataclass(parser, MnmtTransformerConfig(), delete_default=True, with_prefix="")
+        gen_parser_from_dataclass(parser, cls.Config(), delete_default=True, with_prefix="")
 
     @classmethod
     def build_model(cls, args, task):
         mnmt_base_architecture(args)  # a checkpoint of fairseq's transformer lacks our options
         _check_options(args)
-        return super().build_model(MnmtTransformerConfig.from_namespace(args), task)
+        return super().build_model(cls.Config.from_namespace(args), task)
 
     @classmethod
     def build_encoder(cls, cfg, src_dict, embed_tokens):
@@ -181,18 +178,22 @@ def _check_options(args: Namespace) -> None:
 @register_model_architecture("mnmt_transformer", "mnmt_transformer")
 def mnmt_base_architecture(args):
     """Transformer-base, 6+6 layers of width 512 with one joint embedding (thesis 8.2.1: OPUS and IWSLT)."""
-    default = MnmtTransformerConfig()
     if getattr(args, "norm_placement", None) is None and getattr(args, "encoder_normalize_before", False):
         args.norm_placement = "pre"
-    for name in OWN_OPTIONS:
-        if getattr(args, name, None) is None:
-            setattr(args, name, getattr(default, name))
+    set_own_defaults(args, MnmtTransformerConfig, TransformerConfig)
     if not hasattr(args, "share_all_embeddings"):
         args.share_all_embeddings = True
     base_architecture(args)
 
 
-def _with_defaults(args, **defaults) -> None:
+def set_own_defaults(args, config: type, parent: type) -> None:
+    """Defaults of the options that a configuration adds to its parent's."""
+    for option in fields(config):
+        if option.name not in parent.__dataclass_fields__ and getattr(args, option.name, None) is None:
+            setattr(args, option.name, option.default)
+
+
+def with_defaults(args, **defaults) -> None:
     for name, value in defaults.items():
         if not hasattr(args, name):
             setattr(args, name, value)
@@ -201,14 +202,14 @@ def _with_defaults(args, **defaults) -> None:
 @register_model_architecture("mnmt_transformer", "mnmt_transformer_big")
 def mnmt_big_architecture(args):
     """Transformer-big, width 1024 (thesis 8.2.1: Europarl)."""
-    _with_defaults(args, encoder_embed_dim=1024, encoder_ffn_embed_dim=4096, encoder_attention_heads=16)
-    _with_defaults(args, decoder_embed_dim=1024, decoder_ffn_embed_dim=4096, decoder_attention_heads=16)
+    with_defaults(args, encoder_embed_dim=1024, encoder_ffn_embed_dim=4096, encoder_attention_heads=16)
+    with_defaults(args, decoder_embed_dim=1024, decoder_ffn_embed_dim=4096, decoder_attention_heads=16)
     mnmt_base_architecture(args)
 
 
 @register_model_architecture("mnmt_transformer", "mnmt_transformer_tiny")
 def mnmt_tiny_architecture(args):
     """Small enough for two CPU cores: 6+6 layers, as in the papers' analyses, of width 128."""
-    _with_defaults(args, encoder_embed_dim=128, encoder_ffn_embed_dim=512, encoder_attention_heads=4)
-    _with_defaults(args, decoder_embed_dim=128, decoder_ffn_embed_dim=512, decoder_attention_heads=4)
+    with_defaults(args, encoder_embed_dim=128, encoder_ffn_embed_dim=512, encoder_attention_heads=4)
+    with_defaults(args, decoder_embed_dim=128, decoder_ffn_embed_dim=512, decoder_attention_heads=4)
     mnmt_base_architecture(args)

@@ -8,14 +8,14 @@ from fairseq_ext.modules.dropout import Dropout
 from fairseq_ext.modules.residual_block import layer_norm, residual_block
 
 
-class _Layer(nn.Module):
-    """What encoder and decoder layers share: self-attention, feed-forward network, norms, dropout."""
+class Layer(nn.Module):
+    """What all layers share: self-attention, feed-forward network, norms, dropout."""
 
     def __init__(self, cfg, side):
         super().__init__()
         self.placement = cfg.norm_placement
         width = side.embed_dim
-        self.self_attn = Attention(width, side.attention_heads, cfg.attention_dropout)
+        self._build_first(cfg, side)
         self.self_attn_layer_norm = layer_norm(width, cfg.norm_affine)
         self.dropout_module = Dropout(cfg.dropout, module_name=self.__class__.__name__)
         self.activation_dropout_module = Dropout(
@@ -26,6 +26,10 @@ class _Layer(nn.Module):
         self.fc1 = nn.Linear(width, side.ffn_embed_dim)
         self.fc2 = nn.Linear(side.ffn_embed_dim, width)
         self.final_layer_norm = layer_norm(width, cfg.norm_affine)
+
+    def _build_first(self, cfg, side) -> None:
+        """Hook for the first sublayer."""
+        self.self_attn = Attention(side.embed_dim, side.attention_heads, cfg.attention_dropout)
 
     def _build_between(self, cfg, width: int) -> None:
         """Hook for what lies between self-attention and feed-forward network."""
@@ -40,7 +44,7 @@ class _Layer(nn.Module):
         return residual_block(x, sublayer, norm, self.dropout_module, self.placement, residual)
 
 
-class EncoderLayer(_Layer):
+class EncoderLayer(Layer):
     """Self-attention and feed-forward network (Figure 8.1).
 
     Args:
@@ -65,7 +69,7 @@ class EncoderLayer(_Layer):
         return self._block(x, self._feed_forward, self.final_layer_norm)
 
 
-class DecoderLayer(_Layer):
+class DecoderLayer(Layer):
     """Causal self-attention, encoder-decoder attention and feed-forward network.
 
     Self-attention has no padding mask: target sentences are padded on the right, where no position of the

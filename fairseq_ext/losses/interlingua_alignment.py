@@ -1,0 +1,69 @@
+"""Interlingua alignment (thesis 7.2.2): both sentences of a pair have the same interlingua."""
+
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from command_line.errors import InputError
+from fairseq_ext.losses.auxiliary_loss import AuxiliaryLoss, Term
+from fairseq_ext.losses.in_batch_contrast import at_least_float32
+
+
+@dataclass
+class InterlinguaAlignmentOptions:
+    weight: float = field(default=1.0, metadata={"help": "beta of equation 7.5 (thesis 7.3.3)"})
+
+
+class InterlinguaAlignment(AuxiliaryLoss):
+    """Position by position, the interlinguas of both sentences of a pair point into the same direction.
+
+    Reference: thesis 7.2.2, after Zhu et al. 2020 ("Language-aware Interlingua for Multilingual Neural
+    Machine Translation"):
+
+        (7.6)  L_IA = 1 - 1/len_I(X) sum_i cos(H_I(X)_i, H_I(Y)_i)
+        (7.5)  L(X, Y) = L_NMT + beta L_IA + gamma L_LP
+
+    where L_NMT is read as the mean over the target's tokens and pairs count by their number of target tokens,
+    as in fairseq's translation loss: added is beta sum_pairs |Y| L_IA. So two accumulated half batches are
+    the whole batch. Gradients flow through both sides.
+
+    Batch fields: `mirror`. No parameters of its own; needs `--arch interlingua_transformer`. Logged per pair.
+    Its sibling `sentence_contrastive` pulls pairs together and other sentences apart.
+
+    Cost: one more pass of encoder and interlingua for the mirror.
+    """
+
+    name = "interlingua_alignment"
+    Options = InterlinguaAlignmentOptions
+    batch_fields = ("mirror",)
+
+    def forward(self, outputs, batch) -> Term:
+        require_interlingua(outputs, self.name)
+        per_pair = misalignment(
+            outputs.source["encoder_out"][0],
+            outputs.mirror["encoder_out"][0],
+            outputs.source["encoder_padding_mask"][0],
+        )
+        tokens = batch["target"].ne(self.sizes.padding).sum(dim=1)
+        loss = self.options.weight * (per_pair * tokens).sum()
+        return Term(loss, per_pair.detach().sum(), len(per_pair))
+
+
+def require_interlingua(outputs, name: str, key: str = "interlingua_lengths", kind: str = "") -> None:
+    if key not in outputs.source:
+        raise InputError(f"--auxiliary-losses {name}: needs --arch interlingua_transformer{kind}")
+
+
+def misalignment(source: Tensor, mirror: Tensor, padding: Tensor) -> Tensor:
+    """L_IA of equation 7.6 per pair, B, in float32 or better.
+
+    Args:
+        source, mirror: H_I of both sides, T x B x C.
+        padding: B x T, true at padding, of both.
+    """
+    source, mirror = at_least_float32(source), at_least_float32(mirror)
+    with torch.autocast(source.device.type, enabled=False):
+        cosines = F.cosine_similarity(source, mirror, dim=-1).t().masked_fill(padding, 0)  # B x T
+        return 1 - cosines.sum(dim=1) / (~padding).sum(dim=1)

@@ -1,0 +1,236 @@
+"""Model `interlingua_transformer`: `mnmt_transformer` with a neural interlingua between encoder and decoder
+(thesis chapter 7), the *bridge* axis.
+
+The decoder sees the interlingua in place of the encoder's states. Languages and lengths are read from the
+token ids (`fairseq_ext.modules.tag_reader`), so fairseq's own commands work as they are.
+"""
+
+import logging
+from dataclasses import dataclass, field
+from typing import Optional
+
+from fairseq.dataclass import ChoiceEnum
+from fairseq.models import register_model, register_model_architecture
+
+from command_line.errors import InputError
+from fairseq_ext.data.binarized import format_direction
+from fairseq_ext.models import mnmt_transformer
+from fairseq_ext.models.interlingua_encoder import InterlinguaEncoder
+from fairseq_ext.models.mnmt_transformer import (
+    MnmtTransformerConfig,
+    MnmtTransformerModel,
+    set_own_defaults,
+    with_defaults,
+)
+from fairseq_ext.modules.interlingua import Interlingua, InterlinguaLayer, LengthPredictor, Queries
+from fairseq_ext.modules.interlingua_lengths import CentricLength, FixedLength
+from fairseq_ext.modules.residual_block import layer_norm
+from fairseq_ext.modules.tag_reader import TagReader
+
+logger = logging.getLogger(__name__)
+VARIABLE, UNIVERSAL, LANGUAGE_SPECIFIC = "variable", "fixed-universal", "fixed-language-specific"
+
+
+@dataclass
+class InterlinguaTransformerConfig(MnmtTransformerConfig):
+    interlingua: ChoiceEnum([VARIABLE, UNIVERSAL, LANGUAGE_SPECIFIC]) = field(
+        default=VARIABLE,
+        metadata={
+            "help": "queries: variable = as many as the sentence has tokens in the centric language; fixed = "
+            "--interlingua-length, the same or other ones for every language (thesis 7.2.1, 7.3.3)"
+        },
+    )
+    interlingua_layers: int = field(
+        default=3, metadata={"help": "M; the paper has 3 beside 3 --encoder-layers (thesis 7.3.3)"}
+    )
+    interlingua_length: Optional[int] = field(
+        default=None,
+        metadata={"help": "number of fixed queries; 17, 21, 30 for OPUS, IWSLT, Europarl (thesis 7.3.3)"},
+    )
+    interlingua_ffn_embed_dim: Optional[int] = field(
+        default=None,
+        metadata={
+            "help": "width of the interlingua's feed-forward networks (default: half the encoder's, so that "
+            'an interlingua layer is as large as an encoder layer: "almost the same" size, thesis 7.2.1)'
+        },
+    )
+    centric_language: Optional[str] = field(
+        default=None,
+        metadata={"help": "variable: language whose lengths count (default: the one in all --lang-pairs)"},
+    )
+    interlingua_length_jitter: float = field(
+        default=0.0,
+        metadata={
+            "help": "variable: in training, lengths are multiplied by random numbers from 1 - J to 1 + J, so "
+            "that the decoder tolerates wrong ones (not in the thesis)"
+        },
+    )
+    length_predictor_source_length: bool = field(
+        default=False,
+        metadata={"help": "variable: the length predictor also sees the source's length (not in the thesis)"},
+    )
+
+
+@register_model("interlingua_transformer")
+class InterlinguaTransformerModel(MnmtTransformerModel):
+    """Encoder, interlingua, decoder; see `InterlinguaTransformerConfig`.
+
+    Train it with `--criterion nmt_with_auxiliary_losses --auxiliary-losses
+    interlingua_alignment,length_prediction` (equation 7.5).
+    """
+
+    Config = InterlinguaTransformerConfig
+
+    @classmethod
+    def build_model(cls, args, task):
+        interlingua_base_architecture(args)
+        model = super().build_model(args, task)
+        add_interlingua(model.encoder, model.cfg, task)
+        return model
+
+    @classmethod
+    def build_encoder(cls, cfg, src_dict, embed_tokens):
+        return InterlinguaEncoder(cfg, src_dict, embed_tokens)
+
+    def forward(
+        self, src_tokens, src_lengths, prev_output_tokens, return_all_hiddens=True, **decoder_options
+    ):
+        """As fairseq's, with the length of the centric side given to the encoder (7.2.1, teacher forcing)."""
+        encoder_out = self.encoder(
+            src_tokens,
+            src_lengths,
+            return_all_hiddens,
+            gold_lengths=self.encoder.gold_lengths(src_tokens, prev_output_tokens),
+        )
+        return self.decoder(
+            prev_output_tokens,
+            encoder_out=encoder_out,
+            src_lengths=src_lengths,
+            return_all_hiddens=return_all_hiddens,
+            **decoder_options,
+        )
+
+    def load_state_dict(self, state_dict, strict=True, model_cfg=None, args=None):
+        """Also takes a checkpoint without interlingua (of `mnmt_transformer`, or fairseq's `transformer`):
+        embeddings, the first encoder layers and the decoder are initialized from it.
+        """
+        if not any(name.startswith(f"encoder.{part}.") for name in state_dict for part in OWN_PARTS):
+            state_dict = self._shared_with(state_dict)
+        return super().load_state_dict(state_dict, strict, model_cfg, args)
+
+    def _shared_with(self, state_dict: dict) -> dict:
+        own = self.state_dict()
+        left_out = [name for name in state_dict if name.startswith("encoder.layers.") and name not in own]
+        added = [name for name in own if name.split(".")[:2] in [["encoder", part] for part in OWN_PARTS]]
+        logger.warning(
+            f"the checkpoint has no interlingua: its {len(added)} tensors begin untrained, and "
+            f"{len(left_out)} tensors of further encoder layers are left out"
+        )
+        shared = {name: tensor for name, tensor in state_dict.items() if name not in left_out}
+        return shared | {name: own[name] for name in added}
+
+
+OWN_PARTS = ("interlingua", "lengths")  # of the encoder, with parameters
+
+
+def add_interlingua(encoder: InterlinguaEncoder, cfg, task) -> None:
+    """Put the interlingua on top of an encoder.
+
+    Raises:
+        InputError: options that contradict each other, or that the task's tags or directions do not allow.
+    """
+    width, vocabulary = cfg.encoder.embed_dim, len(encoder.dictionary)
+    kind = str(cfg.interlingua)
+    _check(cfg, task)
+    encoder.tags = TagReader(task.tags, vocabulary, encoder.padding_idx)
+    if kind == VARIABLE:
+        longest = cfg.max_source_positions  # K
+        encoder.centric = task.tags.languages.index(centric_language(cfg.centric_language, task.supervised))
+        predictor = LengthPredictor(width, longest, cfg.length_predictor_source_length)
+        encoder.lengths = CentricLength(predictor, longest, cfg.interlingua_length_jitter)
+    else:
+        longest, encoder.centric = cfg.interlingua_length, None
+        encoder.lengths = FixedLength(longest)
+    languages = 1 if kind == UNIVERSAL else len(task.tags.languages)
+    norm = None if encoder.layer_norm is None else layer_norm(width, cfg.norm_affine)
+    hidden = cfg.interlingua_ffn_embed_dim or cfg.encoder.ffn_embed_dim // 2
+    layers = [InterlinguaLayer(cfg, hidden, is_first=number == 0) for number in range(cfg.interlingua_layers)]
+    encoder.interlingua = Interlingua(Queries(languages, longest, width), layers, norm, cfg.dropout)
+
+
+def _check(cfg, task) -> None:
+    kind = str(cfg.interlingua)
+    if getattr(task, "tags", None) is None:
+        raise InputError(
+            "--arch interlingua_transformer: needs --task multilingual_nmt, which knows languages"
+        )
+    placement = task.tags.placement
+    if kind != UNIVERSAL and "source" not in placement.encoder:
+        raise InputError(
+            f"--interlingua {kind}: needs the source language on the encoder; use --language-tags s-enc-t-dec"
+        )
+    if kind == VARIABLE and not (placement.decoder or "target" in placement.encoder):
+        raise InputError(f"--interlingua {kind}: needs the target language; use --language-tags s-enc-t-dec")
+    if kind != VARIABLE and not (cfg.interlingua_length or 0) > 0:
+        raise InputError(
+            f"--interlingua-length {cfg.interlingua_length}: --interlingua {kind} needs a number above 0"
+        )
+    if kind == VARIABLE and cfg.interlingua_length:
+        raise InputError("--interlingua-length: --interlingua variable predicts the length; leave it out")
+    if cfg.interlingua_layers < 1:
+        raise InputError(f"--interlingua-layers {cfg.interlingua_layers}: expected at least 1")
+    if not 0 <= cfg.interlingua_length_jitter < 1:
+        raise InputError(
+            f"--interlingua-length-jitter {cfg.interlingua_length_jitter}: expected from 0 to below 1"
+        )
+
+
+def centric_language(chosen: str | None, directions) -> str:
+    """The language that takes part in every direction.
+
+    Raises:
+        InputError: there is none, or there are two and `chosen` says neither.
+    """
+    common = set.intersection(*(set(direction) for direction in directions)) if directions else set()
+    if chosen in common:
+        return chosen
+    if chosen is None and len(common) == 1:
+        return common.pop()
+    if chosen is not None:
+        without = [format_direction(direction) for direction in directions if chosen not in direction]
+        raise InputError(
+            f"--centric-language {chosen}: not in {', '.join(without)}, expected in all directions"
+        )
+    if common:
+        raise InputError(f"--centric-language: expected one of {', '.join(sorted(common))}")
+    raise InputError(
+        "--interlingua variable: no language is in all --lang-pairs, so the length of the interlingua is "
+        "unknown; train on pairs with one language in the middle, or use --interlingua fixed-universal"
+    )
+
+
+# --- named architectures: what differs from `mnmt_transformer`'s
+
+
+@register_model_architecture("interlingua_transformer", "interlingua_transformer")
+def interlingua_base_architecture(args):
+    """3 encoder, 3 interlingua and 6 decoder layers of width 512 (thesis 7.3.3: OPUS and IWSLT)."""
+    with_defaults(args, encoder_layers=3)
+    set_own_defaults(args, InterlinguaTransformerConfig, MnmtTransformerConfig)
+    mnmt_transformer.mnmt_base_architecture(args)
+
+
+@register_model_architecture("interlingua_transformer", "interlingua_transformer_big")
+def interlingua_big_architecture(args):
+    """Width 1024 (thesis 7.3.2: Europarl)."""
+    with_defaults(args, encoder_layers=3)
+    mnmt_transformer.mnmt_big_architecture(args)
+    interlingua_base_architecture(args)
+
+
+@register_model_architecture("interlingua_transformer", "interlingua_transformer_tiny")
+def interlingua_tiny_architecture(args):
+    """Small enough for two CPU cores: width 128."""
+    with_defaults(args, encoder_layers=3)
+    mnmt_transformer.mnmt_tiny_architecture(args)
+    interlingua_base_architecture(args)

@@ -1,0 +1,336 @@
+"""`interlingua_transformer` against the equations of thesis chapter 7, and the promises of its docstrings."""
+
+import logging
+
+import pytest
+import torch
+from torch import nn
+
+from command_line.errors import InputError
+from fairseq_ext.models.interlingua_transformer import centric_language
+from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
+from tests.fairseq_ext import bridges, models
+from tests.fairseq_ext.bridges import KINDS, PAIRS, TaggedTask, build
+
+PLACEMENTS = ("post", "pre", "swap-pre")
+
+
+@pytest.fixture
+def task():
+    return TaggedTask()
+
+
+@pytest.fixture
+def sample(task):
+    return bridges.batch(task)
+
+
+def encode(model, batch, **options) -> dict:
+    return model.encoder(batch["net_input"]["src_tokens"], batch["net_input"]["src_lengths"], **options)
+
+
+def pad_further(tokens, pad: int, columns: int = 3):
+    return torch.cat([tokens, tokens.new_full((len(tokens), columns), pad)], dim=1)
+
+
+def reference_interlingua(bridge, queries, states, placement):
+    """One sentence without padding, T x C and S x C, written out from 7.2.1 and 7.3.3."""
+
+    def attention(module, x, memory):
+        split = [
+            p(y).reshape(len(y), module.heads, -1).transpose(0, 1)
+            for p, y in ((module.q_proj, x), (module.k_proj, memory), (module.v_proj, memory))
+        ]
+        weights = (split[0] @ split[1].transpose(1, 2) / split[0].size(-1) ** 0.5).softmax(-1)
+        return module.out_proj((weights @ split[2]).transpose(0, 1).reshape(len(x), -1))
+
+    def block(x, function, norm, residual=True):
+        kept = x if residual else 0
+        if placement == "post":
+            return norm(kept + function(x))
+        return kept + function(norm(x)) if placement == "pre" else kept + norm(function(x))
+
+    x = queries
+    for number, layer in enumerate(bridge.layers):
+        if number == 0:  # feed-forward network in place of self-attention, without residual connection
+            x = block(
+                x,
+                lambda y, m=layer: m.query_fc2(torch.relu(m.query_fc1(y))),
+                layer.self_attn_layer_norm,
+                False,
+            )
+        else:
+            x = block(x, lambda y, m=layer: attention(m.self_attn, y, y), layer.self_attn_layer_norm)
+        x = block(x, lambda y, m=layer: attention(m.encoder_attn, y, states), layer.encoder_attn_layer_norm)
+        x = block(x, lambda y, m=layer: m.fc2(torch.relu(m.fc1(y))), layer.final_layer_norm)
+    return x if placement == "post" else bridge.layer_norm(x)
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_interlingua_is_its_equations(task, sample, placement):
+    model = build(task=task, norm_placement=placement).eval()
+    bridge = model.encoder.interlingua
+    found = encode(model, sample, gold_lengths=torch.tensor([6, 5, 11, 11]))
+    for row, (language, words, _, _) in enumerate(PAIRS):
+        length = int(found["interlingua_lengths"][0][row])
+        matrix = bridge.queries.weight[task.tags.languages.index(language)]
+        queries = matrix[:length] * matrix.size(1) ** 0.5  # equation 7.4: the first columns
+        states = found["token_states"][0][: words + 2, row]
+        expected = reference_interlingua(bridge, queries, states, placement)
+        torch.testing.assert_close(found["encoder_out"][0][:length, row], expected, atol=1e-5, rtol=1e-5)
+        assert found["encoder_padding_mask"][0][row].tolist() == [i >= length for i in range(11)]
+
+
+def test_predicted_length_is_equation_7_3(task, sample):
+    model = build(task=task).eval()
+    found, linear = encode(model, sample), model.encoder.lengths.predictor.linear
+    for row, (language, words, _, _) in enumerate(PAIRS):
+        mean = found["token_states"][0][: words + 2, row].mean(0)
+        length = 1 + int((linear.weight @ mean + linear.bias).argmax())
+        expected = words + 2 if language == "en" else length  # tag and </s> count
+        assert int(found["interlingua_lengths"][0][row]) == expected
+
+
+@pytest.mark.parametrize("placement", ["s-enc-t-dec", "s-enc-t-enc"])
+def test_teacher_forced_lengths_are_the_english_sides(placement):
+    task = TaggedTask(placement)
+    tags = {"s-enc-t-dec": 1, "s-enc-t-enc": 2}[placement]
+    pairs = (*PAIRS, ("de", 3, "fr", 5))  # a zero-shot pair is unknown
+    inputs = bridges.batch(task, pairs)["net_input"]
+    gold = build(task=task).encoder.gold_lengths(inputs["src_tokens"], inputs["prev_output_tokens"])
+    assert gold.tolist() == [4 + 1 + tags, 3 + 1 + tags, 9 + 1 + tags, 9 + 1 + tags, 0]
+
+
+def test_the_decoder_sees_gold_lengths_in_training_and_not_at_inference(task, sample):
+    model = build(task=task).eval()
+    seen = []
+    model.encoder.register_forward_hook(
+        lambda module, inputs, output: seen.append(output["interlingua_lengths"][0].tolist())
+    )
+    model(**sample["net_input"])
+    model.encoder.forward_torchscript(sample["net_input"])  # as fairseq's SequenceGenerator does
+    assert seen[0] == [6, 5, 11, 11]
+    predicted = [1 + int(row.argmax()) for row in encode(model, sample)["length_logits"][0]]
+    assert seen[1] == [predicted[0], 5, predicted[2], 11]
+    assert predicted[0] != 6
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_padding_and_batching_change_nothing(task, sample, kind, placement):
+    model = build(kind, task, norm_placement=placement, length_predictor_source_length=True).eval()
+    inputs, pad = sample["net_input"], task.dictionary.pad()
+    expected = model(**inputs)[0]
+    wider = {
+        name: inputs[name] if name == "src_lengths" else pad_further(inputs[name], pad) for name in inputs
+    }
+    found = model(**wider)[0][:, : expected.size(1)]
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    for row in range(len(PAIRS)):
+        alone = {name: tensor[row : row + 1] for name, tensor in inputs.items()}
+        alone["src_tokens"] = alone["src_tokens"][:, : int(alone["src_lengths"])]
+        found = model(**alone)[0][0]
+        torch.testing.assert_close(found, expected[row], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("beam", [1, 3])
+def test_incremental_decoding_equals_the_whole(task, sample, kind, placement, beam):
+    model = build(kind, task, norm_placement=placement).eval()
+    inputs = sample["net_input"]
+    out = encode(model, sample)
+    previous = inputs["prev_output_tokens"]
+    expected = model.decoder(previous, encoder_out=out)[0]
+    order = torch.tensor([2, 0, 3, 1]).repeat_interleave(beam)
+    reordered = model.encoder.reorder_encoder_out(out, order)
+    model.decoder.set_beam_size(beam)
+    state = {}
+    for step in range(previous.size(1)):
+        logits = model.decoder(previous[order][:, : step + 1], reordered, incremental_state=state)[0][:, 0]
+        real = previous[order][:, step].ne(task.dictionary.pad())
+        torch.testing.assert_close(logits[real], expected[order, step][real], atol=1e-4, rtol=1e-4)
+
+
+class RightLengths(nn.Module):
+    """A predictor that is always right."""
+
+    def __init__(self, lengths, longest: int):
+        super().__init__()
+        self.logits = nn.functional.one_hot(torch.tensor(lengths) - 1, longest).float()
+
+    def forward(self, means, lengths):
+        return self.logits
+
+
+def test_gold_lengths_equal_a_predictor_that_is_always_right(task, sample):
+    model = build(task=task).eval()
+    forced = model(**sample["net_input"])[0]
+    assert encode(model, sample)["interlingua_lengths"][0].tolist() != [6, 5, 11, 11]
+    model.encoder.lengths.predictor = RightLengths([6, 5, 11, 11], 20)
+    encoded = encode(model, sample)
+    found = model.decoder(sample["net_input"]["prev_output_tokens"], encoder_out=encoded)[0]
+    torch.testing.assert_close(found, forced)
+
+
+def test_only_the_queries_of_its_language_reach_a_sentence(task, sample):
+    for kind, rows in (("variable", 3), ("fixed-language-specific", 3), ("fixed-universal", 1)):
+        model = build(kind, task)
+        weight = model.encoder.interlingua.queries.weight
+        assert weight.shape == (rows, 20 if kind == "variable" else 5, 32)
+        inputs = {name: tensor[:1] for name, tensor in sample["net_input"].items()}  # de-en, 4 English words
+        model(**inputs)[0].sum().backward()
+        used = weight.grad.abs().sum(dim=2) > 0
+        length = 6 if kind == "variable" else 5
+        assert used.sum() == length
+        assert used[0 if rows == 1 else task.tags.languages.index("de"), :length].all()
+
+
+def test_a_sentence_longer_than_k_is_cut_with_a_warning(task, caplog):
+    model = build(task=task).eval()
+    long = bridges.batch(task, (("en", 40, "de", 3), ("de", 40, "en", 35)))
+    with caplog.at_level(logging.WARNING):
+        found = encode(model, long)
+    assert found["interlingua_lengths"][0][0] == 20
+    assert found["interlingua_lengths"][0].max() <= 20
+    assert "2 sentences are longer than 20 tokens: their queries are cut" in caplog.text
+    inputs = long["net_input"]
+    gold = model.encoder.gold_lengths(inputs["src_tokens"], inputs["prev_output_tokens"])
+    found = encode(model, long, gold_lengths=gold)
+    assert found["interlingua_lengths"][0].tolist() == [20, 20]
+    assert found["length_targets"][0].tolist() == [0, 20]
+
+
+def test_jitter_changes_given_lengths_in_training_only(task, sample):
+    model = build(task=task, interlingua_length_jitter=0.5)
+    gold = torch.tensor([6, 5, 11, 0])
+    torch.manual_seed(1)
+    drawn = torch.stack(
+        [encode(model, sample, gold_lengths=gold)["interlingua_lengths"][0][:3] for _ in range(200)]
+    )
+    assert drawn.amin(0).tolist() == [3, 3, 6]
+    assert drawn.amax(0).tolist() == [9, 7, 16]
+    targets = encode(model, sample, gold_lengths=gold)["length_targets"][0]
+    assert targets.tolist() == [6, 0, 11, 0]  # never jittered; en knows its length
+    found = encode(model.eval(), sample, gold_lengths=gold)
+    assert found["interlingua_lengths"][0][:3].tolist() == [6, 5, 11]
+
+
+def test_source_length_is_a_feature_of_the_predictor(task, sample):
+    plain, with_length = (build(task=task, length_predictor_source_length=on).eval() for on in (False, True))
+    assert plain.encoder.lengths.predictor.source_length is None
+    predictor = with_length.encoder.lengths.predictor
+    means = torch.zeros(2, 32)
+    logits = predictor(means, torch.tensor([7, 40]))  # longer ones than K = 20 share its embedding
+    for row, index in enumerate((6, 19)):
+        expected = predictor.linear(predictor.source_length.weight[index])
+        torch.testing.assert_close(logits[row], expected)
+
+
+def test_candidates_are_the_most_probable_lengths(task, sample):
+    model = build(task=task).eval()
+    encoded = encode(model, sample)
+    rows, lengths, log_p = model.encoder.length_candidates(sample["net_input"]["src_tokens"], 3)
+    assert rows.tolist() == [0, 0, 0, 1, 2, 2, 2, 3]  # English knows its length
+    ranked = encoded["length_logits"][0].log_softmax(1)
+    assert lengths[[3, 7]].tolist() == [5, 11]
+    assert log_p[[3, 7]].tolist() == [0, 0]
+    for row in (0, 2):
+        best = ranked[row].argsort(descending=True)[:3]
+        assert lengths[rows == row].tolist() == (best + 1).tolist()
+        torch.testing.assert_close(log_p[rows == row], ranked[row][best])
+    with pytest.raises(InputError, match="fixed length"):
+        build("fixed-universal", task).encoder.length_candidates(sample["net_input"]["src_tokens"], 3)
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_a_checkpoint_without_interlingua_initializes_what_is_shared(task, sample, placement, caplog):
+    options = {**models.SIZES, **bridges.SIZES, "encoder_layers": 5, "norm_placement": placement}
+    options.pop("interlingua_layers")
+    torch.manual_seed(5)
+    baseline = MnmtTransformerModel.build_model(models.Namespace(dropout=0.0, **options), task)
+    model = build(task=task, norm_placement=placement)
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    state = baseline.state_dict()
+    with caplog.at_level(logging.WARNING):
+        model.load_state_dict(dict(state), strict=True)
+    assert "the checkpoint has no interlingua" in caplog.text
+    for name, tensor in model.state_dict().items():
+        bridge = name.startswith(("encoder.interlingua.", "encoder.lengths."))
+        assert torch.equal(tensor, before[name] if bridge else state[name]), name
+    model.load_state_dict(model.state_dict(), strict=True)
+    broken = dict(model.state_dict())
+    del broken["encoder.interlingua.queries.weight"]
+    with pytest.raises(RuntimeError, match="queries"):
+        model.load_state_dict(broken, strict=True)
+
+
+@pytest.mark.parametrize("size", ["", "_big", "_tiny"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_as_many_parameters_as_the_baseline(size, kind):
+    from fairseq.models import ARCH_CONFIG_REGISTRY
+
+    task = TaggedTask(words=6000)
+    counts = []
+    for family, model_class in (
+        ("mnmt_transformer", MnmtTransformerModel),
+        ("interlingua_transformer", bridges.InterlinguaTransformerModel),
+    ):
+        kinds = KINDS[kind] if family != "mnmt_transformer" else {}
+        args = models.Namespace(max_source_positions=256, max_target_positions=256, **kinds)
+        ARCH_CONFIG_REGISTRY[family + size](args)
+        with torch.device("meta"):
+            named = dict(model_class.build_model(args, task).named_parameters())
+        assert len({id(p) for p in named.values()}) == len(named)
+        counts.append(sum(p.numel() for name, p in named.items() if "queries" not in name))
+    assert args.encoder_layers + args.interlingua_layers == args.decoder_layers == 6
+    assert abs(counts[1] / counts[0] - 1) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("placement", "directions", "options", "message"),
+    [
+        ("t-enc", None, {}, "--interlingua variable: needs the source language on the encoder"),
+        ("t-dec", None, KINDS["fixed-language-specific"], "needs the source language on the encoder"),
+        (
+            None,
+            None,
+            {"interlingua": "fixed-universal"},
+            "--interlingua-length None: .* needs a number above 0",
+        ),
+        (None, None, {"interlingua_length": 5}, "--interlingua variable predicts the length"),
+        (None, None, {"interlingua_layers": 0}, "--interlingua-layers 0: expected at least 1"),
+        (None, None, {"interlingua_length_jitter": 1.5}, "--interlingua-length-jitter 1.5: expected from 0"),
+        (None, "en-de,de-fr,fr-en", {}, "no language is in all --lang-pairs"),
+        (None, "en-de,de-en", {}, "--centric-language: expected one of de, en"),
+        (
+            None,
+            "en-de,fr-de",
+            {"centric_language": "en"},
+            "--centric-language en: not in fr-de, expected",
+        ),
+    ],
+)
+def test_bad_options_are_refused(placement, directions, options, message):
+    task = TaggedTask(placement or "s-enc-t-dec", directions or bridges.DIRECTIONS)
+    with pytest.raises(InputError, match=message):
+        build(task=task, **options)
+
+
+def test_a_sentence_without_its_tag_is_refused(task, sample):
+    model = build(task=task).eval()
+    tokens = sample["net_input"]["src_tokens"][:, 1:]
+    with pytest.raises(InputError, match="expected a language tag in its place"):
+        model.encoder(tokens)
+
+
+@pytest.mark.parametrize("placement", ["t-enc", "t-dec", "none"])
+def test_universal_queries_need_no_source_language(placement):
+    task = TaggedTask(placement)
+    sample = bridges.batch(task)
+    assert build("fixed-universal", task)(**sample["net_input"])[0].isfinite().all()
+
+
+def test_the_centric_language_is_the_common_one():
+    assert centric_language(None, [("de", "en"), ("en", "fr")]) == "en"
+    assert centric_language("de", [("de", "en"), ("en", "de")]) == "de"
