@@ -56,7 +56,7 @@ class Block(NamedTuple):
 
 
 def read_blocks(*paths, lines: int | None = None) -> Iterator[Block]:
-    """Yield the lines of line-parallel files block by block, `lines` (or `LINES_PER_BLOCK`) in each but the last.
+    """Yield the lines of line-parallel files block by block: `lines`, or `LINES_PER_BLOCK`, in each.
 
     Raises:
         InputError: a file is missing, empty, broken, or ends before another; names file and line.

@@ -1,7 +1,7 @@
 """Lines of tokenized text -> their structures, by a parser: what a worker process does."""
 
 from collections import Counter
-from collections.abc import Iterable
+from itertools import compress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from data_prep.parsing.alignment import (
 from data_prep.parsing.bunsetsu_order import reversed_bunsetsu
 from data_prep.parsing.parse_files import SUFFIXES, Parse, read_parse
 from data_prep.parsing.parsers import BUNSETSU_PARSERS, ParserChoice, make_parser
-from data_prep.parsing.structure_file import encode
+from data_prep.parsing.structure_file import MOST_UNITS, encode
 from data_prep.parsing.trees import head_final_order
 from data_prep.tokenizers import UnspacedText
 
@@ -37,7 +37,7 @@ class Shard(NamedTuple):
 
     number: int
     block: Block
-    parses: tuple[Parse | None, ...] = ()
+    parses: tuple[Parse, ...] = ()
     parses_path: Path = Path()
 
 
@@ -67,20 +67,26 @@ def analyse_shard(choice: ParserChoice, shard: Shard) -> Result:
     raw = shard.block.decode(1) if len(shard.block.texts) > 1 else [None] * len(lines)
     unspaced = choice.language in UNSPACED
     filled = [place for place, words in enumerate(lines) if words]
+    parses = shard.parses
+    if max(map(len, lines)) > MOST_UNITS:
+        fits = [len(lines[place]) <= MOST_UNITS for place in filled]
+        parses = tuple(compress(parses, fits))
+        filled = list(compress(filled, fits))
     texts = [plain_text(lines[place], raw[place], unspaced) for place in filled]
     values: list[list[int]] = [[] for _ in lines]
-    counts = Counter(lines=len(lines), empty=len(lines) - len(filled))
+    counts = Counter(lines=len(lines), empty=sum(not words for words in lines))
+    counts["too-long"] = len(lines) - counts["empty"] - len(filled)
     analyse = _bunsetsu_of_line if choice.name in BUNSETSU_PARSERS else _phrases_of_line
     unmapped = []
-    for place, text, parsed in zip(filled, texts, _parsed(choice, shard, texts), strict=True):
+    if choice.name in SUFFIXES:
+        results = (read_parse(parse, choice.name, shard.parses_path) for parse in parses)
+    else:
+        results = make_parser(choice).analyse(texts)
+    for place, text, parsed in zip(filled, texts, results, strict=True):
         if parsed is None:
             counts["unparsed"] += 1
             continue
-        try:
-            found = analyse(lines[place], "".join(text.split()), parsed, counts)
-        except ValueError:
-            counts["too-long"] += 1
-            continue
+        found = analyse(lines[place], "".join(text.split()), parsed, counts)
         if found is None:
             unmapped.append(place)
         else:
@@ -102,14 +108,6 @@ def plain_text(words: list[str], raw: str | None, unspaced: bool) -> str:
         return " ".join(raw.split())
     text = " ".join(words)
     return UnspacedText().detokenize(text) if unspaced else text
-
-
-def _parsed(choice: ParserChoice, shard: Shard, texts: list[str]) -> Iterable:
-    if choice.name not in SUFFIXES:
-        return make_parser(choice).analyse(texts)
-    return (
-        None if parse is None else read_parse(parse, choice.name, shard.parses_path) for parse in shard.parses
-    )
 
 
 def _bunsetsu_of_line(words: list[str], characters: str, ends: list[int], counts: Counter):

@@ -1,4 +1,6 @@
-"""Phrase structure: trees by eye, head finalization of the literature's examples, properties on random trees."""
+"""Phrase structure: trees by eye, head finalization of the literature's examples, properties on random
+trees.
+"""
 
 from itertools import pairwise
 
@@ -79,7 +81,7 @@ def test_complements_join_the_head_before_the_subject():
             "2/nsubj 0/root 2/obj 5/cc 3/conj",
             "he apples and pears likes",
         ),
-        (  # the scheme of spaCy's English pipelines: the conjunction hangs on the first conjunct, prepositions are heads
+        (  # as spaCy's English pipelines have it: the conjunction hangs on the first conjunct
             "he went to Rome and Paris",
             "2/nsubj 0/ROOT 2/prep 3/pobj 4/cc 4/conj",
             "he Rome and Paris to went",
@@ -251,8 +253,8 @@ class Node:
             "he Rome and Bonn to go will",
         ),
         (
-            "(S (NP (NP (DT the) (NN man)) (PP (IN in) (NP (NNP Rome)))) (VP (VBD saw) (SBAR (IN that) (S (NP "
-            "(PRP it)) (VP (VBD rained))))))",
+            "(S (NP (NP (DT the) (NN man)) (PP (IN in) (NP (NNP Rome)))) "
+            "(VP (VBD saw) (SBAR (IN that) (S (NP (PRP it)) (VP (VBD rained))))))",
             "the man in Rome saw that it rained",
             "Rome in the man it rained that saw",
         ),
