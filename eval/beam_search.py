@@ -8,6 +8,7 @@ per hypothesis before they are compared, only the best finished hypothesis is ke
 soon as no hypothesis can overtake it, and the states of the encoder are never repeated for the beam.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -55,21 +56,30 @@ class BeamSearch:
         longest = int(self.options.max_len_a * source_length + self.options.max_len_b)
         return min(longest, self.model.max_decoder_positions() - 1)
 
+    def __call__(self, src_tokens, src_lengths, prefix, **encoder_arguments) -> list[list[int]]:
+        """Token ids of the best hypothesis of every sentence, without prefix and `</s>`; see `scored`."""
+        found = self.scored(src_tokens, src_lengths, prefix, **encoder_arguments)
+        return [tokens for tokens, _ in found]
+
     @torch.no_grad()
-    def __call__(self, src_tokens: Tensor, src_lengths: Tensor, prefix: Tensor) -> list[list[int]]:
-        """Token ids of the best hypothesis of every sentence, without prefix and `</s>`.
+    def scored(
+        self, src_tokens: Tensor, src_lengths: Tensor, prefix: Tensor, **encoder_arguments
+    ) -> list[tuple[list[int], float]]:
+        """The best hypothesis of every sentence, without prefix and `</s>`, and its log-probability over
+        length^lenpen, where prefix and `</s>` count.
 
         Args:
             src_tokens: B x S.
             src_lengths: B.
             prefix: B x P token ids that every hypothesis begins with (the decoder's language tag).
+            encoder_arguments: what else the model's encoder is to be given.
         """
         size, width = len(src_tokens), prefix.size(1)
         max_length = self.max_length(src_tokens.size(1))
-        encoder_out = self.model.encoder(src_tokens, src_lengths=src_lengths)
+        encoder_out = self.model.encoder(src_tokens, src_lengths=src_lengths, **encoder_arguments)
         decoder, state = self.model.decoder, {}
         decoder.set_beam_size(1)
-        results: list[list[int]] = [[] for _ in range(size)]
+        results: list[tuple[list[int], float]] = [([], -math.inf)] * size
         live = self._start(src_tokens)
         following = NextTokens(decoder.output_projection.weight, never=[self.pad])
         first = NextTokens(decoder.output_projection.weight, never=[self.pad, self.eos])  # min_len 1
@@ -92,7 +102,7 @@ class BeamSearch:
             order, live = self._continue(live, scores, origins, tokens, keep)
             decoder.set_beam_size(self.options.beam)
             decoder.reorder_incremental_state_scripting(state, order)
-        return [tokens[width:] for tokens in results]
+        return [(tokens[width:], score) for tokens, score in results]
 
     def _start(self, src_tokens: Tensor) -> _Hypotheses:
         size, device = len(src_tokens), src_tokens.device
@@ -138,7 +148,7 @@ class BeamSearch:
         best, which = normalized.max(dim=1)
         for row in (best > live.best).nonzero().flatten().tolist():
             hypothesis = live.tokens[row, origins[row, which[row]], 1:]
-            results[int(live.sentences[row])] = hypothesis.tolist()
+            results[int(live.sentences[row])] = (hypothesis.tolist(), float(best[row]))
         live.best = torch.maximum(live.best, best)
 
     def _best_possible(self, scores: Tensor, max_length: int) -> Tensor:

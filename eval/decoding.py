@@ -8,6 +8,7 @@ import torch
 
 from command_line.progress import progress
 from eval.beam_search import BeamSearch, SearchOptions
+from eval.length_search import LengthSearch
 from fairseq_ext.data.binarized import file_prefix, load_sentences
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 
@@ -56,7 +57,7 @@ class Decoder:
 
     Args:
         loaded: a `fairseq_ext.checkpoints.LoadedModel`.
-        search: options of the beam search.
+        search: a `BeamSearch` of the model, or a `LengthSearch` around one.
         max_tokens: source tokens of a batch, padding included. Batches hold sentences of similar length
             from all directions, so that few steps are spent on finished sentences.
         device: where to translate.
@@ -64,14 +65,14 @@ class Decoder:
     """
 
     def __init__(
-        self, loaded, search: SearchOptions, max_tokens: int, device: torch.device, keep_tags: bool = False
+        self, loaded, search: BeamSearch, max_tokens: int, device: torch.device, keep_tags: bool = False
     ):
         self.task = loaded.task
         self.model = loaded.model.to(device)
         self.device = device
         self.max_tokens = max_tokens
         self.stripped = set() if keep_tags else self.task.tags.all_ids()
-        self.search = BeamSearch(self.model, self.task.dictionary, search)
+        self.search = search
 
     def batches(self, parts: list[DirectionData]) -> tuple[MultilingualDataset, list]:
         """All sentences, and their batches; the longest come first, to run out of memory early if at all."""
@@ -86,7 +87,8 @@ class Decoder:
     ) -> Iterator[tuple[list[int], list[list[int]]]]:
         """Yield batches of (example numbers, best hypotheses as token ids without forced tags and `</s>`).
 
-        Example numbers count through the parts. Batches that consist of `done` examples are skipped.
+        Example numbers count through the parts. Batches that consist of `done` examples are skipped. A field
+        "encoder_arguments" of the parts goes to the encoder.
         """
         sentences, batches = self.batches(parts)
         done = set(done)
@@ -99,6 +101,7 @@ class Decoder:
                     sample["net_input"]["src_tokens"],
                     sample["net_input"]["src_lengths"],
                     sample["prefix_tokens"],
+                    **sample.get("encoder_arguments", {}),
                 )
             yield sample["id"].tolist(), [self._strip(hypothesis) for hypothesis in tokens]
 
@@ -110,7 +113,10 @@ class Decoder:
 def build_decoder(loaded, args, keep_tags: bool = False) -> Decoder:
     """A `Decoder` with the options of `eval.translate.add_search_arguments`."""
     device = torch.device("cuda" if torch.cuda.is_available() and not args.cpu else "cpu")
-    search = SearchOptions(args.beam, args.lenpen, args.max_len_a, args.max_len_b)
+    options = SearchOptions(args.beam, args.lenpen, args.max_len_a, args.max_len_b)
+    search = BeamSearch(loaded.model, loaded.task.dictionary, options)
+    if args.length_candidates > 1:
+        search = LengthSearch(search, args.length_candidates, args.length_weight)
     return Decoder(loaded, search, args.max_tokens, device, keep_tags)
 
 

@@ -4,6 +4,11 @@ import platform
 
 from command_line.outputs import checksum
 
+INTERLINGUAS = {  # as in Table 7.2
+    "variable": "Len-vari. Intl.",
+    "fixed-universal": "Len-fix. Uni. Intl.",
+    "fixed-language-specific": "Len-fix. LS. Intl.",
+}
 PLACEMENTS = {"pre": "PreNorm", "post": "PostNorm", "swap-pre": "Swap-PreNorm"}
 
 
@@ -30,6 +35,8 @@ def describe_system(cfg, task) -> dict:
         "architecture": getattr(model, "arch", None),
         "seed": cfg["common"]["seed"],
     }
+    if bridge := getattr(model, "interlingua", None):
+        settings["interlingua"] = str(bridge)
     return {"name": system_name(settings), **settings}
 
 
@@ -41,6 +48,8 @@ def system_name(settings: dict) -> str:
     parts = [norm, settings["language_tags"].upper()]
     if layers := settings["drop_residual_layers"]:
         parts.append("w/o Res." if layers == "4" else f"w/o Res. ({layers})")
+    if bridge := settings.get("interlingua"):
+        parts.append(INTERLINGUAS[bridge])
     return " ".join(parts)
 
 

@@ -54,6 +54,19 @@ def add_search_arguments(parser) -> None:
     parser.add_argument(
         "--max-tokens", type=int, default=4096, help="source tokens per batch, padding included"
     )
+    parser.add_argument(
+        "--length-candidates",
+        type=int,
+        default=1,
+        metavar="K",
+        help="models that predict the length of an interlingua: search with the best K lengths (7.3: 1)",
+    )
+    parser.add_argument(
+        "--length-weight",
+        type=float,
+        default=1.0,
+        help="of log p(length) in their choice",
+    )
     parser.add_argument("--cpu", action="store_true", help="do not use a GPU")
 
 
@@ -77,7 +90,7 @@ def settings_of(args) -> dict:
 
 
 def main(args) -> None:
-    require_positive(args, "beam", "max_tokens", "max_len_b")
+    require_positive(args, "beam", "max_tokens", "max_len_b", "length_candidates")
     settings = settings_of(args)
     stamp = Stamp(Path(args.output) / ".translate.done", settings)
     if stamp.is_current(args.force or not _is_whole(Path(args.output))):
@@ -216,6 +229,7 @@ def describe(args, loaded, directions, lines: dict[str, int]) -> dict:
         "dataset": args.dataset or Path(args.data).resolve().name,
         "split": args.split,
         "beam": args.beam,
+        "length_candidates": args.length_candidates,
         "pivot": args.pivot,
         "directions": kinds,
         "command": "python -m eval translate " + shlex.join(sys.argv[2:]),
