@@ -215,8 +215,19 @@ def test_a_killed_extraction_leaves_no_index(states, checkpoint, monkeypatch):
     assert (folder / ".journal.jsonl").exists()  # the translations are not lost
 
 
+def test_tags_that_the_model_produced_are_part_of_its_output(states, checkpoint, monkeypatch):
+    path = checkpoint("pre")
+    store = states(path)
+    other = store.record["tags"][0]
+    monkeypatch.setattr(BeamSearch, "__call__", lambda self, source, *_, **__: [[5, other]] * len(source))
+    part = states(path, "--force").decoder("test", ("de", "fr"))
+    tag = store.record["tags"][2]
+    assert part.tokens.tolist() == [2, tag, 5, other] * 4
+    assert part.is_tag.tolist() == [False, True, False, True] * 4
+
+
 def test_empty_outputs_are_counted(states, checkpoint, monkeypatch):
-    monkeypatch.setattr(BeamSearch, "__call__", lambda self, source, *_: [[] for _ in source])
+    monkeypatch.setattr(BeamSearch, "__call__", lambda self, source, *_, **__: [[] for _ in source])
     store = states(checkpoint("pre"))
     entry = json.loads((store.folder / "states.json").read_text())["splits"]["test"]["de-fr"]
     assert (entry["sentences"], entry["empty_outputs"]) == (4, 4)
