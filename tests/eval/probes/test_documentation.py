@@ -1,4 +1,4 @@
-"""The commands of the guide are commands."""
+"""The commands of the guide to the probes are commands, and every probe is shown."""
 
 import importlib
 import shlex
@@ -7,19 +7,20 @@ from pathlib import Path
 import pytest
 
 from command_line.dispatch import step_parser
-from eval.__main__ import COMMANDS as STEPS
+from eval.__main__ import COMMANDS as EVAL
 from eval.probes import COMMANDS as PROBES
 
-GUIDE = Path(__file__).parents[3] / "docs/probes.md"
-LINES = [line.strip() for line in GUIDE.read_text(encoding="utf-8").splitlines()]
-COMMANDS = [shlex.split(line)[3:] for line in LINES if line.startswith("python -m eval ")]
+GUIDE = Path(__file__).parents[3] / "docs" / "probes.md"
+LINES = map(str.strip, GUIDE.read_text(encoding="utf-8").splitlines())
+SHOWN = [shlex.split(line)[3:] for line in LINES if line.startswith("python -m eval ")]
 
 
 def test_every_probe_is_shown():
-    assert {words[1] for words in COMMANDS if words[0] == "probe"} == set(PROBES)
+    assert {words[1] for words in SHOWN if words[0] == "probe"} == set(PROBES)
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("words", SHOWN, ids=" ".join)
 def test_options_exist(words):
-    steps, (name, *rest) = (PROBES, words[1:]) if words[0] == "probe" else (STEPS, words)
-    step_parser("eval", name, importlib.import_module(steps[name][0])).parse_args(rest)
+    steps, words = (PROBES, words[1:]) if words[0] == "probe" else (EVAL, words)
+    module = importlib.import_module(steps[words[0]][0])
+    step_parser("eval", words[0], module).parse_args(words[1:])
