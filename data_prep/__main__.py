@@ -33,6 +33,11 @@ STEPS = {
         "data_prep.parsing.structures",
         "carry bunsetsu and phrases to the subwords of binarized text",
     ),
+    "align": (
+        "data_prep.alignment.step",
+        "align words, store the aligned subword spans beside the binarized data",
+    ),
+    "alignment-error": ("data_prep.alignment.error_rate", "alignment error rate against gold links"),
     "corpus-stats": ("data_prep.corpus_stats", "lines, tokens and lengths per language and direction"),
 }
 

@@ -5,6 +5,7 @@ where their boundaries differ (MeCab words over sentencepiece units of the raw l
 run of subwords that covers its characters.
 """
 
+import html
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -102,14 +103,17 @@ def _surface(unit: str, subword_type: str) -> str:
 def _spell_alike(words, surfaces, subword_type: str) -> tuple[list[str], list[str]] | None:
     """Both sides in the same characters, or None if they are different texts.
 
-    sentencepiece models of others (mBART's) normalize the text that they split, to NFKC and without some
+    Moses' tokenizer escapes XML, which the units of raw text do not have. sentencepiece models of others (mBART's) normalize the text that they split, to NFKC and without some
     invisible characters, so these may differ.
     """
-    if "".join(words) == "".join(surfaces):
-        return list(words), surfaces
+    text = "".join(surfaces)
+    unescaped = [html.unescape(word) if "&" in word else word for word in words]  # Moses writes &apos; for '
+    for spelling in (list(words), unescaped):
+        if "".join(spelling) == text:
+            return spelling, surfaces
     if subword_type != "sentencepiece":
         return None
-    normal = [_normalize(word) for word in words], [_normalize(surface) for surface in surfaces]
+    normal = [_normalize(word) for word in unescaped], [_normalize(surface) for surface in surfaces]
     return normal if "".join(normal[0]) == "".join(normal[1]) else None
 
 

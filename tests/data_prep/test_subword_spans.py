@@ -32,6 +32,13 @@ def spans_of(words: str, units: str, subword_type: str) -> list[tuple[int, int]]
         ("東京 都 に", "▁ 東京 都に", "sentencepiece", [(0, 2), (2, 3), (2, 3)]),
         ("東京 都 に", "東@@ 京都 に", "subword-nmt", [(0, 2), (1, 2), (2, 3)]),
         ("東京 都", "東京都", "none", [(0, 1), (0, 1)]),
+        (
+            "it &apos;s AT &amp; T",
+            "▁it ' s ▁AT ▁ & T",
+            "sentencepiece",
+            [(0, 1), (1, 3), (3, 4), (4, 6), (6, 7)],
+        ),
+        ("&amp; x", "▁&amp; ▁x", "sentencepiece", [(0, 1), (1, 2)]),
         # a model that normalizes: full-width letters, a ligature, an invisible word
         ("ＡＢ ﬁn", "▁AB ▁fi n", "sentencepiece", [(0, 1), (1, 3)]),
         ("a \u200b b", "▁a ▁b", "sentencepiece", [(0, 1), (1, 1), (1, 2)]),

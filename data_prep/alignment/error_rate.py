@@ -1,0 +1,125 @@
+"""Alignment error rate against a gold standard with sure and possible links (Och and Ney, 2003).
+
+    AER = 1 - (|A and S| + |A and P|) / (|A| + |S|),   S within P
+
+Precision is |A and P| / |A|, recall |A and S| / |S|. The gold file has a line per sentence pair: `i-j` is a
+sure link, `ipj` or `i?j` a possible one. `--alignment` is a file that `align` writes (a span counts as all
+its links) or any Pharaoh file.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line.errors import InputError, at
+from command_line.lines import read_parallel
+from command_line.outputs import write_json
+from data_prep.alignment.links import parse_line
+
+_GOLD = re.compile(r"(\d+)([-p?])(\d+)", re.ASCII)
+Links = set[tuple[int, int]]
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("--gold", required=True, type=Path, help="file of gold links")
+    parser.add_argument("--alignment", required=True, type=Path, help="file of links to judge")
+    parser.add_argument(
+        "--gold-first-word",
+        type=int,
+        choices=(0, 1),
+        default=0,
+        help="number of a line's first word in the gold file",
+    )
+    parser.add_argument(
+        "--reverse-gold", action="store_true", help="the gold file has the languages the other way round"
+    )
+    parser.add_argument("--output", type=Path, help="JSON file for the numbers")
+
+
+@dataclass
+class Agreement:
+    """Numbers of links: proposed, sure, proposed and sure, proposed and possible."""
+
+    proposed: int = 0
+    sure: int = 0
+    proposed_sure: int = 0
+    proposed_possible: int = 0
+
+    def add(self, proposed: Links, sure: Links, possible: Links) -> None:
+        self.proposed += len(proposed)
+        self.sure += len(sure)
+        self.proposed_sure += len(proposed & sure)
+        self.proposed_possible += len(proposed & (sure | possible))
+
+    @property
+    def error_rate(self) -> float:
+        """0 when nothing is proposed and nothing is sure."""
+        links = self.proposed + self.sure
+        return 1 - (self.proposed_sure + self.proposed_possible) / links if links else 0.0
+
+    @property
+    def precision(self) -> float:
+        return self.proposed_possible / self.proposed if self.proposed else 1.0
+
+    @property
+    def recall(self) -> float:
+        return self.proposed_sure / self.sure if self.sure else 1.0
+
+
+def parse_gold(line: str, path, number: int, first_word: int, reverse: bool) -> tuple[Links, Links]:
+    """Sure and possible links of a line, words from 0.
+
+    Raises:
+        InputError: an item has another form, or a word number below the first; names file and line.
+    """
+    links: tuple[Links, Links] = set(), set()
+    for item in line.split():
+        match = _GOLD.fullmatch(item)
+        if not match:
+            raise InputError(
+                f"{at(path, number)}: found {item!r}, expected i-j (sure), ipj or i?j (possible)"
+            )
+        link = int(match[1]) - first_word, int(match[3]) - first_word
+        if min(link) < 0:
+            raise InputError(
+                f"{at(path, number)}: found {item!r}, expected words from 1; --gold-first-word 0?"
+            )
+        links[match[2] != "-"].add(link[::-1] if reverse else link)
+    return links
+
+
+def judge(gold: Path, alignment: Path, first_word: int = 0, reverse: bool = False) -> Agreement:
+    """Compare two files line by line.
+
+    Raises:
+        InputError: another number of lines, or a malformed one.
+    """
+    agreement = Agreement()
+    for number, (expected, found) in enumerate(read_parallel(gold, alignment), start=1):
+        proposed = {
+            (i, j)
+            for a, b, c, d in parse_line(found, alignment, number)
+            for i in range(a, b)
+            for j in range(c, d)
+        }
+        agreement.add(proposed, *parse_gold(expected, gold, number, first_word, reverse))
+    return agreement
+
+
+def main(args) -> None:
+    agreement = judge(args.gold, args.alignment, args.gold_first_word, args.reverse_gold)
+    numbers = {name: round(getattr(agreement, name), 4) for name in ("error_rate", "precision", "recall")}
+    numbers |= {"links": agreement.proposed, "sure_links": agreement.sure}
+    percent = {
+        name: f"{100 * getattr(agreement, name):.1f}%" for name in ("error_rate", "precision", "recall")
+    }
+    print(
+        f"AER {percent['error_rate']}  precision {percent['precision']}  recall {percent['recall']}  "
+        f"({agreement.proposed:,} links, {agreement.sure:,} sure)"
+    )
+    if args.output:
+        write_json(
+            args.output,
+            {"format": 1, "kind": "alignment-error", "gold": str(args.gold), "alignment": str(args.alignment)}
+            | numbers,
+        )
