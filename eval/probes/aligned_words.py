@@ -1,6 +1,7 @@
 """Word retrieval P@1: aligned words find each other within a batch (thesis 5.3.4, C.3)."""
 
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -25,17 +26,20 @@ def word_retrieval(pair: ParallelPair, layer: str, data, split: str, batches: li
         InputError: there are no alignments, or they are of other sentences.
     """
     aligned = read_alignments(pair, data, split)
-    prepared, words = [], 0
-    for batch in batches:
-        rows = [(line, *span) for line in range(batch.start, batch.stop) for span in aligned[line]]
-        if rows:
-            first, second, gold = distinct_words(np.array(rows))
-            vectors = word_vectors(pair.parts[0], layer, first), word_vectors(pair.parts[1], layer, second)
-            prepared.append((*map(normalized, vectors), gold))
-            words += len(first) + len(second)
-    if not prepared:
+    if not any(map(len, aligned)):
         raise InputError(f"{data}: no aligned words in the set {split!r} of {pair.name}, expected some")
-    return {"words": words, "word": both_ways(prepared)}
+    counts = []
+
+    def vectors() -> Iterator[tuple[np.ndarray, ...]]:
+        for batch in batches:
+            rows = [(line, *span) for line in range(batch.start, batch.stop) for span in aligned[line]]
+            if rows:
+                first, second, gold = distinct_words(np.array(rows))
+                counts.append(len(first) + len(second))
+                sides = word_vectors(pair.parts[0], layer, first), word_vectors(pair.parts[1], layer, second)
+                yield *map(normalized, sides), gold
+
+    return {"word": both_ways(vectors()), "words": sum(counts)}
 
 
 def read_alignments(pair: ParallelPair, data, split: str) -> list[np.ndarray]:

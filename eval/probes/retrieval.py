@@ -11,6 +11,7 @@ consecutive lines with at most so many tokens in the longer of both languages.
 """
 
 import functools
+from pathlib import Path
 
 import numpy as np
 
@@ -38,6 +39,7 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     from command_line.errors import InputError
+    from data_prep.aligned_spans import SUFFIX
     from eval.probes.findings import publish
     from eval.probes.parallel import index_files
     from eval.report_sections import retrieval
@@ -45,6 +47,8 @@ def main(args) -> None:
     if args.batch_tokens < 1:
         raise InputError(f"--batch-tokens: found {args.batch_tokens}, expected at least 1")
     inputs = index_files(args.states)
+    if args.words:
+        inputs += sorted(Path(args.words).glob(f"{args.split}.*{SUFFIX}"))
     publish(args, KIND, inputs, retrieval.section, lambda: {"runs": [run(one, args) for one in args.states]})
 
 
