@@ -111,11 +111,13 @@ class Decoder:
 
 
 def build_decoder(loaded, args, keep_tags: bool = False) -> Decoder:
-    """A `Decoder` with the options of `eval.translate.add_search_arguments`."""
+    """A `Decoder` with the options of `eval.translate.add_search_arguments`, and of `add_length_arguments`
+    where a command has them.
+    """
     device = torch.device("cuda" if torch.cuda.is_available() and not args.cpu else "cpu")
     options = SearchOptions(args.beam, args.lenpen, args.max_len_a, args.max_len_b)
     search = BeamSearch(loaded.model, loaded.task.dictionary, options)
-    if args.length_candidates > 1:
+    if getattr(args, "length_candidates", 1) > 1:
         search = LengthSearch(search, args.length_candidates, args.length_weight)
     return Decoder(loaded, search, args.max_tokens, device, keep_tags)
 

@@ -35,6 +35,7 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument("--pivot", help="translate zero-shot directions through this language")
     add_search_arguments(parser)
+    add_length_arguments(parser)
     parser.add_argument(
         "--bf16", action="store_true", help="bfloat16 products: faster, rarely another hypothesis"
     )
@@ -54,6 +55,11 @@ def add_search_arguments(parser) -> None:
     parser.add_argument(
         "--max-tokens", type=int, default=4096, help="source tokens per batch, padding included"
     )
+    parser.add_argument("--cpu", action="store_true", help="do not use a GPU")
+
+
+def add_length_arguments(parser) -> None:
+    """The options of `eval.length_search`."""
     parser.add_argument(
         "--length-candidates",
         type=int,
@@ -67,7 +73,6 @@ def add_search_arguments(parser) -> None:
         default=1.0,
         help="of log p(length) in their choice",
     )
-    parser.add_argument("--cpu", action="store_true", help="do not use a GPU")
 
 
 def require_positive(args, *names: str) -> None:

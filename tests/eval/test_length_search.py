@@ -9,7 +9,7 @@ from fairseq.sequence_generator import SequenceGenerator
 from command_line.errors import InputError
 from eval.beam_search import BeamSearch, SearchOptions
 from eval.length_search import LengthSearch
-from eval.translate import add_search_arguments
+from eval.translate import add_length_arguments
 from tests.fairseq_ext import bridges
 from tests.fairseq_ext.bridges import KINDS, TaggedTask
 
@@ -110,6 +110,6 @@ def test_models_that_predict_no_length_are_refused(task):
 
 def test_one_length_is_the_default():
     parser = argparse.ArgumentParser()
-    add_search_arguments(parser)
+    add_length_arguments(parser)
     args = parser.parse_args([])
     assert (args.length_candidates, args.length_weight) == (1, 1.0)
