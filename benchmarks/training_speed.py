@@ -12,6 +12,7 @@ Without --data a corpus is made with `data_prep phrasebook`.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -42,8 +43,9 @@ def variants(arch: str, gpu: bool) -> dict[str, list[str]]:
     return {"fairseq float32": stock, "ours float32": ours, "ours bfloat16": [*ours, "--autocast-bf16"]}
 
 
-def child(result: str, arguments: list[str]) -> None:
-    """Run fairseq-train in this process and write when every update began, and its loss."""
+def child(result: str, profiled: bool, arguments: list[str]) -> None:
+    """Run fairseq-train in this process and write when every update began, its loss, and where time went."""
+    import torch
     from fairseq.trainer import Trainer
     from fairseq_cli.train import cli_main
 
@@ -58,8 +60,12 @@ def child(result: str, arguments: list[str]) -> None:
 
     Trainer.train_step = timed
     sys.argv = ["fairseq-train", *arguments]
-    cli_main()
-    Path(result).write_text(json.dumps({"starts": starts, "losses": losses}))
+    with torch.profiler.profile() if profiled else contextlib.nullcontext() as profile:
+        cli_main()
+    operations = (
+        {entry.key: entry.self_cpu_time_total for entry in profile.key_averages()} if profiled else {}
+    )
+    Path(result).write_text(json.dumps({"starts": starts, "losses": losses, "operations": operations}))
 
 
 def measure(data: str, options: list[str], args, folder: Path) -> dict:
@@ -70,6 +76,7 @@ def measure(data: str, options: list[str], args, folder: Path) -> dict:
         __file__,
         "--child",
         str(result),
+        "profile" if args.profile else "time",
         data,
         "--user-dir",
         str(ROOT / "fairseq_ext"),
@@ -92,7 +99,19 @@ def measure(data: str, options: list[str], args, folder: Path) -> dict:
         sys.exit(f"error: {' '.join(command)}\n{done.stderr[-2000:]}")
     measured = json.loads(result.read_text())
     starts = measured["starts"][args.warmup :]
-    return {"seconds": (starts[-1] - starts[0]) / (len(starts) - 1), "loss": measured["losses"][-1]}
+    return {
+        "seconds": (starts[-1] - starts[0]) / (len(starts) - 1),
+        "loss": measured["losses"][-1],
+        "operations": measured["operations"],
+    }
+
+
+def print_profile(name: str, operations: dict[str, float], most: int = 20) -> None:
+    """The operations that most of the processor's time is spent in."""
+    total = sum(operations.values())
+    print(f"\n{name}: {total / 1e6:.1f} s in operations of torch, the first updates included")
+    for operation, time_spent in sorted(operations.items(), key=lambda item: -item[1])[:most]:
+        print(f"{100 * time_spent / total:5.1f}%  {operation}")
 
 
 def phrasebook(folder: Path) -> str:
@@ -111,7 +130,7 @@ def phrasebook(folder: Path) -> str:
 
 def main() -> None:
     if sys.argv[1:2] == ["--child"]:
-        child(sys.argv[2], sys.argv[3:])
+        child(sys.argv[2], sys.argv[3] == "profile", sys.argv[4:])
         return
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -125,6 +144,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--gpu", action="store_true")
+    parser.add_argument(
+        "--profile", action="store_true", help="print where the time goes (this itself takes some)"
+    )
     parser.add_argument("--only", help="comma-separated names of variants")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -141,6 +163,9 @@ def main() -> None:
                     f"round {number + 1}: {name}: {last['seconds']:.3f} s/update, loss {last['loss']:.3f}",
                     flush=True,
                 )
+    if args.profile:
+        for name, measured in runs.items():
+            print_profile(name, measured[-1]["operations"])
     rival = next(iter(runs))
     print(f"\n{args.arch}, --max-tokens {args.max_tokens}, {args.threads} threads, {args.rounds} rounds")
     print(
