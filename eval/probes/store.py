@@ -19,7 +19,7 @@ decoder layers:
 
 On disk are parts (`eval.probes.state_part`), one per side and direction; directions whose encoder inputs are
 the same share one. states.json is the index and is written last; its "encoder_output" names the layer that
-the decoder attends to, stored or not.
+the decoder attends to (through the interlingua of models that have one), stored or not.
 """
 
 from pathlib import Path

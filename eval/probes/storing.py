@@ -84,9 +84,7 @@ class StateWriter:
     def __init__(self, decoder, layers: dict[str, dict[str, int]], dtype: str, output: Path):
         self.decoder, self.layers, self.dtype, self.output = decoder, layers, np.dtype(dtype), output
         self.eos = decoder.task.dictionary.eos()
-        token = torch.tensor([[self.eos]], device=decoder.device)
-        states = forced_states(decoder.model, token, torch.ones_like(token[0]), token)
-        self.widths = {side: states[side][0].size(2) for side in SIDES}  # C
+        self.widths: dict[str, int] = {}  # C
 
     def write(self, sentences: list[Sentences]) -> dict:
         """
@@ -96,6 +94,8 @@ class StateWriter:
         Raises:
             InputError: the states do not fit on the disk, or not into `dtype`.
         """
+        _, states = self._states(self._dataset(sentences[0])[0], [0])
+        self.widths = {side: states[side][0].size(2) for side in SIDES}
         encoders: dict[tuple, _Part] = {}
         work, splits = [], {}
         for each in sentences:
@@ -136,18 +136,26 @@ class StateWriter:
             )
             for side, part in parts.items()
         }
-        dataset, batches = self.decoder.batches([sentences.pairs(self.eos)])
+        dataset, batches = self._dataset(sentences)
         for batch in batches:
-            sample = to_device(dataset.collater([dataset[index] for index in batch]), self.decoder.device)
-            inputs = {name: sample["net_input"][name] for name in INPUTS}
-            states = forced_states(self.decoder.model, **inputs)
+            sample, states = self._states(dataset, batch)
             for side, writer in writers.items():
-                tokens = inputs["src_tokens" if side == "encoder" else "prev_output_tokens"]
+                tokens = sample["net_input"]["src_tokens" if side == "encoder" else "prev_output_tokens"]
                 found = self._select(states[side], self.layers[side], tokens.ne(pad), sentences)
                 writer.write(sample["items"], found)
             yield len(batch)
         for writer in writers.values():
             writer.close()
+
+    def _dataset(self, sentences: Sentences):
+        """Pairs of sources and outputs, and batches of them."""
+        return self.decoder.batches([sentences.pairs(self.eos)])
+
+    def _states(self, dataset, batch) -> tuple[dict, dict[str, list[Tensor]]]:
+        """A batch and its states."""
+        sample = to_device(dataset.collater([dataset[index] for index in batch]), self.decoder.device)
+        inputs = {name: sample["net_input"][name] for name in INPUTS}
+        return sample, forced_states(self.decoder.model, **inputs)
 
     def _select(self, states: list[Tensor], layers: dict, mask: Tensor, sentences: Sentences) -> np.ndarray:
         """The chosen layers without padding, layers x tokens x C, in the type of the files.

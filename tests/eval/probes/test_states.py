@@ -46,6 +46,7 @@ STOCK = {
 MODELS = {
     "pre": {"norm_placement": "pre"},
     "post": {"norm_placement": "post"},
+    "interlingua": {"arch": "interlingua_transformer", "interlingua": "variable"},
     "stock pre": STOCK,
     "stock post": STOCK | {"encoder_normalize_before": False, "decoder_normalize_before": False},
 }
@@ -79,9 +80,9 @@ def states(command, folder, tmp_path):
 @pytest.mark.parametrize("name", MODELS)
 def test_forced_states_are_those_of_step_by_step_decoding(folder, checkpoint, name):
     loaded = load_for_inference(checkpoint(name), folder)
-    sources = torch.tensor([[31, 5, 6, 7, 8, 2], [32, 9, 2, 1, 1, 1]])
+    sources = torch.tensor([[34, 5, 6, 7, 8, 2], [35, 9, 2, 1, 1, 1]])
     lengths = torch.tensor([6, 3])
-    outputs = torch.tensor([[2, 32, 12, 13, 14, 15], [2, 33, 16, 17, 1, 1]])
+    outputs = torch.tensor([[2, 35, 12, 13, 14, 15], [2, 36, 16, 17, 1, 1]])
     forced = forced_states(loaded.model, sources, lengths, outputs)["decoder"]
     with torch.no_grad():
         encoder_out = loaded.model.encoder(sources, src_lengths=lengths)
@@ -103,8 +104,8 @@ def test_forced_states_are_those_of_step_by_step_decoding(folder, checkpoint, na
 
 def test_padding_of_a_batch_does_not_change_the_states(folder, checkpoint):
     loaded = load_for_inference(checkpoint("pre"), folder)
-    sources = torch.tensor([[31, 5, 6, 7, 8, 2], [32, 9, 2, 1, 1, 1]])
-    outputs = torch.tensor([[2, 32, 12, 13, 14, 15], [2, 33, 16, 17, 1, 1]])
+    sources = torch.tensor([[34, 5, 6, 7, 8, 2], [35, 9, 2, 1, 1, 1]])
+    outputs = torch.tensor([[2, 35, 12, 13, 14, 15], [2, 36, 16, 17, 1, 1]])
     batch = forced_states(loaded.model, sources, torch.tensor([6, 3]), outputs)
     alone = forced_states(loaded.model, sources[1:, :3], torch.tensor([3]), outputs[1:, :4])
     for side, size in (("encoder", 3), ("decoder", 4)):
