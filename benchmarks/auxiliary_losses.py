@@ -1,0 +1,223 @@
+"""Time per update with auxiliary losses over that of the translation loss alone, on the same batches.
+
+An update is collation, forward and backward pass and optimizer step. Criteria take turns batch by batch. On a
+CPU processor time is measured (one thread by default), so that other jobs on the machine disturb little.
+Besides, the time of every loss itself, forward and backward, without the pass over the mirror.
+
+    python benchmarks/auxiliary_losses.py --data DATA [--arch base|big|tiny] [--max-tokens 2048] [--updates 8]
+
+DATA is a binarized folder with aligned words (`python -m data_prep align`). Without it a corpus is made with
+`data_prep phrasebook`, in which the n-th words of both sides count as aligned: as many as an aligner finds,
+and their number is what the time depends on.
+"""
+
+import argparse
+import contextlib
+import os
+import statistics
+import sys
+import tempfile
+import time
+from argparse import Namespace
+from pathlib import Path
+
+import training_speed  # the other benchmark: finds the packages, makes the corpus
+
+sys.path.insert(0, str(training_speed.ROOT))
+LOSSES = ["word_contrastive", "sentence_contrastive", "attention_alignment"]
+TRANSLATION = "translation loss"
+
+
+def pair_words(data: Path, lang_pairs: str) -> None:
+    """Align the n-th words of both sides of the training data."""
+    from data_prep.aligned_spans import AlignedSpansWriter
+    from fairseq_ext.data.binarized import load_pair, load_shared_dictionary, parse_directions
+
+    for pair in {tuple(sorted(direction)) for direction in parse_directions(lang_pairs, "--lang-pairs")}:
+        symbols = load_shared_dictionary(data, pair).symbols
+        with AlignedSpansWriter(data, "train", pair) as writer:
+            for sides in zip(*load_pair(data, "train", pair), strict=True):
+                first, second = (words(side[:-1].tolist(), symbols) for side in sides)
+                writer.append((*a, *b) for a, b in zip(first, second, strict=False))
+
+
+def words(tokens: list[int], symbols: list[str]) -> list[tuple[int, int]]:
+    """Words as half-open spans of subwords."""
+    ends = [place for place, token in enumerate(tokens, start=1) if not symbols[token].endswith("@@")]
+    return list(zip([0, *ends], ends, strict=False))
+
+
+class Training:
+    """One model and, by name, the criteria that train it, each with its data and optimizer."""
+
+    def __init__(self, data: str, args, losses: list[str]):
+        import torch
+
+        from fairseq_ext.models import mnmt_transformer
+        from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
+
+        self.args = args
+        self.device = torch.device("cuda" if args.gpu else "cpu")
+        options = {"data": data, "lang_pairs": args.lang_pairs, "train_subset": "train", "seed": 1}
+        self.tasks, self.model = {}, None
+        for name in (TRANSLATION, *losses):
+            task = MultilingualNmtTask.setup_task(MultilingualNmtConfig(**options))
+            model = Namespace(dropout=0.1, max_source_positions=256, max_target_positions=256)
+            getattr(mnmt_transformer, f"mnmt_{args.arch}_architecture")(model)
+            model._name = "mnmt_transformer"
+            built = task.build_model(model)
+            self.model = self.model or built.train().to(self.device)
+            self.tasks[name] = task
+        self.criteria = {name: self._criterion(name).to(self.device).train() for name in self.tasks}
+        self.optimizers = {name: self._optimizer(criterion) for name, criterion in self.criteria.items()}
+        for task in self.tasks.values():
+            task.load_dataset("train")
+
+    def _criterion(self, name: str):
+        from fairseq_ext.criterions import nmt_with_auxiliary_losses
+
+        losses = "" if name == TRANSLATION else name
+        cfg = nmt_with_auxiliary_losses.NmtWithAuxiliaryLossesConfig(
+            label_smoothing=0.1, sentence_avg=False, auxiliary_losses=losses, fused_vocabulary_loss=True
+        )
+        task = self.tasks[name]
+        criterion = nmt_with_auxiliary_losses.NmtWithAuxiliaryLosses.build_criterion(cfg, task)
+        task.batch_fields = criterion.batch_fields
+        return criterion
+
+    def _optimizer(self, criterion):
+        from fairseq_ext.optim.fused_adam import FusedAdam, FusedAdamConfig
+
+        parameters = [*self.model.parameters(), *criterion.parameters()]
+        return FusedAdam(FusedAdamConfig(lr=[1e-5]), parameters)
+
+    def batches(self) -> list:
+        """Indices of batches of all lengths of the training data, as many as are measured."""
+        dataset = self.tasks[TRANSLATION].dataset("train")
+        found = dataset.batch_by_size(
+            dataset.ordered_indices(), max_tokens=self.args.max_tokens, required_batch_size_multiple=8
+        )
+        step = max(1, len(found) // self.args.updates)
+        return found[step // 2 :: step][: self.args.updates]
+
+    def collate(self, name: str, indices) -> dict:
+        from fairseq import utils
+
+        dataset = self.tasks[name].dataset("train")
+        batch = dataset.collater([dataset[index] for index in indices])
+        return utils.move_to_cuda(batch) if self.args.gpu else batch
+
+    def clock(self) -> float:
+        if self.args.gpu:
+            import torch
+
+            torch.cuda.synchronize()
+            return time.perf_counter()
+        return time.process_time()
+
+    def autocast(self):
+        import torch
+
+        if not self.args.bf16:
+            return contextlib.nullcontext()
+        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+
+    def update(self, name: str, indices) -> float:
+        """Seconds of one update."""
+        begin = self.clock()
+        batch = self.collate(name, indices)
+        with self.autocast():
+            loss, size, _ = self.criteria[name](self.model, batch)
+        loss.backward()
+        optimizer = self.optimizers[name]
+        optimizer.multiply_grads(1 / size)
+        optimizer.step()
+        optimizer.zero_grad()
+        return self.clock() - begin
+
+    def loss_alone(self, name: str, indices) -> tuple[float, int]:
+        """Seconds of the loss itself on what the model has computed, and its units."""
+        import torch
+
+        from fairseq_ext.criterions.nmt_with_auxiliary_losses import observed
+        from fairseq_ext.losses.auxiliary_loss import ModelOutputs
+
+        batch, criterion = self.collate(name, indices), self.criteria[name]
+        with torch.no_grad(), self.autocast(), observed(self.model, criterion.decoder_arguments) as seen:
+            self.model(**batch["net_input"], features_only=True)
+            mirror = self.model.encoder(**batch["mirror"]) if "mirror" in batch else None
+        for output in filter(None, (seen["source"], mirror)):
+            output["encoder_out"][0].requires_grad_()
+        if (attention := seen["decoder"]["attn"][0]) is not None:
+            attention.requires_grad_()
+        begin = self.clock()
+        with self.autocast():
+            term = criterion.losses[name](ModelOutputs(seen["source"], mirror, seen["decoder"]), batch)
+        term.loss.backward()
+        seconds = self.clock() - begin
+        criterion.zero_grad()
+        return seconds, term.count
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", default=os.environ.get("BENCHMARK_ALIGNED_DATA"), help="binarized folder")
+    parser.add_argument("--lang-pairs", default="en-de,de-en,en-fr,fr-en")
+    parser.add_argument("--arch", choices=["base", "big", "tiny"], default="base")
+    parser.add_argument("--max-tokens", type=int, default=2048)
+    parser.add_argument("--updates", type=int, default=8, help="counted updates, of batches of all lengths")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--bf16", action="store_true", help="bfloat16 autocast")
+    parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--only", default=",".join(LOSSES), help="comma-separated names of losses")
+    args = parser.parse_args()
+    if not args.gpu and any(
+        os.environ.get(name) != value for name, value in training_speed.ALLOCATOR.items()
+    ):
+        os.execve(  # the allocator of the recipes; it is chosen when a process starts
+            sys.executable, [sys.executable, *sys.argv], {**os.environ, **training_speed.ALLOCATOR}
+        )
+    import torch
+
+    torch.set_num_threads(args.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        data = os.path.abspath(args.data) if args.data else training_speed.phrasebook(Path(folder))
+        if not args.data:
+            pair_words(Path(data), args.lang_pairs)
+        measure(data, args)
+
+
+def measure(data: str, args) -> None:
+    losses = args.only.split(",")
+    training = Training(data, args, losses)
+    seconds: dict[str, list[float]] = {name: [] for name in training.tasks}
+    alone: dict[str, list[tuple[float, int]]] = {name: [] for name in losses}
+    batches = training.batches()
+    for indices in [batches[-1], *batches]:  # the first is a warm-up, and the longest
+        for name in training.tasks:
+            seconds[name].append(training.update(name, indices))
+        for name in losses:
+            alone[name].append(training.loss_alone(name, indices))
+    plain = seconds[TRANSLATION][1:]
+    kind = "bfloat16" if args.bf16 else "float32"
+    print(
+        f"{args.arch}, {kind}, --max-tokens {args.max_tokens}, {args.threads} threads, {len(plain)} updates"
+    )
+    print(f"{TRANSLATION}: {statistics.mean(plain):.3f} s/update\n")
+    print(
+        "loss | time per update / translation loss alone (lowest, highest batch) | the loss itself | units\n"
+        "--- | ---: | ---: | ---:"
+    )
+    for name in losses:
+        ratios = [mine / other for mine, other in zip(seconds[name][1:], plain, strict=True)]
+        own, units = (statistics.mean(column) for column in zip(*alone[name][1:], strict=True))
+        print(
+            f"{name} | {sum(seconds[name][1:]) / sum(plain):.2f} ({min(ratios):.2f}, {max(ratios):.2f}) | "
+            f"{own / statistics.mean(plain):.1%} | {units:.0f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,332 @@
+"""`nmt_with_auxiliary_losses`: what it adds to the translation loss, and what it leaves alone."""
+
+import math
+from argparse import Namespace
+from types import SimpleNamespace
+
+import pytest
+import torch
+from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
+from fairseq.logging import metrics
+from fairseq.models.transformer import TransformerConfig, TransformerModelBase, base_architecture
+
+from command_line.errors import InputError
+from fairseq_ext.criterions.fused_label_smoothed_cross_entropy import FusedLabelSmoothedCrossEntropyCriterion
+from fairseq_ext.criterions.nmt_with_auxiliary_losses import (
+    NmtWithAuxiliaryLosses,
+    NmtWithAuxiliaryLossesConfig,
+    observed,
+)
+from fairseq_ext.data.batch_fields import FIELDS
+from fairseq_ext.losses.auxiliary_loss import ModelOutputs, ModelSizes
+from fairseq_ext.losses.registry import LOSSES
+from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
+from tests.fairseq_ext.encodings import random_tokens, word_alignments
+from tests.fairseq_ext.models import SIZES, ToyTask, build, random_batch, toy_dictionary
+
+DICTIONARY = toy_dictionary()
+NAMES = ("word_contrastive", "sentence_contrastive", "attention_alignment")  # these need no other model
+ALL_THREE = ",".join(NAMES)
+ROWS = [
+    (0, (0, 2), (1, 2), (1, 2)),
+    (0, (4, 5), (2, 4), (2, 4)),
+    (1, (1, 2), (0, 1), (0, 1)),
+    (2, (0, 1), (0, 1), (0, 1)),
+]
+
+
+def make_model(model_class=MnmtTransformerModel, dropout: float = 0.0, **options):
+    options = {**SIZES, "encoder_layers": 2, "dropout": dropout, **options}
+    if model_class is not TransformerModelBase:
+        return build(model_class, DICTIONARY, **options)
+    arguments = Namespace(**options)
+    base_architecture(arguments)
+    torch.manual_seed(1)
+    return model_class.build_model(TransformerConfig.from_namespace(arguments), ToyTask(DICTIONARY))
+
+
+def make_criterion(losses: str = "", seed: int = 1, model=None, **options) -> NmtWithAuxiliaryLosses:
+    cfg = NmtWithAuxiliaryLossesConfig(
+        label_smoothing=0.1, sentence_avg=False, auxiliary_losses=losses, word_contrastive_dim=8
+    )
+    for name, value in options.items():
+        assert hasattr(cfg, name)
+        setattr(cfg, name, value)
+    sizes = ModelSizes.of(model or make_model(), DICTIONARY)
+    task = SimpleNamespace(target_dictionary=DICTIONARY, model_sizes=sizes)
+    torch.manual_seed(seed)
+    return NmtWithAuxiliaryLosses.build_criterion(cfg, task)
+
+
+def make_batch(rows=ROWS) -> dict:
+    """Sources of 7, 4 and 1 words, targets of 5, 6 and 1."""
+    mirror = random_tokens((6, 7, 2), seed=5)
+    return {
+        **random_batch(DICTIONARY),
+        "mirror": {"src_tokens": mirror, "src_lengths": torch.tensor([6, 7, 2])},
+        "word_alignments": word_alignments(rows),
+    }
+
+
+def run(criterion, model, batch, reduce: bool = True, seed: int = 7):
+    """Loss, sample size, logs, and the gradients of the model."""
+    torch.manual_seed(seed)
+    model.zero_grad()
+    loss, size, log = criterion(model, batch, reduce=reduce)
+    loss.sum().backward()
+    return loss, size, log, [parameter.grad.clone() for parameter in model.parameters()]
+
+
+def assert_same(found, expected) -> None:
+    assert torch.equal(found[0], expected[0])
+    assert found[1] == expected[1]
+    for name, value in expected[2].items():
+        assert torch.equal(torch.as_tensor(found[2][name]), torch.as_tensor(value)), name
+    assert all(torch.equal(one, other) for one, other in zip(found[3], expected[3], strict=True))
+
+
+# --- the translation loss is left alone
+
+
+@pytest.mark.parametrize("reduce", [True, False])
+@pytest.mark.parametrize(
+    ("fused", "plain"),
+    [(False, LabelSmoothedCrossEntropyCriterion), (True, FusedLabelSmoothedCrossEntropyCriterion)],
+)
+def test_without_auxiliary_losses_it_is_the_translation_loss_to_the_last_bit(fused, plain, reduce):
+    model, criterion = make_model(dropout=0.3).train(), make_criterion(fused_vocabulary_loss=fused)
+    found, expected = (
+        run(each, model, make_batch(), reduce) for each in (criterion, plain(criterion.task, False, 0.1))
+    )
+    assert_same(found, expected)
+    assert found[2].keys() == expected[2].keys()
+    assert not list(criterion.parameters())
+    assert criterion.batch_fields == ()
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_weight_zero_is_the_translation_loss_to_the_last_bit(fused):
+    """Also with dropout: the mirror comes after the translation loss."""
+    weights = {f"{name}_weight": 0.0 for name in NAMES[:2]}
+    model = make_model(dropout=0.3).train()
+    criterion = make_criterion(
+        "word_contrastive,sentence_contrastive", fused_vocabulary_loss=fused, **weights
+    )
+    plain = make_criterion(fused_vocabulary_loss=fused)
+    assert_same(run(criterion, model, make_batch()), run(plain, model, make_batch()))
+
+
+def test_supervised_attention_does_not_change_the_translation_loss():
+    model, batch = make_model(dropout=0.3).train(), make_batch()
+    found = run(make_criterion("attention_alignment", attention_alignment_weight=0.0), model, batch)
+    expected = run(make_criterion(), model, batch)
+    assert_same((*found[:3], []), (*expected[:3], []))
+    for one, other in zip(found[3], expected[3], strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_losses_per_token_are_those_of_translation():
+    model, batch = make_model(), make_batch()
+    found = run(make_criterion(ALL_THREE), model, batch, reduce=False)
+    assert torch.equal(found[0], run(make_criterion(), model, batch, reduce=False)[0])
+
+
+# --- the sum
+
+
+def terms_by_hand(criterion, model, batch) -> dict:
+    """Every loss from its own call of the model, without hooks."""
+    source = model.encoder(**{name: batch["net_input"][name] for name in ("src_tokens", "src_lengths")})
+    mirror = model.encoder(**batch["mirror"])
+    _, extra = model.decoder(
+        batch["net_input"]["prev_output_tokens"], encoder_out=source, **criterion.decoder_arguments
+    )
+    outputs = ModelOutputs(source, mirror, extra)
+    return {name: loss(outputs, batch) for name, loss in criterion.losses.items()}
+
+
+@pytest.mark.parametrize("model_class", [MnmtTransformerModel, TransformerModelBase])
+@pytest.mark.parametrize("losses", [*NAMES, ALL_THREE])
+def test_the_loss_is_the_sum_of_its_terms(model_class, losses):
+    """Also with fairseq's own model."""
+    model, batch = make_model(model_class).eval(), make_batch()
+    criterion = make_criterion(losses, model=model).eval()
+    translation = run(make_criterion(), model, batch)
+    found = run(criterion, model, batch)
+    model.zero_grad()
+    terms = terms_by_hand(criterion, model, batch)
+    torch.testing.assert_close(found[0], translation[0] + sum(term.loss for term in terms.values()))
+    assert torch.equal(found[2]["nmt_loss"], translation[2]["loss"])
+    assert torch.equal(found[2]["loss"], found[0].data)
+    assert found[1] == translation[1]
+    for name, term in terms.items():
+        torch.testing.assert_close(found[2][f"{name}:sum"], term.value)
+        assert found[2][f"{name}:count"] == term.count > 0
+        assert term.value > 0
+    sum(term.loss for term in terms.values()).backward()
+    auxiliary = [
+        torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        for parameter in model.parameters()
+    ]
+    for total, one, other in zip(found[3], translation[3], auxiliary, strict=True):
+        torch.testing.assert_close(total, one + other, atol=1e-4, rtol=1e-4)
+
+
+def test_the_encoder_learns_through_both_sentences():
+    """Words that only one of the sentences has get a gradient from the auxiliary loss alone."""
+    model, batch = make_model(share_all_embeddings=False).eval(), make_batch()
+    batch["net_input"]["src_tokens"][0, 0] = 30  # in the first span of the source, and nowhere else
+    batch["mirror"]["src_tokens"][0, 1] = 31
+    criterion = make_criterion("word_contrastive", model=model)
+    model.zero_grad()
+    terms_by_hand(criterion, model, batch)["word_contrastive"].loss.backward()
+    gradient = model.encoder.embed_tokens.weight.grad
+    assert gradient[30].any()
+    assert gradient[31].any()
+    assert all(parameter.grad.any() for parameter in criterion.parameters())
+
+
+def test_options_go_to_their_loss():
+    criterion = make_criterion(
+        ALL_THREE,
+        word_contrastive_temperature=0.7,
+        sentence_contrastive_weight=3.0,
+        attention_alignment_layer=1,
+    )
+    assert criterion.losses["word_contrastive"].options.temperature == 0.7
+    assert criterion.losses["sentence_contrastive"].options.weight == 3.0
+    assert criterion.decoder_arguments["alignment_layer"] == 0
+    assert criterion.batch_fields == ("mirror", "word_alignments")
+    assert make_criterion("sentence_contrastive").batch_fields == ("mirror",)
+
+
+def test_every_loss_declares_itself():
+    for name, loss in LOSSES.items():
+        assert name == loss.name
+        assert set(loss.batch_fields) <= set(FIELDS)
+        assert hasattr(loss.Options(), "weight")
+
+
+@pytest.mark.parametrize(
+    ("losses", "message"),
+    [
+        ("nonsense", "--auxiliary-losses nonsense: no loss 'nonsense'; expected word_contrastive, sentence_"),
+        ("word_contrastive,word_contrastive", "'word_contrastive' occurs twice"),
+    ],
+)
+def test_bad_names(losses, message):
+    with pytest.raises(InputError, match=message):
+        make_criterion(losses)
+
+
+def test_another_task():
+    cfg = NmtWithAuxiliaryLossesConfig(sentence_avg=False, auxiliary_losses="word_contrastive")
+    with pytest.raises(InputError, match="--auxiliary-losses: need --task multilingual_nmt"):
+        NmtWithAuxiliaryLosses.build_criterion(cfg, SimpleNamespace(target_dictionary=DICTIONARY))
+
+
+def test_neither_batch_nor_model_is_changed():
+    model, batch = make_model(), make_batch()
+    before = {name: tensor.clone() for name, tensor in batch["mirror"].items()}
+    run(make_criterion(ALL_THREE), model, batch)
+    assert batch.keys() == make_batch().keys()
+    assert all(torch.equal(batch["mirror"][name], tensor) for name, tensor in before.items())
+    for module in model.modules():
+        assert not module._forward_hooks
+        assert not module._forward_pre_hooks
+
+
+def test_hooks_do_not_survive_an_error():
+    model = make_model()
+    with pytest.raises(KeyError), observed(model, {}):
+        raise KeyError
+    assert not model.encoder._forward_hooks
+    assert not model.decoder._forward_pre_hooks
+
+
+# --- batches
+
+
+def test_no_aligned_words_touch_all_parameters():
+    model, criterion = make_model(), make_criterion(ALL_THREE)
+    run(criterion, model, make_batch(rows=[]))
+    assert all(parameter.grad is not None for parameter in criterion.parameters())
+    assert not any(parameter.grad.any() for parameter in criterion.parameters())
+
+
+def test_two_accumulated_batches_are_the_sum_of_their_losses():
+    """Not that of the joint batch for the contrastive losses, which would have more negatives."""
+    model, criterion = make_model().eval(), make_criterion(ALL_THREE).eval()
+    first, second = make_batch(), make_batch(rows=ROWS[:2])
+    one, other = run(criterion, model, first), run(criterion, model, second)
+    criterion.zero_grad()
+    model.zero_grad()
+    for batch in (first, second):
+        criterion(model, batch)[0].backward()
+    for parameter, a, b in zip(model.parameters(), one[3], other[3], strict=True):
+        torch.testing.assert_close(parameter.grad, a + b, atol=1e-4, rtol=1e-4)
+
+
+# --- logs
+
+
+def logged(logs: list[dict]) -> dict:
+    with metrics.aggregate(new_root=True) as aggregate:
+        NmtWithAuxiliaryLosses.reduce_metrics(logs)
+    return aggregate.get_smoothed_values()
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_every_term_is_logged_in_bits_per_unit(training):
+    model, criterion = make_model().train(training), make_criterion(ALL_THREE).train(training)
+    logs = [run(criterion, model, make_batch(rows))[2] for rows in (ROWS, [], ROWS[:2])]
+    found = logged(logs)
+    for name in NAMES:
+        value, count = (sum(log[f"{name}:{part}"] for log in logs) for part in ("sum", "count"))
+        assert found[name] == pytest.approx(float(value) / count / math.log(2), abs=1e-3)
+    tokens = sum(log["sample_size"] for log in logs)
+    for name in ("loss", "nmt_loss"):
+        assert found[name] == pytest.approx(
+            float(sum(log[name] for log in logs)) / tokens / math.log(2), abs=1e-3
+        )
+    assert found["loss"] > found["nmt_loss"]
+    assert [*map(list, logs)] == [list(logs[0])] * 3  # fairseq adds the logs of processes name by name
+    kinds = [[torch.is_tensor(value) for value in log.values()] for log in logs]
+    assert kinds == [kinds[0]] * 3
+
+
+def test_no_units_are_not_logged():
+    found = logged([run(make_criterion("word_contrastive"), make_model(), make_batch(rows=[]))[2]])
+    assert "word_contrastive" not in found
+    assert {"loss", "nmt_loss", "nll_loss"} <= found.keys()
+    assert "nmt_loss" not in logged([run(make_criterion(), make_model(), make_batch())[2]])
+
+
+# --- checkpoints
+
+
+def test_the_parameters_travel_in_its_state():
+    criterion, other = make_criterion(ALL_THREE), make_criterion(ALL_THREE, seed=2)
+    state = criterion.state_dict()
+    assert sorted(state) == ["losses.word_contrastive.hidden.weight", "losses.word_contrastive.output.weight"]
+    assert not torch.equal(state["losses.word_contrastive.hidden.weight"], next(other.parameters()))
+    other.load_state_dict(state)
+    assert all(torch.equal(a, b) for a, b in zip(criterion.parameters(), other.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("state", [None, {}])
+def test_a_checkpoint_without_the_loss_leaves_it_untrained(state, caplog):
+    criterion = make_criterion("word_contrastive")
+    before = [parameter.clone() for parameter in criterion.parameters()]
+    criterion.load_state_dict(state)
+    assert all(torch.equal(a, b) for a, b in zip(criterion.parameters(), before, strict=True))
+    assert "the checkpoint lacks the parameters of word_contrastive" in caplog.text
+
+
+def test_a_state_that_does_not_fit_is_refused():
+    state = make_criterion("word_contrastive").state_dict()
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        make_criterion("word_contrastive", word_contrastive_dim=9).load_state_dict(state)
+    state.pop("losses.word_contrastive.output.weight")
+    with pytest.raises(RuntimeError, match="Missing key"):
+        make_criterion("word_contrastive").load_state_dict(state)

@@ -1,0 +1,47 @@
+"""One of two processes with losses: `losses_process RANK RENDEZVOUS CASES` prints a line of JSON per case."""
+
+import json
+import sys
+
+from fairseq.distributed import ModuleProxyWrapper
+from torch import distributed
+from torch.nn.parallel import DistributedDataParallel
+
+from tests.fairseq_ext.encodings import random_batch, random_outputs
+from tests.fairseq_ext.test_nmt_with_auxiliary_losses import ALL_THREE, make_batch, make_criterion, make_model
+from tests.fairseq_ext.test_word_contrastive import make, states
+
+
+def gather(rank: int, shares: list, options: dict) -> list:
+    """Loss, value, count and gradients of this process's share of the aligned words."""
+    loss, outputs = make(gather_negatives=True, **options), random_outputs()
+    batch = random_batch(shares[rank])
+    batch["ntokens"] = [7, 4][rank]
+    term = loss(outputs, batch)
+    term.loss.backward()
+    gradients = [tensor.grad.flatten().tolist() for tensor in (*states(outputs), *loss.parameters())]
+    return [term.loss.item(), term.value.item(), term.count, gradients]
+
+
+def synchronize(rank: int, rows: list) -> list:
+    """Gradients of model and criterion after two backward passes through torch's wrappers."""
+    parts = [
+        ModuleProxyWrapper(DistributedDataParallel(part.eval()))
+        for part in (make_model(), make_criterion(ALL_THREE))
+    ]
+    for _ in range(2):  # nothing is left waiting by the first
+        parts[1](parts[0], make_batch(rows[rank]))[0].backward()
+    return [parameter.grad.flatten().tolist() for part in parts for parameter in part.parameters()]
+
+
+def main(rank: int, rendezvous: str, cases: str) -> None:
+    distributed.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=2)
+    gathering, synchronized = json.loads(cases)
+    for shares, options in gathering:
+        print(json.dumps(gather(rank, shares, options)))
+    for rows in synchronized:
+        print(json.dumps(synchronize(rank, rows)))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), *sys.argv[2:])

@@ -1,0 +1,68 @@
+"""Losses and the criterion in two processes with gloo, without fairseq-train, against one process."""
+
+import json
+
+import pytest
+import torch
+
+from tests.fairseq_ext.encodings import ALIGNED, random_batch, random_outputs
+from tests.fairseq_ext.test_nmt_with_auxiliary_losses import (
+    ALL_THREE,
+    ROWS,
+    make_batch,
+    make_criterion,
+    make_model,
+)
+from tests.fairseq_ext.test_word_contrastive import make, states
+from tests.integration.commands import Forked
+
+SHARES = [ALIGNED[:3], ALIGNED[3:]]  # the second process has the words of another sentence
+GATHERING = {
+    "uneven": (SHARES, {}),
+    "one has none": ([ALIGNED, []], {}),
+    "false negatives": (SHARES, {"drop_false_negatives": True}),
+}
+SYNCHRONIZED = {"wrapped, both have words": [ROWS, ROWS[:2]], "wrapped, one has none": [ROWS, []]}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory) -> dict[str, list]:
+    """What both processes print for every case."""
+    folder = tmp_path_factory.mktemp("gloo")
+    cases = json.dumps([list(GATHERING.values()), list(SYNCHRONIZED.values())])
+    ranks = [
+        Forked(folder / f"rank{rank}", "tests.integration.losses_process", rank, folder / "rendezvous", cases)
+        for rank in (0, 1)
+    ]
+    results = [rank.wait() for rank in ranks]
+    assert [result.status for result in results] == [0, 0], results[0].text[-3000:] + results[1].text[-3000:]
+    names = [*GATHERING, *SYNCHRONIZED]
+    printed = [map(json.loads, result.out.splitlines()[-len(names) :]) for result in results]
+    return dict(zip(names, zip(*printed, strict=True), strict=True))
+
+
+@pytest.mark.parametrize("case", GATHERING)
+def test_two_processes_that_gather_are_one_with_the_union(found, case):
+    shares, options = GATHERING[case]
+    ranks = found[case]
+    loss, outputs = make(**options), random_outputs()
+    expected = loss(outputs, random_batch())
+    expected.loss.backward()
+    for column, value in ((0, expected.loss.item()), (1, expected.value.item()), (2, expected.count)):
+        assert sum(rank[column] for rank in ranks) == pytest.approx(value)
+    assert [rank[2] for rank in ranks] == [2 * len(share) for share in shares]
+    for number, tensor in enumerate([*states(outputs), *loss.parameters()]):
+        both = sum(torch.tensor(rank[3][number], dtype=torch.float64) for rank in ranks)
+        torch.testing.assert_close(both, tensor.grad.flatten())
+
+
+@pytest.mark.parametrize("case", SYNCHRONIZED)
+def test_wrapped_by_torchs_data_parallel_the_gradients_are_averages(found, case):
+    """fairseq's default on GPUs wraps model and criterion so; the mirror is encoded beside the wrapper."""
+    model, criterion = make_model().eval(), make_criterion(ALL_THREE).eval()
+    for rows in SYNCHRONIZED[case]:
+        criterion(model, make_batch(rows))[0].backward()
+    expected = [parameter.grad for part in (model, criterion) for parameter in part.parameters()]
+    for rank in found[case]:
+        for gradient, reference in zip(rank, expected, strict=True):  # two passes, divided by two processes
+            torch.testing.assert_close(torch.tensor(gradient), reference.flatten(), atol=1e-4, rtol=1e-3)
