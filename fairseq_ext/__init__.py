@@ -8,4 +8,4 @@ from fairseq_ext import checkpoints  # noqa: F401  (allow-lists classes)
 from fairseq_ext.criterions import fused_label_smoothed_cross_entropy, nmt_with_auxiliary_losses  # noqa: F401
 from fairseq_ext.models import interlingua_transformer, mnmt_transformer  # noqa: F401
 from fairseq_ext.optim import fused_adam  # noqa: F401
-from fairseq_ext.tasks import multilingual_nmt  # noqa: F401
+from fairseq_ext.tasks import linguistic_pretraining, multilingual_nmt  # noqa: F401

@@ -1,0 +1,244 @@
+"""Task `linguistic_pretraining`: JASS, ENSS and their baselines on monolingual text (thesis chapter 4)."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Optional
+
+import torch
+from fairseq import utils
+from fairseq.dataclass import FairseqDataclass
+from fairseq.logging import metrics
+from fairseq.tasks import FairseqTask, register_task
+from omegaconf import II
+
+from command_line.errors import InputError
+from fairseq_ext.data import binarized
+from fairseq_ext.data.binarized import Direction, format_direction
+from fairseq_ext.data.noising.example import Symbols
+from fairseq_ext.data.noising.tasks import (
+    FALLBACK,
+    MASK_TOKEN,
+    Variants,
+    parse_mixtures,
+    task_token,
+    task_tokens,
+)
+from fairseq_ext.data.pretraining_dataset import PretrainingDataset, find_texts, load_text
+from fairseq_ext.losses.auxiliary_loss import ModelSizes
+from fairseq_ext.modules.decoder_positions import DecoderPositions
+from fairseq_ext.tasks import validation
+from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtTask
+
+
+@dataclass
+class LinguisticPretrainingConfig(FairseqDataclass):
+    data: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "folder of `python -m data_prep binarize` (several, separated by colons: one per epoch)"
+        },
+    )
+    pretraining_tasks: str = field(
+        default="",
+        metadata={
+            "help": "tasks per language with weights (default 1), for example ja=bmass+brss.f,en=mass:2+hfss "
+            "(thesis 4.3, table 4.2)"
+        },
+    )
+    langs: str = field(
+        default="",
+        metadata={"help": "languages that get a tag, in this order (default: those of the tasks, sorted)"},
+    )
+    unify_task_tokens: bool = field(
+        default=False,
+        metadata={"help": "one token for all masking and one for all reordering tasks (thesis, footnote 20)"},
+    )
+    inverted_mask: bool = field(
+        default=False,
+        metadata={"help": "masking tasks predict the whole inverted sequence, masks included (equation 4.1)"},
+    )
+    pmass_exact_half: bool = field(
+        default=False, metadata={"help": "pmass.p masks half of the tokens, not what algorithm 2 gives (B.1)"}
+    )
+    sampling_temperature: Optional[float] = field(
+        default=None,
+        metadata={"help": "sample files with p ~ size^(1/T); default: every sentence once per epoch"},
+    )
+    max_source_positions: int = field(
+        default=256, metadata={"help": "longest source in tokens, two tags and </s> included"}
+    )
+    max_target_positions: int = field(
+        default=256, metadata={"help": "longest sentence in tokens, </s> included"}
+    )
+    autocast_bf16: bool = field(
+        default=False,
+        metadata={"help": "bfloat16 autocast on CPU and GPU: float32 weights and losses, bfloat16 products"},
+    )
+    train_subset: str = II("dataset.train_subset")
+    seed: int = II("common.seed")
+
+
+@register_task("linguistic_pretraining", dataclass=LinguisticPretrainingConfig)
+class LinguisticPretrainingTask(MultilingualNmtTask):
+    """Trains on a mixture of tasks per language; validates every task of every language by itself.
+
+    The dictionary gets the language tags, the mask and the task tokens, in this order: a model of
+    `multilingual_nmt` with the same languages has the same first part of it.
+
+    Args:
+        cfg: the options.
+        dictionary: the joint dictionary.
+    """
+
+    cfg: LinguisticPretrainingConfig
+
+    def __init__(self, cfg: LinguisticPretrainingConfig, dictionary):
+        FairseqTask.__init__(self, cfg)  # not the parent's: it is about directions
+        self.dictionary = dictionary
+        self.fingerprint = binarized.dictionary_fingerprint(dictionary)  # before tags are added
+        self.mixtures = parse_mixtures(cfg.pretraining_tasks, "--pretraining-tasks")
+        self._add_tags(_languages(cfg, self.mixtures), "none")
+        self.symbols = Symbols(mask=dictionary.add_symbol(MASK_TOKEN), eos=dictionary.eos())
+        for token in task_tokens(cfg.unify_task_tokens):
+            dictionary.add_symbol(token)
+        self.batch_fields = ()
+        self.model_sizes: ModelSizes | None = None
+
+    @classmethod
+    def setup_task(cls, cfg: LinguisticPretrainingConfig, **kwargs):
+        mixtures = parse_mixtures(cfg.pretraining_tasks, "--pretraining-tasks")
+        folder = utils.split_paths(cfg.data)[0]
+        return cls(cfg, binarized.load_shared_dictionary(folder, mixtures))
+
+    def state_dict(self) -> dict:
+        return {
+            "languages": list(self.tags.languages),
+            "unify_task_tokens": bool(self.cfg.unify_task_tokens),
+            "dictionary_sha256": self.fingerprint,
+        }
+
+    def load_state_dict(self, state: dict) -> None:
+        """Check that the tokens of a checkpoint mean what they mean here.
+
+        Raises:
+            InputError: another dictionary, other languages, other task tokens.
+        """
+        here = self.state_dict()
+        for name, meaning in (
+            ("dictionary_sha256", "dictionary (dict.*.txt)"),
+            ("languages", "languages (--langs)"),
+            ("unify_task_tokens", "task tokens (--unify-task-tokens)"),
+        ):
+            if state and state.get(name) != here[name]:
+                raise InputError(
+                    f"the checkpoint has another {meaning}: {state.get(name)}, expected {here[name]}"
+                )
+
+    # --- data
+
+    def load_dataset(
+        self, split: str, epoch: int = 1, combine: bool = False, task_cfg=None, **kwargs
+    ) -> None:
+        paths = utils.split_paths(self.cfg.data)
+        is_training = split == self.cfg.train_subset
+        folder = paths[(epoch - 1) % len(paths)] if is_training else paths[0]
+        parts = []
+        for language, mixture in self.mixtures.items():
+            alone = [(name, {name: 1.0}) for name in mixture]
+            for name, weights in [("", mixture)] if is_training else alone:
+                tags = {task: self._tags_of(task, language) for task in {*mixture, FALLBACK}}
+                parts += [
+                    load_text(prefix, language, name, weights, tags)
+                    for prefix in find_texts(folder, split, language)
+                ]
+        self.datasets[split] = PretrainingDataset(
+            parts,
+            self.symbols,
+            Variants(self.cfg.inverted_mask, self.cfg.pmass_exact_half),
+            pad=self.dictionary.pad(),
+            eos=self.dictionary.eos(),
+            temperature=self.cfg.sampling_temperature if is_training else None,
+            shuffle=is_training,
+            separate_directions=not is_training,
+            seed=self.cfg.seed,
+            split=split,
+        )
+
+    def _tags_of(self, task: str, language: str) -> list[int]:
+        token = self.dictionary.index(task_token(task, self.cfg.unify_task_tokens))
+        return [token, self.tags.id_of(language)]
+
+    def _components(self) -> list[Direction]:
+        """(language, task) of everything that is validated."""
+        return [(language, task) for language, mixture in self.mixtures.items() for task in mixture]
+
+    # --- steps
+
+    def build_model(self, cfg, from_checkpoint=False):
+        model = FairseqTask.build_model(self, cfg, from_checkpoint)
+        self.model_sizes = ModelSizes.of(model, self.dictionary)
+        self.decoder_positions = DecoderPositions(model.decoder)
+        return model
+
+    def _at_positions(self, sample):
+        return self.decoder_positions.at(sample["decoder_positions"], sample["decoder_length"])
+
+    def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
+        with self._at_positions(sample):
+            return super().train_step(sample, model, criterion, optimizer, update_num, ignore_grad)
+
+    def valid_step(self, sample, model, criterion):
+        model.eval()
+        with torch.no_grad(), self.autocast(sample), self._at_positions(sample):
+            loss, sample_size, logging_output = criterion(model, sample)
+            predicted = model(**sample["net_input"])[0].argmax(dim=-1)  # B x T
+        component = self.datasets[sample["split"]].parts[int(sample["owners"][0])].direction
+        is_token = sample["target"].ne(self.dictionary.pad())
+        correct = (predicted.eq(sample["target"]) & is_token).sum()
+        logging_output = validation.add_direction_losses(
+            logging_output, self._components(), component, supervised=True
+        )
+        for other in self._components():
+            name = f"correct:{format_direction(other)}"
+            logging_output[name] = correct if other == component else torch.zeros_like(correct)
+        return loss, sample_size, logging_output
+
+    def reduce_metrics(self, logging_outputs, criterion):
+        """Besides fairseq's: `loss_ja-bmass`, `nll_loss_ja-bmass`, `ppl_ja-bmass` and `accuracy_ja-bmass`
+        (percent of the tokens, tables 4.12 and 4.13) for every component, and `accuracy` of all.
+        """
+        FairseqTask.reduce_metrics(self, logging_outputs, criterion)
+        validation.log_direction_losses(logging_outputs, self._components())
+        names = [format_direction(component) for component in self._components()]
+        tokens = {name: _total(logging_outputs, f"ntokens:{name}") for name in names}
+        correct = {name: _total(logging_outputs, f"correct:{name}") for name in names}
+        for name in names:
+            if tokens[name] > 0:
+                nll = float(_total(logging_outputs, f"nll_loss:{name}")) / tokens[name] / math.log(2)
+                metrics.log_scalar(f"_bits_{name}", nll, tokens[name])
+                metrics.log_derived(f"ppl_{name}", lambda meters, name=name: _perplexity(meters, name))
+                _log_accuracy(f"accuracy_{name}", correct[name], tokens[name])
+        if sum(tokens.values()) > 0:
+            _log_accuracy("accuracy", sum(correct.values()), sum(tokens.values()))
+
+
+def _total(logging_outputs, key: str):
+    return sum(log.get(key, 0) for log in logging_outputs)
+
+
+def _log_accuracy(name: str, correct, tokens) -> None:
+    metrics.log_scalar(name, 100 * float(correct) / float(tokens), float(tokens), round=2)
+
+
+def _perplexity(meters, name: str) -> float:
+    return round(2 ** meters[f"_bits_{name}"].avg, 2)
+
+
+def _languages(cfg: LinguisticPretrainingConfig, mixtures) -> list[str]:
+    """The languages with a tag: `--langs`, or those of the tasks in alphabetical order."""
+    if not cfg.langs:
+        return sorted(mixtures)
+    given = cfg.langs.split(",")
+    if missing := sorted(set(mixtures) - set(given)):
+        raise InputError(f"--langs {cfg.langs}: lacks {', '.join(missing)}, which --pretraining-tasks uses")
+    return given

@@ -1,0 +1,261 @@
+"""The task `linguistic_pretraining`: tokens, mixtures, batches, positions, and what validation reports."""
+
+import math
+from argparse import Namespace
+from unittest import mock
+
+import numpy as np
+import pytest
+import torch
+from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
+from fairseq.logging import metrics
+
+from command_line.errors import InputError
+from fairseq_ext.data.noising.tasks import TASKS, parse_mixtures, task_tokens
+from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
+from fairseq_ext.tasks.linguistic_pretraining import LinguisticPretrainingConfig, LinguisticPretrainingTask
+from tests.fairseq_ext.models import SIZES
+from tests.fairseq_ext.monolingual import write_monolingual
+
+JASS_ENSS = "ja=bmass+brss.f,en=mass:3+hfss"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_monolingual(tmp_path_factory.mktemp("monolingual"))
+
+
+def make_task(folder, tasks=JASS_ENSS, **options) -> LinguisticPretrainingTask:
+    options = {"pretraining_tasks": tasks, "train_subset": "train", "seed": 1, **options}
+    return LinguisticPretrainingTask.setup_task(LinguisticPretrainingConfig(data=str(folder), **options))
+
+
+def loaded(folder, split="train", tasks=JASS_ENSS, **options):
+    task = make_task(folder, tasks, **options)
+    task.load_dataset(split)
+    return task, task.datasets[split]
+
+
+def names_of(task, tokens) -> list[str]:
+    return [task.dictionary[token] for token in tokens]
+
+
+# --- options
+
+
+def test_mixtures():
+    assert parse_mixtures(JASS_ENSS, "x") == {
+        "ja": {"bmass": 1.0, "brss.f": 1.0},
+        "en": {"mass": 3.0, "hfss": 1.0},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty, expected for example"),
+        ("ja", "'ja' is not LANG=TASK"),
+        ("ja=mass,ja=mass", "'ja' occurs twice"),
+        ("ja=mass+mass", "'mass' occurs twice for 'ja'"),
+        ("ja=brss", "unknown task 'brss'; expected one of: mass, multimass"),
+        ("ja=mass:0", "'mass:0': expected a weight above 0"),
+        ("ja=mass:x", "expected a weight above 0"),
+        ("ja=mass:nan", "expected a weight above 0"),
+        ("ja=mass:inf", "expected a weight above 0"),
+    ],
+)
+def test_bad_mixtures(folder, text, message):
+    with pytest.raises(InputError, match=r"--pretraining-tasks: .*") as caught:
+        make_task(folder, text)
+    assert message in str(caught.value)
+
+
+def test_bad_options(folder, tmp_path):
+    with pytest.raises(InputError, match="--langs en: lacks ja"):
+        make_task(folder, langs="en")
+    with pytest.raises(InputError, match=r"dict.de.txt: no such file"):
+        make_task(folder, "de=mass")
+    task = make_task(folder, "ja=pmass.p")
+    with pytest.raises(InputError, match=r"ja.phrases: no such file; `python -m data_prep phrases`"):
+        task.load_dataset("train")
+    with pytest.raises(InputError, match="no files test"):
+        task.load_dataset("test")
+
+
+def test_analyses_of_other_sentences_are_refused(tmp_path):
+    folder = write_monolingual(tmp_path / "a")
+    other = write_monolingual(tmp_path / "b", seed=2)
+    name = "train.en-ja.ja.bunsetsu"
+    (folder / name).write_bytes((other / name).read_bytes())
+    with pytest.raises(InputError, match=r"train.en-ja.ja.bunsetsu:\d+: does not describe a sentence of"):
+        make_task(folder).load_dataset("train")
+
+
+# --- tokens
+
+
+@pytest.mark.parametrize("unified", [False, True])
+def test_tokens_of_tasks_and_languages(folder, unified):
+    task = make_task(folder, unify_task_tokens=unified, langs="ja,en")
+    tokens = task_tokens(unified)
+    assert len(tokens) == (2 if unified else 8)
+    assert task.dictionary.symbols[-len(tokens) - 3 :] == ["__ja__", "__en__", "__mask__", *tokens]
+
+
+def test_every_source_begins_with_task_and_language(folder):
+    for unified, first in (
+        (False, {"__task_bmass__", "__task_brss__", "__task_mass__"}),
+        (True, {"__task_masking__", "__task_reordering__"}),
+    ):
+        task, dataset = loaded(folder, tasks="ja=bmass+brss.r", unify_task_tokens=unified)
+        examples = [dataset[index] for index in dataset.ordered_indices()]
+        assert len(examples) == 22  # all but the empty one
+        assert {names_of(task, example["source"][:1])[0] for example in examples} == first
+        assert {names_of(task, example["source"][1:2])[0] for example in examples} == {"__ja__"}
+
+
+def test_a_sentence_without_analysis_falls_back_to_mass(folder):
+    task, dataset = loaded(folder, tasks="ja=brss.f")
+    tags = [names_of(task, dataset[index]["source"][:2]) for index in range(1, len(dataset))]
+    assert tags[0] == ["__task_mass__", "__ja__"]
+    assert all(pair == ["__task_brss__", "__ja__"] for pair in tags[1:])
+
+
+# --- mixtures and epochs
+
+
+def test_weights_and_epochs(tmp_path):
+    task, dataset = loaded(write_monolingual(tmp_path, lines=600), tasks="en=mass:3+hfss")
+    drawn = []
+    for epoch in (1, 2, 1):
+        dataset.set_epoch(epoch)
+        drawn.append([dataset[index]["source"].tolist() for index in range(2, len(dataset))])
+    assert drawn[0] == drawn[2] != drawn[1]
+    mass = task.dictionary.index("__task_mass__")
+    for epoch in drawn:
+        assert np.mean([source[0] == mass for source in epoch]) == pytest.approx(0.75, abs=0.06)
+    batch = dataset.collater([dataset[index] for index in range(2, 60)])
+    assert len(set(batch["net_input"]["src_tokens"][:, 0].tolist())) == 2  # tasks mix in a batch
+
+
+def test_several_languages_in_a_batch(folder):
+    task, dataset = loaded(folder)
+    batch = dataset.collater([dataset[index] for index in dataset.ordered_indices()])
+    assert set(names_of(task, batch["net_input"]["src_tokens"][:, 1])) == {"__en__", "__ja__"}
+
+
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("inverted", [False, True])
+def test_a_batch_of_every_task(folder, name, inverted):
+    language = "en" if TASKS[name].needs == "phrases" else "ja"
+    task, dataset = loaded(folder, tasks=f"{language}={name}", inverted_mask=inverted)
+    examples = [dataset[index] for index in dataset.ordered_indices()]
+    batch = dataset.collater(examples)
+    target, previous = batch["target"], batch["net_input"]["prev_output_tokens"]
+    pad = task.dictionary.pad()
+    assert target.shape == previous.shape == batch["decoder_positions"].shape
+    assert target.eq(pad).equal(previous.eq(pad))
+    assert batch["ntokens"] == int(target.ne(pad).sum())
+    assert batch["decoder_length"] > int(batch["decoder_positions"].max())
+    for row, example in enumerate(examples):
+        size = len(example["target"])
+        assert target[row, :size].tolist() == example["target"].tolist()
+        assert previous[row, :size].tolist() == example["decoder_input"].tolist()
+        assert batch["decoder_positions"][row, :size].tolist() == example["positions"].tolist()
+
+
+# --- the model sees the positions of the sentence
+
+
+def build_model(task, **options):
+    """The task's own model, without fairseq's registry of architectures."""
+    torch.manual_seed(1)
+    sizes = Namespace(arch="mnmt_transformer", **{"dropout": 0.0, **SIZES, **options})
+    make = MnmtTransformerModel.build_model
+    with mock.patch("fairseq.models.build_model", lambda cfg, task, _: make(cfg, task)):
+        return task.build_model(sizes)
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_masked_tokens_alone_are_predicted_as_in_the_whole_sentence(folder, learned):
+    """At its position in the sentence, one token is what it is among 5 others that it cannot look at."""
+    task = make_task(folder)
+    model = build_model(task, decoder_learned_pos=learned).eval()
+    source, lengths = torch.tensor([[5, 6, 7, 2]]), torch.tensor([4])
+    embed = model.decoder.embed_positions
+    plain = model(source, lengths, torch.tensor([[2, 9, 10, 11]]))[0]
+    with task.decoder_positions.at(torch.tensor([[0, 1, 2, 3]]), 4):
+        assert torch.allclose(model(source, lengths, torch.tensor([[2, 9, 10, 11]]))[0], plain, atol=1e-6)
+    whole = embed(torch.tensor([[5, 5, 5, 5, 5]]))[0]
+    with task.decoder_positions.at(torch.tensor([[4, 2]]), 5):
+        assert torch.equal(embed(torch.tensor([[9, 9]]))[0], whole[[4, 2]])
+        moved = model(source, lengths, torch.tensor([[9, 9]]))[0]
+    assert not torch.allclose(moved[0, 0], model(source, lengths, torch.tensor([[9, 9]]))[0][0, 0])
+    assert not any("hook" in name for name in model.state_dict())
+
+
+def test_training_uses_the_positions(folder):
+    task, dataset = loaded(folder, tasks="en=mass")
+    model = build_model(task)
+    batch = dataset.collater([dataset[index] for index in (5, 6, 7)])
+    seen = []
+    embed = model.decoder.embed_positions
+    embed.register_forward_hook(lambda module, inputs, output: seen.append(output))
+    criterion = LabelSmoothedCrossEntropyCriterion(task, sentence_avg=False, label_smoothing=0.0)
+
+    class Optimizer:
+        def backward(self, loss):
+            loss.backward()
+
+    task.train_step(batch, model, criterion, Optimizer(), 0)
+    table = embed.forward(torch.full((1, 64), 5))[0]
+    assert torch.equal(seen[0], table[batch["decoder_positions"]])
+    assert task.decoder_positions._positions is None
+
+
+# --- validation
+
+
+def test_components_are_validated_one_by_one(folder):
+    task, dataset = loaded(folder, "valid")
+    model = build_model(task).eval()
+    criterion = LabelSmoothedCrossEntropyCriterion(task, sentence_avg=False, label_smoothing=0.0)
+    indices = dataset.ordered_indices()
+    batches = dataset.batch_by_size(indices, max_sentences=4)
+    logs, right, tokens, nll = [], {}, {}, {}
+    for indices in batches:
+        batch = dataset.collater([dataset[int(index)] for index in indices])
+        assert len(set(batch["owners"].tolist())) == 1
+        logs.append(task.valid_step(batch, model, criterion)[2])
+        name = "-".join(dataset.parts[batch["owners"][0]].direction)
+        with torch.no_grad(), task.decoder_positions.at(batch["decoder_positions"], batch["decoder_length"]):
+            logits = model(**batch["net_input"])[0].log_softmax(dim=-1)
+        for row, target in zip(logits, batch["target"], strict=True):
+            for scores, token in zip(row, target.tolist(), strict=True):
+                if token != task.dictionary.pad():
+                    right[name] = right.get(name, 0) + int(scores.argmax() == token)
+                    tokens[name] = tokens.get(name, 0) + 1
+                    nll[name] = nll.get(name, 0.0) - float(scores[token])
+    with metrics.aggregate() as found:
+        task.reduce_metrics(logs, criterion)
+    values = found.get_smoothed_values()
+    assert set(tokens) == {"ja-bmass", "ja-brss.f", "en-mass", "en-hfss"}
+    for name in tokens:
+        assert values[f"accuracy_{name}"] == pytest.approx(100 * right[name] / tokens[name], abs=0.01)
+        assert values[f"ppl_{name}"] == pytest.approx(math.exp(nll[name] / tokens[name]), abs=0.02)
+    overall = 100 * sum(right.values()) / sum(tokens.values())
+    assert values["accuracy"] == pytest.approx(overall, abs=0.01)
+    assert values["ppl"] == pytest.approx(math.exp(sum(nll.values()) / sum(tokens.values())), abs=0.02)
+
+
+def test_a_checkpoint_of_other_tokens_is_refused(folder):
+    state = make_task(folder).state_dict()
+    make_task(folder, "ja=mass,en=mass").load_state_dict(state)
+    for options, message in (
+        ({"unify_task_tokens": True}, "task tokens"),
+        ({"langs": "ja,en"}, "languages"),
+    ):
+        with pytest.raises(InputError, match=f"the checkpoint has another {message}"):
+            make_task(folder, **options).load_state_dict(state)
+    with pytest.raises(InputError, match="dictionary"):
+        make_task(folder).load_state_dict({**state, "dictionary_sha256": "x"})
