@@ -6,6 +6,7 @@ from typing import Optional
 import torch
 from torch import Tensor
 
+from command_line.errors import InputError
 from fairseq_ext.losses.auxiliary_loss import AuxiliaryLoss, Term
 
 
@@ -54,6 +55,8 @@ class AttentionAlignment(AuxiliaryLoss):
         self.decoder_arguments = {"alignment_layer": layer - 1, "alignment_heads": 1}
 
     def forward(self, outputs, batch) -> Term:
+        if "token_states" in outputs.source:  # the decoder attends to an interlingua, not to words
+            raise InputError(f"--auxiliary-losses {self.name}: not with --arch interlingua_transformer")
         attention = outputs.decoder["attn"][0].float()  # B x T x S
         rows, cells = aligned_cells(batch["word_alignments"], attention.size(1), attention.size(2))
         aligned = attention.flatten()[cells].clamp(min=torch.finfo(torch.float32).tiny)

@@ -103,3 +103,9 @@ def test_layers_that_the_decoder_lacks(layer):
     message = f"--attention-alignment-layer {layer}: expected a decoder layer between 1 and 6"
     with pytest.raises(InputError, match=message):
         make(layer=layer)
+
+
+def test_attention_to_an_interlingua_is_refused():
+    outputs = ModelOutputs({"token_states": []}, None, {"attn": [random_attention()]})
+    with pytest.raises(InputError, match="--auxiliary-losses attention_alignment: not with --arch interling"):
+        make()(outputs, {"word_alignments": word_alignments()})
