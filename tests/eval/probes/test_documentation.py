@@ -1,4 +1,4 @@
-"""The commands of the guide to the probes are commands, and every probe is shown."""
+"""The commands of `python -m eval` in the guides are commands, and every probe is shown in one of them."""
 
 import importlib
 import shlex
@@ -10,8 +10,8 @@ from command_line.dispatch import step_parser
 from eval.__main__ import COMMANDS as EVAL
 from eval.probes import COMMANDS as PROBES
 
-GUIDE = Path(__file__).parents[3] / "docs" / "probes.md"
-LINES = map(str.strip, GUIDE.read_text(encoding="utf-8").splitlines())
+GUIDES = sorted((Path(__file__).parents[3] / "docs").glob("*.md"))
+LINES = [line.strip() for path in GUIDES for line in path.read_text(encoding="utf-8").splitlines()]
 SHOWN = [shlex.split(line)[3:] for line in LINES if line.startswith("python -m eval ")]
 
 
