@@ -103,8 +103,8 @@ def _surface(unit: str, subword_type: str) -> str:
 def _spell_alike(words, surfaces, subword_type: str) -> tuple[list[str], list[str]] | None:
     """Both sides in the same characters, or None if they are different texts.
 
-    Moses' tokenizer escapes XML, which the units of raw text do not have. sentencepiece models of others (mBART's) normalize the text that they split, to NFKC and without some
-    invisible characters, so these may differ.
+    Moses' tokenizer escapes XML, which the units of raw text do not have. sentencepiece models of others
+    (mBART's) normalize the text that they split, to NFKC and without some invisible characters.
     """
     text = "".join(surfaces)
     unescaped = [html.unescape(word) if "&" in word else word for word in words]  # Moses writes &apos; for '

@@ -20,9 +20,9 @@ class SystranAligner:
             import systran_align
         except ImportError:
             raise InputError(
-                "--aligner systran-align: the package is not installed (pip install '.[align]'); it has wheels "
-                "for Linux x86-64 and Python 3.10/3.11 only. --aligner fast_align is the same model and needs "
-                "no package, eflomal another one"
+                "--aligner systran-align: the package is not installed (pip install '.[align]'), it has "
+                "wheels for Linux x86-64 and Python 3.10/3.11 only; --aligner fast_align is the same model "
+                "and needs no package, eflomal is another"
             ) from None
         self._library = systran_align
 

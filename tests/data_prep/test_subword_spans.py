@@ -33,8 +33,8 @@ def spans_of(words: str, units: str, subword_type: str) -> list[tuple[int, int]]
         ("東京 都 に", "東@@ 京都 に", "subword-nmt", [(0, 2), (1, 2), (2, 3)]),
         ("東京 都", "東京都", "none", [(0, 1), (0, 1)]),
         (
-            "it &apos;s AT &amp; T",
-            "▁it ' s ▁AT ▁ & T",
+            "it &apos;s A &amp; T",
+            "▁it ' s ▁A ▁ & T",
             "sentencepiece",
             [(0, 1), (1, 3), (3, 4), (4, 6), (6, 7)],
         ),

@@ -1,0 +1,276 @@
+"""The step `align`: toy languages with a known dictionary, every aligner, stored subword spans, bad input."""
+
+import json
+import random
+import sys
+
+import pytest
+
+from data_prep.aligned_spans import AlignedSpans
+from data_prep.alignment.aligners import ALIGNERS
+from data_prep.alignment.error_rate import judge
+from data_prep.alignment.links import format_line, parse_line
+
+FAST_ALIGN = """#!{python}
+import sys
+lines = open(sys.argv[sys.argv.index("-i") + 1], encoding="utf-8").read().splitlines()
+if "-p" in sys.argv:
+    open(sys.argv[sys.argv.index("-p") + 1], "w").write("parameters")
+    print("expected target length = source length * 1.25", file=sys.stderr)
+    print("     final tension: 5.5", file=sys.stderr)
+else:
+    assert sys.argv[sys.argv.index("-m") + 1] == "1.25" and sys.argv[sys.argv.index("-T") + 1] == "5.5"
+for line in lines[{skip}:]:
+    source, target = (side.split() for side in line.split(" ||| "))
+    links = [(source.index(word.replace(*swap)), j) for j, word in enumerate(target)
+             for swap in (("n", "v"), ("v", "n")) if word.replace(*swap) in source]
+    links = " ".join(f"{{i}}-{{j}}" for i, j in links)
+    print(links if "-p" in sys.argv else f"{{line}} ||| {{links}} ||| -1.5")
+"""
+
+
+def toy_pair(rng) -> tuple[str, str, str]:
+    """A sentence of different words, the same in another language and another order, and the links."""
+    words = rng.sample(range(60), rng.randint(3, 8))
+    order = list(range(len(words)))
+    if rng.random() < 0.5:
+        place = rng.randrange(len(order) - 1)
+        order[place : place + 2] = order[place : place + 2][::-1]
+    links = sorted((i, j) for j, i in enumerate(order))
+    pair = " ".join(f"n{w}" for w in words), " ".join(f"v{words[i]}" for i in order)
+    return *pair, " ".join(f"{i}-{j}" for i, j in links)
+
+
+@pytest.fixture
+def corpus(tmp_path, write_corpus):
+    """A folder of words with train and test, and a gold file for test."""
+    rng = random.Random(5)
+    files = {}
+    for split, count in (("train", 500), ("test", 60)):
+        a, b, gold = zip(*(toy_pair(rng) for _ in range(count)), strict=True)
+        files |= {f"{split}.de-en.de": a, f"{split}.de-en.en": b}
+    (tmp_path / "gold").write_text("".join(line + "\n" for line in gold))
+    return write_corpus(tmp_path / "tok", files)
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """A stand-in for the program fast_align on the PATH, which may lose lines."""
+
+    def install(skip: int = 0) -> None:
+        folder = tmp_path / "bin"
+        folder.mkdir(exist_ok=True)
+        (folder / "fast_align").write_text(FAST_ALIGN.format(python=sys.executable, skip=skip))
+        (folder / "fast_align").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+    return install
+
+
+def align(step, corpus, *options):
+    return step("align", "--input", corpus, "--output", corpus.parent / "align", "--workers", 1, *options)
+
+
+def rows(corpus) -> dict:
+    found = json.loads((corpus.parent / "align/alignments.json").read_text())["rows"]
+    return {(row["split"], row["pair"]): row for row in found}
+
+
+@pytest.mark.parametrize("aligner", ALIGNERS)
+def test_every_aligner_finds_the_dictionary(step, corpus, program, aligner):
+    program()
+    status, error = align(step, corpus, "--aligner", aligner)
+    assert status == 0, error
+    agreement = judge(corpus.parent / "gold", corpus.parent / "align/test.de-en.align")
+    if aligner == "word2word":  # phrases count as all links between their words
+        assert agreement.recall > 0.95
+    else:
+        assert agreement.error_rate < 0.05
+    counts = rows(corpus)["train", "de-en"]
+    assert counts["sentence_pairs"] == 500 and counts["empty_or_too_long"] == 0
+    lines = (corpus.parent / "align/train.de-en.align").read_text().splitlines()
+    links = [parse_line(line, "x", 1) for line in lines]
+    assert counts["aligned_pairs"] == sum(map(len, links))
+    assert counts["per_sentence"] == round(counts["aligned_pairs"] / 500, 2)
+
+
+@pytest.mark.parametrize("shard", [7, 1000])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_shards_and_workers_change_nothing(step, corpus, monkeypatch, shard, workers):
+    import dataclasses
+
+    assert align(step, corpus)[0] == 0
+    expected = (corpus.parent / "align/train.de-en.align").read_bytes()
+    choice = dataclasses.replace(ALIGNERS["fast_align"], shard_lines=shard)
+    monkeypatch.setitem(ALIGNERS, "fast_align", choice)
+    monkeypatch.setattr("data_prep.alignment.bitext_alignment.LINES_PER_TASK", 5)
+    assert align(step, corpus, "--force", "--workers", workers)[0] == 0
+    assert (corpus.parent / "align/train.de-en.align").read_bytes() == expected
+
+
+def test_lines_that_cannot_be_aligned_stay_in_place(step, corpus, read):
+    for language in ("de", "en"):
+        path = corpus / f"test.de-en.{language}"
+        lines = read(path)
+        lines[3] = "" if language == "de" else "v1"
+        lines[5] = " ".join(lines[5:7] * 5)
+        path.write_text("".join(line + "\n" for line in lines))
+    status, error = align(step, corpus, "--max-length", 25)
+    assert status == 0, error
+    lines = read(corpus.parent / "align/test.de-en.align")
+    assert len(lines) == 60 and lines[3] == lines[5] == "" and all(lines[:3])
+    counts = rows(corpus)["test", "de-en"]
+    assert counts["empty_or_too_long"] == 2 and counts["unaligned"] == 2
+
+
+def test_done_is_skipped_and_other_options_are_not(step, corpus):
+    assert align(step, corpus)[0] == 0
+    before = rows(corpus)["train", "de-en"]["aligned_pairs"]
+    assert "complete, skipped" in align(step, corpus)[1]
+    status, error = align(step, corpus, "--symmetrization", "union", "--no-one-to-one")
+    assert status == 0 and "skipped" not in error
+    assert rows(corpus)["train", "de-en"]["aligned_pairs"] >= before
+    settings = json.loads((corpus.parent / "align/alignments.json").read_text())["settings"]
+    assert (settings["symmetrization"], settings["one_to_one"]) == ("union", False)
+
+
+def test_a_sample_and_text_of_other_domains_train(step, corpus, write_corpus, tmp_path):
+    status, error = align(step, corpus, "--train-sample", 20)
+    assert status == 0, error
+    poor = judge(tmp_path / "gold", tmp_path / "align/test.de-en.align").error_rate
+    for language in ("de", "en"):  # in-domain text alone teaches nothing
+        (corpus / f"train.de-en.{language}").rename(tmp_path / f"train.de-en.{language}")
+    others = write_corpus(tmp_path / "others", {})
+    for language in ("de", "en"):
+        (tmp_path / f"train.de-en.{language}").rename(others / f"train.de-en.{language}")
+    status, error = align(step, corpus, "--out-of-domain", others)
+    assert status == 0 and "learns from what it aligns" not in error
+    assert judge(tmp_path / "gold", tmp_path / "align/test.de-en.align").error_rate < min(0.05, poor)
+    assert list(rows(corpus)) == [("test", "de-en")]
+    assert "learns from what it aligns" in align(step, corpus)[1]
+
+
+def test_an_aligner_that_loses_lines_is_refused(step, corpus, program):
+    program(skip=1)
+    status, error = align(step, corpus, "--aligner", "fast_align-program")
+    assert status == 2 and "was given 500 sentence pairs and aligned 499" in error
+    assert not (corpus.parent / "align/align.json").exists()
+
+
+def test_an_aligner_that_dies_is_noticed(step, corpus, monkeypatch):
+    import os
+
+    monkeypatch.setattr("data_prep.alignment.fast_align.DirectedAligner.train", lambda *args: os._exit(9))
+    status, error = align(step, corpus)
+    assert status == 2 and "ended with status 9 (out of memory?); try a smaller --train-sample" in error
+
+
+@pytest.mark.parametrize(
+    ("options", "hidden", "message"),
+    [
+        (["--aligner", "systran-align"], "systran_align", "systran-align: the package is not installed"),
+        (["--aligner", "eflomal"], "eflomal", "eflomal: the package is not installed"),
+        (
+            ["--aligner", "fast_align-program"],
+            None,
+            "no program `fast_align` on the PATH; --aligner fast_align",
+        ),
+        (["--aligner", "systran-align", "--symmetrization", "union"], None, "gives grow-diag-final-and only"),
+        (["--data", "x"], None, "--subword and --data: found one of them"),
+        (["--train-sample", -1], None, "--train-sample: -1, expected at least 0"),
+        (["--out-of-domain", "missing"], None, "missing: no such folder"),
+    ],
+)
+def test_bad_options(step, corpus, monkeypatch, options, hidden, message):
+    monkeypatch.setenv("PATH", "/nowhere")
+    if hidden:
+        monkeypatch.setitem(sys.modules, hidden, None)
+    status, error = align(step, corpus, *options)
+    assert status == 2 and message in error and len(error.splitlines()) == 1
+
+
+def test_text_form():
+    spans = [(0, 1, 2, 3), (3, 5, 3, 4), (6, 8, 5, 7)]
+    assert format_line(spans) == "0-2 3:5-3 6:8-5:7"
+    assert parse_line(format_line(spans), "x", 1) == spans
+
+
+# --- subword spans beside binarized data
+
+
+def store(step, prepared, folder, *options):
+    data = ("--subword", prepared / "sub", "--data", folder / "data")
+    return step(
+        "align", "--input", prepared / "tok", *data, "--output", folder / "align", "--workers", 1, *options
+    )
+
+
+@pytest.fixture
+def copied(prepared, tmp_path):
+    import shutil
+
+    shutil.copytree(prepared / "data", tmp_path / "data")
+    return tmp_path
+
+
+def test_subword_spans_spell_the_aligned_words(step, prepared, copied, read):
+    status, error = store(step, prepared, copied, "--aligner", "word2word")
+    assert status == 0, error
+    compared = 0
+    for split, pair in (("train", ("de", "en")), ("valid", ("de", "fr")), ("test", ("en", "fr"))):
+        name = f"{split}.{'-'.join(pair)}"
+        links = read(copied / f"align/{name}.align")
+        spans = AlignedSpans.open(copied / "data", split, pair)
+        assert len(spans) == len(links)
+        words = [read(prepared / "tok" / f"{name}.{language}") for language in pair]
+        units = [read(prepared / "sub" / f"{name}.{language}") for language in pair]
+        for line, text in enumerate(links):
+            parsed = parse_line(text, "x", 1)
+            assert len(parsed) == len(spans[line])
+            for row, found in zip(parsed, spans[line], strict=True):
+                for side in (0, 1):
+                    start, end = row[2 * side : 2 * side + 2]
+                    first, last = found[2 * side : 2 * side + 2]
+                    run = " ".join(units[side][line].split()[first:last])
+                    assert run.replace("@@ ", "") == " ".join(words[side][line].split()[start:end])
+                    compared += 1
+    assert compared > 500
+    assert store(step, prepared, copied, "--aligner", "word2word")[1].count("complete, skipped") == 2
+    (copied / "data/train.de-en.alignment").unlink()
+    assert store(step, prepared, copied, "--aligner", "word2word")[0] == 0
+    assert (copied / "data/train.de-en.alignment").exists()
+
+
+def test_alignments_that_do_not_match_are_refused(step, prepared, copied):
+    assert store(step, prepared, copied)[0] == 0
+    path = copied / "align/train.de-en.align"
+    original = path.read_text()
+    for text, message in (
+        (
+            "0-0\n99-0\n" + original.split("\n", 2)[2],
+            "train.de-en.align:2: found a link to word 99 of A and 0 of B, but",
+        ),
+        ("0-0\n" + original, "goes on; parallel files need equally many lines"),
+        (original.replace("\n", " x-y\n", 1), "train.de-en.align:1: found 'x-y', expected i-j"),
+    ):
+        path.write_text(text)
+        status, error = store(step, prepared, copied)
+        assert status == 2 and message in error
+
+
+def test_other_words_are_refused(step, prepared, copied, write_corpus, read):
+    files = {path.name: read(path) for path in (prepared / "tok").glob("*.*-*.*")}
+    files["train.de-en.en"][4] += " extra"
+    words = write_corpus(copied / "tok", files)
+    options = ["--subword", prepared / "sub", "--data", copied / "data", "--output", copied / "align"]
+    status, error = step("align", "--input", words, *options, "--symmetrization", "union", "--workers", 1)
+    assert status == 2 and "train.de-en.en:5: the words spell" in error
+
+
+def test_data_of_other_subwords_is_refused(step, prepared, copied):
+    import shutil
+
+    for suffix in ("bin", "idx"):
+        shutil.copy(copied / f"data/valid.de-en.de.{suffix}", copied / f"data/valid.de-en.en.{suffix}")
+    status, error = store(step, prepared, copied)
+    assert status == 2 and "valid.de-en.en.idx: sentence " in error and "binarize it again" in error
