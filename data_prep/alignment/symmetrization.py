@@ -6,7 +6,6 @@ A link is (word of A, word of B), both from 0.
 """
 
 from bisect import insort
-from collections import Counter
 from collections.abc import Iterable
 
 Link = tuple[int, int]
@@ -37,10 +36,11 @@ def grow_diag_final_and(forward: Iterable[Link], backward: Iterable[Link]) -> li
         done_a.add(link[0])
         done_b.add(link[1])
 
+    beside = {(a + step_a, b + step_b) for a, b in rest for step_a, step_b in _NEIGHBOURS}
     added = bool(alignment)
     while added:
         added = False
-        points = sorted(alignment)
+        points = sorted(alignment & beside)  # no other can grow
         for a, b in points:  # grows under way: a new link that lies ahead has its turn in the same pass
             for step_a, step_b in _NEIGHBOURS:
                 link = a + step_a, b + step_b
@@ -66,5 +66,9 @@ SYMMETRIZATIONS = {
 
 def one_to_one(links: list[Link]) -> list[Link]:
     """Only the links whose two words have no other link (5.1.1)."""
-    count_a, count_b = Counter(a for a, _ in links), Counter(b for _, b in links)
+    count_a: dict[int, int] = {}
+    count_b: dict[int, int] = {}
+    for a, b in links:  # collections.Counter is slower on so few
+        count_a[a] = count_a.get(a, 0) + 1
+        count_b[b] = count_b.get(b, 0) + 1
     return [(a, b) for a, b in links if count_a[a] == 1 == count_b[b]]
