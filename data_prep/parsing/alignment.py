@@ -5,6 +5,7 @@ a token and a word, what lies between two such places is a block: usually one to
 several tokens and one word is a leaf of the tree; several words in one block stay together.
 """
 
+import functools
 import html
 import re
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ def unescape(word: str) -> str:
     return html.unescape(word) if "&" in word else word
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def is_punctuation(word: str) -> bool:
     """Whether a word has no letter and no digit."""
     return _MARKS.fullmatch(word) is not None
@@ -88,6 +90,8 @@ def lift_edges(tree: Tree, punctuation: Sequence[bool]) -> Tree:
     """
     if not (punctuation[0] or punctuation[-1]) or all(punctuation):
         return tree
+    if not punctuation[0] and not punctuation[-2] and tree.splits[0] == tree.size - 1 and not tree.swaps[0]:
+        return tree  # one mark at the end, and it is there already
     before = list(punctuation).index(False)
     after = list(reversed(punctuation)).index(False)
     kept = [before <= word < tree.size - after for word in range(tree.size)]

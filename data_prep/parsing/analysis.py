@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import compress
+from operator import ne
 from pathlib import Path
 from typing import NamedTuple
 
@@ -141,4 +142,4 @@ def _phrases_of_line(words: list[str], characters: str, parsed, counts: Counter)
 
 def _count_moved(order: list[int], counts: Counter) -> None:
     counts["words"] += len(order)
-    counts["moved"] += sum(place != word for place, word in enumerate(order))
+    counts["moved"] += sum(map(ne, order, range(len(order))))

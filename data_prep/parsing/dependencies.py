@@ -7,6 +7,7 @@ below content words; phrase structure grammar has them as heads, and so have the
 finalization would leave "to the police" as it is instead of giving "the police to".
 """
 
+import functools
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -18,6 +19,7 @@ _FIXED_ORDER = {"conj", "cc", "preconj", "punct", "flat", "fixed", "goeswith", "
 _COORDINATE_CLAUSES = ("conj", "parataxis")
 
 
+@functools.cache
 def kind_of(relation: str) -> int:
     """What a relation (of Universal Dependencies or of spaCy's English pipelines) means for the order."""
     universal = relation.partition(":")[0].lower()
@@ -71,22 +73,28 @@ def _inside_out(head: int, dependents: list[int], relations, below) -> list[Atta
         else:
             right.append(Attachment(dependent, SWAP if kind == ORDINARY else KEEP))
     left.reverse()
-    late = _first_coordinate_clause(right, relations, below)
-    return right[:late] + left + right[late:]
+    if not left or not right:
+        return right or left
+    outer = _first_outer(right, relations, below)
+    return right[:outer] + left + right[outer:]
 
 
-def _first_coordinate_clause(right: list[Attachment], relations, below) -> int:
-    """Place of the first coordinated clause with a subject of its own: it is joined to the whole clause of
-    the head.
+def _first_outer(right: list[Attachment], relations, below) -> int:
+    """Place of the first dependent on the right that is joined to the whole clause of the head rather than
+    to the head: a coordinated clause with a subject of its own, or punctuation at the end.
     """
-    for place, (dependent, _) in enumerate(right):
+    outer = len(right)
+    while outer and relations[right[outer - 1][0]] == "punct":
+        outer -= 1
+    for place in range(outer):
+        dependent = right[place][0]
         if relations[dependent].startswith(_COORDINATE_CLAUSES) and any(
             "subj" in relations[other] for other in below[dependent]
         ):
-            while place and relations[right[place - 1].dependent] in ("cc", "punct"):
+            while place and relations[right[place - 1][0]] in ("cc", "punct"):
                 place -= 1
             return place
-    return len(right)
+    return outer
 
 
 def _is_projective(heads: Sequence[int], below, roots) -> bool:

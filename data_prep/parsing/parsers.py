@@ -8,6 +8,7 @@ cannot parse. Results are ends of bunsetsu, or `ParsedTree`s. Both count charact
 import functools
 import shutil
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -152,11 +153,11 @@ class SpacyPhrases:
             if not document:
                 yield None
                 continue
-            rows = document.to_array(["HEAD", "DEP", "LENGTH"]).astype("int64")
-            heads = [token + offset for token, offset in enumerate(rows[:, 0].tolist())]
-            relations = [self._name(label) for label in document.to_array("DEP").tolist()]
+            offsets, labels, lengths = document.to_array(["HEAD", "DEP", "LENGTH"]).T
+            heads = [token + offset for token, offset in enumerate(offsets.astype("int64").tolist())]
+            relations = list(map(self._name, labels.tolist()))
             try:
-                yield ParsedTree(rows[:, 2].cumsum().tolist(), tree_of_dependencies(heads, relations))
+                yield ParsedTree(list(accumulate(lengths.tolist())), tree_of_dependencies(heads, relations))
             except ValueError:
                 yield None
 
