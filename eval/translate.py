@@ -198,14 +198,15 @@ def _write_hypotheses(task, args, directions, hypotheses) -> dict[str, int]:
     preparation = Preparation.load(args.data)
     lines = {}
     for direction, sentences in zip(directions, hypotheses, strict=True):
-        texts = [_text(preparation, task.dictionary, direction[1], tokens) for tokens in sentences]
+        texts = [text_of(preparation, task.dictionary, direction[1], tokens) for tokens in sentences]
         name = "-".join(direction)
         write_text(Path(args.output) / f"{name}.txt", "".join(f"{text}\n" for text in texts))
         lines[name] = len(texts)
     return lines
 
 
-def _text(preparation, dictionary, language: str, tokens: list[int]) -> str:
+def text_of(preparation, dictionary, language: str, tokens: list[int]) -> str:
+    """Detokenized text of a hypothesis, one line."""
     subwords = dictionary.string(tokens)
     return " ".join(preparation.detokenize(language, subwords).split())
 

@@ -12,4 +12,6 @@ COMMANDS = {
     "correlate": ("eval.probes.correlate", "change in BLEU against change in retrieval P@1 (5.3.3)"),
     "cosine": ("eval.probes.parallel_cosine", "cosine of parallel sentences per layer, and changes (6.4.5)"),
     "off-target": ("eval.probes.off_target", "intended against identified languages, and the worst lines"),
+    "interlingua": ("eval.probes.interlingua", "lengths and similarity of an interlingua (7.4.3, Table 7.5)"),
+    "validation-curves": ("eval.probes.validation_curves", "validation loss during training (Figure 7.3)"),
 }

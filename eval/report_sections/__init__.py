@@ -10,6 +10,7 @@ from eval.report_sections import (
     cosine,
     directions,
     indicators,
+    interlingua,
     llr,
     off_target,
     provenance,
@@ -17,6 +18,7 @@ from eval.report_sections import (
     significance,
     similarity,
     summary,
+    validation_curves,
 )
 
 SECTIONS = (
@@ -31,5 +33,7 @@ SECTIONS = (
     ("retrieval", retrieval.section),
     ("correlation", correlation.section),
     ("cosine", cosine.section),
+    ("interlingua", interlingua.section),
+    ("validation-curves", validation_curves.section),
     ("scores", provenance.section),
 )

@@ -1,0 +1,127 @@
+"""Predicted against right lengths of the interlingua, and what the difference costs (thesis Table 7.5)."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from command_line.errors import InputError
+from command_line.progress import progress
+from eval.decoding import build_decoder, load_sources, to_device
+from eval.significance import paired_bootstrap
+from eval.surface_metrics import surface_scores
+from eval.translate import text_of
+from fairseq_ext.data.binarized import has_pair, load_pair
+from fairseq_ext.data.multilingual_dataset import DirectionData
+
+SEED = 12345  # of the resamples, as in `eval compare`
+
+
+class GivenLengths:
+    """Lengths for the encoder, a field of a batch: `DirectionData.fields["encoder_arguments"]`."""
+
+    def __init__(self, lengths: np.ndarray):
+        self.lengths = lengths
+
+    def __getitem__(self, item: int) -> int:
+        return int(self.lengths[item])
+
+    @staticmethod
+    def collate(lengths: list[int], pad: int) -> dict[str, torch.Tensor]:
+        return {"interlingua_lengths": torch.tensor(lengths)}
+
+
+def predictions(decoder, loaded, args) -> dict[str, dict]:
+    """The columns of Table 7.5 by source language.
+
+    Args:
+        decoder: searches as the options say, perhaps with several lengths per sentence.
+        loaded: the model, from which a second decoder takes the right lengths.
+
+    Raises:
+        InputError: there is no set from any language into the centric one.
+    """
+    task = decoder.task
+    centric = task.tags.languages[decoder.model.encoder.centric]
+    directions = [(language, centric) for language in task.tags.languages if language != centric]
+    directions = [direction for direction in directions if has_pair(args.data, args.split, direction)]
+    if not directions:
+        raise InputError(
+            f"{args.data}: no {args.split} set into {centric}, the centric language of the model"
+        )
+    one_length = copy.copy(args)
+    one_length.length_candidates = 1
+    forced = build_decoder(loaded, one_length)
+    return {direction[0]: of_direction(decoder, forced, args, direction) for direction in directions}
+
+
+def of_direction(decoder, forced, args, direction) -> dict:
+    """The numbers of one language."""
+    task = decoder.task
+    part = load_sources(task, args.data, args.split, direction, args.max_lines)
+    gold = right_lengths(decoder, args, direction)[: len(part)]
+    predicted = predicted_lengths(decoder, part)
+    given = replace(part, fields={"encoder_arguments": GivenLengths(gold)})
+    texts = {
+        "predicted": translated(decoder, args, part, f"{direction[0]}, predicted lengths"),
+        "gold": translated(forced, args, given, f"{direction[0]}, right lengths"),
+    }
+    sources, references = raw_lines(args, direction, len(part))
+    scores, statistics = {}, {}
+    for name, lines in texts.items():
+        found, statistics[name] = surface_scores(direction[1], lines, sources, references)
+        scores[f"bleu_{name}"] = found["bleu"]
+        scores["bleu_signature"] = found["bleu_signature"]
+    test = paired_bootstrap(*(np.array(statistics[name]) for name in texts), args.samples, SEED)
+    return {
+        "direction": "-".join(direction),
+        "lines": len(part),
+        "accuracy": float((predicted == gold).mean()),
+        "absolute_error": float(np.abs(predicted - gold).mean()),
+        "bias": float((predicted - gold).mean()),
+        "mean_length": float(gold.mean()),
+        **scores,
+        "p_value": test.p_value,
+    }
+
+
+def right_lengths(decoder, args, direction) -> np.ndarray:
+    """Tokens of the references as encoder input, as in training: tags and `</s>` count; at most K."""
+    references = load_pair(args.data, args.split, direction)[1]
+    tags = decoder.task.tags.encoder_ids(*direction[::-1])
+    lengths = np.asarray(references.sizes) + len(tags)
+    return np.minimum(lengths, decoder.model.encoder.lengths.longest).astype(np.int64)
+
+
+@torch.no_grad()
+def predicted_lengths(decoder, part: DirectionData) -> np.ndarray:
+    """What the predictor says (equation 7.3), in the order of the sentences."""
+    sentences, batches = decoder.batches([part])
+    lengths = np.empty(len(part), dtype=np.int64)
+    for batch in progress(batches, len(part), "predict lengths", "sentence", size=len):
+        sample = to_device(sentences.collater([sentences[index] for index in batch]), decoder.device)
+        encoded = decoder.model.encoder(**sample["net_input"])
+        lengths[batch] = encoded["interlingua_lengths"][0].cpu().numpy()
+    return lengths
+
+
+def translated(decoder, args, part: DirectionData, task: str) -> list[str]:
+    """Detokenized hypotheses in the order of the sentences."""
+    from data_prep.preparation import Preparation
+
+    preparation, dictionary = Preparation.load(args.data), decoder.task.dictionary
+    lines = [""] * len(part)
+    for examples, hypotheses in decoder.translate([part], task=task):
+        for example, tokens in zip(examples, hypotheses, strict=True):
+            lines[example] = text_of(preparation, dictionary, part.direction[1], tokens)
+    return lines
+
+
+def raw_lines(args, direction, count: int) -> tuple[list[str], list[str]]:
+    """The first lines of sources and references."""
+    from fairseq_ext.tasks.validation import RawReferences
+
+    raw = RawReferences(args.data)
+    sides = (direction[::-1], direction)
+    return tuple(raw(args.split, side, range(count)) for side in sides)

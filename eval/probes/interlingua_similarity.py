@@ -1,0 +1,79 @@
+"""How alike the interlinguas of parallel sentences are, position by position (1 - L_IA of equation 7.6)."""
+
+from itertools import combinations
+
+import numpy as np
+import torch
+
+from command_line.errors import InputError
+from command_line.progress import progress
+from eval.decoding import to_device
+from fairseq_ext.data.batch_fields import Mirror
+from fairseq_ext.data.binarized import Direction, has_pair, load_pair
+from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
+from fairseq_ext.losses.interlingua_alignment import misalignment
+
+
+def similarities(decoder, args) -> dict[str, dict]:
+    """Mean cosine per pair of languages, and the same for sentences that do not belong together.
+
+    Raises:
+        InputError: there is no set of any pair.
+    """
+    languages = decoder.task.tags.languages
+    found = {}
+    for pair in combinations(sorted(languages), 2):
+        if has_pair(args.data, args.split, pair):
+            found["-".join(pair)] = of_pair(decoder, args, pair)
+    if not found:
+        raise InputError(f"{args.data}: no {args.split} set of any pair of {', '.join(languages)}")
+    return found
+
+
+@torch.no_grad()
+def of_pair(decoder, args, pair: Direction) -> dict:
+    """Both sentences get the length that the first has at inference; the centric language comes first.
+
+    A sentence is compared with its translation and, for the similarity by chance, with the next translation
+    in its batch, as far as both reach. Sentences longer than the model reads are left out.
+    """
+    encoder, task = decoder.model.encoder, decoder.task
+    centric = None if encoder.centric is None else task.tags.languages[encoder.centric]
+    direction = pair[::-1] if pair[1] == centric else pair
+    dataset = parallel_sentences(task, args, direction)
+    fitting, _ = dataset.filter_indices_by_size(dataset.ordered_indices(), task.max_positions())
+    batches = dataset.batch_by_size(fitting, max_tokens=max(decoder.max_tokens, int(dataset.sizes.max())))
+    own, others = [], []
+    for batch in progress(batches, len(fitting), f"similarity {'-'.join(pair)}", "pair", size=len):
+        sample = to_device(dataset.collater([dataset[index] for index in batch]), decoder.device)
+        source = encoder(sample["net_input"]["src_tokens"])
+        mirror = encoder(**sample["mirror"], **source["mirror_arguments"])
+        h, h_mirror = (side["encoder_out"][0] for side in (source, mirror))
+        padding = source["encoder_padding_mask"][0]
+        own.append(1 - misalignment(h, h_mirror, padding))
+        if len(batch) > 1:
+            next_padding = padding | padding.roll(1, dims=0)
+            others.append(1 - misalignment(h, h_mirror.roll(1, dims=1), next_padding))
+    supervised = {direction, direction[::-1]} <= set(task.supervised)
+    return {
+        "kind": "supervised" if supervised else "zero-shot",
+        "lines": len(fitting),
+        "cosine": _mean(own),
+        "cosine_by_chance": _mean(others),
+    }
+
+
+def _mean(parts: list[torch.Tensor]) -> float | None:
+    return float(torch.cat(parts).double().mean()) if parts else None
+
+
+def parallel_sentences(task, args, direction: Direction) -> MultilingualDataset:
+    """Source sentences with their translations as mirrors."""
+    sources, targets = load_pair(args.data, args.split, direction)
+    sizes = [np.asarray(side.sizes)[: args.max_lines] for side in (sources, targets)]
+    tags = task.tags
+    part = DirectionData(
+        direction, sources, targets, *sizes, tags.encoder_ids(*direction), tags.decoder_ids(direction[1])
+    )
+    part.fields["mirror"] = Mirror(part, tags, args.data, args.split)
+    return MultilingualDataset([part], task.dictionary.pad(), task.dictionary.eos(), shuffle=False)

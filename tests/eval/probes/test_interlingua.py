@@ -1,0 +1,171 @@
+"""`python -m eval probe interlingua`: lengths and similarities of a small model, and the report's section."""
+
+import contextlib
+import csv
+import json
+from argparse import Namespace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from eval.decoding import Decoder, sources_of
+from eval.probes.interlingua_lengths import GivenLengths, predicted_lengths, right_lengths
+from eval.probes.interlingua_similarity import of_pair, similarities
+from tests.fairseq_ext import bridges
+from tests.fairseq_ext.folders import write_pair
+
+LINES = 7
+
+
+@pytest.fixture
+def task():
+    task = bridges.TaggedTask()
+    task.max_positions = lambda: (20, 20)
+    task.autocast = lambda sample: contextlib.nullcontext()
+    return task
+
+
+@pytest.fixture
+def sentences(tmp_path):
+    """Sets of all pairs: pair -> both sides, token ids with `</s>`; the 4th German sentence is too long."""
+    rng = np.random.default_rng(1)
+    found = {}
+    for pair in ("de-en", "de-fr", "en-fr"):
+        sides = [
+            [[*rng.integers(4, 30, rng.integers(1, 9)).tolist(), 2] for _ in range(LINES)] for _ in range(2)
+        ]
+        if pair.startswith("de"):
+            sides[0][3] = [5] * 25 + [2]
+        write_pair(tmp_path, "test", pair, *sides)
+        found[pair] = sides
+    return found
+
+
+def decoder_of(task, kind: str = "variable") -> Decoder:
+    loaded = SimpleNamespace(task=task, model=bridges.build(kind, task).eval())
+    return Decoder(loaded, None, max_tokens=60, device=torch.device("cpu"))
+
+
+def arguments(tmp_path, **options) -> Namespace:
+    return Namespace(**{"data": tmp_path, "split": "test", "max_lines": None, **options})
+
+
+def test_right_lengths_are_those_of_training(task, sentences, tmp_path):
+    decoder = decoder_of(task)
+    found = right_lengths(decoder, arguments(tmp_path), ("de", "en")).tolist()
+    assert found == [len(sentence) + 1 for sentence in sentences["de-en"][1]]  # the tag counts
+    decoder.model.encoder.lengths.longest = 4
+    assert max(right_lengths(decoder, arguments(tmp_path), ("de", "en"))) == 4
+
+
+def test_predicted_lengths_are_in_the_order_of_the_sentences(task, sentences):
+    decoder, rows = decoder_of(task), [np.array(sentence) for sentence in sentences["de-en"][0]]
+    part = sources_of(task, ("de", "en"), rows, np.array([len(row) for row in rows]))
+    encoder = decoder.model.encoder
+    expected = [
+        int(encoder(torch.tensor([[task.tags.id_of("de"), *part.sources[i]]]))["interlingua_lengths"][0])
+        for i in range(LINES)
+    ]
+    assert predicted_lengths(decoder, part).tolist() == expected
+    assert len(set(expected)) > 1
+
+
+def test_given_lengths_reach_the_encoder(task, sentences):
+    seen = []
+
+    def search(src_tokens, src_lengths, prefix, **encoder_arguments):
+        seen.extend(zip(src_lengths.tolist(), encoder_arguments["interlingua_lengths"].tolist(), strict=True))
+        return [[5]] * len(src_tokens)
+
+    decoder = decoder_of(task)
+    decoder.search = search
+    rows = [np.array(sentence) for sentence in sentences["de-fr"][1]]
+    part = sources_of(task, ("fr", "de"), rows, np.array([len(row) for row in rows]))
+    part.fields["encoder_arguments"] = GivenLengths(np.array([len(row) + 10 for row in rows]))
+    assert sum(len(tokens) for _, tokens in decoder.translate([part])) == LINES
+    assert sorted(seen) == sorted((len(row) + 1, len(row) + 10) for row in rows)
+
+
+@pytest.mark.parametrize("kind", ["variable", "fixed-universal"])
+@pytest.mark.parametrize("pair", [("de", "en"), ("de", "fr"), ("en", "fr")])
+def test_similarity_is_the_mean_cosine_of_positions(task, sentences, tmp_path, kind, pair):
+    decoder = decoder_of(task, kind)
+    encoder = decoder.model.encoder
+    sides = dict(zip(pair, sentences["-".join(pair)], strict=True))
+    first, second = pair[::-1] if kind == "variable" and pair[1] == "en" else pair
+    cosines = []
+    for a, b in zip(sides[first], sides[second], strict=True):
+        if max(len(a), len(b)) > 19:
+            continue
+        x = encoder(torch.tensor([[task.tags.id_of(first), *a]]))
+        y = encoder(
+            torch.tensor([[task.tags.id_of(second), *b]]), interlingua_lengths=x["interlingua_lengths"][0]
+        )
+        length = int(x["interlingua_lengths"][0])
+        h, h_mirror = x["encoder_out"][0][:, 0], y["encoder_out"][0][:, 0]
+        cosines.append(
+            sum(float(F.cosine_similarity(h[i], h_mirror[i], dim=0).detach()) for i in range(length)) / length
+        )
+    found = of_pair(decoder, arguments(tmp_path), pair)
+    assert found["cosine"] == pytest.approx(np.mean(cosines), abs=1e-5)
+    assert found["lines"] == len(cosines) == (6 if pair[0] == "de" else 7)
+    assert found["kind"] == ("supervised" if "en" in pair else "zero-shot")
+    assert found["cosine_by_chance"] != pytest.approx(found["cosine"], abs=1e-3)
+
+
+def test_all_pairs_and_the_first_lines(task, sentences, tmp_path):
+    found = similarities(decoder_of(task), arguments(tmp_path, max_lines=3))
+    assert {pair: entry["lines"] for pair, entry in found.items()} == {"de-en": 3, "de-fr": 3, "en-fr": 3}
+
+
+# --- the section of the report
+
+
+def write_findings(path, name: str, seed: int, accuracy: float, p_value: float, lengths: bool = True):
+    entry = {
+        "direction": "de-en", "lines": 10, "accuracy": accuracy, "absolute_error": 3.3, "bias": -1.0,
+        "mean_length": 12.0, "bleu_predicted": 34.0, "bleu_gold": 35.2, "p_value": p_value,
+    }  # fmt: skip
+    run = {
+        "system": {"name": name, "seed": seed},
+        "dataset": "toy",
+        "split": "test",
+        "length_candidates": 1,
+        "lengths": {"de": entry, "fr": entry | {"accuracy": 0.4}} if lengths else {},
+        "similarity": {"de-en": {"kind": "supervised", "lines": 10, "cosine": 0.9, "cosine_by_chance": None}},
+    }
+    path.write_text(json.dumps({"format": 1, "kind": "interlingua", "runs": [run]}))
+    return path
+
+
+def test_the_section_is_table_7_5(command, tmp_path):
+    files = [
+        write_findings(tmp_path / "1.json", "A", 1, 0.2, 0.01),
+        write_findings(tmp_path / "2.json", "A", 2, 0.3, 0.01),
+        write_findings(tmp_path / "3.json", "B", 1, 0.2, 0.5),
+        write_findings(tmp_path / "4.json", "fixed", 1, 0, 0, lengths=False),
+    ]
+    result = command("report", *files, "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    assert "25.0 ± 7.1" in html and "Acc. of Len. Pre. (%)" in html
+    assert html.count("35.2†") == 2  # both languages of A; B is not significant
+    with open(tmp_path / "report/tables/interlingua_lengths_toy.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["system"], row["seed"], row["language"], row["accuracy"]) for row in rows][:3] == [
+        ("A", "1", "de", "0.2"), ("A", "1", "fr", "0.4"), ("A", "2", "de", "0.3"),
+    ]  # fmt: skip
+    assert "fixed" in (tmp_path / "report/tables/interlingua_similarity_toy.csv").read_text(encoding="utf-8")
+
+
+def test_a_missing_checkpoint_is_one_line(command, tmp_path):
+    result = command(
+        "probe", "interlingua", "--checkpoint", tmp_path / "no.pt", "--data", tmp_path, "--output", tmp_path
+    )
+    assert result.status == 2
+    assert (
+        result.err == f"error: {tmp_path}/no.pt: no such file; expected a checkpoint and a binarized folder\n"
+    )

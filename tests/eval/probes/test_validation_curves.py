@@ -1,0 +1,64 @@
+"""`python -m eval probe validation-curves` on logs as fairseq writes them."""
+
+import csv
+import json
+
+import pytest
+
+SIMPLE = """2026-01-01 10:00:00 | INFO | train_inner | epoch 001:    100 / 200 loss=9.1, nll_loss=8
+2026-01-01 10:00:01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.9 | nll_loss 4.1 | num_updates 100
+2026-01-01 10:00:02 | INFO | valid | epoch 002 | valid on 'valid' subset | loss 4.5 | nll_loss 3.1 | num_updates 200
+2026-01-01 10:00:03 | INFO | valid | epoch 002 | valid on 'valid' subset | loss 4.4 | nll_loss 3 | num_updates 200 | best_loss 4.4
+"""  # noqa: E501
+JSON = """2026-01-01 10:00:01 | INFO | valid | {"epoch": 1, "valid_loss": "7.0", "valid_nmt_loss": "5.1", "valid_num_updates": "100"}
+2026-01-01 10:00:02 | INFO | valid | {"epoch": 2, "valid_loss": "6.0", "valid_nmt_loss": "4.1", "valid_num_updates": "200"}
+"""  # noqa: E501
+
+
+@pytest.fixture
+def probe(command, tmp_path):
+    (tmp_path / "simple.log").write_text(SIMPLE)
+    (tmp_path / "json.log").write_text(JSON)
+    (tmp_path / "none.log").write_text("2026-01-01 | INFO | train | epoch 001 | loss 4\n")
+
+    def run(*logs):
+        logs = [f"{name}={tmp_path}/{file}.log" for name, file in logs]
+        return command("probe", "validation-curves", *logs, "--dataset", "toy", "--output", tmp_path / "out")
+
+    return run
+
+
+def test_both_formats_and_the_loss_of_translation(probe, tmp_path):
+    result = probe(("MNMT", "simple"), ("ours", "json"))
+    assert result.status == 0, result.err
+    first, second = json.loads((tmp_path / "out/validation-curves.json").read_text())["runs"]
+    assert (first["metric"], first["updates"], first["loss"]) == ("loss", [100, 200], [5.9, 4.4])
+    assert (second["metric"], second["updates"], second["loss"]) == ("nmt_loss", [100, 200], [5.1, 4.1])
+    with open(tmp_path / "out/validation_loss_toy.csv", encoding="utf-8", newline="") as stream:
+        rows = [(row["system"], row["updates"], row["loss"]) for row in csv.DictReader(stream)]
+    assert rows == [
+        ("MNMT", "100", "5.9"), ("MNMT", "200", "4.4"), ("ours", "100", "5.1"), ("ours", "200", "4.1"),
+    ]  # fmt: skip
+    assert (tmp_path / "out/validation_loss_toy.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_seeds_and_the_report(probe, command, tmp_path):
+    assert probe(("A", "simple"), ("A", "json")).status == 0
+    result = command("report", tmp_path / "out/validation-curves.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    assert "Validation loss" in html and "5.500" in html and "4.250" in html  # means of both
+
+
+@pytest.mark.parametrize(
+    ("logs", "message"),
+    [
+        ([("A", "none")], "none.log: no validation in it; expected a log of fairseq-train (simple or json)"),
+        ([("A", "no")], "no.log: no such file; expected the log of a training"),
+        ([("", "simple")], "expected NAME=FILE, for example MNMT=models/system1-seed1/train.log"),
+    ],
+)
+def test_bad_logs(probe, logs, message):
+    result = probe(*logs)
+    assert result.status == 2
+    assert result.err.startswith("error: ") and result.err.strip().endswith(message)

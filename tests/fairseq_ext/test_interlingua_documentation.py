@@ -1,0 +1,47 @@
+"""The training commands of the page on the interlingua are understood, and its defaults are the code's."""
+
+import dataclasses
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from fairseq_ext.losses.interlingua_alignment import InterlinguaAlignmentOptions
+from fairseq_ext.losses.length_prediction import LengthPredictionOptions
+from fairseq_ext.models.interlingua_transformer import InterlinguaTransformerConfig
+from tests.test_readme import parse_fairseq
+
+PAGE = (Path(__file__).parents[2] / "docs/interlingua.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line
+    for block in re.findall(r"^```bash\n(.*?)^```", PAGE, flags=re.M | re.S)
+    for line in block.splitlines()
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_is_understood(command):
+    words = shlex.split(command)
+    parse_fairseq(words[0], words[1:])
+
+
+def test_options_and_defaults_are_those_of_the_code():
+    rows = dict(re.findall(r"^\| `--([a-z-]+)` \| ([^|]+) \|", PAGE, flags=re.M))
+    own = {field.name: field.default for field in dataclasses.fields(InterlinguaTransformerConfig)}
+    losses = (
+        (InterlinguaAlignmentOptions, "interlingua_alignment"),
+        (LengthPredictionOptions, "length_prediction"),
+    )
+    for name, options in losses.items():
+        own |= {f"{name}_{field.name}": field.default for field in dataclasses.fields(options)}
+    assert rows.pop("interlingua") == "queries"  # the header of the table of kinds
+    assert len(rows) == 8
+    for option, shown in rows.items():
+        default = own[option.replace("-", "_")]
+        if shown == "off":
+            assert default is False
+        elif re.fullmatch(r"[\d.]+", shown):
+            assert default == float(shown), option
+        else:
+            assert default is None, option
