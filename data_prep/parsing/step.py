@@ -160,7 +160,8 @@ def analyse_file(paths, output: Path, kind: str, choice: ParserChoice, shards: P
     numbers: list[int] = []
     todo = _unfinished(read_shards(path, raw, parses, choice.name), shards, numbers)
     results = workers.map(functools.partial(analyse_shard, choice), todo)
-    total = count_lines(path)
+    finished = sum(json.loads(done.read_text(encoding="utf-8"))["lines"] for done in shards.glob("*.json"))
+    total = count_lines(path) - finished
     for result in progress(results, total, f"{kind} {path.name}", "line", size=lambda item: len(item.values)):
         write_structures(_shard_path(shards, result.number), kind, result.values)
         write_json(

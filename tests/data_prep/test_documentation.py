@@ -1,4 +1,4 @@
-"""The commands of the guide are commands."""
+"""The commands of the guides are commands."""
 
 import importlib
 import shlex
@@ -9,9 +9,13 @@ import pytest
 from command_line.dispatch import step_parser
 from data_prep.__main__ import STEPS
 
-GUIDE = Path(__file__).parents[2] / "docs/data_preparation.md"
+DOCS = Path(__file__).parents[2] / "docs"
+GUIDES = ("data_preparation.md", "linguistic_pretraining.md")
 COMMANDS = [
-    line for line in GUIDE.read_text(encoding="utf-8").splitlines() if line.startswith("python -m data_prep ")
+    line
+    for guide in GUIDES
+    for line in (DOCS / guide).read_text(encoding="utf-8").splitlines()
+    if line.startswith("python -m data_prep ")
 ]
 
 
