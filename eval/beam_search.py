@@ -32,7 +32,7 @@ class _Hypotheses:
     """The unfinished hypotheses of `n` unfinished sentences, `K` each (1 before the first free step)."""
 
     sentences: Tensor  # n: number of the sentence in the batch
-    tokens: Tensor  # n x K x t + 1, beginning with </s>
+    tokens: Tensor  # n x K x t + 1, beginning with </s> or the tag in its place
     scores: Tensor  # n x K: sums of log-probabilities
     finished: Tensor  # n: how many hypotheses have been finished
     best: Tensor  # n: normalized score of the best finished one
@@ -56,14 +56,19 @@ class BeamSearch:
         longest = int(self.options.max_len_a * source_length + self.options.max_len_b)
         return min(longest, self.model.max_decoder_positions() - 1)
 
-    def __call__(self, src_tokens, src_lengths, prefix, **encoder_arguments) -> list[list[int]]:
+    def __call__(self, src_tokens, src_lengths, prefix, **arguments) -> list[list[int]]:
         """Token ids of the best hypothesis of every sentence, without prefix and `</s>`; see `scored`."""
-        found = self.scored(src_tokens, src_lengths, prefix, **encoder_arguments)
+        found = self.scored(src_tokens, src_lengths, prefix, **arguments)
         return [tokens for tokens, _ in found]
 
     @torch.no_grad()
     def scored(
-        self, src_tokens: Tensor, src_lengths: Tensor, prefix: Tensor, **encoder_arguments
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor,
+        prefix: Tensor,
+        starts: Tensor | None = None,
+        **encoder_arguments,
     ) -> list[tuple[list[int], float]]:
         """The best hypothesis of every sentence, without prefix and `</s>`, and its log-probability over
         length^lenpen, where prefix and `</s>` count.
@@ -72,6 +77,7 @@ class BeamSearch:
             src_tokens: B x S.
             src_lengths: B.
             prefix: B x P token ids that every hypothesis begins with (the decoder's language tag).
+            starts: B, the first token of the decoder's input; `</s>` by default. It does not count.
             encoder_arguments: what else the model's encoder is to be given.
         """
         size, width = len(src_tokens), prefix.size(1)
@@ -80,7 +86,7 @@ class BeamSearch:
         decoder, state = self.model.decoder, {}
         decoder.set_beam_size(1)
         results: list[tuple[list[int], float]] = [([], -math.inf)] * size
-        live = self._start(src_tokens)
+        live = self._start(src_tokens, starts)
         following = NextTokens(decoder.output_projection.weight, never=[self.pad])
         first = NextTokens(decoder.output_projection.weight, never=[self.pad, self.eos])  # min_len 1
         for step in range(max_length + 1):
@@ -104,11 +110,13 @@ class BeamSearch:
             decoder.reorder_incremental_state_scripting(state, order)
         return [(tokens[width:], score) for tokens, score in results]
 
-    def _start(self, src_tokens: Tensor) -> _Hypotheses:
+    def _start(self, src_tokens: Tensor, starts: Tensor | None) -> _Hypotheses:
         size, device = len(src_tokens), src_tokens.device
+        if starts is None:
+            starts = src_tokens.new_full((size,), self.eos)
         return _Hypotheses(
             sentences=torch.arange(size, device=device),
-            tokens=torch.full((size, 1, 1), self.eos, device=device),
+            tokens=starts[:, None, None],
             scores=torch.zeros(size, 1, device=device),
             finished=torch.zeros(size, dtype=torch.long, device=device),
             best=torch.full((size,), -torch.inf, device=device),

@@ -33,9 +33,9 @@ class Truncated:
 
 def sources_of(task, direction, sentences, sizes) -> DirectionData:
     """The source side of one direction, with tags, cut to the model's length."""
-    tags = task.tags.encoder_ids(*direction)
-    cut = Truncated(sentences, sizes, task.max_positions()[0] - len(tags))
-    return DirectionData(direction, cut, None, cut.sizes, None, tags, task.tags.decoder_ids(direction[1]))
+    tags = len(task.tags.encoder_ids(*direction)) + len(task.tags.source_ending_ids(*direction))
+    cut = Truncated(sentences, sizes, task.max_positions()[0] - tags)
+    return DirectionData.with_tags(task.tags, direction, cut, None, cut.sizes, None)
 
 
 def load_sources(task, data, split: str, direction, max_lines: int | None = None) -> DirectionData:
@@ -96,11 +96,13 @@ class Decoder:
         total = sum(map(len, batches))
         for batch in progress(batches, total, task, "sentence", size=len):
             sample = to_device(sentences.collater([sentences[index] for index in batch]), self.device)
+            starts = {"starts": sample["decoder_start"]} if "decoder_start" in sample else {}
             with self.task.autocast(sample):
                 tokens = self.search(
                     sample["net_input"]["src_tokens"],
                     sample["net_input"]["src_lengths"],
                     sample["prefix_tokens"],
+                    **starts,
                     **sample.get("encoder_arguments", {}),
                 )
             yield sample["id"].tolist(), [self._strip(hypothesis) for hypothesis in tokens]

@@ -99,9 +99,8 @@ def word_vectors(part: StatePart, layer: str, words: np.ndarray) -> np.ndarray:
     begin, end = part.offsets[lines.start], part.offsets[lines.stop]
     sums = np.cumsum(part.states(layer)[begin:end], axis=0, dtype=np.float64)
     sums = np.concatenate([np.zeros((1, sums.shape[1])), sums])
-    is_tag = part.is_tag[begin:end]
     offsets = part.offsets[lines.start : lines.stop] - begin
-    tags = np.add.reduceat(is_tag.astype(np.int64), offsets)  # in front of the words
-    base = (offsets + tags)[words[:, 0] - lines.start]
+    places = np.where(part.is_tag[begin:end], end - begin, np.arange(end - begin))
+    base = np.minimum.reduceat(places, offsets)[words[:, 0] - lines.start]  # behind the tags in front
     spans = words[:, 1:] + base[:, None]
     return (sums[spans[:, 1]] - sums[spans[:, 0]]) / (spans[:, 1] - spans[:, 0])[:, None]

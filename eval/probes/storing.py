@@ -17,7 +17,7 @@ from eval.probes.forward_states import forced_states
 from eval.probes.state_part import PartWriter
 from eval.probes.store import SIDES
 from fairseq_ext.data.binarized import Direction, format_direction
-from fairseq_ext.data.multilingual_dataset import DirectionData
+from fairseq_ext.data.multilingual_dataset import DirectionData, tagged
 
 INPUTS = ("src_tokens", "src_lengths", "prev_output_tokens")
 
@@ -41,11 +41,14 @@ class Sentences:
         return format_direction(self.key[1])
 
     def inputs(self, side: str, eos: int) -> list[np.ndarray]:
-        """The token of every state of a side: encoder inputs, or decoder inputs (`</s>`, tag, w1 … wn)."""
+        """The token of every state of a side: encoder inputs, or decoder inputs (`</s>`, tag, w1 … wn,
+        or as the placement of the tags has it).
+        """
         part = self.sources
         if side == "decoder":
-            return [np.array([eos, *part.target_tags, *tokens]) for tokens in self.outputs]
-        return [np.array([*part.source_tags, *part.sources[i].tolist()]) for i in range(len(part))]
+            start = eos if part.decoder_start is None else part.decoder_start
+            return [np.array([start, *part.target_tags, *tokens]) for tokens in self.outputs]
+        return [tagged(part.source_tags, part.sources[i], part.source_ending) for i in range(len(part))]
 
     def pairs(self, eos: int) -> DirectionData:
         """Sources with outputs as targets, from which a dataset makes encoder and decoder input."""

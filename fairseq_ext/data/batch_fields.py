@@ -22,12 +22,13 @@ class Mirror:
     """
 
     def __init__(self, part: DirectionData, tags: LanguageTags, folder, split: str, optional: bool = False):
-        self.tags = tags.encoder_ids(*part.direction[::-1])
+        opposite = part.direction[::-1]
+        self.tags, self.ending = tags.encoder_ids(*opposite), tags.source_ending_ids(*opposite)
         self.targets = part.targets
-        self.sizes = np.asarray(part.target_sizes) + len(self.tags)
+        self.sizes = np.asarray(part.target_sizes) + len(self.tags) + len(self.ending)
 
     def __getitem__(self, item: int) -> np.ndarray:
-        return tagged(self.tags, self.targets[item])
+        return tagged(self.tags, self.targets[item], self.ending)
 
     @staticmethod
     def collate(sentences: list[np.ndarray], pad: int) -> dict[str, torch.Tensor]:

@@ -4,7 +4,10 @@ Wu et al. (2021) and thesis section 8.2.1 (2) compare the placements. Tokens are
 fairseq's `translation_multi_simple_epoch` does it, so that checkpoints of either side are read by the
 other: `__de__`, in front of the source sentence (encoder) and in front of the target sentence (decoder,
 where the tag is the first token that the decoder is given after `</s>` and is forced, not searched for, at
-inference).
+inference). `mbart` is the placement of mBART's pre-training (Liu et al., 2020; fairseq's
+`translation_from_pretrained_bart`): the source's tag follows `</s>`, and the target's tag takes the place of
+`</s>` as the first token that the decoder is given. fairseq's task lets the decoder predict the tag once more,
+after `</s>`; here, where one batch holds many target languages, a sentence ends at `</s>` as everywhere.
 
 | name          | encoder input      | decoder output    | fairseq's options                          |
 |---------------|--------------------|-------------------|--------------------------------------------|
@@ -13,6 +16,7 @@ inference).
 | `t-dec`       | `w1 …`             | `__tgt__ v1 …`    | `--decoder-langtok`                        |
 | `s-enc-t-enc` | `__src__ __tgt__ w1 …` | `v1 …`        | none                                       |
 | `none`        | `w1 …`             | `v1 …`            | neither (a bilingual model)                |
+| `mbart`       | `w1 … </s> __src__` | `v1 …`, after `__tgt__` for `</s>` | none                     |
 """
 
 from collections.abc import Iterable
@@ -23,12 +27,19 @@ from command_line.errors import InputError
 
 @dataclass(frozen=True)
 class TagPlacement:
-    """Where the tags go. `encoder` lists "source"/"target" in the order of the tokens; `decoder` is about
-    the target.
+    """Where the tags go.
+
+    Attributes:
+        encoder: in front of the source sentence, "source"/"target" in the order of the tokens.
+        decoder: is the target's in front of the target sentence?
+        source_ending: after the source sentence's `</s>`, as `encoder`.
+        starts_decoder: does the target's take the place of `</s>` in the decoder's input?
     """
 
     encoder: tuple[str, ...]
     decoder: bool
+    source_ending: tuple[str, ...] = ()
+    starts_decoder: bool = False
 
 
 PLACEMENTS = {
@@ -37,6 +48,7 @@ PLACEMENTS = {
     "t-dec": TagPlacement(encoder=(), decoder=True),
     "s-enc-t-enc": TagPlacement(encoder=("source", "target"), decoder=False),
     "none": TagPlacement(encoder=(), decoder=False),
+    "mbart": TagPlacement(encoder=(), decoder=False, source_ending=("source",), starts_decoder=True),
 }
 
 
@@ -96,10 +108,22 @@ class LanguageTags:
 
     def encoder_ids(self, source: str, target: str) -> list[int]:
         """Tag ids in front of the source sentence of the direction `source`-`target`."""
+        return self._ids_of_sides(self.placement.encoder, source, target)
+
+    def source_ending_ids(self, source: str, target: str) -> list[int]:
+        """Tag ids after the `</s>` of the source sentence."""
+        return self._ids_of_sides(self.placement.source_ending, source, target)
+
+    def _ids_of_sides(self, sides: tuple[str, ...], source: str, target: str) -> list[int]:
         languages = {"source": self.id_of(source), "target": self.id_of(target)}
-        return [languages[side] for side in self.placement.encoder]
+        return [languages[side] for side in sides]
 
     def decoder_ids(self, target: str) -> list[int]:
         """Tag ids in front of the target sentence (empty, or one)."""
         tag = self.id_of(target)
         return [tag] if self.placement.decoder else []
+
+    def decoder_start_id(self, target: str) -> int | None:
+        """The tag that the decoder's input begins with in place of `</s>`, if any."""
+        tag = self.id_of(target)
+        return tag if self.placement.starts_decoder else None

@@ -1,5 +1,6 @@
 """Sentence pairs of many directions as one fairseq dataset: sampling, tags and collation."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -7,6 +8,7 @@ import torch
 from fairseq.data import FairseqDataset, data_utils
 
 from fairseq_ext.data.binarized import Direction
+from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.sampling import draw, epoch_sizes
 
 
@@ -15,8 +17,9 @@ class DirectionData:
     """The sentence pairs of one direction.
 
     `sources` and `targets` are sequences of 1-D integer tensors that end with `</s>`; `targets` is None at
-    inference. The tags are token ids put in front of every sentence. `fields` are further things that a batch
-    shall carry, by name (`fairseq_ext.data.batch_fields`).
+    inference. The tags are token ids put in front of every sentence; `source_ending` follows the `</s>` of a
+    source, and `decoder_start` is the first token of the decoder's input (None: `</s>`). `fields` are further
+    things that a batch shall carry, by name (`fairseq_ext.data.batch_fields`).
     """
 
     direction: Direction
@@ -27,31 +30,55 @@ class DirectionData:
     source_tags: list[int]
     target_tags: list[int]
     fields: dict = field(default_factory=dict)
+    source_ending: list[int] = field(default_factory=list, kw_only=True)
+    decoder_start: int | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def with_tags(
+        cls, tags: LanguageTags, direction: Direction, sources, targets, source_sizes, target_sizes
+    ) -> "DirectionData":
+        """The sentence pairs of a direction with the tags that a model has for it."""
+        return cls(
+            direction,
+            sources,
+            targets,
+            source_sizes,
+            target_sizes,
+            tags.encoder_ids(*direction),
+            tags.decoder_ids(direction[1]),
+            source_ending=tags.source_ending_ids(*direction),
+            decoder_start=tags.decoder_start_id(direction[1]),
+        )
 
     def __len__(self) -> int:
         return len(self.source_sizes)
 
 
-def tagged(tags: list[int], tokens) -> np.ndarray:
-    """The sentence with its tags in front, a new or the given array of int64."""
+def tagged(tags: list[int], tokens, ending: Sequence[int] = ()) -> np.ndarray:
+    """The sentence with its tags in front and behind, a new or the given array of int64."""
     tokens = np.asarray(tokens, dtype=np.int64)
-    return np.concatenate([np.asarray(tags, dtype=np.int64), tokens]) if tags else tokens
+    if not tags and not ending:
+        return tokens
+    return np.concatenate([np.asarray(tags, dtype=np.int64), tokens, np.asarray(ending, dtype=np.int64)])
 
 
-def pad_right(sequences: list[np.ndarray], pad: int, shift_right_from: int | None = None) -> torch.Tensor:
+def pad_right(
+    sequences: list[np.ndarray], pad: int, shift_right_from: int | Sequence[int] | None = None
+) -> torch.Tensor:
     """Stack 1-D arrays into a `B x T` LongTensor, padded on the right.
 
     Args:
-        shift_right_from: if given, this token is put first and every sequence loses its last token: decoder
-            input.
+        shift_right_from: if given, this token (or the sequence's own) is put first and every sequence loses
+            its last token: decoder input.
     """
     batch = np.full((len(sequences), max(map(len, sequences))), pad, dtype=np.int64)
     for row, tokens in zip(batch, sequences, strict=True):
         if shift_right_from is None:
             row[: len(tokens)] = tokens
         else:
-            row[0] = shift_right_from
             row[1 : len(tokens)] = tokens[:-1]
+    if shift_right_from is not None:
+        batch[:, 0] = shift_right_from
     return torch.from_numpy(batch)
 
 
@@ -123,12 +150,11 @@ class MultilingualDataset(FairseqDataset):
 
     def _sizes(self, items: list[np.ndarray], side: str) -> np.ndarray:
         """Lengths with tags, per example."""
-        return np.concatenate(
-            [
-                np.asarray(getattr(part, f"{side}_sizes"))[chosen] + len(getattr(part, f"{side}_tags"))
-                for part, chosen in zip(self.parts, items, strict=True)
-            ]
-        ).astype(np.int32)
+        sizes = []
+        for part, chosen in zip(self.parts, items, strict=True):
+            added = len(getattr(part, f"{side}_tags")) + (len(part.source_ending) if side == "source" else 0)
+            sizes.append(np.asarray(getattr(part, f"{side}_sizes"))[chosen] + added)
+        return np.concatenate(sizes).astype(np.int32)
 
     @property
     def can_reuse_epoch_itr_across_epochs(self) -> bool:
@@ -143,7 +169,7 @@ class MultilingualDataset(FairseqDataset):
         owner, item = int(self.owners[index]), int(self.items[index])
         part = self.parts[owner]
         example = {"id": int(index), "item": item, "owner": owner}
-        example["source"] = tagged(part.source_tags, part.sources[item])
+        example["source"] = tagged(part.source_tags, part.sources[item], part.source_ending)
         if part.targets is not None:
             example["target"] = tagged(part.target_tags, part.targets[item])
         for name, values in part.fields.items():
@@ -220,7 +246,8 @@ class MultilingualDataset(FairseqDataset):
 
         Beyond fairseq's keys: `split`; `owners` (B, number of the direction) and `items` (B, line number in
         its file), both as arrays that stay on the CPU; `prefix_tokens` (B x 0 or 1, the decoder's tag), which
-        generation forces; and the fields of the parts.
+        generation forces; `decoder_start` (B), where tags take the place of `</s>`; and the fields of the
+        parts.
         """
         if not examples:
             return {}
@@ -240,11 +267,15 @@ class MultilingualDataset(FairseqDataset):
                 "src_lengths": torch.tensor([len(source) for source in sources]),
             },
         }
+        starts = [self.parts[owner].decoder_start for owner in owners]
+        if tags_start := starts[0] is not None:  # all parts have the same placement of tags
+            batch["decoder_start"] = torch.tensor(starts)
         if "target" in examples[0]:
             targets = [example["target"] for example in examples]
             batch["target"] = pad_right(targets, self.pad)
             batch["ntokens"] = sum(map(len, targets))
-            batch["net_input"]["prev_output_tokens"] = pad_right(targets, self.pad, shift_right_from=self.eos)
+            first = starts if tags_start else self.eos
+            batch["net_input"]["prev_output_tokens"] = pad_right(targets, self.pad, shift_right_from=first)
         for name, values in self.parts[0].fields.items():  # all parts have the same
             batch[name] = values.collate([example[name] for example in examples], self.pad)
         return batch

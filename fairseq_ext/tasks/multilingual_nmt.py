@@ -207,11 +207,9 @@ class MultilingualNmtTask(FairseqTask):
         return self.supervised, self.zero_shot
 
     def _direction_data(self, folder, split: str, direction: Direction) -> DirectionData:
-        source_tags, target_tags = self.tags.encoder_ids(*direction), self.tags.decoder_ids(direction[1])
         sources, targets = binarized.load_pair(folder, split, direction)
-        part = DirectionData(
-            direction, sources, targets, sources.sizes, targets.sizes, source_tags, target_tags
-        )
+        sizes = sources.sizes, targets.sizes
+        part = DirectionData.with_tags(self.tags, direction, sources, targets, *sizes)
         beside = direction not in self.supervised
         for name in self.batch_fields:
             part.fields[name] = FIELDS[name](part, self.tags, folder, split, optional=beside)
@@ -224,15 +222,8 @@ class MultilingualNmtTask(FairseqTask):
         if constraints is not None:
             raise InputError("--constraints: not supported by the task multilingual_nmt")
         direction = (self.cfg.source_lang, self.cfg.target_lang)
-        part = DirectionData(
-            direction,
-            ListDataset(src_tokens, src_lengths),
-            None,
-            np.asarray(src_lengths),
-            None,
-            self.tags.encoder_ids(*direction),
-            self.tags.decoder_ids(direction[1]),
-        )
+        sources = ListDataset(src_tokens, src_lengths)
+        part = DirectionData.with_tags(self.tags, direction, sources, None, np.asarray(src_lengths), None)
         return MultilingualDataset([part], self.dictionary.pad(), self.dictionary.eos(), shuffle=False)
 
     @property
@@ -303,8 +294,21 @@ class MultilingualNmtTask(FairseqTask):
         """Generate; the decoder's language tag is forced as the first token, as in training."""
         if prefix_tokens is None:
             prefix_tokens = self._forced_tags(sample)
+        starts = self._decoder_starts(sample)
+        if starts is not None and hasattr(generator, "beam_size"):
+            starts = starts.repeat_interleave(generator.beam_size)  # one per row of the search
+        first = {} if starts is None else {"bos_token": starts}
         with torch.no_grad(), self.autocast(sample):
-            return generator.generate(models, sample, prefix_tokens=prefix_tokens, constraints=constraints)
+            return generator.generate(
+                models, sample, prefix_tokens=prefix_tokens, constraints=constraints, **first
+            )
+
+    def _decoder_starts(self, sample) -> torch.Tensor | None:
+        """B tags in place of `</s>`, or None."""
+        if "decoder_start" in sample or not self.tags.placement.starts_decoder:
+            return sample.get("decoder_start")
+        source = sample["net_input"]["src_tokens"]  # of fairseq-interactive, as in `_forced_tags`
+        return source.new_full((len(source),), self.tags.decoder_start_id(self.cfg.target_lang))
 
     def _forced_tags(self, sample) -> torch.Tensor | None:
         """B x 1, or None without a tag on the decoder."""

@@ -12,7 +12,7 @@ from tests.fairseq_ext.models import build, random_batch, toy_dictionary
 LENGTHS = ((7, 5), (4, 6), (1, 1), (9, 2), (3, 3))
 
 
-def fairseqs_best(model, dictionary, batch, prefix, options: SearchOptions) -> list[list[int]]:
+def fairseqs_best(model, dictionary, batch, prefix, options: SearchOptions, **first) -> list[list[int]]:
     generator = SequenceGenerator(
         [model],
         dictionary,
@@ -21,7 +21,8 @@ def fairseqs_best(model, dictionary, batch, prefix, options: SearchOptions) -> l
         max_len_b=options.max_len_b,
         len_penalty=options.lenpen,
     )
-    hypotheses = generator.generate([model], batch, prefix_tokens=prefix if prefix.size(1) else None)
+    prefix_tokens = prefix if prefix.size(1) else None
+    hypotheses = generator.generate([model], batch, prefix_tokens=prefix_tokens, **first)
     return [best[0]["tokens"].tolist()[prefix.size(1) : -1] for best in hypotheses]
 
 
@@ -93,6 +94,21 @@ def test_prefixes_may_differ_within_a_batch():
     inputs = batch["net_input"]
     found = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
     assert found == fairseqs_best(model, dictionary, batch, prefix, options)
+
+
+@pytest.mark.parametrize("prefix_length", [0, 1])
+def test_every_sentence_may_start_with_a_token_of_its_own(prefix_length):
+    dictionary, options = toy_dictionary(20), SearchOptions(max_len_b=20)
+    model = model_that_ends(MnmtTransformerModel, dictionary, 1)
+    batch = random_batch(dictionary, LENGTHS)
+    prefix = torch.full((len(LENGTHS), prefix_length), dictionary.index("w3"))
+    starts = torch.arange(len(LENGTHS)) + dictionary.nspecial + 5
+    inputs = batch["net_input"]
+    search = BeamSearch(model, dictionary, options)
+    found = search(inputs["src_tokens"], inputs["src_lengths"], prefix, starts=starts)
+    first = starts.repeat_interleave(options.beam)
+    assert found == fairseqs_best(model, dictionary, batch, prefix, options, bos_token=first)
+    assert found != search(inputs["src_tokens"], inputs["src_lengths"], prefix)
 
 
 def test_no_hypothesis_is_longer_than_the_model_can_write():

@@ -63,6 +63,7 @@ MIRRORS = {
     "t-dec": [],
     "s-enc-t-enc": ["__en__", "__de__"],
     "none": [],
+    "mbart": [],
 }
 
 
@@ -75,8 +76,10 @@ def test_the_mirror_is_the_source_of_the_opposite_direction(folder, placement):
     for name, tensor in batch["mirror"].items():
         assert tensor.tolist() == opposite["net_input"][name].tolist()
     tags = [task.dictionary.index(tag) for tag in MIRRORS[placement]]
-    assert batch["mirror"]["src_tokens"][1].tolist() == [*tags, 12, 13, 14, 2]
-    assert batch["mirror"]["src_lengths"].tolist() == [len(tags) + len(sentence) for sentence in EN]
+    ending = [task.dictionary.index("__en__")] if placement == "mbart" else []
+    assert batch["mirror"]["src_tokens"][1].tolist() == [*tags, 12, 13, 14, 2, *ending]
+    added = len(tags) + len(ending)
+    assert batch["mirror"]["src_lengths"].tolist() == [added + len(sentence) for sentence in EN]
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)

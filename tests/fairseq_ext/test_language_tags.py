@@ -34,6 +34,7 @@ def tags(placement: str, languages=LANGUAGES):
         ("t-dec", [], ["__fr__"]),
         ("s-enc-t-enc", ["__de__", "__fr__"], []),
         ("none", [], []),
+        ("mbart", [], []),
     ],
 )
 def test_where_the_tags_of_de_fr_stand(placement, encoder, decoder):
@@ -43,7 +44,17 @@ def test_where_the_tags_of_de_fr_stand(placement, encoder, decoder):
 
 
 def test_every_placement_is_tested_above():
-    assert set(PLACEMENTS) == {"s-enc-t-dec", "t-enc", "t-dec", "s-enc-t-enc", "none"}
+    assert set(PLACEMENTS) == {"s-enc-t-dec", "t-enc", "t-dec", "s-enc-t-enc", "none", "mbart"}
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_only_mbart_has_tags_behind_the_source_and_in_place_of_the_decoders_first_token(placement):
+    found, dictionary = tags(placement)
+    ending, start = found.source_ending_ids("de", "fr"), found.decoder_start_id("fr")
+    if placement == "mbart":
+        assert ([dictionary[index] for index in ending], dictionary[start]) == (["__de__"], "__fr__")
+    else:
+        assert (ending, start) == ([], None)
 
 
 def test_tags_follow_the_words_in_the_order_of_the_languages():
@@ -60,7 +71,15 @@ def test_a_tag_that_the_dictionary_has_already_is_not_added_again():
     assert dictionary.symbols.count("__en__") == 1
 
 
-@pytest.mark.parametrize("use", [lambda t: t.encoder_ids("de", "xx"), lambda t: t.decoder_ids("xx")])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda t: t.encoder_ids("de", "xx"),
+        lambda t: t.source_ending_ids("xx", "de"),
+        lambda t: t.decoder_ids("xx"),
+        lambda t: t.decoder_start_id("xx"),
+    ],
+)
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_unknown_language_is_refused_with_a_list_of_the_known(placement, use):
     with pytest.raises(InputError, match="'xx': the model has no tag for it; known languages: de, en, fr"):

@@ -5,7 +5,7 @@ be resumed.
 import numpy as np
 import pytest
 import torch
-from fairseq.data import LanguagePairDataset, ListDataset
+from fairseq.data import AppendTokenDataset, LanguagePairDataset, ListDataset, StripTokenDataset
 
 from fairseq_ext.data.language_tags import PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset, pad_right
@@ -27,9 +27,9 @@ def direction_data(direction, sources, targets, tags=None) -> DirectionData:
         ListDataset([torch.tensor(each) for each in side], size)
         for side, size in zip((sources, targets), sizes, strict=True)
     ]
-    encoder = tags.encoder_ids(*direction) if tags else []
-    decoder = tags.decoder_ids(direction[1]) if tags else []
-    return DirectionData(direction, *sides, *sizes, encoder, decoder)
+    if tags:
+        return DirectionData.with_tags(tags, direction, *sides, *sizes)
+    return DirectionData(direction, *sides, *sizes, [], [])
 
 
 def random_part(direction, count: int, seed: int) -> DirectionData:
@@ -76,6 +76,11 @@ LITERAL = {
         ["</s> w5 <pad>", "</s> w6 w7"],
         ["w5 </s> <pad>", "w6 w7 </s>"],
     ),
+    "mbart": (
+        ["w0 w1 </s> __de__", "w2 </s> __fr__ <pad>"],
+        ["__en__ w5 <pad>", "__de__ w6 w7"],
+        ["w5 </s> <pad>", "w6 w7 </s>"],
+    ),
 }  # fmt: skip
 
 
@@ -101,6 +106,44 @@ def test_literal_batch(placement):
     assert (batch["owners"].tolist(), batch["items"].tolist()) == ([0, 1], [0, 0])
     forced = [["__en__"], ["__de__"]] if PLACEMENTS[placement].decoder else [[], []]
     assert [[DICTIONARY[index] for index in row] for row in batch["prefix_tokens"]] == forced
+    starts = [DICTIONARY[index] for index in batch.get("decoder_start", [])]
+    assert starts == (["__en__", "__de__"] if placement == "mbart" else [])
+
+
+def test_tags_as_in_mbart_are_those_of_fairseqs_task():
+    """`translation_from_pretrained_bart` appends a tag to both sides and ends sentences at the target's; the
+    tag that it predicts after `</s>` is the one difference.
+    """
+    tags = LanguageTags(DICTIONARY, ["de", "en", "fr"], "mbart")
+    plain = random_part(("de", "en"), 20, seed=3)
+    part = DirectionData.with_tags(
+        tags, ("de", "en"), plain.sources, plain.targets, plain.source_sizes, plain.target_sizes
+    )
+    ours = MultilingualDataset([part], PAD, EOS, shuffle=False)
+    source, target = (
+        AppendTokenDataset(StripTokenDataset(side, PAD), tags.id_of(language))
+        for side, language in ((plain.sources, "de"), (plain.targets, "en"))
+    )
+    sizes = plain.source_sizes + 1, plain.target_sizes + 1
+    fairseqs = LanguagePairDataset(
+        source, sizes[0], DICTIONARY, target, sizes[1], DICTIONARY,
+        left_pad_source=False, shuffle=False, eos=tags.id_of("en"),
+    )  # fmt: skip
+    expected = fairseqs.collater([fairseqs[index] for index in (3, 7, 1, 12)])
+    found = ours.collater([ours[index] for index in expected["id"].tolist()])
+    for name in ("src_tokens", "src_lengths"):
+        assert torch.equal(found["net_input"][name], expected["net_input"][name]), name
+    rows = zip(
+        found["net_input"]["prev_output_tokens"], expected["net_input"]["prev_output_tokens"],
+        found["target"], expected["target"], strict=True,
+    )  # fmt: skip
+    for previous, fairseqs_previous, sentence, fairseqs_sentence in rows:
+        length = int(sentence.ne(PAD).sum())
+        assert previous[:length].tolist() == fairseqs_previous[:length].tolist()
+        assert fairseqs_sentence[:length].tolist() == sentence[:length].tolist()
+        assert fairseqs_sentence[length] == tags.id_of("en")
+    assert ours.source_sizes.tolist() == sizes[0].tolist()
+    assert ours.target_sizes.tolist() == plain.target_sizes.tolist()
 
 
 def test_collation_equals_fairseqs():
@@ -138,6 +181,7 @@ def test_pad_right():
     rows = [np.array([5, 6, 2]), np.array([7, 2])]
     assert pad_right(rows, 1).tolist() == [[5, 6, 2], [7, 2, 1]]
     assert pad_right(rows, 1, shift_right_from=2).tolist() == [[2, 5, 6], [2, 7, 1]]
+    assert pad_right(rows, 1, shift_right_from=[8, 9]).tolist() == [[8, 5, 6], [9, 7, 1]]
 
 
 # --- order, batches, sizes

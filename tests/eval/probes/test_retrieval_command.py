@@ -2,6 +2,7 @@
 
 import csv
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -206,3 +207,14 @@ def test_no_aligned_words(store, tmp_path, probe):
 
 def test_batches_of_no_tokens(store, probe):
     assert refused(probe(store, "--batch-tokens", "0")) == "--batch-tokens: found 0, expected at least 1"
+
+
+def test_words_start_behind_the_tags_in_front_and_not_before_those_at_the_end():
+    """`__de__ w w </s>` and, as in mBART, `w w w </s> __de__`."""
+    part = SimpleNamespace(
+        is_tag=np.array([True, False, False, False, False, False, False, False, True]),
+        offsets=np.array([0, 4, 9]),
+        states=lambda layer: np.arange(9.0)[:, None],
+    )
+    words = np.array([(0, 0, 1), (0, 0, 2), (1, 0, 1), (1, 1, 3)])
+    assert word_vectors(part, "output", words).tolist() == [[1.0], [1.5], [4.0], [5.5]]
