@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from data_prep.parsing.trees import Tree, depths, keep_tokens, surround, widen_leaves
 
-_UNSPACED_SEPARATORS = ",;:、，；：・—–-"
+_SEPARATORS = ",;:、，；：・—–-"
 _MARKS = re.compile(r"[\W_]+")
 
 
@@ -31,7 +31,7 @@ def is_punctuation(word: str) -> bool:
 
 def is_separator(word: str) -> bool:
     """Whether a word is punctuation that stands between phrases (commas, colons, dashes)."""
-    return word in _UNSPACED_SEPARATORS
+    return word in _SEPARATORS
 
 
 def ends_of(pieces: Sequence[str]) -> list[int]:

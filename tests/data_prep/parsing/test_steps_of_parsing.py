@@ -1,56 +1,18 @@
 """`phrases`, `bunsetsu`, `position-changes` and `structures` as a user runs them."""
 
-import json
-import stat
-import sys
-from types import SimpleNamespace
-
-import numpy as np
 import pytest
 
 from data_prep.parsing import step as parsing_step
-from data_prep.parsing.parsers import make_parser
-from data_prep.parsing.structure_file import BUNSETSU, PHRASES, Structures
-from tests.data_prep.parsing.toy_parser import save_toy_pipeline
-
-ENGLISH = [
-    "the man hit the ball .",
-    "",
-    "... ! ?",
-    "crash",
-    "he saw &quot; the man &quot;",
-    "john eats",
-]
-
-
-@pytest.fixture
-def model(tmp_path):
-    make_parser.cache_clear()
-    return save_toy_pipeline(tmp_path / "model")
-
-
-@pytest.fixture
-def corpus(tmp_path, write_corpus):
-    return write_corpus(tmp_path / "tok", {"train.en-ja.en": ENGLISH, "train.en-ja.ja": ["雨"] * 6})
-
-
-def reordered(path, kind, lines):
-    """The lines as the analyses reorder them; None without analysis."""
-    structures = Structures(path, kind)
-    assert len(structures) == len(lines)
-    return [
-        structure and " ".join(np.array(line.split())[structure.order])
-        for line, structure in zip(lines, map(structures.__getitem__, range(len(lines))), strict=True)
-    ]
-
-
-def counts_of(folder, kind):
-    (counts,) = json.loads((folder / f"{kind}-report.json").read_text()).values()
-    return counts
-
-
-def phrases(step, corpus, output, *words):
-    return step("phrases", "--input", corpus, "--output", output, "--workers", 1, *words)
+from data_prep.parsing.structure_file import PHRASES, Structures
+from tests.data_prep.parsing.toy_parser import (
+    CONLLU,
+    ENGLISH,
+    ENJU,
+    counts_of,
+    phrases,
+    reordered,
+    save_toy_pipeline,
+)
 
 
 def test_phrases_by_spacy(step, corpus, model, tmp_path):
@@ -155,20 +117,6 @@ def test_a_line_of_ten_thousand_words(step, tmp_path, write_corpus):
     assert structures[1] is None
 
 
-CONLLU = "\n".join(
-    [
-        *("# a", "1\tjohn\t_\t_\t_\t_\t2\tnsubj\t_\t_", "2\teats\t_\t_\t_\t_\t0\troot\t_\t_"),
-        *("3\tfish\t_\t_\t_\t_\t2\tobj\t_\t_", "", "1\the\t_\t_\t_\t_\t0\troot\t_\t_", "", ""),
-    ]
-)
-ENJU = (
-    '<sentence id="s0" parse_status="success"><cons id="c0" cat="S" head="c1"><cons id="c2" head="t0">'
-    '<tok id="t0">john</tok></cons> <cons id="c1" cat="VP" head="t1"><tok id="t1">eats</tok> '
-    '<tok id="t2">fish</tok></cons></cons></sentence>\n<sentence id="s1" parse_status="empty line"/>\n'
-    '<sentence id="s2" parse_status="fail">he</sentence>\n'
-)
-
-
 @pytest.mark.parametrize(
     ("parser", "name", "content", "expected"),
     [
@@ -240,153 +188,6 @@ def test_a_pipeline_that_always_fails_is_an_error(step, tmp_path, write_corpus, 
     status, error = phrases(step, corpus, tmp_path / "out", "--model", model)
     assert status == 2
     assert "fails on every line: ValueError: this sentence cannot be parsed" in error
-
-
-def test_stanza_and_dask_that_are_not_installed(step, corpus, tmp_path, model, monkeypatch):
-    monkeypatch.setitem(sys.modules, "stanza", None)
-    status, error = phrases(step, corpus, tmp_path / "out", "--parser", "stanza")
-    assert (status, "Stanza is not installed: pip install stanza" in error) == (2, True)
-    monkeypatch.setitem(sys.modules, "dask.distributed", None)
-    status, error = phrases(step, corpus, tmp_path / "out", "--model", model, "--dask", "tcp://x:1")
-    assert (status, "dask.distributed is not installed" in error) == (2, True)
-
-
-def test_stanza(step, tmp_path, write_corpus, monkeypatch):
-    def node(label, *children):
-        return SimpleNamespace(label=label, children=children)
-
-    tree = node(
-        "S",
-        node("NP", node("NNP", node("john"))),
-        node("VP", node("VBZ", node("eats")), node("NP", node("NN", node("fish")))),
-    )
-    words = [SimpleNamespace(text=word) for word in ("john", "eats", "fish")]
-    document = SimpleNamespace(sentences=[SimpleNamespace(words=words, constituency=tree)])
-    asked = []
-
-    def pipeline(language, **options):
-        asked.append((language, options["processors"], options["dir"], options["download_method"]))
-        return lambda text: document if text == "john eats fish" else SimpleNamespace(sentences=[])
-
-    monkeypatch.setitem(sys.modules, "stanza", SimpleNamespace(Pipeline=pipeline))
-    corpus = write_corpus(tmp_path / "tok", {"train.en": ["john eats fish", "?"]})
-    status, error = phrases(step, corpus, tmp_path / "out", "--parser", "stanza", "--model", "m")
-    assert status == 0, error
-    assert asked == [("en", "tokenize,pos,constituency", "m", None)]
-    lines = ["john eats fish", "?"]
-    assert reordered(tmp_path / "out/train.en.phrases", PHRASES, lines) == ["john fish eats", None]
-
-
-def program(folder, name, text):
-    folder.mkdir(exist_ok=True)
-    path = folder / name
-    path.write_text(f"#!{sys.executable}\n{text}", encoding="utf-8")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return path
-
-
-def test_the_program_enju(step, tmp_path, write_corpus):
-    answers = ENJU.split("\n")
-    enju = program(
-        tmp_path / "bin",
-        "enju",
-        f"import sys\nassert sys.argv[1:] == ['-xml']\nanswers = {answers!r}\n"
-        "for line in sys.stdin:\n    print(answers[0] if 'john' in line else answers[2])\n",
-    )
-    lines = ["he", "", "john eats fish"]
-    corpus = write_corpus(tmp_path / "tok", {"train.en": lines})
-    status, error = phrases(step, corpus, tmp_path / "out", "--parser", "enju", "--model", enju)
-    assert status == 0, error
-    assert reordered(tmp_path / "out/train.en.phrases", PHRASES, lines) == [None, None, "john fish eats"]
-    broken = program(tmp_path / "bin", "enju2", "import sys; sys.exit('no grammar')")
-    status, error = phrases(step, corpus, tmp_path / "out2", "--parser", "enju", "--model", broken)
-    assert status == 2
-    assert "0 lines of output for 2 lines of text: no grammar" in error
-
-
-class FakeCluster:
-    """dask.distributed with workers in this process."""
-
-    def __init__(self, address, timeout):
-        if address == "tcp://nobody:1":
-            raise OSError("timed out")
-
-    def ncores(self):
-        return {"a": 2}
-
-    def submit(self, function, item, pure):
-        return SimpleNamespace(result=lambda: function(item))
-
-    def close(self):
-        pass
-
-
-def test_a_dask_cluster(step, corpus, model, tmp_path, monkeypatch):
-    module = SimpleNamespace(Client=FakeCluster, KilledWorker=RuntimeError)
-    monkeypatch.setitem(sys.modules, "dask", SimpleNamespace(distributed=module))
-    monkeypatch.setitem(sys.modules, "dask.distributed", module)
-    monkeypatch.setattr(parsing_step, "LINES_PER_SHARD", 1)
-    assert phrases(step, corpus, tmp_path / "a", "--model", model)[0] == 0
-    assert phrases(step, corpus, tmp_path / "b", "--model", model, "--dask", "tcp://head:1")[0] == 0
-    name = "train.en-ja.en.phrases"
-    assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    status, error = phrases(step, corpus, tmp_path / "c", "--model", model, "--dask", "tcp://nobody:1")
-    assert (status, "no scheduler answers there: timed out" in error) == (2, True)
-
-
-# --- Japanese
-
-
-JAPANESE = [
-    "ラブライブ は 三つ の プロジェクト から 成る 。",
-    "",
-    "。 。 。",
-    "父 が 外国 へ 行く こと を 知っ た 。",
-]
-
-
-@pytest.mark.integration
-def test_bunsetsu_by_ginza(step, tmp_path, write_corpus):
-    pytest.importorskip("ginza")
-    make_parser.cache_clear()
-    corpus = write_corpus(tmp_path / "tok", {"train.en-ja.ja": JAPANESE})
-    status, error = step("bunsetsu", "--input", corpus, "--output", tmp_path / "out", "--workers", 1)
-    assert status == 0, error
-    path = tmp_path / "out/train.en-ja.ja.bunsetsu"
-    assert reordered(path, BUNSETSU, JAPANESE) == [
-        "ラブライブ は 成る プロジェクト から 三つ の 。",
-        None,
-        "。 。 。",
-        "知っ た こと を 行く 外国 へ 父 が 。",
-    ]
-    assert Structures(path, BUNSETSU)[0].boundaries.tolist() == [2, 4, 6]
-
-
-def test_bunsetsu_by_knp(step, tmp_path, write_corpus, monkeypatch):
-    pytest.importorskip("rhoknp")
-    monkeypatch.setenv("PATH", str(tmp_path / "none"))
-    corpus = write_corpus(tmp_path / "tok", {"train.en-ja.ja": JAPANESE[:1]})
-    words = ("bunsetsu", "--input", corpus, "--output", tmp_path / "out", "--parser", "knp", "--workers", 1)
-    status, error = step(*words)
-    assert (status, "no program `knp` on the PATH" in error) == (2, True)
-    for name in ("knp", "jumanpp"):
-        program(tmp_path / "none", name, "")
-    found = [SimpleNamespace(text=text) for text in ["ラブライブは", "三つの", "プロジェクトから", "成る。"]]
-
-    class FakeKnp:
-        def __init__(self, jumanpp):
-            pass
-
-        def apply_to_sentence(self, text):
-            assert text == "ラブライブは三つのプロジェクトから成る。"
-            return SimpleNamespace(phrases=found)
-
-    monkeypatch.setattr("rhoknp.KNP", FakeKnp)
-    make_parser.cache_clear()
-    assert step(*words)[0] == 0
-    assert reordered(tmp_path / "out/train.en-ja.ja.bunsetsu", BUNSETSU, JAPANESE[:1]) == [
-        "ラブライブ は 成る プロジェクト から 三つ の 。"
-    ]
 
 
 def test_position_changes(step, tmp_path, corpus, model, capsys):
