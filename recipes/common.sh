@@ -244,3 +244,58 @@ report() { # OUTPUT TITLE FOLDER...
   run python -m eval report "$@" "${comparison[@]}" "${PROBE_RESULTS[@]}" --output "$output/report" --title "$title"
   [[ $DRY_RUN == yes ]] || note "report: $output/report/report.html"
 }
+
+# --- experiments on English-centric corpora ----------------------------------------------------------------------
+
+# What the papers have in common for all corpora (7.3.2, 8.2.1); a configuration states the rest, and may change these.
+WARMUP_UPDATES=4000
+MAX_TOKENS=4096
+MAX_LENGTH=256
+LABEL_SMOOTHING=0.1 # fairseq's usual value; the thesis does not give one
+MODEL_OPTIONS=()
+SCHEDULE_OPTIONS=(--lr-scheduler inverse_sqrt)
+SAVE_UPDATES=0
+BEAM=5
+
+# Read the configuration that --config names, one of configs/ or a file, and set CONFIG_FILE.
+load_config() { # FOLDER_OF_RECIPE FURTHER_SETTING...
+  local name known
+  known=$(basename -as .sh "$1"/configs/*.sh | paste -sd,)
+  [[ -n $CONFIG ]] || die "--config: expected one of $known, or a file"
+  CONFIG_FILE=$1/configs/$CONFIG.sh
+  [[ -f $CONFIG_FILE ]] || CONFIG_FILE=$CONFIG
+  [[ -f $CONFIG_FILE ]] || die "--config: found '$CONFIG', expected one of $known, or a file"
+  # shellcheck disable=SC1090
+  source "$CONFIG_FILE"
+  for name in CORPUS LANGUAGES MERGES ARCHITECTURE DROPOUT LEARNING_RATE EPOCHS BATCH_GPUS "${@:2}"; do
+    [[ -n ${!name:-} ]] || die "$CONFIG_FILE: $name is not set"
+  done
+}
+
+has_stage() {
+  [[ ,$STAGES, == *,$1,* ]]
+}
+
+prepare() {
+  local source=()
+  [[ -z $DATA_ROOT ]] || source=(--from-folder "$DATA_ROOT")
+  run python -m data_prep download "$CORPUS" --langs "$(tr ' ' , <<< "${LANGUAGES[*]}")" "${source[@]}" --output "$OUTPUT/raw"
+  run python -m data_prep clean --input "$OUTPUT/raw" --output "$OUTPUT/text" --max-length "$MAX_LENGTH"
+  run python -m data_prep tokenize --input "$OUTPUT/text" --output "$OUTPUT/tokenized"
+  run python -m data_prep subword --merges "$MERGES" --input "$OUTPUT/tokenized" --output "$OUTPUT/subword"
+  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
+}
+
+# Train on the pairs with English as the configuration says; options are the model's, with its dropout, and the criterion's.
+train_translation() { # RUN_FOLDER SEED OPTION...
+  local folder=$1 seed=$2 interval=()
+  shift 2
+  [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates 1)
+  train "$folder" "$DATA" --task multilingual_nmt --lang-pairs "$PAIRS" "$@" \
+    --label-smoothing "$LABEL_SMOOTHING" --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
+    --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" \
+    --max-tokens "$MAX_TOKENS" --max-source-positions "$MAX_LENGTH" --max-target-positions "$MAX_LENGTH" \
+    --skip-invalid-size-inputs-valid-test --update-freq $((BATCH_GPUS > GPUS ? BATCH_GPUS / GPUS : 1)) \
+    --max-epoch "$EPOCHS" --seed "$seed" --no-epoch-checkpoints "${interval[@]}" \
+    --log-format simple --log-interval 100 "${EXTRA_OPTIONS[@]}"
+}

@@ -5,16 +5,6 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=recipes/common.sh
 source "$HERE/../common.sh"
 
-# What the paper has in common for all corpora (8.2.1); a configuration states the rest, and may change these.
-WARMUP_UPDATES=4000
-MAX_TOKENS=4096
-MAX_LENGTH=256
-LABEL_SMOOTHING=0.1 # fairseq's usual value; the thesis does not give one
-MODEL_OPTIONS=()
-SCHEDULE_OPTIONS=(--lr-scheduler inverse_sqrt)
-SAVE_UPDATES=0
-BEAM=5
-
 CONFIG=
 SYSTEM_LIST=${SYSTEMS// /,}
 SEEDS=1,10,20
@@ -81,16 +71,7 @@ EXTRA_OPTIONS=("$@")
 
 # --- check everything before anything is run --------------------------------------------------------------------
 
-[[ -n $CONFIG ]] || die "--config: expected one of $(basename -as .sh "$HERE"/configs/*.sh | paste -sd,), or a file"
-CONFIG_FILE=$HERE/configs/$CONFIG.sh
-[[ -f $CONFIG_FILE ]] || CONFIG_FILE=$CONFIG
-[[ -f $CONFIG_FILE ]] ||
-  die "--config: found '$CONFIG', expected one of $(basename -as .sh "$HERE"/configs/*.sh | paste -sd,), or a file"
-# shellcheck disable=SC1090
-source "$CONFIG_FILE"
-for name in CORPUS LANGUAGES MERGES ARCHITECTURE DROPOUT LEARNING_RATE EPOCHS BATCH_GPUS; do
-  [[ -n ${!name:-} ]] || die "$CONFIG_FILE: $name is not set"
-done
+load_config "$HERE"
 
 [[ $SYSTEM_LIST != all ]] || SYSTEM_LIST=$(tr ' ' , <<< "0 $SYSTEMS $VARIANTS")
 IFS=, read -ra SYSTEM_IDS <<< "$SYSTEM_LIST"
@@ -112,10 +93,6 @@ OUTPUT=${OUTPUT:-outputs/zero_shot/$(basename "$CONFIG_FILE" .sh)}
 DATA=$OUTPUT/data/$(basename "$CONFIG_FILE" .sh) # the folder's name becomes the name of the test set in tables
 PAIRS=$(english_centric "${LANGUAGES[@]}")
 
-has_stage() {
-  [[ ,$STAGES, == *,$1,* ]]
-}
-
 # The system whose model translates: row 0 of the table is system 4 through English.
 model_of() { # SYSTEM
   if [[ $1 == 0 ]]; then echo 4; else echo "$1"; fi
@@ -127,29 +104,11 @@ run_name() { # SYSTEM SEED
 
 # --- stages ------------------------------------------------------------------------------------------------------
 
-prepare() {
-  local source=()
-  [[ -z $DATA_ROOT ]] || source=(--from-folder "$DATA_ROOT")
-  run python -m data_prep download "$CORPUS" --langs "$(tr ' ' , <<< "${LANGUAGES[*]}")" "${source[@]}" --output "$OUTPUT/raw"
-  run python -m data_prep clean --input "$OUTPUT/raw" --output "$OUTPUT/text" --max-length "$MAX_LENGTH"
-  run python -m data_prep tokenize --input "$OUTPUT/text" --output "$OUTPUT/tokenized"
-  run python -m data_prep subword --merges "$MERGES" --input "$OUTPUT/tokenized" --output "$OUTPUT/subword"
-  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
-}
-
 train_system() { # SYSTEM SEED
-  local system interval=()
+  local system
   read -ra system <<< "$(system_options "$1")"
-  [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates 1)
-  train "$OUTPUT/models/$(run_name "$1" "$2")" "$DATA" --task multilingual_nmt --lang-pairs "$PAIRS" \
-    --arch "$ARCHITECTURE" "${MODEL_OPTIONS[@]}" "${system[@]}" --dropout "$DROPOUT" \
-    --criterion fused_label_smoothed_cross_entropy --label-smoothing "$LABEL_SMOOTHING" \
-    --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
-    --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" \
-    --max-tokens "$MAX_TOKENS" --max-source-positions "$MAX_LENGTH" --max-target-positions "$MAX_LENGTH" \
-    --skip-invalid-size-inputs-valid-test --update-freq $((BATCH_GPUS > GPUS ? BATCH_GPUS / GPUS : 1)) \
-    --max-epoch "$EPOCHS" --seed "$2" --no-epoch-checkpoints "${interval[@]}" \
-    --log-format simple --log-interval 100 "${EXTRA_OPTIONS[@]}"
+  train_translation "$OUTPUT/models/$(run_name "$1" "$2")" "$2" --arch "$ARCHITECTURE" "${MODEL_OPTIONS[@]}" "${system[@]}" \
+    --dropout "$DROPOUT" --criterion fused_label_smoothed_cross_entropy
 }
 
 train_all() {

@@ -1,0 +1,12 @@
+# shellcheck shell=bash disable=SC2034
+# Europarl of Table 7.1: 15.78M pairs, 12 zero-shot directions, Transformer-big, 8 GPUs.
+CORPUS=europarl
+LANGUAGES=(de en es fr nl)
+MERGES=50000
+ARCHITECTURE=transformer_big
+INTERLINGUA_LENGTH=30
+DROPOUT=0.3
+LEARNING_RATE=5e-4
+EPOCHS=500
+BATCH_GPUS=8
+SAVE_UPDATES=5000

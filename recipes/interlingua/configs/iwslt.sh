@@ -1,0 +1,11 @@
+# shellcheck shell=bash disable=SC2034
+# IWSLT17 multilingual of Table 7.1: 1.38M pairs, 6 zero-shot directions, 4 GPUs.
+CORPUS=iwslt17
+LANGUAGES=(en it nl ro)
+MERGES=40000
+ARCHITECTURE=transformer
+INTERLINGUA_LENGTH=21
+DROPOUT=0.4
+LEARNING_RATE=1e-3
+EPOCHS=200
+BATCH_GPUS=4

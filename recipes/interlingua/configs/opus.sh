@@ -1,0 +1,12 @@
+# shellcheck shell=bash disable=SC2034
+# OPUS-100 of Table 7.1: 12.00M pairs, 30 zero-shot directions, 4 GPUs.
+CORPUS=opus100
+LANGUAGES=(ar de en fr nl ru zh)
+MERGES=50000
+ARCHITECTURE=transformer
+INTERLINGUA_LENGTH=17
+DROPOUT=0.1
+LEARNING_RATE=5e-4
+EPOCHS=500
+BATCH_GPUS=4       # GPUs of 4,096 tokens each
+SAVE_UPDATES=5000  # an epoch is long: save (and validate) in between, too

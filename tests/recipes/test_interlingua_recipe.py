@@ -1,0 +1,138 @@
+"""`recipes/interlingua`: the systems of Table 7.2 with the hyperparameters of thesis 7.3."""
+
+import re
+import shlex
+
+import pytest
+
+from tests.recipes.test_recipes import ROOT, parse_training, recipe
+
+CONFIGS = [path.stem for path in sorted(ROOT.glob("recipes/interlingua/configs/*.sh"))]
+TRAINED = [
+    "mnmt", "fixed-universal", "fixed-specific", "variable", "ordinal", "source-length", "jitter", "repaired",
+]  # fmt: skip
+
+
+def commands(*options: str, stages: str) -> list[list[str]]:
+    result = recipe("interlingua", *options, "--seeds", "1", "--stages", stages, "--dry-run")
+    assert result.returncode == 0, result.stderr
+    return [shlex.split(line) for line in result.stdout.splitlines()]
+
+
+def trainings(config: str, systems: str = "all") -> dict:
+    """System -> fairseq's view of its training."""
+    found = {}
+    for words in commands("--config", config, "--systems", systems, stages="train"):
+        args = parse_training(words)
+        found[args.save_dir.split("/")[-1].removesuffix("-seed1")] = args
+    return found
+
+
+def test_help_names_every_option_that_is_parsed():
+    result = recipe("interlingua", "--help")
+    assert result.returncode == 0
+    script = (ROOT / "recipes/interlingua/run.sh").read_text()
+    for option in re.findall(r"^    (--[a-z-]+)(?: \| -h)?\)", script, flags=re.M):
+        assert f"  {option} " in result.stdout, option
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "--config: expected one of europarl,iwslt,multi30k,opus, or a file"),
+        (["--config", "opus", "--systems", "mnmt,9"], "--systems: found '9', expected one of: pivot mnmt"),
+        (["--config", "opus", "--seeds", "x"], "--seeds: found 'x', expected a whole number above 0"),
+        (
+            ["--config", "opus", "--stages", "trian"],
+            "--stages: found 'trian', expected one of: prepare train",
+        ),
+        (["--config", "opus", "--sytems", "1"], "unknown option '--sytems'; --help lists the options"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
+    result = recipe("interlingua", *options, cwd=tmp_path, timeout=60)
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"error: {message}")
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_configuration_needs_the_fixed_length(tmp_path):
+    text = (ROOT / "recipes/interlingua/configs/opus.sh").read_text().replace("INTERLINGUA_LENGTH=17\n", "")
+    (tmp_path / "mine.sh").write_text(text)
+    result = recipe("interlingua", "--config", str(tmp_path / "mine.sh"), "--dry-run")
+    assert result.stderr == f"error: {tmp_path}/mine.sh: INTERLINGUA_LENGTH is not set\n"
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_every_training_is_understood_by_fairseq(config):
+    found = trainings(config)
+    assert list(found) == TRAINED
+    baseline = found.pop("mnmt")
+    assert (baseline.criterion, baseline.norm_placement) == ("fused_label_smoothed_cross_entropy", "post")
+    for system, args in found.items():
+        assert args.encoder_layers + args.interlingua_layers == baseline.encoder_layers
+        assert args.encoder_layers == args.interlingua_layers
+        assert args.decoder_layers == baseline.decoder_layers
+        assert args.best_checkpoint_metric == "nmt_loss"
+        predicted = not system.startswith("fixed")
+        assert ("length_prediction" in args.auxiliary_losses) == predicted
+        assert (args.interlingua == "variable") == predicted
+
+
+def test_systems_differ_in_what_they_are_called_after():
+    found = trainings("opus", "fixed-universal,fixed-specific,variable,ordinal,source-length,jitter,repaired")
+    options = {
+        system: (
+            args.interlingua, args.interlingua_length, args.length_prediction_deviation,
+            args.length_predictor_source_length, args.interlingua_length_jitter,
+        )
+        for system, args in found.items()
+    }  # fmt: skip
+    assert options == {
+        "fixed-universal": ("fixed-universal", 17, 0, False, 0),
+        "fixed-specific": ("fixed-language-specific", 17, 0, False, 0),
+        "variable": ("variable", None, 0, False, 0),
+        "ordinal": ("variable", None, 1, False, 0),
+        "source-length": ("variable", None, 0, True, 0),
+        "jitter": ("variable", None, 0, False, 0.2),
+        "repaired": ("variable", None, 1, True, 0.2),
+    }
+
+
+@pytest.mark.parametrize(
+    ("config", "arch", "dropout", "rate", "epochs", "length"),
+    [
+        ("opus", "interlingua_transformer", 0.1, 5e-4, 500, 17),
+        ("iwslt", "interlingua_transformer", 0.4, 1e-3, 200, 21),
+        ("europarl", "interlingua_transformer_big", 0.3, 5e-4, 500, 30),
+    ],
+)
+def test_hyperparameters_of_the_paper(config, arch, dropout, rate, epochs, length):
+    args = trainings(config, "fixed-universal")["fixed-universal"]
+    assert (args.arch, args.dropout, args.lr, args.max_epoch) == (arch, dropout, [rate], epochs)
+    assert (args.interlingua_length, args.warmup_updates, args.max_tokens) == (length, 4000, 4096)
+    assert (args.encoder_layers, args.interlingua_layers, args.decoder_layers) == (3, 3, 6)
+    assert (args.max_source_positions, args.language_tags) == (256, "s-enc-t-dec")
+    assert (args.interlingua_alignment_weight, args.length_prediction_weight) == (1.0, 0.1)
+
+
+def test_pivot_and_candidates_have_no_training_of_their_own():
+    (train, other), (pivot, candidates) = (
+        commands("--config", "iwslt", "--systems", "pivot,candidates", stages=stages)
+        for stages in ("train", "translate")
+    )
+    assert "outputs/interlingua/iwslt/models/mnmt-seed1" in train
+    assert "outputs/interlingua/iwslt/models/variable-seed1" in other
+    assert "--pivot" in pivot and "outputs/interlingua/iwslt/models/mnmt-seed1/checkpoint_best.pt" in pivot
+    assert candidates[candidates.index("--length-candidates") + 1] == "5"
+    assert "outputs/interlingua/iwslt/models/variable-seed1/checkpoint_best.pt" in candidates
+
+
+def test_probes_are_of_models_with_an_interlingua():
+    *interlingua, curves = commands(
+        "--config", "iwslt", "--systems", "pivot,mnmt,variable,candidates", stages="probe"
+    )
+    assert [words[-1].split("/")[-1] for words in interlingua] == ["variable-seed1", "candidates-seed1"]
+    logs = [word for word in curves if word.endswith("train.log")]
+    assert [log.split("=")[0] for log in logs] == ["MNMT", "Len-vari. Intl."]
