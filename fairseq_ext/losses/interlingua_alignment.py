@@ -25,9 +25,9 @@ class InterlinguaAlignment(AuxiliaryLoss):
         (7.6)  L_IA = 1 - 1/len_I(X) sum_i cos(H_I(X)_i, H_I(Y)_i)
         (7.5)  L(X, Y) = L_NMT + beta L_IA + gamma L_LP
 
-    where L_NMT is read as the mean over the target's tokens and pairs count by their number of target tokens,
-    as in fairseq's translation loss: added is beta sum_pairs |Y| L_IA. So two accumulated half batches are
-    the whole batch. Gradients flow through both sides.
+    summed over the pairs of a batch, as the translation loss is summed over its tokens (equation 5.3 of the
+    thesis has an explicit factor where a loss is to count per token; 7.5 has none). So two accumulated half
+    batches are the whole batch. Gradients flow through both sides.
 
     Batch fields: `mirror`. No parameters of its own; needs `--arch interlingua_transformer`. Logged per pair.
     Its sibling `sentence_contrastive` pulls pairs together and other sentences apart.
@@ -46,9 +46,8 @@ class InterlinguaAlignment(AuxiliaryLoss):
             outputs.mirror["encoder_out"][0],
             outputs.source["encoder_padding_mask"][0],
         )
-        tokens = batch["target"].ne(self.sizes.padding).sum(dim=1)
-        loss = self.options.weight * (per_pair * tokens).sum()
-        return Term(loss, per_pair.detach().sum(), len(per_pair))
+        value = per_pair.sum()
+        return Term(self.options.weight * value, value.detach(), len(per_pair))
 
 
 def require_interlingua(outputs, name: str, key: str = "interlingua_lengths", kind: str = "") -> None:

@@ -29,7 +29,7 @@ class LengthPrediction(AuxiliaryLoss):
 
         L_LP = - sum_i q_i log p_i,   q_i = 1 if i = l else 0
 
-    is added as gamma |Y| L_LP per pair, as in `interlingua_alignment`. Only source sentences that are not in
+    is added as gamma L_LP per pair, as in `interlingua_alignment`. Only source sentences that are not in
     the centric language learn it: the others know their length. With `deviation` d (not in the thesis)
     q_i ~ exp(-(i - l)^2 / (2 d^2)): lengths close to the right one are less wrong.
 
@@ -50,9 +50,8 @@ class LengthPrediction(AuxiliaryLoss):
         require_interlingua(outputs, self.name, "length_targets", " --interlingua variable")
         targets = outputs.source["length_targets"][0]
         losses = length_loss(outputs.source["length_logits"][0], targets, self.options.deviation)
-        tokens = batch["target"].ne(self.sizes.padding).sum(dim=1)
-        loss = self.options.weight * (losses * tokens).sum()
-        return Term(loss, losses.detach().sum(), int(targets.gt(0).sum()))
+        value = losses.sum()
+        return Term(self.options.weight * value, value.detach(), int(targets.gt(0).sum()))
 
 
 def length_loss(logits: Tensor, lengths: Tensor, deviation: float = 0.0) -> Tensor:
