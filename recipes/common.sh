@@ -252,10 +252,10 @@ WARMUP_UPDATES=4000
 MAX_TOKENS=4096
 MAX_LENGTH=256
 LABEL_SMOOTHING=0.1 # fairseq's usual value; the thesis does not give one
-MODEL_OPTIONS=()
+# shellcheck disable=SC2034  # used by run.sh
+MODEL_OPTIONS=() BEAM=5
 SCHEDULE_OPTIONS=(--lr-scheduler inverse_sqrt)
 SAVE_UPDATES=0
-BEAM=5
 
 # Read the configuration that --config names, one of configs/ or a file, and set CONFIG_FILE.
 load_config() { # FOLDER_OF_RECIPE FURTHER_SETTING...
@@ -276,6 +276,7 @@ has_stage() {
   [[ ,$STAGES, == *,$1,* ]]
 }
 
+# shellcheck disable=SC2153  # OUTPUT, DATA and PAIRS are set by run.sh
 prepare() {
   local source=()
   [[ -z $DATA_ROOT ]] || source=(--from-folder "$DATA_ROOT")
@@ -287,6 +288,7 @@ prepare() {
 }
 
 # Train on the pairs with English as the configuration says; options are the model's, with its dropout, and the criterion's.
+# shellcheck disable=SC2153
 train_translation() { # RUN_FOLDER SEED OPTION...
   local folder=$1 seed=$2 interval=()
   shift 2
