@@ -11,6 +11,8 @@
             set, the next 2,000 the valid set. This is our documented choice: the lines are not those of the
             paper
   multi30k  Multi30k task 1: multi-way train, valid and test (test_2016_flickr); research use only
+  enja      small_parallel_enja (Tanaka corpus): 50,000 short pairs, English tokenized in lower case; of a
+            folder without test set, the last 1,000 training lines are the test set
   mtdata    any bitexts of mtdata's index: --train ID ... --valid ID ... --test ID ...
 
 Languages default to those of Table 8.1. Training is with --centric (8.2.1: English) only. Downloads resume,
@@ -29,7 +31,7 @@ from data_prep.corpus import SPLITS, centric_language, is_corpus_file, open_outp
 from data_prep.fetching import Source, read_sums
 from data_prep.step_folder import StepFolder
 
-NAMES = ("opus100", "iwslt17", "europarl", "multi30k", "mtdata")
+NAMES = ("opus100", "iwslt17", "europarl", "multi30k", "enja", "mtdata")
 
 
 def add_arguments(parser) -> None:

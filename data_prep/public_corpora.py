@@ -26,6 +26,8 @@ IWSLT17_TEST_URL = (
     "https://raw.githubusercontent.com/hlt-mt/WIT3/master/archive/2017-01-mted-test/texts/{0}/{1}/{0}-{1}.tgz"
 )
 MULTI30K_URL = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/{name}.gz"
+ENJA_URL = "https://raw.githubusercontent.com/odashi/small_parallel_enja/master/{name}"
+ENJA_TEST_LINES = 1_000  # taken from training where there is no test set
 EUROPARL_LINES = 2_000  # of valid and of test, Table 7.1
 
 
@@ -181,6 +183,44 @@ def _multi30k_file(source: Source, split: str, name: str, code: str) -> Path:
         return source.file("", f"{split}.{code}")  # a folder may use this project's names of the splits
 
 
+def enja(source: Source, languages: list[str], centric: str) -> Iterator[Splits]:
+    """small_parallel_enja (Tanaka corpus): English as published, tokenized, in lower case; Japanese without
+    the spaces between its words. A local folder may lack the test set: then the last 1,000 training lines are
+    it.
+    """
+    from command_line.errors import InputError
+
+    published = {TRAIN: "train", VALID: "dev", TEST: "test"}
+    files: dict[str, list[Path]] = {}
+    for split, name in published.items():
+        try:
+            files[split] = [_enja_file(source, split, name, code) for code in ("en", "ja")]
+        except InputError:
+            if not source.is_local or split != TEST:
+                raise
+    for split, paths in files.items():
+        held_out = ENJA_TEST_LINES if split == TRAIN and TEST not in files else 0
+        yield Splits(split, "en-ja", lambda paths=paths, cut=-held_out: _unspaced(paths, slice(cut or None)))
+        if held_out:
+            yield Splits(TEST, "en-ja", lambda paths=paths: _unspaced(paths, slice(-ENJA_TEST_LINES, None)))
+
+
+def _enja_file(source: Source, split: str, name: str, code: str) -> Path:
+    from command_line.errors import InputError
+
+    try:
+        return source.file(ENJA_URL.format(name=f"{name}.{code}"), f"{name}.{code}")
+    except InputError:
+        if not source.is_local:
+            raise
+        return source.file("", f"{split}.{code}")  # a folder may use this project's names of the splits
+
+
+def _unspaced(paths: list[Path], lines: slice) -> Iterator[tuple[str, str]]:
+    for english, japanese in list(read_parallel(*paths))[lines]:
+        yield english, "".join(japanese.split())
+
+
 @dataclass(frozen=True)
 class Corpus:
     """A corpus by name: its languages, and its sizes in Table 7.1 (per pair; None where the pairs differ)."""
@@ -200,4 +240,5 @@ CORPORA = {
     "multi30k": Corpus(
         ("cs", "de", "en", "fr"), multi30k, {TRAIN: 29_000, VALID: 1_014, TEST: 1_000}, english_centric=False
     ),
+    "enja": Corpus(("en", "ja"), enja, {}),
 }

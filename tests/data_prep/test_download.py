@@ -319,6 +319,24 @@ def test_multi30k_under_both_names_of_its_splits(step, tmp_path, read):
         assert not (tmp_path / f"out-{folder}/train.de-fr.fr").exists()
 
 
+@pytest.mark.parametrize("with_test", [True, False])
+def test_enja_has_no_spaces_in_japanese_and_always_a_test_set(step, tmp_path, read, with_test):
+    (tmp_path / "enja").mkdir()
+    sizes = {"train": 1200, "valid": 3, **({"test": 2} if with_test else {})}
+    for name, size in sizes.items():
+        for code, words in (("en", "it {0} ."), ("ja", "それ {0} 。")):
+            text = "".join(words.format(f"{name}{number}") + "\n" for number in range(size))
+            (tmp_path / f"enja/{name}.{code}.gz").write_bytes(gzip.compress(text.encode()))
+    assert step("download", "enja", "--from-folder", tmp_path / "enja", "--output", tmp_path / "out")[0] == 0
+    found = {name: read(tmp_path / f"out/{name}.en-ja.ja") for name in ("train", "valid", "test")}
+    assert {name: len(lines) for name, lines in found.items()} == (
+        {"train": 1200, "valid": 3, "test": 2} if with_test else {"train": 200, "valid": 3, "test": 1000}
+    )
+    assert found["valid"][2] == "それvalid2。"
+    assert found["test"][0] == ("それtest0。" if with_test else "それtrain200。")
+    assert read(tmp_path / "out/train.en-ja.en")[7] == "it train7 ."
+
+
 @pytest.fixture
 def mtdata_index(monkeypatch):
     """Three entries in place of mtdata's index of some 300,000, which takes long to load."""
