@@ -254,12 +254,14 @@ MAX_LENGTH=256
 LABEL_SMOOTHING=0.1 # fairseq's usual value; the thesis does not give one
 # shellcheck disable=SC2034  # used by run.sh
 MODEL_OPTIONS=() BEAM=5
+TOKENIZER_OPTIONS=()
+SUBWORD_OPTIONS=() # without them, byte pair encoding with MERGES merges
 SCHEDULE_OPTIONS=(--lr-scheduler inverse_sqrt)
 SAVE_UPDATES=0
 
 # Read the configuration that --config names, one of configs/ or a file, and set CONFIG_FILE.
 load_config() { # FOLDER_OF_RECIPE FURTHER_SETTING...
-  local name known
+  local name known subwords=MERGES
   known=$(basename -as .sh "$1"/configs/*.sh | paste -sd,)
   [[ -n $CONFIG ]] || die "--config: expected one of $known, or a file"
   CONFIG_FILE=$1/configs/$CONFIG.sh
@@ -267,23 +269,30 @@ load_config() { # FOLDER_OF_RECIPE FURTHER_SETTING...
   [[ -f $CONFIG_FILE ]] || die "--config: found '$CONFIG', expected one of $known, or a file"
   # shellcheck disable=SC1090
   source "$CONFIG_FILE"
-  for name in CORPUS LANGUAGES MERGES ARCHITECTURE DROPOUT LEARNING_RATE EPOCHS BATCH_GPUS "${@:2}"; do
+  [[ ${#SUBWORD_OPTIONS[@]} == 0 ]] || subwords=SUBWORD_OPTIONS
+  for name in CORPUS LANGUAGES "$subwords" ARCHITECTURE DROPOUT LEARNING_RATE EPOCHS BATCH_GPUS "${@:2}"; do
     [[ -n ${!name:-} ]] || die "$CONFIG_FILE: $name is not set"
   done
+  [[ $subwords != MERGES ]] || SUBWORD_OPTIONS=(--merges "$MERGES")
 }
 
 has_stage() {
   [[ ,$STAGES, == *,$1,* ]]
 }
 
+# CORPUS=text are the user's own SPLIT.A-B.LANG files in --data-root.
 # shellcheck disable=SC2153  # OUTPUT, DATA and PAIRS are set by run.sh
 prepare() {
-  local source=()
+  local source=() raw=$OUTPUT/raw
   [[ -z $DATA_ROOT ]] || source=(--from-folder "$DATA_ROOT")
-  run python -m data_prep download "$CORPUS" --langs "$(tr ' ' , <<< "${LANGUAGES[*]}")" "${source[@]}" --output "$OUTPUT/raw"
-  run python -m data_prep clean --input "$OUTPUT/raw" --output "$OUTPUT/text" --max-length "$MAX_LENGTH"
-  run python -m data_prep tokenize --input "$OUTPUT/text" --output "$OUTPUT/tokenized"
-  run python -m data_prep subword --merges "$MERGES" --input "$OUTPUT/tokenized" --output "$OUTPUT/subword"
+  if [[ $CORPUS == text ]]; then
+    raw=$DATA_ROOT
+  else
+    run python -m data_prep download "$CORPUS" --langs "$(tr ' ' , <<< "${LANGUAGES[*]}")" "${source[@]}" --output "$raw"
+  fi
+  run python -m data_prep clean --input "$raw" --output "$OUTPUT/text" --max-length "$MAX_LENGTH"
+  run python -m data_prep tokenize "${TOKENIZER_OPTIONS[@]}" --input "$OUTPUT/text" --output "$OUTPUT/tokenized"
+  run python -m data_prep subword "${SUBWORD_OPTIONS[@]}" --input "$OUTPUT/tokenized" --output "$OUTPUT/subword"
   run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
 }
 
