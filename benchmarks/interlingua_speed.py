@@ -1,0 +1,116 @@
+"""Time per update and of translation with an interlingua over that of `mnmt_transformer` with as many layers.
+
+Updates: both are trained on the same batches by `training_speed.py`'s loop; the interlingua also encodes the
+target sentences (goal: at most 1.6 times). Translation: seconds of beam search of both untrained models on
+the test set, start-up and loading not included, with so few steps that untrained models hardly end before
+(goal: at most 1.15 times). Rounds are interleaved.
+
+    python benchmarks/interlingua_speed.py [--data DATA] [--arch base|big|tiny] [--max-tokens 2048]
+
+Without --data a corpus is made with `data_prep phrasebook`.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from argparse import Namespace
+from pathlib import Path
+
+import training_speed  # the other benchmark: finds the packages, trains, makes the corpus
+
+sys.path.insert(0, str(training_speed.ROOT))
+BASELINE, INTERLINGUA = "mnmt_transformer", "interlingua_transformer"
+LOSSES = ["--auxiliary-losses", "interlingua_alignment,length_prediction", "--fused-vocabulary-loss"]
+STEPS = 20  # of decoding
+
+
+def variants(arch: str, gpu: bool) -> dict[str, list[str]]:
+    size = "" if arch == "base" else f"_{arch}"
+    precision = ["--autocast-bf16"] if gpu else []
+    ours = ["--criterion", "nmt_with_auxiliary_losses", *LOSSES, "--optimizer", "fused_adam"]
+    return {
+        BASELINE: ["--arch", BASELINE + size, *training_speed.OURS, *precision],
+        INTERLINGUA: ["--arch", INTERLINGUA + size, *ours, *precision],
+    }
+
+
+def decoders(data: str, args) -> dict:
+    """Untrained models with a decoder around each."""
+    import torch
+    from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
+
+    import fairseq_ext  # noqa: F401  (registers)
+    from eval.beam_search import BeamSearch, SearchOptions
+    from eval.decoding import Decoder
+    from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
+
+    torch.set_num_threads(args.threads)
+    device = torch.device("cuda" if args.gpu else "cpu")
+    found = {}
+    for name in (BASELINE, INTERLINGUA):
+        arch = name if args.arch == "base" else f"{name}_{args.arch}"
+        task = MultilingualNmtTask.setup_task(MultilingualNmtConfig(data=data, lang_pairs=args.lang_pairs))
+        options = Namespace(max_source_positions=256, max_target_positions=256)
+        ARCH_CONFIG_REGISTRY[arch](options)
+        torch.manual_seed(1)
+        model = ARCH_MODEL_REGISTRY[arch].build_model(options, task).eval()
+        search = BeamSearch(model, task.dictionary, SearchOptions(max_len_b=STEPS))
+        found[name] = Decoder(Namespace(task=task, model=model), search, 2048, device)
+    return found
+
+
+def translation_seconds(decoder, data: str, direction: tuple[str, str], lines: int) -> float:
+    from eval.decoding import load_sources
+
+    part = load_sources(decoder.task, data, "test", direction, lines)
+    start = time.perf_counter()
+    for _ in decoder.translate([part]):
+        pass
+    return time.perf_counter() - start
+
+
+def report(title: str, goal: float, rounds: dict[str, list[float]]) -> None:
+    ratios = [ours / base for base, ours in zip(rounds[BASELINE], rounds[INTERLINGUA], strict=True)]
+    medians = ", ".join(f"{name} {statistics.median(values):.3f} s" for name, values in rounds.items())
+    shown = " ".join(f"{ratio:.2f}" for ratio in ratios)
+    print(
+        f"{title}: {medians}; ratio per round {shown}, median {statistics.median(ratios):.2f} (goal {goal})"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", default=os.environ.get("BENCHMARK_DATA"), help="binarized folder")
+    parser.add_argument("--lang-pairs", default="en-de,de-en,en-fr,fr-en")
+    parser.add_argument("--arch", choices=training_speed.STOCK_ARCHITECTURES, default="base")
+    parser.add_argument("--max-tokens", type=int, default=2048)
+    parser.add_argument("--updates", type=int, default=8, help="counted updates of a run")
+    parser.add_argument("--warmup", type=int, default=3, help="updates that are not counted")
+    parser.add_argument("--lines", type=int, default=200, help="sentences to translate")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--gpu", action="store_true")
+    args = parser.parse_args(namespace=Namespace(profile=False))
+    with tempfile.TemporaryDirectory() as folder:
+        data = os.path.abspath(args.data) if args.data else training_speed.phrasebook(Path(folder))
+        updates = {BASELINE: [], INTERLINGUA: []}
+        for _ in range(args.rounds):
+            for name, options in variants(args.arch, args.gpu).items():
+                updates[name].append(training_speed.measure(data, options, args, Path(folder))["seconds"])
+        report("time per update", 1.6, updates)
+        translation = {BASELINE: [], INTERLINGUA: []}
+        both = decoders(data, args)
+        direction = tuple(args.lang_pairs.split(",")[1].split("-"))
+        for _ in range(args.rounds):
+            for name, decoder in both.items():
+                translation[name].append(translation_seconds(decoder, data, direction, args.lines))
+        report("translation", 1.15, translation)
+
+
+if __name__ == "__main__":
+    main()

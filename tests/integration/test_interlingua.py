@@ -1,0 +1,192 @@
+"""A model with an interlingua from training to tables, by the commands that users type."""
+
+import json
+
+import pytest
+import torch
+
+from command_line.lines import read_lines
+from data_prep.preparation import Preparation
+from tests.integration.commands import USER_DIR, Result, run_forked
+from tests.integration.conftest import made_once
+from tests.integration.test_fairseq_commands import hypotheses
+from tests.integration.test_translate import texts, translate_arguments
+from tests.integration.toy_corpus import SUPERVISED, ZERO_SHOT, sentence
+from tests.integration.training import TASK, final_state, logged, training
+
+BRIDGE = (
+    "--arch", "interlingua_transformer", "--interlingua-layers", 1,
+    "--criterion", "nmt_with_auxiliary_losses", "--best-checkpoint-metric", "nmt_loss",
+    "--auxiliary-losses", "interlingua_alignment,length_prediction",
+)  # fmt: skip
+FIXED = ("--interlingua", "fixed-universal", "--interlingua-length", 6)
+ALIGNED = ("--auxiliary-losses", "interlingua_alignment")
+REPAIRED = (
+    "--interlingua-length-jitter", 0.2, "--length-predictor-source-length",
+    "--length-prediction-deviation", 1,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def bridged(tmp_path_factory, data):
+    """A folder with checkpoint_best.pt of a model with an interlingua, and its `log`."""
+
+    def train(folder) -> None:
+        result = run_forked(
+            folder / "logs", "train",
+            *training(
+                data, folder, *BRIDGE, "--fused-vocabulary-loss", "--max-epoch", 10, "--log-interval", 100,
+                "--validate-interval", 5, "--zero-shot-lang-pairs", "de-fr,fr-de",
+            ),
+        )  # fmt: skip
+        (folder / "log").write_text(result.text, encoding="utf-8")
+        assert result.status == 0, result.text[-3000:]
+
+    return made_once(tmp_path_factory, "bridged", train)
+
+
+def test_every_loss_is_logged_and_falls(bridged):
+    first, last = logged(Result(0, (bridged / "log").read_text(), ""), "valid")
+    for name in ("nmt_loss", "interlingua_alignment", "length_prediction"):
+        assert float(last[f"valid_{name}"]) < float(first[f"valid_{name}"]), name
+    assert float(last["valid_nmt_loss"]) < float(last["valid_loss"])
+    assert final_state(bridged, "checkpoint_best.pt")["extra_state"]["best"] == pytest.approx(
+        float(last["valid_best_nmt_loss"]), abs=1e-3
+    )
+
+
+def test_generate_equals_translate(data, bridged, forked, tmp_path):
+    generated = forked(
+        "generate", data, *USER_DIR, *TASK, "--path", bridged / "checkpoint_best.pt",
+        "-s", "de", "-t", "en", "--cpu", "--skip-invalid-size-inputs-valid-test", "--max-len-b", 20,
+    )  # fmt: skip
+    assert generated.status == 0, generated.text
+    translated = forked(
+        "eval", *translate_arguments(data, bridged / "checkpoint_best.pt", tmp_path / "out"),
+        "--directions", "de-en", "--max-len-b", 20,
+    )  # fmt: skip
+    assert translated.status == 0, translated.text
+    assert "1 lines are longer than the model reads (32 tokens) and were cut" in translated.err
+    found, expected = texts(tmp_path / "out")["de-en"], hypotheses(generated)
+    assert (len(found), len(expected)) == (40, 39)
+    for number, text in expected.items():
+        assert found[number] == Preparation.load(data).detokenize("en", text), number
+
+
+def test_interactive(data, bridged, forked):
+    german = sentence("de", [1, 5, 9, 2, 7])
+    result = forked(
+        "interactive", data, *USER_DIR, *TASK, "--path", bridged / "checkpoint_best.pt",
+        "-s", "de", "-t", "fr", "--cpu", stdin=f"{Preparation.load(data).segment('de', german)}\n",
+    )  # fmt: skip
+    assert result.status == 0, result.text
+    assert Preparation.load(data).detokenize("fr", hypotheses(result)[0])
+
+
+def test_several_lengths_and_the_probe(data, bridged, forked, tmp_path):
+    checkpoint = bridged / "checkpoint_best.pt"
+    search = ("--beam", 2, "--max-len-b", 20)
+    result = forked(
+        "eval", *translate_arguments(data, checkpoint, tmp_path / "out", *search, "--length-candidates", 3)
+    )
+    assert result.status == 0, result.text
+    assert sorted(texts(tmp_path / "out")) == sorted(SUPERVISED + ZERO_SHOT)
+    record = json.loads((tmp_path / "out" / "translate.json").read_text())
+    assert (record["length_candidates"], record["system"]["interlingua"]) == (3, "variable")
+    assert record["system"]["name"] == "PostNorm S-ENC-T-DEC Len-vari. Intl."
+    probe = ("probe", "interlingua", "--checkpoint", checkpoint, "--data", data, "--cpu", "--samples", 50)
+    result = forked("eval", *probe, *search, "--output", tmp_path / "probe")
+    assert result.status == 0, result.text
+    (run,) = json.loads((tmp_path / "probe" / "interlingua.json").read_text())["runs"]
+    assert sorted(run["lengths"]) == ["cs", "de", "fr"]
+    translated = forked(
+        "eval", *translate_arguments(data, checkpoint, tmp_path / "one", *search, "--directions", "de-en")
+    )
+    assert translated.status == 0, translated.text
+    scored = forked("eval", "score", tmp_path / "one")
+    assert scored.status == 0, scored.text
+    bleu = json.loads((tmp_path / "one" / "scores.json").read_text())["directions"]["de-en"]["bleu"]
+    german = run["lengths"]["de"]
+    assert german["bleu_predicted"] == pytest.approx(bleu)
+    assert 0 <= german["accuracy"] < 1 and german["absolute_error"] > 0
+    assert abs(german["bias"]) <= german["absolute_error"]
+    assert run["similarity"].keys() == {"cs-de", "cs-en", "cs-fr", "de-en", "de-fr", "en-fr"}
+    assert all(one["cosine"] > one["cosine_by_chance"] for one in run["similarity"].values())
+    assert (tmp_path / "probe" / "interlingua_similarity_data.png").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--norm-placement", "swap-pre", *REPAIRED, "--autocast-bf16", "--update-freq", 2),
+        ("--norm-placement", "pre", *FIXED, *ALIGNED, "--language-tags", "t-enc"),
+        ("--norm-placement", "post", *FIXED, "--interlingua", "fixed-language-specific", *ALIGNED),
+        ("--norm-placement", "pre", "--language-tags", "s-enc-t-enc", "--no-norm-affine"),
+    ],
+    ids=lambda options: " ".join(map(str, options)),
+)
+def test_two_updates_with_every_choice(data, forked, tmp_path, options):
+    result = forked(
+        "train",
+        *training(data, tmp_path / "model", *BRIDGE, "--max-update", 2, "--max-tokens", 300, *options),
+    )
+    assert result.status == 0, result.text[-3000:]
+    last = logged(result, "valid")[-1]
+    assert "valid_interlingua_alignment" in last
+
+
+def test_a_model_without_interlingua_initializes_one(data, trained, forked, tmp_path):
+    result = forked(
+        "train",
+        *training(
+            data, tmp_path / "model", *BRIDGE, "--norm-placement", "pre", "--max-update", 1, "--lr", 1e-9,
+            "--finetune-from-model", trained / "checkpoint_best.pt",
+        ),
+    )  # fmt: skip
+    assert result.status == 0, result.text[-3000:]
+    assert "the checkpoint has no interlingua" in result.text
+    before = final_state(trained, "checkpoint_best.pt")["model"]
+    after = final_state(tmp_path / "model")["model"]
+    for name in ("encoder.embed_tokens.weight", "encoder.layers.0.fc1.weight", "decoder.layers.0.fc2.weight"):
+        torch.testing.assert_close(after[name], before[name], atol=1e-4, rtol=0)
+
+
+def test_training_sentences_longer_than_the_model_are_left_out(data, forked, tmp_path):
+    options = ("--max-source-positions", 8, "--max-target-positions", 64, "--max-update", 2)
+    result = forked(
+        "train",
+        *training(data, tmp_path / "model", *BRIDGE, *options, "--skip-invalid-size-inputs-valid-test"),
+    )
+    assert result.status == 0, result.text[-3000:]
+    assert "samples have invalid sizes and will be skipped" in result.text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--interlingua", "fixed-universal"),
+            "--interlingua-length None: --interlingua fixed-universal",
+        ),
+        (("--lang-pairs", "en-de,de-en"), "--centric-language: expected one of de, en"),
+        (("--language-tags", "t-enc"), "--interlingua variable: needs the source language on the encoder"),
+        (
+            FIXED,
+            "--auxiliary-losses length_prediction: needs --arch interlingua_transformer --interlingua vari",
+        ),
+    ],
+)
+def test_bad_options_are_one_line(data, forked, tmp_path, options, message):
+    result = forked("train", *training(data, tmp_path / "model", *BRIDGE, "--max-update", 1, *options))
+    assert result.status != 0
+    assert message in result.last_error, result.text[-2000:]
+
+
+def test_the_probe_wants_an_interlingua(data, trained, forked, tmp_path):
+    result = forked(
+        "eval", "probe", "interlingua", "--checkpoint", trained / "checkpoint_best.pt", "--data", data,
+        "--output", tmp_path / "probe", "--cpu",
+    )  # fmt: skip
+    assert result.status == 2
+    assert result.last_error.endswith("has no interlingua, expected --arch interlingua_transformer")
+    assert list(read_lines(data / "text" / "test.de-en.en"))  # the data was never touched
