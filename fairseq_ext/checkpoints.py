@@ -17,10 +17,11 @@ from command_line.errors import InputError
 
 torch.serialization.add_safe_globals([Namespace])
 
-STOCK_MULTILINGUAL, STOCK_BILINGUAL, OURS = (
+STOCK_MULTILINGUAL, STOCK_BILINGUAL, OURS, PRETRAINING = (
     "translation_multi_simple_epoch",
     "translation",
     "multilingual_nmt",
+    "linguistic_pretraining",
 )
 
 
@@ -41,10 +42,30 @@ def read_checkpoint(path) -> dict:
     """
     from fairseq import checkpoint_utils
 
+    state = _read(path, checkpoint_utils.load_checkpoint_to_cpu)
+    if not isinstance(state, dict) or state.get("cfg") is None or "model" not in state:
+        raise InputError(f"{path}: not a fairseq checkpoint (no options or no weights in it)")
+    return state
+
+
+def read_weights(path) -> dict:
+    """A checkpoint of any version of fairseq as it is in the file, on the CPU; its options may be of tasks
+    and models that this version does not know.
+
+    Raises:
+        InputError: as `read_checkpoint`.
+    """
+    state = _read(path, lambda name: torch.load(name, map_location="cpu", weights_only=True))
+    if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
+        raise InputError(f"{path}: not a fairseq checkpoint (no weights in it)")
+    return state
+
+
+def _read(path, load):
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file; expected a fairseq checkpoint")
     try:
-        state = checkpoint_utils.load_checkpoint_to_cpu(str(path))
+        return load(str(path))
     except pickle.UnpicklingError as error:
         reason = str(error).split("Please file")[0].replace("\n", " ")[:200]
         raise InputError(
@@ -53,9 +74,6 @@ def read_checkpoint(path) -> dict:
     except (OSError, RuntimeError, EOFError, KeyError, AttributeError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise InputError(f"{path}: damaged, or not a fairseq checkpoint: {reason}") from None
-    if not isinstance(state, dict) or state.get("cfg") is None or "model" not in state:
-        raise InputError(f"{path}: not a fairseq checkpoint (no options or no weights in it)")
-    return state
 
 
 def load_for_inference(path, data, **task_options) -> LoadedModel:
@@ -109,6 +127,11 @@ def _tags_of(state: dict, path) -> dict:
     if name == STOCK_BILINGUAL:
         pair = [options["source_lang"], options["target_lang"]]
         return {"languages": pair, "language_tags": "none", "lang_pairs": ["-".join(pair)]}
+    if name == PRETRAINING:
+        raise InputError(
+            f"{path}: is pre-trained only and cannot translate; fine-tune it first: fairseq-train --task {OURS}"
+            " --pretrained-checkpoint"
+        )
     raise InputError(
         f"{path}: of the task {name!r}; expected {OURS}, {STOCK_MULTILINGUAL} or {STOCK_BILINGUAL}"
     )

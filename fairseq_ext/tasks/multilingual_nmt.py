@@ -16,6 +16,7 @@ from fairseq.tasks import FairseqTask, register_task
 from omegaconf import II
 
 from command_line.errors import InputError
+from fairseq_ext import pretrained
 from fairseq_ext.data import binarized
 from fairseq_ext.data.batch_fields import FIELDS
 from fairseq_ext.data.binarized import Direction, format_direction
@@ -49,6 +50,13 @@ class MultilingualNmtConfig(FairseqDataclass):
     language_tags: ChoiceEnum(list(PLACEMENTS)) = field(
         default="s-enc-t-dec",
         metadata={"help": "which tags stand where: s = source, t = target, enc/dec = side (thesis 8.2.1)"},
+    )
+    pretrained_checkpoint: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "start from the weights of a checkpoint of linguistic_pretraining or multilingual_nmt with"
+            " the same dictionary (thesis 4.4.6); an interrupted training goes on from its own"
+        },
     )
     sampling_temperature: Optional[float] = field(
         default=None,
@@ -100,6 +108,7 @@ class MultilingualNmtTask(FairseqTask):
         super().__init__(cfg)
         self.dictionary = dictionary
         self.fingerprint = binarized.dictionary_fingerprint(dictionary)  # before tags are added
+        self.words = len(dictionary)  # so far, too
         self.supervised = binarized.parse_directions(cfg.lang_pairs, "--lang-pairs")
         self.zero_shot = binarized.parse_directions(cfg.zero_shot_lang_pairs, "--zero-shot-lang-pairs")
         self.tags: LanguageTags | None = None
@@ -321,6 +330,9 @@ class MultilingualNmtTask(FairseqTask):
     def build_model(self, cfg, from_checkpoint=False):
         model = super().build_model(cfg, from_checkpoint)
         self.model_sizes = ModelSizes.of(model, self.dictionary)
+        if self.cfg.pretrained_checkpoint and not from_checkpoint:
+            # before the trainer restores a checkpoint: what it finds in --save-dir wins
+            pretrained.initialize(model, cfg, self, self.cfg.pretrained_checkpoint)
         if self.cfg.eval_bleu:
             self._bleu = self._validation_bleu()
             self._generator = self.build_generator([model], Namespace(**json.loads(self.cfg.eval_bleu_args)))
