@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from command_line.errors import InputError, at
+from command_line.lines import read_lines
 from command_line.outputs import atomic_path
 from data_prep.subword_models import SPECIAL_SYMBOLS
 
@@ -29,3 +31,20 @@ def write_dictionary(path: Path, counts: Counter, min_count: int = 1) -> int:
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
         stream.writelines(line + "\n" for line in lines)
     return len(lines)
+
+
+def read_symbols(path: Path) -> list[str]:
+    """The symbols of a dictionary file in its order, without fairseq's special ones.
+
+    Raises:
+        InputError: a line is not SYMBOL COUNT, or a symbol occurs twice; names file and line.
+    """
+    symbols: dict[str, int] = {}
+    for number, line in enumerate(read_lines(path), start=1):
+        symbol, _, count = line.removesuffix(" #fairseq:overwrite").rpartition(" ")
+        if not symbol or not count.isdigit():
+            raise InputError(f"{at(path, number)}: {line[:60]!r}, expected SYMBOL COUNT")
+        if symbol in symbols:
+            raise InputError(f"{at(path, number)}: {symbol!r} is in line {symbols[symbol]} already")
+        symbols[symbol] = number
+    return list(symbols)

@@ -6,10 +6,15 @@ over the training text of all languages; every training file counts, so English 
 `--type bpe` is subword-nmt's, `--type sentencepiece` a sentencepiece model (for raw text: tokenize with
 `none` before), `--type none` keeps words. `--dictionary-from` applies the model and dictionary of an earlier
 run to new text instead, for test sets that come later or for fine-tuning.
+
+`--pretrained` applies the sentencepiece model of mBART and trims its dictionary to the corpus (5.2.1): of its
+symbols, those stay that occur in the training text at least `--min-count` times. `python -m eval trim-mbart`
+then makes the checkpoint for this dictionary.
 """
 
 import functools
 import shutil
+from collections import Counter
 from pathlib import Path
 
 from command_line.errors import InputError
@@ -30,6 +35,7 @@ from data_prep.step_folder import StepFolder, read_record
 from data_prep.subword_learning import count_tokens, learn_byte_pairs, learn_sentence_pieces, segment_block
 
 DICTIONARY = "dict.txt"
+PRETRAINED_MODEL = "sentence.bpe.model"
 MODEL_FILES = {"subword-nmt": "subword.codes", "sentencepiece": "subword.model", "none": None}
 TYPES = {"bpe": "subword-nmt", "sentencepiece": "sentencepiece", "none": "none"}
 
@@ -54,8 +60,15 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument("--min-count", type=int, default=1, help="rarer units are left out of the dictionary")
     parser.add_argument("--seed", type=int, default=1, help="for sentencepiece's sample")
-    parser.add_argument(
+    given = parser.add_mutually_exclusive_group()
+    given.add_argument(
         "--dictionary-from", type=Path, metavar="DIR", help="apply the model and dictionary of DIR"
+    )
+    given.add_argument(
+        "--pretrained",
+        type=Path,
+        metavar="DIR",
+        help=f"apply mBART's model, trim its dictionary (DIR/{PRETRAINED_MODEL}, DIR/{DICTIONARY})",
     )
     add_workers_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
@@ -71,9 +84,15 @@ def learning_settings(args) -> dict:
             )
         return {"type": record["type"], "from": checksum(args.dictionary_from / DICTIONARY)}
     settings = {"type": TYPES[args.type], "min_count": args.min_count}
-    if args.type == "bpe":
+    if args.pretrained:
+        for name in (PRETRAINED_MODEL, DICTIONARY):
+            if not (args.pretrained / name).is_file():
+                raise InputError(f"{args.pretrained / name}: no such file, expected that of mBART")
+            settings[name] = checksum(args.pretrained / name)
+        settings["type"] = "sentencepiece"
+    elif args.type == "bpe":
         settings["merges"] = args.merges
-    if args.type == "sentencepiece":
+    elif args.type == "sentencepiece":
         settings |= {
             name: getattr(args, name) for name in ("vocabulary_size", "model_type", "sample_lines", "seed")
         }
@@ -98,7 +117,9 @@ def learn(args, bitexts: list[Bitext], model: Path | None, workers: Workers) -> 
     training = paths_of(bitext for bitext in bitexts if bitext.split == TRAIN)
     if not training:
         raise InputError(f"{args.input}: no training files; --dictionary-from applies an existing model")
-    if args.type == "bpe":
+    if args.pretrained:
+        shutil.copyfile(args.pretrained / PRETRAINED_MODEL, model)
+    elif args.type == "bpe":
         learn_byte_pairs(training, args.merges, model, workers)
     elif args.type == "sentencepiece":
         learn_sentence_pieces(
@@ -115,7 +136,7 @@ def apply(path: Path, output: Path, type_name: str, model: Path | None, workers:
 
 
 def main(args) -> None:
-    from data_prep.dictionary import write_dictionary
+    from data_prep.dictionary import read_symbols, write_dictionary
 
     bitexts = find_bitexts(args.input)
     languages = languages_of(bitexts)
@@ -125,7 +146,7 @@ def main(args) -> None:
     }
     file_name = MODEL_FILES[settings["type"]]
     settings["model"] = file_name
-    inputs = (args.input, args.dictionary_from) if args.dictionary_from else (args.input,)
+    inputs = [folder for folder in (args.input, args.dictionary_from, args.pretrained) if folder]
     step = StepFolder(args.output, "subword", settings, inputs=inputs)
     if step.is_complete(args.force):
         return
@@ -142,5 +163,8 @@ def main(args) -> None:
         else:
             training = [path for b in bitexts if b.split == TRAIN for path in b.outputs(args.output)]
             counts = count_tokens(training, workers, "count units")
+            if args.pretrained:
+                known = read_symbols(args.pretrained / DICTIONARY)
+                counts = Counter({unit: count for unit, count in counts.items() if unit in known})
             write_dictionary(args.output / DICTIONARY, counts, args.min_count)
     step.finish()

@@ -9,6 +9,7 @@ COMMANDS = {
     "score": ("eval.score", "BLEU, chrF++, off-target rate, copies, COMET of translated folders"),
     "compare": ("eval.compare", "paired bootstrap significance between systems"),
     "probe": ("eval.probes", "analyses of the hidden states and outputs of checkpoints"),
+    "trim-mbart": ("eval.trim_mbart", "start from mBART: a checkpoint with the corpus's vocabulary"),
     "report": ("eval.report", "tables, plots and one HTML file from result files"),
 }
 

@@ -129,8 +129,8 @@ def _tags_of(state: dict, path) -> dict:
         return {"languages": pair, "language_tags": "none", "lang_pairs": ["-".join(pair)]}
     if name == PRETRAINING:
         raise InputError(
-            f"{path}: is pre-trained only and cannot translate; fine-tune it first: fairseq-train --task {OURS}"
-            " --pretrained-checkpoint"
+            f"{path}: is pre-trained only and cannot translate; fine-tune it first: fairseq-train --task"
+            f" {OURS} --pretrained-checkpoint"
         )
     raise InputError(
         f"{path}: of the task {name!r}; expected {OURS}, {STOCK_MULTILINGUAL} or {STOCK_BILINGUAL}"

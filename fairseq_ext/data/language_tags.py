@@ -6,8 +6,8 @@ other: `__de__`, in front of the source sentence (encoder) and in front of the t
 where the tag is the first token that the decoder is given after `</s>` and is forced, not searched for, at
 inference). `mbart` is the placement of mBART's pre-training (Liu et al., 2020; fairseq's
 `translation_from_pretrained_bart`): the source's tag follows `</s>`, and the target's tag takes the place of
-`</s>` as the first token that the decoder is given. fairseq's task lets the decoder predict the tag once more,
-after `</s>`; here, where one batch holds many target languages, a sentence ends at `</s>` as everywhere.
+`</s>` as the first token that the decoder is given. fairseq's task lets the decoder predict the tag once
+more, after `</s>`; here, where one batch holds many target languages, a sentence ends at `</s>` as always.
 
 | name          | encoder input      | decoder output    | fairseq's options                          |
 |---------------|--------------------|-------------------|--------------------------------------------|

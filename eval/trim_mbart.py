@@ -1,0 +1,151 @@
+"""Start from mBART: a checkpoint of ours from fairseq's mBART-25, trimmed to the corpus (thesis 5.2.3).
+
+PRETRAINED is mBART's folder as it is published: model.pt, dict.txt, sentence.bpe.model. DATA was made with
+`python -m data_prep subword --pretrained PRETRAINED`. Embedding rows are kept in the order of DATA's
+dictionary, followed by the tags of the languages; `<mask>` and all other rows go. The first lines of a set
+of DATA are then run through fairseq's own mBART and through the trimmed model: if their logits differ,
+nothing is written.
+
+The checkpoint is for `fairseq-train --finetune-from-model` (or --restore-file with all four --reset-…) with
+the task multilingual_nmt, and for `python -m eval`; the options that training needs are printed.
+"""
+
+import shlex
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import Stamp, atomic_path, checksum
+
+MODEL, DICTIONARY = "model.pt", "dict.txt"
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("--pretrained", required=True, type=Path, help="folder with model.pt and dict.txt")
+    parser.add_argument("--data", required=True, type=Path, help="binarized folder (data_prep binarize)")
+    parser.add_argument("--output", required=True, type=Path, help="the checkpoint to write, FILE.pt")
+    parser.add_argument("--langs", help="languages with a tag, in this order (default: of DATA, sorted)")
+    parser.add_argument(
+        "--tags",
+        nargs="+",
+        default=[],
+        metavar="LANG=NAME",
+        help="mBART's tag of a language, for example de=de_DE (default: the one that begins with LANG_)",
+    )
+    parser.add_argument("--mbart-langs", help="mBART's own languages in its order (default: of mBART-25)")
+    parser.add_argument("--check-split", default="valid", help="set of DATA on which outputs are compared")
+    parser.add_argument("--check-lines", type=int, default=4, help="lines per direction; 0: no comparison")
+    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+
+
+def main(args) -> None:
+    from data_prep.preparation import Preparation
+
+    preparation = Preparation.load(args.data)
+    languages = args.langs.split(",") if args.langs else preparation.languages
+    for language in languages:
+        if language not in preparation.languages:
+            raise InputError(
+                f"--langs: {language!r} is not in {args.data}; it has {', '.join(preparation.languages)}"
+            )
+    given = dict(map(parse_tag, args.tags))
+    for name in (MODEL, DICTIONARY):
+        if not (args.pretrained / name).is_file():
+            raise InputError(f"{args.pretrained / name}: no such file, expected mBART's")
+    settings = {
+        "pretrained": {name: checksum(args.pretrained / name) for name in (MODEL, DICTIONARY)},
+        "dictionary": preparation.dictionary_sha256,
+        "langs": languages,
+        "tags": given,
+        "mbart_langs": args.mbart_langs,
+    }
+    stamp = Stamp(args.output.with_suffix(".json"), settings)
+    if stamp.is_current(args.force or not args.output.is_file()):
+        return
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    stamp.begin()
+    pairs = preparation.pairs.get(args.check_split, {}) if args.check_lines else {}
+    trim(args, languages, given, [pair for pair in pairs if set(pair.split("-")) <= set(languages)])
+    stamp.finish()
+
+
+def parse_tag(text: str) -> tuple[str, str]:
+    language, equals, name = text.partition("=")
+    if not (language and equals and name):
+        raise InputError(f"--tags {text}: expected LANG=NAME, for example de=de_DE")
+    return language, name
+
+
+def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) -> None:
+    """Write the checkpoint; outputs are compared on `pairs`."""
+    import torch
+
+    from data_prep.dictionary import read_symbols
+    from eval.mbart_comparison import batches, check_outputs, fairseqs_mbart
+    from fairseq_ext import mbart
+    from fairseq_ext.checkpoints import read_weights
+
+    if args.check_lines and not pairs:
+        raise InputError(f"{args.data}: no set {args.check_split!r}; --check-split chooses another one")
+    path = args.pretrained / MODEL
+    state = read_weights(path)
+    weights = state["model"]
+    options = mbart.shape_of(weights, state.get("args"), path)
+    vocabulary = vocabulary_of(args, len(weights[mbart.EMBEDDINGS[0]]))
+    dictionary = args.data / f"dict.{languages[0]}.txt"
+    tags = [vocabulary.tag_of(language, given) for language in languages]
+    rows = vocabulary.rows(read_symbols(dictionary), tags, dictionary)
+    task = task_of(args.data, languages, pairs, options)
+    model = task.build_model(options)
+    model.load_state_dict(mbart.trimmed(weights, rows))
+    if pairs:
+        original = fairseqs_mbart(weights, options, vocabulary)
+        samples = batches(task, args.check_split, args.check_lines)
+        tokens = check_outputs(original, model.eval(), rows, samples, path)
+        print(f"trim-mbart: equal outputs at {tokens} tokens")
+    state = mbart.checkpoint(model.state_dict(), options, task.state_dict() | {"lang_pairs": []})
+    with atomic_path(args.output) as temporary:
+        torch.save(state, temporary)
+    print(f"trim-mbart: {len(rows)} of {len(vocabulary)} embeddings kept; options for fairseq-train:")
+    print(shlex.join(training_options(options, languages, args.output)))
+
+
+def vocabulary_of(args, embeddings: int):
+    """mBART's vocabulary; refused if its checkpoint has another number of embeddings."""
+    from data_prep.dictionary import read_symbols
+    from fairseq_ext.mbart import LANGUAGES, MbartVocabulary
+
+    path = args.pretrained / DICTIONARY
+    languages = args.mbart_langs.split(",") if args.mbart_langs else LANGUAGES
+    vocabulary = MbartVocabulary(read_symbols(path), languages)
+    if len(vocabulary) != embeddings:
+        raise InputError(
+            f"{args.pretrained / MODEL}: {embeddings} embeddings, but {path} with {len(languages)} languages"
+            f" and <mask> makes {len(vocabulary)}; --mbart-langs names its languages"
+        )
+    return vocabulary
+
+
+def task_of(data: Path, languages: list[str], pairs: list[str], options):
+    """The task as it would be for training."""
+    from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
+
+    both = [direction for pair in pairs for direction in (pair, "-".join(pair.split("-")[::-1]))]
+    cfg = MultilingualNmtConfig(
+        data=str(data),
+        lang_pairs=",".join(both) or "-".join(languages[:2]),
+        langs=",".join(languages),
+        language_tags="mbart",
+        max_source_positions=options.max_source_positions,
+        max_target_positions=options.max_target_positions,
+        train_subset="train",
+        seed=1,
+    )
+    return MultilingualNmtTask.setup_task(cfg)
+
+
+def training_options(options, languages: list[str], checkpoint: Path) -> list[str]:
+    words = ["--task", "multilingual_nmt", "--langs", ",".join(languages), "--language-tags", "mbart"]
+    words += ["--arch", options.arch, "--finetune-from-model", str(checkpoint)]
+    for side in ("source", "target"):
+        words += [f"--max-{side}-positions", str(getattr(options, f"max_{side}_positions"))]
+    return words
