@@ -1,0 +1,220 @@
+"""`recipes/word_contrastive`: the systems of Tables 5.2 and C.1 to C.3, hyperparameters of thesis 5.2.3."""
+
+import re
+import shlex
+
+import pytest
+
+from tests.recipes.test_recipes import ROOT, parse_training, recipe
+
+FOLDER = ROOT / "recipes/word_contrastive"
+CONFIGS = [path.stem for path in sorted((FOLDER / "configs").glob("*.sh"))]
+PAPER = {
+    "222_en-ja": (2, 1000),
+    "626_en-it-ja-nl-tr-vi": (10, 2000),
+    "626_en-tr-ro-et-my-kk": (10, 2000),
+}  # directions, updates between validations
+METHODS = ["", "+align", "+w2w", "+FA", "+sent"]
+LOSSES = {
+    "": None, "+align": "attention_alignment", "+w2w": "word_contrastive", "+FA": "word_contrastive",
+    "+sent": "sentence_contrastive",
+}  # fmt: skip
+
+
+def commands(tmp_path, *options: str, stages: str) -> list[list[str]]:
+    """The commands of a dry run, with a folder in place of data and mBART."""
+    common = ["--data-root", str(tmp_path), "--output", "out", "--stages", stages, "--dry-run"]
+    result = recipe("word_contrastive", *options, *common, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert list(tmp_path.iterdir()) == []
+    return [shlex.split(line) for line in result.stdout.splitlines()]
+
+
+def trainings(tmp_path, *options: str) -> dict:
+    """System -> fairseq's view of its training."""
+    found = {}
+    for words in commands(tmp_path, *options, stages="train"):
+        args = parse_training(words)
+        found[args.save_dir.split("/")[-1].removesuffix("-seed1")] = args
+    return found
+
+
+def test_help_names_every_option_that_is_parsed():
+    result = recipe("word_contrastive", "--help")
+    assert result.returncode == 0
+    for option in re.findall(r"^    (--[a-z-]+)(?: \| -h)?\)", (FOLDER / "run.sh").read_text(), flags=re.M):
+        assert f"  {option} " in result.stdout, option
+    assert all(config in result.stdout for config in CONFIGS)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "--config: expected one of 222_en-ja,626_en-it-ja-nl-tr-vi,626_en-tr-ro-et-my-kk,enja,multi30k"),
+        (["--config", "enja", "--systems", "mlsc+w3w"], "--systems: found 'mlsc+w3w', expected one of: ml"),
+        (["--config", "enja", "--systems", "mbart"], "--systems: mbart starts from mBART; give its folder"),
+        (["--config", "enja", "--mbart", "/no/such"], "--mbart: /no/such: no such folder"),
+        (["--config", "enja", "--out-of-domain", "/no/such"], "--out-of-domain: /no/such: no such folder"),
+        (["--config", "222_en-ja"], "--config 222_en-ja: give your text with --data-root, README.md says"),
+        (["--config", "enja", "--stages", "trian"], "--stages: found 'trian', expected one of: prepare"),
+    ],
+)  # fmt: skip
+def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
+    result = recipe("word_contrastive", *options, cwd=tmp_path, timeout=60)
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"error: {message}")
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_every_training_is_understood_by_fairseq(config, tmp_path):
+    found = trainings(tmp_path, "--config", config, "--mbart", str(tmp_path))
+    assert list(found) == [baseline + method for baseline in ("mlsc", "mbart") for method in METHODS]
+    for system, args in found.items():
+        loss = LOSSES[system.removeprefix("mlsc").removeprefix("mbart")]
+        assert getattr(args, "auxiliary_losses", None) == loss, system
+        assert args.best_checkpoint_metric == ("nmt_loss" if loss else "loss")
+        assert args.data.endswith("-w2w") == system.endswith("+w2w")
+        assert args.label_smoothing == (0.2 if system.startswith("mbart") else 0.1)
+
+
+@pytest.mark.parametrize("config", PAPER)
+def test_hyperparameters_of_the_paper(config, tmp_path):
+    systems = "mlsc,mlsc+FA,mbart+w2w"
+    options = (
+        "--config",
+        config,
+        "--mbart",
+        str(tmp_path),
+        "--systems",
+        systems,
+        "--launcher",
+        "gpu",
+        "--gpus",
+        "4",
+    )
+    found = trainings(tmp_path, *options)
+    directions, interval = PAPER[config]
+    for args in found.values():
+        assert len(args.lang_pairs.split(",")) == directions
+        assert (args.max_tokens, args.update_freq, args.sampling_temperature) == (1024, [2], 1.5)
+        assert (args.save_interval_updates, args.patience, args.dropout) == (interval, 8, 0.3)
+    scratch, contrastive, tuned = found.values()
+    assert (scratch.arch, scratch.encoder_layers, scratch.encoder_embed_dim) == ("mnmt_transformer", 6, 512)
+    for args in (contrastive, tuned):
+        assert (args.word_contrastive_weight, args.word_contrastive_temperature) == (0.1, 0.2)
+        assert (args.word_contrastive_dim, args.word_contrastive_dropout) == (128, 0.2)
+    assert (tuned.arch, tuned.language_tags, tuned.encoder_layers) == ("mnmt_transformer_mbart", "mbart", 12)
+    assert (tuned.max_source_positions, tuned.lr, tuned.lr_scheduler) == (1024, [3e-5], "polynomial_decay")
+    assert tuned.finetune_from_model == "out/mbart/start.pt"
+    assert tuned.langs.split(",") == sorted(tuned.langs.split(","))
+
+
+def test_the_small_configuration_is_that_of_zero_shot(tmp_path):
+    ours = trainings(tmp_path, "--config", "multi30k", "--systems", "mlsc")["mlsc"]
+    result = recipe(
+        "zero_shot", "--config", "multi30k", "--systems", "2", "--seeds", "1", "--stages", "train", "--dry-run"
+    )  # fmt: skip
+    theirs = parse_training(shlex.split(result.stdout))
+    different = {name for name, value in vars(theirs).items() if getattr(ours, name) != value}
+    assert different <= {"data", "save_dir"}
+
+
+def test_both_directions_of_enja_in_words_of_mecab(tmp_path):
+    args = trainings(tmp_path, "--config", "enja", "--systems", "mlsc")["mlsc"]
+    assert (args.lang_pairs, args.max_update, args.encoder_embed_dim) == ("en-ja,ja-en", 3600, 192)
+    prepare = commands(tmp_path, "--config", "enja", "--systems", "mlsc", stages="prepare")
+    (tokenize,) = [words for words in prepare if "tokenize" in words]
+    assert tokenize[4:7] == ["--tokenizer", "en=none", "ja=mecab"]
+
+
+def test_the_last_options_are_the_users(tmp_path):
+    common = ["--config", "enja", "--mbart", str(tmp_path), "--systems", "mlsc,mbart", "--stages", "train"]
+    result = recipe("word_contrastive", *common, "--dry-run", "--", "--lr", "0.5")
+    assert [parse_training(shlex.split(line)).lr for line in result.stdout.splitlines()] == [[0.5], [0.5]]
+
+
+def steps(found) -> list[str]:
+    return [" ".join(words[3:6] if words[3] == "align" else words[3:4]) for words in found]
+
+
+def test_preparation_aligns_what_the_systems_need(tmp_path):
+    plain = ["download", "clean", "tokenize", "subword", "binarize"]
+    lexicon = ["binarize", "align --aligner word2word"]
+    fast = ["align --aligner fast_align"]
+    for systems, expected in (
+        ("mlsc,mlsc+w2w,mlsc+sent", [*plain, *lexicon]),
+        ("mlsc+FA", [*plain, *fast, *lexicon]),
+        ("mlsc+align", [*plain, *fast, *lexicon]),
+    ):
+        assert (
+            steps(commands(tmp_path, "--config", "enja", "--systems", systems, stages="prepare")) == expected
+        )
+    options = (
+        "--config",
+        "enja",
+        "--systems",
+        "mbart+FA",
+        "--mbart",
+        str(tmp_path),
+        "--out-of-domain",
+        str(tmp_path),
+    )
+    found = commands(tmp_path, *options, stages="prepare")
+    assert steps(found) == [*plain, "tokenize", *fast, *lexicon, "trim-mbart"]
+    (subword,) = [words for words in found if words[3] == "subword"]
+    assert subword[4:6] == ["--pretrained", str(tmp_path)]
+    assert found[6][found[6].index("--out-of-domain") + 1] == "out/out-of-domain"
+    folders = {words[words.index("--data") + 1] for words in found if words[3] == "align"}
+    assert folders == {"out/data/enja", "out/data/enja-w2w"}
+
+
+def test_text_of_ones_own_needs_no_download(tmp_path):
+    found = commands(tmp_path, "--config", "222_en-ja", "--systems", "mlsc", stages="prepare")
+    assert steps(found)[0] == "clean"
+    assert found[0][found[0].index("--input") + 1] == str(tmp_path)
+
+
+def test_probes_reports_and_comparisons_are_per_baseline(tmp_path):
+    options = ("--config", "multi30k", "--systems", "mlsc,mlsc+w2w,mbart,mbart+FA", "--mbart", str(tmp_path))
+    found = commands(tmp_path, *options, stages="probe,report")
+    states = [words for words in found if words[3:5] == ["probe", "states"]]
+    names = [words[words.index("--name") + 1] for words in states]
+    assert names == ["MLSC", "MLSC +w2w", "mBART FT", "mBART FT +FA"]
+    words = [each[each.index("--words") + 1] for each in found if "retrieval" in each]
+    assert words == ["out/data/multi30k-w2w"] * 4
+    correlations = [each[5:7] for each in found if each[3:5] == ["probe", "correlate"]]
+    assert correlations == [
+        [f"out/translations/{baseline}-seed1", f"out/translations/{baseline}{method}-seed1"]
+        for baseline, method in (("mlsc", "+w2w"), ("mbart", "+FA"))
+    ]
+    compared = [each[4:6] for each in found if "compare" in each]
+    assert compared == correlations
+    reports = [each[each.index("--output") + 1] for each in found if "report" in each]
+    assert reports == ["out/mlsc/report", "out/mbart/report"]
+
+
+def test_two_languages_have_no_correlation(tmp_path):
+    found = commands(tmp_path, "--config", "enja", "--systems", "mlsc,mlsc+w2w", stages="probe")
+    assert not [words for words in found if "correlate" in words]
+
+
+def test_every_command_is_understood(tmp_path):
+    import importlib
+
+    from command_line.dispatch import step_parser
+    from eval.probes import COMMANDS as PROBES
+
+    options = ("--config", "multi30k", "--mbart", str(tmp_path), "--out-of-domain", str(tmp_path))
+    for words in commands(tmp_path, *options, stages="prepare,translate,score,probe,report"):
+        if words[:2] != ["python", "-m"]:
+            assert words[0] == "rm"
+        elif words[3] == "probe":
+            step_parser("eval probe", words[4], importlib.import_module(PROBES[words[4]][0])).parse_args(
+                words[5:]
+            )
+        else:
+            main = importlib.import_module(f"{words[2]}.__main__")
+            steps = getattr(main, "STEPS", None) or main.COMMANDS
+            step_parser(words[2], words[3], importlib.import_module(steps[words[3]][0])).parse_args(words[4:])
