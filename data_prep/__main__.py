@@ -17,6 +17,10 @@ STEPS = {
         "fetch a public corpus, or lay out a local folder as if it had been fetched",
     ),
     "clean": ("data_prep.clean", "normalize, filter, de-duplicate, remove evaluation lines from training"),
+    "low-resource": (
+        "data_prep.low_resource",
+        "draw small fine-tuning sets, and lay out monolingual text for pre-training",
+    ),
     "tokenize": (
         "data_prep.tokenize",
         "split lines into words: Moses, jieba, MeCab, Juman++ or none, per language",

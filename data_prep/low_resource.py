@@ -1,0 +1,173 @@
+"""A simulated low-resource setting: small fine-tuning sets, and monolingual text (thesis 4.4.1, 4.4.6).
+
+The input is a cleaned corpus of one language pair. OUTPUT/3000 and so on get that many random training pairs,
+the smaller sets being part of the larger ones, and the whole valid and test sets. OUTPUT/monolingual gets
+text for pre-training: `--monolingual` is a folder of train.LANG files; without it, the two sides of all pairs
+that are in no fine-tuning set, each in its own random order (held in memory), so that nothing says which
+sentences belong together.
+
+Further steps work on pairs of files, so monolingual text is written as such: train.A-B.A and train.A-B.B,
+whose lines have nothing to do with each other, as many as the shorter file has. Clean it with a large
+`--max-ratio`. Its valid set is that of the pairs.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.lines import count_lines, read_lines, read_parallel
+from command_line.outputs import input_settings
+from command_line.progress import progress
+from data_prep.blocks import encode
+from data_prep.corpus import (
+    TRAIN,
+    VALID,
+    Bitext,
+    check_parallel,
+    find_bitexts,
+    is_corpus_file,
+    open_outputs,
+    paths_of,
+)
+from data_prep.step_folder import StepFolder
+
+MONOLINGUAL, ALL = "monolingual", "all"
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "--input", required=True, type=Path, help="folder of SPLIT.SRC-TGT.LANG files, cleaned"
+    )
+    parser.add_argument(
+        "--output", required=True, type=Path, help="folder for the folders SIZE and monolingual"
+    )
+    parser.add_argument(
+        "--sizes",
+        default="3000,10000,20000,50000",
+        help="numbers of pairs, separated by commas (4.4.6), or all",
+    )
+    parser.add_argument("--first", type=int, help="draw from the first lines only (ASPEC-JE: 1000000)")
+    parser.add_argument(
+        "--monolingual", type=Path, metavar="DIR", help="text of its own for pre-training, train.LANG"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of the random pairs and orders")
+    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+
+
+def main(args) -> None:
+    bitexts = find_bitexts(args.input)
+    train = training_pair(args.input, bitexts)
+    sizes = parse_sizes(args.sizes)
+    check_parallel(bitexts)
+    lines = min(count_lines(train.paths[0]), args.first or float("inf"))
+    limits = {name: lines if size is None else size for name, size in sizes.items()}
+    if max(limits.values()) > lines:
+        raise InputError(f"--sizes {args.sizes}: found {lines} training pairs, expected at least as many")
+    own = monolingual_files(args.monolingual, train) if args.monolingual else None
+    if not own and max(limits.values()) == lines:
+        raise InputError(f"--sizes {args.sizes}: leaves no pairs for pre-training; give --monolingual DIR")
+    ranks = random_ranks(lines, args.seed)
+    settings = {"first": args.first, "seed": args.seed, "input": input_settings(*paths_of(bitexts))}
+    for name, size in limits.items():
+        step = StepFolder(args.output / name, "low-resource", settings | {"size": size}, inputs=(args.input,))
+        if not step.is_complete(args.force):
+            step.begin(is_corpus_file)
+            write_pairs(train, args.output / name, ranks < size)
+            copy_sets([one for one in bitexts if one.split != TRAIN], args.output / name)
+            step.finish()
+    folder, largest = args.output / MONOLINGUAL, max(limits.values())
+    settings |= {"beyond": largest} if not own else {MONOLINGUAL: input_settings(*own)}
+    step = StepFolder(folder, "low-resource", settings, inputs=(args.input,))
+    if not step.is_complete(args.force):
+        step.begin(is_corpus_file)
+        sides = (
+            zip(*map(read_lines, own), strict=False) if own else shuffled(train, ranks >= largest, args.seed)
+        )
+        write_rows(train, folder, sides)
+        copy_sets([one for one in bitexts if one.split == VALID], folder)
+        step.finish()
+
+
+def training_pair(folder: Path, bitexts: list[Bitext]) -> Bitext:
+    """
+    Raises:
+        InputError: not exactly one training bitext.
+    """
+    found = [bitext for bitext in bitexts if bitext.split == TRAIN]
+    if len(found) != 1:
+        names = ", ".join(bitext.pair for bitext in found) or "none"
+        raise InputError(f"{folder}: training pairs: {names}; expected exactly one language pair")
+    return found[0]
+
+
+def parse_sizes(text: str) -> dict[str, int | None]:
+    """ "3000,all" -> {"3000": 3000, "all": None}.
+
+    Raises:
+        InputError: not a positive number, or one twice.
+    """
+    sizes: dict[str, int | None] = {}
+    for name in text.split(","):
+        if name != ALL and not (name.isdigit() and int(name)):
+            raise InputError(f"--sizes {text}: found {name!r}, expected numbers above 0 or {ALL}")
+        if name in sizes:
+            raise InputError(f"--sizes {text}: {name} occurs twice")
+        sizes[name] = None if name == ALL else int(name)
+    return sizes
+
+
+def monolingual_files(folder: Path, train: Bitext) -> list[Path]:
+    """train.LANG of both languages, plain or compressed.
+
+    Raises:
+        InputError: one is missing or empty.
+    """
+    found = []
+    for language in train.languages:
+        names = [folder / f"{TRAIN}.{language}{suffix}" for suffix in ("", ".gz", ".xz")]
+        path = next((name for name in names if name.is_file()), None)
+        if path is None:
+            raise InputError(f"--monolingual {folder}: no {TRAIN}.{language} in it")
+        if not count_lines(path):
+            raise InputError(f"{path}: is empty, expected lines of text")
+        found.append(path)
+    return found
+
+
+def random_ranks(lines: int, seed: int):
+    """A random permutation: the pairs of rank below n are a random sample of n."""
+    import numpy
+
+    return numpy.random.default_rng(seed).permutation(lines)
+
+
+def shuffled(train: Bitext, chosen, seed: int) -> Iterator[tuple[str, str]]:
+    """Both sides of the chosen lines, each in its own order."""
+    import numpy
+
+    rows = [
+        row
+        for row, take in zip(islice(read_parallel(*train.paths), len(chosen)), chosen, strict=True)
+        if take
+    ]
+    orders = [numpy.random.default_rng((seed, side)).permutation(len(rows)) for side in (0, 1)]
+    for first, second in zip(*orders, strict=True):
+        yield rows[first][0], rows[second][1]
+
+
+def write_pairs(train: Bitext, folder: Path, chosen) -> None:
+    rows = zip(read_parallel(*train.paths), chosen, strict=False)
+    write_rows(train, folder, (row for row, take in rows if take))
+
+
+def write_rows(bitext: Bitext, folder: Path, rows) -> None:
+    with open_outputs(bitext.outputs(folder)) as streams:
+        for row in progress(rows, None, f"{folder.name}/{bitext.split}.{bitext.pair}", "line"):
+            for stream, line in zip(streams, row, strict=True):
+                stream.write(encode([line]))
+
+
+def copy_sets(bitexts: list[Bitext], folder: Path) -> None:
+    for bitext in bitexts:
+        write_rows(bitext, folder, read_parallel(*bitext.paths))
