@@ -54,8 +54,8 @@ class MultilingualNmtConfig(FairseqDataclass):
     pretrained_checkpoint: Optional[str] = field(
         default=None,
         metadata={
-            "help": "start from the weights of a checkpoint of linguistic_pretraining or multilingual_nmt with"
-            " the same dictionary (thesis 4.4.6); an interrupted training goes on from its own"
+            "help": "start from the weights of a checkpoint of linguistic_pretraining or multilingual_nmt,"
+            " of the same dictionary (thesis 4.4.6); an interrupted training goes on from its own"
         },
     )
     sampling_temperature: Optional[float] = field(
