@@ -5,6 +5,7 @@ result file (its field "kind") that the section shows; the section is left out i
 """
 
 from eval.report_sections import (
+    adequacy,
     confusion,
     correlation,
     cosine,
@@ -28,6 +29,7 @@ SECTIONS = (
     ("comparison", significance.section),
     ("scores", directions.section),
     ("scores", indicators.section),
+    ("adequacy", adequacy.section),
     ("llr", llr.section),
     ("similarity", similarity.section),
     ("retrieval", retrieval.section),

@@ -284,11 +284,11 @@ fi
 if has_stage score; then
   note "score"
   score "${FOLDERS[@]}"
-  [[ -z $ADEQUACY_MODEL ]] || run python -m eval adequacy "${FOLDERS[@]}" --model "$ADEQUACY_MODEL" --output "$OUTPUT/adequacy.json"
+  [[ -z $ADEQUACY_MODEL ]] || run python -m eval adequacy "${FOLDERS[@]}" --model "$ADEQUACY_MODEL" --output "$OUTPUT/adequacy"
 fi
 if has_stage report; then
   note "report"
-  [[ ! -e $OUTPUT/adequacy.json ]] || PROBE_RESULTS+=("$OUTPUT/adequacy.json")
+  [[ ! -e $OUTPUT/adequacy/adequacy.json ]] || PROBE_RESULTS+=("$OUTPUT/adequacy/adequacy.json")
   if [[ ${#SYSTEM_IDS[@]} -gt 1 ]]; then
     report "$OUTPUT" "Pre-training: $NAME" "${FOLDERS[@]}"
   else # nothing to compare
