@@ -33,10 +33,63 @@ run() {
   echo
 }
 
-# value OPTION "$@" of the rest: the argument of an option, or an error.
-value() {
-  [[ $# -ge 2 && $2 != --* ]] || die "$1: expected a value"
-  echo "$2"
+# The options of a recipe that trains systems; a recipe adds its own.
+# shellcheck disable=SC2034  # used by run.sh
+RECIPE_OPTIONS="config systems=SYSTEM_LIST seeds stages data-root output launcher gpus jobs precision"
+
+# Read a command line. Option --x-y VALUE sets X_Y (or NAME, given as x-y=NAME), a flag sets it to yes, and what follows
+# -- goes into EXTRA_OPTIONS. All recipes have --dry-run and --help.
+read_options() { # OPTIONS FLAGS ARGUMENT...
+  local options=" $1 " flags=" $2 dry-run " name variable
+  shift 2
+  while [[ $# -gt 0 && $1 != -- ]]; do
+    [[ $1 != --help && $1 != -h ]] || { usage && exit 0; }
+    name=${1#--} variable=$(tr 'a-z-' 'A-Z_' <<< "${1#--}")
+    if [[ $1 == --* && $flags == *" $name "* ]]; then
+      printf -v "$variable" yes
+      shift
+    elif [[ $1 == --* && $options =~ " $name"(=([A-Z_]+))?" " ]]; then
+      [[ $# -ge 2 && $2 != --* ]] || die "$1: expected a value"
+      printf -v "${BASH_REMATCH[2]:-$variable}" %s "$2"
+      shift 2
+    else
+      die "unknown option '$1'; --help lists the options"
+    fi
+  done
+  EXTRA_OPTIONS=("${@:2}")
+}
+
+# What --help says about the options that all trainings have.
+usage_of_training() {
+  cat << END
+  --launcher NAME     cpu; gpu (fairseq starts its processes); torchrun; slurm (each training is one srun)
+                      (default: $LAUNCHER)
+  --gpus N            GPUs of one training (default: $GPUS); gradients are accumulated up to the paper's batch
+  --jobs N            trainings at a time: they share the CPU cores, or one GPU (default: $JOBS)
+  --precision NAME    auto, bf16, fp16 or float32; auto is bf16 where the hardware has it (default: $PRECISION)
+END
+}
+
+usage_of_all() {
+  cat << END
+  --dry-run           print the commands, run nothing
+  --help              this text
+END
+}
+
+# Split the lists of a command line into SYSTEM_IDS, SEED_LIST and STAGE_LIST, and check seeds, stages and folders.
+split_lists() { # FOLDER_OPTION...
+  local seed stage option
+  # shellcheck disable=SC2034  # used by run.sh
+  IFS=, read -ra SYSTEM_IDS <<< "$SYSTEM_LIST"
+  IFS=, read -ra SEED_LIST <<< "$SEEDS"
+  IFS=, read -ra STAGE_LIST <<< "$STAGES"
+  for seed in "${SEED_LIST[@]}"; do positive --seeds "$seed"; done
+  # shellcheck disable=SC2086  # a list of words
+  for stage in "${STAGE_LIST[@]}"; do one_of --stages "$stage" $ALL_STAGES; done
+  for option in "$@"; do
+    [[ -z ${!option} || -d ${!option} ]] || die "--$(tr 'A-Z_' 'a-z-' <<< "$option"): ${!option}: no such folder"
+  done
 }
 
 one_of() { # OPTION VALUE CHOICE...

@@ -32,29 +32,11 @@ What is complete is skipped, what was killed continues.
   --jobs N            trainings at a time; they share the CPU cores (default: $JOBS)
   --launcher NAME     cpu or gpu (default: $LAUNCHER)
   --precision NAME    auto, bf16 or float32; auto is bf16 where the hardware has it (default: $PRECISION)
-  --dry-run           print the commands, run nothing
-  --help              this text
+$(usage_of_all)
 END
 }
 
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --output) OUTPUT=$(value "$@"); shift 2 ;;
-    --languages) LANGUAGES=$(value "$@"); shift 2 ;;
-    --train-lines) TRAIN_LINES=$(value "$@"); shift 2 ;;
-    --test-lines) TEST_LINES=$(value "$@"); shift 2 ;;
-    --merges) MERGES=$(value "$@"); shift 2 ;;
-    --updates) UPDATES=$(value "$@"); shift 2 ;;
-    --seed) SEED=$(value "$@"); shift 2 ;;
-    --jobs) JOBS=$(value "$@"); shift 2 ;;
-    --launcher) LAUNCHER=$(value "$@"); shift 2 ;;
-    --precision) PRECISION=$(value "$@"); shift 2 ;;
-    --dry-run) DRY_RUN=yes && shift ;;
-    --help | -h) usage && exit 0 ;;
-    --) shift && break ;;
-    *) die "unknown option '$1'; --help lists the options" ;;
-  esac
-done
+read_options "output languages train-lines test-lines merges updates seed jobs launcher precision" "" "$@"
 
 use_environment
 one_of --launcher "$LAUNCHER" cpu gpu
@@ -86,7 +68,7 @@ for system in 1 2; do
     --criterion fused_label_smoothed_cross_entropy --label-smoothing 0.1 \
     --optimizer fused_adam --lr 2e-3 --lr-scheduler inverse_sqrt --warmup-updates 200 --clip-norm 1.0 \
     --max-tokens 2048 --max-update "$UPDATES" --seed "$SEED" --num-workers 0 \
-    --no-epoch-checkpoints --save-interval-updates 100 --keep-interval-updates 1 --log-format simple --log-interval 50 "$@"
+    --no-epoch-checkpoints --save-interval-updates 100 --keep-interval-updates 1 --log-format simple --log-interval 50 "${EXTRA_OPTIONS[@]}"
   FOLDERS+=("$OUTPUT/translations/$folder")
 done
 finish_jobs

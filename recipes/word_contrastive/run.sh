@@ -45,39 +45,14 @@ file has the paper's numbers.
   --data-root DIR     local folder of the corpus; the paper's are yours to collect, see README.md
   --out-of-domain DIR bitexts of the same pairs that fast_align is trained on, too (5.2.1)
   --output DIR        folder for everything (default: outputs/word_contrastive/CONFIG)
-  --launcher NAME     cpu; gpu (fairseq starts its processes); torchrun; slurm (each training is one srun)
-                      (default: $LAUNCHER)
-  --gpus N            GPUs of one training (default: $GPUS); gradients are accumulated up to the paper's batch
-  --jobs N            trainings at a time: they share the CPU cores, or one GPU (default: $JOBS)
-  --precision NAME    auto, bf16, fp16 or float32; auto is bf16 where the hardware has it (default: $PRECISION)
-  --dry-run           print the commands, run nothing
-  --help              this text
+$(usage_of_training)
+$(usage_of_all)
 
 Example: bash recipes/word_contrastive/run.sh --config multi30k --systems mlsc,mlsc+w2w --seeds 1,10 --jobs 2
 END
 }
 
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --config) CONFIG=$(value "$@"); shift 2 ;;
-    --systems) SYSTEM_LIST=$(value "$@"); shift 2 ;;
-    --mbart) MBART=$(value "$@"); shift 2 ;;
-    --seeds) SEEDS=$(value "$@"); shift 2 ;;
-    --stages) STAGES=$(value "$@"); shift 2 ;;
-    --data-root) DATA_ROOT=$(value "$@"); shift 2 ;;
-    --out-of-domain) OUT_OF_DOMAIN=$(value "$@"); shift 2 ;;
-    --output) OUTPUT=$(value "$@"); shift 2 ;;
-    --launcher) LAUNCHER=$(value "$@"); shift 2 ;;
-    --gpus) GPUS=$(value "$@"); shift 2 ;;
-    --jobs) JOBS=$(value "$@"); shift 2 ;;
-    --precision) PRECISION=$(value "$@"); shift 2 ;;
-    --dry-run) DRY_RUN=yes && shift ;;
-    --help | -h) usage && exit 0 ;;
-    --) shift && break ;;
-    *) die "unknown option '$1'; --help lists the options" ;;
-  esac
-done
-EXTRA_OPTIONS=("$@")
+read_options "$RECIPE_OPTIONS mbart out-of-domain" "" "$@"
 
 # --- check everything before anything is run --------------------------------------------------------------------
 
@@ -90,20 +65,11 @@ systems_of() { # BASELINE: itself and with every method
 load_config "$HERE"
 [[ -n $SYSTEM_LIST ]] || SYSTEM_LIST=$(systems_of mlsc)${MBART:+,$(systems_of mbart)}
 [[ $SYSTEM_LIST != all ]] || SYSTEM_LIST=$(systems_of mlsc),$(systems_of mbart)
-IFS=, read -ra SYSTEM_IDS <<< "$SYSTEM_LIST"
-IFS=, read -ra SEED_LIST <<< "$SEEDS"
-IFS=, read -ra STAGE_LIST <<< "$STAGES"
+split_lists DATA_ROOT OUT_OF_DOMAIN MBART
 for system in "${SYSTEM_IDS[@]}"; do
   # shellcheck disable=SC2046  # a list of words
   one_of --systems "$system" $(tr , ' ' <<< "$(systems_of mlsc),$(systems_of mbart)")
   [[ $system != mbart* || -n $MBART ]] || die "--systems: $system starts from mBART; give its folder with --mbart"
-done
-for seed in "${SEED_LIST[@]}"; do positive --seeds "$seed"; done
-# shellcheck disable=SC2086  # a list of words
-for stage in "${STAGE_LIST[@]}"; do one_of --stages "$stage" $ALL_STAGES; done
-for option in DATA_ROOT OUT_OF_DOMAIN MBART; do
-  name=--$(tr 'A-Z_' 'a-z-' <<< "$option")
-  [[ -z ${!option} || -d ${!option} ]] || die "$name: ${!option}: no such folder"
 done
 if [[ $CORPUS == text && $STAGES == *prepare* ]]; then
   [[ -n $DATA_ROOT ]] || die "--config $CONFIG: give your text with --data-root, README.md says which"

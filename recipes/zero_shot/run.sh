@@ -31,60 +31,28 @@ reports. What is complete is skipped, what was killed continues. README.md besid
   --stages LIST       some of ${ALL_STAGES// /,} (default: all)
   --data-root DIR     local folder of the corpus, in place of a download
   --output DIR        folder for everything (default: outputs/zero_shot/CONFIG)
-  --launcher NAME     cpu; gpu (fairseq starts its processes); torchrun; slurm (each training is one srun)
-                      (default: $LAUNCHER)
-  --gpus N            GPUs of one training (default: $GPUS); gradients are accumulated up to the paper's batch
-  --jobs N            trainings at a time: they share the CPU cores, or one GPU (default: $JOBS)
-  --precision NAME    auto, bf16, fp16 or float32; auto is bf16 where the hardware has it (default: $PRECISION)
+$(usage_of_training)
   --probe-layers LIST layers whose states are stored, for example L3,encoder-norm,L9 (default: $PROBE_LAYERS)
   --probe-lines N     first lines of each set whose states are stored (default: all); README.md has the disk space
   --keep-states       keep the states after the probes of a model
-  --dry-run           print the commands, run nothing
-  --help              this text
+$(usage_of_all)
 
 Example: bash recipes/zero_shot/run.sh --config multi30k --systems 1,2 --seeds 1,10 --jobs 2
 END
 }
 
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --config) CONFIG=$(value "$@"); shift 2 ;;
-    --systems) SYSTEM_LIST=$(value "$@"); shift 2 ;;
-    --seeds) SEEDS=$(value "$@"); shift 2 ;;
-    --stages) STAGES=$(value "$@"); shift 2 ;;
-    --data-root) DATA_ROOT=$(value "$@"); shift 2 ;;
-    --output) OUTPUT=$(value "$@"); shift 2 ;;
-    --launcher) LAUNCHER=$(value "$@"); shift 2 ;;
-    --gpus) GPUS=$(value "$@"); shift 2 ;;
-    --jobs) JOBS=$(value "$@"); shift 2 ;;
-    --precision) PRECISION=$(value "$@"); shift 2 ;;
-    --probe-layers) PROBE_LAYERS=$(value "$@"); shift 2 ;;
-    --probe-lines) PROBE_LINES=$(value "$@"); shift 2 ;;
-    --keep-states) KEEP_STATES=yes && shift ;;
-    --dry-run) DRY_RUN=yes && shift ;;
-    --help | -h) usage && exit 0 ;;
-    --) shift && break ;;
-    *) die "unknown option '$1'; --help lists the options" ;;
-  esac
-done
-EXTRA_OPTIONS=("$@")
+read_options "$RECIPE_OPTIONS probe-layers probe-lines" keep-states "$@"
 
 # --- check everything before anything is run --------------------------------------------------------------------
 
 load_config "$HERE"
 
 [[ $SYSTEM_LIST != all ]] || SYSTEM_LIST=$(tr ' ' , <<< "0 $SYSTEMS $VARIANTS")
-IFS=, read -ra SYSTEM_IDS <<< "$SYSTEM_LIST"
-IFS=, read -ra SEED_LIST <<< "$SEEDS"
-IFS=, read -ra STAGE_LIST <<< "$STAGES"
+split_lists DATA_ROOT
 for system in "${SYSTEM_IDS[@]}"; do
   [[ $system == 0 ]] || system_options "$system" > /dev/null
 done
-for seed in "${SEED_LIST[@]}"; do positive --seeds "$seed"; done
-# shellcheck disable=SC2086  # a list of words
-for stage in "${STAGE_LIST[@]}"; do one_of --stages "$stage" $ALL_STAGES; done
 [[ -z $PROBE_LINES ]] || positive --probe-lines "$PROBE_LINES"
-[[ -z $DATA_ROOT || -d $DATA_ROOT ]] || die "--data-root: $DATA_ROOT: no such folder"
 
 use_environment
 check_launcher
