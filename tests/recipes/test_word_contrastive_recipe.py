@@ -113,9 +113,8 @@ def test_hyperparameters_of_the_paper(config, tmp_path):
 
 def test_the_small_configuration_is_that_of_zero_shot(tmp_path):
     ours = trainings(tmp_path, "--config", "multi30k", "--systems", "mlsc")["mlsc"]
-    result = recipe(
-        "zero_shot", "--config", "multi30k", "--systems", "2", "--seeds", "1", "--stages", "train", "--dry-run"
-    )  # fmt: skip
+    systems = ("--systems", "2", "--seeds", "1")
+    result = recipe("zero_shot", "--config", "multi30k", *systems, "--stages", "train", "--dry-run")
     theirs = parse_training(shlex.split(result.stdout))
     different = {name for name, value in vars(theirs).items() if getattr(ours, name) != value}
     assert different <= {"data", "save_dir"}
