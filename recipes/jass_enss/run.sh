@@ -9,6 +9,7 @@ source "$HERE/systems.sh"
 
 CONFIG=
 SYSTEM_LIST=
+SIZE_LIST=
 SEEDS=1,10
 PRETRAINING_SEED=1
 DIRECTIONS=
@@ -54,44 +55,14 @@ reports. What is complete is skipped, what was killed continues. README.md besid
   --spacy-model PATH  English spaCy pipeline, for configurations that parse with spaCy
   --adequacy-model PATH  sentence-transformers model for adequacy (4.5.2; default: no adequacy)
   --output DIR        folder for everything (default: outputs/jass_enss/CONFIG)
-  --launcher NAME     cpu; gpu (fairseq starts its processes); torchrun; slurm (each training is one srun)
-                      (default: $LAUNCHER)
-  --gpus N            GPUs of one training (default: $GPUS); gradients are accumulated up to the paper's batch
-  --jobs N            trainings at a time: they share the CPU cores, or one GPU (default: $JOBS)
-  --precision NAME    auto, bf16, fp16 or float32; auto is bf16 where the hardware has it (default: $PRECISION)
-  --dry-run           print the commands, run nothing
-  --help              this text
+$(usage_of_training)
+$(usage_of_all)
 
 Example: bash recipes/jass_enss/run.sh --config enja --spacy-model en_core_web_sm --launcher gpu --jobs 4
 END
 }
 
-SIZE_LIST=
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --config) CONFIG=$(value "$@"); shift 2 ;;
-    --systems) SYSTEM_LIST=$(value "$@"); shift 2 ;;
-    --sizes) SIZE_LIST=$(value "$@"); shift 2 ;;
-    --directions) DIRECTIONS=$(value "$@"); shift 2 ;;
-    --seeds) SEEDS=$(value "$@"); shift 2 ;;
-    --pretraining-seed) PRETRAINING_SEED=$(value "$@"); shift 2 ;;
-    --stages) STAGES=$(value "$@"); shift 2 ;;
-    --data-root) DATA_ROOT=$(value "$@"); shift 2 ;;
-    --monolingual) MONOLINGUAL=$(value "$@"); shift 2 ;;
-    --spacy-model) SPACY_MODEL=$(value "$@"); shift 2 ;;
-    --adequacy-model) ADEQUACY_MODEL=$(value "$@"); shift 2 ;;
-    --output) OUTPUT=$(value "$@"); shift 2 ;;
-    --launcher) LAUNCHER=$(value "$@"); shift 2 ;;
-    --gpus) GPUS=$(value "$@"); shift 2 ;;
-    --jobs) JOBS=$(value "$@"); shift 2 ;;
-    --precision) PRECISION=$(value "$@"); shift 2 ;;
-    --dry-run) DRY_RUN=yes && shift ;;
-    --help | -h) usage && exit 0 ;;
-    --) shift && break ;;
-    *) die "unknown option '$1'; --help lists the options" ;;
-  esac
-done
-EXTRA_OPTIONS=("$@")
+read_options "$RECIPE_OPTIONS sizes=SIZE_LIST directions pretraining-seed monolingual spacy-model adequacy-model" "" "$@"
 
 # --- check everything before anything is run --------------------------------------------------------------------
 
@@ -99,24 +70,16 @@ load_config "$HERE" SIZES
 read -ra KNOWN_SYSTEMS <<< "$(systems_for "${LANGUAGES[@]}")"
 [[ -n $SYSTEM_LIST && $SYSTEM_LIST != all ]] || SYSTEM_LIST=$(tr ' ' , <<< "${KNOWN_SYSTEMS[*]}")
 PAIR=$(tr ' ' - <<< "${LANGUAGES[*]}")
-IFS=, read -ra SYSTEM_IDS <<< "$SYSTEM_LIST"
+split_lists DATA_ROOT MONOLINGUAL
 IFS=, read -ra SIZE_IDS <<< "${SIZE_LIST:-$SIZES}"
 IFS=, read -ra DIRECTION_IDS <<< "${DIRECTIONS:-${LANGUAGES[1]}-${LANGUAGES[0]},$PAIR}"
-IFS=, read -ra SEED_LIST <<< "$SEEDS"
-IFS=, read -ra STAGE_LIST <<< "$STAGES"
 for system in "${SYSTEM_IDS[@]}"; do one_of --systems "$system" "${KNOWN_SYSTEMS[@]}"; done
 # shellcheck disable=SC2086  # a list of words
 for size in "${SIZE_IDS[@]}"; do one_of --sizes "$size" ${SIZES//,/ }; done
 for direction in "${DIRECTION_IDS[@]}"; do
   one_of --directions "$direction" "$PAIR" "${LANGUAGES[1]}-${LANGUAGES[0]}"
 done
-for seed in "${SEED_LIST[@]}"; do positive --seeds "$seed"; done
 positive --pretraining-seed "$PRETRAINING_SEED"
-# shellcheck disable=SC2086  # a list of words
-for stage in "${STAGE_LIST[@]}"; do one_of --stages "$stage" $ALL_STAGES; done
-for option in DATA_ROOT MONOLINGUAL; do
-  [[ -z ${!option} || -d ${!option} ]] || die "--$(tr A-Z_ a-z- <<< "$option"): ${!option}: no such folder"
-done
 if [[ $CORPUS == text ]] && has_stage prepare; then
   [[ -n $DATA_ROOT ]] || die "--config $CONFIG: give the pairs with --data-root, README.md says which"
   [[ -n $MONOLINGUAL ]] || die "--config $CONFIG: give the text for pre-training with --monolingual, README.md says which"
