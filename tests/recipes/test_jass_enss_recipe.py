@@ -1,0 +1,181 @@
+"""`recipes/jass_enss`: the systems of Table 4.2 with the hyperparameters of thesis 4.4 and B.2."""
+
+import re
+import shlex
+
+import pytest
+
+from fairseq_ext.data.noising.tasks import parse_mixtures
+from tests.recipes.test_recipes import ROOT, parse_training, recipe
+
+CONFIGS = {
+    "aspec-ja-en": ("en,ja", 26),
+    "aspec-ja-zh": ("ja,zh", 15),
+    "wikipedia-ja-zh": ("ja,zh", 15),
+    "news-en-ko": ("en,ko", 13),
+    "enja": ("en,ja", 26),
+}
+TABLE_4_2 = {  # the other language has MASS
+    "mass": "mass", "bart": "infilling", "bmass": "bmass", "brss": "brss.f", "brss-r": "brss.r",
+    "jass": "bmass+brss.f", "mass+bmass": "mass+bmass", "mass+brss": "mass+brss.f",
+    "mass+jass": "mass+bmass+brss.f", "multimass-ja": "multimass", "deshuffling-ja": "deshuffling",
+    "mass+deshuffling-ja": "mass+deshuffling",
+}  # fmt: skip
+
+
+def commands(config: str, *options: str, stages: str) -> list[list[str]]:
+    common = ["--config", config, "--seeds", "1", "--stages", stages, "--dry-run", "--spacy-model", "model"]
+    text = ["--data-root", str(ROOT), "--monolingual", str(ROOT)]
+    result = recipe("jass_enss", *common, *text, *options)
+    assert result.returncode == 0, result.stderr
+    return [shlex.split(line) for line in result.stdout.splitlines()]
+
+
+def trainings(config: str, *options: str, stages: str) -> dict:
+    found = [parse_training(words) for words in commands(config, *options, stages=stages)]
+    return {args.save_dir.split("/")[-1].removesuffix("-seed1"): args for args in found}
+
+
+def after(words: list[str], option: str) -> str:
+    return words[words.index(option) + 1]
+
+
+def test_help_names_every_option_that_is_parsed():
+    result = recipe("jass_enss", "--help")
+    assert result.returncode == 0
+    script = (ROOT / "recipes/jass_enss/run.sh").read_text()
+    for option in re.findall(r"^    (--[a-z-]+)(?: \| -h)?\)", script, flags=re.M):
+        assert f"  {option} " in result.stdout, option
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "--config: expected one of aspec-ja-en,aspec-ja-zh,enja,news-en-ko,wikipedia-ja-zh, or a file"),
+        (["--config", "news-en-ko", "--systems", "jass"], "--systems: found 'jass', expected one of: mass"),
+        (["--config", "enja", "--sizes", "5"], "--sizes: found '5', expected one of: 3000 10000"),
+        (
+            ["--config", "enja", "--directions", "ja-zh"],
+            "--directions: found 'ja-zh', expected one of: en-ja",
+        ),
+        (["--config", "enja", "--seeds", "x"], "--seeds: found 'x', expected a whole number above 0"),
+        (
+            ["--config", "enja", "--stages", "train"],
+            "--stages: found 'train', expected one of: prepare parse",
+        ),
+        (["--config", "enja"], "--config enja: give an English spaCy pipeline with --spacy-model"),
+        (["--config", "aspec-ja-en"], "--config aspec-ja-en: give the pairs with --data-root"),
+        (
+            ["--config", "aspec-ja-en", "--data-root", "."],
+            "--config aspec-ja-en: give the text for pre-training with --monolingual",
+        ),
+        (["--config", "enja", "--monolingual", "/no"], "--monolingual: /no: no such folder"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
+    result = recipe("jass_enss", *options, cwd=tmp_path, timeout=60)
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"error: {message}")
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_every_row_of_the_tables_is_a_pretraining(config):
+    languages, count = CONFIGS[config]
+    found = trainings(config, "--systems", "all", stages="pretrain")
+    assert len(found) == count - 2  # two are without pre-training
+    for args in found.values():
+        mixtures = parse_mixtures(args.pretraining_tasks, "x")
+        assert ",".join(mixtures) == languages
+        assert (args.task, args.best_checkpoint_metric) == ("linguistic_pretraining", "ppl")
+
+
+def test_mixtures_of_table_4_2():
+    found = trainings("aspec-ja-en", "--systems", "all", stages="pretrain")
+    for system, tasks in TABLE_4_2.items():
+        other = "infilling" if system == "bart" else "mass"
+        assert found[system].pretraining_tasks == f"en={other},ja={tasks}", system
+    for system, tasks in {
+        "pmass": "en=pmass.p,ja=mass", "pmass-s": "en=pmass.s,ja=mass", "hfss": "en=hfss,ja=mass",
+        "enss": "en=mass+hfss,ja=mass", "multimass-en": "en=multimass,ja=mass",
+        "jass+enss": "en=mass+hfss,ja=bmass+brss.f",
+        "mass+deshuffling": "en=mass+deshuffling,ja=mass+deshuffling",
+    }.items():  # fmt: skip
+        assert found[system].pretraining_tasks == tasks, system
+
+
+def test_hyperparameters_of_the_paper():
+    options = ["--systems", "none,jass", "--sizes", "3000", "--directions", "ja-en"]
+    options += ["--launcher", "gpu", "--gpus", "2"]
+    (pretraining,) = trainings("aspec-ja-en", *options, stages="pretrain").values()
+    finetuning = trainings("aspec-ja-en", *options, stages="finetune")
+    for args in (pretraining, *finetuning.values()):
+        assert (args.arch, args.dropout, args.lr, args.max_tokens) == (
+            "mnmt_transformer_big", 0.3, [1e-4], 4096,
+        )  # fmt: skip
+        assert args.patience > 0
+    assert pretraining.update_freq == [2]  # two GPUs accumulate what the paper's four had at once
+    none, jass = finetuning["none-3000-ja-en"], finetuning["jass-3000-ja-en"]
+    assert (none.pretrained_checkpoint, jass.lang_pairs, jass.update_freq) == (None, "ja-en", [1])
+    assert jass.pretrained_checkpoint == f"{pretraining.save_dir}/checkpoint_best.pt"
+
+
+@pytest.mark.parametrize(
+    ("config", "size", "merges", "width", "smoothing", "tokens"),
+    [
+        ("aspec-ja-en", "3000", "5000", 512, 0.6, 4096),
+        ("aspec-ja-en", "10000", "10000", 1024, 0.5, 4096),
+        ("aspec-ja-zh", "20000", "10000", 1024, 0.5, 4096),
+        ("wikipedia-ja-zh", "50000", "12000", 2048, 0.5, 4096),
+        ("news-en-ko", "all", "15000", 2048, 0.4, 8192),
+    ],
+)
+def test_optimized_transformers_of_table_b_1(config, size, merges, width, smoothing, tokens):
+    from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
+    from tests.fairseq_ext.models import ToyTask, toy_dictionary
+
+    options = ["--systems", "optimized", "--sizes", size]
+    args = next(iter(trainings(config, *options, stages="finetune").values()))
+    assert (args.label_smoothing, args.max_tokens, args.dropout) == (smoothing, tokens, 0.3)
+    assert args.pretrained_checkpoint is None
+    for side in ("encoder", "decoder"):
+        found = {name: getattr(args, f"{side}_{name}") for name in ("layers", "attention_heads", "embed_dim")}
+        assert found == {"layers": 2, "attention_heads": 2, "embed_dim": 512}
+        assert getattr(args, f"{side}_ffn_embed_dim") == width
+    subword = [words for words in commands(config, *options, stages="prepare") if "--merges" in words][-1]
+    assert after(subword, "--merges") == merges
+    assert args.data == after(subword, "--output").replace("pairs/", "data/").removesuffix("/subword")
+    MnmtTransformerModel.build_model(args, ToyTask(toy_dictionary()))
+
+
+def test_every_step_is_understood():
+    from command_line.dispatch import step_parser
+    from data_prep.__main__ import STEPS
+    from eval.__main__ import COMMANDS
+
+    options = ["--systems", "optimized,jass", "--adequacy-model", "m"]
+    for words in commands("enja", *options, stages="prepare,parse,translate,score,report"):
+        package, name = words[2:4]
+        module = __import__("importlib").import_module((STEPS | COMMANDS)[name][0])
+        step_parser(package, name, module).parse_args(words[4:])
+
+
+def test_the_monolingual_text_is_without_the_evaluation_sets():
+    clean = [words for words in commands("enja", stages="prepare") if words[3] == "clean"][-1]
+    assert after(clean, "--also-exclude").endswith("enja/text")
+
+
+def test_one_model_per_system_size_direction_and_seed():
+    words = commands("enja", "--systems", "none,jass", "--seeds", "1,10", stages="translate")
+    assert len(words) == 2 * 2 * 2 * 2
+    assert {after(one, "--directions") for one in words} == {"ja-en", "en-ja"}
+    first = words[0]
+    assert (after(first, "--name"), after(first, "--dataset")) == ("w/o pre-training", "enja-3000-ja-en")
+
+
+def test_a_stage_without_the_one_before_says_so(tmp_path):
+    options = ["--config", "enja", "--systems", "jass", "--seeds", "1", "--output", str(tmp_path / "out")]
+    for stage, before in (("finetune", "pretrain"), ("translate", "finetune")):
+        result = recipe("jass_enss", *options, "--stages", stage)
+        assert result.stderr.endswith(f"checkpoint_best.pt: no such file; run the stage {before} first\n")
