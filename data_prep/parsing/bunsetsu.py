@@ -8,11 +8,10 @@ could not be analysed (those lines fall back to MASS) and the share of words tha
 """
 
 from data_prep.parsing.parsers import BUNSETSU_PARSERS
-from data_prep.parsing.structure_file import BUNSETSU
 
 
 def add_arguments(parser) -> None:
-    from data_prep.parsing.step import add_arguments as add_common
+    from data_prep.parsing.options import add_arguments as add_common
 
     parser.add_argument("--parser", choices=sorted(BUNSETSU_PARSERS), default="ginza", help="4.4.2 uses knp")
     parser.add_argument(
@@ -23,5 +22,6 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     from data_prep.parsing.step import run
+    from data_prep.parsing.structure_file import BUNSETSU
 
     run(args, BUNSETSU, args.parser, args.model)

@@ -18,12 +18,11 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from data_prep.parsing.parsers import PHRASE_PARSERS
-from data_prep.parsing.structure_file import PHRASES
 
 
 def add_arguments(parser) -> None:
     from data_prep.parsing.parse_files import SUFFIXES
-    from data_prep.parsing.step import add_arguments as add_common
+    from data_prep.parsing.options import add_arguments as add_common
 
     parser.add_argument(
         "--parser", choices=[*PHRASE_PARSERS, *SUFFIXES], default="spacy", help="4.4.2 uses enju"
@@ -38,6 +37,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     from data_prep.parsing.parse_files import SUFFIXES
     from data_prep.parsing.step import run
+    from data_prep.parsing.structure_file import PHRASES
 
     if (args.parser in SUFFIXES) != (args.parses is not None):
         needs = "needs --parses DIR" if args.parser in SUFFIXES else "parses itself, --parses is for files"

@@ -16,7 +16,7 @@ from command_line.errors import InputError
 from command_line.lines import count_lines
 from command_line.outputs import input_settings, write_json
 from command_line.progress import progress
-from data_prep.blocks import Workers, add_workers_argument, read_blocks
+from data_prep.blocks import Workers, read_blocks
 from data_prep.corpus import SPLITS
 from data_prep.parsing.analysis import Shard, analyse_shard
 from data_prep.parsing.parse_files import SUFFIXES, parse_file, read_parses
@@ -26,27 +26,6 @@ from data_prep.step_folder import StepFolder
 
 LINES_PER_SHARD = 1_000
 COUNTS = ("lines", "analysed", "empty", "unparsed", "unmapped", "too-long", "words", "moved", "inside-words")
-
-
-def add_arguments(parser, language: str) -> None:
-    """The options of both steps."""
-    parser.add_argument(
-        "--input", required=True, type=Path, help="folder of tokenized text, SPLIT.….LANG files"
-    )
-    parser.add_argument("--output", required=True, type=Path, help="folder for the analyses")
-    parser.add_argument("--lang", default=language, help="language of the files to analyse")
-    parser.add_argument(
-        "--text",
-        type=Path,
-        help="folder of the same files before tokenization, for the parser to read instead of joined words",
-    )
-    add_workers_argument(parser)
-    parser.add_argument(
-        "--dask",
-        metavar="SCHEDULER",
-        help="address of a dask scheduler whose workers do it (instead of --workers)",
-    )
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
 def find_texts(folder: Path, language: str) -> list[Path]:
