@@ -21,8 +21,8 @@ from data_prep.parsing.parsers import PHRASE_PARSERS
 
 
 def add_arguments(parser) -> None:
-    from data_prep.parsing.parse_files import SUFFIXES
     from data_prep.parsing.options import add_arguments as add_common
+    from data_prep.parsing.parse_files import SUFFIXES
 
     parser.add_argument(
         "--parser", choices=[*PHRASE_PARSERS, *SUFFIXES], default="spacy", help="4.4.2 uses enju"
