@@ -88,7 +88,7 @@ split_lists() { # FOLDER_OPTION...
   # shellcheck disable=SC2086  # a list of words
   for stage in "${STAGE_LIST[@]}"; do one_of --stages "$stage" $ALL_STAGES; done
   for option in "$@"; do
-    [[ -z ${!option} || -d ${!option} ]] || die "--$(tr 'A-Z_' 'a-z-' <<< "$option"): ${!option}: no such folder"
+    [[ $DRY_RUN == yes || -z ${!option} || -d ${!option} ]] || die "--$(tr 'A-Z_' 'a-z-' <<< "$option"): ${!option}: no such folder"
   done
 }
 

@@ -1,8 +1,9 @@
 """`eval adequacy`: cosines against a loop, the table, and encoders that are not there."""
 
-import importlib.util
 import json
 import math
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -83,19 +84,24 @@ def test_a_model_that_is_not_there(translated, texts, command, tmp_path):
 
 
 def test_a_package_that_is_not_installed(monkeypatch, translated, texts, command, tmp_path):
-    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     folder = translated("one", {"de-en": texts["en"]})
     done = command("adequacy", folder, "--model", tmp_path, "--output", tmp_path / "found")
     assert done.status == 2
     assert "not installed; pip install '.[embed]'" in done.err
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("sentence_transformers") is None, reason="sentence-transformers is not installed"
-)
-def test_a_folder_that_is_no_model(translated, texts, command, tmp_path):
+def test_a_folder_that_is_no_model(monkeypatch, translated, texts, command, tmp_path):
+    def refuse(path, local_files_only):
+        assert local_files_only
+        raise OSError(f"no config.json in {path}\nand more")
+
+    package = types.ModuleType("sentence_transformers")
+    package.SentenceTransformer = refuse
+    monkeypatch.setitem(sys.modules, "sentence_transformers", package)
     (tmp_path / "model").mkdir()
     folder = translated("one", {"de-en": texts["en"]})
     done = command("adequacy", folder, "--model", tmp_path / "model", "--output", tmp_path / "found")
     assert done.status == 2
-    assert "not a model of sentence-transformers" in done.err
+    assert "not a model of sentence-transformers: no config.json in" in done.err
+    assert "and more" not in done.err

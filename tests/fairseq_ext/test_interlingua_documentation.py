@@ -33,7 +33,7 @@ def test_options_and_defaults_are_those_of_the_code():
         (InterlinguaAlignmentOptions, "interlingua_alignment"),
         (LengthPredictionOptions, "length_prediction"),
     )
-    for name, options in losses.items():
+    for options, name in losses:
         own |= {f"{name}_{field.name}": field.default for field in dataclasses.fields(options)}
     assert rows.pop("interlingua") == "queries"  # the header of the table of kinds
     assert len(rows) == 8
