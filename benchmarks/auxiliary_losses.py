@@ -145,6 +145,7 @@ class Training:
         batch, criterion = self.collate(name, indices), self.criteria[name]
         with torch.no_grad(), self.autocast(), observed(self.model, criterion.decoder_arguments) as seen:
             self.model(**batch["net_input"], features_only=True)
+        with torch.no_grad(), self.autocast():  # not observed: the source's states are to stay
             mirror = self.model.encoder(**batch["mirror"]) if "mirror" in batch else None
         for output in filter(None, (seen["source"], mirror)):
             output["encoder_out"][0].requires_grad_()
