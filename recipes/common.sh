@@ -142,8 +142,8 @@ system_options() { # SYSTEM
 
 # --- launching ---------------------------------------------------------------------------------------------------
 
-has_amx() {
-  grep -q -m1 amx_bf16 /proc/cpuinfo 2> /dev/null
+multiplies_in_bf16() {
+  grep -q -m1 -E "amx_bf16|avx512_bf16" /proc/cpuinfo 2> /dev/null
 }
 
 # Options for mixed precision (8.2.1): bfloat16 on a GPU and on processors that multiply in it, float32 elsewhere.
@@ -152,7 +152,7 @@ precision_options() {
     bf16) echo "--autocast-bf16" ;;
     fp16) echo "--fp16" ;;
     float32) ;;
-    auto) if [[ $LAUNCHER != cpu ]] || has_amx; then echo "--autocast-bf16"; fi ;;
+    auto) if [[ $LAUNCHER != cpu ]] || multiplies_in_bf16; then echo "--autocast-bf16"; fi ;;
   esac
 }
 

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2034
 # 50,000 short pairs of the Tanaka corpus (not in the paper): both directions, Japanese in MeCab words. The English side is
-# tokenized and in lower case as it is published. Model and schedule as multi30k's (3,600 updates).
-source "$ROOT/recipes/zero_shot/configs/multi30k.sh"
+# tokenized and in lower case as it is published. Model and number of updates as multi30k's.
+source "$ROOT/recipes/word_contrastive/configs/multi30k.sh"
 CORPUS=enja
 LANGUAGES=(en ja)
 TOKENIZER_OPTIONS=(--tokenizer en=none ja=mecab)
-SCHEDULE_OPTIONS=(--lr-scheduler polynomial_decay --total-num-update 3600 --max-update 3600)
+SCHEDULE_OPTIONS=(--lr-scheduler polynomial_decay --total-num-update 1802 --max-update 1802)
 EPOCHS=100 # the number of updates ends it
