@@ -136,6 +136,8 @@ class NmtWithAuxiliaryLosses(FairseqCriterion):
         )
         arguments: dict = {}
         for name, loss in losses.items():
+            if loss.decodes_again:
+                continue
             for key, value in loss.decoder_arguments.items():
                 if arguments.setdefault(key, value) != value:
                     raise InputError(f"--auxiliary-losses: {name} cannot be combined with another one: {key}")
@@ -158,7 +160,7 @@ class NmtWithAuxiliaryLosses(FairseqCriterion):
             seen["source"], self._encode_mirror(model, sample, seen["source"]), seen["decoder"]
         )
         for name, auxiliary in self.losses.items():
-            term = auxiliary(outputs, sample)
+            term = auxiliary(self._seen_by(auxiliary, model, sample, outputs), sample)
             loss = loss + term.loss
             log[f"{name}:sum"], log[f"{name}:count"] = term.value, term.count
         log["loss"] = loss.data
@@ -169,6 +171,15 @@ class NmtWithAuxiliaryLosses(FairseqCriterion):
             return None
         shared = source.get("mirror_arguments", {})  # what an encoder wants both sentences of a pair to have
         return model.encoder(**sample["mirror"], **shared, return_all_hiddens=True)
+
+    def _seen_by(self, loss: AuxiliaryLoss, model, sample, outputs: ModelOutputs) -> ModelOutputs:
+        if not loss.decodes_again:
+            return outputs
+        decoder_input = sample["net_input"]["prev_output_tokens"]
+        _, seen = model.decoder(
+            decoder_input, encoder_out=outputs.source, features_only=True, **loss.decoder_arguments
+        )
+        return dataclasses.replace(outputs, decoder=seen)
 
     def load_state_dict(self, state_dict, strict=True):
         """Also accepts a checkpoint that was trained without some of the losses: those begin untrained."""

@@ -20,6 +20,13 @@ class AttentionAlignmentOptions:
             "(default: the penultimate, as in Garg et al. 2019)"
         },
     )
+    full_context: bool = field(
+        default=False,
+        metadata={
+            "help": "supervise the attention of a second pass of the decoder, which sees the whole target "
+            "sentence (Garg et al. 2019), not that of translation"
+        },
+    )
 
 
 class AttentionAlignment(AuxiliaryLoss):
@@ -34,13 +41,15 @@ class AttentionAlignment(AuxiliaryLoss):
     weighted by lambda; the division by m is fairseq's, that of the sum of all losses by the number of target
     tokens. Every subword of a target word is aligned to every subword of the source word. Rows without
     alignment (also tags and `</s>`) contribute nothing. The attention is that of translation, which sees the
-    target words so far; the paper's second decoder pass with the whole target sentence is not there.
+    target words so far; with `full_context` it is that of a second pass, which also sees the word whose
+    alignment it predicts, and all others.
 
     Batch fields: `word_alignments`. No parameters of its own. Logged per aligned target token.
 
     Two accumulated half batches are the whole batch.
 
-    Cost: the attention weights of one decoder layer.
+    Cost: the attention weights of one decoder layer; with `full_context` also a pass of the decoder, without
+    the projection to the vocabulary.
     """
 
     name = "attention_alignment"
@@ -53,6 +62,9 @@ class AttentionAlignment(AuxiliaryLoss):
         layer = max(1, layers - 1) if options.layer is None else options.layer
         self.require(1 <= layer <= layers, "layer", f"a decoder layer between 1 and {layers}")
         self.decoder_arguments = {"alignment_layer": layer - 1, "alignment_heads": 1}
+        if options.full_context:
+            self.decoder_arguments["full_context_alignment"] = True
+            self.decodes_again = True
 
     def forward(self, outputs, batch) -> Term:
         if "token_states" in outputs.source:  # the decoder attends to an interlingua, not to words

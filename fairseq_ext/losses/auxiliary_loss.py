@@ -87,12 +87,15 @@ class AuxiliaryLoss(nn.Module):
             them is `weight`. Field `x` is the option `--NAME-x` of the command line, with dashes.
         batch_fields: names of the batch fields it reads beyond fairseq's (`fairseq_ext.data.batch_fields`).
         decoder_arguments: keyword arguments of fairseq's decoder that it depends on.
+        decodes_again: the decoder is to run with these arguments a second time, for this loss alone, and the
+            translation loss without them.
     """
 
     name: ClassVar[str]
     Options: ClassVar[type]
     batch_fields: ClassVar[tuple[str, ...]] = ()
     decoder_arguments: Mapping[str, Any] = {}
+    decodes_again: bool = False
 
     def __init__(self, options, sizes: ModelSizes):
         super().__init__()

@@ -108,10 +108,12 @@ class DecoderLayer(Layer):
         `self_attn_mask` only says whether attention is causal (None: full context, or one incremental step).
         """
         weights = None
+        causal = self_attn_mask is not None
+        padding_mask = None if causal or incremental_state is not None else self_attn_padding_mask
 
         def self_attention(states):
             return self.self_attn(
-                states, causal=self_attn_mask is not None, incremental_state=incremental_state
+                states, padding_mask=padding_mask, causal=causal, incremental_state=incremental_state
             )[0]
 
         def encoder_attention(states):

@@ -98,6 +98,17 @@ def test_the_penultimate_layer_and_one_head_by_default():
     assert make(layer=6).decoder_arguments["alignment_layer"] == 5
 
 
+def test_full_context_decodes_again():
+    loss = make(full_context=True, layer=2)
+    assert loss.decodes_again
+    assert loss.decoder_arguments == {
+        "alignment_layer": 1,
+        "alignment_heads": 1,
+        "full_context_alignment": True,
+    }
+    assert not make().decodes_again
+
+
 @pytest.mark.parametrize("layer", [0, 7, -1])
 def test_layers_that_the_decoder_lacks(layer):
     message = f"--attention-alignment-layer {layer}: expected a decoder layer between 1 and 6"

@@ -186,6 +186,29 @@ def test_the_encoder_learns_through_both_sentences():
     assert all(parameter.grad.any() for parameter in criterion.parameters())
 
 
+def test_full_context_attention_is_that_of_a_second_pass():
+    """The attention of fairseq's decoder without its causal mask; the translation loss stays as it is."""
+    stock = make_model(TransformerModelBase).eval()
+    model = make_model().eval()
+    model.load_state_dict(stock.state_dict())
+    batch = make_batch()
+    criterion = make_criterion("attention_alignment", attention_alignment_full_context=True, model=model)
+    found = run(criterion, model, batch)
+    translation = run(make_criterion(), model, batch)
+    attention = stock.decoder(
+        batch["net_input"]["prev_output_tokens"],
+        encoder_out=stock.encoder(batch["net_input"]["src_tokens"], batch["net_input"]["src_lengths"]),
+        alignment_layer=0,
+        alignment_heads=1,
+        full_context_alignment=True,
+    )[1]
+    assert not torch.allclose(attention["attn"][0], stock(**batch["net_input"])[1]["attn"][0])
+    term = criterion.losses["attention_alignment"](ModelOutputs({}, None, attention), batch)
+    torch.testing.assert_close(found[0], translation[0] + term.loss)
+    assert torch.equal(found[2]["nmt_loss"], translation[2]["loss"])
+    assert not all(torch.equal(one, other) for one, other in zip(found[3], translation[3], strict=True))
+
+
 def test_options_go_to_their_loss():
     criterion = make_criterion(
         ALL_THREE,

@@ -59,7 +59,7 @@ def trained(tmp_path_factory, data) -> Path:
             *training(
                 data, folder, "--norm-placement", "pre", "--zero-shot-lang-pairs", "de-fr,fr-de",
                 "--eval-bleu", "--eval-bleu-args", '{"beam": 1, "max_len_b": 20}',
-                "--max-epoch", 18, "--validate-interval", 18, "--log-interval", 100,
+                "--max-epoch", 24, "--validate-interval", 24, "--log-interval", 100,
             ),
         )  # fmt: skip
         (folder / "log").write_text(result.text, encoding="utf-8")

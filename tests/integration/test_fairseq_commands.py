@@ -23,7 +23,7 @@ def hypotheses(result: Result) -> dict[int, str]:
 def test_training_learns_and_logs_every_direction(trained):
     last = logged(Result(0, (trained / "log").read_text(), ""), "valid")[-1]
     bleu = {direction: float(last[f"valid_bleu_{direction}"]) for direction in SUPERVISED}
-    assert min(bleu.values()) > 20, bleu  # the last to be learned; how far it is depends on the processor
+    assert min(bleu.values()) > 40, bleu
     assert float(last["valid_bleu"]) > 70
     assert float(last["valid_bleu"]) == pytest.approx(sum(bleu.values()) / len(bleu), abs=0.02)
     mean = (float(last["valid_bleu_de-fr"]) + float(last["valid_bleu_fr-de"])) / 2
