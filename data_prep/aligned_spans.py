@@ -13,7 +13,6 @@ Spans are half-open, in subwords, and count neither language tags nor `</s>`. Th
 pair ascend by (start_a, end_a, start_b, end_b), none twice.
 """
 
-import os
 import shutil
 import struct
 from collections.abc import Iterable
@@ -23,6 +22,7 @@ import numpy as np
 
 from command_line.errors import InputError, at
 from command_line.outputs import atomic_path
+from data_prep.binary_header import read_header
 
 SUFFIX = ".alignment"
 MAGIC = b"WORDALGN"
@@ -208,19 +208,7 @@ def _read_header(path: Path) -> tuple[int, int]:
     Raises:
         InputError: no such file, another kind of file, or one of another size than it says.
     """
-    try:
-        with open(path, "rb") as stream:
-            header = stream.read(_HEADER.size)
-            size = os.fstat(stream.fileno()).st_size
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; `python -m data_prep align` writes it") from None
-    except IsADirectoryError:
-        raise InputError(
-            f"{path}: is a folder, expected a file that `python -m data_prep align` writes"
-        ) from None
-    if len(header) < _HEADER.size or not header.startswith(MAGIC):
-        raise InputError(f"{path}: not a file of aligned spans; `python -m data_prep align` writes them")
-    _, version, columns, lines, pairs = _HEADER.unpack(header)
+    (version, columns, lines, pairs), size = read_header(path, _HEADER, MAGIC, "align")
     if (version, columns) != (VERSION, COLUMNS):
         raise InputError(
             f"{path}: version {version} with {columns} columns, "

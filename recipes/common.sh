@@ -333,6 +333,17 @@ has_stage() {
   [[ ,$STAGES, == *,$1,* ]]
 }
 
+# Call `COMMAND SYSTEM SEED` for every system and seed.
+for_each() { # COMMAND
+  local system seed
+  for system in "${SYSTEM_IDS[@]}"; do
+    for seed in "${SEED_LIST[@]}"; do
+      note "$1: $system, seed $seed"
+      "$1" "$system" "$seed"
+    done
+  done
+}
+
 # CORPUS=text are the user's own SPLIT.A-B.LANG files in --data-root.
 # shellcheck disable=SC2153  # OUTPUT, DATA and PAIRS are set by run.sh
 prepare() {

@@ -24,7 +24,6 @@ A line without values was empty or could not be analysed; its tasks fall back to
 """
 
 import itertools
-import os
 import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -34,6 +33,7 @@ import numpy as np
 
 from command_line.errors import InputError, at
 from command_line.outputs import atomic_path
+from data_prep.binary_header import read_header
 
 BUNSETSU, PHRASES = "bunsetsu", "phrases"
 KINDS = {BUNSETSU: 1, PHRASES: 2}
@@ -224,17 +224,7 @@ def _read_header(path: Path, kind: str) -> tuple[int, int]:
     Raises:
         InputError: no such file, another kind of file, or one of another size than it says.
     """
-    try:
-        with open(path, "rb") as stream:
-            header = stream.read(_HEADER.size)
-            size = os.fstat(stream.fileno()).st_size
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; `python -m data_prep {kind}` writes it") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder, expected a file of `python -m data_prep {kind}`") from None
-    if len(header) < _HEADER.size or not header.startswith(MAGIC):
-        raise InputError(f"{path}: not a file of `python -m data_prep {kind}`")
-    _, version, number, lines, values = _HEADER.unpack(header)
+    (version, number, lines, values), size = read_header(path, _HEADER, MAGIC, kind)
     if (version, number) != (VERSION, KINDS[kind]):
         raise InputError(
             f"{path}: version {version} and kind {number}, expected {VERSION} and {KINDS[kind]} ({kind})"

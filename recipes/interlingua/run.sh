@@ -157,16 +157,6 @@ probe_curves() {
     run python -m eval probe validation-curves "${logs[@]}" --dataset "$(basename "$DATA")" --output "$OUTPUT/probes"
 }
 
-for_each() { # COMMAND: of every system and seed
-  local system seed
-  for system in "${SYSTEM_IDS[@]}"; do
-    for seed in "${SEED_LIST[@]}"; do
-      note "$1: $system, seed $seed"
-      "$1" "$system" "$seed"
-    done
-  done
-}
-
 FOLDERS=()
 for system in "${SYSTEM_IDS[@]}"; do
   for seed in "${SEED_LIST[@]}"; do

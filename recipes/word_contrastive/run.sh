@@ -198,16 +198,6 @@ probe() { # SYSTEM SEED
   run rm -r "$states"
 }
 
-for_each() { # COMMAND: of every system and seed
-  local system seed
-  for system in "${SYSTEM_IDS[@]}"; do
-    for seed in "${SEED_LIST[@]}"; do
-      note "$1: $system, seed $seed"
-      "$1" "$system" "$seed"
-    done
-  done
-}
-
 # Fill FOLDERS and RETRIEVALS, translations and probes of a baseline and what is added to it, the baseline first.
 set_group() { # BASELINE
   local system seed

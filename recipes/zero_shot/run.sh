@@ -106,6 +106,7 @@ translate() { # SYSTEM SEED
 # What the probes find in one model. Its hidden states take much room, and go when the probes are done.
 probe_system() { # SYSTEM SEED
   local checkpoint name states results probe settings="$PROBE_LAYERS ${PROBE_LINES:-all}" options=()
+  [[ $1 != 0 ]] || return 0 # the pivot's model is that of system 4
   name=$(run_name "$1" "$2")
   checkpoint=$OUTPUT/models/$name/checkpoint_best.pt states=$OUTPUT/states/$name results=$OUTPUT/probes/$name
   [[ $DRY_RUN == yes || -e $checkpoint ]] || die "$checkpoint: no such file; run the stage train first"
@@ -125,12 +126,7 @@ probe_system() { # SYSTEM SEED
 }
 
 probe_all() {
-  local system seed
-  for system in "${SYSTEM_IDS[@]}"; do
-    for seed in "${SEED_LIST[@]}"; do
-      [[ $system == 0 ]] || probe_system "$system" "$seed" # the pivot's model is that of system 4
-    done
-  done
+  for_each probe_system
   run python -m eval probe off-target "${FOLDERS[@]}" --output "$OUTPUT/probes"
 }
 
@@ -164,12 +160,7 @@ if has_stage train; then
   train_all
 fi
 if has_stage translate; then
-  for system in "${SYSTEM_IDS[@]}"; do
-    for seed in "${SEED_LIST[@]}"; do
-      note "translate: system $system, seed $seed"
-      translate "$system" "$seed"
-    done
-  done
+  for_each translate
 fi
 if has_stage score; then
   note "score"

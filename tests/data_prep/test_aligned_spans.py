@@ -83,9 +83,9 @@ def test_pairs_come_in_alphabetical_order(tmp_path):
     [
         (lambda c: c[:-1], r"bytes, expected .* not whole"),
         (lambda c: c + b"\0", r"bytes, expected .* not whole"),
-        (lambda c: c[:20], "not a file of aligned spans"),
-        (lambda c: b"", "not a file of aligned spans"),
-        (lambda c: b"0-0 1-1\n" * 50, "not a file of aligned spans"),
+        (lambda c: c[:20], "not a file of `python -m data_prep align`"),
+        (lambda c: b"", "not a file of `python -m data_prep align`"),
+        (lambda c: b"0-0 1-1\n" * 50, "not a file of `python -m data_prep align`"),
         (lambda c: c[:8] + b"\2" + c[9:], "version 2 with 4 columns, expected 1 with 4"),
         (lambda c: c[:-8] + b"\7" + c[-7:], "damaged"),
     ],

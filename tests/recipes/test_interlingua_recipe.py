@@ -1,39 +1,22 @@
 """`recipes/interlingua`: the systems of Table 7.2 with the hyperparameters of thesis 7.3."""
 
-import re
-import shlex
-
 import pytest
 
-from tests.recipes.test_recipes import ROOT, parse_training, recipe
+from tests.recipes.commands import ROOT, assert_refused, configurations, dry_run, parse_trainings, recipe
 
-CONFIGS = [path.stem for path in sorted(ROOT.glob("recipes/interlingua/configs/*.sh"))]
+CONFIGS = configurations("interlingua")
 TRAINED = [
     "mnmt", "fixed-universal", "fixed-specific", "variable", "ordinal", "source-length", "jitter", "repaired",
 ]  # fmt: skip
 
 
 def commands(*options: str, stages: str) -> list[list[str]]:
-    result = recipe("interlingua", *options, "--seeds", "1", "--stages", stages, "--dry-run")
-    assert result.returncode == 0, result.stderr
-    return [shlex.split(line) for line in result.stdout.splitlines()]
+    return dry_run("interlingua", *options, "--seeds", "1", "--stages", stages)
 
 
 def trainings(config: str, systems: str = "all") -> dict:
     """System -> fairseq's view of its training."""
-    found = {}
-    for words in commands("--config", config, "--systems", systems, stages="train"):
-        args = parse_training(words)
-        found[args.save_dir.split("/")[-1].removesuffix("-seed1")] = args
-    return found
-
-
-def test_help_names_every_option_that_is_parsed():
-    result = recipe("interlingua", "--help")
-    assert result.returncode == 0
-    script = (ROOT / "recipes/interlingua/run.sh").read_text()
-    for option in re.findall(r"^    (--[a-z-]+)(?: \| -h)?\)", script, flags=re.M):
-        assert f"  {option} " in result.stdout, option
+    return parse_trainings(commands("--config", config, "--systems", systems, stages="train"))
 
 
 @pytest.mark.parametrize(
@@ -50,11 +33,7 @@ def test_help_names_every_option_that_is_parsed():
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
-    result = recipe("interlingua", *options, cwd=tmp_path, timeout=60)
-    assert result.returncode == 2
-    assert result.stderr.startswith(f"error: {message}")
-    assert result.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
+    assert_refused("interlingua", options, message, tmp_path)
 
 
 def test_a_configuration_needs_the_fixed_length(tmp_path):

@@ -1,12 +1,9 @@
 """`recipes/jass_enss`: the systems of Table 4.2 with the hyperparameters of thesis 4.4 and B.2."""
 
-import re
-import shlex
-
 import pytest
 
 from fairseq_ext.data.noising.tasks import parse_mixtures
-from tests.recipes.test_recipes import ROOT, parse_training, recipe
+from tests.recipes.commands import ROOT, assert_refused, dry_run, parse_trainings, recipe
 
 CONFIGS = {
     "aspec-ja-en": ("en,ja", 26),
@@ -24,28 +21,16 @@ TABLE_4_2 = {  # the other language has MASS
 
 
 def commands(config: str, *options: str, stages: str) -> list[list[str]]:
-    common = ["--config", config, "--seeds", "1", "--stages", stages, "--dry-run", "--spacy-model", "model"]
-    text = ["--data-root", str(ROOT), "--monolingual", str(ROOT)]
-    result = recipe("jass_enss", *common, *text, *options)
-    assert result.returncode == 0, result.stderr
-    return [shlex.split(line) for line in result.stdout.splitlines()]
+    common = ["--config", config, "--seeds", "1", "--stages", stages, "--spacy-model", "model"]
+    return dry_run("jass_enss", *common, "--data-root", str(ROOT), "--monolingual", str(ROOT), *options)
 
 
 def trainings(config: str, *options: str, stages: str) -> dict:
-    found = [parse_training(words) for words in commands(config, *options, stages=stages)]
-    return {args.save_dir.split("/")[-1].removesuffix("-seed1"): args for args in found}
+    return parse_trainings(commands(config, *options, stages=stages))
 
 
 def after(words: list[str], option: str) -> str:
     return words[words.index(option) + 1]
-
-
-def test_help_names_every_option_that_is_parsed():
-    result = recipe("jass_enss", "--help")
-    assert result.returncode == 0
-    script = (ROOT / "recipes/jass_enss/run.sh").read_text()
-    for option in re.findall(r"^    (--[a-z-]+)(?: \| -h)?\)", script, flags=re.M):
-        assert f"  {option} " in result.stdout, option
 
 
 @pytest.mark.parametrize(
@@ -73,11 +58,7 @@ def test_help_names_every_option_that_is_parsed():
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
-    result = recipe("jass_enss", *options, cwd=tmp_path, timeout=60)
-    assert result.returncode == 2
-    assert result.stderr.startswith(f"error: {message}")
-    assert result.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
+    assert_refused("jass_enss", options, message, tmp_path)
 
 
 @pytest.mark.parametrize("config", CONFIGS)

@@ -3,7 +3,6 @@
 import importlib
 import os
 import re
-import shlex
 import signal
 import subprocess
 import time
@@ -11,9 +10,19 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.recipes.commands import (
+    RECIPES,
+    ROOT,
+    assert_refused,
+    configurations,
+    dry_run,
+    options_of,
+    parse_training,
+    recipe,
+)
+
 SCRIPTS = sorted(ROOT.glob("recipes/**/*.sh"))
-CONFIGS = [path.stem for path in sorted(ROOT.glob("recipes/zero_shot/configs/*.sh"))]
+CONFIGS = configurations("zero_shot")
 SYSTEMS = {
     "1": ("pre", "s-enc-t-dec", ""),
     "2": ("post", "s-enc-t-dec", ""),
@@ -27,25 +36,8 @@ SYSTEMS = {
 }
 
 
-def recipe(name: str, *options: str, **keywords) -> subprocess.CompletedProcess:
-    command = ["bash", str(ROOT / "recipes" / name / "run.sh"), *options]
-    return subprocess.run(command, capture_output=True, text=True, **keywords)
-
-
 def training_commands(*options: str) -> list[list[str]]:
-    result = recipe("zero_shot", *options, "--stages", "train", "--dry-run")
-    assert result.returncode == 0, result.stderr
-    return [shlex.split(line) for line in result.stdout.splitlines()]
-
-
-def parse_training(words: list[str]):
-    """fairseq's own view of a training command of a recipe."""
-    from fairseq import options, utils
-
-    utils.import_user_module(type("Args", (), {"user_dir": str(ROOT / "fairseq_ext")}))
-    parser = options.get_training_parser(default_task="multilingual_nmt")
-    start = next(i for i, word in enumerate(words) if word.endswith("fairseq-train"))
-    return options.parse_args_and_arch(parser, input_args=words[start + 1 :])
+    return dry_run("zero_shot", "--stages", "train", *options)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -53,13 +45,14 @@ def test_scripts_are_bash(script):
     subprocess.run(["bash", "-n", str(script)], check=True)
 
 
-@pytest.mark.parametrize("name", ["quickstart", "zero_shot"])
-def test_help_names_every_option_that_is_parsed(name):
+@pytest.mark.parametrize("name", RECIPES)
+def test_help_names_every_option(name):
     result = recipe(name, "--help")
     assert result.returncode == 0
-    script = (ROOT / "recipes" / name / "run.sh").read_text()
-    for option in re.findall(r"^    (--[a-z-]+)(?: \| -h)?\)", script, flags=re.M):
-        assert f"  {option} " in result.stdout, option
+    assert len(options_of(name)) > 8
+    for option in options_of(name):
+        assert re.search(rf"^  {option} ", result.stdout, flags=re.M), option
+    assert all(config in result.stdout for config in configurations(name))
 
 
 @pytest.mark.parametrize(
@@ -86,11 +79,7 @@ def test_help_names_every_option_that_is_parsed(name):
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
-    result = recipe("zero_shot", *options, cwd=tmp_path, timeout=60)
-    assert result.returncode == 2
-    assert result.stderr.startswith(f"error: {message}")
-    assert result.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
+    assert_refused("zero_shot", options, message, tmp_path)
 
 
 def test_a_configuration_without_a_setting_is_refused(tmp_path):
@@ -160,12 +149,7 @@ def test_hyperparameters_of_the_paper(config, arch, dropout, rate, epochs, batch
 
 def test_the_last_options_are_the_users():
     common = ["--config", "iwslt", "--systems", "1", "--seeds", "1"]
-    (words,) = (
-        shlex.split(line)
-        for line in recipe(
-            "zero_shot", *common, "--stages", "train", "--dry-run", "--", "--lr", "0.5"
-        ).stdout.splitlines()
-    )
+    (words,) = training_commands(*common, "--", "--lr", "0.5")
     assert parse_training(words).lr == [0.5]
 
 
@@ -208,10 +192,7 @@ PROBES = ["llr", "similarity", "retrieval", "cosine"]
 
 
 def probe_commands(*options: str) -> list[list[str]]:
-    common = ["--config", "iwslt", "--stages", "probe", "--output", "out", "--dry-run"]
-    result = recipe("zero_shot", *common, *options)
-    assert result.returncode == 0, result.stderr
-    return [shlex.split(line) for line in result.stdout.splitlines()]
+    return dry_run("zero_shot", "--config", "iwslt", "--stages", "probe", "--output", "out", *options)
 
 
 def test_probes_of_every_model_once_and_of_the_outputs_of_all_systems():

@@ -1,0 +1,61 @@
+"""Running recipes, and fairseq's view of the trainings that they print."""
+
+import re
+import shlex
+import subprocess
+from argparse import Namespace
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+RECIPES = sorted(path.parent.name for path in ROOT.glob("recipes/*/run.sh"))
+COMMON = (ROOT / "recipes/common.sh").read_text(encoding="utf-8")
+
+
+def recipe(name: str, *options: str, **keywords) -> subprocess.CompletedProcess:
+    command = ["bash", str(ROOT / "recipes" / name / "run.sh"), *options]
+    return subprocess.run(command, capture_output=True, text=True, **keywords)
+
+
+def configurations(name: str) -> list[str]:
+    return [path.stem for path in sorted(ROOT.glob(f"recipes/{name}/configs/*.sh"))]
+
+
+def options_of(name: str) -> list[str]:
+    """What the recipe's command line knows, as its script says."""
+    script = (ROOT / "recipes" / name / "run.sh").read_text(encoding="utf-8")
+    call = re.search(r'^read_options (".*?"|\S+) (".*?"|\S+) "\$@"$', script, flags=re.M)
+    shared = re.search(r'^RECIPE_OPTIONS="(.*)"$', COMMON, flags=re.M)[1]
+    words = " ".join(call.groups()).replace('"', "").replace("$RECIPE_OPTIONS", shared).split()
+    return ["--" + word.split("=")[0] for word in [*words, "dry-run", "help"]]
+
+
+def dry_run(name: str, *options: str, **keywords) -> list[list[str]]:
+    """The commands that a recipe would run, as words."""
+    result = recipe(name, "--dry-run", *options, **keywords)
+    assert result.returncode == 0, result.stderr
+    return [shlex.split(line) for line in result.stdout.splitlines()]
+
+
+def parse_training(words: list[str]) -> Namespace:
+    """fairseq's own view of a training command of a recipe."""
+    from fairseq import options, utils
+
+    utils.import_user_module(type("Args", (), {"user_dir": str(ROOT / "fairseq_ext")}))
+    parser = options.get_training_parser(default_task="multilingual_nmt")
+    start = next(i for i, word in enumerate(words) if word.endswith("fairseq-train"))
+    return options.parse_args_and_arch(parser, input_args=words[start + 1 :])
+
+
+def parse_trainings(commands: list[list[str]]) -> dict[str, Namespace]:
+    """Name of the model's folder without the seed (1) -> fairseq's view of its training."""
+    found = [parse_training(words) for words in commands]
+    return {args.save_dir.split("/")[-1].removesuffix("-seed1"): args for args in found}
+
+
+def assert_refused(name: str, options: list[str], message: str, folder: Path) -> None:
+    """A wrong command line is one line of `message`, and nothing is run."""
+    result = recipe(name, *options, cwd=folder, timeout=60)
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"error: {message}")
+    assert result.stderr.count("\n") == 1
+    assert list(folder.iterdir()) == []
