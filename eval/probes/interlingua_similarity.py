@@ -71,9 +71,6 @@ def parallel_sentences(task, args, direction: Direction) -> MultilingualDataset:
     """Source sentences with their translations as mirrors."""
     sources, targets = load_pair(args.data, args.split, direction)
     sizes = [np.asarray(side.sizes)[: args.max_lines] for side in (sources, targets)]
-    tags = task.tags
-    part = DirectionData(
-        direction, sources, targets, *sizes, tags.encoder_ids(*direction), tags.decoder_ids(direction[1])
-    )
-    part.fields["mirror"] = Mirror(part, tags, args.data, args.split)
+    part = DirectionData.with_tags(task.tags, direction, sources, targets, *sizes)
+    part.fields["mirror"] = Mirror(part, task.tags, args.data, args.split)
     return MultilingualDataset([part], task.dictionary.pad(), task.dictionary.eos(), shuffle=False)

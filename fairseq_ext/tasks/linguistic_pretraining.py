@@ -2,14 +2,11 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Optional
 
 import torch
 from fairseq import utils
-from fairseq.dataclass import FairseqDataclass
 from fairseq.logging import metrics
 from fairseq.tasks import FairseqTask, register_task
-from omegaconf import II
 
 from command_line.errors import InputError
 from fairseq_ext.data import binarized
@@ -28,26 +25,17 @@ from fairseq_ext.losses.auxiliary_loss import ModelSizes
 from fairseq_ext.modules.decoder_positions import DecoderPositions
 from fairseq_ext.tasks import validation
 from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtTask
+from fairseq_ext.tasks.shared_options import SharedTaskConfig
 
 
 @dataclass
-class LinguisticPretrainingConfig(FairseqDataclass):
-    data: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "folder of `python -m data_prep binarize` (several, separated by colons: one per epoch)"
-        },
-    )
+class LinguisticPretrainingConfig(SharedTaskConfig):
     pretraining_tasks: str = field(
         default="",
         metadata={
             "help": "tasks per language with weights (default 1), for example ja=bmass+brss.f,en=mass:2+hfss "
             "(thesis 4.3, table 4.2)"
         },
-    )
-    langs: str = field(
-        default="",
-        metadata={"help": "languages that get a tag, in this order (default: those of the tasks, sorted)"},
     )
     unify_task_tokens: bool = field(
         default=False,
@@ -60,22 +48,6 @@ class LinguisticPretrainingConfig(FairseqDataclass):
     pmass_exact_half: bool = field(
         default=False, metadata={"help": "pmass.p masks half of the tokens, not what algorithm 2 gives (B.1)"}
     )
-    sampling_temperature: Optional[float] = field(
-        default=None,
-        metadata={"help": "sample files with p ~ size^(1/T); default: every sentence once per epoch"},
-    )
-    max_source_positions: int = field(
-        default=256, metadata={"help": "longest source in tokens, two tags and </s> included"}
-    )
-    max_target_positions: int = field(
-        default=256, metadata={"help": "longest sentence in tokens, </s> included"}
-    )
-    autocast_bf16: bool = field(
-        default=False,
-        metadata={"help": "bfloat16 autocast on CPU and GPU: float32 weights and losses, bfloat16 products"},
-    )
-    train_subset: str = II("dataset.train_subset")
-    seed: int = II("common.seed")
 
 
 @register_task("linguistic_pretraining", dataclass=LinguisticPretrainingConfig)

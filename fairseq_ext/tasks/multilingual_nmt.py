@@ -11,9 +11,8 @@ import numpy as np
 import torch
 from fairseq import utils
 from fairseq.data import ListDataset
-from fairseq.dataclass import ChoiceEnum, FairseqDataclass
+from fairseq.dataclass import ChoiceEnum
 from fairseq.tasks import FairseqTask, register_task
-from omegaconf import II
 
 from command_line.errors import InputError
 from fairseq_ext import pretrained
@@ -24,16 +23,11 @@ from fairseq_ext.data.language_tags import PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.losses.auxiliary_loss import ModelSizes
 from fairseq_ext.tasks import validation
+from fairseq_ext.tasks.shared_options import SharedTaskConfig
 
 
 @dataclass
-class MultilingualNmtConfig(FairseqDataclass):
-    data: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "folder of `python -m data_prep binarize` (several, separated by colons: one per epoch)"
-        },
-    )
+class MultilingualNmtConfig(SharedTaskConfig):
     lang_pairs: str = field(
         default="", metadata={"help": "directions to train on, for example en-de,de-en,en-fr,fr-en"}
     )
@@ -42,10 +36,6 @@ class MultilingualNmtConfig(FairseqDataclass):
         metadata={
             "help": "directions to validate on as well; they never enter the loss that selects a checkpoint"
         },
-    )
-    langs: str = field(
-        default="",
-        metadata={"help": "languages that get a tag, in this order (default: those of --lang-pairs, sorted)"},
     )
     language_tags: ChoiceEnum(list(PLACEMENTS)) = field(
         default="s-enc-t-dec",
@@ -58,27 +48,11 @@ class MultilingualNmtConfig(FairseqDataclass):
             " of the same dictionary (thesis 4.4.6); an interrupted training goes on from its own"
         },
     )
-    sampling_temperature: Optional[float] = field(
-        default=None,
-        metadata={
-            "help": "sample directions with p ~ size^(1/T); default: every pair once per epoch (thesis 8.2.1)"
-        },
-    )
     source_lang: Optional[str] = field(
         default=None, metadata={"help": "inference: source language", "argparse_alias": "-s"}
     )
     target_lang: Optional[str] = field(
         default=None, metadata={"help": "inference: target language", "argparse_alias": "-t"}
-    )
-    max_source_positions: int = field(
-        default=256, metadata={"help": "longest source in tokens, tag and </s> included (thesis 8.2.1: 256)"}
-    )
-    max_target_positions: int = field(
-        default=256, metadata={"help": "longest target in tokens, tag and </s> included (thesis 8.2.1: 256)"}
-    )
-    autocast_bf16: bool = field(
-        default=False,
-        metadata={"help": "bfloat16 autocast on CPU and GPU: float32 weights and losses, bfloat16 products"},
     )
     eval_bleu: bool = field(
         default=False, metadata={"help": "validate with sacreBLEU on detokenized text, per direction"}
@@ -86,8 +60,6 @@ class MultilingualNmtConfig(FairseqDataclass):
     eval_bleu_args: str = field(
         default='{"beam": 5}', metadata={"help": "generation options for --eval-bleu, as JSON"}
     )
-    train_subset: str = II("dataset.train_subset")
-    seed: int = II("common.seed")
 
 
 @register_task("multilingual_nmt", dataclass=MultilingualNmtConfig)

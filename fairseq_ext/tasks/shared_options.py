@@ -1,0 +1,42 @@
+"""Options that our tasks have in common."""
+
+from dataclasses import dataclass, field
+from typing import Optional
+
+from fairseq.dataclass import FairseqDataclass
+from omegaconf import II
+
+
+@dataclass
+class SharedTaskConfig(FairseqDataclass):
+    data: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "folder of `python -m data_prep binarize` (several, separated by colons: one per epoch)"
+        },
+    )
+    langs: str = field(
+        default="",
+        metadata={
+            "help": "languages that get a tag, in this order (default: those that are trained on, sorted)"
+        },
+    )
+    sampling_temperature: Optional[float] = field(
+        default=None,
+        metadata={
+            "help": "sample directions (pre-training: files) with p ~ size^(1/T); default: everything once "
+            "per epoch (thesis 8.2.1)"
+        },
+    )
+    max_source_positions: int = field(
+        default=256, metadata={"help": "longest source in tokens, tags and </s> included (thesis 8.2.1: 256)"}
+    )
+    max_target_positions: int = field(
+        default=256, metadata={"help": "longest target in tokens, tag and </s> included (thesis 8.2.1: 256)"}
+    )
+    autocast_bf16: bool = field(
+        default=False,
+        metadata={"help": "bfloat16 autocast on CPU and GPU: float32 weights and losses, bfloat16 products"},
+    )
+    train_subset: str = II("dataset.train_subset")
+    seed: int = II("common.seed")
