@@ -90,13 +90,12 @@ def test_hyperparameters_of_the_paper(config, tmp_path):
     assert tuned.langs.split(",") == sorted(tuned.langs.split(","))
 
 
-def test_the_small_configuration_is_that_of_zero_shot_in_half_of_its_time(tmp_path):
+def test_the_small_configuration_is_that_of_zero_shot(tmp_path):
     ours = trainings(tmp_path, "--config", "multi30k", "--systems", "mlsc")["mlsc"]
     options = ("--config", "multi30k", "--systems", "2", "--seeds", "1", "--stages", "train")
     (theirs,) = map(parse_training, dry_run("zero_shot", *options))
     different = {name for name, value in vars(theirs).items() if getattr(ours, name) != value}
-    assert different <= {"data", "save_dir", "max_epoch", "total_num_update"}
-    assert (ours.max_epoch, theirs.max_epoch) == (1, 2)
+    assert different <= {"data", "save_dir"}
 
 
 def test_both_directions_of_enja_in_words_of_mecab(tmp_path):
