@@ -88,6 +88,11 @@ class InterlinguaTransformerModel(MnmtTransformerModel):
         add_interlingua(model.encoder, model.cfg, task)
         return model
 
+    @property
+    def required_losses(self) -> tuple[str, ...]:
+        """Auxiliary losses without which a part would never be trained (and stop distributed training)."""
+        return ("length_prediction",) if self.encoder.centric is not None else ()
+
     @classmethod
     def build_encoder(cls, cfg, src_dict, embed_tokens):
         return InterlinguaEncoder(cfg, src_dict, embed_tokens)

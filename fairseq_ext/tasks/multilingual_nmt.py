@@ -86,6 +86,7 @@ class MultilingualNmtTask(FairseqTask):
         self.tags: LanguageTags | None = None
         self.batch_fields: tuple[str, ...] = ()  # what the criterion needs in a batch beyond fairseq's
         self.model_sizes: ModelSizes | None = None  # of the model that was built, for the criterion
+        self.required_losses: tuple[str, ...] = ()  # of that model
         if self.supervised:
             self._add_tags(_languages(cfg, self.supervised), cfg.language_tags)
             self._check_zero_shot()
@@ -302,6 +303,7 @@ class MultilingualNmtTask(FairseqTask):
     def build_model(self, cfg, from_checkpoint=False):
         model = super().build_model(cfg, from_checkpoint)
         self.model_sizes = ModelSizes.of(model, self.dictionary)
+        self.required_losses = getattr(model, "required_losses", ())
         if self.cfg.pretrained_checkpoint and not from_checkpoint:
             # before the trainer restores a checkpoint: what it finds in --save-dir wins
             pretrained.initialize(model, cfg, self, self.cfg.pretrained_checkpoint)
@@ -312,6 +314,12 @@ class MultilingualNmtTask(FairseqTask):
 
     def build_criterion(self, cfg, from_checkpoint=False):
         criterion = super().build_criterion(cfg, from_checkpoint)
+        for name in self.required_losses:
+            if name not in getattr(criterion, "losses", ()):
+                raise InputError(
+                    f"--auxiliary-losses: a part of the model learns from {name} alone; add it with "
+                    f"--criterion nmt_with_auxiliary_losses --auxiliary-losses {name}"
+                )
         self.batch_fields = getattr(criterion, "batch_fields", ())
         return criterion
 

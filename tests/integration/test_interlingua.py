@@ -170,6 +170,7 @@ def test_training_sentences_longer_than_the_model_are_left_out(data, forked, tmp
         ),
         (("--lang-pairs", "en-de,de-en"), "--centric-language: expected one of de, en"),
         (("--language-tags", "t-enc"), "--interlingua variable: needs the source language on the encoder"),
+        (ALIGNED, "--auxiliary-losses: a part of the model learns from length_prediction alone; add it with"),
         (
             FIXED,
             "--auxiliary-losses length_prediction: needs --arch interlingua_transformer --interlingua vari",
