@@ -100,7 +100,7 @@ def test_the_small_configuration_is_that_of_zero_shot(tmp_path):
 
 def test_both_directions_of_enja_in_words_of_mecab(tmp_path):
     args = trainings(tmp_path, "--config", "enja", "--systems", "mlsc")["mlsc"]
-    assert (args.lang_pairs, args.max_update, args.encoder_embed_dim) == ("en-ja,ja-en", 1500, 192)
+    assert (args.lang_pairs, args.max_update, args.encoder_embed_dim) == ("en-ja,ja-en", 1200, 192)
     prepare = commands(tmp_path, "--config", "enja", "--systems", "mlsc", stages="prepare")
     (tokenize,) = [words for words in prepare if "tokenize" in words]
     assert tokenize[4:7] == ["--tokenizer", "en=none", "ja=mecab"]
