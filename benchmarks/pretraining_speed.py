@@ -1,0 +1,180 @@
+"""What drawing the examples of pre-training costs: updates per second with BMASS and BRSS, and with MASS.
+
+Every mixture trains from a loader with one worker process, as fairseq-train does, and from the same batches
+held in memory; the difference is the loader's. BRSS predicts whole sentences and MASS half of them, so the
+two mixtures do not compute the same, with any loader.
+
+    python benchmarks/pretraining_speed.py [--data DATA --language ja] [--arch base|big|tiny] [--rounds 3]
+
+DATA is a binarized folder with analyses of the language (`python -m data_prep bunsetsu`, `structures`).
+Without it a corpus is made with `data_prep phrasebook`, in which every three subwords count as a bunsetsu.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from argparse import Namespace
+from pathlib import Path
+
+import training_speed  # the other benchmark: finds the packages, makes the corpus
+
+sys.path.insert(0, str(training_speed.ROOT))
+MIXTURES = {"MASS": "mass", "BMASS+BRSS": "bmass+brss.f"}
+UNITS = 3  # subwords of a made-up bunsetsu
+
+
+def make_bunsetsu(data: Path, language: str) -> None:
+    """Analyses of all training text of a language: every three subwords are a bunsetsu; reordering exchanges
+    the first with the last and so on.
+    """
+    from data_prep.parsing.structure_file import BUNSETSU, encode, structure_path, write_structures
+    from fairseq_ext.data.binarized import load_sentences
+    from fairseq_ext.data.pretraining_dataset import find_texts
+
+    for prefix in find_texts(data, "train", language):
+        sentences, lines = load_sentences(prefix), []
+        for size in sentences.sizes - 1:
+            starts = list(range(size + 1))
+            begins = starts[:-1:UNITS]
+            order = [unit for begin in reversed(begins) for unit in starts[begin : min(begin + UNITS, size)]]
+            lines.append(encode(begins[1:], order, starts))
+        write_structures(structure_path(prefix, BUNSETSU), BUNSETSU, lines)
+
+
+class Training:
+    """One model, and the data of every mixture."""
+
+    def __init__(self, data: str, args):
+        from fairseq_ext.models import mnmt_transformer
+        from fairseq_ext.optim.fused_adam import FusedAdam, FusedAdamConfig
+        from fairseq_ext.tasks.linguistic_pretraining import (
+            LinguisticPretrainingConfig,
+            LinguisticPretrainingTask,
+        )
+
+        self.args = args
+        self.tasks = {}
+        for name, mixture in MIXTURES.items():
+            options = {"data": data, "pretraining_tasks": f"{args.language}={mixture}"}
+            cfg = LinguisticPretrainingConfig(**options, train_subset="train", seed=1)
+            self.tasks[name] = LinguisticPretrainingTask.setup_task(cfg)
+            self.tasks[name].load_dataset("train")
+        model = Namespace(dropout=0.1, max_source_positions=256, max_target_positions=256)
+        getattr(mnmt_transformer, f"mnmt_{args.arch}_architecture")(model)
+        model._name = "mnmt_transformer"
+        models = [task.build_model(model) for task in self.tasks.values()]  # the tasks look at theirs
+        self.models = dict(zip(self.tasks, models, strict=True))
+        self.optimizers = {
+            name: FusedAdam(FusedAdamConfig(lr=[1e-5]), list(model.parameters()))
+            for name, model in self.models.items()
+        }
+        self.criteria = {name: self._criterion(task) for name, task in self.tasks.items()}
+
+    def _criterion(self, task):
+        from fairseq_ext.criterions.fused_label_smoothed_cross_entropy import (
+            FusedLabelSmoothedCrossEntropyCriterion,
+        )
+
+        return FusedLabelSmoothedCrossEntropyCriterion(task, sentence_avg=False, label_smoothing=0.1)
+
+    def loader(self, name: str):
+        """The batches of an epoch, made by one worker process."""
+        task = self.tasks[name]
+        batches = task.get_batch_iterator(
+            task.dataset("train"), max_tokens=self.args.max_tokens, seed=1, num_workers=1, epoch=1
+        )
+        return batches.next_epoch_itr(shuffle=True)
+
+    def seconds_per_batch(self, name: str) -> float:
+        """Processor time of drawing and collating a batch, without anything else."""
+        dataset = self.tasks[name].dataset("train")
+        batches = dataset.batch_by_size(dataset.ordered_indices(), max_tokens=self.args.max_tokens)
+        batches = batches[:: max(1, len(batches) // self.args.updates)]
+        begin = time.process_time()
+        for indices in batches:
+            dataset.collater([dataset[index] for index in indices])
+        return (time.process_time() - begin) / len(batches)
+
+    def updates_per_second(self, name: str, batches) -> float:
+        """Over `--updates` batches, after those of the warm-up."""
+        begin = 0.0
+        for number, batch in enumerate(batches, start=1 - self.args.warmup):
+            self._update(name, batch)
+            if number == 0:
+                begin = time.perf_counter()
+            if number == self.args.updates:
+                return self.args.updates / (time.perf_counter() - begin)
+        raise SystemExit("error: fewer batches than --warmup and --updates ask for")
+
+    def _update(self, name: str, batch) -> None:
+        optimizer = self.optimizers[name]
+        _, size, _ = self.tasks[name].train_step(
+            batch, self.models[name].train(), self.criteria[name], optimizer, update_num=1
+        )
+        optimizer.multiply_grads(1 / size)
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def measure(data: str, args) -> None:
+    training = Training(data, args)
+    found: dict[tuple[str, str], list[float]] = {}
+    needed = args.warmup + args.updates
+    memory = {
+        name: [batch for batch, _ in zip(training.loader(name), range(needed), strict=False)]
+        for name in MIXTURES
+    }
+    for _ in range(args.rounds):
+        for name in MIXTURES:
+            for kind, batches in (("loader", training.loader(name)), ("memory", memory[name])):
+                found.setdefault((name, kind), []).append(training.updates_per_second(name, batches))
+    print(
+        f"{args.arch}, --max-tokens {args.max_tokens}, {args.threads} threads, {args.updates} updates a run"
+    )
+    print(
+        "mixture | updates/s with one worker | from memory | ratio per round | making a batch\n"
+        "--- | ---: | ---: | ---: | ---:"
+    )
+    for name in MIXTURES:
+        ratios = [
+            one / other for one, other in zip(found[name, "loader"], found[name, "memory"], strict=True)
+        ]
+        speeds = " | ".join(f"{statistics.median(found[name, kind]):.2f}" for kind in ("loader", "memory"))
+        making = f"{1000 * training.seconds_per_batch(name):.1f} ms"
+        print(f"{name} | {speeds} | {' '.join(f'{ratio:.2f}' for ratio in ratios)} | {making}")
+    mass, other = (statistics.median(found[name, "loader"]) for name in MIXTURES)
+    print(f"{list(MIXTURES)[1]} against MASS: {other / mass:.2f} of the updates per second")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", help="binarized folder")
+    parser.add_argument("--language", default="de", help="the language with analyses")
+    parser.add_argument("--arch", choices=["base", "big", "tiny"], default="tiny")
+    parser.add_argument("--max-tokens", type=int, default=2048)
+    parser.add_argument("--updates", type=int, default=12, help="counted updates of a run")
+    parser.add_argument("--warmup", type=int, default=4, help="updates that are not counted")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    args = parser.parse_args()
+    if any(os.environ.get(name) != value for name, value in training_speed.ALLOCATOR.items()):
+        os.execve(  # the allocator of the recipes; it is chosen when a process starts
+            sys.executable, [sys.executable, *sys.argv], {**os.environ, **training_speed.ALLOCATOR}
+        )
+    import torch
+
+    torch.set_num_threads(args.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        data = os.path.abspath(args.data) if args.data else training_speed.phrasebook(Path(folder))
+        if not args.data:
+            make_bunsetsu(Path(data), args.language)
+        measure(data, args)
+
+
+if __name__ == "__main__":
+    main()
