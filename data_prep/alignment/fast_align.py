@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from command_line.lines import read_lines
-from data_prep.alignment.numbered_text import Cells, NumberedText, chunks, ranges
+from data_prep.alignment.numbered_text import Cells, NumberedText, Vocabulary, chunks, ranges
 from data_prep.alignment.word_pairs import PairTable
 
 ITERATIONS = 5  # the last one only aligns, so four estimates
@@ -98,7 +98,7 @@ class DirectedAligner:
 
     def __init__(self):
         self.tension = TENSION
-        self._words: tuple[dict, dict] = {}, {}
+        self._words = Vocabulary(), Vocabulary()
         self._pairs = PairTable()
         self._memory: dict[int, tuple] | None = {}
 

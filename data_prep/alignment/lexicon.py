@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from command_line.lines import read_lines
-from data_prep.alignment.numbered_text import NumberedText
+from data_prep.alignment.numbered_text import NumberedText, Vocabulary
 
 COLLOCATES = 5000  # most frequent words
 CANDIDATES = 100  # translations whose score is computed
@@ -31,7 +31,7 @@ class Lexicon:
     """
 
     def __init__(self, path_a: Path, path_b: Path, translations: int = TRANSLATIONS):
-        self.words: tuple[dict, dict] = {}, {}
+        self.words = Vocabulary(), Vocabulary()
         text = [
             NumberedText(read_lines(p), w, True) for p, w in zip((path_a, path_b), self.words, strict=True)
         ]

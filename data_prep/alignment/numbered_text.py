@@ -1,8 +1,17 @@
 """Lines of words as flat arrays of word numbers, and the word pairs of sentence pairs."""
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+
+
+class Vocabulary(dict):
+    """Word -> number, from 0; a word that is looked up with [] for the first time gets the next number."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
 
 
 class NumberedText:
@@ -15,16 +24,13 @@ class NumberedText:
         begins: where every line begins in `tokens`.
     """
 
-    def __init__(self, lines: Iterable[str], words: dict[str, int], grow: bool):
+    def __init__(self, lines: Iterable[str], words: Vocabulary, grow: bool):
         tokens, lengths, flat = [], [], []
-        unknown = len(words)
+        unknown = itertools.repeat(len(words))
         for line in lines:
             text = line.split()
             lengths.append(len(text))
-            if grow:
-                flat.extend([words.setdefault(word, len(words)) for word in text])
-            else:
-                flat.extend([words.get(word, unknown) for word in text])
+            flat.extend(map(words.__getitem__, text) if grow else map(words.get, text, unknown))
             if len(flat) > 1 << 20:
                 tokens.append(np.array(flat, dtype=np.int32))
                 flat = []
