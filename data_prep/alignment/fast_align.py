@@ -24,6 +24,7 @@ TENSION_STEPS, TENSION_RATE, TENSION_RANGE = 8, 20.0, (0.1, 14.0)
 DIRICHLET = 0.01
 UNSEEN = 1e-9  # probability of a word pair that training never saw
 CELLS_AT_ONCE = 1 << 21
+CELLS_PER_PAIR = 5  # how often a pair of words occurs together, on 30,000 sentence pairs
 REMEMBERED_CELLS = 1 << 27  # 8 bytes each; a larger corpus looks its word pairs up again in every iteration
 
 
@@ -60,9 +61,10 @@ class Shapes:
         self.begins = np.cumsum(cells) - cells
 
     def prior(self, tension: float) -> np.ndarray:
-        """Probability of every source position given the target position, without the null word."""
+        """Probability of every source position given the target position; the null word has the rest."""
         weights = np.exp(tension * self.distances)
-        return weights / np.repeat(np.add.reduceat(weights, self._row_begins), self._rows)
+        weights *= np.repeat((1 - NULL) / np.add.reduceat(weights, self._row_begins), self._rows)
+        return weights
 
     def expected_distance(self, tension: float) -> float:
         """Sum over the target words of all sentence pairs of the expected distance, as fast_align has it.
@@ -99,17 +101,18 @@ class DirectedAligner:
     def __init__(self):
         self.tension = TENSION
         self._words = Vocabulary(), Vocabulary()
-        self._pairs = PairTable()
         self._memory: dict[int, tuple] | None = {}
 
     def train(self, source: Path, target: Path) -> None:
         """Estimate the parameters from line-parallel files of words without empty lines."""
         text = self._number(read_lines(source), read_lines(target), grow=True)
         self._width = len(self._words[1]) + 1
+        cells = int((text[0].lengths * text[1].lengths).sum())
         parts = list(chunks(*text, CELLS_AT_ONCE))
+        self._pairs = PairTable(cells // CELLS_PER_PAIR)
         for first, last in parts:
             self._pairs.add(Cells(*text, first, last).keys(self._width))
-        if (text[0].lengths * text[1].lengths).sum() > REMEMBERED_CELLS:
+        if cells > REMEMBERED_CELLS:
             self._memory = None
         shapes = Shapes(text[0].lengths, text[1].lengths)
         self._entries = np.zeros(len(self._words[0]))
@@ -145,10 +148,10 @@ class DirectedAligner:
         prior, distance = shapes.prior(self.tension), 0.0
         for first, last in parts:
             cells, slots, places = self._cells(text, shapes, first, last)
-            joint, null = self._joint(cells, slots, prior[places])
+            joint, null = self._joint(cells, slots, prior.take(places, mode="clip"))
             total = np.add.reduceat(joint, cells.begins) + null
             joint *= np.repeat(1 / total, cells.rows)
-            np.add.at(counts, slots, joint)
+            counts += np.bincount(slots, joint, minlength=len(counts))
             null_counts += np.bincount(cells.targets, null / total, minlength=self._width)
             distance += float(joint @ shapes.observed[places])
         if tune_tension:
@@ -171,7 +174,9 @@ class DirectedAligner:
 
     def _joint(self, cells: Cells, slots: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """p(source position, target word) per cell, p(null, target word) per row."""
-        return self._probability[slots] * prior * (1 - NULL), self._null[cells.targets] * NULL
+        joint = self._probability.take(slots, mode="clip")  # none is outside: faster without the check
+        joint *= prior
+        return joint, self._null[cells.targets] * NULL
 
     def _maximize(self, counts: np.ndarray, null_counts: np.ndarray) -> None:
         """Posterior mean of the logarithm of the translation probabilities (variational Bayes)."""

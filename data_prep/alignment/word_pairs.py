@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 MAXIMAL_LOAD = 0.7
+LARGEST_START = 1 << 22  # slots, whatever is expected
 _FREE = -1
 _AT_ONCE = 1 << 18
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: neighbours come far apart
@@ -17,10 +18,14 @@ class PairTable:
     """Different non-negative 64-bit keys -> slots below `capacity`; memory grows with their number.
 
     Slots change while keys are added, so add all before asking for any. Linear probing.
+
+    Args:
+        expected: about how many different keys there will be; to grow takes time.
     """
 
-    def __init__(self):
-        self._keys = np.full(1 << 16, _FREE, dtype=np.int64)
+    def __init__(self, expected: int = 0):
+        capacity = 1 << max(16, min(int(expected / MAXIMAL_LOAD), LARGEST_START - 1).bit_length())
+        self._keys = np.full(capacity, _FREE, dtype=np.int64)
         self.count = 0
 
     @property
