@@ -174,12 +174,8 @@ def main() -> None:
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--only", default=",".join(LOSSES), help="comma-separated names of losses")
     args = parser.parse_args()
-    if not args.gpu and any(
-        os.environ.get(name) != value for name, value in training_speed.ALLOCATOR.items()
-    ):
-        os.execve(  # the allocator of the recipes; it is chosen when a process starts
-            sys.executable, [sys.executable, *sys.argv], {**os.environ, **training_speed.ALLOCATOR}
-        )
+    if not args.gpu:
+        training_speed.restart_with_allocator()
     import torch
 
     torch.set_num_threads(args.threads)

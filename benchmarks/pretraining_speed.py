@@ -45,7 +45,7 @@ def make_bunsetsu(data: Path, language: str) -> None:
 
 
 class Training:
-    """One model, and the data of every mixture."""
+    """A model and its data for every mixture."""
 
     def __init__(self, data: str, args):
         from fairseq_ext.models import mnmt_transformer
@@ -162,10 +162,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     args = parser.parse_args()
-    if any(os.environ.get(name) != value for name, value in training_speed.ALLOCATOR.items()):
-        os.execve(  # the allocator of the recipes; it is chosen when a process starts
-            sys.executable, [sys.executable, *sys.argv], {**os.environ, **training_speed.ALLOCATOR}
-        )
+    training_speed.restart_with_allocator()
     import torch
 
     torch.set_num_threads(args.threads)

@@ -128,6 +128,12 @@ def phrasebook(folder: Path) -> str:
     return str(folder / "data")
 
 
+def restart_with_allocator() -> None:
+    """Run the script anew with the allocator of the recipes: it is chosen when a process starts."""
+    if any(os.environ.get(name) != value for name, value in ALLOCATOR.items()):
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **ALLOCATOR})
+
+
 def main() -> None:
     if sys.argv[1:2] == ["--child"]:
         child(sys.argv[2], sys.argv[3] == "profile", sys.argv[4:])

@@ -173,6 +173,7 @@ class NmtWithAuxiliaryLosses(FairseqCriterion):
         return model.encoder(**sample["mirror"], **shared, return_all_hiddens=True)
 
     def _seen_by(self, loss: AuxiliaryLoss, model, sample, outputs: ModelOutputs) -> ModelOutputs:
+        """What a loss looks at: the translation loss's pass of the decoder, or one of its own."""
         if not loss.decodes_again:
             return outputs
         decoder_input = sample["net_input"]["prev_output_tokens"]

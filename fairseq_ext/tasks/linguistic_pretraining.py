@@ -75,7 +75,6 @@ class LinguisticPretrainingTask(MultilingualNmtTask):
             dictionary.add_symbol(token)
         self.batch_fields = ()
         self.model_sizes: ModelSizes | None = None
-        self.required_losses = ()
 
     @classmethod
     def setup_task(cls, cfg: LinguisticPretrainingConfig, **kwargs):

@@ -75,6 +75,7 @@ class MultilingualNmtTask(FairseqTask):
     """
 
     cfg: MultilingualNmtConfig
+    required_losses: tuple[str, ...] = ()  # auxiliary losses that the model cannot do without
 
     def __init__(self, cfg: MultilingualNmtConfig, dictionary):
         super().__init__(cfg)
@@ -86,7 +87,6 @@ class MultilingualNmtTask(FairseqTask):
         self.tags: LanguageTags | None = None
         self.batch_fields: tuple[str, ...] = ()  # what the criterion needs in a batch beyond fairseq's
         self.model_sizes: ModelSizes | None = None  # of the model that was built, for the criterion
-        self.required_losses: tuple[str, ...] = ()  # of that model
         if self.supervised:
             self._add_tags(_languages(cfg, self.supervised), cfg.language_tags)
             self._check_zero_shot()

@@ -10,7 +10,7 @@ import pytest
 from data_prep.alignment import fast_align
 from data_prep.alignment.fast_align import DirectedAligner
 from data_prep.alignment.symmetrization import grow_diag_final_and
-from data_prep.alignment.word_pairs import PairTable
+from data_prep.alignment.word_pairs import LARGEST_START, PairTable
 
 
 def corpus(count: int, seed: int = 1) -> tuple[list[str], list[str]]:
@@ -152,10 +152,12 @@ def test_the_package_systran_align_finds_the_same_links(files):
     assert shared >= 0.97 * max(sum(map(len, ours)), sum(map(len, theirs)))
 
 
-def test_pair_table():
+@pytest.mark.parametrize("expected", [0, 150_000, 10**12], ids=["grows", "fits", "no more than the largest"])
+def test_pair_table(expected):
     rng = np.random.default_rng(1)
     keys = rng.integers(0, 2**40, 150_000)
-    table = PairTable()
+    table = PairTable(expected)
+    assert table.capacity <= LARGEST_START
     for part in np.split(np.concatenate([keys, keys]), 6):
         table.add(part)
     slots = table.find(keys)
