@@ -4,7 +4,6 @@ import contextlib
 import multiprocessing
 import os
 import traceback
-from pathlib import Path
 
 from command_line.errors import InputError
 from data_prep.alignment.aligners import AlignerChoice
@@ -24,6 +23,7 @@ class AlignerProcess:
         self._connection, other = context.Pipe()
         self._process = context.Process(target=_serve, args=(other, choice, options), daemon=True)
         self._process.start()
+        self._asked = None
         other.close()
 
     def __enter__(self) -> "AlignerProcess":
@@ -38,7 +38,13 @@ class AlignerProcess:
         self._connection.close()
 
     def ask(self, request: str, a, b) -> None:
-        """Begin `train` or `align`; `a` and `b` are its arguments for the two sides."""
+        """Begin `train` or `align` once the earlier request is done; `a` and `b` are its two sides.
+
+        Raises:
+            InputError: as `answer`, for what was asked before.
+        """
+        if self._asked:
+            self.answer()
         first, second = (b, a) if self._swapped else (a, b)
         self._asked = request, len(a) if request == "align" else 0
         try:
@@ -60,7 +66,7 @@ class AlignerProcess:
             raise InputError(result)
         if status == "error":
             raise RuntimeError(f"the aligner failed:\n{result}")
-        request, lines = self._asked
+        (request, lines), self._asked = self._asked, None
         if request == "train":
             return None
         counts, links = result
@@ -96,10 +102,3 @@ def _serve(connection, choice: AlignerChoice, options: dict) -> None:
             connection.send(("input error", str(error)))
         except Exception:
             connection.send(("error", traceback.format_exc()))
-
-
-def train(processes: list[AlignerProcess], path_a: Path, path_b: Path) -> None:
-    for process in processes:
-        process.ask("train", path_a, path_b)
-    for process in processes:
-        process.answer()

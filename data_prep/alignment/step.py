@@ -154,7 +154,7 @@ def _aligner_options(args) -> dict:
 
 def align_pair(args, bitexts, out_of_domain, pair: str, workers: Workers) -> list[dict]:
     """Train the aligner of a pair and align its files; returns their rows of the table."""
-    from data_prep.alignment.aligner_process import AlignerProcess, train
+    from data_prep.alignment.aligner_process import AlignerProcess
     from data_prep.alignment.bitext_alignment import align_bitext
     from data_prep.alignment.training_text import write_training_text
 
@@ -168,9 +168,9 @@ def align_pair(args, bitexts, out_of_domain, pair: str, workers: Workers) -> lis
             for swapped in ((False, True) if directed else (False,))
         ]
         training = training_bitexts(bitexts, out_of_domain, pair)
-        train(
-            processes, *write_training_text(training, folder, args.train_sample, args.seed, args.max_length)
-        )
+        texts = write_training_text(training, folder, args.train_sample, args.seed, args.max_length)
+        for process in processes:
+            process.ask("train", *texts)
         for bitext in bitexts:
             if bitext.pair == pair:
                 counts = align_bitext(
