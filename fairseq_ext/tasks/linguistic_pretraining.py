@@ -45,9 +45,6 @@ class LinguisticPretrainingConfig(SharedTaskConfig):
         default=False,
         metadata={"help": "masking tasks predict the whole inverted sequence, masks included (equation 4.1)"},
     )
-    pmass_exact_half: bool = field(
-        default=False, metadata={"help": "pmass.p masks half of the tokens, not what algorithm 2 gives (B.1)"}
-    )
 
 
 @register_task("linguistic_pretraining", dataclass=LinguisticPretrainingConfig)
@@ -126,7 +123,7 @@ class LinguisticPretrainingTask(MultilingualNmtTask):
         self.datasets[split] = PretrainingDataset(
             parts,
             self.symbols,
-            Variants(self.cfg.inverted_mask, self.cfg.pmass_exact_half),
+            Variants(self.cfg.inverted_mask),
             pad=self.dictionary.pad(),
             eos=self.dictionary.eos(),
             temperature=self.cfg.sampling_temperature if is_training else None,

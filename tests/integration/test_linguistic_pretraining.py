@@ -27,7 +27,7 @@ def monolingual(tmp_path_factory):
     [
         (),
         ("--inverted-mask", "--unify-task-tokens", "--autocast-bf16", "--num-workers", 1),
-        ("--pretraining-tasks", "en=pmass.s+pmass.p:2,ja=infilling+brss.r", "--pmass-exact-half", *STOCK),
+        ("--pretraining-tasks", "en=pmass.s+pmass.p:2,ja=infilling+brss.r", *STOCK),
         (
             "--pretraining-tasks",
             "en=multimass,ja=deshuffling",

@@ -40,9 +40,9 @@ def single_span(splits: np.ndarray, starts: np.ndarray) -> Span:
 def plural_spans(splits: np.ndarray, starts: np.ndarray, rng: np.random.Generator) -> list[Span]:
     """Algorithm 2, line by line: the tokens to mask, as half-open spans from left to right.
 
-    On the way down, always into the right child, the left child is masked with probability 0.5 if it fits
-    into what is left of half of the sentence and the right child does not. So never more than half of the
-    tokens is masked, often less, and sometimes nothing; `half_spans` masks half.
+    On the way down, a child that fits into what is left of half of the tokens is masked (with probability
+    0.5 if the other one does not fit), and the way goes on in the other child. Half of the tokens are
+    masked, or one less; with words of several subwords up to what is missing for one more word.
 
     Args:
         splits, starts: as in `single_span`.
@@ -51,51 +51,33 @@ def plural_spans(splits: np.ndarray, starts: np.ndarray, rng: np.random.Generato
     begin, end, phrase = 0, len(starts) - 1, 0
     budget = starts[-1] // 2
     spans: list[Span] = []
-    while True:
-        if end - begin <= 2:  # a word (lines 4 to 7) or two (lines 13 to 16)
-            if starts[end] - starts[begin] <= budget:
-                spans.append((starts[begin], starts[end]))
-            return spans
-        if budget <= 0:  # lines 17 and 18
-            return spans
+
+    def mask(first: int, last: int) -> int:
+        spans.append((starts[first], starts[last]))
+        return starts[last] - starts[first]
+
+    while end - begin > 1 and budget > 0:  # lines 17 and 18
         split = splits[phrase]
         left, right = starts[split] - starts[begin], starts[end] - starts[split]
-        if left <= budget < right and rng.random() < 0.5:  # lines 19 to 22
-            spans.append((starts[begin], starts[split]))
-            budget -= left
-        begin, phrase = split, phrase + split - begin  # lines 23 and 25
-
-
-def half_spans(splits: np.ndarray, starts: np.ndarray, rng: np.random.Generator) -> list[Span]:
-    """What B.1 says about algorithm 2 in words: mask the left or the right child at random, go on in the
-    other one.
-
-    A child that does not fit into what is left of half of the sentence is not masked, but the other one is
-    if it fits; if neither fits, the way down goes into the one that was drawn. Half of the tokens are
-    masked: exactly if every word is one token, otherwise up to what is missing for one more word.
-
-    Args:
-        splits, starts: as in `single_span`.
-    """
-    splits, starts = splits.tolist(), starts.tolist()
-    begin, end, phrase = 0, len(starts) - 1, 0
-    budget = starts[-1] // 2
-    spans: list[Span] = []
-    while budget > 0 and end - begin > 1:
-        split = splits[phrase]
-        children = ((begin, split, phrase + 1), (split, end, phrase + split - begin))
-        drawn = int(rng.random() < 0.5)
-        going = drawn
-        for masked in (drawn, 1 - drawn):
-            first, last = starts[children[masked][0]], starts[children[masked][1]]
-            if last - first <= budget:
-                spans.append((first, last))
-                budget -= last - first
-                going = 1 - masked
-                break
-        begin, end, phrase = children[going]
-    if 0 < starts[end] - starts[begin] <= budget:
-        spans.append((starts[begin], starts[end]))
+        if left == right == 1:  # lines 13 to 16: never, because a node on the way is larger than the budget
+            break
+        if left <= budget and right <= budget:  # lines 43 to 46
+            budget -= mask(begin, split)
+            go_right = True
+        elif left <= budget:  # lines 19 to 25
+            if rng.random() < 0.5:
+                budget -= mask(begin, split)
+            go_right = True
+        elif right <= budget:  # lines 29 to 36
+            if rng.random() < 0.5:
+                budget -= mask(split, end)
+            go_right = False
+        else:  # lines 37 to 42
+            go_right = rng.random() >= 0.5
+        if go_right:
+            begin, phrase = split, phrase + split - begin
+        else:
+            end, phrase = split, phrase + 1
     return sorted(spans)
 
 
@@ -118,7 +100,6 @@ def pmass_plural(
     starts: np.ndarray,
     rng: np.random.Generator,
     symbols: Symbols,
-    exact_half: bool = False,
     inverted: bool = False,
 ) -> Example:
     """PMASS.P: several phrases are masked; where the algorithm masks nothing, a fragment as in MASS.
@@ -126,10 +107,9 @@ def pmass_plural(
     Args:
         tokens: `T` ids.
         splits, starts: `boundaries` and `starts` of the sentence's `Structure`.
-        exact_half: `half_spans` instead of algorithm 2.
         inverted: as in `masked_example`.
     """
-    spans = (half_spans if exact_half else plural_spans)(splits, starts, rng)
+    spans = plural_spans(splits, starts, rng)
     return _masked(tokens, spans, symbols, inverted) if spans else mass(tokens, rng, symbols, inverted)
 
 

@@ -22,11 +22,9 @@ class Variants(NamedTuple):
 
     Attributes:
         inverted: masking tasks predict the inverted sequence of equation 4.1.
-        exact_half: PMASS.P masks half of the tokens, see `pmass.half_spans`.
     """
 
     inverted: bool = False
-    exact_half: bool = False
 
 
 class PretrainingTask(NamedTuple):
@@ -62,7 +60,7 @@ TASKS = {
         "pmass",
         MASKING,
         PHRASES,
-        lambda x, s, rng, y, v: pmass_plural(x, s.boundaries, s.starts, rng, y, v.exact_half, v.inverted),
+        lambda x, s, rng, y, v: pmass_plural(x, s.boundaries, s.starts, rng, y, v.inverted),
     ),
     "infilling": PretrainingTask("infilling", MASKING, None, lambda x, s, rng, y, v: infilling(x, rng, y)),
     "deshuffling": PretrainingTask(
