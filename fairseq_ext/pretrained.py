@@ -25,6 +25,7 @@ COMPUTATION = (  # options that change what a model computes from the same weigh
     "norm_placement",
     "drop_residual_layers",
     "no_scale_embedding",
+    "share_all_embeddings",  # tied weights would silently keep one of the untied ones
 )
 OPTION = "--pretrained-checkpoint"
 

@@ -7,7 +7,7 @@ several tokens and one word is a leaf of the tree; several words in one block st
 
 import functools
 import html
-import re
+import unicodedata
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from data_prep.parsing.trees import Tree, depths, keep_tokens, surround, widen_leaves
 
 _SEPARATORS = ",;:、，；：・—–-"
-_MARKS = re.compile(r"[\W_]+")
+_SIGNS_OF_WORDS = "%％‰&＆@＠#＃*＊§"  # Unicode's punctuation that is read as a word ("per cent", "and")
 
 
 def unescape(word: str) -> str:
@@ -25,8 +25,14 @@ def unescape(word: str) -> str:
 
 @functools.lru_cache(maxsize=1 << 16)
 def is_punctuation(word: str) -> bool:
-    """Whether a word has no letter and no digit."""
-    return _MARKS.fullmatch(word) is not None
+    """Whether a word consists of punctuation marks; signs of units, currencies and arithmetic are none."""
+    return all(_is_mark(character) for character in word)
+
+
+def _is_mark(character: str) -> bool:
+    if character == "`":  # the opening quote of the Penn treebank, a symbol in Unicode
+        return True
+    return unicodedata.category(character)[0] == "P" and character not in _SIGNS_OF_WORDS
 
 
 def is_separator(word: str) -> bool:

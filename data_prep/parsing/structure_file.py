@@ -138,7 +138,7 @@ class Structures:
         kind: `BUNSETSU` or `PHRASES`.
 
     Raises:
-        InputError: the file is missing, of another kind, or not whole.
+        InputError: the file is missing, of another kind, or not whole; from `[i]`: line `i` is damaged.
     """
 
     def __init__(self, path, kind: str):
@@ -172,9 +172,12 @@ class Structures:
         units, boundaries = int(values[0]), int(values[1])
         middle = 2 + boundaries
         starts = values[middle + units :]
-        return Structure(
+        structure = Structure(
             values[2:middle], values[middle : middle + units], starts if len(starts) else np.arange(units + 1)
         )
+        if not _is_consistent(structure, self.kind):
+            raise InputError(f"{at(self.path, line + 1)}: damaged; analyse the text again")
+        return structure
 
     def analysed(self) -> np.ndarray:
         """Whether every line has an analysis."""
@@ -216,6 +219,33 @@ class Structures:
                 f"{at(self.path, line + 1)}: does not describe a sentence of {lengths[line]} subwords; "
                 "it is damaged or of another text, analyse the text again"
             )
+
+
+def _is_consistent(structure: Structure, kind: str) -> bool:
+    boundaries, order, starts = structure
+    units = len(order)
+    if not np.array_equal(np.sort(order), np.arange(units)):
+        return False
+    if len(starts) != units + 1 or starts[0] != 0 or not (starts[1:] > starts[:-1]).all():
+        return False
+    if kind == PHRASES:
+        return _are_splits(boundaries.tolist(), units)
+    inside = np.concatenate(([0], boundaries, [units]))
+    return bool((inside[1:] > inside[:-1]).all())
+
+
+def _are_splits(splits: list[int], units: int) -> bool:
+    """Whether they divide all phrases in preorder down to single units."""
+    begin, ends = 0, [units]  # of the phrases that are open, the innermost last
+    for split in splits:
+        while ends and ends[-1] - begin == 1:
+            begin = ends.pop()
+        if not ends or not begin < split < ends[-1]:
+            return False
+        ends.append(split)
+    while ends and ends[-1] - begin == 1:
+        begin = ends.pop()
+    return not ends
 
 
 def _read_header(path: Path, kind: str) -> tuple[int, int]:

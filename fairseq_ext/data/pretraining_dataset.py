@@ -37,6 +37,13 @@ class MonolingualText(DirectionData):
         """The task that a number in [0, 1) stands for."""
         return self._names[min(int(np.searchsorted(self._limits, draw, side="right")), len(self._names) - 1)]
 
+    def measures_its_task(self) -> np.ndarray:
+        """Which sentences say how well the task of the part is learned: none that falls back to another."""
+        task = self.direction[1]
+        if not task or not TASKS[task].needs:
+            return np.ones(len(self), dtype=bool)
+        return self.structures[TASKS[task].needs].analysed()
+
 
 def find_texts(folder, split: str, language: str) -> list[Path]:
     """Prefixes of the binarized files of a language: `SPLIT.….LANG`, of bitexts or monolingual.
@@ -81,7 +88,7 @@ class PretrainingDataset(MultilingualDataset):
     """Examples of the pre-training tasks; see `MultilingualDataset` for batches, epochs and sampling.
 
     Which task and which mask a sentence gets depends on seed, epoch and sentence only. Empty sentences are
-    left out.
+    left out, and where tasks are validated by themselves, those without the analysis that the task needs.
 
     Args:
         parts: the files.
@@ -98,7 +105,10 @@ class PretrainingDataset(MultilingualDataset):
 
     def ordered_indices(self) -> np.ndarray:
         order = super().ordered_indices()
-        return order[self.source_sizes[order] > TAGS + 1]
+        order = order[self.source_sizes[order] > TAGS + 1]
+        measured = [part.measures_its_task() for part in self.parts]
+        firsts = np.cumsum([0, *map(len, measured)])[self.owners[order]]
+        return order[np.concatenate(measured)[firsts + self.items[order]]]
 
     def __getitem__(self, index: int) -> dict:
         owner, item = int(self.owners[index]), int(self.items[index])

@@ -61,8 +61,8 @@ class InterlinguaTransformerConfig(MnmtTransformerConfig):
     interlingua_length_jitter: float = field(
         default=0.0,
         metadata={
-            "help": "variable: in training, lengths are multiplied by random numbers from 1 - J to 1 + J, so "
-            "that the decoder tolerates wrong ones (not in the thesis)"
+            "help": "variable: in training, lengths of sentences in the other languages are multiplied by "
+            "random numbers from 1 - J to 1 + J, so that the decoder tolerates wrong ones (not in the thesis)"
         },
     )
     length_predictor_source_length: bool = field(

@@ -45,7 +45,8 @@ class CentricLength(nn.Module):
     Args:
         predictor: the `LengthPredictor`.
         longest: K; longer ones are cut to it.
-        jitter: in training, given lengths are multiplied by random numbers from 1 - jitter to 1 + jitter.
+        jitter: in training, given lengths are multiplied by random numbers from 1 - jitter to 1 + jitter,
+            except those of centric sentences, which are exact at inference too.
     """
 
     def __init__(self, predictor: LengthPredictor, longest: int, jitter: float = 0.0):
@@ -70,7 +71,8 @@ class CentricLength(nn.Module):
         if gold is None:
             return Lengths(self._cut(chosen), logits)
         targets = self._cut(gold).masked_fill(is_centric | gold.eq(0), 0)
-        chosen = torch.where(gold > 0, self._jittered(gold), chosen)
+        given = torch.where(is_centric, gold, self._jittered(gold))
+        chosen = torch.where(gold > 0, given, chosen)
         return Lengths(self._cut(chosen), logits, targets)
 
     def _jittered(self, lengths: Tensor) -> Tensor:

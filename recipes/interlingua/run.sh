@@ -102,15 +102,39 @@ model_options() { # SYSTEM
 
 # --- stages ------------------------------------------------------------------------------------------------------
 
+# All systems of a seed start from one MNMT if the configuration has `start_settings`, the settings that it is trained with.
+has_start() {
+  declare -F start_settings > /dev/null
+}
+
+start_folder() { # SEED
+  echo "$OUTPUT/models/start-seed$1"
+}
+
+train_start() ( # SEED
+  start_settings
+  train_model "$(start_folder "$1")" "$1" mnmt
+)
+
 train_system() { # SYSTEM SEED
+  local start=()
+  ! has_start || start=(--pretrained-checkpoint "$(start_folder "$2")/checkpoint_best.pt")
+  train_model "$OUTPUT/models/$1-seed$2" "$2" "$1" "${start[@]}"
+}
+
+train_model() { # FOLDER SEED SYSTEM OPTION...
   local options
-  mapfile -t options < <(model_options "$1")
-  train_translation "$OUTPUT/models/$1-seed$2" "$2" --norm-placement post --language-tags s-enc-t-dec "${options[@]}"
+  mapfile -t options < <(model_options "$3")
+  train_translation "$1" "$2" --norm-placement post --language-tags s-enc-t-dec "${options[@]}" "${@:4}"
 }
 
 train_all() {
   local system seed trained=" "
   [[ $DRY_RUN == yes || -d $DATA ]] || die "$DATA: no such folder; run the stage prepare first"
+  if has_start; then
+    for seed in "${SEED_LIST[@]}"; do start_job train_start "$seed"; done
+    finish_jobs
+  fi
   for seed in "${SEED_LIST[@]}"; do
     for system in "${SYSTEM_IDS[@]}"; do
       system=$(model_of "$system")

@@ -146,10 +146,11 @@ parse() {
 
 # --- training and translation ------------------------------------------------------------------------------------
 
-# Options of both trainings; "batch size 4096", Adam (4.4.3). The thesis leaves the betas and the schedule open.
+# Options of both trainings; "batch size 4096", Adam, the checkpoint of the lowest perplexity (4.4.3). The thesis leaves the
+# betas and the schedule open.
 train_model() { # FOLDER DATA SEED WARMUP_UPDATES TOKENS BATCH_GPUS OPTION...
   train "$1" "$2" --seed "$3" --warmup-updates "$4" --max-tokens "$5" --update-freq $(($6 > GPUS ? $6 / GPUS : 1)) \
-    "${@:7}" --criterion fused_label_smoothed_cross_entropy --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
+    "${@:7}" --best-checkpoint-metric ppl --criterion fused_label_smoothed_cross_entropy --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
     "${SCHEDULE_OPTIONS[@]}" --dropout "$DROPOUT" --max-source-positions "$POSITIONS" --max-target-positions "$POSITIONS" \
     --skip-invalid-size-inputs-valid-test --max-epoch "$EPOCHS" --no-epoch-checkpoints \
     --log-format simple --log-interval 100 "${EXTRA_OPTIONS[@]}"
@@ -159,12 +160,11 @@ pretrained_folder() { # SYSTEM
   echo "$OUTPUT/pretrained/$1-seed$PRETRAINING_SEED"
 }
 
-pretrain() { # SYSTEM: the checkpoint of the lowest perplexity is fine-tuned (4.4.3)
+pretrain() { # SYSTEM
   train_model "$(pretrained_folder "$1")" "$OUTPUT/data/monolingual" "$PRETRAINING_SEED" "$PRETRAINING_WARMUP" \
     "$MAX_TOKENS" "$PRETRAINING_GPUS" --task linguistic_pretraining \
     --pretraining-tasks "$(pretraining_tasks "$1" "${LANGUAGES[@]}")" --arch "$ARCHITECTURE" "${MODEL_OPTIONS[@]}" \
-    --label-smoothing "$LABEL_SMOOTHING" --lr "$PRETRAINING_LEARNING_RATE" "${PRETRAINING_STOP[@]}" \
-    --best-checkpoint-metric ppl
+    --label-smoothing "$LABEL_SMOOTHING" --lr "$PRETRAINING_LEARNING_RATE" "${PRETRAINING_STOP[@]}"
 }
 
 run_name() { # SYSTEM SIZE DIRECTION SEED

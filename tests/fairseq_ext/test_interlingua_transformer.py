@@ -208,8 +208,8 @@ def test_jitter_changes_given_lengths_in_training_only(task, sample):
     drawn = torch.stack(
         [encode(model, sample, gold_lengths=gold)["interlingua_lengths"][0][:3] for _ in range(200)]
     )
-    assert drawn.amin(0).tolist() == [3, 3, 6]
-    assert drawn.amax(0).tolist() == [9, 7, 16]
+    assert drawn.amin(0).tolist() == [3, 5, 6]  # en is exact at inference too
+    assert drawn.amax(0).tolist() == [9, 5, 16]
     targets = encode(model, sample, gold_lengths=gold)["length_targets"][0]
     assert targets.tolist() == [6, 0, 11, 0]  # never jittered; en knows its length
     found = encode(model.eval(), sample, gold_lengths=gold)

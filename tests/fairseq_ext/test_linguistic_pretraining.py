@@ -121,6 +121,16 @@ def test_a_sentence_without_analysis_falls_back_to_mass(folder):
     assert all(pair == ["__task_brss__", "__ja__"] for pair in tags[1:])
 
 
+def test_what_falls_back_is_not_measured_as_the_task(folder):
+    task, dataset = loaded(folder, "valid", tasks="ja=brss.f+mass")
+    marks = {}
+    for index in dataset.ordered_indices():
+        component = dataset.parts[dataset.owners[index]].direction[1]
+        marks.setdefault(component, []).append(names_of(task, dataset[index]["source"][:1])[0])
+    lines = 13  # of which the first is empty and the second has no analysis
+    assert marks == {"brss.f": ["__task_brss__"] * (lines - 2), "mass": ["__task_mass__"] * (lines - 1)}
+
+
 # --- mixtures and epochs
 
 
@@ -177,8 +187,7 @@ def build_model(task, **options):
 
 
 @pytest.mark.parametrize("learned", [False, True])
-def test_masked_tokens_alone_are_predicted_as_in_the_whole_sentence(folder, learned):
-    """At its position in the sentence, one token is what it is among 5 others that it cannot look at."""
+def test_decoder_inputs_have_the_positions_of_the_sentence(folder, learned):
     task = make_task(folder)
     model = build_model(task, decoder_learned_pos=learned).eval()
     source, lengths = torch.tensor([[5, 6, 7, 2]]), torch.tensor([4])

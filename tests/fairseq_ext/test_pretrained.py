@@ -108,6 +108,10 @@ def test_a_model_that_is_read_from_a_checkpoint_is_left_alone(folder, pretrained
         ),
         ({"encoder_attention_heads": 2}, "is of another architecture: --encoder-attention-heads 4, here 2"),
         ({"norm_placement": "pre"}, "is of another architecture: --norm-placement post, here pre"),
+        (
+            {"share_all_embeddings": False},
+            "is of another architecture: --share-all-embeddings True, here None",
+        ),
     ],
 )
 def test_another_architecture_is_refused_in_one_line(folder, pretrained, model, message):

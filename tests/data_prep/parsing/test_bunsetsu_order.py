@@ -28,6 +28,10 @@ def reordered(text: str) -> str:
             "私 は 昨日 の 今日 、 読ん だ 本 を 彼 が 。",
         ),
         ("「 はい 」 と / 彼 が / 言っ た 。", "「 はい 」 言っ た 彼 が と 。"),
+        (  # signs of units and of arithmetic are words
+            "患者 の / 50 ％ が / 37 ± 1 ℃ で / 改善 した 。",
+            "改善 した 37 ± 1 ℃ で 50 ％ が 患者 の 。",
+        ),
         ("は は / 来 た", "は は 来 た"),  # は in a bunsetsu: only its end is a topic marker
         ("は れ / 来 た", "来 た は れ"),
         ("。 ！ ？", "。 ！ ？"),

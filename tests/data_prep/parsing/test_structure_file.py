@@ -95,6 +95,28 @@ def test_damage_inside_is_noticed(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (BUNSETSU, [3, 1, 1, 0, 0, 2, 0, 1, 2, 4]),  # word 1 is lost, word 0 is there twice
+        (BUNSETSU, [3, 1, 1, 0, 1, 7, 0, 1, 2, 4]),  # there is no word 7
+        (BUNSETSU, [3, 2, 2, 1, 0, 1, 2, 0, 1, 2, 4]),  # bunsetsu do not go back
+        (BUNSETSU, [3, 1, 3, 0, 1, 2, 0, 1, 2, 4]),  # nor do they begin behind the sentence
+        (BUNSETSU, [3, 1, 1, 0, 1, 2, 0, 2, 2, 4]),  # a word of no subword
+        (PHRASES, [3, 0, 0, 1, 2, 0, 1, 2, 4]),  # three words have two splits
+        (PHRASES, [3, 2, 2, 2, 0, 1, 2, 0, 1, 2, 4]),  # the phrase 0:2 does not split before 2
+        (PHRASES, [3, 3, 1, 2, 2, 0, 1, 2, 0, 1, 2, 4]),
+        (PHRASES, [1, 1, 0, 0, 0, 4]),
+    ],
+)
+def test_a_damaged_line_is_named_where_it_is_used(tmp_path, kind, values):
+    write_structures(tmp_path / "a", kind, [encode([], [0], [0, 4]), values])
+    structures = Structures(tmp_path / "a", kind)
+    assert structures[0].order.tolist() == [0]
+    with pytest.raises(InputError, match="a:2: damaged; analyse the text again"):
+        structures[1]
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda content: content[:-1], "not whole"),
