@@ -1,6 +1,5 @@
 """Commands that the READMEs show: understood by their parsers; the example runs as it stands."""
 
-import importlib
 import re
 import shlex
 import subprocess
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line.dispatch import step_parser
+from tests.our_commands import parse_command
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -44,9 +43,7 @@ def test_a_command_is_understood(command):
     if words[0] == "make":
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), flags=re.M)
     elif words[:2] == ["python", "-m"]:
-        main = importlib.import_module(f"{words[2]}.__main__")
-        steps = getattr(main, "STEPS", None) or main.COMMANDS
-        step_parser(words[2], words[3], importlib.import_module(steps[words[3]][0])).parse_args(words[4:])
+        parse_command(words)
     else:
         parse_fairseq(words[0], words[1:])
 

@@ -13,5 +13,6 @@ COMMANDS = {
     "cosine": ("eval.probes.parallel_cosine", "cosine of parallel sentences per layer, and changes (6.4.5)"),
     "off-target": ("eval.probes.off_target", "intended against identified languages, and the worst lines"),
     "interlingua": ("eval.probes.interlingua", "lengths and similarity of an interlingua (7.4.3, Table 7.5)"),
+    "pretraining-accuracy": ("eval.probes.pretraining_accuracy", "accuracy per pre-training task (4.5.5)"),
     "validation-curves": ("eval.probes.validation_curves", "validation loss during training (Figure 7.3)"),
 }

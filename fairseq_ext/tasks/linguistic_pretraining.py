@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from fairseq import utils
@@ -174,29 +175,45 @@ class LinguisticPretrainingTask(MultilingualNmtTask):
 
     def reduce_metrics(self, logging_outputs, criterion):
         """Besides fairseq's: `loss_ja-bmass`, `nll_loss_ja-bmass`, `ppl_ja-bmass` and `accuracy_ja-bmass`
-        (percent of the tokens, tables 4.12 and 4.13) for every component, and `accuracy` of all.
+        (percent of the tokens, tables 4.12 and 4.13) for every component, `ppl_ja` and `accuracy_ja` for
+        every language, and `accuracy` of all.
         """
         FairseqTask.reduce_metrics(self, logging_outputs, criterion)
         validation.log_direction_losses(logging_outputs, self._components())
-        names = [format_direction(component) for component in self._components()]
-        tokens = {name: _total(logging_outputs, f"ntokens:{name}") for name in names}
-        correct = {name: _total(logging_outputs, f"correct:{name}") for name in names}
-        for name in names:
-            if tokens[name] > 0:
-                nll = float(_total(logging_outputs, f"nll_loss:{name}")) / tokens[name] / math.log(2)
-                metrics.log_scalar(f"_bits_{name}", nll, tokens[name])
+        components = [format_direction(component) for component in self._components()]
+        counted = {
+            name: Counts(*(float(_total(logging_outputs, f"{what}:{name}")) for what in Counts._fields))
+            for name in components
+        }
+        groups = {name: [name] for name in components}
+        for language, mixture in self.mixtures.items():
+            groups[language] = [format_direction((language, task)) for task in mixture]
+        for name, members in groups.items():
+            counts = Counts(*map(sum, zip(*(counted[member] for member in members), strict=True)))
+            if counts.ntokens > 0:
+                bits = counts.nll_loss / counts.ntokens / math.log(2)
+                metrics.log_scalar(f"_bits_{name}", bits, counts.ntokens)
                 metrics.log_derived(f"ppl_{name}", lambda meters, name=name: _perplexity(meters, name))
-                _log_accuracy(f"accuracy_{name}", correct[name], tokens[name])
-        if sum(tokens.values()) > 0:
-            _log_accuracy("accuracy", sum(correct.values()), sum(tokens.values()))
+                _log_accuracy(f"accuracy_{name}", counts)
+        everything = Counts(*map(sum, zip(*counted.values(), strict=True)))
+        if everything.ntokens > 0:
+            _log_accuracy("accuracy", everything)
+
+
+class Counts(NamedTuple):
+    """Sums over predicted tokens."""
+
+    ntokens: float
+    correct: float
+    nll_loss: float
 
 
 def _total(logging_outputs, key: str):
     return sum(log.get(key, 0) for log in logging_outputs)
 
 
-def _log_accuracy(name: str, correct, tokens) -> None:
-    metrics.log_scalar(name, 100 * float(correct) / float(tokens), float(tokens), round=2)
+def _log_accuracy(name: str, counts: Counts) -> None:
+    metrics.log_scalar(name, 100 * counts.correct / counts.ntokens, counts.ntokens, round=2)
 
 
 def _perplexity(meters, name: str) -> float:

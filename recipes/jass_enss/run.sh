@@ -150,9 +150,10 @@ parse() {
 # betas and the schedule open.
 train_model() { # FOLDER DATA SEED WARMUP_UPDATES TOKENS BATCH_GPUS OPTION...
   train "$1" "$2" --seed "$3" --warmup-updates "$4" --max-tokens "$5" --update-freq $(($6 > GPUS ? $6 / GPUS : 1)) \
-    "${@:7}" --best-checkpoint-metric ppl --criterion fused_label_smoothed_cross_entropy --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
-    "${SCHEDULE_OPTIONS[@]}" --dropout "$DROPOUT" --max-source-positions "$POSITIONS" --max-target-positions "$POSITIONS" \
-    --skip-invalid-size-inputs-valid-test --max-epoch "$EPOCHS" --no-epoch-checkpoints \
+    "${@:7}" --best-checkpoint-metric ppl --criterion fused_label_smoothed_cross_entropy --optimizer fused_adam \
+    --adam-betas "(0.9, 0.98)" "${SCHEDULE_OPTIONS[@]}" --dropout "$DROPOUT" \
+    --max-source-positions "$POSITIONS" --max-target-positions "$POSITIONS" --skip-invalid-size-inputs-valid-test \
+    --max-epoch "$EPOCHS" --no-epoch-checkpoints \
     --log-format simple --log-interval 100 "${EXTRA_OPTIONS[@]}"
 }
 
@@ -249,8 +250,21 @@ if has_stage score; then
   score "${FOLDERS[@]}"
   [[ -z $ADEQUACY_MODEL ]] || run python -m eval adequacy "${FOLDERS[@]}" --model "$ADEQUACY_MODEL" --output "$OUTPUT/adequacy"
 fi
+# Accuracy and perplexity per task (Tables 4.12 and 4.13).
+probe_accuracy() {
+  local system logs=()
+  for system in "${SYSTEM_IDS[@]}"; do
+    ! is_pretrained "$system" || logs+=("$(name_of "$system")=$(pretrained_folder "$system")/train.log")
+  done
+  [[ ${#logs[@]} == 0 ]] || {
+    run python -m eval probe pretraining-accuracy "${logs[@]}" --dataset "$NAME" --output "$OUTPUT/probes"
+    PROBE_RESULTS+=("$OUTPUT/probes/pretraining-accuracy.json")
+  }
+}
+
 if has_stage report; then
   note "report"
+  probe_accuracy
   [[ ! -e $OUTPUT/adequacy/adequacy.json ]] || PROBE_RESULTS+=("$OUTPUT/adequacy/adequacy.json")
   if [[ ${#SYSTEM_IDS[@]} -gt 1 ]]; then
     report "$OUTPUT" "Pre-training: $NAME" "${FOLDERS[@]}"

@@ -1,13 +1,12 @@
 """The commands of the guides are commands."""
 
-import importlib
 import shlex
 from pathlib import Path
 
 import pytest
 
-from command_line.dispatch import step_parser
 from data_prep.__main__ import STEPS
+from tests.our_commands import parse_command
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDES = ("data_preparation.md", "linguistic_pretraining.md")
@@ -25,5 +24,4 @@ def test_every_step_is_shown():
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_options_exist(command):
-    _, _, _, name, *words = shlex.split(command)
-    step_parser("data_prep", name, importlib.import_module(STEPS[name][0])).parse_args(words)
+    parse_command(shlex.split(command))

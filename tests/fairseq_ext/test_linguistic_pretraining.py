@@ -252,6 +252,10 @@ def test_components_are_validated_one_by_one(folder):
     for name in tokens:
         assert values[f"accuracy_{name}"] == pytest.approx(100 * right[name] / tokens[name], abs=0.01)
         assert values[f"ppl_{name}"] == pytest.approx(math.exp(nll[name] / tokens[name]), abs=0.02)
+    ja = [name for name in tokens if name.startswith("ja-")]
+    of_ja = [sum(counts[name] for name in ja) for counts in (right, tokens, nll)]
+    assert values["accuracy_ja"] == pytest.approx(100 * of_ja[0] / of_ja[1], abs=0.01)
+    assert values["ppl_ja"] == pytest.approx(math.exp(of_ja[2] / of_ja[1]), abs=0.02)
     overall = 100 * sum(right.values()) / sum(tokens.values())
     assert values["accuracy"] == pytest.approx(overall, abs=0.01)
     assert values["ppl"] == pytest.approx(math.exp(sum(nll.values()) / sum(tokens.values())), abs=0.02)

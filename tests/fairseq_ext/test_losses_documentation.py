@@ -1,16 +1,14 @@
 """The commands of the page on losses are understood, and its table names every option."""
 
 import dataclasses
-import importlib
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
-from command_line.dispatch import step_parser
-from data_prep.__main__ import STEPS
 from fairseq_ext.losses.registry import LOSSES
+from tests.our_commands import parse_command
 from tests.test_readme import parse_fairseq
 
 PAGE = (Path(__file__).parents[2] / "docs/losses.md").read_text(encoding="utf-8")
@@ -29,7 +27,7 @@ def test_there_are_commands():
 def test_a_command_is_understood(command):
     words = shlex.split(command)
     if words[0] == "python":
-        step_parser("data_prep", words[3], importlib.import_module(STEPS[words[3]][0])).parse_args(words[4:])
+        parse_command(words)
     else:
         parse_fairseq(words[0], words[1:])
 

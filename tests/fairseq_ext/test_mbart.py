@@ -1,6 +1,5 @@
 """`mnmt_transformer_mbart` against fairseq's `mbart_large`, and the choice of mBART's rows."""
 
-import importlib
 import re
 import shlex
 from argparse import Namespace
@@ -9,12 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from command_line.dispatch import step_parser
 from command_line.errors import InputError
 from fairseq_ext import mbart
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel, mnmt_mbart_architecture
 from tests.fairseq_ext.mbart import SIZES, mbart_dictionary, mbart_model
 from tests.fairseq_ext.models import ToyTask, random_batch
+from tests.our_commands import parse_command
 from tests.test_readme import parse_fairseq
 
 WORDS = [f"w{number}" for number in range(12)]
@@ -128,8 +127,6 @@ COMMANDS = [
 def test_a_command_of_the_guide_is_understood(command):
     words = shlex.split(command)
     if words[0] == "python":
-        main = importlib.import_module(f"{words[2]}.__main__")
-        steps = getattr(main, "STEPS", None) or main.COMMANDS
-        step_parser(words[2], words[3], importlib.import_module(steps[words[3]][0])).parse_args(words[4:])
+        parse_command(words)
     else:
         parse_fairseq(words[0], words[1:])

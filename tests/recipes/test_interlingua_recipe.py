@@ -46,12 +46,17 @@ def test_a_configuration_needs_the_fixed_length(tmp_path):
 @pytest.mark.parametrize("config", CONFIGS)
 def test_every_training_is_understood_by_fairseq(config):
     found = trainings(config)
+    if start := found.pop("start", None):
+        assert start.arch == "mnmt_transformer"
     assert list(found) == TRAINED
+    assert {args.pretrained_checkpoint for args in found.values()} == {
+        start and f"{start.save_dir}/checkpoint_best.pt"
+    }
     baseline = found.pop("mnmt")
     assert (baseline.criterion, baseline.norm_placement) == ("fused_label_smoothed_cross_entropy", "post")
     for system, args in found.items():
         assert args.encoder_layers + args.interlingua_layers == baseline.encoder_layers
-        assert args.encoder_layers == args.interlingua_layers
+        assert args.encoder_layers in (args.interlingua_layers, args.interlingua_layers - 1)
         assert args.decoder_layers == baseline.decoder_layers
         assert args.best_checkpoint_metric == "nmt_loss"
         predicted = not system.startswith("fixed")

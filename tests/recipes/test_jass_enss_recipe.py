@@ -3,6 +3,7 @@
 import pytest
 
 from fairseq_ext.data.noising.tasks import parse_mixtures
+from tests.our_commands import parse_command
 from tests.recipes.commands import ROOT, assert_refused, dry_run, parse_trainings, recipe
 
 CONFIGS = {
@@ -131,15 +132,20 @@ def test_optimized_transformers_of_table_b_1(config, size, merges, width, smooth
 
 
 def test_every_step_is_understood():
-    from command_line.dispatch import step_parser
-    from data_prep.__main__ import STEPS
-    from eval.__main__ import COMMANDS
-
     options = ["--systems", "optimized,jass", "--adequacy-model", "m"]
     for words in commands("enja", *options, stages="prepare,parse,translate,score,report"):
-        package, name = words[2:4]
-        module = __import__("importlib").import_module((STEPS | COMMANDS)[name][0])
-        step_parser(package, name, module).parse_args(words[4:])
+        parse_command(words)
+
+
+def test_the_accuracies_of_pretraining_are_reported():
+    words = commands("enja", "--systems", "none,mass,jass", stages="report")
+    probe, report = (next(one for one in words if one[3] == name) for name in ("probe", "report"))
+    assert probe[5:7] == [
+        "MASS=outputs/jass_enss/enja/pretrained/mass-seed1/train.log",
+        "JASS=outputs/jass_enss/enja/pretrained/jass-seed1/train.log",
+    ]
+    assert "outputs/jass_enss/enja/probes/pretraining-accuracy.json" in report
+    assert "probe" not in [one[3] for one in commands("enja", "--systems", "none", stages="report")]
 
 
 def test_the_monolingual_text_is_without_the_evaluation_sets():

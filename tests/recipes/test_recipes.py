@@ -1,6 +1,5 @@
 """The recipes' shell code: command lines, launchers, and training that is skipped, continued or refused."""
 
-import importlib
 import os
 import re
 import signal
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.our_commands import parse_command
 from tests.recipes.commands import (
     RECIPES,
     ROOT,
@@ -248,13 +248,9 @@ def test_the_size_of_the_states_can_be_chosen():
 
 
 def test_every_probe_command_is_understood():
-    from command_line.dispatch import step_parser
-    from eval.probes import COMMANDS
-
     for words in probe_commands("--systems", "1", "--seeds", "1", "--probe-lines", "9"):
         if words[0] == "python":
-            module = importlib.import_module(COMMANDS[words[4]][0])
-            step_parser("eval probe", words[4], module).parse_args(words[5:])
+            parse_command(words)
 
 
 PYTHON = """#!/bin/bash

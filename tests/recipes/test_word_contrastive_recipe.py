@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.our_commands import parse_command
 from tests.recipes.commands import assert_refused, configurations, dry_run, parse_training, parse_trainings
 
 CONFIGS = configurations("word_contrastive")
@@ -178,20 +179,7 @@ def test_two_languages_have_no_correlation(tmp_path):
 
 
 def test_every_command_is_understood(tmp_path):
-    import importlib
-
-    from command_line.dispatch import step_parser
-    from eval.probes import COMMANDS as PROBES
-
     options = ("--config", "multi30k", "--mbart", str(tmp_path), "--out-of-domain", str(tmp_path))
     for words in commands(tmp_path, *options, stages="prepare,translate,score,probe,report"):
-        if words[:2] != ["python", "-m"]:
-            assert words[0] == "rm"
-        elif words[3] == "probe":
-            step_parser("eval probe", words[4], importlib.import_module(PROBES[words[4]][0])).parse_args(
-                words[5:]
-            )
-        else:
-            main = importlib.import_module(f"{words[2]}.__main__")
-            steps = getattr(main, "STEPS", None) or main.COMMANDS
-            step_parser(words[2], words[3], importlib.import_module(steps[words[3]][0])).parse_args(words[4:])
+        if words[0] != "rm":
+            parse_command(words)

@@ -5,7 +5,7 @@ CORPUS=multi30k
 LANGUAGES=(cs de en fr)
 MERGES=6000
 ARCHITECTURE=transformer
-ENCODER_LAYERS=4 # MNMT; 2 encoder and 2 interlingua layers otherwise
+ENCODER_LAYERS=3 # MNMT; 1 encoder and 2 interlingua layers otherwise
 INTERLINGUA_LENGTH=16
 MODEL_OPTIONS=(--encoder-embed-dim 192 --encoder-ffn-embed-dim 512 --encoder-attention-heads 4
   --decoder-layers 3 --decoder-embed-dim 192 --decoder-ffn-embed-dim 512 --decoder-attention-heads 4)
@@ -17,9 +17,10 @@ BATCH_GPUS=1
 start_settings() {
   LEARNING_RATE=2e-3
   WARMUP_UPDATES=600
-  SCHEDULE_OPTIONS=(--lr-scheduler polynomial_decay --total-num-update 3604)
+  SCHEDULE_OPTIONS=(--lr-scheduler polynomial_decay --total-num-update 3602)
+  EPOCHS=2
 }
 LEARNING_RATE=1e-3
 WARMUP_UPDATES=200
-SCHEDULE_OPTIONS=(--lr-scheduler polynomial_decay --total-num-update 1802)
+SCHEDULE_OPTIONS=(--lr-scheduler polynomial_decay --total-num-update 1801)
 EPOCHS=1

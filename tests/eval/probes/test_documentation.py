@@ -1,14 +1,12 @@
 """The commands of `python -m eval` in the guides are commands, and every probe is shown in one of them."""
 
-import importlib
 import shlex
 from pathlib import Path
 
 import pytest
 
-from command_line.dispatch import step_parser
-from eval.__main__ import COMMANDS as EVAL
 from eval.probes import COMMANDS as PROBES
+from tests.our_commands import parse_command
 
 GUIDES = sorted((Path(__file__).parents[3] / "docs").glob("*.md"))
 LINES = [line.strip() for path in GUIDES for line in path.read_text(encoding="utf-8").splitlines()]
@@ -21,6 +19,4 @@ def test_every_probe_is_shown():
 
 @pytest.mark.parametrize("words", SHOWN, ids=" ".join)
 def test_options_exist(words):
-    steps, words = (PROBES, words[1:]) if words[0] == "probe" else (EVAL, words)
-    module = importlib.import_module(steps[words[0]][0])
-    step_parser("eval", words[0], module).parse_args(words[1:])
+    parse_command(["python", "-m", "eval", *words])

@@ -1,0 +1,58 @@
+"""Accuracy and perplexity of every pre-training task (thesis 4.5.5, Tables 4.12 and 4.13).
+
+Each LOG is NAME=FILE: what fairseq-train printed with `--task linguistic_pretraining` and `--log-format
+simple` or `json`, for instance `pretrained/jass-seed1/train.log` of the recipe; the same NAME with several
+files: its seeds. The numbers are those of the validation with the lowest perplexity, whose checkpoint is
+fine-tuned.
+"""
+
+from pathlib import Path
+
+from command_line.errors import InputError
+from eval.probes.training_logs import add_log_arguments, parse, validations
+
+KIND = "pretraining-accuracy"
+MEASURES = ("accuracy", "ppl")
+
+
+def add_arguments(parser) -> None:
+    add_log_arguments(parser, KIND)
+
+
+def main(args) -> None:
+    from eval.probes.findings import publish
+    from eval.report_sections import pretraining_accuracy
+
+    logs = [parse(text) for text in args.logs]
+    publish(
+        args,
+        KIND,
+        [path for _, path in logs],
+        pretraining_accuracy.section,
+        lambda: {"runs": [run(name, path, args.dataset) for name, path in logs]},
+    )
+
+
+def run(name: str, path: Path, dataset: str) -> dict:
+    """One pre-training: language -> task -> measures; the task "" is all of the language.
+
+    Raises:
+        InputError: no validation of pre-training in the log.
+    """
+    found = validations(path)
+    update = min(found, key=lambda update: (found[update].get("ppl", float("inf")), update))
+    languages: dict[str, dict[str, dict]] = {}
+    for measured, value in found[update].items():
+        measure, _, component = measured.partition("_")
+        if measure in MEASURES and component:
+            language, _, task = component.partition("-")
+            languages.setdefault(language, {}).setdefault(task, {})[measure] = value
+    if not languages:
+        raise InputError(f"{path}: no accuracies of tasks in it; expected a log of linguistic_pretraining")
+    return {
+        "system": {"name": name},
+        "dataset": dataset,
+        "log": str(path),
+        "update": update,
+        "languages": languages,
+    }

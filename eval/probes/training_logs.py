@@ -1,0 +1,64 @@
+"""Validations in the logs of trainings, NAME=FILE on the command line: what several probes read."""
+
+import json
+import re
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.lines import read_lines
+
+VALID = "| valid | "
+
+
+def add_log_arguments(parser, kind: str) -> None:
+    from eval.probes.findings import add_output_arguments
+
+    parser.add_argument("logs", nargs="+", metavar="NAME=FILE", help="log of a training")
+    parser.add_argument("--dataset", required=True, help="name of the data in tables")
+    add_output_arguments(parser, kind)
+
+
+def parse(text: str) -> tuple[str, Path]:
+    """
+    Raises:
+        InputError: not NAME=FILE, or no such file.
+    """
+    name, sign, file = text.partition("=")
+    if not (name and sign and file):
+        raise InputError(f"{text}: expected NAME=FILE, for example MNMT=models/system1-seed1/train.log")
+    if not Path(file).is_file():
+        raise InputError(f"{file}: no such file; expected the log of a training")
+    return name, Path(file)
+
+
+def validations(path: Path) -> dict[int, dict[str, float]]:
+    """Update -> what was measured in the validation after it, by name without fairseq's prefix `valid_`.
+
+    A validation that was repeated after a restart counts once, the last time.
+
+    Raises:
+        InputError: no validation in the log.
+    """
+    found = {}
+    for line in read_lines(path):
+        if VALID in line:
+            values = _values(line.split(VALID, 1)[1])
+            if "loss" in values and "num_updates" in values:
+                found[int(values["num_updates"])] = values
+    if not found:
+        raise InputError(f"{path}: no validation in it; expected a log of fairseq-train (simple or json)")
+    return found
+
+
+def _values(text: str) -> dict[str, float]:
+    if text.startswith("{"):
+        entries = json.loads(text).items()
+    else:
+        entries = re.findall(r"(?:^|\| )([\w.-]+) ([^|\s]+)", text)
+    values = {}
+    for name, value in entries:
+        try:
+            values[name.removeprefix("valid_")] = float(value)
+        except (TypeError, ValueError):
+            continue  # "epoch 001 | valid on 'valid' subset" are words
+    return values

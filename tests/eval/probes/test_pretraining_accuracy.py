@@ -1,0 +1,77 @@
+"""`python -m eval probe pretraining-accuracy` on logs as fairseq writes them."""
+
+import csv
+import json
+
+import pytest
+
+VALID = (
+    "2026-01-01 10:00:01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.9 | nll_loss 4.1 | "
+)
+LOG = (
+    VALID + "accuracy_en-mass 20 | accuracy 50 | ppl 40 | ppl_en-mass 50 | num_updates 100\n"
+    # the lowest perplexity
+    + VALID + "accuracy_en-mass 70.5 | accuracy_ja-bmass 77 | accuracy_ja-brss.f 98 | accuracy_en 70.5 | "
+    "accuracy_ja 85 | accuracy 80 | ppl 4 | ppl_en-mass 6 | ppl_ja-bmass 5 | ppl_ja-brss.f 1.5 | ppl_en 6 | "
+    "ppl_ja 2 | num_updates 200\n"
+    + VALID + "accuracy_en-mass 90 | accuracy 90 | ppl 4.5 | ppl_en-mass 5 | num_updates 300\n"
+)  # fmt: skip
+
+
+@pytest.fixture
+def probe(command, tmp_path):
+    def run(**logs):
+        given = []
+        for name, text in logs.items():
+            (tmp_path / f"{name}.log").write_text(text)
+            given.append(f"{name.strip('12')}={tmp_path}/{name}.log")
+        output = ["--dataset", "toy", "--output", tmp_path / "out"]
+        return command("probe", "pretraining-accuracy", *given, *output)
+
+    return run
+
+
+def rows(path):
+    with open(path, encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_the_validation_of_the_lowest_perplexity_counts(probe, tmp_path):
+    result = probe(jass=LOG)
+    assert result.status == 0, result.err
+    (run,) = json.loads((tmp_path / "out/pretraining-accuracy.json").read_text())["runs"]
+    assert run["update"] == 200
+    assert run["languages"] == {
+        "en": {"mass": {"accuracy": 70.5, "ppl": 6.0}, "": {"accuracy": 70.5, "ppl": 6.0}},
+        "ja": {
+            "bmass": {"accuracy": 77.0, "ppl": 5.0},
+            "brss.f": {"accuracy": 98.0, "ppl": 1.5},
+            "": {"accuracy": 85.0, "ppl": 2.0},
+        },
+    }
+    found = rows(tmp_path / "out/pretraining_accuracy_toy_ja.csv")
+    assert {(row["task"], row["accuracy"]) for row in found} == {
+        ("bmass", "77.0"), ("brss.f", "98.0"), ("all", "85.0"),
+    }  # fmt: skip
+
+
+def test_seeds_other_tasks_and_the_report(probe, command, tmp_path):
+    assert probe(jass1=LOG, jass2=LOG.replace("77", "79"), mass=LOG.replace("bmass", "mass")).status == 0
+    result = command("report", tmp_path / "out/pretraining-accuracy.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    text = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    assert "Accuracy (%) of pre-training on toy, ja" in text
+    lines = [line for line in text.splitlines() if line.startswith("| jass")]
+    assert lines[2] == "| jass | 2 | 85.00 | 78.00 ± 1.41 | 98.00 | – |"  # no mass
+
+
+@pytest.mark.parametrize(
+    ("log", "message"),
+    [
+        (VALID + "ppl 4 | num_updates 3\n", "no accuracies of tasks in it; expected a log of linguistic_pre"),
+        ("nothing\n", "no validation in it; expected a log of fairseq-train"),
+    ],
+)
+def test_other_logs_are_refused(probe, log, message):
+    result = probe(jass=log)
+    assert result.status != 0 and f"jass.log: {message}" in result.err
