@@ -1,13 +1,15 @@
 """Time per update and of translation with an interlingua over that of `mnmt_transformer` with as many layers.
 
 Updates: both are trained on the same batches by `training_speed.py`'s loop; the interlingua also encodes the
-target sentences (goal: at most 1.6 times). Translation: seconds of beam search of both untrained models on
-the test set, start-up and loading not included, with so few steps that untrained models hardly end before
-(goal: at most 1.15 times). Rounds are interleaved.
+target sentences (goal: at most 1.6 times). Translation: seconds of beam search of two trained models on the
+test set, without start-up and loading (goal: at most 1.15 times); an untrained model would predict lengths of
+hundreds of tokens and end its sentences anywhere. Rounds are interleaved.
 
     python benchmarks/interlingua_speed.py [--data DATA] [--arch base|big|tiny] [--max-tokens 2048]
+        [--checkpoints MNMT.pt INTERLINGUA.pt]
 
-Without --data a corpus is made with `data_prep phrasebook`.
+Without --data a corpus is made with `data_prep phrasebook`. --checkpoints are of trainings on DATA, for
+instance `models/mnmt-seed1/checkpoint_best.pt` and `models/variable-seed1/checkpoint_best.pt` of the recipe.
 """
 
 import argparse
@@ -24,7 +26,6 @@ import training_speed  # the other benchmark: finds the packages, trains, makes 
 sys.path.insert(0, str(training_speed.ROOT))
 BASELINE, INTERLINGUA = "mnmt_transformer", "interlingua_transformer"
 LOSSES = ["--auxiliary-losses", "interlingua_alignment,length_prediction", "--fused-vocabulary-loss"]
-STEPS = 20  # of decoding
 
 
 def variants(arch: str, gpu: bool) -> dict[str, list[str]]:
@@ -38,27 +39,21 @@ def variants(arch: str, gpu: bool) -> dict[str, list[str]]:
 
 
 def decoders(data: str, args) -> dict:
-    """Untrained models with a decoder around each."""
+    """A decoder around each trained model."""
     import torch
-    from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
 
-    import fairseq_ext  # noqa: F401  (registers)
     from eval.beam_search import BeamSearch, SearchOptions
     from eval.decoding import Decoder
-    from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
+    from fairseq_ext.checkpoints import load_for_inference
 
     torch.set_num_threads(args.threads)
     device = torch.device("cuda" if args.gpu else "cpu")
     found = {}
-    for name in (BASELINE, INTERLINGUA):
-        arch = name if args.arch == "base" else f"{name}_{args.arch}"
-        task = MultilingualNmtTask.setup_task(MultilingualNmtConfig(data=data, lang_pairs=args.lang_pairs))
-        options = Namespace(max_source_positions=256, max_target_positions=256)
-        ARCH_CONFIG_REGISTRY[arch](options)
-        torch.manual_seed(1)
-        model = ARCH_MODEL_REGISTRY[arch].build_model(options, task).eval()
-        search = BeamSearch(model, task.dictionary, SearchOptions(max_len_b=STEPS))
-        found[name] = Decoder(Namespace(task=task, model=model), search, 2048, device)
+    for name, path in zip((BASELINE, INTERLINGUA), args.checkpoints, strict=True):
+        loaded = load_for_inference(path, data)
+        loaded.model.to(device).eval()
+        search = BeamSearch(loaded.model, loaded.task.dictionary, SearchOptions())
+        found[name] = Decoder(loaded, search, 2048, device)
     return found
 
 
@@ -91,6 +86,9 @@ def main() -> None:
     parser.add_argument("--max-tokens", type=int, default=2048)
     parser.add_argument("--updates", type=int, default=8, help="counted updates of a run")
     parser.add_argument("--warmup", type=int, default=3, help="updates that are not counted")
+    parser.add_argument(
+        "--checkpoints", nargs=2, metavar=("MNMT.pt", "INTERLINGUA.pt"), help="trained models that translate"
+    )
     parser.add_argument("--lines", type=int, default=200, help="sentences to translate")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
@@ -103,6 +101,9 @@ def main() -> None:
             for name, options in variants(args.arch, args.gpu).items():
                 updates[name].append(training_speed.measure(data, options, args, Path(folder))["seconds"])
         report("time per update", 1.6, updates)
+        if not args.checkpoints:
+            print("translation: not measured; give two trained models with --checkpoints")
+            return
         translation = {BASELINE: [], INTERLINGUA: []}
         both = decoders(data, args)
         direction = tuple(args.lang_pairs.split(",")[1].split("-"))

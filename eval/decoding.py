@@ -119,9 +119,11 @@ def build_decoder(loaded, args, keep_tags: bool = False) -> Decoder:
     device = torch.device("cuda" if torch.cuda.is_available() and not args.cpu else "cpu")
     options = SearchOptions(args.beam, args.lenpen, args.max_len_a, args.max_len_b)
     search = BeamSearch(loaded.model, loaded.task.dictionary, options)
-    if getattr(args, "length_candidates", 1) > 1:
-        search = LengthSearch(search, args.length_candidates, args.length_weight)
-    return Decoder(loaded, search, args.max_tokens, device, keep_tags)
+    lengths = getattr(args, "length_candidates", 1)
+    if lengths > 1:
+        search = LengthSearch(search, lengths, args.length_weight)
+    # a sentence is searched with every length at once
+    return Decoder(loaded, search, max(1, args.max_tokens // lengths), device, keep_tags)
 
 
 def search_all(decoder, journal, parts, stage: str) -> list[list[list[int]]]:

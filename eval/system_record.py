@@ -37,7 +37,19 @@ def describe_system(cfg, task) -> dict:
     }
     if bridge := getattr(model, "interlingua", None):
         settings["interlingua"] = str(bridge)
+        settings["interlingua_length"] = getattr(model, "interlingua_length", None)
+        settings["repairs"] = _repairs(model, cfg["criterion"])
     return {"name": system_name(settings), **settings}
+
+
+def _repairs(model, criterion) -> list[str]:
+    """The options with which a length predictor was trained that are not the thesis's."""
+    values = {
+        "jitter": getattr(model, "interlingua_length_jitter", 0),
+        "source length": getattr(model, "length_predictor_source_length", False),
+        "ordinal": getattr(criterion, "length_prediction_deviation", 0),
+    }
+    return [name if value is True else f"{name} {value:g}" for name, value in values.items() if value]
 
 
 def system_name(settings: dict) -> str:
@@ -49,7 +61,7 @@ def system_name(settings: dict) -> str:
     if layers := settings["drop_residual_layers"]:
         parts.append("w/o Res." if layers == "4" else f"w/o Res. ({layers})")
     if bridge := settings.get("interlingua"):
-        parts.append(INTERLINGUAS[bridge])
+        parts += [INTERLINGUAS[bridge], *settings.get("repairs", [])]
     return " ".join(parts)
 
 

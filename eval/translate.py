@@ -236,6 +236,7 @@ def describe(args, loaded, directions, lines: dict[str, int]) -> dict:
         "split": args.split,
         "beam": args.beam,
         "length_candidates": args.length_candidates,
+        "length_weight": args.length_weight,
         "pivot": args.pivot,
         "directions": kinds,
         "command": "python -m eval translate " + shlex.join(sys.argv[2:]),

@@ -13,7 +13,6 @@ from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
 
 from command_line.errors import InputError
-from fairseq_ext.data.binarized import format_direction
 from fairseq_ext.models import mnmt_transformer
 from fairseq_ext.models.interlingua_encoder import InterlinguaEncoder
 from fairseq_ext.models.mnmt_transformer import (
@@ -56,7 +55,10 @@ class InterlinguaTransformerConfig(MnmtTransformerConfig):
     )
     centric_language: Optional[str] = field(
         default=None,
-        metadata={"help": "variable: language whose lengths count (default: the one in all --lang-pairs)"},
+        metadata={
+            "help": "variable: language whose lengths count (default: the one in all --lang-pairs); pairs "
+            "without it are trained with predicted lengths"
+        },
     )
     interlingua_length_jitter: float = field(
         default=0.0,
@@ -86,6 +88,8 @@ class InterlinguaTransformerModel(MnmtTransformerModel):
         interlingua_base_architecture(args)
         model = super().build_model(args, task)
         add_interlingua(model.encoder, model.cfg, task)
+        if model.encoder.centric is not None:  # into the checkpoint: other --lang-pairs do not change it
+            args.centric_language = task.tags.languages[model.encoder.centric]
         return model
 
     @property
@@ -150,17 +154,18 @@ def add_interlingua(encoder: InterlinguaEncoder, cfg, task) -> None:
     encoder.tags = TagReader(task.tags, vocabulary, encoder.padding_idx)
     if kind == VARIABLE:
         longest = cfg.max_source_positions  # K
-        encoder.centric = task.tags.languages.index(centric_language(cfg.centric_language, task.supervised))
+        languages = task.tags.languages
+        encoder.centric = languages.index(centric_language(cfg.centric_language, languages, task.supervised))
         predictor = LengthPredictor(width, longest, cfg.length_predictor_source_length)
         encoder.lengths = CentricLength(predictor, longest, cfg.interlingua_length_jitter)
     else:
         longest, encoder.centric = cfg.interlingua_length, None
         encoder.lengths = FixedLength(longest)
-    languages = 1 if kind == UNIVERSAL else len(task.tags.languages)
+    matrices = 1 if kind == UNIVERSAL else len(task.tags.languages)
     norm = None if encoder.layer_norm is None else layer_norm(width, cfg.norm_affine)
     hidden = cfg.interlingua_ffn_embed_dim or cfg.encoder.ffn_embed_dim // 2
     layers = [InterlinguaLayer(cfg, hidden, is_first=number == 0) for number in range(cfg.interlingua_layers)]
-    encoder.interlingua = Interlingua(Queries(languages, longest, width), layers, norm, cfg.dropout)
+    encoder.interlingua = Interlingua(Queries(matrices, longest, width), layers, norm, cfg.dropout)
 
 
 def _check(cfg, task) -> None:
@@ -174,14 +179,16 @@ def _check(cfg, task) -> None:
         raise InputError(
             f"--interlingua {kind}: needs the source language on the encoder; use --language-tags s-enc-t-dec"
         )
-    if kind == VARIABLE and not (placement.decoder or "target" in placement.encoder):
-        raise InputError(f"--interlingua {kind}: needs the target language; use --language-tags s-enc-t-dec")
     if kind != VARIABLE and not (cfg.interlingua_length or 0) > 0:
         raise InputError(
             f"--interlingua-length {cfg.interlingua_length}: --interlingua {kind} needs a number above 0"
         )
     if kind == VARIABLE and cfg.interlingua_length:
         raise InputError("--interlingua-length: --interlingua variable predicts the length; leave it out")
+    for name in ("centric_language", "interlingua_length_jitter", "length_predictor_source_length"):
+        if kind != VARIABLE and getattr(cfg, name):
+            option = name.replace("_", "-")
+            raise InputError(f"--{option}: has no meaning with --interlingua {kind}; leave it out")
     if cfg.interlingua_layers < 1:
         raise InputError(f"--interlingua-layers {cfg.interlingua_layers}: expected at least 1")
     if not 0 <= cfg.interlingua_length_jitter < 1:
@@ -190,27 +197,26 @@ def _check(cfg, task) -> None:
         )
 
 
-def centric_language(chosen: str | None, directions) -> str:
-    """The language that takes part in every direction.
+def centric_language(chosen: str | None, languages, directions) -> str:
+    """The chosen language, or the one that takes part in every direction.
 
     Raises:
-        InputError: there is none, or there are two and `chosen` says neither.
+        InputError: the chosen one is none of the languages; or nothing is chosen and there is not one such
+            language.
     """
-    common = set.intersection(*(set(direction) for direction in directions)) if directions else set()
-    if chosen in common:
-        return chosen
-    if chosen is None and len(common) == 1:
-        return common.pop()
     if chosen is not None:
-        without = [format_direction(direction) for direction in directions if chosen not in direction]
-        raise InputError(
-            f"--centric-language {chosen}: not in {', '.join(without)}, expected in all directions"
-        )
+        if chosen not in languages:
+            raise InputError(f"--centric-language {chosen}: expected one of {', '.join(languages)}")
+        return chosen
+    common = set.intersection(*(set(direction) for direction in directions)) if directions else set()
+    if len(common) == 1:
+        return common.pop()
     if common:
         raise InputError(f"--centric-language: expected one of {', '.join(sorted(common))}")
     raise InputError(
         "--interlingua variable: no language is in all --lang-pairs, so the length of the interlingua is "
-        "unknown; train on pairs with one language in the middle, or use --interlingua fixed-universal"
+        "unknown; train on pairs with one language in the middle, name one with --centric-language, or use "
+        "--interlingua fixed-universal"
     )
 
 

@@ -141,11 +141,26 @@ def test_long_sentences_are_cut_before_their_end():
         ({"norm_placement": "pre", "drop_residual_layers": "2,3"}, "PreNorm T-ENC w/o Res. (2,3)"),
         ({"encoder_normalize_before": True}, "PreNorm T-ENC"),
         ({}, "PostNorm T-ENC"),
+        (
+            {"interlingua": "fixed-universal", "interlingua_length": 17},
+            "PostNorm T-ENC Len-fix. Uni. Intl.",
+        ),
+        ({"interlingua": "variable", "interlingua_length_jitter": 0}, "PostNorm T-ENC Len-vari. Intl."),
+        (
+            {
+                "interlingua": "variable",
+                "interlingua_length_jitter": 0.2,
+                "length_predictor_source_length": True,
+            },
+            "PostNorm T-ENC Len-vari. Intl. jitter 0.2 source length ordinal 1",
+        ),
     ],
     ids=str,
 )
 def test_name_of_a_system(task, options, name):
-    system = describe_system({"model": Namespace(arch="x", **options), "common": {"seed": 3}}, task)
+    criterion = Namespace(length_prediction_deviation=1.0 if "ordinal" in name else 0.0)
+    cfg = {"model": Namespace(arch="x", **options), "common": {"seed": 3}, "criterion": criterion}
+    system = describe_system(cfg, task)
     assert system["name"] == name
     assert (system["seed"], system["language_tags"], system["architecture"]) == (3, "t-enc", "x")
     json.dumps(system)

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from command_line.errors import InputError
-from fairseq_ext.models.interlingua_transformer import centric_language
+from fairseq_ext.models.interlingua_transformer import InterlinguaTransformerModel, centric_language
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
 from tests.fairseq_ext import bridges, models
 from tests.fairseq_ext.bridges import KINDS, PAIRS, TaggedTask, build
@@ -118,7 +118,8 @@ def test_the_decoder_sees_gold_lengths_in_training_and_not_at_inference(task, sa
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_padding_and_batching_change_nothing(task, sample, kind, placement):
-    model = build(kind, task, norm_placement=placement, length_predictor_source_length=True).eval()
+    repaired = {"length_predictor_source_length": True} if kind == "variable" else {}
+    model = build(kind, task, norm_placement=placement, **repaired).eval()
     inputs, pad = sample["net_input"], task.dictionary.pad()
     expected = model(**inputs)[0]
     wider = {
@@ -303,11 +304,12 @@ def test_as_many_parameters_as_the_baseline(size, kind):
         (None, None, {"interlingua_length_jitter": 1.5}, "--interlingua-length-jitter 1.5: expected from 0"),
         (None, "en-de,de-fr,fr-en", {}, "no language is in all --lang-pairs"),
         (None, "en-de,de-en", {}, "--centric-language: expected one of de, en"),
+        (None, None, {"centric_language": "xx"}, "--centric-language xx: expected one of "),
         (
             None,
-            "en-de,fr-de",
-            {"centric_language": "en"},
-            "--centric-language en: not in fr-de, expected",
+            None,
+            {"interlingua": "fixed-universal", "interlingua_length": 4, "interlingua_length_jitter": 0.1},
+            "--interlingua-length-jitter: has no meaning with --interlingua fixed-universal",
         ),
     ],
 )
@@ -331,6 +333,16 @@ def test_universal_queries_need_no_source_language(placement):
     assert build("fixed-universal", task)(**sample["net_input"])[0].isfinite().all()
 
 
-def test_the_centric_language_is_the_common_one():
-    assert centric_language(None, [("de", "en"), ("en", "fr")]) == "en"
-    assert centric_language("de", [("de", "en"), ("en", "de")]) == "de"
+def test_the_centric_language_is_the_chosen_or_the_common_one():
+    languages = ["de", "en", "fr"]
+    assert centric_language(None, languages, [("de", "en"), ("en", "fr")]) == "en"
+    assert centric_language("de", languages, [("de", "en"), ("en", "de")]) == "de"
+    assert centric_language("en", languages, [("de", "en"), ("de", "fr")]) == "en"
+
+
+def test_a_trained_model_keeps_its_centric_language_with_other_directions():
+    arguments = models.Namespace(**{**models.SIZES, **bridges.SIZES, "interlingua": "variable"})
+    for directions in ("de-en,en-de,fr-en,en-fr", "de-fr,de-en"):  # in training, and later
+        task = TaggedTask(directions=directions)
+        model = InterlinguaTransformerModel.build_model(arguments, task)
+        assert task.tags.languages[model.encoder.centric] == "en"

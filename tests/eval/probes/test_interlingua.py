@@ -124,10 +124,12 @@ def test_all_pairs_and_the_first_lines(task, sentences, tmp_path):
 # --- the section of the report
 
 
-def write_findings(path, name: str, seed: int, accuracy: float, p_value: float, lengths: bool = True):
+def write_findings(
+    path, name: str, seed: int, accuracy: float, p_value: float, lengths: bool = True, bleu_gold: float = 35.2
+):
     entry = {
         "direction": "de-en", "lines": 10, "accuracy": accuracy, "absolute_error": 3.3, "bias": -1.0,
-        "mean_length": 12.0, "bleu_predicted": 34.0, "bleu_gold": 35.2, "p_value": p_value,
+        "mean_length": 12.0, "bleu_predicted": 34.0, "bleu_gold": bleu_gold, "p_value": p_value,
     }  # fmt: skip
     run = {
         "system": {"name": name, "seed": seed},
@@ -146,6 +148,7 @@ def test_the_section_is_table_7_5(command, tmp_path):
         write_findings(tmp_path / "1.json", "A", 1, 0.2, 0.01),
         write_findings(tmp_path / "2.json", "A", 2, 0.3, 0.01),
         write_findings(tmp_path / "3.json", "B", 1, 0.2, 0.5),
+        write_findings(tmp_path / "5.json", "C", 1, 0.2, 0.01, bleu_gold=33.0),
         write_findings(tmp_path / "4.json", "fixed", 1, 0, 0, lengths=False),
     ]
     result = command("report", *files, "--output", tmp_path / "report")
@@ -153,6 +156,7 @@ def test_the_section_is_table_7_5(command, tmp_path):
     html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
     assert "25.0 ± 7.1" in html and "Acc. of Len. Pre. (%)" in html
     assert html.count("35.2†") == 2  # both languages of A; B is not significant
+    assert "33.0†" not in html  # significantly worse
     with open(tmp_path / "report/tables/interlingua_lengths_toy.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [(row["system"], row["seed"], row["language"], row["accuracy"]) for row in rows][:3] == [
