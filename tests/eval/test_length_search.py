@@ -51,6 +51,21 @@ def test_same_hypotheses_as_fairseq(task, kind, placement):
         assert found == [one[0]["tokens"].tolist()[1:-1] for one in best]
 
 
+def test_given_lengths_are_searched_as_predicted_ones(task):
+    """Gold lengths are given to the encoder in this way: as if the predictor were always right."""
+    differ = 0
+    for seed in range(1, 5):
+        model = model_that_ends(task, seed)
+        inputs, prefix = inputs_of(task, seed)
+        search = BeamSearch(model, task.dictionary, OPTIONS)
+        arguments = inputs["src_tokens"], inputs["src_lengths"], prefix
+        lengths = model.encoder(*arguments[:2])["interlingua_lengths"][0]
+        plain = search.scored(*arguments)
+        assert search.scored(*arguments, interlingua_lengths=lengths) == plain
+        differ += search.scored(*arguments, interlingua_lengths=lengths // 2 + 1) != plain
+    assert differ
+
+
 def forced_score(model, task, source, tokens: list[int], length: int, weight: float) -> float:
     """(log p(y | x, l) + w log p(l | x)) / |y|^lenpen, by one pass over the whole hypothesis."""
     eos = task.dictionary.eos()

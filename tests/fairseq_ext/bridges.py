@@ -36,6 +36,14 @@ def build(kind: str = "variable", task: TaggedTask | None = None, **options) -> 
     return InterlinguaTransformerModel.build_model(arguments, task)
 
 
+def model_and_criterion():
+    """With both losses of an interlingua of variable length."""
+    from tests.fairseq_ext.test_nmt_with_auxiliary_losses import make_criterion
+
+    model = build()
+    return model, make_criterion("interlingua_alignment,length_prediction", model=model)
+
+
 PAIRS = (("de", 6, "en", 4), ("en", 3, "fr", 7), ("fr", 1, "en", 9), ("en", 9, "de", 8))
 
 

@@ -7,6 +7,8 @@ from fairseq.distributed import ModuleProxyWrapper
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
+from tests.fairseq_ext import bridges
+from tests.fairseq_ext.bridges import TaggedTask
 from tests.fairseq_ext.encodings import random_batch, random_outputs
 from tests.fairseq_ext.test_nmt_with_auxiliary_losses import ALL_THREE, make_batch, make_criterion, make_model
 from tests.fairseq_ext.test_word_contrastive import make, states
@@ -23,24 +25,28 @@ def gather(rank: int, shares: list, options: dict) -> list:
     return [term.loss.item(), term.value.item(), term.count, gradients]
 
 
-def synchronize(rank: int, rows: list) -> list:
+def synchronize(model, criterion, batch: dict) -> list:
     """Gradients of model and criterion after two backward passes through torch's wrappers."""
-    parts = [
-        ModuleProxyWrapper(DistributedDataParallel(part.eval()))
-        for part in (make_model(), make_criterion(ALL_THREE))
+    parts = [  # as fairseq does, which wraps what has parameters
+        ModuleProxyWrapper(DistributedDataParallel(part.eval())) if list(part.parameters()) else part.eval()
+        for part in (model, criterion)
     ]
     for _ in range(2):  # nothing is left waiting by the first
-        parts[1](parts[0], make_batch(rows[rank]))[0].backward()
+        parts[1](parts[0], batch)[0].backward()
     return [parameter.grad.flatten().tolist() for part in parts for parameter in part.parameters()]
 
 
 def main(rank: int, rendezvous: str, cases: str) -> None:
     distributed.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=2)
-    gathering, synchronized = json.loads(cases)
+    gathering, synchronized, bridged = json.loads(cases)
     for shares, options in gathering:
         print(json.dumps(gather(rank, shares, options)))
     for rows in synchronized:
-        print(json.dumps(synchronize(rank, rows)))
+        print(json.dumps(synchronize(make_model(), make_criterion(ALL_THREE), make_batch(rows[rank]))))
+    for pairs in bridged:
+        print(
+            json.dumps(synchronize(*bridges.model_and_criterion(), bridges.batch(TaggedTask(), pairs[rank])))
+        )
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ import json
 import pytest
 import torch
 
+from tests.fairseq_ext import bridges
+from tests.fairseq_ext.bridges import PAIRS, TaggedTask
 from tests.fairseq_ext.encodings import ALIGNED, random_batch, random_outputs
 from tests.fairseq_ext.test_nmt_with_auxiliary_losses import (
     ALL_THREE,
@@ -23,20 +25,21 @@ GATHERING = {
     "false negatives": (SHARES, {"drop_false_negatives": True}),
 }
 SYNCHRONIZED = {"wrapped, both have words": [ROWS, ROWS[:2]], "wrapped, one has none": [ROWS, []]}
+BRIDGED = {"interlingua": [PAIRS, PAIRS[:2]], "interlingua, one predicts no length": [PAIRS, [PAIRS[1]]]}
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory) -> dict[str, list]:
     """What both processes print for every case."""
     folder = tmp_path_factory.mktemp("gloo")
-    cases = json.dumps([list(GATHERING.values()), list(SYNCHRONIZED.values())])
+    cases = json.dumps([list(GATHERING.values()), list(SYNCHRONIZED.values()), list(BRIDGED.values())])
     ranks = [
         Forked(folder / f"rank{rank}", "tests.integration.losses_process", rank, folder / "rendezvous", cases)
         for rank in (0, 1)
     ]
     results = [rank.wait() for rank in ranks]
     assert [result.status for result in results] == [0, 0], results[0].text[-3000:] + results[1].text[-3000:]
-    names = [*GATHERING, *SYNCHRONIZED]
+    names = [*GATHERING, *SYNCHRONIZED, *BRIDGED]
     printed = [map(json.loads, result.out.splitlines()[-len(names) :]) for result in results]
     return dict(zip(names, zip(*printed, strict=True), strict=True))
 
@@ -59,10 +62,24 @@ def test_two_processes_that_gather_are_one_with_the_union(found, case):
 @pytest.mark.parametrize("case", SYNCHRONIZED)
 def test_wrapped_by_torchs_data_parallel_the_gradients_are_averages(found, case):
     """fairseq's default on GPUs wraps model and criterion so; the mirror is encoded beside the wrapper."""
-    model, criterion = make_model().eval(), make_criterion(ALL_THREE).eval()
-    for rows in SYNCHRONIZED[case]:
-        criterion(model, make_batch(rows))[0].backward()
+    model, criterion = make_model(), make_criterion(ALL_THREE)
+    assert_averaged(found[case], model, criterion, [make_batch(rows) for rows in SYNCHRONIZED[case]])
+
+
+@pytest.mark.parametrize("case", BRIDGED)
+def test_an_interlingua_has_no_parameter_that_data_parallel_waits_for(found, case):
+    """Also where a process has no sentence whose length is predicted."""
+    model, criterion = bridges.model_and_criterion()
+    task = TaggedTask()
+    assert_averaged(found[case], model, criterion, [bridges.batch(task, pairs) for pairs in BRIDGED[case]])
+
+
+def assert_averaged(ranks: list, model, criterion, batches: list[dict]) -> None:
+    for part in (model, criterion):
+        part.eval()
+    for batch in batches:
+        criterion(model, batch)[0].backward()
     expected = [parameter.grad for part in (model, criterion) for parameter in part.parameters()]
-    for rank in found[case]:
+    for rank in ranks:
         for gradient, reference in zip(rank, expected, strict=True):  # two passes, divided by two processes
             torch.testing.assert_close(torch.tensor(gradient), reference.flatten(), atol=1e-4, rtol=1e-3)
