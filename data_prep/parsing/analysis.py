@@ -19,12 +19,10 @@ from data_prep.parsing.alignment import (
 )
 from data_prep.parsing.bunsetsu_order import reversed_bunsetsu
 from data_prep.parsing.parse_files import SUFFIXES, Parse, read_parse
-from data_prep.parsing.parsers import BUNSETSU_PARSERS, ParserChoice, make_parser
+from data_prep.parsing.parsers import BUNSETSU_PARSERS, LINES_TO_JUDGE, ParserChoice, make_parser
 from data_prep.parsing.structure_file import MOST_UNITS, encode
 from data_prep.parsing.trees import head_final_order
 from data_prep.tokenizers import UnspacedText
-
-LINES_TO_JUDGE = 20
 
 
 class Shard(NamedTuple):

@@ -7,6 +7,7 @@ command goes on from there.
 import functools
 import json
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -114,9 +115,10 @@ def run(args, kind: str, parser: str, model: str = "", parses: Path | None = Non
     if step.is_complete(args.force):
         return
     if parser not in SUFFIXES and not args.dask:
-        make_parser(
-            choice
-        )  # what is not installed fails now, and worker processes inherit what has been loaded
+        # what is not installed fails now, and worker processes inherit what has been loaded
+        make_parser(choice)
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_num_threads(1)  # of every worker
     shards = _shards_folder(args.output / f".shards-{kind}", settings, args.force)
     step.begin(lambda path: path.suffix == f".{kind}")
     counts = {}

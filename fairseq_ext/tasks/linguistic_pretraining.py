@@ -26,7 +26,7 @@ from fairseq_ext.losses.auxiliary_loss import ModelSizes
 from fairseq_ext.modules.decoder_positions import DecoderPositions
 from fairseq_ext.tasks import validation
 from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtTask
-from fairseq_ext.tasks.shared_options import SharedTaskConfig
+from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options
 
 
 @dataclass
@@ -76,6 +76,7 @@ class LinguisticPretrainingTask(MultilingualNmtTask):
 
     @classmethod
     def setup_task(cls, cfg: LinguisticPretrainingConfig, **kwargs):
+        check_shared_options(cfg)
         mixtures = parse_mixtures(cfg.pretraining_tasks, "--pretraining-tasks")
         folder = utils.split_paths(cfg.data)[0]
         return cls(cfg, binarized.load_shared_dictionary(folder, mixtures))

@@ -23,7 +23,7 @@ from fairseq_ext.data.language_tags import PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.losses.auxiliary_loss import ModelSizes
 from fairseq_ext.tasks import validation
-from fairseq_ext.tasks.shared_options import SharedTaskConfig
+from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options
 
 
 @dataclass
@@ -98,8 +98,7 @@ class MultilingualNmtTask(FairseqTask):
             raise InputError(
                 f"{folder}: no such folder; expected the output of `python -m data_prep binarize`"
             )
-        if cfg.sampling_temperature is not None and cfg.sampling_temperature < 1:
-            raise InputError(f"--sampling-temperature {cfg.sampling_temperature}: expected a number >= 1")
+        check_shared_options(cfg)
         if bool(cfg.source_lang) != bool(cfg.target_lang):
             raise InputError("--source-lang and --target-lang go together: give both or neither")
         supervised = binarized.parse_directions(cfg.lang_pairs, "--lang-pairs")

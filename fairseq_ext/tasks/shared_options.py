@@ -6,6 +6,8 @@ from typing import Optional
 from fairseq.dataclass import FairseqDataclass
 from omegaconf import II
 
+from command_line.errors import InputError
+
 
 @dataclass
 class SharedTaskConfig(FairseqDataclass):
@@ -40,3 +42,12 @@ class SharedTaskConfig(FairseqDataclass):
     )
     train_subset: str = II("dataset.train_subset")
     seed: int = II("common.seed")
+
+
+def check_shared_options(cfg) -> None:
+    """
+    Raises:
+        InputError: an option has a value that means nothing.
+    """
+    if cfg.sampling_temperature is not None and cfg.sampling_temperature < 1:
+        raise InputError(f"--sampling-temperature {cfg.sampling_temperature}: expected a number >= 1")

@@ -73,6 +73,8 @@ def test_bad_mixtures(folder, text, message):
 def test_bad_options(folder, tmp_path):
     with pytest.raises(InputError, match="--langs en: lacks ja"):
         make_task(folder, langs="en")
+    with pytest.raises(InputError, match="--sampling-temperature 0.5: expected a number >= 1"):
+        make_task(folder, sampling_temperature=0.5)
     with pytest.raises(InputError, match=r"dict.de.txt: no such file"):
         make_task(folder, "de=mass")
     task = make_task(folder, "ja=pmass.p")

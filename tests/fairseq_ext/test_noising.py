@@ -80,12 +80,6 @@ def test_deshuffling_figure_4_8():
     assert text_of(example.target) == "ラブライブ は 三つ の プロジェクト から 成る 。 </s>"
 
 
-def test_deshuffling_of_words_keeps_their_subwords_together():
-    starts = np.array([0, 2, 3, 6])
-    example = deshuffling(np.arange(20, 26), Draws(permutations=[[2, 0, 1]]), SYMBOLS, starts)
-    assert example.source.tolist() == [23, 24, 25, 20, 21, 22, EOS]
-
-
 def test_hfss_moves_words_as_a_whole():
     # "John | hit | a | ball@@ s" -> "John a ball@@ s hit"
     structure = Structure(np.array([1, 2, 3]), np.array([0, 2, 3, 1]), np.array([0, 1, 2, 3, 5]))
@@ -165,7 +159,6 @@ def test_reordering_keeps_the_tokens():
             brss(tokens, order, SYMBOLS),
             hfss(tokens, order, SYMBOLS),
             deshuffling(tokens, rng, SYMBOLS),
-            deshuffling(tokens, rng, SYMBOLS, structure.starts),
         ):
             assert sorted(example.source.tolist()) == sorted([*tokens.tolist(), EOS])
             assert example.target.tolist() == [*tokens.tolist(), EOS]

@@ -2,24 +2,16 @@
 
 import numpy as np
 
-from data_prep.parsing.structure_file import order_of_parts
 from fairseq_ext.data.noising.example import Example, Symbols, sequence_example
 
 
-def deshuffling(
-    tokens: np.ndarray, rng: np.random.Generator, symbols: Symbols, starts: np.ndarray | None = None
-) -> Example:
+def deshuffling(tokens: np.ndarray, rng: np.random.Generator, symbols: Symbols) -> Example:
     """The sentence in random order -> the sentence.
 
     Args:
         tokens: `T` ids.
-        starts: where every word begins in tokens, and the number of tokens: words are shuffled as a whole. By
-            default tokens are shuffled.
     """
-    if starts is None:
-        return sequence_example(rng.permutation(tokens), tokens, symbols)
-    order = order_of_parts(rng.permutation(len(starts) - 1), starts)
-    return sequence_example(tokens[order], tokens, symbols)
+    return sequence_example(rng.permutation(tokens), tokens, symbols)
 
 
 def brss(tokens: np.ndarray, order: np.ndarray, symbols: Symbols, reverse: bool = False) -> Example:

@@ -1,5 +1,7 @@
 """`phrases`, `bunsetsu`, `position-changes` and `structures` as a user runs them."""
 
+import json
+
 import pytest
 
 from data_prep.parsing import step as parsing_step
@@ -184,10 +186,17 @@ def test_bad_input(step, tmp_path, write_corpus, corpus, model):
 
 
 def test_a_pipeline_that_always_fails_is_an_error(step, tmp_path, write_corpus, model):
-    corpus = write_corpus(tmp_path / "tok", {"train.en": ["crash", "crash again"]})
+    corpus = write_corpus(tmp_path / "tok", {"train.en": ["crash", "crash again"] * 10})
     status, error = phrases(step, corpus, tmp_path / "out", "--model", model)
     assert status == 2
     assert "fails on every line: ValueError: this sentence cannot be parsed" in error
+
+
+def test_a_few_lines_that_cannot_be_parsed_are_counted(step, tmp_path, write_corpus, model):
+    corpus = write_corpus(tmp_path / "tok", {"train.en": ["crash", "crash again"]})
+    assert phrases(step, corpus, tmp_path / "out", "--model", model)[0] == 0
+    counts = json.loads((tmp_path / "out/phrases-report.json").read_text())["train.en.phrases"]
+    assert (counts["unparsed"], counts["analysed"]) == (2, 0)
 
 
 def test_position_changes(step, tmp_path, corpus, model, capsys):

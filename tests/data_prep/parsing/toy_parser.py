@@ -13,7 +13,7 @@ from data_prep.parsing.structure_file import Structures
 VERBS = {"hit", "eats", "saw"}
 
 
-@Language.component("toy_parser")
+@Language.component("toy_parser", assigns=["token.dep", "token.head"])
 def toy_parser(document):
     words = [token.text for token in document]
     if "crash" in words:
