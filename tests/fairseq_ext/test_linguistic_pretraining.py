@@ -73,7 +73,7 @@ def test_bad_mixtures(folder, text, message):
 def test_bad_options(folder, tmp_path):
     with pytest.raises(InputError, match="--langs en: lacks ja"):
         make_task(folder, langs="en")
-    with pytest.raises(InputError, match="--sampling-temperature 0.5: expected a number >= 1"):
+    with pytest.raises(InputError, match=r"--sampling-temperature 0\.5: expected a number >= 1"):
         make_task(folder, sampling_temperature=0.5)
     with pytest.raises(InputError, match=r"dict.de.txt: no such file"):
         make_task(folder, "de=mass")
