@@ -7,6 +7,7 @@ a docstring and steps of its own in `COMMANDS` is a step too: `python -m PACKAGE
 
 import argparse
 import importlib
+import logging
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -61,6 +62,8 @@ def run(
     if hasattr(module, "COMMANDS"):
         return run(f"{package} {argv[0]}", module.__doc__, module.COMMANDS, argv[1:])
     args = step_parser(package, argv[0], module).parse_args(argv[1:])
+    # before fairseq is imported, which would show everything that any library logs for debugging
+    logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
     try:
         module.main(args)
     except InputError as error:

@@ -6,7 +6,6 @@ records how the data was made. Every binarized file is checked to have the lines
 """
 
 import contextlib
-import logging
 import shutil
 from pathlib import Path
 
@@ -115,7 +114,6 @@ def copy_text(bitext: Bitext, raw: Bitext, folder: Path) -> dict[str, str]:
 
 
 def main(args) -> None:
-    logging.getLogger("fairseq").setLevel(logging.WARNING)
     bitexts = find_bitexts(args.input)
     record = read_record(args.input, "subword")
     if record is None:
