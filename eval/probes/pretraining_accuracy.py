@@ -9,7 +9,7 @@ fine-tuned.
 from pathlib import Path
 
 from command_line.errors import InputError
-from eval.probes.training_logs import add_log_arguments, parse, validations
+from eval.probes.training_logs import add_log_arguments, publish_runs, validations
 
 KIND = "pretraining-accuracy"
 MEASURES = ("accuracy", "ppl")
@@ -20,17 +20,9 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    from eval.probes.findings import publish
     from eval.report_sections import pretraining_accuracy
 
-    logs = [parse(text) for text in args.logs]
-    publish(
-        args,
-        KIND,
-        [path for _, path in logs],
-        pretraining_accuracy.section,
-        lambda: {"runs": [run(name, path, args.dataset) for name, path in logs]},
-    )
+    publish_runs(args, KIND, pretraining_accuracy.section, run)
 
 
 def run(name: str, path: Path, dataset: str) -> dict:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from command_line.errors import InputError
@@ -16,6 +17,19 @@ def add_log_arguments(parser, kind: str) -> None:
     parser.add_argument("logs", nargs="+", metavar="NAME=FILE", help="log of a training")
     parser.add_argument("--dataset", required=True, help="name of the data in tables")
     add_output_arguments(parser, kind)
+
+
+def publish_runs(args, kind: str, section, run: Callable[[str, Path, str], dict]) -> None:
+    """As `findings.publish`, one run per log.
+
+    Args:
+        run: function of name, log and dataset.
+    """
+    from eval.probes.findings import publish
+
+    logs = [parse(text) for text in args.logs]
+    paths = [path for _, path in logs]
+    publish(args, kind, paths, section, lambda: {"runs": [run(*log, args.dataset) for log in logs]})
 
 
 def parse(text: str) -> tuple[str, Path]:

@@ -8,7 +8,7 @@ bits per token, label smoothing included.
 
 from pathlib import Path
 
-from eval.probes.training_logs import add_log_arguments, parse, validations
+from eval.probes.training_logs import add_log_arguments, publish_runs, validations
 
 KIND = "validation-curves"
 METRICS = ("nmt_loss", "loss")
@@ -19,17 +19,9 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    from eval.probes.findings import publish
     from eval.report_sections import validation_curves
 
-    logs = [parse(text) for text in args.logs]
-    publish(
-        args,
-        KIND,
-        [path for _, path in logs],
-        validation_curves.section,
-        lambda: {"runs": [run(name, path, args.dataset) for name, path in logs]},
-    )
+    publish_runs(args, KIND, validation_curves.section, run)
 
 
 def run(name: str, path: Path, dataset: str) -> dict:
