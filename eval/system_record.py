@@ -38,7 +38,7 @@ def describe_system(cfg, task) -> dict:
     if bridge := getattr(model, "interlingua", None):
         settings["interlingua"] = str(bridge)
         settings["interlingua_length"] = getattr(model, "interlingua_length", None)
-        settings["repairs"] = _repairs(model, cfg["criterion"] if "criterion" in cfg else None)
+        settings["repairs"] = _repairs(model, cfg.get("criterion"))
     return {"name": system_name(settings), **settings}
 
 
