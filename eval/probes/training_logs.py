@@ -66,7 +66,10 @@ def validations(path: Path) -> dict[int, dict[str, float]]:
 
 def _values(text: str) -> dict[str, float]:
     if text.startswith("{"):
-        entries = json.loads(text).items()
+        try:
+            entries = json.loads(text).items()
+        except ValueError:
+            return {}  # cut off when the training was killed
     else:
         entries = re.findall(r"(?:^|\| )([\w.-]+) ([^|\s]+)", text)
     values = {}

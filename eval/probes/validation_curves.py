@@ -30,13 +30,13 @@ def run(name: str, path: Path, dataset: str) -> dict:
     Raises:
         InputError: no validation in the log.
     """
-    found = validations(path)
-    metric = next(one for one in METRICS if one in found[max(found)])
+    found = dict(sorted(validations(path).items()))
+    metrics = [next(name for name in METRICS if name in values) for values in found.values()]
     return {
         "system": {"name": name},
         "dataset": dataset,
         "log": str(path),
-        "metric": metric,
-        "updates": sorted(found),
-        "loss": [found[update][metric] for update in sorted(found)],
+        "metric": metrics[-1],
+        "updates": list(found),
+        "loss": [values[metric] for values, metric in zip(found.values(), metrics, strict=True)],
     }

@@ -10,7 +10,7 @@ from data_prep.parsing.structure_file import Structures, structure_path
 from fairseq_ext.data.binarized import load_sentences
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset, pad_right, tagged
 from fairseq_ext.data.noising.example import Symbols
-from fairseq_ext.data.noising.tasks import FALLBACK, TASKS, Variants
+from fairseq_ext.data.noising.tasks import FALLBACK, TASKS
 
 TAGS = 2  # task and language, in front of every source (thesis 4.4.2)
 
@@ -38,11 +38,9 @@ class MonolingualText(DirectionData):
         return self._names[min(int(np.searchsorted(self._limits, draw, side="right")), len(self._names) - 1)]
 
     def measures_its_task(self) -> np.ndarray:
-        """Which sentences say how well the task of the part is learned: none that falls back to another."""
-        task = self.direction[1]
-        if not task or not TASKS[task].needs:
-            return np.ones(len(self), dtype=bool)
-        return self.structures[TASKS[task].needs].analysed()
+        """Which sentences of a component say how well its task is learned: none that falls back."""
+        needs = TASKS[self.direction[1]].needs
+        return self.structures[needs].analysed() if needs else np.ones(len(self), dtype=bool)
 
 
 def find_texts(folder, split: str, language: str) -> list[Path]:
@@ -92,11 +90,11 @@ class PretrainingDataset(MultilingualDataset):
 
     Args:
         parts: the files.
-        symbols, variants: what the tasks make examples with.
+        symbols, inverted: what the tasks make examples with (`PretrainingTask.make`).
     """
 
-    def __init__(self, parts: list[MonolingualText], symbols: Symbols, variants: Variants, **options):
-        self.symbols, self.variants = symbols, variants
+    def __init__(self, parts: list[MonolingualText], symbols: Symbols, inverted: bool, **options):
+        self.symbols, self.inverted = symbols, inverted
         super().__init__(parts, **options)
 
     def set_epoch(self, epoch: int) -> None:
@@ -106,6 +104,8 @@ class PretrainingDataset(MultilingualDataset):
     def ordered_indices(self) -> np.ndarray:
         order = super().ordered_indices()
         order = order[self.source_sizes[order] > TAGS + 1]
+        if not self.separate_directions:
+            return order
         measured = [part.measures_its_task() for part in self.parts]
         firsts = np.cumsum([0, *map(len, measured)])[self.owners[order]]
         return order[np.concatenate(measured)[firsts + self.items[order]]]
@@ -121,7 +121,7 @@ class PretrainingDataset(MultilingualDataset):
                 name = FALLBACK
         tokens = np.asarray(part.sources[item], dtype=np.int64)[:-1]
         rng = np.random.default_rng([self.seed, self.epoch, index])
-        example = TASKS[name].make(tokens, structure, rng, self.symbols, self.variants)
+        example = TASKS[name].make(tokens, structure, rng, self.symbols, self.inverted)
         return {
             "id": int(index),
             "item": item,

@@ -16,7 +16,6 @@ from fairseq_ext.data.noising.example import Symbols
 from fairseq_ext.data.noising.tasks import (
     FALLBACK,
     MASK_TOKEN,
-    Variants,
     parse_mixtures,
     task_token,
     task_tokens,
@@ -125,7 +124,7 @@ class LinguisticPretrainingTask(MultilingualNmtTask):
         self.datasets[split] = PretrainingDataset(
             parts,
             self.symbols,
-            Variants(self.cfg.inverted_mask),
+            self.cfg.inverted_mask,
             pad=self.dictionary.pad(),
             eos=self.dictionary.eos(),
             temperature=self.cfg.sampling_temperature if is_training else None,

@@ -56,6 +56,8 @@ def run_script(module: str, *arguments, cwd=REPOSITORY, stdin: str | None = None
 def _child(module: str, argv: list[str], out: Path, cwd, stdin: Path | None, env: dict) -> None:
     os.chdir(cwd)
     os.environ.update(env)
+    # as on a command line, where the workers of a killed training notice that it is gone
+    multiprocessing.set_start_method(None, force=True)
     for descriptor, path in ((1, out.with_suffix(".out")), (2, out.with_suffix(".err"))):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
     os.dup2(os.open(stdin or os.devnull, os.O_RDONLY), 0)

@@ -17,62 +17,60 @@ from fairseq_ext.data.noising.reordering import brss, deshuffling, hfss
 MASKING, REORDERING = "masking", "reordering"
 
 
-class Variants(NamedTuple):
-    """Choices that hold for every task of a run.
-
-    Attributes:
-        inverted: masking tasks predict the inverted sequence of equation 4.1.
-    """
-
-    inverted: bool = False
-
-
 class PretrainingTask(NamedTuple):
     """
     Attributes:
         token: what its examples are marked with; variants of a task share it.
         group: of the tasks that share a token when tokens are unified (footnote 20).
         needs: the analysis without which a sentence falls back to MASS; None if it needs none.
-        make: function of (tokens, structure, rng, symbols, variants).
+        make: function of (tokens, structure, rng, symbols, inverted): inverted masking tasks predict the
+            inverted sequence of equation 4.1.
     """
 
     token: str
     group: str
     needs: str | None
-    make: Callable[[np.ndarray, Structure | None, np.random.Generator, Symbols, Variants], Example]
+    make: Callable[[np.ndarray, Structure | None, np.random.Generator, Symbols, bool], Example]
 
 
 TASKS = {
-    "mass": PretrainingTask("mass", MASKING, None, lambda x, s, rng, y, v: mass(x, rng, y, v.inverted)),
+    "mass": PretrainingTask("mass", MASKING, None, lambda x, s, rng, y, inverted: mass(x, rng, y, inverted)),
     "multimass": PretrainingTask(
-        "multimass", MASKING, None, lambda x, s, rng, y, v: multimass(x, rng, y, v.inverted)
+        "multimass", MASKING, None, lambda x, s, rng, y, inverted: multimass(x, rng, y, inverted)
     ),
     "bmass": PretrainingTask(
-        "bmass", MASKING, BUNSETSU, lambda x, s, rng, y, v: bmass(x, s.token_boundaries(), rng, y, v.inverted)
+        "bmass",
+        MASKING,
+        BUNSETSU,
+        lambda x, s, rng, y, inverted: bmass(x, s.token_boundaries(), rng, y, inverted),
     ),
     "pmass.s": PretrainingTask(
         "pmass",
         MASKING,
         PHRASES,
-        lambda x, s, rng, y, v: pmass_single(x, s.boundaries, s.starts, y, v.inverted),
+        lambda x, s, rng, y, inverted: pmass_single(x, s.boundaries, s.starts, y, inverted),
     ),
     "pmass.p": PretrainingTask(
         "pmass",
         MASKING,
         PHRASES,
-        lambda x, s, rng, y, v: pmass_plural(x, s.boundaries, s.starts, rng, y, v.inverted),
+        lambda x, s, rng, y, inverted: pmass_plural(x, s.boundaries, s.starts, rng, y, inverted),
     ),
-    "infilling": PretrainingTask("infilling", MASKING, None, lambda x, s, rng, y, v: infilling(x, rng, y)),
+    "infilling": PretrainingTask(
+        "infilling", MASKING, None, lambda x, s, rng, y, inverted: infilling(x, rng, y)
+    ),
     "deshuffling": PretrainingTask(
-        "deshuffling", REORDERING, None, lambda x, s, rng, y, v: deshuffling(x, rng, y)
+        "deshuffling", REORDERING, None, lambda x, s, rng, y, inverted: deshuffling(x, rng, y)
     ),
     "brss.f": PretrainingTask(
-        "brss", REORDERING, BUNSETSU, lambda x, s, rng, y, v: brss(x, s.token_order(), y)
+        "brss", REORDERING, BUNSETSU, lambda x, s, rng, y, inverted: brss(x, s.token_order(), y)
     ),
     "brss.r": PretrainingTask(
-        "brss", REORDERING, BUNSETSU, lambda x, s, rng, y, v: brss(x, s.token_order(), y, reverse=True)
+        "brss", REORDERING, BUNSETSU, lambda x, s, rng, y, inverted: brss(x, s.token_order(), y, reverse=True)
     ),
-    "hfss": PretrainingTask("hfss", REORDERING, PHRASES, lambda x, s, rng, y, v: hfss(x, s.token_order(), y)),
+    "hfss": PretrainingTask(
+        "hfss", REORDERING, PHRASES, lambda x, s, rng, y, inverted: hfss(x, s.token_order(), y)
+    ),
 }
 FALLBACK = "mass"
 MASK_TOKEN = "__mask__"

@@ -12,6 +12,7 @@ SIMPLE = """2026-01-01 10:00:00 | INFO | train_inner | epoch 001:    100 / 200 l
 """  # noqa: E501
 JSON = """2026-01-01 10:00:01 | INFO | valid | {"epoch": 1, "valid_loss": "7.0", "valid_nmt_loss": "5.1", "valid_num_updates": "100"}
 2026-01-01 10:00:02 | INFO | valid | {"epoch": 2, "valid_loss": "6.0", "valid_nmt_loss": "4.1", "valid_num_updates": "200"}
+2026-01-01 10:00:03 | INFO | valid | {"epoch": 3, "valid_lo
 """  # noqa: E501
 
 
