@@ -29,6 +29,7 @@ PRETRAINING_LEARNING_RATE=1e-4
 PRETRAINING_WARMUP=4000
 PRETRAINING_GPUS=4 # of 4,096 tokens each; with fewer, gradients are accumulated
 BATCH_GPUS=1
+FINETUNING_TOKENS= # per batch of fine-tuning, where they are not those of pre-training
 EPOCHS=1000 # early stopping ends it
 PRETRAINING_STOP=(--save-interval-updates 5000 --keep-interval-updates 1 --patience 10)
 FINETUNING_STOP=(--patience 10)
@@ -177,7 +178,8 @@ data_of() { # SYSTEM SIZE
 }
 
 finetune() { # SYSTEM SIZE DIRECTION SEED
-  local architecture=$ARCHITECTURE smoothing=$LABEL_SMOOTHING tokens=$MAX_TOKENS options=("${MODEL_OPTIONS[@]}") checkpoint
+  local architecture=$ARCHITECTURE smoothing=$LABEL_SMOOTHING tokens=${FINETUNING_TOKENS:-$MAX_TOKENS}
+  local options=("${MODEL_OPTIONS[@]}") checkpoint
   if [[ $1 == optimized ]]; then
     read -r architecture _ smoothing tokens <<< "$(optimized_settings "$2")"
     options=()
