@@ -6,17 +6,21 @@ CORPUS=enja
 LANGUAGES=(en ja)
 SIZES=3000,10000
 SYSTEM_LIST=${SYSTEM_LIST:-mass,none,jass,enss,mass+deshuffling}
-SUBWORD_OPTIONS=(--merges 8000)
+SUBWORD_OPTIONS=(--merges 4000)
 TOKENIZER_OPTIONS=(--tokenizer en=none ja=mecab)
 BUNSETSU_OPTIONS=(--parser ginza)
 PHRASES_OPTIONS=(--parser spacy)
 ARCHITECTURE=mnmt_transformer
-MODEL_OPTIONS=(--encoder-layers 3 --encoder-embed-dim 256 --encoder-ffn-embed-dim 1024 --encoder-attention-heads 4
-  --decoder-layers 3 --decoder-embed-dim 256 --decoder-ffn-embed-dim 1024 --decoder-attention-heads 4)
-PRETRAINING_LEARNING_RATE=1e-3
-LEARNING_RATE=5e-4
-PRETRAINING_WARMUP=1000
-WARMUP_UPDATES=400
-PRETRAINING_STOP=(--max-update 12000)
-FINETUNING_STOP=(--max-update 4000 --patience 10)
+MODEL_OPTIONS=(--encoder-layers 3 --encoder-embed-dim 128 --encoder-ffn-embed-dim 512 --encoder-attention-heads 4
+  --decoder-layers 3 --decoder-embed-dim 128 --decoder-ffn-embed-dim 512 --decoder-attention-heads 4)
+MAX_TOKENS=2000
+FINETUNING_TOKENS=1000
+PRETRAINING_LEARNING_RATE=2e-3
+LEARNING_RATE=1e-3
+PRETRAINING_WARMUP=400
+WARMUP_UPDATES=200
+# validated after so many updates, not after every epoch: 3,000 pairs have 40 updates
+PRETRAINING_STOP=(--max-update 3000 --save-interval-updates 1000 --keep-interval-updates 1 --validate-interval 1000)
+FINETUNING_STOP=(--max-update 1200 --save-interval-updates 100 --keep-interval-updates 1 --validate-interval 1000
+  --save-interval 1000 --patience 4)
 PRETRAINING_GPUS=1
