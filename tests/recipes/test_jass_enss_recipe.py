@@ -103,6 +103,15 @@ def test_hyperparameters_of_the_paper():
     assert jass.pretrained_checkpoint == f"{pretraining.save_dir}/checkpoint_best.pt"
 
 
+def test_batches_of_finetuning_may_be_smaller():
+    found = [
+        args.max_tokens
+        for stage in ("pretrain", "finetune")
+        for args in trainings("enja", "--systems", "jass", stages=stage).values()
+    ]
+    assert found == [2000] + 4 * [1000]
+
+
 @pytest.mark.parametrize(
     ("config", "size", "merges", "width", "smoothing", "tokens"),
     [
