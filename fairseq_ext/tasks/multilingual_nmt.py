@@ -162,6 +162,17 @@ class MultilingualNmtTask(FairseqTask):
 
     # --- data
 
+    def get_batch_iterator(self, *args, **kwargs):
+        """Fairseq's, with workers that end with their epoch.
+
+        Every epoch has a loader of its own here (`can_reuse_epoch_itr_across_epochs`), so workers that are
+        kept have nothing to do. They would be found by the garbage collector, which cannot reach them any
+        more (their queues are closed before they are told to stop) and waits 5 s for each.
+        """
+        batches = super().get_batch_iterator(*args, **kwargs)
+        batches.persistent_workers = False
+        return batches
+
     def load_dataset(
         self, split: str, epoch: int = 1, combine: bool = False, task_cfg=None, **kwargs
     ) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import multiprocessing
 
 import pytest
 import sacrebleu
@@ -83,6 +84,18 @@ def test_training_data_mixes_the_directions(folder):
     dataset = task.dataset("train")
     assert ["-".join(part.direction) for part in dataset.parts] == PAIRS.split(",")
     assert (len(dataset), dataset.shuffle, dataset.separate_directions) == (24, True, False)
+
+
+def test_workers_of_the_loader_end_with_the_epoch(folder):
+    task = make_task(folder)
+    task.load_dataset("train")
+    options = {"max_tokens": 8, "num_workers": 1, "data_buffer_size": 10}  # as fairseq-train has them
+    batches = task.get_batch_iterator(task.dataset("train"), **options)
+    others = set(multiprocessing.active_children())
+    epoch = batches.next_epoch_itr()
+    examples = sum(len(batch["id"]) for batch in epoch)
+    epoch._itr._consumer.join(10)  # fairseq's thread, which holds the worker
+    assert (examples, set(multiprocessing.active_children()) - others) == (24, set())
 
 
 def test_validation_data_has_the_zero_shot_directions_too(folder):
