@@ -73,14 +73,8 @@ def measure(args, folder: Path) -> None:
     write_lines(text, lines)
     write_lines(tokenized, list(map(make_tokenizer(tokenizer, language).tokenize, lines)))
     choice = ["--parser", args.parser, "--model", args.model, "--lang", language]
-    files = [
-        "--input",
-        str(tokenized.parent),
-        "--text",
-        str(text.parent),
-        "--output",
-        str(folder / "analyses"),
-    ]
+    folders = {"--input": tokenized.parent, "--text": text.parent, "--output": folder / "analyses"}
+    files = [word for option, path in folders.items() for word in (option, str(path))]
     workers = str(args.workers)
     ours = [sys.executable, "-m", "data_prep", step, *choice, *files, "--workers", workers, "--force"]
     parser = [sys.executable, "-c", PARSER_ITSELF, *choice[1::2], str(text), workers]
@@ -112,6 +106,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.parser == "spacy" and not (args.text and args.model):
         parser.error("--parser spacy needs --text and --model")
+    if args.text and not args.text.is_file():
+        parser.error(f"--text: {args.text}: no such file")
     with tempfile.TemporaryDirectory() as folder:
         measure(args, Path(folder).resolve())
 
