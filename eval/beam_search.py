@@ -80,9 +80,15 @@ class BeamSearch:
             starts: B, the first token of the decoder's input; `</s>` by default. It does not count.
             encoder_arguments: what else the model's encoder is to be given.
         """
+        encoder_out = self.model.encoder(src_tokens, src_lengths=src_lengths, **encoder_arguments)
+        try:
+            return self._search(encoder_out, src_tokens, prefix, starts)
+        finally:  # attention keeps its beam size, and then reads every n-th source in a plain pass as well
+            self.model.decoder.set_beam_size(1)
+
+    def _search(self, encoder_out, src_tokens: Tensor, prefix: Tensor, starts: Tensor | None):
         size, width = len(src_tokens), prefix.size(1)
         max_length = self.max_length(src_tokens.size(1))
-        encoder_out = self.model.encoder(src_tokens, src_lengths=src_lengths, **encoder_arguments)
         decoder, state = self.model.decoder, {}
         decoder.set_beam_size(1)
         results: list[tuple[list[int], float]] = [([], -math.inf)] * size

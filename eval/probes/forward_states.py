@@ -44,7 +44,6 @@ def forced_states(
         src_lengths: B.
         prev_output_tokens: B x T: `</s>`, tag, w1, … wn, padded on the right.
     """
-    model.decoder.set_beam_size(1)  # attention of a decoder that has searched expects a beam of hypotheses
     source = model.encoder(src_tokens, src_lengths=src_lengths, return_all_hiddens=True)
     _, extra = model.decoder.extract_features(
         prev_output_tokens, encoder_out=source, alignment_layer=WITHOUT_ATTENTION_WEIGHTS

@@ -121,3 +121,35 @@ def test_no_hypothesis_is_longer_than_the_model_can_write():
     found = search(batch["src_tokens"], batch["src_lengths"], torch.zeros(len(LENGTHS), 0, dtype=torch.long))
     assert search.max_length(10) == 7
     assert all(len(hypothesis) <= 7 for hypothesis in found)
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("interrupted", [False, True], ids=["finished", "interrupted"])
+@pytest.mark.parametrize("model_class", [TransformerModel, MnmtTransformerModel])
+def test_a_plain_pass_after_a_search_is_what_it_was_before(model_class, interrupted, monkeypatch):
+    """fairseq's attention with a beam of 5 takes every fifth source, and says nothing where 5 divides B."""
+    dictionary = toy_dictionary(20)
+    model = model_that_ends(model_class, dictionary, 1)
+    batch = random_batch(dictionary, LENGTHS)
+    inputs = batch["net_input"]
+    before = model(**inputs)[0]
+    search = BeamSearch(model, dictionary, SearchOptions(beam=5, max_len_b=20))
+    arguments = inputs["src_tokens"], inputs["src_lengths"], torch.zeros(len(LENGTHS), 0, dtype=torch.long)
+    if interrupted:
+        decode = model.decoder.forward
+
+        def fail_at_the_fourth_step(tokens, **options):
+            if tokens.size(1) == 4:
+                raise Stop
+            return decode(tokens, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(model.decoder, "forward", fail_at_the_fourth_step)
+            with pytest.raises(Stop):
+                search(*arguments)
+    else:
+        search(*arguments)
+    assert torch.equal(model(**inputs)[0], before)
