@@ -72,6 +72,11 @@ class InterlinguaEncoder(MnmtEncoder):
             "mirror_arguments": {"interlingua_lengths": chosen},
         }
 
+    def max_positions(self) -> int:
+        """Longest sentence; of variable length at most K, so that every centric sentence has its queries."""
+        longest = super().max_positions()
+        return longest if self.centric is None else min(longest, self.lengths.longest)
+
     def gold_lengths(self, src_tokens: Tensor, prev_output_tokens: Tensor) -> Tensor | None:
         """Lengths in the centric language for teacher forcing, B, 0 where neither side is in it."""
         if self.centric is None:

@@ -11,6 +11,7 @@ from typing import Optional
 
 from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
+from fairseq.models.transformer import DEFAULT_MAX_SOURCE_POSITIONS
 
 from command_line.errors import InputError
 from fairseq_ext.models import mnmt_transformer
@@ -46,11 +47,25 @@ class InterlinguaTransformerConfig(MnmtTransformerConfig):
         default=None,
         metadata={"help": "number of fixed queries; 17, 21, 30 for OPUS, IWSLT, Europarl (thesis 7.3.3)"},
     )
+    interlingua_max_length: int = field(
+        default=256,
+        metadata={
+            "help": "K: lengths that the predictor knows, and queries of a language; variable: longer "
+            "sentences are left out of the training (thesis 7.3.2: 256)"
+        },
+    )
     interlingua_ffn_embed_dim: Optional[int] = field(
         default=None,
         metadata={
             "help": "width of the interlingua's feed-forward networks (default: half the encoder's, so that "
             'an interlingua layer is as large as an encoder layer: "almost the same" size, thesis 7.2.1)'
+        },
+    )
+    interlingua_full_ffn: bool = field(
+        default=False,
+        metadata={
+            "help": "the interlingua's feed-forward networks are as wide as the encoder's (thesis 7.2.1 "
+            "names no other width)"
         },
     )
     centric_language: Optional[str] = field(
@@ -85,6 +100,7 @@ class InterlinguaTransformerModel(MnmtTransformerModel):
 
     @classmethod
     def build_model(cls, args, task):
+        _keep_length_of_old_checkpoints(args)
         interlingua_base_architecture(args)
         model = super().build_model(args, task)
         add_interlingua(model.encoder, model.cfg, task)
@@ -125,7 +141,19 @@ class InterlinguaTransformerModel(MnmtTransformerModel):
         """
         if not any(name.startswith(f"encoder.{part}.") for name in state_dict for part in OWN_PARTS):
             state_dict = self._shared_with(state_dict)
+        self._check_length(state_dict)
         return super().load_state_dict(state_dict, strict, model_cfg, args)
+
+    def _check_length(self, state_dict: dict) -> None:
+        name = "encoder.lengths.predictor.linear.bias"  # one number per length
+        ours, theirs = (
+            len(weights[name]) if name in weights else 0 for weights in (self.state_dict(), state_dict)
+        )
+        if ours and theirs and ours != theirs:
+            raise InputError(
+                f"--interlingua-max-length {ours}: the checkpoint's interlingua has at most {theirs} queries;"
+                f" give --interlingua-max-length {theirs}"
+            )
 
     def _shared_with(self, state_dict: dict) -> dict:
         own = self.state_dict()
@@ -137,6 +165,14 @@ class InterlinguaTransformerModel(MnmtTransformerModel):
         )
         shared = {name: tensor for name, tensor in state_dict.items() if name not in left_out}
         return shared | {name: own[name] for name in added}
+
+
+def _keep_length_of_old_checkpoints(args) -> None:
+    """Before 0.2.0 K was the model's longest source, and no option of its own."""
+    if hasattr(args, "interlingua") and not hasattr(args, "interlingua_max_length"):
+        args.interlingua_max_length = (
+            getattr(args, "max_source_positions", None) or DEFAULT_MAX_SOURCE_POSITIONS
+        )
 
 
 OWN_PARTS = ("interlingua", "lengths")  # of the encoder, with parameters
@@ -153,7 +189,7 @@ def add_interlingua(encoder: InterlinguaEncoder, cfg, task) -> None:
     _check(cfg, task)
     encoder.tags = TagReader(task.tags, vocabulary, encoder.padding_idx)
     if kind == VARIABLE:
-        longest = cfg.max_source_positions  # K
+        longest = cfg.interlingua_max_length  # K
         languages = task.tags.languages
         encoder.centric = languages.index(centric_language(cfg.centric_language, languages, task.supervised))
         predictor = LengthPredictor(width, longest, cfg.length_predictor_source_length)
@@ -163,9 +199,18 @@ def add_interlingua(encoder: InterlinguaEncoder, cfg, task) -> None:
         encoder.lengths = FixedLength(longest)
     matrices = 1 if kind == UNIVERSAL else len(task.tags.languages)
     norm = None if encoder.layer_norm is None else layer_norm(width, cfg.norm_affine)
-    hidden = cfg.interlingua_ffn_embed_dim or cfg.encoder.ffn_embed_dim // 2
-    layers = [InterlinguaLayer(cfg, hidden, is_first=number == 0) for number in range(cfg.interlingua_layers)]
+    layers = [
+        InterlinguaLayer(cfg, _hidden_width(cfg), is_first=number == 0)
+        for number in range(cfg.interlingua_layers)
+    ]
     encoder.interlingua = Interlingua(Queries(matrices, longest, width), layers, norm, cfg.dropout)
+
+
+def _hidden_width(cfg) -> int:
+    """Of the feed-forward networks of an interlingua layer."""
+    if cfg.interlingua_full_ffn:
+        return cfg.encoder.ffn_embed_dim
+    return cfg.interlingua_ffn_embed_dim or cfg.encoder.ffn_embed_dim // 2
 
 
 def _check(cfg, task) -> None:
@@ -189,6 +234,13 @@ def _check(cfg, task) -> None:
         if kind != VARIABLE and getattr(cfg, name):
             option = name.replace("_", "-")
             raise InputError(f"--{option}: has no meaning with --interlingua {kind}; leave it out")
+    if cfg.interlingua_full_ffn and cfg.interlingua_ffn_embed_dim:
+        raise InputError(
+            f"--interlingua-ffn-embed-dim {cfg.interlingua_ffn_embed_dim}: contradicts "
+            "--interlingua-full-ffn; give one of them"
+        )
+    if cfg.interlingua_max_length < 1:
+        raise InputError(f"--interlingua-max-length {cfg.interlingua_max_length}: expected at least 1")
     if cfg.interlingua_layers < 1:
         raise InputError(f"--interlingua-layers {cfg.interlingua_layers}: expected at least 1")
     if not 0 <= cfg.interlingua_length_jitter < 1:

@@ -14,7 +14,13 @@ KINDS = {
     "fixed-universal": {"interlingua": "fixed-universal", "interlingua_length": 5},
     "fixed-language-specific": {"interlingua": "fixed-language-specific", "interlingua_length": 5},
 }
-SIZES = {"encoder_layers": 2, "interlingua_layers": 3, "max_source_positions": 20, "max_target_positions": 20}
+SIZES = {
+    "encoder_layers": 2,
+    "interlingua_layers": 3,
+    "interlingua_max_length": 20,
+    "max_source_positions": 20,
+    "max_target_positions": 20,
+}
 
 
 class TaggedTask(models.ToyTask):

@@ -288,6 +288,83 @@ def test_as_many_parameters_as_the_baseline(size, kind):
     assert abs(counts[1] / counts[0] - 1) < 0.02
 
 
+# --- K and the width of the feed-forward networks
+
+
+def commands_model(*options) -> InterlinguaTransformerModel:
+    """As a command line makes it, without weights."""
+    from tests.test_readme import parse_fairseq
+
+    words = ["data", "--task", "multilingual_nmt", "--lang-pairs", bridges.DIRECTIONS, "--optimizer", "adam"]
+    args = parse_fairseq("fairseq-train", [*words, "--arch", "interlingua_transformer", *map(str, options)])
+    with torch.device("meta"):
+        return InterlinguaTransformerModel.build_model(args, TaggedTask())
+
+
+@pytest.mark.parametrize(
+    ("options", "longest", "positions"),
+    [
+        ((), 256, 256),  # thesis 7.3.2
+        (("--max-source-positions", 1024), 256, 256),
+        (("--interlingua-max-length", 100), 100, 100),
+        (("--max-source-positions", 64), 256, 64),
+    ],
+)
+def test_k_is_256_whatever_the_longest_source(options, longest, positions):
+    encoder = commands_model(*options).encoder
+    assert encoder.interlingua.queries.weight.shape == (3, longest, 512)
+    assert encoder.lengths.predictor.linear.weight.shape == (longest, 512)
+    assert (encoder.lengths.longest, encoder.max_positions()) == (longest, positions)
+
+
+def test_fixed_lengths_leave_the_longest_sentence_alone():
+    options = ("--interlingua", "fixed-universal", "--interlingua-length", 17)
+    assert commands_model(*options).encoder.max_positions() == 1024
+
+
+def test_a_checkpoint_from_before_the_option_keeps_its_k(task, sample):
+    """Its options have no `interlingua_max_length`: K was the model's longest source."""
+    trained = build(task=task)
+    old = models.Namespace(**{"dropout": 0.0, **models.SIZES, **bridges.SIZES, **KINDS["variable"]})
+    del old.interlingua_max_length
+    loaded = InterlinguaTransformerModel.build_model(old, TaggedTask())
+    loaded.load_state_dict(trained.state_dict(), strict=True, model_cfg=old)
+    torch.testing.assert_close(
+        loaded.eval()(**sample["net_input"])[0], trained.eval()(**sample["net_input"])[0]
+    )
+    assert loaded.encoder.lengths.longest == 20
+    other = build(task=task, interlingua_max_length=30)
+    with pytest.raises(
+        InputError, match=r"^--interlingua-max-length 30: .* give --interlingua-max-length 20$"
+    ):
+        other.load_state_dict(trained.state_dict(), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "hidden", "larger"),
+    [
+        ((), 1024, 0),
+        (
+            ("--interlingua-full-ffn",),
+            2048,
+            16 * 512**2,
+        ),  # three layers with attention, one more with two networks
+        (("--encoder-ffn-embed-dim", 1000, "--interlingua-full-ffn"), 1000, None),
+        (("--interlingua-ffn-embed-dim", 300), 300, None),
+    ],
+)
+def test_width_of_the_feed_forward_networks(options, hidden, larger):
+    """Full width: matrices of 4 d^2 (attention) + 8 d^2 (feed-forward), where an encoder layer has 12 d^2."""
+    bridge = commands_model(
+        "--interlingua", "fixed-universal", "--interlingua-length", 1, *options
+    ).encoder.interlingua
+    assert bridge.layers[0].query_fc1.weight.shape == (hidden, 512)
+    assert {layer.fc2.weight.shape for layer in bridge.layers} == {(512, hidden)}
+    if larger is not None:
+        matrices = sum(p.numel() for name, p in bridge.named_parameters() if p.dim() == 2)
+        assert matrices - 3 * 12 * 512**2 == larger
+
+
 @pytest.mark.parametrize(
     ("placement", "directions", "options", "message"),
     [
@@ -300,6 +377,13 @@ def test_as_many_parameters_as_the_baseline(size, kind):
             "--interlingua-length None: .* needs a number above 0",
         ),
         (None, None, {"interlingua_length": 5}, "--interlingua variable predicts the length"),
+        (None, None, {"interlingua_max_length": 0}, "--interlingua-max-length 0: expected at least 1"),
+        (
+            None,
+            None,
+            {"interlingua_full_ffn": True, "interlingua_ffn_embed_dim": 8},
+            "--interlingua-ffn-embed-dim 8: contradicts --interlingua-full-ffn",
+        ),
         (None, None, {"interlingua_layers": 0}, "--interlingua-layers 0: expected at least 1"),
         (None, None, {"interlingua_length_jitter": 1.5}, "--interlingua-length-jitter 1.5: expected from 0"),
         (None, "en-de,de-fr,fr-en", {}, "no language is in all --lang-pairs"),
