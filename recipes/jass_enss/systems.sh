@@ -1,56 +1,59 @@
 # shellcheck shell=bash
-# The rows of Table 4.2, of Table 4.6 and of B.3 as --pretraining-tasks. Sourced by run.sh.
+# The rows of Table 4.2, of Table 4.6 and of B.3; training options are those of the pre-training. The first system is what the
+# others are compared with. "optimized" has a Transformer and subwords of its own for each number of pairs (Table B.1).
 
-JAPANESE_SYSTEMS="bmass brss brss-r jass mass+bmass mass+brss mass+jass multimass-ja deshuffling-ja mass+deshuffling-ja bart+jass"
-ENGLISH_SYSTEMS="pmass pmass-s hfss enss pmass+hfss multimass-en deshuffling-en mass+deshuffling-en bart+enss"
-JOINT_SYSTEMS="jass+enss mass+deshuffling"
-
-# All systems for the languages of a configuration, in the order of the tables; the first is what others are compared with.
-systems_for() { # LANGUAGE...
-  local systems="mass none optimized bart"
-  [[ " $* " != *" ja "* ]] || systems+=" $JAPANESE_SYSTEMS"
-  [[ " $* " != *" en "* ]] || systems+=" $ENGLISH_SYSTEMS"
-  if [[ " $* " == *" ja "* && " $* " == *" en "* ]]; then systems+=" $JOINT_SYSTEMS"; fi
-  echo "$systems"
+# Tasks of pre-training per language; a language that is not named has the first mixture, MASS in most systems (4.4.5).
+tasks() { # MIXTURE [LANGUAGE=MIXTURE]...
+  local language tasks="" mixture named
+  for language in "${LANGUAGES[@]}"; do
+    mixture=$1
+    for named in "${@:2}"; do [[ $named != "$language="* ]] || mixture=${named#*=}; done
+    tasks+=",$language=$mixture"
+  done
+  echo "--pretraining-tasks ${tasks#,}"
 }
 
-# Is there a pre-trained model behind the system?
-is_pretrained() { # SYSTEM
-  [[ $1 != none && $1 != optimized ]]
+has_language() {
+  [[ " ${LANGUAGES[*]} " == *" $1 "* ]]
 }
 
-# The mixture of one language; a language that the system says nothing about has MASS (4.4.5).
-mixture_of() { # SYSTEM LANGUAGE
-  case $1/$2 in
-    bart/*) echo infilling ;;
-    bmass/ja) echo bmass ;;
-    brss/ja) echo brss.f ;;
-    brss-r/ja) echo brss.r ;;
-    jass/ja | jass+enss/ja) echo bmass+brss.f ;;
-    mass+bmass/ja) echo mass+bmass ;;
-    mass+brss/ja) echo mass+brss.f ;;
-    mass+jass/ja) echo mass+bmass+brss.f ;;
-    multimass-ja/ja | multimass-en/en) echo multimass ;;
-    deshuffling-ja/ja | deshuffling-en/en) echo deshuffling ;;
-    mass+deshuffling-ja/ja | mass+deshuffling-en/en | mass+deshuffling/*) echo mass+deshuffling ;;
-    pmass/en) echo pmass.p ;;
-    pmass-s/en) echo pmass.s ;;
-    hfss/en) echo hfss ;;
-    enss/en | jass+enss/en) echo mass+hfss ;;
-    pmass+hfss/en) echo pmass.p+hfss ;;
-    bart+jass/ja) echo infilling+bmass+brss.f ;;
-    bart+enss/en) echo infilling+mass+hfss ;;
-    bart+jass/* | bart+enss/*) echo infilling ;;
-    *) echo mass ;;
-  esac
-}
+default_systems << END
+mass | | $(tasks mass) | | MASS
+none | | | | w/o pre-training
+optimized | | | | w/o pre-training, optimized
+bart | | $(tasks infilling) | | BART (text infilling)
+END
 
-pretraining_tasks() { # SYSTEM LANGUAGE...
-  local system=$1 tasks="" language
-  shift
-  for language in "$@"; do tasks+=",$language=$(mixture_of "$system" "$language")"; done
-  echo "${tasks#,}"
-}
+! has_language ja || default_systems << END
+bmass | | $(tasks mass ja=bmass) | | BMASS
+brss | | $(tasks mass ja=brss.f) | | BRSS
+brss-r | | $(tasks mass ja=brss.r) | | BRSS.R
+jass | | $(tasks mass ja=bmass+brss.f) | | JASS
+mass+bmass | | $(tasks mass ja=mass+bmass) | | MASS+BMASS
+mass+brss | | $(tasks mass ja=mass+brss.f) | | MASS+BRSS
+mass+jass | | $(tasks mass ja=mass+bmass+brss.f) | | MASS+JASS
+multimass-ja | | $(tasks mass ja=multimass) | | MultiMASS (ja)
+deshuffling-ja | | $(tasks mass ja=deshuffling) | | Deshuffling (ja)
+mass+deshuffling-ja | | $(tasks mass ja=mass+deshuffling) | | MASS+Deshuffling (ja)
+bart+jass | | $(tasks infilling ja=infilling+bmass+brss.f) | | BART+JASS
+END
+
+! has_language en || default_systems << END
+pmass | | $(tasks mass en=pmass.p) | | PMASS.P
+pmass-s | | $(tasks mass en=pmass.s) | | PMASS.S
+hfss | | $(tasks mass en=hfss) | | HFSS
+enss | | $(tasks mass en=mass+hfss) | | ENSS
+pmass+hfss | | $(tasks mass en=pmass.p+hfss) | | PMASS+HFSS
+multimass-en | | $(tasks mass en=multimass) | | MultiMASS (en)
+deshuffling-en | | $(tasks mass en=deshuffling) | | Deshuffling (en)
+mass+deshuffling-en | | $(tasks mass en=mass+deshuffling) | | MASS+Deshuffling (en)
+bart+enss | | $(tasks infilling en=infilling+mass+hfss) | | BART+ENSS
+END
+
+! has_language ja || ! has_language en || default_systems << END
+jass+enss | | $(tasks mass ja=bmass+brss.f en=mass+hfss) | | JASS+ENSS
+mass+deshuffling | | $(tasks mass+deshuffling) | | MASS+Deshuffling
+END
 
 # "Optimized Transformer" of Table B.1 for a number of pairs: architecture, BPE merges, label smoothing, tokens per batch.
 optimized_settings() { # PAIRS
@@ -63,21 +66,4 @@ optimized_settings() { # PAIRS
   else
     echo "mnmt_transformer_optimized_3k 5000 0.6 4096"
   fi
-}
-
-# As in the tables of the thesis.
-name_of() { # SYSTEM
-  case $1 in
-    none) echo "w/o pre-training" ;;
-    optimized) echo "w/o pre-training, optimized" ;;
-    bart) echo "BART (text infilling)" ;;
-    brss-r) echo "BRSS.R" ;;
-    pmass) echo "PMASS.P" ;;
-    pmass-s) echo "PMASS.S" ;;
-    multimass-?? | deshuffling-?? | mass+deshuffling-??) echo "$(name_of "${1%-??}") (${1: -2})" ;;
-    multimass) echo MultiMASS ;;
-    deshuffling) echo Deshuffling ;;
-    mass+deshuffling) echo MASS+Deshuffling ;;
-    *) echo "${1^^}" ;;
-  esac
 }

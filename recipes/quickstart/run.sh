@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # PreNorm against PostNorm (systems #1 and #2 of Table 8.2) in minutes on two CPU cores, from nothing to the report.
+# shellcheck disable=SC2034  # settings are read by the driver and the table of systems
 set -euo pipefail
-# shellcheck source=recipes/common.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+# shellcheck source=recipes/shared/experiment.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../shared/experiment.sh"
 
 LANGUAGES=en,de,es,fr,ru
 TRAIN_LINES=8000
@@ -13,6 +14,11 @@ SEED=1
 OUTPUT=outputs/quickstart
 JOBS=2
 PRECISION=float32 # bfloat16 does not pay for a model this small
+ARCHITECTURE=mnmt_transformer_tiny
+MODEL_OPTIONS=(--encoder-layers 3 --decoder-layers 3)
+DROPOUT=0.1
+RESIDUAL_LAYER=2
+load_systems "$ROOT/recipes/zero_shot/systems.sh"
 
 usage() {
   cat << END
@@ -62,10 +68,9 @@ PAIRS=$(english_centric "${LANGUAGE_LIST[@]}")
 FOLDERS=()
 for system in 1 2; do
   folder=system$system-seed$SEED
-  # shellcheck disable=SC2046  # a list of options
-  start_job train "$OUTPUT/models/$folder" "$DATA" --task multilingual_nmt --lang-pairs "$PAIRS" \
-    --arch mnmt_transformer_tiny --encoder-layers 3 --decoder-layers 3 $(system_options "$system") --dropout 0.1 \
-    --criterion fused_label_smoothed_cross_entropy --label-smoothing 0.1 \
+  read -ra options <<< "${TRAINING_OPTIONS[$system]}"
+  start_job train "$OUTPUT/models/$folder" "$DATA" --task multilingual_nmt --lang-pairs "$PAIRS" "${options[@]}" \
+    --label-smoothing 0.1 \
     --optimizer fused_adam --lr 2e-3 --lr-scheduler inverse_sqrt --warmup-updates 200 --clip-norm 1.0 \
     --max-tokens 2048 --max-update "$UPDATES" --seed "$SEED" --num-workers 0 \
     --no-epoch-checkpoints --save-interval-updates 100 --keep-interval-updates 1 --log-format simple --log-interval 50 "${EXTRA_OPTIONS[@]}"
@@ -82,5 +87,5 @@ for folder in "${FOLDERS[@]}"; do
 done
 
 note "scores and report"
-score "${FOLDERS[@]}"
-report "$OUTPUT" "Quickstart: PreNorm against PostNorm" "${FOLDERS[@]}"
+score
+report "$OUTPUT" "Quickstart: PreNorm against PostNorm" "${#FOLDERS[@]}" "${FOLDERS[@]}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted(path.parent.name for path in ROOT.glob("recipes/*/run.sh"))
-COMMON = (ROOT / "recipes/common.sh").read_text(encoding="utf-8")
+DRIVER = (ROOT / "recipes/shared/experiment.sh").read_text(encoding="utf-8")
 
 
 def recipe(name: str, *options: str, **keywords) -> subprocess.CompletedProcess:
@@ -23,9 +23,10 @@ def configurations(name: str) -> list[str]:
 def options_of(name: str) -> list[str]:
     """What the recipe's command line knows, as its script says."""
     script = (ROOT / "recipes" / name / "run.sh").read_text(encoding="utf-8")
-    call = re.search(r'^read_options (".*?"|\S+) (".*?"|\S+) "\$@"$', script, flags=re.M)
-    shared = re.search(r'^RECIPE_OPTIONS="(.*)"$', COMMON, flags=re.M)[1]
-    words = " ".join(call.groups()).replace('"', "").replace("$RECIPE_OPTIONS", shared).split()
+    call = re.search(r'^(read_options|experiment) (".*?"|\S+) (".*?"|\S+) "\$@"$', script, flags=re.M)
+    shared = re.search(r'^RECIPE_OPTIONS="(.*)"$', DRIVER, flags=re.M)[1]
+    words = " ".join(call.groups()[1:]).replace('"', "").split()
+    words += shared.split() if call[1] == "experiment" else []
     return ["--" + word.split("=")[0] for word in [*words, "dry-run", "help"]]
 
 

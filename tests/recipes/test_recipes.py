@@ -45,6 +45,23 @@ def test_scripts_are_bash(script):
     subprocess.run(["bash", "-n", str(script)], check=True)
 
 
+@pytest.mark.parametrize("name", ["interlingua", "zero_shot"])
+def test_the_table_of_systems_is_whole(name):
+    """Rows of five columns; a system without a training of its own is trained as one that has one."""
+    table = ROOT / "recipes" / name / "systems.sh"
+    rows = [
+        [cell.strip() for cell in line.split(" |")]
+        for line in table.read_text().splitlines()
+        if " | " in line and not line.startswith("#") and "<<<" not in line
+    ]
+    trained = {row[0]: row[2] for row in rows}
+    assert len(rows) > 5
+    for identifier, trained_as, training, *_ in rows:
+        assert len(_) == 2, identifier
+        assert not (trained_as and training), identifier
+        assert not trained_as or trained[trained_as], identifier
+
+
 @pytest.mark.parametrize("name", RECIPES)
 def test_help_names_every_option(name):
     result = recipe(name, "--help")
@@ -61,7 +78,7 @@ def test_help_names_every_option(name):
         ([], "--config: expected one of europarl,iwslt,multi30k,opus, or a file"),
         (["--config", "ops"], "--config: found 'ops', expected one of"),
         (["--config"], "--config: expected a value"),
-        (["--config", "opus", "--systems", "1,9"], "--systems: found '9', expected some of: 0 1 2"),
+        (["--config", "opus", "--systems", "1,9"], "--systems: found '9', expected one of: 0 1 2"),
         (["--config", "opus", "--seeds", "x"], "--seeds: found 'x', expected a whole number above 0"),
         (
             ["--config", "opus", "--stages", "trian"],

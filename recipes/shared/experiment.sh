@@ -1,0 +1,251 @@
+# shellcheck shell=bash disable=SC2034
+# An experiment: a configuration, a table of systems, and stages from text to report. Sourced by a run.sh, which may define
+# again what it does differently, and defines the stages that are its own; `experiment` at its end reads the command line and
+# runs the stages.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+for part in command_line launching training systems; do
+  # shellcheck disable=SC1090
+  source "$ROOT/recipes/shared/$part.sh"
+done
+
+# --- settings of the command line, then of a configuration; run.sh and configs/ overwrite them ---------------------
+
+CONFIG='' SYSTEM_LIST='' DATA_ROOT='' OUTPUT=''
+SEEDS=1,10
+ALL_STAGES="prepare train translate score probe report"
+REQUIRED_SETTINGS=() # of a configuration, besides those of all
+
+ARCHITECTURE='' DROPOUT='' # every configuration sets these
+# What the papers have in common for all corpora (7.3.2, 8.2.1).
+WARMUP_UPDATES=4000
+MAX_TOKENS=4096
+MAX_LENGTH=256
+LABEL_SMOOTHING=0.1 # fairseq's usual value; the thesis does not give one
+MODEL_OPTIONS=() BEAM=5
+TOKENIZER_OPTIONS=()
+SUBWORD_OPTIONS=() # without them, byte pair encoding with MERGES merges
+SCHEDULE_OPTIONS=(--lr-scheduler inverse_sqrt)
+SAVE_UPDATES=0
+
+# The options of all experiments; a recipe adds its own.
+RECIPE_OPTIONS="config systems=SYSTEM_LIST seeds stages data-root output launcher gpus jobs precision"
+
+usage_of_experiment() {
+  cat << END
+  --seeds LIST        one training per system and seed (default: $SEEDS)
+  --stages LIST       some of ${ALL_STAGES// /,} (default: all)
+  --data-root DIR     local folder of the corpus, in place of a download
+  --output DIR        folder for everything (default: outputs/$RECIPE/CONFIG)
+$(usage_of_training)
+END
+}
+
+# The default systems, for --help.
+list_systems() {
+  load_systems "$HERE/systems.sh"
+  paste -sd, <(printf '%s\n' "${DEFAULT_SYSTEMS[@]}")
+}
+
+# --- the driver ----------------------------------------------------------------------------------------------------
+
+# Read the command line and the configuration, check both, and run the stages in their order.
+experiment() { # OPTIONS FLAGS ARGUMENT...
+  local stage system
+  STAGES=${ALL_STAGES// /,}
+  read_options "$RECIPE_OPTIONS $1" "$2" "${@:3}"
+  load_config "${REQUIRED_SETTINGS[@]}"
+  OUTPUT=${OUTPUT:-outputs/$RECIPE/$NAME}
+  DATA=$OUTPUT/data/$NAME # the folder's name becomes the name of the test set in tables
+  PAIRS=$(english_centric "${LANGUAGES[@]}")
+  load_systems "$HERE/systems.sh"
+  [[ -n $SYSTEM_LIST ]] || SYSTEM_LIST=$(IFS=, && echo "${DEFAULT_SYSTEMS[*]}")
+  [[ $SYSTEM_LIST != all ]] || SYSTEM_LIST=$(IFS=, && echo "${KNOWN_SYSTEMS[*]}")
+  split_lists
+  check_folders DATA_ROOT
+  for system in "${SYSTEM_IDS[@]}"; do one_of --systems "$system" "${KNOWN_SYSTEMS[@]}"; done
+  check_recipe
+  use_environment
+  check_launcher
+  FOLDERS=()
+  for_each_model add_folder
+  for stage in $ALL_STAGES; do
+    has_stage "$stage" || continue
+    note "$stage: $NAME"
+    "stage_$stage"
+  done
+}
+
+check_recipe() { :; } # what a recipe has to check besides
+
+has_stage() {
+  [[ ,$STAGES, == *,$1,* ]]
+}
+
+# Read the configuration that --config names, one of configs/ or a file, and set CONFIG_FILE and NAME.
+load_config() { # FURTHER_SETTING...
+  local name known subwords=MERGES
+  known=$(basename -as .sh "$HERE"/configs/*.sh | paste -sd,)
+  [[ -n $CONFIG ]] || die "--config: expected one of $known, or a file"
+  CONFIG_FILE=$HERE/configs/$CONFIG.sh
+  [[ -f $CONFIG_FILE ]] || CONFIG_FILE=$CONFIG
+  [[ -f $CONFIG_FILE ]] || die "--config: found '$CONFIG', expected one of $known, or a file"
+  NAME=$(basename "$CONFIG_FILE" .sh)
+  # shellcheck disable=SC1090
+  source "$CONFIG_FILE"
+  [[ ${#SUBWORD_OPTIONS[@]} == 0 ]] || subwords=SUBWORD_OPTIONS
+  for name in CORPUS LANGUAGES "$subwords" ARCHITECTURE DROPOUT LEARNING_RATE EPOCHS BATCH_GPUS "$@"; do
+    [[ -n ${!name:-} ]] || die "$CONFIG_FILE: $name is not set"
+  done
+  [[ $subwords != MERGES ]] || SUBWORD_OPTIONS=(--merges "$MERGES")
+}
+
+# English to and from every other language: the supervised directions of the papers.
+english_centric() { # LANGUAGE...
+  local pairs="" language
+  for language in "$@"; do
+    [[ $language == en ]] || pairs+=",en-$language,$language-en"
+  done
+  echo "${pairs#,}"
+}
+
+# --- models: one per system and seed -------------------------------------------------------------------------------
+
+# Call `"$@" SYSTEM SEED` for every system and seed.
+for_each_model() { # COMMAND...
+  local system seed
+  for system in "${SYSTEM_IDS[@]}"; do
+    for seed in "${SEED_LIST[@]}"; do "$@" "$system" "$seed"; done
+  done
+}
+
+model_name() { # SYSTEM SEED
+  if [[ $1 == [0-9]* ]]; then echo "system$1-seed$2"; else echo "$1-seed$2"; fi
+}
+
+add_folder() { # SYSTEM SEED
+  FOLDERS+=("$OUTPUT/translations/$(model_name "$@")")
+}
+
+# The checkpoint with the lowest validation loss of the model that a system uses.
+checkpoint_of() { # SYSTEM SEED
+  checkpoint_in "$OUTPUT/models/$(model_name "${TRAINED_AS[$1]}" "${@:2}")" train
+}
+
+checkpoint_in() { # FOLDER STAGE_THAT_TRAINS_IT
+  [[ $DRY_RUN == yes || -e $1/checkpoint_best.pt ]] || die "$1/checkpoint_best.pt: no such file; run the stage $2 first"
+  echo "$1/checkpoint_best.pt"
+}
+
+# --- stages --------------------------------------------------------------------------------------------------------
+
+stage_prepare() {
+  prepare
+}
+
+# CORPUS=text are the user's own SPLIT.A-B.LANG files in --data-root.
+prepare() {
+  local source=() raw=$OUTPUT/raw
+  [[ -z $DATA_ROOT ]] || source=(--from-folder "$DATA_ROOT")
+  if [[ $CORPUS == text ]]; then
+    raw=$DATA_ROOT
+  else
+    run python -m data_prep download "$CORPUS" --langs "$(tr ' ' , <<< "${LANGUAGES[*]}")" "${source[@]}" --output "$raw"
+  fi
+  run python -m data_prep clean --input "$raw" --output "$OUTPUT/text" --max-length "$MAX_LENGTH"
+  segment "$OUTPUT/text" "$OUTPUT" "$DATA" "${SUBWORD_OPTIONS[@]}"
+}
+
+# Tokenize, apply or learn subwords, binarize.
+segment() { # TEXT FOLDER DATA OPTION_OF_SUBWORD...
+  run python -m data_prep tokenize "${TOKENIZER_OPTIONS[@]}" --input "$1" --output "$2/tokenized"
+  run python -m data_prep subword "${@:4}" --input "$2/tokenized" --output "$2/subword"
+  run python -m data_prep binarize --input "$2/subword" --text "$1" --output "$3"
+}
+
+stage_train() {
+  train_systems
+}
+
+# Every model once, whatever number of systems uses it; all systems of a seed before the next seed.
+train_systems() {
+  local system seed trained=" "
+  need_data "$DATA"
+  for seed in "${SEED_LIST[@]}"; do
+    for system in "${SYSTEM_IDS[@]}"; do
+      system=${TRAINED_AS[$system]}
+      [[ $trained != *" $system/$seed "* ]] || continue
+      trained+="$system/$seed "
+      start_job train_system "$system" "$seed"
+    done
+  done
+  finish_jobs
+}
+
+need_data() { # FOLDER
+  [[ $DRY_RUN == yes || -d $1 ]] || die "$1: no such folder; run the stage prepare first"
+}
+
+train_system() { # SYSTEM SEED OPTION...
+  local options
+  read -ra options <<< "${TRAINING_OPTIONS[$1]}"
+  train_translation "$OUTPUT/models/$(model_name "$1" "$2")" "$2" "${options[@]}" "${@:3}"
+}
+
+# Train on the pairs with English as the configuration says; options are the model's, with its dropout, and the criterion's.
+train_translation() { # FOLDER SEED OPTION...
+  local interval=()
+  [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates 1)
+  train "$1" "$DATA" --task multilingual_nmt --lang-pairs "$PAIRS" "${@:3}" \
+    --label-smoothing "$LABEL_SMOOTHING" --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
+    --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" \
+    --max-tokens "$MAX_TOKENS" --max-source-positions "$MAX_LENGTH" --max-target-positions "$MAX_LENGTH" \
+    --skip-invalid-size-inputs-valid-test --update-freq $((BATCH_GPUS > GPUS ? BATCH_GPUS / GPUS : 1)) \
+    --max-epoch "$EPOCHS" --seed "$2" --no-epoch-checkpoints "${interval[@]}" \
+    --log-format simple --log-interval 100 "${EXTRA_OPTIONS[@]}"
+}
+
+stage_translate() {
+  for_each_model translate
+}
+
+translate() { # SYSTEM SEED
+  set_evaluated "$@"
+  run python -m eval translate "${EVALUATED[@]}" --output "$OUTPUT/translations/$(model_name "$@")"
+}
+
+# Fill EVALUATED, the options that translation and probes share.
+set_evaluated() { # SYSTEM SEED
+  local checkpoint options
+  checkpoint=$(checkpoint_of "$@")
+  read -ra options <<< "${EVALUATION_OPTIONS[$1]}"
+  EVALUATED=(--checkpoint "$checkpoint" --data "$DATA" --beam "$BEAM" "${options[@]}")
+  [[ -z ${TABLE_NAME[$1]} ]] || EVALUATED+=(--name "${TABLE_NAME[$1]}")
+  [[ $LAUNCHER != cpu ]] || EVALUATED+=(--cpu)
+}
+
+stage_score() {
+  score
+}
+
+score() {
+  run python -m eval score "${FOLDERS[@]}"
+}
+
+# What the probes found, in the order of the report: those files of run.sh's probes that there are.
+PROBE_RESULTS=()
+add_results() { # FILE...
+  local file
+  for file in "$@"; do [[ ! -e $file ]] || PROBE_RESULTS+=("$file"); done
+}
+
+# Compare systems, if there are several, and write the report, with what probes found.
+report() { # OUTPUT TITLE NUMBER_OF_SYSTEMS FOLDER...
+  local comparison=()
+  if [[ $3 -gt 1 ]]; then
+    run python -m eval compare "${@:4}" --output "$1/comparison.json"
+    comparison=("$1/comparison.json")
+  fi
+  run python -m eval report "${@:4}" "${comparison[@]}" "${PROBE_RESULTS[@]}" --output "$1/report" --title "$2"
+  [[ $DRY_RUN == yes ]] || note "report: $1/report/report.html"
+}

@@ -1,0 +1,82 @@
+# shellcheck shell=bash
+# Trainings that are skipped when done, continued after a kill, and locked; several at a time. Sourced.
+
+# Train into a folder until fairseq-train says that it is done. A finished training is skipped, an interrupted one
+# continues from its checkpoint_last.pt, and a folder is never trained into twice at a time.
+train() { # RUN_FOLDER DATA OPTION...
+  local folder=$1 data=$2 status=0 pid progress_pid
+  shift 2
+  local options="$*" precision command
+  set_launch "$folder"
+  read -ra precision <<< "$(precision_options)"
+  command=("${LAUNCH[@]}" "$data" --user-dir "$ROOT/fairseq_ext" --save-dir "$folder" "$@"
+    "${precision[@]}" "${LAUNCH_OPTIONS[@]}")
+  if [[ $DRY_RUN == yes ]]; then
+    run "${command[@]}"
+    return
+  fi
+  mkdir -p "$folder"
+  if [[ -e $folder/options.txt && $(< "$folder/options.txt") != "$options" ]]; then
+    die "$folder: was trained with other options (options.txt); remove the folder or choose another --output"
+  fi
+  if [[ -e $folder/finished ]]; then
+    note "$folder: trained, skipped"
+    return
+  fi
+  exec 9> "$folder/lock" # held by fairseq-train too, should this script be killed before it
+  flock --nonblock 9 || die "$folder: is being trained by another process"
+  echo "$options" > "$folder/options.txt"
+  note "$folder: training, log in train.log"
+  exec 8> >(show_progress "$folder")
+  progress_pid=$!
+  "${command[@]}" >&8 2>&1 &
+  pid=$!
+  exec 8>&-
+  trap 'kill "$pid" 2> /dev/null; exit 143' INT TERM
+  wait "$pid" || status=$?
+  trap - INT TERM
+  wait "$progress_pid" || true # the end of the log comes before our own words
+  [[ $status == 0 ]] || die "$folder: training failed with status $status, see $folder/train.log"
+  [[ -e $folder/checkpoint_best.pt ]] || die "$folder: no checkpoint_best.pt after training, see $folder/train.log"
+  touch "$folder/finished"
+  exec 9>&-
+}
+
+# The whole log into a file, one short line per report to the terminal.
+show_progress() { # RUN_FOLDER
+  local name
+  name=$(basename "$1")
+  tee -a "$1/train.log" |
+    sed -un "s#^.*| INFO | \(train_inner\|valid\) | #$name: #; t show; s#^.*\(error: .*\)#$name: \1#; t show; d
+      :show s#^\(.\{150\}\).*#\1#; p" >&2
+}
+
+# Run `"$@"`, several at a time when --jobs allows; one that fails does not stop the others.
+JOB_PIDS=()
+start_job() {
+  if [[ $JOBS == 1 || $DRY_RUN == yes ]]; then
+    "$@"
+    return
+  fi
+  trap stop_jobs INT TERM
+  while [[ $(jobs -pr | wc -l) -ge $JOBS ]]; do
+    sleep 1
+  done
+  "$@" &
+  JOB_PIDS+=($!)
+}
+
+finish_jobs() {
+  local pid failed=0
+  for pid in "${JOB_PIDS[@]}"; do
+    wait "$pid" || failed=$((failed + 1))
+  done
+  JOB_PIDS=()
+  [[ $failed == 0 ]] || die "$failed trainings failed; the same command continues where they were"
+}
+
+stop_jobs() {
+  kill "${JOB_PIDS[@]}" 2> /dev/null || true
+  wait || true
+  die "stopped; the same command continues where it was"
+}

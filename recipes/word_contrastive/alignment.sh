@@ -1,0 +1,22 @@
+# shellcheck shell=bash
+# Word alignments beside the binarized sentences. Sourced by run.sh.
+
+OUT_OF_DOMAIN=
+LEXICON_DATA= # the same sentences; a folder holds the alignments of one aligner
+
+# Words as the translation model has them, or of other text; then alignments beside the binarized sentences.
+align() {
+  local joined=()
+  if [[ ,$SYSTEM_LIST, == *+align,* || ,$SYSTEM_LIST, == *+FA,* ]]; then
+    if [[ -n $OUT_OF_DOMAIN ]]; then
+      run python -m data_prep tokenize "${TOKENIZER_OPTIONS[@]}" --input "$OUT_OF_DOMAIN" --output "$OUTPUT/out-of-domain"
+      joined=(--out-of-domain "$OUTPUT/out-of-domain")
+    fi
+    run python -m data_prep align --aligner fast_align "${joined[@]}" --input "$OUTPUT/tokenized" \
+      --subword "$OUTPUT/subword" --data "$DATA" --output "$OUTPUT/aligned/fast_align"
+  fi
+  # Word retrieval is measured with the pairs of the lexicon, whatever a system was trained with (C.3).
+  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$LEXICON_DATA"
+  run python -m data_prep align --aligner word2word --input "$OUTPUT/tokenized" \
+    --subword "$OUTPUT/subword" --data "$LEXICON_DATA" --output "$OUTPUT/aligned/word2word"
+}

@@ -1,0 +1,23 @@
+# shellcheck shell=bash
+# Tables 5.2 and C.1 to C.3: each baseline, and what is added to it. All stop by the validation loss of translation.
+STOPPING="${SAMPLING_OPTIONS[*]} ${STOPPING_OPTIONS[*]}"
+PLAIN="--criterion fused_label_smoothed_cross_entropy $STOPPING"
+ADDED="--criterion nmt_with_auxiliary_losses --fused-vocabulary-loss --best-checkpoint-metric nmt_loss $STOPPING"
+SCRATCH="--arch $ARCHITECTURE ${MODEL_OPTIONS[*]} --norm-placement post --language-tags s-enc-t-dec --dropout $DROPOUT"
+TAGGED=$(printf '%s\n' "${LANGUAGES[@]}" | sort | paste -sd,)
+MBART_START=$OUTPUT/mbart/start.pt
+MBART_FT="--arch mnmt_transformer_mbart --language-tags mbart --langs $TAGGED --finetune-from-model $MBART_START"
+
+rows() { # BASELINE OPTIONS NAME
+  cat << END
+$1 | | $2 $PLAIN | | $3
+$1+align | | $2 $ADDED --auxiliary-losses attention_alignment | | $3 +align
+$1+w2w | | $2 $ADDED --auxiliary-losses word_contrastive | | $3 +w2w
+$1+FA | | $2 $ADDED --auxiliary-losses word_contrastive | | $3 +FA
+$1+sent | | $2 $ADDED --auxiliary-losses sentence_contrastive | | $3 +sent
+END
+}
+
+default_systems < <(rows mlsc "$SCRATCH" "MLSC")
+if [[ -n $MBART ]]; then by_default=default_systems; else by_default=other_systems; fi
+"$by_default" < <(rows mbart "$MBART_FT" "mBART FT")

@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# Table 8.2. "w/o Res." (5 to 8) has no residual connection around the self-attention of one encoder layer (8.2.1); system 0
+# is system 4 through English as pivot.
+MODEL="--arch $ARCHITECTURE ${MODEL_OPTIONS[*]} --dropout $DROPOUT --criterion fused_label_smoothed_cross_entropy"
+PRE="$MODEL --norm-placement pre"
+POST="$MODEL --norm-placement post"
+WITHOUT_RESIDUAL="--drop-residual-layers $RESIDUAL_LAYER"
+
+other_systems << END
+0 | 4 | | --pivot en |
+END
+default_systems << END
+1 | | $PRE --language-tags s-enc-t-dec | |
+2 | | $POST --language-tags s-enc-t-dec | |
+3 | | $PRE --language-tags t-enc | |
+4 | | $POST --language-tags t-enc | |
+5 | | $PRE --language-tags s-enc-t-dec $WITHOUT_RESIDUAL | |
+6 | | $POST --language-tags s-enc-t-dec $WITHOUT_RESIDUAL | |
+7 | | $PRE --language-tags t-enc $WITHOUT_RESIDUAL | |
+8 | | $POST --language-tags t-enc $WITHOUT_RESIDUAL | |
+END
+
+# LayerNorm-simple: layer normalization without gain and bias (E.3).
+for system in "${DEFAULT_SYSTEMS[@]}"; do
+  other_systems <<< "$system-simple | | ${TRAINING_OPTIONS[$system]} --no-norm-affine | |"
+done
+
+# Swap-PreNorm (8.2.4), and PreNorm w/o Enc-Last (E.1).
+other_systems << END
+swap-prenorm | | $MODEL --norm-placement swap-pre --language-tags s-enc-t-dec | |
+no-enc-last | | $PRE --language-tags s-enc-t-dec --no-encoder-final-norm | |
+END
