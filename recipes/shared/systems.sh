@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # The table of a recipe's systems, `systems.sh` beside its run.sh. Sourced. A row is
 #
 #   id | trained as | training options | evaluation options | name in tables
