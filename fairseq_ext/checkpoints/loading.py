@@ -1,21 +1,13 @@
-"""Reading fairseq checkpoints, safely, ours and those of stock fairseq.
+"""A trained model with the task that it needs for inference: ours, and those of stock fairseq."""
 
-torch reads a checkpoint with `weights_only=True`: an unpickler that calls nothing but what is allow-listed.
-fairseq writes its options as an `argparse.Namespace`, which is harmless; nothing else is needed, and
-nothing else is allowed.
-"""
-
-import pickle
 from argparse import Namespace
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from command_line.errors import InputError
-
-torch.serialization.add_safe_globals([Namespace])
+from fairseq_ext.checkpoints.reading import read_checkpoint
 
 STOCK_MULTILINGUAL, STOCK_BILINGUAL, OURS, PRETRAINING = (
     "translation_multi_simple_epoch",
@@ -32,48 +24,6 @@ class LoadedModel:
     model: Any
     task: Any
     state: dict  # the checkpoint without the weights
-
-
-def read_checkpoint(path) -> dict:
-    """The contents of a checkpoint, on the CPU, with fairseq's options as a configuration under "cfg".
-
-    Raises:
-        InputError: the file is missing, damaged, not a fairseq checkpoint, or asks for code to be run.
-    """
-    from fairseq import checkpoint_utils
-
-    state = _read(path, checkpoint_utils.load_checkpoint_to_cpu)
-    if not isinstance(state, dict) or state.get("cfg") is None or "model" not in state:
-        raise InputError(f"{path}: not a fairseq checkpoint (no options or no weights in it)")
-    return state
-
-
-def read_weights(path) -> dict:
-    """A checkpoint of any version of fairseq as it is in the file, on the CPU; its options may be of tasks
-    and models that this version does not know.
-
-    Raises:
-        InputError: as `read_checkpoint`.
-    """
-    state = _read(path, lambda name: torch.load(name, map_location="cpu", weights_only=True))
-    if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
-        raise InputError(f"{path}: not a fairseq checkpoint (no weights in it)")
-    return state
-
-
-def _read(path, load):
-    if not Path(path).is_file():
-        raise InputError(f"{path}: no such file; expected a fairseq checkpoint")
-    try:
-        return load(str(path))
-    except pickle.UnpicklingError as error:
-        reason = str(error).split("Please file")[0].replace("\n", " ")[:200]
-        raise InputError(
-            f"{path}: refused, it is no plain checkpoint of weights and options: {reason}"
-        ) from None
-    except (OSError, RuntimeError, EOFError, KeyError, AttributeError, TypeError, ValueError) as error:
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise InputError(f"{path}: damaged, or not a fairseq checkpoint: {reason}") from None
 
 
 def load_for_inference(path, data, **task_options) -> LoadedModel:
@@ -96,18 +46,37 @@ def load_for_inference(path, data, **task_options) -> LoadedModel:
         raise InputError(
             f"{data}: no dict.LANG.txt in it; expected the output of `python -m data_prep binarize`"
         )
-    tags = _tags_of(state, path)
-    saved = _task_options(state)
-    options = {name: saved.get(name) for name in ("max_source_positions", "max_target_positions")}
-    cfg = MultilingualNmtConfig(data=str(data), **{**options, **task_options})
-    task = MultilingualNmtTask(cfg, load_shared_dictionary(data, found))
-    task.load_state_dict({"dictionary_sha256": task.fingerprint, **tags})
-    model = task.build_model(state["cfg"]["model"], from_checkpoint=True)
-    _check_sides(model, path)
-    _check_embeddings(model, state["model"], path, data)
-    model.load_state_dict(state["model"], strict=True, model_cfg=state["cfg"]["model"])
+    with _as_one_line(path):
+        tags = _tags_of(state, path)
+        saved = _task_options(state)
+        options = {name: saved.get(name) for name in ("max_source_positions", "max_target_positions")}
+        cfg = MultilingualNmtConfig(data=str(data), **{**options, **task_options})
+        task = MultilingualNmtTask(cfg, load_shared_dictionary(data, found))
+        task.load_state_dict({"dictionary_sha256": task.fingerprint, **tags})
+        model = task.build_model(state["cfg"]["model"], from_checkpoint=True)
+        _check_sides(model, path)
+        _check_embeddings(model, state["model"], path, data)
+        model.load_state_dict(state["model"], strict=True, model_cfg=state["cfg"]["model"])
     state.pop("model")
     return LoadedModel(model.eval(), task, state)
+
+
+@contextmanager
+def _as_one_line(path):
+    """Turns what fairseq and torch raise over options and weights that do not fit together into a line."""
+    try:
+        yield
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InputError(f"{path}: its options and weights make no model: {reason}") from None
 
 
 def _task_options(state: dict):

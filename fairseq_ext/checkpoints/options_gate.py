@@ -1,0 +1,157 @@
+"""The gate that the options of a checkpoint pass before anything is made of them.
+
+A checkpoint may come from a stranger, and its options are more than data: fairseq evaluates some texts as
+Python, opens files that others name, and lets OmegaConf resolve `${…}` in all of them, so that a text can run
+a command or read the environment. The gate copies what it knows to be harmless:
+
+* model and task are ours or of fairseq's standard Transformers (`declared_options`);
+* an option has the type that is declared for it; one that nobody declares is left out, as nobody reads it;
+* no text holds `${`, and one that fairseq would evaluate is a number or a list, … written out;
+* nothing names a file that building a model would load. Files and folders of the training that wrote the
+  checkpoint (where it saved, what it started from) are left out.
+
+What it refuses is one line with file, option, what was found and what was expected.
+"""
+
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any
+
+from command_line.errors import InputError
+from fairseq_ext.checkpoints import declared_options
+from fairseq_ext.checkpoints.declared_options import NAMES
+from fairseq_ext.checkpoints.option_values import Unfit, describe, fitted, is_literal, shown
+
+REFUSED_FILES = frozenset({"encoder_embed_path", "decoder_embed_path"})  # building a model loads them
+FILES_OF_THE_TRAINING = frozenset({
+    "aim_repo", "bpe_codes", "bpe_merges", "bpe_vocab", "bpe_vocab_file", "continue_once",
+    "distributed_init_method", "ema_seed_model", "extra_data", "finetune_from_model", "fixed_dictionary",
+    "gpt2_encoder_json", "gpt2_vocab_bpe", "input", "lang_dict", "lm_path", "log_file", "path", "plasma_path",
+    "pretrained_checkpoint", "quantization_config_path", "restore_file", "results_path",
+    "sampling_weights_from_file", "save_dir", "sentencepiece_model", "sentencepiece_model_path",
+    "shorten_data_split_list", "source_dict", "target_dict", "tensorboard_logdir", "user_dir",
+})  # fmt: skip
+EVALUATED = frozenset({  # texts that fairseq gives to eval()
+    "adafactor_eps", "adam_betas", "adamax_betas", "decoder_xformers_att_config",
+    "encoder_xformers_att_config", "lamb_betas", "left_pad_source", "left_pad_target", "model_overrides",
+    "optimizer_overrides", "pipeline_balance", "pipeline_decoder_balance", "pipeline_decoder_devices",
+    "pipeline_devices", "pipeline_encoder_balance", "pipeline_encoder_devices",
+})  # fmt: skip
+INTERPOLATION = "${"
+ESCAPE = "\\"  # in Hydra's grammar, through which the options of old checkpoints go
+MISSING = "???"  # OmegaConf's
+MUST_BE_KNOWN = ("model", "task")  # for other sections nobody needs what is unknown
+
+
+def pass_gate(state: Any, path) -> Any:
+    """The contents of a checkpoint with options that can do no harm: a copy, where there are any.
+
+    Args:
+        state: as torch reads it with `weights_only=True`.
+        path: of the checkpoint, for errors.
+
+    Raises:
+        InputError: an option is refused; names it.
+    """
+    if not isinstance(state, dict):
+        return state
+    gate = OptionsGate(path)
+    checked = {name: check(state[name]) for name, check in gate.doors.items() if state.get(name) is not None}
+    return {**state, **checked}
+
+
+class OptionsGate:
+    """Checks the options of one checkpoint.
+
+    Args:
+        path: of the checkpoint, for errors.
+    """
+
+    def __init__(self, path):
+        self.path = path
+        self.doors = {"args": self.arguments, "cfg": self.configuration}
+
+    def arguments(self, args: Any) -> Namespace:
+        """Options of fairseq's older versions: those of all parts of a training in one name space."""
+        if type(args) is not Namespace:
+            self._refuse("args", args, "a Namespace of options")
+        checked = self._namespace("args", args)
+        for name, value in vars(checked).items():
+            if ESCAPE in str(value):
+                self._refuse(f"args.{name}", value, "no backslash")
+        return Namespace(**{name: value for name, value in vars(checked).items() if not self._is_file(name)})
+
+    def configuration(self, cfg: Any) -> dict:
+        """Options by section."""
+        if type(cfg) is not dict:
+            self._refuse("cfg", cfg, "sections of options")
+        return {name: self._section(name, cfg[name]) for name in declared_options.sections() if name in cfg}
+
+    def _section(self, section: str, options: Any) -> Any:
+        if options is None:
+            return None
+        if type(options) is Namespace:
+            return self._namespace(section, options)
+        if type(options) is not dict:
+            self._refuse(section, options, "options")
+        name = None
+        if section in NAMES:
+            name = self._name(section, [options.get(key) for key in ("_name", NAMES[section])])
+            if name is None:
+                return None
+        return self._checked(section, options, declared_options.of_section(section, name))
+
+    def _namespace(self, section: str, options: Namespace) -> Namespace:
+        values = vars(options)
+        names = {each: self._name(each, [values.get(option)]) for each, option in NAMES.items()}
+        if section in NAMES:
+            names[section] = self._name(section, [values.get("_name"), values.get(NAMES[section])])
+        known = tuple((each, name) for each, name in names.items() if name is not None)
+        unknown = {option: None for each, option in NAMES.items() if names[each] is None and option in values}
+        return Namespace(
+            **self._checked(section, values | unknown, declared_options.of_namespace(known)),
+        )
+
+    def _name(self, section: str, given: list) -> str | None:
+        """Which model, task, … a section is of; None if there is none, or nobody needs to know it."""
+        known = declared_options.known_names(section)
+        found = [name for name in given if name is not None]
+        for name in found:
+            if not (type(name) is str and name in known):
+                if section not in MUST_BE_KNOWN:
+                    return None
+                kind = "architecture" if section == "model" else section
+                raise InputError(
+                    f"{self.path}: of the {kind} {shown(name)}; expected {', '.join(known)}: models that this"
+                    " toolkit does not know may run code"
+                )
+        return found[0] if found else None
+
+    def _checked(self, section: str, options: Mapping, declared: declared_options.Declared) -> dict[str, Any]:
+        return {
+            name: self._value(f"{section}.{name}", name, options[name], declared[name])
+            for name in declared
+            if name in options and not (type(options[name]) is str and options[name] == MISSING)
+        }
+
+    def _value(self, option: str, name: str, value: Any, declared: Any) -> Any:
+        if name in REFUSED_FILES and value is not None:
+            self._refuse(option, value, "no file to load")
+        if self._is_file(name):
+            return None
+        if name in EVALUATED and type(value) is str and not is_literal(value):
+            self._refuse(option, value, "a number, or a list of numbers: fairseq would evaluate it")
+        try:
+            found = value if name in EVALUATED and type(value) is bool else fitted(declared, value)
+        except Unfit:
+            self._refuse(option, value, describe(declared))
+        if INTERPOLATION in str(found):
+            self._refuse(option, value, f"no {INTERPOLATION}")
+        return found
+
+    @staticmethod
+    def _is_file(name: str) -> bool:
+        return name in FILES_OF_THE_TRAINING
+
+    def _refuse(self, option: str, found: Any, expected: str) -> None:
+        raise InputError(f"{self.path}: option {option} is {shown(found)}; expected {expected}")

@@ -1,0 +1,105 @@
+"""Reading fairseq checkpoints, ours and those of stock fairseq, so that a stranger's file can do no harm.
+
+torch reads a checkpoint with `weights_only=True`: an unpickler that calls nothing but what is allow-listed.
+fairseq writes its options as an `argparse.Namespace`, which is harmless; nothing else is needed, and
+nothing else is allowed. Options then pass the gate (`options_gate`).
+
+fairseq's own commands read checkpoints as well, of any `--task`. All of them do so by `torch.load` in
+`fairseq.checkpoint_utils`, and nowhere else for the models that the gate knows; `guard_fairseq` puts
+the reader of this module in its place.
+"""
+
+import pickle
+import re
+from argparse import Namespace
+from pathlib import Path
+
+import torch
+
+from command_line.errors import InputError
+from fairseq_ext.checkpoints.options_gate import pass_gate
+
+torch.serialization.add_safe_globals([Namespace])
+
+
+class GuardedTorch:
+    """The module `torch` as `fairseq.checkpoint_utils` sees it: `load` is safe, all else is torch's."""
+
+    def __getattr__(self, name: str):
+        return getattr(torch, name)
+
+    @staticmethod
+    def load(file, map_location=None):
+        """A checkpoint whose options have passed the gate.
+
+        Args:
+            file: a path or an open file.
+
+        Raises:
+            InputError: the file is damaged, asks for code to be run, or the gate refuses an option.
+        """
+        path = getattr(file, "name", file)
+        return pass_gate(_load(file, path, map_location), path)
+
+
+def guard_fairseq() -> None:
+    """From here on, whatever fairseq reads as a checkpoint in this process is read safely."""
+    from fairseq import checkpoint_utils
+
+    checkpoint_utils.torch = GuardedTorch()
+
+
+def read_checkpoint(path) -> dict:
+    """The contents of a checkpoint, on the CPU, with fairseq's options as a configuration under "cfg".
+
+    Raises:
+        InputError: the file is missing, damaged, not a fairseq checkpoint, asks for code to be run, or has
+            options that could.
+    """
+    from fairseq import checkpoint_utils
+
+    _check_exists(path)
+    try:
+        state = checkpoint_utils.load_checkpoint_to_cpu(str(path))
+    except (OSError, RuntimeError, KeyError, AttributeError, TypeError, ValueError, IndexError) as error:
+        raise _damaged(path, error) from None
+    if not isinstance(state, dict) or state.get("cfg") is None or "model" not in state:
+        raise InputError(f"{path}: not a fairseq checkpoint (no options or no weights in it)")
+    return state
+
+
+def read_weights(path) -> dict:
+    """A checkpoint of any version of fairseq as it is in the file, on the CPU; its options may be of tasks
+    and models that this version does not know, so nothing may be made of them.
+
+    Raises:
+        InputError: as `read_checkpoint`.
+    """
+    _check_exists(path)
+    state = _load(path, path, "cpu")
+    if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
+        raise InputError(f"{path}: not a fairseq checkpoint (no weights in it)")
+    return state
+
+
+def _check_exists(path) -> None:
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file; expected a fairseq checkpoint")
+
+
+def _load(file, path, map_location):
+    try:
+        return torch.load(file, map_location=map_location, weights_only=True)
+    except pickle.UnpicklingError as error:
+        found = re.search(r"(?:Unsupported|GLOBAL|Trying to)[^\n]{0,80}", str(error))
+        reason = f" ({found.group()})" if found else ""
+        raise InputError(
+            f"{path}: refused, expected a checkpoint of nothing but weights and options{reason}"
+        ) from None
+    except (OSError, RuntimeError, EOFError, KeyError, AttributeError, TypeError, ValueError) as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path, error: Exception) -> InputError:
+    reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+    return InputError(f"{path}: damaged, or not a fairseq checkpoint: {reason}")
