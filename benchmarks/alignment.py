@@ -8,13 +8,15 @@ writing.
 The rival is the package called from a plain script: training, then one batch of everything, links written.
 """
 
-import argparse
 import os
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from command_line import options
+from command_line.dispatch import run_script
 
 ROOT = Path(__file__).parents[1]
 RIVAL = """
@@ -62,14 +64,13 @@ def make_corpus(folder: Path, texts: list[Path]) -> int:
     return texts[0].read_bytes().count(b"\n")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--text", nargs=2, type=Path, default=[], metavar=("FILE.de", "FILE.en"))
-    parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
-    parser.add_argument("--runs", type=int, default=3, help="the best of so many (default: 3)")
-    args = parser.parse_args()
+def add_arguments(parser) -> None:
+    parser.add_argument("--text", nargs=2, type=options.path, default=[], metavar=("FILE.de", "FILE.en"))
+    parser.add_argument("--workers", type=options.worker_count, default=2, help="processes")
+    parser.add_argument("--runs", type=options.positive, default=3, help="the best of so many")
+
+
+def main(args) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         lines = make_corpus(folder, args.text)
@@ -87,4 +88,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_script())

@@ -11,7 +11,6 @@ DATA is a binarized folder with aligned words (`python -m data_prep align`). Wit
 and their number is what the time depends on.
 """
 
-import argparse
 import contextlib
 import os
 import statistics
@@ -22,6 +21,9 @@ from argparse import Namespace
 from pathlib import Path
 
 import training_speed  # the other benchmark: finds the packages, makes the corpus
+
+from command_line import options
+from command_line.dispatch import run_script
 
 sys.path.insert(0, str(training_speed.ROOT))
 LOSSES = ["word_contrastive", "sentence_contrastive", "attention_alignment"]
@@ -160,20 +162,28 @@ class Training:
         return seconds, term.count
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "--data", type=options.path, default=os.environ.get("BENCHMARK_ALIGNED_DATA"), help="binarized folder"
     )
-    parser.add_argument("--data", default=os.environ.get("BENCHMARK_ALIGNED_DATA"), help="binarized folder")
-    parser.add_argument("--lang-pairs", default="en-de,de-en,en-fr,fr-en")
+    parser.add_argument("--lang-pairs", type=options.text, default="en-de,de-en,en-fr,fr-en")
     parser.add_argument("--arch", choices=["base", "big", "tiny"], default="base")
-    parser.add_argument("--max-tokens", type=int, default=2048)
-    parser.add_argument("--updates", type=int, default=8, help="counted updates, of batches of all lengths")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--max-tokens", type=options.positive, default=2048)
+    parser.add_argument(
+        "--updates", type=options.positive, default=8, help="counted updates, of batches of all lengths"
+    )
+    parser.add_argument("--threads", type=options.worker_count, default=1)
     parser.add_argument("--bf16", action="store_true", help="bfloat16 autocast")
     parser.add_argument("--gpu", action="store_true")
-    parser.add_argument("--only", default=",".join(LOSSES), help="comma-separated names of losses")
-    args = parser.parse_args()
+    parser.add_argument(
+        "--only",
+        type=options.items(options.one_of(LOSSES)),
+        default=",".join(LOSSES),
+        help="comma-separated names of losses",
+    )
+
+
+def main(args) -> None:
     if not args.gpu:
         training_speed.restart_with_allocator()
     import torch
@@ -187,7 +197,7 @@ def main() -> None:
 
 
 def measure(data: str, args) -> None:
-    losses = args.only.split(",")
+    losses = args.only
     training = Training(data, args, losses)
     seconds: dict[str, list[float]] = {name: [] for name in training.tasks}
     alone: dict[str, list[tuple[float, int]]] = {name: [] for name in losses}
@@ -217,4 +227,4 @@ def measure(data: str, args) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_script())

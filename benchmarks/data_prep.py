@@ -8,13 +8,15 @@ words that come again flatter `tokenize`, so give enough text. The steps are mea
 start-up. For `clean` a line is a pair of lines.
 """
 
-import argparse
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from command_line import options
+from command_line.dispatch import run_script
 
 ROOT = Path(__file__).parents[1]
 LANGUAGES = ("de", "en")
@@ -54,15 +56,14 @@ def plain_loop(path: Path, language: str, lines: int) -> float:
     return time.monotonic() - start
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--text", nargs=2, type=Path, default=[], metavar=("FILE.de", "FILE.en"))
-    parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
-    parser.add_argument("--lines", type=int, default=600_000, help="pairs to clean (default: 600,000)")
-    parser.add_argument("--runs", type=int, default=3, help="the best of so many (default: 3)")
-    args = parser.parse_args()
+def add_arguments(parser) -> None:
+    parser.add_argument("--text", nargs=2, type=options.path, default=[], metavar=("FILE.de", "FILE.en"))
+    parser.add_argument("--workers", type=options.worker_count, default=2, help="processes")
+    parser.add_argument("--lines", type=options.positive, default=600_000, help="pairs to clean")
+    parser.add_argument("--runs", type=options.positive, default=3, help="the best of so many")
+
+
+def main(args) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         count = make_corpus(folder / "raw", args.text, args.lines)
@@ -87,4 +88,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_script())

@@ -12,16 +12,17 @@ Without --data a corpus is made with `data_prep phrasebook`. --checkpoints are o
 instance `models/mnmt-seed1/checkpoint_best.pt` and `models/variable-seed1/checkpoint_best.pt` of the recipe.
 """
 
-import argparse
 import os
 import statistics
 import sys
 import tempfile
 import time
-from argparse import Namespace
 from pathlib import Path
 
 import training_speed  # the other benchmark: finds the packages, trains, makes the corpus
+
+from command_line import options
+from command_line.dispatch import run_script
 
 sys.path.insert(0, str(training_speed.ROOT))
 BASELINE, INTERLINGUA = "mnmt_transformer", "interlingua_transformer"
@@ -76,24 +77,30 @@ def report(title: str, goal: float, rounds: dict[str, list[float]]) -> None:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", default=os.environ.get("BENCHMARK_DATA"), help="binarized folder")
-    parser.add_argument("--lang-pairs", default="en-de,de-en,en-fr,fr-en")
-    parser.add_argument("--arch", choices=training_speed.STOCK_ARCHITECTURES, default="base")
-    parser.add_argument("--max-tokens", type=int, default=2048)
-    parser.add_argument("--updates", type=int, default=8, help="counted updates of a run")
-    parser.add_argument("--warmup", type=int, default=3, help="updates that are not counted")
+def add_arguments(parser) -> None:
+    parser.set_defaults(profile=False)  # as of training_speed, which trains
     parser.add_argument(
-        "--checkpoints", nargs=2, metavar=("MNMT.pt", "INTERLINGUA.pt"), help="trained models that translate"
+        "--data", type=options.path, default=os.environ.get("BENCHMARK_DATA"), help="binarized folder"
     )
-    parser.add_argument("--lines", type=int, default=200, help="sentences to translate")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--lang-pairs", type=options.text, default="en-de,de-en,en-fr,fr-en")
+    parser.add_argument("--arch", choices=training_speed.STOCK_ARCHITECTURES, default="base")
+    parser.add_argument("--max-tokens", type=options.positive, default=2048)
+    parser.add_argument("--updates", type=options.positive, default=8, help="counted updates of a run")
+    parser.add_argument("--warmup", type=options.positive, default=3, help="updates that are not counted")
+    parser.add_argument(
+        "--checkpoints",
+        nargs=2,
+        type=options.path,
+        metavar=("MNMT.pt", "INTERLINGUA.pt"),
+        help="trained models that translate",
+    )
+    parser.add_argument("--lines", type=options.positive, default=200, help="sentences to translate")
+    parser.add_argument("--rounds", type=options.positive, default=3)
+    parser.add_argument("--threads", type=options.worker_count, default=os.cpu_count())
     parser.add_argument("--gpu", action="store_true")
-    args = parser.parse_args(namespace=Namespace(profile=False))
+
+
+def main(args) -> None:
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.abspath(args.data) if args.data else training_speed.phrasebook(Path(folder))
         updates = {BASELINE: [], INTERLINGUA: []}
@@ -114,4 +121,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_script())

@@ -7,7 +7,6 @@ processes (`nlp.pipe(lines, n_process=WORKERS)`), its documents thrown away. Bot
 start to end, and take turns. Without --text the lines are Japanese of the phrasebook, for GiNZA.
 """
 
-import argparse
 import resource
 import statistics
 import subprocess
@@ -16,6 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
+
+from command_line import options
+from command_line.dispatch import run_script
+from command_line.errors import InputError
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -93,24 +96,23 @@ def measure(args, folder: Path) -> None:
     print(f"of the parser's own speed, per round: {by_clock} (goal: 0.90); in processor time: {by_processor}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--text", type=Path, help="a sentence per line")
+def add_arguments(parser) -> None:
+    parser.add_argument("--text", type=options.path, help="a sentence per line")
     parser.add_argument("--parser", choices=STEPS, default="ginza")
-    parser.add_argument("--model", default="", help="spaCy pipeline, by name or path")
-    parser.add_argument("--lines", type=int, default=4000, help="of the text (default: 4,000)")
-    parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
-    parser.add_argument("--rounds", type=int, default=3)
-    args = parser.parse_args()
+    parser.add_argument("--model", type=options.text, help="spaCy pipeline, by name or path")
+    parser.add_argument("--lines", type=options.positive, default=4000, help="of the text")
+    parser.add_argument("--workers", type=options.worker_count, default=2, help="processes")
+    parser.add_argument("--rounds", type=options.positive, default=3)
+
+
+def main(args) -> None:
     if args.parser == "spacy" and not (args.text and args.model):
-        parser.error("--parser spacy needs --text and --model")
+        raise InputError("--parser spacy: expected together with --text and --model")
     if args.text and not args.text.is_file():
-        parser.error(f"--text: {args.text}: no such file")
+        raise InputError(f"--text {args.text}: no such file")
     with tempfile.TemporaryDirectory() as folder:
         measure(args, Path(folder).resolve())
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_script())

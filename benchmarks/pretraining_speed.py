@@ -10,7 +10,6 @@ DATA is a binarized folder with analyses of the language (`python -m data_prep b
 Without it a corpus is made with `data_prep phrasebook`, in which every three subwords count as a bunsetsu.
 """
 
-import argparse
 import os
 import statistics
 import sys
@@ -20,6 +19,10 @@ from argparse import Namespace
 from pathlib import Path
 
 import training_speed  # the other benchmark: finds the packages, makes the corpus
+
+from command_line import options
+from command_line.dispatch import run_script
+from command_line.errors import InputError
 
 sys.path.insert(0, str(training_speed.ROOT))
 MIXTURES = {"MASS": "mass", "BMASS+BRSS": "bmass+brss.f"}
@@ -107,7 +110,7 @@ class Training:
                 begin = time.perf_counter()
             if number == self.args.updates:
                 return self.args.updates / (time.perf_counter() - begin)
-        raise SystemExit("error: fewer batches than --warmup and --updates ask for")
+        raise InputError("--updates: fewer batches than --warmup and --updates ask for")
 
     def _update(self, name: str, batch) -> None:
         optimizer = self.optimizers[name]
@@ -149,19 +152,18 @@ def measure(data: str, args) -> None:
     print(f"{list(MIXTURES)[1]} against MASS: {other / mass:.2f} of the updates per second")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", help="binarized folder")
-    parser.add_argument("--language", default="de", help="the language with analyses")
+def add_arguments(parser) -> None:
+    parser.add_argument("--data", type=options.path, help="binarized folder")
+    parser.add_argument("--language", type=options.text, default="de", help="the language with analyses")
     parser.add_argument("--arch", choices=["base", "big", "tiny"], default="tiny")
-    parser.add_argument("--max-tokens", type=int, default=2048)
-    parser.add_argument("--updates", type=int, default=12, help="counted updates of a run")
-    parser.add_argument("--warmup", type=int, default=4, help="updates that are not counted")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
-    args = parser.parse_args()
+    parser.add_argument("--max-tokens", type=options.positive, default=2048)
+    parser.add_argument("--updates", type=options.positive, default=12, help="counted updates of a run")
+    parser.add_argument("--warmup", type=options.positive, default=4, help="updates that are not counted")
+    parser.add_argument("--rounds", type=options.positive, default=3)
+    parser.add_argument("--threads", type=options.worker_count, default=os.cpu_count())
+
+
+def main(args) -> None:
     training_speed.restart_with_allocator()
     import torch
 
@@ -174,4 +176,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_script())

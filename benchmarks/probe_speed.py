@@ -8,7 +8,6 @@ a user does; what is beyond generation is the forced pass with storing, and all 
 Without options the model of `make quickstart` is used (BENCHMARK_CHECKPOINT and BENCHMARK_DATA name another).
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -16,6 +15,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from command_line import options
+from command_line.dispatch import run_script
+from command_line.errors import InputError
 
 ROOT = Path(__file__).resolve().parent.parent
 QUICKSTART = ROOT / "outputs" / "quickstart"
@@ -33,19 +36,26 @@ def run(*command) -> float:
     return time.monotonic() - start
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "--checkpoint", type=options.path, default=os.environ.get("BENCHMARK_CHECKPOINT", QUICKSTART / MODEL)
     )
-    parser.add_argument("--checkpoint", default=os.environ.get("BENCHMARK_CHECKPOINT", QUICKSTART / MODEL))
-    parser.add_argument("--data", default=os.environ.get("BENCHMARK_DATA", QUICKSTART / DATA))
-    parser.add_argument("--max-lines", type=int, default=2000, help="lines per set and direction")
-    parser.add_argument("--beam", type=int, default=5)
+    parser.add_argument(
+        "--data", type=options.path, default=os.environ.get("BENCHMARK_DATA", QUICKSTART / DATA)
+    )
+    parser.add_argument(
+        "--max-lines", type=options.positive, default=2000, help="lines per set and direction"
+    )
+    parser.add_argument("--beam", type=options.positive, default=5)
     parser.add_argument("--gpu", action="store_true")
-    args = parser.parse_args()
+
+
+def main(args) -> None:
     checkpoint, data = Path(args.checkpoint).resolve(), Path(args.data).resolve()
     if not checkpoint.exists():
-        sys.exit(f"error: {checkpoint}: no such file; run `make quickstart`, or give --checkpoint and --data")
+        raise InputError(
+            f"{checkpoint}: no such file; run `make quickstart`, or give --checkpoint and --data"
+        )
     with tempfile.TemporaryDirectory() as folder:
         states = Path(folder) / "states"
         options = ["--max-lines", args.max_lines, "--beam", args.beam, *([] if args.gpu else ["--cpu"])]
@@ -63,4 +73,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_script())

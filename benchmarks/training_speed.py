@@ -11,7 +11,6 @@ settings as the recipes.
 Without --data a corpus is made with `data_prep phrasebook`.
 """
 
-import argparse
 import contextlib
 import json
 import os
@@ -21,6 +20,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from command_line import options
+from command_line.dispatch import run_script
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -134,32 +136,30 @@ def restart_with_allocator() -> None:
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **ALLOCATOR})
 
 
-def main() -> None:
-    if sys.argv[1:2] == ["--child"]:
-        child(sys.argv[2], sys.argv[3] == "profile", sys.argv[4:])
-        return
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "--data", type=options.path, default=os.environ.get("BENCHMARK_DATA"), help="binarized folder"
     )
-    parser.add_argument("--data", default=os.environ.get("BENCHMARK_DATA"), help="binarized folder")
-    parser.add_argument("--lang-pairs", default="en-de,de-en,en-fr,fr-en")
+    parser.add_argument("--lang-pairs", type=options.text, default="en-de,de-en,en-fr,fr-en")
     parser.add_argument("--arch", choices=STOCK_ARCHITECTURES, default="base")
-    parser.add_argument("--max-tokens", type=int, default=2048)
-    parser.add_argument("--updates", type=int, default=8, help="counted updates of a run")
-    parser.add_argument("--warmup", type=int, default=3, help="updates that are not counted")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--max-tokens", type=options.positive, default=2048)
+    parser.add_argument("--updates", type=options.positive, default=8, help="counted updates of a run")
+    parser.add_argument("--warmup", type=options.positive, default=3, help="updates that are not counted")
+    parser.add_argument("--rounds", type=options.positive, default=3)
+    parser.add_argument("--threads", type=options.worker_count, default=os.cpu_count())
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument(
         "--profile", action="store_true", help="print where the time goes (this itself takes some)"
     )
-    parser.add_argument("--only", help="comma-separated names of variants")
-    args = parser.parse_args()
+    parser.add_argument("--only", type=options.items(options.text), help="comma-separated names of variants")
+
+
+def main(args) -> None:
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.abspath(args.data) if args.data else phrasebook(Path(folder))
         chosen = variants(args.arch, args.gpu)
         if args.only:
-            chosen = {name: chosen[name] for name in args.only.split(",")}
+            chosen = {name: chosen[name] for name in args.only}
         runs = {name: [] for name in chosen}
         for number in range(args.rounds):
             for name, options in chosen.items():
@@ -188,4 +188,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--child"]:
+        child(sys.argv[2], sys.argv[3] == "profile", sys.argv[4:])
+    else:
+        sys.exit(run_script())

@@ -8,7 +8,6 @@ start-up, loading, search and writing. Hypotheses are compared line by line. Rou
 Without options the model of `make quickstart` is used (BENCHMARK_CHECKPOINT and BENCHMARK_DATA name another).
 """
 
-import argparse
 import os
 import shlex
 import statistics
@@ -17,6 +16,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from command_line import options
+from command_line.dispatch import run_script
+from command_line.errors import InputError
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -58,7 +61,7 @@ def generate(args, directions: list[str], preparation) -> tuple[float, dict[str,
         command = [sys.executable, "-m", "fairseq_cli.generate", args.data, "--path", args.checkpoint]
         command += ["--user-dir", str(ROOT / "fairseq_ext"), "--task", "multilingual_nmt", "-s", source]
         command += ["-t", target, "--gen-subset", "test", "--beam", str(args.beam)]
-        command += [*shlex.split(args.fairseq_options), *([] if args.gpu else ["--cpu"])]
+        command += [*shlex.split(args.fairseq_options or ""), *([] if args.gpu else ["--cpu"])]
         seconds, output = run(command)
         total += seconds
         found = {}
@@ -71,21 +74,24 @@ def generate(args, directions: list[str], preparation) -> tuple[float, dict[str,
     return total, hypotheses
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "--checkpoint", type=options.path, default=os.environ.get("BENCHMARK_CHECKPOINT", QUICKSTART / MODEL)
     )
-    parser.add_argument("--checkpoint", default=os.environ.get("BENCHMARK_CHECKPOINT", QUICKSTART / MODEL))
-    parser.add_argument("--data", default=os.environ.get("BENCHMARK_DATA", QUICKSTART / DATA))
-    parser.add_argument("--beam", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument(
+        "--data", type=options.path, default=os.environ.get("BENCHMARK_DATA", QUICKSTART / DATA)
+    )
+    parser.add_argument("--beam", type=options.positive, default=5)
+    parser.add_argument("--rounds", type=options.positive, default=1)
     parser.add_argument("--gpu", action="store_true")
-    parser.add_argument("--fairseq-options", default="", help="further options of fairseq-generate")
-    args = parser.parse_args()
+    parser.add_argument("--fairseq-options", type=options.text, help="further options of fairseq-generate")
+
+
+def main(args) -> None:
     args.checkpoint, args.data = str(args.checkpoint), str(args.data)
     if not Path(args.checkpoint).exists():
-        sys.exit(
-            f"error: {args.checkpoint}: no such file; run `make quickstart`, or give --checkpoint and --data"
+        raise InputError(
+            f"{args.checkpoint}: no such file; run `make quickstart`, or give --checkpoint and --data"
         )
     from data_prep.preparation import Preparation
 
@@ -110,4 +116,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_script())

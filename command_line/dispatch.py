@@ -20,11 +20,16 @@ class HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescript
     """Shows defaults, and keeps the line breaks of a step's description."""
 
 
-def step_parser(package: str, step: str, module) -> argparse.ArgumentParser:
+class CommandParser(argparse.ArgumentParser):
+    """Refuses a command line as every other bad input: one line that names the option, status 2."""
+
+    def error(self, message: str):
+        raise InputError(f"{message.removeprefix('argument ')} ({self.prog} --help explains the options)")
+
+
+def step_parser(prog: str, module) -> CommandParser:
     """The argument parser of one step, with `--debug` added."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m {package} {step}", description=module.__doc__, formatter_class=HelpFormatter
-    )
+    parser = CommandParser(prog=prog, description=module.__doc__, formatter_class=HelpFormatter)
     module.add_arguments(parser)
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return parser
@@ -61,13 +66,27 @@ def run(
     module = importlib.import_module(steps[argv[0]][0])
     if hasattr(module, "COMMANDS"):
         return run(f"{package} {argv[0]}", module.__doc__, module.COMMANDS, argv[1:])
-    args = step_parser(package, argv[0], module).parse_args(argv[1:])
+    return run_step(f"python -m {package} {argv[0]}", module, argv[1:])
+
+
+def run_script() -> int:
+    """Run the script that the interpreter was started with as a step; returns the exit status."""
+    return run_step(f"python {sys.argv[0]}", sys.modules["__main__"], sys.argv[1:])
+
+
+def run_step(prog: str, module, argv: Sequence[str]) -> int:
+    """Run one step with its arguments and return the exit status.
+
+    Args:
+        prog: what the user types before the arguments.
+        module: has a docstring, `add_arguments` and `main`.
+    """
     # before fairseq is imported, which would show everything that any library logs for debugging
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
     try:
-        module.main(args)
+        module.main(step_parser(prog, module).parse_args(argv))
     except InputError as error:
-        if args.debug:
+        if "--debug" in argv:
             raise
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT

@@ -9,6 +9,7 @@ import contextlib
 import shutil
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.lines import count_lines
 from command_line.outputs import atomic_path, checksum, input_settings
@@ -24,12 +25,14 @@ BYTES_PER_WORKER = 1 << 18  # fairseq's file splitting repeats lines of files th
 
 def add_arguments(parser) -> None:
     parser.add_argument(
-        "--input", required=True, type=Path, help="folder of subword text, the output of `subword`"
+        "--input", required=True, type=options.path, help="folder of subword text, the output of `subword`"
     )
     parser.add_argument(
-        "--text", required=True, type=Path, help="folder of the same corpus as untokenized text"
+        "--text", required=True, type=options.path, help="folder of the same corpus as untokenized text"
     )
-    parser.add_argument("--output", required=True, type=Path, help="the folder DATA for fairseq-train")
+    parser.add_argument(
+        "--output", required=True, type=options.output_folder, help="the folder DATA for fairseq-train"
+    )
     add_workers_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 

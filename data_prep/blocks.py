@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from command_line import options
 from command_line.errors import InputError, at
 from command_line.lines import open_binary
 
@@ -149,4 +150,4 @@ class Workers:
 
 
 def add_workers_argument(parser) -> None:
-    parser.add_argument("--workers", type=int, default=default_workers(), help="processes")
+    parser.add_argument("--workers", type=options.worker_count, default=default_workers(), help="processes")

@@ -20,6 +20,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import input_settings, write_text
 from command_line.progress import progress
@@ -33,20 +34,31 @@ REASONS = ("empty", "too-long", "ratio", "in-evaluation", "duplicate")
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--input", required=True, type=Path, help="folder of SPLIT.SRC-TGT.LANG files")
     parser.add_argument(
-        "--output", required=True, type=Path, help="folder for the cleaned files and the report"
+        "--input", required=True, type=options.path, help="folder of SPLIT.SRC-TGT.LANG files"
     )
-    parser.add_argument("--max-length", type=int, default=256, help="words of a training line (8.2.1: 256)")
-    parser.add_argument("--max-characters", type=int, default=5_000, help="characters of a training line")
-    parser.add_argument("--max-ratio", type=float, default=9.0, help="longer side in words over shorter side")
+    parser.add_argument(
+        "--output",
+        required=True,
+        type=options.output_folder,
+        help="folder for the cleaned files and the report",
+    )
+    parser.add_argument(
+        "--max-length", type=options.positive, default=256, help="words of a training line (8.2.1: 256)"
+    )
+    parser.add_argument(
+        "--max-characters", type=options.positive, default=5_000, help="characters of a training line"
+    )
+    parser.add_argument(
+        "--max-ratio", type=options.number(1, 1e6), default=9.0, help="longer side in words over shorter side"
+    )
     parser.add_argument(
         "--keep-duplicates", action="store_true", help="do not remove repeated training pairs"
     )
     parser.add_argument(
         "--also-exclude",
         nargs="+",
-        type=Path,
+        type=options.path,
         default=[],
         metavar="DIR",
         help="remove training lines that occur in the valid and test sets of these folders, too",
@@ -221,9 +233,6 @@ def main(args) -> None:
     bitexts = find_bitexts(args.input)
     others = [b for folder in args.also_exclude for b in find_bitexts(folder) if b.split != TRAIN]
     limits = Limits(args.max_length, args.max_characters, args.max_ratio)
-    for name, value in limits._asdict().items():
-        if value < 1:
-            raise InputError(f"--{name.replace('_', '-')}: {value}, expected at least 1")
     settings = limits._asdict() | {"keep_duplicates": args.keep_duplicates}
     settings["input"] = input_settings(*paths_of([*bitexts, *others]))
     step = StepFolder(args.output, "clean", settings, inputs=(args.input, *args.also_exclude))

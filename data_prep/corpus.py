@@ -14,12 +14,23 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.lines import count_lines
+from command_line.options import OptionType, items, matched, require
 from command_line.outputs import atomic_path
 
 TRAIN, VALID, TEST = "train", "valid", "test"
 SPLITS = (TRAIN, VALID, TEST)
 LANGUAGE_CODE = re.compile(r"[a-z]{2,3}(_[A-Za-z]{2,4})?")
+LANGUAGE = OptionType("a language code such as en", lambda text: matched(LANGUAGE_CODE, text))
 _FILE_NAME = re.compile(r"(?P<split>[^.]+)\.(?P<pair>[^.]+-[^.]+)\.(?P<language>[^.]+)(?P<suffix>\.gz|\.xz)?")
+
+
+def _languages(text: str) -> list[str]:
+    codes = items(LANGUAGE)(text)
+    require(len(codes) > 1)
+    return sorted(codes)
+
+
+LANGUAGES = OptionType("at least two language codes, separated by commas: en,de,fr", _languages)
 
 
 @dataclass(frozen=True, order=True)
@@ -121,25 +132,6 @@ def is_corpus_file(path: Path) -> bool:
 
 def paths_of(bitexts: Iterable[Bitext]) -> list[Path]:
     return [path for bitext in bitexts for path in bitext.paths]
-
-
-def parse_languages(text: str) -> list[str]:
-    """ "en,de,fr" -> ["de", "en", "fr"].
-
-    Raises:
-        InputError: fewer than two languages, one twice, or something that is not a language code.
-    """
-    codes = [code.strip() for code in text.split(",") if code.strip()]
-    for code in codes:
-        if not LANGUAGE_CODE.fullmatch(code):
-            raise InputError(f"--langs: {code!r} is not a language code such as en")
-        if codes.count(code) > 1:
-            raise InputError(f"--langs: {code!r} occurs twice")
-    if len(codes) < 2:
-        raise InputError(
-            f"--langs: {text!r} has {len(codes)} languages, expected at least two, separated by commas"
-        )
-    return sorted(codes)
 
 
 def centric_language(languages: list[str], centric: str) -> str:

@@ -9,6 +9,7 @@ import io
 from collections import Counter
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import atomic_path, write_json, write_text
 from command_line.progress import progress
@@ -31,8 +32,12 @@ COLUMNS = (
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--input", required=True, type=Path, help="folder of SPLIT.SRC-TGT.LANG files")
-    parser.add_argument("--output", required=True, type=Path, help="folder for the tables and the plot")
+    parser.add_argument(
+        "--input", required=True, type=options.path, help="folder of SPLIT.SRC-TGT.LANG files"
+    )
+    parser.add_argument(
+        "--output", required=True, type=options.output_folder, help="folder for the tables and the plot"
+    )
     parser.add_argument("--no-plot", action="store_true", help="write the tables only")
     add_workers_argument(parser)
 

@@ -23,11 +23,12 @@ instead of the network.
 
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import write_json
 from command_line.progress import progress
 from data_prep.blocks import encode
-from data_prep.corpus import SPLITS, centric_language, is_corpus_file, open_outputs, parse_languages
+from data_prep.corpus import LANGUAGE, LANGUAGES, SPLITS, centric_language, is_corpus_file, open_outputs
 from data_prep.fetching import Source, read_sums
 from data_prep.step_folder import StepFolder
 
@@ -36,14 +37,27 @@ NAMES = ("opus100", "iwslt17", "europarl", "multi30k", "enja", "mtdata")
 
 def add_arguments(parser) -> None:
     parser.add_argument("name", choices=NAMES, help="the corpus")
-    parser.add_argument("--langs", help="languages, separated by commas (default: all of the corpus)")
-    parser.add_argument("--output", required=True, type=Path, help="folder for the text files")
-    parser.add_argument("--from-folder", type=Path, metavar="DIR", help="a local copy instead of the network")
     parser.add_argument(
-        "--centric", default="en", help="the language of every training pair (8.2.1: English)"
+        "--langs", type=LANGUAGES, help="languages, separated by commas (default: all of the corpus)"
+    )
+    parser.add_argument(
+        "--output", required=True, type=options.output_folder, help="folder for the text files"
+    )
+    parser.add_argument(
+        "--from-folder", type=options.path, metavar="DIR", help="a local copy instead of the network"
+    )
+    parser.add_argument(
+        "--centric", type=LANGUAGE, default="en", help="the language of every training pair (8.2.1: English)"
     )
     for split in SPLITS:
-        parser.add_argument(f"--{split}", nargs="+", default=[], metavar="ID", help=f"mtdata ids for {split}")
+        parser.add_argument(
+            f"--{split}",
+            nargs="+",
+            type=options.text,
+            default=[],
+            metavar="ID",
+            help=f"mtdata ids for {split}",
+        )
     parser.add_argument("--force", action="store_true", help="lay it out again; verified downloads are kept")
 
 
@@ -60,13 +74,12 @@ def chosen_languages(args) -> list[str]:
         if corpus is None:
             raise InputError("download mtdata: --langs is needed, for instance --langs de,en")
         return sorted(corpus.languages)
-    languages = parse_languages(args.langs)
-    for language in languages if corpus else ():
+    for language in args.langs if corpus else ():
         if language not in corpus.languages:
             raise InputError(
                 f"--langs: {args.name} has no {language!r}; it has {', '.join(corpus.languages)}"
             )
-    return languages
+    return args.langs
 
 
 def find_splits(args, languages: list[str], source: Source):

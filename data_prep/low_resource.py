@@ -11,10 +11,12 @@ whose lines have nothing to do with each other, as many as the shorter file has.
 `--max-ratio`. Its valid set is that of the pairs.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.lines import count_lines, read_lines, read_parallel
 from command_line.outputs import input_settings
@@ -33,40 +35,54 @@ from data_prep.corpus import (
 from data_prep.step_folder import StepFolder
 
 MONOLINGUAL, ALL = "monolingual", "all"
+SIZE = options.OptionType(
+    f"a number of pairs above 0, or {ALL}",
+    lambda text: options.matched(re.compile(rf"[1-9]\d{{0,9}}|{ALL}", re.ASCII), text),
+)
 
 
 def add_arguments(parser) -> None:
     parser.add_argument(
-        "--input", required=True, type=Path, help="folder of SPLIT.SRC-TGT.LANG files, cleaned"
+        "--input", required=True, type=options.path, help="folder of SPLIT.SRC-TGT.LANG files, cleaned"
     )
     parser.add_argument(
-        "--output", required=True, type=Path, help="folder for the folders SIZE and monolingual"
+        "--output",
+        required=True,
+        type=options.output_folder,
+        help="folder for the folders SIZE and monolingual",
     )
     parser.add_argument(
         "--sizes",
+        type=options.items(SIZE),
         default="3000,10000,20000,50000",
         help="numbers of pairs, separated by commas (4.4.6), or all",
     )
-    parser.add_argument("--first", type=int, help="draw from the first lines only (ASPEC-JE: 1000000)")
     parser.add_argument(
-        "--monolingual", type=Path, metavar="DIR", help="text of its own for pre-training, train.LANG"
+        "--first", type=options.positive, help="draw from the first lines only (ASPEC-JE: 1000000)"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the random pairs and orders")
+    parser.add_argument(
+        "--monolingual", type=options.path, metavar="DIR", help="text of its own for pre-training, train.LANG"
+    )
+    parser.add_argument("--seed", type=options.seed, default=1, help="of the random pairs and orders")
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
 def main(args) -> None:
     bitexts = find_bitexts(args.input)
     train = training_pair(args.input, bitexts)
-    sizes = parse_sizes(args.sizes)
+    sizes = {name: None if name == ALL else int(name) for name in args.sizes}
     check_parallel(bitexts)
     lines = min(count_lines(train.paths[0]), args.first or float("inf"))
     limits = {name: lines if size is None else size for name, size in sizes.items()}
     if max(limits.values()) > lines:
-        raise InputError(f"--sizes {args.sizes}: found {lines} training pairs, expected at least as many")
+        raise InputError(
+            f"--sizes {','.join(args.sizes)}: found {lines} training pairs, expected at least as many"
+        )
     own = monolingual_files(args.monolingual, train) if args.monolingual else None
     if not own and max(limits.values()) == lines:
-        raise InputError(f"--sizes {args.sizes}: leaves no pairs for pre-training; give --monolingual DIR")
+        raise InputError(
+            f"--sizes {','.join(args.sizes)}: leaves no pairs for pre-training; give --monolingual DIR"
+        )
     ranks = random_ranks(lines, args.seed)
     settings = {"first": args.first, "seed": args.seed, "input": input_settings(*paths_of(bitexts))}
     for name, size in limits.items():
@@ -99,22 +115,6 @@ def training_pair(folder: Path, bitexts: list[Bitext]) -> Bitext:
         names = ", ".join(bitext.pair for bitext in found) or "none"
         raise InputError(f"{folder}: training pairs: {names}; expected exactly one language pair")
     return found[0]
-
-
-def parse_sizes(text: str) -> dict[str, int | None]:
-    """ "3000,all" -> {"3000": 3000, "all": None}.
-
-    Raises:
-        InputError: not a positive number, or one twice.
-    """
-    sizes: dict[str, int | None] = {}
-    for name in text.split(","):
-        if name != ALL and not (name.isdigit() and int(name)):
-            raise InputError(f"--sizes {text}: found {name!r}, expected numbers above 0 or {ALL}")
-        if name in sizes:
-            raise InputError(f"--sizes {text}: {name} occurs twice")
-        sizes[name] = None if name == ALL else int(name)
-    return sizes
 
 
 def monolingual_files(folder: Path, train: Bitext) -> list[Path]:

@@ -17,6 +17,7 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import checksum, input_settings
 from command_line.progress import progress
@@ -42,31 +43,44 @@ TYPES = {"bpe": "subword-nmt", "sentencepiece": "sentencepiece", "none": "none"}
 
 def add_arguments(parser) -> None:
     parser.add_argument(
-        "--input", required=True, type=Path, help="folder of tokenized SPLIT.SRC-TGT.LANG files"
+        "--input", required=True, type=options.path, help="folder of tokenized SPLIT.SRC-TGT.LANG files"
     )
     parser.add_argument(
-        "--output", required=True, type=Path, help="folder for subword text, model and dictionary"
+        "--output",
+        required=True,
+        type=options.output_folder,
+        help="folder for subword text, model and dictionary",
     )
     parser.add_argument("--type", choices=TYPES, default="bpe", help="kind of subwords")
     parser.add_argument(
-        "--merges", type=int, default=50_000, help="merge operations of bpe (8.2.1: 50k, 40k, 50k)"
+        "--merges",
+        type=options.positive,
+        default=50_000,
+        help="merge operations of bpe (8.2.1: 50k, 40k, 50k)",
     )
-    parser.add_argument("--vocabulary-size", type=int, default=50_000, help="pieces of sentencepiece")
+    parser.add_argument(
+        "--vocabulary-size", type=options.positive, default=50_000, help="pieces of sentencepiece"
+    )
     parser.add_argument(
         "--model-type", choices=("unigram", "bpe"), default="unigram", help="kind of sentencepiece"
     )
     parser.add_argument(
-        "--sample-lines", type=int, default=5_000_000, help="lines that sentencepiece learns from"
+        "--sample-lines",
+        type=options.positive,
+        default=5_000_000,
+        help="lines that sentencepiece learns from",
     )
-    parser.add_argument("--min-count", type=int, default=1, help="rarer units are left out of the dictionary")
-    parser.add_argument("--seed", type=int, default=1, help="for sentencepiece's sample")
+    parser.add_argument(
+        "--min-count", type=options.positive, default=1, help="rarer units are left out of the dictionary"
+    )
+    parser.add_argument("--seed", type=options.seed, default=1, help="for sentencepiece's sample")
     given = parser.add_mutually_exclusive_group()
     given.add_argument(
-        "--dictionary-from", type=Path, metavar="DIR", help="apply the model and dictionary of DIR"
+        "--dictionary-from", type=options.path, metavar="DIR", help="apply the model and dictionary of DIR"
     )
     given.add_argument(
         "--pretrained",
-        type=Path,
+        type=options.path,
         metavar="DIR",
         help=f"apply mBART's model, trim its dictionary (DIR/{PRETRAINED_MODEL}, DIR/{DICTIONARY})",
     )
@@ -96,9 +110,6 @@ def learning_settings(args) -> dict:
         settings |= {
             name: getattr(args, name) for name in ("vocabulary_size", "model_type", "sample_lines", "seed")
         }
-    for name, value in settings.items():
-        if isinstance(value, int) and value < 1 and name != "seed":
-            raise InputError(f"--{name.replace('_', '-')}: {value}, expected at least 1")
     return settings
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+from command_line import options
 from command_line.outputs import input_settings
 from command_line.progress import progress
 from data_prep.blocks import Block, Workers, add_workers_argument, encode, read_blocks
@@ -26,11 +27,16 @@ from data_prep.tokenizers import TOKENIZERS, choose_tokenizers, make_tokenizer
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--input", required=True, type=Path, help="folder of SPLIT.SRC-TGT.LANG files")
-    parser.add_argument("--output", required=True, type=Path, help="folder for the tokenized files")
+    parser.add_argument(
+        "--input", required=True, type=options.path, help="folder of SPLIT.SRC-TGT.LANG files"
+    )
+    parser.add_argument(
+        "--output", required=True, type=options.output_folder, help="folder for the tokenized files"
+    )
     parser.add_argument(
         "--tokenizer",
         nargs="+",
+        type=options.text,
         default=[],
         metavar="[LANG=]NAME",
         help=f"NAME is one of {', '.join(TOKENIZERS)}; for one language or, without LANG=, for all",

@@ -6,6 +6,7 @@ thesis takes LASER; any encoder of `eval/sentence_encoders.py` is possible, but 
 encoder can be compared.
 """
 
+from command_line import options
 from command_line.errors import InputError
 from eval.results import TRANSLATION, Translation, result_file, split_direction
 from eval.sentence_encoders import ENCODERS, Encoder
@@ -17,12 +18,24 @@ KIND = "adequacy"
 def add_arguments(parser) -> None:
     from eval.probes.findings import add_output_arguments
 
-    parser.add_argument("out", nargs="+", metavar="OUT", help="folder written by `python -m eval translate`")
-    parser.add_argument("--data", help="binarized folder with text/, if it is not where translate.json says")
+    parser.add_argument(
+        "out",
+        nargs="+",
+        type=options.path,
+        metavar="OUT",
+        help="folder written by `python -m eval translate`",
+    )
+    parser.add_argument(
+        "--data",
+        type=options.path,
+        help="binarized folder with text/, if it is not where translate.json says",
+    )
     parser.add_argument(
         "--encoder", choices=sorted(ENCODERS), default="sentence-transformers", help="4.5.2 uses LASER"
     )
-    parser.add_argument("--model", required=True, metavar="DIR", help="the encoder's model, a local folder")
+    parser.add_argument(
+        "--model", required=True, type=options.path, metavar="DIR", help="the encoder's model, a local folder"
+    )
     add_output_arguments(parser, KIND)
 
 
@@ -42,7 +55,7 @@ def measure(args, todo: list[tuple[Translation, list[DirectionFiles]]]) -> dict:
     encoder = ENCODERS[args.encoder](args.model)
     references: dict[tuple, float] = {}  # systems share them
     runs = [run(*one, encoder, references) for one in todo]
-    return {"encoder": {"name": args.encoder, "model": args.model}, "runs": runs}
+    return {"encoder": {"name": args.encoder, "model": str(args.model)}, "runs": runs}
 
 
 def run(translation: Translation, files: list[DirectionFiles], encoder: Encoder, references: dict) -> dict:

@@ -14,6 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import checksum, write_json
 from command_line.progress import progress
@@ -23,23 +24,29 @@ from eval.systems import System, group_systems
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("systems", nargs="+", metavar="OUT", help="scored folder (or its scores.json)")
+    parser.add_argument(
+        "systems", nargs="+", type=options.path, metavar="OUT", help="scored folder (or its scores.json)"
+    )
     parser.add_argument(
         "--all-pairs", action="store_true", help="compare every two systems, not only with the first"
     )
-    parser.add_argument("--samples", type=int, default=1000, help="bootstrap resamples")
-    parser.add_argument("--seed", type=int, default=12345, help="of the resampling; at least 1")
+    parser.add_argument("--samples", type=options.positive, default=1000, help="bootstrap resamples")
+    parser.add_argument("--seed", type=options.positive, default=12345, help="of the resampling")
     parser.add_argument(
-        "--level", type=float, default=0.05, help="p-value below which a difference is significant"
+        "--level",
+        type=options.number(0, 1, above=True, below=True),
+        default=0.05,
+        help="p-value below which a difference is significant",
     )
-    parser.add_argument("--output", metavar="FILE.json", help="write the comparison there, for the report")
+    parser.add_argument(
+        "--output",
+        type=options.output_file,
+        metavar="FILE.json",
+        help="write the comparison there, for the report",
+    )
 
 
 def main(args) -> None:
-    if args.samples < 1 or args.seed < 1:
-        raise InputError(f"--samples {args.samples} --seed {args.seed}: both are expected to be at least 1")
-    if not 0 < args.level < 1:
-        raise InputError(f"--level: found {args.level}, expected a number between 0 and 1")
     scores = [Scores.load(result_file(path, SCORES)) for path in args.systems]
     pairs = pairs_of(group_systems(scores), args.all_pairs)
     tasks = [(pair, group) for pair in pairs for group in groups_to_test(*pair)]

@@ -15,7 +15,7 @@ class Journal:
 
     def __init__(self, path, settings: dict):
         self.path = Path(path)
-        self.header = json.dumps(settings, sort_keys=True)
+        self.header = json.dumps(settings, sort_keys=True, default=str)
         self.entries = self._read()
         self._stream = None
 

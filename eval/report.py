@@ -9,6 +9,7 @@ files give the same bytes.
 from base64 import b64encode
 from pathlib import Path
 
+from command_line import options
 from command_line.outputs import write_text
 from eval.report_parts import Figure, Section, escape_markdown, write_parts
 from eval.report_sections import SECTIONS
@@ -19,10 +20,18 @@ TEMPLATE = "report_template.html"
 
 def add_arguments(parser) -> None:
     parser.add_argument(
-        "results", nargs="+", metavar="RESULT.json", help="scores.json, scored folder or comparison"
+        "results",
+        nargs="+",
+        type=options.path,
+        metavar="RESULT.json",
+        help="scores.json, scored folder or comparison",
     )
-    parser.add_argument("--output", required=True, metavar="DIR", help="folder for the report")
-    parser.add_argument("--title", default="Multilingual translation", help="heading of the report")
+    parser.add_argument(
+        "--output", required=True, type=options.output_folder, metavar="DIR", help="folder for the report"
+    )
+    parser.add_argument(
+        "--title", type=options.text, default="Multilingual translation", help="heading of the report"
+    )
 
 
 def main(args) -> None:

@@ -16,6 +16,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import Stamp, atomic_path, checksum, input_settings, write_json
 from command_line.progress import progress
@@ -28,25 +29,39 @@ STATISTICS = "bleu_statistics.npz"
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("out", nargs="+", metavar="OUT", help="folder written by `python -m eval translate`")
-    parser.add_argument("--data", help="binarized folder with text/, if it is not where translate.json says")
     parser.add_argument(
-        "--comet-model", metavar="PATH_OR_NAME", help="COMET checkpoint or model name; none: no COMET"
+        "out",
+        nargs="+",
+        type=options.path,
+        metavar="OUT",
+        help="folder written by `python -m eval translate`",
+    )
+    parser.add_argument(
+        "--data",
+        type=options.path,
+        help="binarized folder with text/, if it is not where translate.json says",
+    )
+    parser.add_argument(
+        "--comet-model",
+        type=options.text,
+        metavar="PATH_OR_NAME",
+        help="COMET checkpoint or model name; none: no COMET",
     )
     parser.add_argument(
         "--comet-python",
+        type=options.path,
         metavar="PYTHON",
         help="interpreter of an environment with unbabel-comet; none: this one",
     )
-    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)), help="processes")
+    parser.add_argument(
+        "--workers", type=options.worker_count, default=len(os.sched_getaffinity(0)), help="processes"
+    )
     parser.add_argument("--force", action="store_true", help="score again what is already scored")
 
 
 def main(args) -> None:
     if args.comet_python and not args.comet_model:
         raise InputError("--comet-python: expected together with --comet-model")
-    if args.workers < 1:
-        raise InputError(f"--workers: found {args.workers}, expected at least 1")
     translations = [Translation.load(Path(out) / TRANSLATION) for out in args.out]
     todo = [
         (one, direction_files(one, args.data)) for one in translations

@@ -15,45 +15,75 @@ import sys
 import time
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import Stamp, checksum, input_settings, write_json, write_text
 
+LARGEST_BEAM = 1000
 SETS = ("all", "supervised", "zero-shot")
 
 
 def add_arguments(parser) -> None:
     parser.add_argument(
-        "--checkpoint", required=True, help="fairseq checkpoint, for example checkpoint_best.pt"
+        "--checkpoint",
+        required=True,
+        type=options.path,
+        help="fairseq checkpoint, for example checkpoint_best.pt",
     )
     parser.add_argument(
-        "--data", required=True, help="binarized folder with the test set (data_prep binarize)"
+        "--data",
+        required=True,
+        type=options.path,
+        help="binarized folder with the test set (data_prep binarize)",
     )
-    parser.add_argument("--output", required=True, help="folder for SRC-TGT.txt and translate.json")
-    parser.add_argument("--split", default="test", help="which set to translate")
     parser.add_argument(
-        "--directions", default="all", help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)"
+        "--output",
+        required=True,
+        type=options.output_folder,
+        help="folder for SRC-TGT.txt and translate.json",
     )
-    parser.add_argument("--pivot", help="translate zero-shot directions through this language")
+    parser.add_argument("--split", type=options.split, default="test", help="which set to translate")
+    parser.add_argument(
+        "--directions",
+        type=options.text,
+        default="all",
+        help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)",
+    )
+    parser.add_argument(
+        "--pivot", type=options.text, help="translate zero-shot directions through this language"
+    )
     add_search_arguments(parser)
     add_length_arguments(parser)
     parser.add_argument(
         "--bf16", action="store_true", help="bfloat16 products: faster, rarely another hypothesis"
     )
-    parser.add_argument("--name", help="name of the system in tables (default: made from its options)")
-    parser.add_argument("--dataset", help="name of the test set in tables (default: the name of DATA)")
+    parser.add_argument(
+        "--name", type=options.text, help="name of the system in tables (default: made from its options)"
+    )
+    parser.add_argument(
+        "--dataset", type=options.text, help="name of the test set in tables (default: the name of DATA)"
+    )
     parser.add_argument("--force", action="store_true", help="translate again even if it is done")
 
 
 def add_search_arguments(parser) -> None:
     """The options of the search, and where it runs."""
-    parser.add_argument("--beam", type=int, default=5, help="beam size")
-    parser.add_argument("--lenpen", type=float, default=1.0, help="length penalty: > 1 favours longer output")
+    parser.add_argument("--beam", type=options.whole_number(1, LARGEST_BEAM), default=5, help="beam size")
     parser.add_argument(
-        "--max-len-a", type=float, default=0.0, help="output has at most a * source + b tokens"
+        "--lenpen",
+        type=options.number(-10, 10),
+        default=1.0,
+        help="length penalty: > 1 favours longer output",
     )
-    parser.add_argument("--max-len-b", type=int, default=200, help="see --max-len-a")
     parser.add_argument(
-        "--max-tokens", type=int, default=4096, help="source tokens per batch, padding included"
+        "--max-len-a",
+        type=options.number(0, 100),
+        default=0.0,
+        help="output has at most a * source + b tokens",
+    )
+    parser.add_argument("--max-len-b", type=options.positive, default=200, help="see --max-len-a")
+    parser.add_argument(
+        "--max-tokens", type=options.positive, default=4096, help="source tokens per batch, padding included"
     )
     parser.add_argument("--cpu", action="store_true", help="do not use a GPU")
 
@@ -62,27 +92,17 @@ def add_length_arguments(parser) -> None:
     """The options of `eval.length_search`."""
     parser.add_argument(
         "--length-candidates",
-        type=int,
+        type=options.positive,
         default=1,
         metavar="K",
         help="models that predict the length of an interlingua: search with the best K lengths (7.3: 1)",
     )
     parser.add_argument(
         "--length-weight",
-        type=float,
+        type=options.number(0, 1000),
         default=1.0,
         help="of log p(length) in their choice",
     )
-
-
-def require_positive(args, *names: str) -> None:
-    """
-    Raises:
-        InputError: an option of that name was given a number below 1.
-    """
-    for name in names:
-        if (value := getattr(args, name)) is not None and value < 1:
-            raise InputError(f"--{name.replace('_', '-')}: found {value}, expected at least 1")
 
 
 def settings_of(args) -> dict:
@@ -95,7 +115,6 @@ def settings_of(args) -> dict:
 
 
 def main(args) -> None:
-    require_positive(args, "beam", "max_tokens", "max_len_b", "length_candidates")
     settings = settings_of(args)
     stamp = Stamp(Path(args.output) / ".translate.done", settings)
     if stamp.is_current(args.force or not _is_whole(Path(args.output))):

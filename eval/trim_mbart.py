@@ -13,6 +13,7 @@ the task multilingual_nmt, and for `python -m eval`; the options that training n
 import shlex
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import Stamp, atomic_path, checksum
 
@@ -20,20 +21,39 @@ MODEL, DICTIONARY = "model.pt", "dict.txt"
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--pretrained", required=True, type=Path, help="folder with model.pt and dict.txt")
-    parser.add_argument("--data", required=True, type=Path, help="binarized folder (data_prep binarize)")
-    parser.add_argument("--output", required=True, type=Path, help="the checkpoint to write, FILE.pt")
-    parser.add_argument("--langs", help="languages with a tag, in this order (default: of DATA, sorted)")
+    parser.add_argument(
+        "--pretrained", required=True, type=options.path, help="folder with model.pt and dict.txt"
+    )
+    parser.add_argument(
+        "--data", required=True, type=options.path, help="binarized folder (data_prep binarize)"
+    )
+    parser.add_argument(
+        "--output", required=True, type=options.output_file, help="the checkpoint to write, FILE.pt"
+    )
+    parser.add_argument(
+        "--langs",
+        type=options.items(options.text),
+        help="languages with a tag, in this order (default: of DATA, sorted)",
+    )
     parser.add_argument(
         "--tags",
         nargs="+",
+        type=options.assignment("de=de_DE"),
         default=[],
         metavar="LANG=NAME",
         help="mBART's tag of a language, for example de=de_DE (default: the one that begins with LANG_)",
     )
-    parser.add_argument("--mbart-langs", help="mBART's own languages in its order (default: of mBART-25)")
-    parser.add_argument("--check-split", default="valid", help="set of DATA on which outputs are compared")
-    parser.add_argument("--check-lines", type=int, default=4, help="lines per direction; 0: no comparison")
+    parser.add_argument(
+        "--mbart-langs",
+        type=options.items(options.text),
+        help="mBART's own languages in its order (default: of mBART-25)",
+    )
+    parser.add_argument(
+        "--check-split", type=options.split, default="valid", help="set of DATA on which outputs are compared"
+    )
+    parser.add_argument(
+        "--check-lines", type=options.natural, default=4, help="lines per direction; 0: no comparison"
+    )
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
@@ -41,13 +61,13 @@ def main(args) -> None:
     from data_prep.preparation import Preparation
 
     preparation = Preparation.load(args.data)
-    languages = args.langs.split(",") if args.langs else preparation.languages
+    languages = args.langs or preparation.languages
     for language in languages:
         if language not in preparation.languages:
             raise InputError(
                 f"--langs: {language!r} is not in {args.data}; it has {', '.join(preparation.languages)}"
             )
-    given = dict(map(parse_tag, args.tags))
+    given = dict(args.tags)
     for name in (MODEL, DICTIONARY):
         if not (args.pretrained / name).is_file():
             raise InputError(f"{args.pretrained / name}: no such file, expected mBART's")
@@ -66,13 +86,6 @@ def main(args) -> None:
     pairs = preparation.pairs.get(args.check_split, {}) if args.check_lines else {}
     trim(args, languages, given, [pair for pair in pairs if set(pair.split("-")) <= set(languages)])
     stamp.finish()
-
-
-def parse_tag(text: str) -> tuple[str, str]:
-    language, equals, name = text.partition("=")
-    if not (language and equals and name):
-        raise InputError(f"--tags {text}: expected LANG=NAME, for example de=de_DE")
-    return language, name
 
 
 def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) -> None:
@@ -115,7 +128,7 @@ def vocabulary_of(args, embeddings: int):
     from fairseq_ext.mbart import LANGUAGES, MbartVocabulary
 
     path = args.pretrained / DICTIONARY
-    languages = args.mbart_langs.split(",") if args.mbart_langs else LANGUAGES
+    languages = args.mbart_langs or LANGUAGES
     vocabulary = MbartVocabulary(read_symbols(path), languages)
     if len(vocabulary) != embeddings:
         raise InputError(

@@ -1,22 +1,56 @@
 """Commands of ours, `python -m PACKAGE NAME OPTION...`, parsed as they would be run."""
 
 import importlib
+import importlib.util
+import sys
 from argparse import Namespace
+from pathlib import Path
 
-from command_line.dispatch import step_parser
+from command_line.dispatch import CommandParser, step_parser
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
 def parse_command(words: list[str]) -> Namespace:
     """
     Args:
-        words: beginning with `python -m`; SystemExit if the command does not understand them.
+        words: beginning with `python -m`; InputError if the command does not understand them.
     """
     assert words[:2] == ["python", "-m"]
     package, name, *options = words[2:]
     if (package, name) == ("eval", "probe"):
-        package, name, options = "eval.probes", options[0], options[1:]
-        main = importlib.import_module(package)
-    else:
-        main = importlib.import_module(f"{package}.__main__")
-    steps = getattr(main, "STEPS", None) or main.COMMANDS
-    return step_parser(package, name, importlib.import_module(steps[name][0])).parse_args(options)
+        package, name, options = "eval probe", options[0], options[1:]
+    steps = _steps(importlib.import_module("eval.probes" if "probe" in package else f"{package}.__main__"))
+    return step_parser(f"python -m {package} {name}", importlib.import_module(steps[name][0])).parse_args(
+        options
+    )
+
+
+def parsers() -> dict[str, CommandParser]:
+    """The parser of every command that users type, by what they type before the options."""
+    found = {}
+    for package in ("data_prep", "eval"):
+        _collect(found, f"python -m {package}", _steps(importlib.import_module(f"{package}.__main__")))
+    sys.path.insert(0, str(BENCHMARKS))  # as the interpreter does for a script
+    try:
+        for path in sorted(BENCHMARKS.glob("*.py")):
+            spec = importlib.util.spec_from_file_location(f"benchmark_{path.stem}", path)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            found[f"python benchmarks/{path.name}"] = step_parser(f"python benchmarks/{path.name}", module)
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+    return found
+
+
+def _steps(module) -> dict:
+    return getattr(module, "STEPS", None) or module.COMMANDS
+
+
+def _collect(found: dict, prefix: str, steps) -> None:
+    for name, (module_name, _) in steps.items():
+        module = importlib.import_module(module_name)
+        if hasattr(module, "COMMANDS"):
+            _collect(found, f"{prefix} {name}", module.COMMANDS)
+        else:
+            found[f"{prefix} {name}"] = step_parser(f"{prefix} {name}", module)

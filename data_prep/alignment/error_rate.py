@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError, at
 from command_line.lines import read_parallel
 from command_line.outputs import write_json
@@ -21,19 +22,18 @@ Links = set[tuple[int, int]]
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--gold", required=True, type=Path, help="file of gold links")
-    parser.add_argument("--alignment", required=True, type=Path, help="file of links to judge")
+    parser.add_argument("--gold", required=True, type=options.path, help="file of gold links")
+    parser.add_argument("--alignment", required=True, type=options.path, help="file of links to judge")
     parser.add_argument(
         "--gold-first-word",
-        type=int,
-        choices=(0, 1),
+        type=options.whole_number(0, 1),
         default=0,
         help="number of a line's first word in the gold file",
     )
     parser.add_argument(
         "--reverse-gold", action="store_true", help="the gold file has the languages the other way round"
     )
-    parser.add_argument("--output", type=Path, help="JSON file for the numbers")
+    parser.add_argument("--output", type=options.output_file, help="JSON file for the numbers")
 
 
 @dataclass

@@ -20,6 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import input_settings, write_json, write_text
 from data_prep.alignment.aligners import ALIGNERS
@@ -41,15 +42,20 @@ COLUMNS = (
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--input", required=True, type=Path, help="folder of words, the output of `tokenize`")
     parser.add_argument(
-        "--subword", type=Path, help="folder of the same text in subwords, the output of `subword`"
+        "--input", required=True, type=options.path, help="folder of words, the output of `tokenize`"
     )
     parser.add_argument(
-        "--data", type=Path, help="the folder that `binarize` wrote; alignments are stored in it"
+        "--subword", type=options.path, help="folder of the same text in subwords, the output of `subword`"
     )
     parser.add_argument(
-        "--output", required=True, type=Path, help="folder for alignments in words and counts"
+        "--data", type=options.path, help="the folder that `binarize` wrote; alignments are stored in it"
+    )
+    parser.add_argument(
+        "--output",
+        required=True,
+        type=options.output_folder,
+        help="folder for alignments in words and counts",
     )
     summaries = "; ".join(f"{name}: {choice.summary}" for name, choice in ALIGNERS.items())
     parser.add_argument("--aligner", choices=ALIGNERS, default="fast_align", help=summaries)
@@ -66,21 +72,29 @@ def add_arguments(parser) -> None:
         help="keep only links whose words have no other, as the paper does (5.1.1)",
     )
     parser.add_argument(
-        "--translations", type=int, default=5, help="word2word: best translations of a word that count"
+        "--translations",
+        type=options.positive,
+        default=5,
+        help="word2word: best translations of a word that count",
     )
     parser.add_argument(
         "--out-of-domain",
         nargs="+",
-        type=Path,
+        type=options.path,
         default=[],
         metavar="DIR",
         help="folders of words whose training files the aligner is trained on too (5.2.1)",
     )
     parser.add_argument(
-        "--train-sample", type=int, default=1_000_000, help="sentence pairs to train on; 0 takes all"
+        "--train-sample",
+        type=options.natural,
+        default=1_000_000,
+        help="sentence pairs to train on; 0 takes all",
     )
-    parser.add_argument("--max-length", type=int, default=512, help="words; longer lines stay unaligned")
-    parser.add_argument("--seed", type=int, default=1, help="of the sample")
+    parser.add_argument(
+        "--max-length", type=options.positive, default=512, help="words; longer lines stay unaligned"
+    )
+    parser.add_argument("--seed", type=options.seed, default=1, help="of the sample")
     add_workers_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
@@ -88,9 +102,6 @@ def add_arguments(parser) -> None:
 def check_options(args) -> None:
     if bool(args.subword) != bool(args.data):
         raise InputError("--subword and --data: found one of them, expected both or none")
-    for name, lowest in (("translations", 1), ("train_sample", 0), ("max_length", 1)):
-        if getattr(args, name) < lowest:
-            raise InputError(f"--{name.replace('_', '-')}: {getattr(args, name)}, expected at least {lowest}")
     if args.aligner == "systran-align" and args.symmetrization != "grow-diag-final-and":
         raise InputError(
             f"--symmetrization {args.symmetrization}: systran-align gives grow-diag-final-and only; "

@@ -7,6 +7,7 @@ could not be analysed (those lines fall back to MASS) and the share of words tha
 (4.5.1: 79.58%).
 """
 
+from command_line import options
 from data_prep.parsing.parsers import BUNSETSU_PARSERS
 
 
@@ -15,7 +16,7 @@ def add_arguments(parser) -> None:
 
     parser.add_argument("--parser", choices=sorted(BUNSETSU_PARSERS), default="ginza", help="4.4.2 uses knp")
     parser.add_argument(
-        "--model", default="", help="another pipeline of GiNZA (ja_ginza_electra), by name or path"
+        "--model", type=options.text, help="another pipeline of GiNZA (ja_ginza_electra), by name or path"
     )
     add_common(parser, "ja")
 
@@ -24,4 +25,4 @@ def main(args) -> None:
     from data_prep.parsing.step import run
     from data_prep.parsing.structure_file import BUNSETSU
 
-    run(args, BUNSETSU, args.parser, args.model)
+    run(args, BUNSETSU, args.parser, args.model or "")

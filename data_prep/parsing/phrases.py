@@ -14,8 +14,7 @@ phrases-report.json counts what could not be analysed (those lines fall back to 
 that the reordering moves (4.5.1: 91.97%).
 """
 
-from pathlib import Path
-
+from command_line import options
 from command_line.errors import InputError
 from data_prep.parsing.parsers import PHRASE_PARSERS
 
@@ -27,9 +26,11 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--parser", choices=[*PHRASE_PARSERS, *SUFFIXES], default="spacy", help="4.4.2 uses enju"
     )
-    parser.add_argument("--model", default="", help="pipeline, folder of models or program of the parser")
     parser.add_argument(
-        "--parses", type=Path, metavar="DIR", help="folder of parses, for enju-xml and conllu"
+        "--model", type=options.text, help="pipeline, folder of models or program of the parser"
+    )
+    parser.add_argument(
+        "--parses", type=options.path, metavar="DIR", help="folder of parses, for enju-xml and conllu"
     )
     add_common(parser, "en")
 
@@ -42,4 +43,4 @@ def main(args) -> None:
     if (args.parser in SUFFIXES) != (args.parses is not None):
         needs = "needs --parses DIR" if args.parser in SUFFIXES else "parses itself, --parses is for files"
         raise InputError(f"--parser {args.parser}: {needs}")
-    run(args, PHRASES, args.parser, args.model, args.parses)
+    run(args, PHRASES, args.parser, args.model or "", args.parses)

@@ -4,16 +4,15 @@
 Of every analysis of `bunsetsu` and `phrases` in a folder; deshuffling is drawn once for the same lines.
 """
 
-from pathlib import Path
-
+from command_line import options
 from command_line.errors import InputError
 
 NAMES = {"bunsetsu": "BRSS", "phrases": "HFSS"}
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--input", required=True, type=Path, help="folder of analyses")
-    parser.add_argument("--seed", type=int, default=1, help="of deshuffling")
+    parser.add_argument("--input", required=True, type=options.path, help="folder of analyses")
+    parser.add_argument("--seed", type=options.seed, default=1, help="of deshuffling")
 
 
 def shares(structures, seed: int) -> tuple[int, float, float]:

@@ -9,6 +9,7 @@ import functools
 import tempfile
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError, at
 from command_line.outputs import input_settings
 from command_line.progress import progress
@@ -17,10 +18,14 @@ from data_prep.step_folder import StepFolder, read_record
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--input", required=True, type=Path, help="folder of analyses")
-    parser.add_argument("--tokenized", required=True, type=Path, help="folder of the text that was analysed")
-    parser.add_argument("--subword", required=True, type=Path, help="folder of the same text in subwords")
-    parser.add_argument("--data", required=True, type=Path, help="folder of the same text, binarized")
+    parser.add_argument("--input", required=True, type=options.path, help="folder of analyses")
+    parser.add_argument(
+        "--tokenized", required=True, type=options.path, help="folder of the text that was analysed"
+    )
+    parser.add_argument(
+        "--subword", required=True, type=options.path, help="folder of the same text in subwords"
+    )
+    parser.add_argument("--data", required=True, type=options.path, help="folder of the same text, binarized")
     add_workers_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 

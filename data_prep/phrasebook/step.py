@@ -18,9 +18,12 @@ language, occurs in training. Memory: about 100 bytes per line of the whole corp
 import hashlib
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.progress import progress
 from data_prep.corpus import (
+    LANGUAGE,
+    LANGUAGES,
     SPLITS,
     TEST,
     TRAIN,
@@ -29,7 +32,6 @@ from data_prep.corpus import (
     centric_language,
     is_corpus_file,
     open_outputs,
-    parse_languages,
 )
 from data_prep.phrasebook.rendering import SUPPORTED, Renderer
 from data_prep.phrasebook.structures import Draws, draw_structure
@@ -42,15 +44,28 @@ VAIN_DRAWS = 10_000  # in a row, before giving up
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--langs", required=True, help="languages, separated by commas: en,de,fr")
-    parser.add_argument("--output", required=True, type=Path, help="folder for the text files")
-    parser.add_argument("--train-lines", type=int, default=100_000, help="training lines per pair")
-    parser.add_argument("--valid-lines", type=int, default=500, help="lines of the multi-way valid set")
-    parser.add_argument("--test-lines", type=int, default=500, help="lines of the multi-way test set")
     parser.add_argument(
-        "--centric", default="en", help="the language of every training pair (8.2.1: English)"
+        "--langs", required=True, type=LANGUAGES, help="languages, separated by commas: en,de,fr"
     )
-    parser.add_argument("--seed", type=int, default=1, help="another seed gives another corpus")
+    parser.add_argument(
+        "--output", required=True, type=options.output_folder, help="folder for the text files"
+    )
+    parser.add_argument(
+        "--train-lines", type=options.positive, default=100_000, help="training lines per pair"
+    )
+    parser.add_argument(
+        "--valid-lines", type=options.positive, default=500, help="lines of the multi-way valid set"
+    )
+    parser.add_argument(
+        "--test-lines", type=options.positive, default=500, help="lines of the multi-way test set"
+    )
+    parser.add_argument(
+        "--centric",
+        type=LANGUAGE,
+        default="en",
+        help="the language of every training pair (8.2.1: English)",
+    )
+    parser.add_argument("--seed", type=options.seed, default=1, help="another seed gives another corpus")
     parser.add_argument("--force", action="store_true", help="make it again even if it is there")
 
 
@@ -144,12 +159,9 @@ def make(folder: Path, languages: list[str], centric: str, lines: dict[str, int]
 def main(args) -> None:
     from importlib.metadata import version
 
-    languages = parse_languages(args.langs)
+    languages = args.langs
     centric = centric_language(languages, args.centric)
     lines = {split: getattr(args, f"{split}_lines") for split in SPLITS}
-    for split, count in lines.items():
-        if count < 1:
-            raise InputError(f"--{split}-lines: {count}, expected at least 1")
     settings = {"languages": languages, "centric": centric, "lines": lines, "seed": args.seed}
     settings["versions"] = {name: version(name) for name in ("babel", "num2words")}
     step = StepFolder(args.output, "phrasebook", settings)

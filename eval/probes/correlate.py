@@ -9,6 +9,7 @@ import statistics
 
 import numpy as np
 
+from command_line import options
 from command_line.errors import InputError
 from eval.probes.runs import Runs, runs_of
 from eval.results import SCORES, Scores, result_file
@@ -23,10 +24,19 @@ def add_arguments(parser) -> None:
     from eval.probes.findings import add_output_arguments
 
     parser.add_argument(
-        "scores", nargs="+", metavar="OUT", help="scored folders of at least two systems, the baseline first"
+        "scores",
+        nargs="+",
+        type=options.path,
+        metavar="OUT",
+        help="scored folders of at least two systems, the baseline first",
     )
     parser.add_argument(
-        "--retrieval", nargs="+", required=True, metavar="DIR", help="outputs of `eval probe retrieval`"
+        "--retrieval",
+        nargs="+",
+        type=options.path,
+        required=True,
+        metavar="DIR",
+        help="outputs of `eval probe retrieval`",
     )
     parser.add_argument("--measure", choices=MEASURES, default="sentence", help="which P@1")
     add_output_arguments(parser, KIND)

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from command_line import options
 from command_line.outputs import Stamp, checksum, input_settings, write_json
 from eval.report_parts import write_parts
 from eval.result_set import ResultSet
@@ -15,7 +16,11 @@ UNIMPORTANT = ("force", "debug", "output")  # options that do not change what is
 
 def add_output_arguments(parser, name: str) -> None:
     parser.add_argument(
-        "--output", required=True, metavar="DIR", help=f"folder for {name}.json, tables (CSV), figures (PNG)"
+        "--output",
+        required=True,
+        type=options.output_folder,
+        metavar="DIR",
+        help=f"folder for {name}.json, tables (CSV), figures (PNG)",
     )
     parser.add_argument("--force", action="store_true", help="do again what is done")
 

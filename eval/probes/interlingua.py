@@ -10,6 +10,7 @@ equation 7.6), for every pair of languages; and for sentences that do not belong
 
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
 
 KIND = "interlingua"
@@ -19,24 +20,32 @@ def add_arguments(parser) -> None:
     from eval.probes.findings import add_output_arguments
     from eval.translate import add_length_arguments, add_search_arguments
 
-    parser.add_argument("--checkpoint", required=True, help="of --arch interlingua_transformer")
-    parser.add_argument("--data", required=True, help="binarized folder with the test set")
-    parser.add_argument("--split", default="test", help="which set")
-    parser.add_argument("--max-lines", type=int, help="only the first lines of every set (default: all)")
-    parser.add_argument("--samples", type=int, default=1000, help="resamples of the significance test (7.4)")
+    parser.add_argument(
+        "--checkpoint", required=True, type=options.path, help="of --arch interlingua_transformer"
+    )
+    parser.add_argument("--data", required=True, type=options.path, help="binarized folder with the test set")
+    parser.add_argument("--split", type=options.split, default="test", help="which set")
+    parser.add_argument(
+        "--max-lines", type=options.positive, help="only the first lines of every set (default: all)"
+    )
+    parser.add_argument(
+        "--samples", type=options.positive, default=1000, help="resamples of the significance test (7.4)"
+    )
     add_search_arguments(parser)
     add_length_arguments(parser)
-    parser.add_argument("--name", help="name of the system in tables (default: made from its options)")
-    parser.add_argument("--dataset", help="name of the data in tables (default: the name of DATA)")
+    parser.add_argument(
+        "--name", type=options.text, help="name of the system in tables (default: made from its options)"
+    )
+    parser.add_argument(
+        "--dataset", type=options.text, help="name of the data in tables (default: the name of DATA)"
+    )
     add_output_arguments(parser, KIND)
 
 
 def main(args) -> None:
     from eval.probes.findings import publish
     from eval.report_sections import interlingua
-    from eval.translate import require_positive
 
-    require_positive(args, "beam", "max_tokens", "max_len_b", "max_lines", "length_candidates", "samples")
     inputs = [Path(args.checkpoint), Path(args.data) / "preparation.json"]
     for path in inputs:
         if not path.is_file():

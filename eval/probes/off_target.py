@@ -9,7 +9,8 @@ first of all those whose reference it identifies rightly.
 import sys
 from collections import Counter
 
-from command_line.errors import InputError, at
+from command_line import options
+from command_line.errors import at
 from eval.results import TRANSLATION, Translation, result_file, split_direction
 from eval.test_sets import DirectionFiles, direction_files
 
@@ -20,9 +21,21 @@ PLACES = ("source", "english", "empty", "other")
 def add_arguments(parser) -> None:
     from eval.probes.findings import add_output_arguments
 
-    parser.add_argument("out", nargs="+", metavar="OUT", help="folder written by `python -m eval translate`")
-    parser.add_argument("--data", help="binarized folder with text/, if it is not where translate.json says")
-    parser.add_argument("--worst", type=int, default=5, help="lines to list per direction; 0: none")
+    parser.add_argument(
+        "out",
+        nargs="+",
+        type=options.path,
+        metavar="OUT",
+        help="folder written by `python -m eval translate`",
+    )
+    parser.add_argument(
+        "--data",
+        type=options.path,
+        help="binarized folder with text/, if it is not where translate.json says",
+    )
+    parser.add_argument(
+        "--worst", type=options.natural, default=5, help="lines to list per direction; 0: none"
+    )
     add_output_arguments(parser, KIND)
 
 
@@ -30,8 +43,6 @@ def main(args) -> None:
     from eval.probes.findings import publish
     from eval.report_sections import confusion
 
-    if args.worst < 0:
-        raise InputError(f"--worst: found {args.worst}, expected at least 0")
     translations = [Translation.load(result_file(out, TRANSLATION)) for out in args.out]
     todo = [(one, direction_files(one, args.data)) for one in translations]
     inputs = [one.path for one in translations]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.progress import progress
 from eval.probes.store import INDEX, StatePart, StateStore
@@ -19,8 +20,16 @@ OUTPUT = "output"  # of the encoder, what the decoder attends to, with or withou
 
 
 def add_store_arguments(parser) -> None:
-    parser.add_argument("states", nargs="+", metavar="STATES", help="folder of `python -m eval probe states`")
-    parser.add_argument("--split", default="test", help="which set; all STATES must have it")
+    parser.add_argument(
+        "states",
+        nargs="+",
+        type=options.path,
+        metavar="STATES",
+        help="folder of `python -m eval probe states`",
+    )
+    parser.add_argument(
+        "--split", type=options.split, default="test", help="which set; all STATES must have it"
+    )
     parser.add_argument(
         "--only-words", action="store_true", help="leave language tags and </s> out of the means of sentences"
     )

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from command_line import options
 from eval.probes.precision import batches_of, both_ways, normalized
 
 KIND = "retrieval"
@@ -28,24 +29,25 @@ def add_arguments(parser) -> None:
     add_store_arguments(parser)
     parser.add_argument(
         "--words",
+        type=options.path,
         metavar="DATA",
         help="also word retrieval, with the alignments of this binarized folder (data_prep align)",
     )
     parser.add_argument(
-        "--batch-tokens", type=int, default=BATCH_TOKENS, help="tokens of a batch to retrieve from (C.3)"
+        "--batch-tokens",
+        type=options.positive,
+        default=BATCH_TOKENS,
+        help="tokens of a batch to retrieve from (C.3)",
     )
     add_output_arguments(parser, KIND)
 
 
 def main(args) -> None:
-    from command_line.errors import InputError
     from data_prep.aligned_spans import SUFFIX
     from eval.probes.findings import publish
     from eval.probes.parallel import index_files
     from eval.report_sections import retrieval
 
-    if args.batch_tokens < 1:
-        raise InputError(f"--batch-tokens: found {args.batch_tokens}, expected at least 1")
     inputs = index_files(args.states)
     if args.words:
         inputs += sorted(Path(args.words).glob(f"{args.split}.*{SUFFIX}"))

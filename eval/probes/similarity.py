@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from command_line import options
+
 KIND = "similarity"
 VARIANCE = 0.99  # of Raghu et al. (2017)
 
@@ -26,19 +28,19 @@ def add_arguments(parser) -> None:
 
     add_store_arguments(parser)
     parser.add_argument(
-        "--variance", type=float, default=VARIANCE, help="share of the variance that SVCCA keeps"
+        "--variance",
+        type=options.number(0, 1, above=True),
+        default=VARIANCE,
+        help="share of the variance that SVCCA keeps",
     )
     add_output_arguments(parser, KIND)
 
 
 def main(args) -> None:
-    from command_line.errors import InputError
     from eval.probes.findings import publish
     from eval.probes.parallel import index_files
     from eval.report_sections import similarity
 
-    if not 0 < args.variance <= 1:
-        raise InputError(f"--variance: found {args.variance}, expected more than 0 and at most 1")
     publish(
         args,
         KIND,

@@ -14,10 +14,11 @@ import sys
 import time
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import Stamp
 from eval.probes.store import INDEX, write_index
-from eval.translate import SETS, add_search_arguments, require_positive, settings_of
+from eval.translate import SETS, add_search_arguments, settings_of
 
 TRAINING_SPLIT = "valid"
 DTYPES = ("float16", "float32")
@@ -25,16 +26,33 @@ DTYPES = ("float16", "float32")
 
 def add_arguments(parser) -> None:
     parser.add_argument(
-        "--checkpoint", required=True, help="fairseq checkpoint, for example checkpoint_best.pt"
+        "--checkpoint",
+        required=True,
+        type=options.path,
+        help="fairseq checkpoint, for example checkpoint_best.pt",
     )
-    parser.add_argument("--data", required=True, help="binarized folder with the sets (data_prep binarize)")
-    parser.add_argument("--output", required=True, help="folder for the states")
-    parser.add_argument("--splits", default="valid,test", help="sets to take")
     parser.add_argument(
-        "--directions", default="all", help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)"
+        "--data", required=True, type=options.path, help="binarized folder with the sets (data_prep binarize)"
     )
-    parser.add_argument("--layers", default="all", help="all, or a list such as L0,encoder-norm,L12")
-    parser.add_argument("--max-lines", type=int, help="only the first lines of every set (default: all)")
+    parser.add_argument("--output", required=True, type=options.output_folder, help="folder for the states")
+    parser.add_argument(
+        "--splits", type=options.items(options.split), default="valid,test", help="sets to take"
+    )
+    parser.add_argument(
+        "--directions",
+        type=options.text,
+        default="all",
+        help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)",
+    )
+    parser.add_argument(
+        "--layers",
+        type=options.items(options.text),
+        default="all",
+        help="all, or a list such as L0,encoder-norm,L12",
+    )
+    parser.add_argument(
+        "--max-lines", type=options.positive, help="only the first lines of every set (default: all)"
+    )
     parser.add_argument(
         "--forced",
         choices=("output", "reference"),
@@ -45,13 +63,16 @@ def add_arguments(parser) -> None:
         "--dtype", choices=DTYPES, default="float16", help="of the states on disk; float16 ends at 65504"
     )
     add_search_arguments(parser)
-    parser.add_argument("--name", help="name of the system in tables (default: made from its options)")
-    parser.add_argument("--dataset", help="name of the data in tables (default: the name of DATA)")
+    parser.add_argument(
+        "--name", type=options.text, help="name of the system in tables (default: made from its options)"
+    )
+    parser.add_argument(
+        "--dataset", type=options.text, help="name of the data in tables (default: the name of DATA)"
+    )
     parser.add_argument("--force", action="store_true", help="extract again even if it is done")
 
 
 def main(args) -> None:
-    require_positive(args, "beam", "max_tokens", "max_len_b", "max_lines")
     settings = settings_of(args)
     output = Path(args.output)
     stamp = Stamp(output / ".states.done", settings)
@@ -85,9 +106,7 @@ def extract(args, settings: dict) -> None:
     layers = choose_layers(available, args.layers)
     decoder = build_decoder(loaded, args, keep_tags=True)
     keys = [
-        (split, direction)
-        for split in _list(args.splits)
-        for direction in directions_of(decoder.task, args, split)
+        (split, direction) for split in args.splits for direction in directions_of(decoder.task, args, split)
     ]
     parts = [
         load_sources(decoder.task, args.data, split, direction, args.max_lines) for split, direction in keys
@@ -103,11 +122,7 @@ def extract(args, settings: dict) -> None:
     journal.remove()
 
 
-def _list(text: str) -> list[str]:
-    return list(dict.fromkeys(filter(None, text.split(","))))
-
-
-def choose_layers(available: dict[str, list[str]], wanted: str) -> dict[str, dict[str, int]]:
+def choose_layers(available: dict[str, list[str]], wanted: list[str]) -> dict[str, dict[str, int]]:
     """The layers to store per side, from the bottom up: name -> number among those available.
 
     In a model without a final norm its name stands for the last layer.
@@ -116,7 +131,7 @@ def choose_layers(available: dict[str, list[str]], wanted: str) -> dict[str, dic
         InputError: the model has no such layer.
     """
     names = [name for side in available.values() for name in side]
-    chosen = names if wanted == "all" else _list(wanted)
+    chosen = names if wanted == ["all"] else wanted
     for side, layers in available.items():  # one list fits systems with and without final norms
         if (norm := f"{side}-norm") not in layers:
             chosen = [layers[-1] if name == norm else name for name in chosen]

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.lines import read_lines
 
@@ -14,8 +15,14 @@ VALID = "| valid | "
 def add_log_arguments(parser, kind: str) -> None:
     from eval.probes.findings import add_output_arguments
 
-    parser.add_argument("logs", nargs="+", metavar="NAME=FILE", help="log of a training")
-    parser.add_argument("--dataset", required=True, help="name of the data in tables")
+    parser.add_argument(
+        "logs",
+        nargs="+",
+        type=options.assignment("MNMT=train.log", options.path),
+        metavar="NAME=FILE",
+        help="log of a training",
+    )
+    parser.add_argument("--dataset", required=True, type=options.text, help="name of the data in tables")
     add_output_arguments(parser, kind)
 
 
@@ -27,22 +34,11 @@ def publish_runs(args, kind: str, section, run: Callable[[str, Path, str], dict]
     """
     from eval.probes.findings import publish
 
-    logs = [parse(text) for text in args.logs]
-    paths = [path for _, path in logs]
-    publish(args, kind, paths, section, lambda: {"runs": [run(*log, args.dataset) for log in logs]})
-
-
-def parse(text: str) -> tuple[str, Path]:
-    """
-    Raises:
-        InputError: not NAME=FILE, or no such file.
-    """
-    name, sign, file = text.partition("=")
-    if not (name and sign and file):
-        raise InputError(f"{text}: expected NAME=FILE, for example MNMT=models/system1-seed1/train.log")
-    if not Path(file).is_file():
-        raise InputError(f"{file}: no such file; expected the log of a training")
-    return name, Path(file)
+    paths = [path for _, path in args.logs]
+    for path in paths:
+        if not path.is_file():
+            raise InputError(f"{path}: no such file; expected the log of a training")
+    publish(args, kind, paths, section, lambda: {"runs": [run(*log, args.dataset) for log in args.logs]})
 
 
 def validations(path: Path) -> dict[int, dict[str, float]]:

@@ -85,8 +85,8 @@ def test_text_of_its_own_for_pretraining(low_resource, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--sizes", "ten"], "--sizes ten: found 'ten', expected numbers above 0 or all"),
-        (["--sizes", "5,5"], "--sizes 5,5: 5 occurs twice"),
+        (["--sizes", "ten"], "--sizes: found 'ten', expected a number of pairs above 0, or all"),
+        (["--sizes", "5,5"], "--sizes: found '5,5': 5 occurs twice"),
         (["--sizes", "51"], "--sizes 51: found 50 training pairs, expected at least as many"),
         (["--sizes", "all"], "--sizes all: leaves no pairs for pre-training; give --monolingual DIR"),
     ],

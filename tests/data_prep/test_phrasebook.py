@@ -150,10 +150,10 @@ def test_exhaustion_is_an_error_and_not_an_endless_loop(monkeypatch):
     [
         ("--langs en,xx", "no language 'xx'"),
         ("--langs en", "expected at least two"),
-        ("--langs en,de,en", "'en' occurs twice"),
+        ("--langs en,de,en", "found 'en,de,en': en occurs twice"),
         ("--langs de,fr", "--centric: 'en'"),
-        ("--langs en,de --train-lines 0", "--train-lines: 0"),
-        ("--langs en,../de", "not a language code"),
+        ("--langs en,de --train-lines 0", "--train-lines: found '0'"),
+        ("--langs en,../de", "expected a language code"),
     ],
 )
 def test_bad_arguments(step, tmp_path, arguments, message):

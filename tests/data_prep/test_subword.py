@@ -115,7 +115,7 @@ def test_bad_requests(step, tmp_path, prepared, write_corpus):
     for arguments, message in (
         (["--input", tmp_path / "test"], "no training files"),
         (["--input", tmp_path / "test", "--dictionary-from", tmp_path], "no subword.json"),
-        (["--input", prepared / "tok", "--merges", 0], "--merges: 0"),
+        (["--input", prepared / "tok", "--merges", 0], "--merges: found '0', expected a whole number from 1"),
         (
             ["--input", prepared / "tok", "--type", "sentencepiece", "--vocabulary-size", 5],
             "cannot learn 5 pieces",

@@ -99,8 +99,11 @@ def test_table_on_the_terminal(scored, command, texts):
 def test_errors(scored, command, texts):
     a, b = scored("A", {"en-de": texts["de"]}), scored("B", {"en-de": texts["en"]})
     assert "'A' is the only system on toy" in command("compare", a).err
-    assert "expected to be at least 1" in command("compare", a, b, "--seed", "0").err
-    assert "--level: found 2.0" in command("compare", a, b, "--level", "2").err
+    assert "--seed: found '0', expected a whole" in command("compare", a, b, "--seed", "0").err
+    assert (
+        "--level: found '2', expected a number above 0 below 1"
+        in command("compare", a, b, "--level", "2").err
+    )
     assert "given twice" in command("compare", a, a).err
     other = scored("C", {"de-en": texts["en"]})
     assert "no direction in common" in command("compare", a, other).err

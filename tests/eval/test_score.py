@@ -115,7 +115,10 @@ def test_hypotheses_that_do_not_match_their_checksum(translated, command, hypoth
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [(["--workers", "0"], "--workers: found 0"), (["--comet-python", "x"], "together with --comet-model")],
+    [
+        (["--workers", "0"], "--workers: found '0'"),
+        (["--comet-python", "x"], "together with --comet-model"),
+    ],
 )
 def test_bad_options(translated, command, hypotheses, options, message):
     result = command("score", translated("toy", hypotheses), *options)

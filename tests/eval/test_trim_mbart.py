@@ -125,7 +125,7 @@ def refused(made, tmp_path, capsys, *options) -> str:
 
 def test_bad_options(made, tmp_path, capsys):
     for options, message in (
-        (("--tags", "de"), "error: --tags de: expected LANG=NAME"),
+        (("--tags", "de"), "error: --tags: found 'de', expected NAME=VALUE, for example de=de_DE"),
         (("--tags", "de=xx_XX"), "error: --tags: no tag of mBART for xx_XX; give de=NAME with one of ar_AR"),
         (("--langs", "de,sw"), f"error: --langs: 'sw' is not in {made}/data; it has de, en"),
         (("--check-split", "dev"), f"error: {made}/data: no set 'dev'; --check-split chooses another one"),

@@ -177,7 +177,7 @@ def test_an_aligner_that_dies_is_noticed(step, corpus, monkeypatch):
         ),
         (["--aligner", "systran-align", "--symmetrization", "union"], None, "gives grow-diag-final-and only"),
         (["--data", "x"], None, "--subword and --data: found one of them"),
-        (["--train-sample", -1], None, "--train-sample: -1, expected at least 0"),
+        (["--train-sample", -1], None, "--train-sample: found '-1', expected a whole number from 0"),
         (["--out-of-domain", "missing"], None, "missing: no such folder"),
     ],
 )

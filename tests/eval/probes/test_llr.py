@@ -285,11 +285,11 @@ def one_line(result, message: str) -> None:
         ({"valid": ZERO_SHOT, "test": ZERO_SHOT}, [], "no valid states of supervised directions"),
         ({"test": ZERO_SHOT}, [], "no states of the set 'valid', it has: test"),
         (None, ["--test-split", "dev"], "no states of the set 'dev', it has: valid, test"),
-        (None, ["--seeds", "1,x"], "--seeds: found '1,x', expected whole numbers"),
-        (None, ["--seeds", "1,1"], "--seeds: found '1,1', expected every seed once"),
-        (None, ["--questions", "who"], "--questions: found 'who', expected source, target or both"),
-        (None, ["--lr", "0"], "--lr: found 0.0, expected a number above 0"),
-        (None, ["--epochs", "0"], "--epochs: found 0, expected at least 1"),
+        (None, ["--seeds", "1,x"], "--seeds: found 'x', expected a whole number from 0"),
+        (None, ["--seeds", "1,1"], "--seeds: found '1,1': 1 occurs twice"),
+        (None, ["--questions", "who"], "--questions: found 'who', expected one of source, target"),
+        (None, ["--lr", "0"], "--lr: found '0', expected a number above 0 to 100"),
+        (None, ["--epochs", "0"], "--epochs: found '0', expected a whole number from 1"),
     ],
 )
 def test_bad_input(tmp_path, llr, splits, options, message):

@@ -153,7 +153,7 @@ def test_an_empty_sentence_has_no_words(tmp_path, vectors, probe):
     ("options", "message"),
     [
         (["--split", "valid"], "no states of the set 'valid', it has: test"),
-        (["--variance", "0"], "--variance: found 0.0, expected more than 0 and at most 1"),
+        (["--variance", "0"], "--variance: found '0', expected a number above 0 to 1"),
         (["no-such-folder"], "no-such-folder/states.json: no such file; expected the complete output of"),
     ],
 )

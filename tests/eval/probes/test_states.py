@@ -265,7 +265,7 @@ def test_states_that_are_not_numbers_are_refused(states, folder, tmp_path):
         (["--layers", "L1,L7"], "--layers: 'L7' is no layer of the model; it has: L0, L1, encoder-norm"),
         (["--directions", "de-cs"], "language 'cs': the model has no tag for it"),
         (["--splits", "valid,dev"], "no dev set for all directions"),
-        (["--max-lines", "0"], "--max-lines: found 0, expected at least 1"),
+        (["--max-lines", "0"], "--max-lines: found '0', expected a whole number from 1"),
     ],
 )
 def test_bad_options(states, checkpoint, options, message):
@@ -331,7 +331,7 @@ def test_a_model_that_is_no_transformer(states, checkpoint, monkeypatch):
 
 
 def test_a_list_of_layers_fits_systems_with_and_without_final_norms():
-    wanted = "L1,encoder-norm,decoder-norm"
+    wanted = ["L1", "encoder-norm", "decoder-norm"]
     pre = choose_layers(layer_names(2, 1, True, True), wanted)
     post = choose_layers(layer_names(2, 1, False, False), wanted)
     assert pre == {"encoder": {"L1": 1, "encoder-norm": 3}, "decoder": {"decoder-norm": 2}}

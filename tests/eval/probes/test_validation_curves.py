@@ -56,10 +56,10 @@ def test_seeds_and_the_report(probe, command, tmp_path):
     [
         ([("A", "none")], "none.log: no validation in it; expected a log of fairseq-train (simple or json)"),
         ([("A", "no")], "no.log: no such file; expected the log of a training"),
-        ([("", "simple")], "expected NAME=FILE, for example MNMT=models/system1-seed1/train.log"),
+        ([("", "simple")], "expected NAME=VALUE, for example MNMT=train.log"),
     ],
 )
 def test_bad_logs(probe, logs, message):
     result = probe(*logs)
     assert result.status == 2
-    assert result.err.startswith("error: ") and result.err.strip().endswith(message)
+    assert result.err.startswith("error: ") and message in result.err
