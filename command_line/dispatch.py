@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from command_line.errors import InputError
+from command_line.stopping import Stopped, stoppable
 
 BAD_INPUT = 2  # exit status, as argparse's own
 
@@ -54,7 +55,8 @@ def run(
         argv: arguments after the package's name; the process's own by default.
 
     Returns:
-        0 when the step succeeded, 2 for bad input (an `InputError`, an unknown step).
+        0 when the step succeeded, 2 for bad input (an `InputError`, an unknown step), 130 after Ctrl-C, 143
+        after SIGTERM.
     """
     argv = list(sys.argv[1:] if argv is None else argv)
     if not argv or argv[0] in ("-h", "--help"):
@@ -84,7 +86,11 @@ def run_step(prog: str, module, argv: Sequence[str]) -> int:
     # before fairseq is imported, which would show everything that any library logs for debugging
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
     try:
-        module.main(step_parser(prog, module).parse_args(argv))
+        with stoppable():
+            module.main(step_parser(prog, module).parse_args(argv))
+    except Stopped as stopped:
+        print(f"{stopped}; run the same command again to continue", file=sys.stderr)
+        return stopped.status
     except InputError as error:
         if "--debug" in argv:
             raise

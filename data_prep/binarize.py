@@ -6,7 +6,10 @@ records how the data was made. Every binarized file is checked to have the lines
 """
 
 import contextlib
+import functools
+import itertools
 import shutil
+import tempfile
 from pathlib import Path
 
 from command_line import options
@@ -14,7 +17,7 @@ from command_line.errors import InputError
 from command_line.lines import count_lines
 from command_line.outputs import atomic_path, checksum, input_settings
 from command_line.progress import progress
-from data_prep.blocks import add_workers_argument
+from command_line.workers import Workers, add_workers_argument
 from data_prep.corpus import TRAIN, Bitext, check_parallel, find_bitexts, languages_of, open_outputs, paths_of
 from data_prep.preparation import FILE_NAME, Preparation
 from data_prep.step_folder import StepFolder, read_record
@@ -65,34 +68,54 @@ def load_dictionary(path: Path):
         raise InputError(f"{path}: not a fairseq dictionary (SYMBOL COUNT per line): {reason}") from None
 
 
-def binarize_file(path: Path, prefix: Path, dictionary, workers: int) -> int:
+def binarize_file(path: Path, prefix: Path, dictionary, workers: Workers) -> int:
     """Write `prefix.bin` and `prefix.idx`; returns the number of sentences.
 
     Raises:
         InputError: not as many sentences as lines (a carriage return inside a line, for instance).
     """
-    from fairseq.binarizer import FileBinarizer, VocabularyDatasetBinarizer
+    from fairseq.binarizer import VocabularyDatasetBinarizer
+    from fairseq.data.indexed_dataset import make_builder
+    from fairseq.file_chunker_utils import find_offsets
 
     lines = count_lines(path)
-    workers = max(1, min(workers, path.stat().st_size // BYTES_PER_WORKER))
+    ranges = max(1, min(workers.number, path.stat().st_size // BYTES_PER_WORKER))
+    offsets = find_offsets(str(path), ranges)
     with contextlib.ExitStack() as stack:
-        temporary = [stack.enter_context(atomic_path(f"{prefix}{suffix}")) for suffix in (".bin", ".idx")]
-        # fairseq appends .bin and .idx itself, so the two temporary names share their beginning
-        summary = FileBinarizer.multiprocess_dataset(
-            str(path),
-            "mmap",
-            VocabularyDatasetBinarizer(dictionary, append_eos=True),
-            str(temporary[0].with_suffix("")),
-            vocab_size=len(dictionary),
-            num_workers=workers,
-        )
-    if summary.num_seq != lines:
-        for suffix in (".bin", ".idx"):
-            Path(f"{prefix}{suffix}").unlink()
-        raise InputError(
-            f"{path}: {lines} lines became {summary.num_seq} sentences; is there a carriage return inside?"
-        )
+        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix=".partial-", dir=prefix.parent))
+        data, index = (stack.enter_context(atomic_path(f"{prefix}{suffix}")) for suffix in (".bin", ".idx"))
+        builder = make_builder(str(data), impl="mmap", vocab_size=len(dictionary))
+        binarizer = VocabularyDatasetBinarizer(dictionary, append_eos=True)
+        function = functools.partial(binarize_range, binarizer, path)
+        parts = [(f"{scratch}/{start}", start, end) for start, end in itertools.pairwise(offsets)]
+        sentences = 0
+        for (part, *_), count in zip(parts, workers.map(function, parts), strict=True):
+            builder.merge_file_(part)
+            sentences += count
+        builder.finalize(str(index))
+        if sentences != lines:
+            raise InputError(
+                f"{path}: {lines} lines became {sentences} sentences; is there a carriage return inside?"
+            )
     return lines
+
+
+def binarize_range(binarizer, path: Path, part: tuple[str, int, int]) -> int:
+    """Binarize a range of bytes of a file with fairseq's own `FileBinarizer`; runs in a worker process.
+
+    Args:
+        part: prefix of the files to write, first and last byte.
+
+    Returns:
+        the number of sentences.
+    """
+    from fairseq.binarizer import FileBinarizer
+
+    prefix, start, end = part
+    summary = FileBinarizer._binarize_chunk_and_finalize(
+        binarizer, str(path), start, end, prefix, "mmap", vocab_size=len(binarizer.dict)
+    )
+    return summary.num_seq
 
 
 def copy_text(bitext: Bitext, raw: Bitext, folder: Path) -> dict[str, str]:
@@ -143,11 +166,12 @@ def main(args) -> None:
     dictionary = load_dictionary(args.input / DICTIONARY)
     check_parallel(bitexts)
     step.begin(is_data_file, subfolder="text")
-    write_data(args, bitexts, raw, dictionary, record)
+    with Workers(args.workers) as workers:
+        write_data(args, bitexts, raw, dictionary, record, workers)
     step.finish()
 
 
-def write_data(args, bitexts: list[Bitext], raw: dict, dictionary, record: dict) -> None:
+def write_data(args, bitexts: list[Bitext], raw: dict, dictionary, record: dict, workers: Workers) -> None:
     """Everything that the folder holds; the preparation record last."""
     languages = languages_of(bitexts)
     for language in languages:
@@ -157,7 +181,7 @@ def write_data(args, bitexts: list[Bitext], raw: dict, dictionary, record: dict)
     text_sha256: dict[str, str] = {}
     for bitext in progress(bitexts, len(bitexts), "binarize", "bitext"):
         counts = [
-            binarize_file(path, args.output / name, dictionary, args.workers)
+            binarize_file(path, args.output / name, dictionary, workers)
             for path, name in zip(bitext.paths, bitext.names(), strict=True)
         ]
         pairs.setdefault(bitext.split, {})[bitext.pair] = counts[0]

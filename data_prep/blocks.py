@@ -1,20 +1,14 @@
-"""Text in blocks of lines, and worker processes that turn blocks into other blocks in order.
+"""Text in blocks of lines, which worker processes turn into other blocks.
 
 Memory is bounded: a few blocks are under way at any time, however long the file is.
 """
 
 import contextlib
-import multiprocessing
-import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from command_line import options
 from command_line.errors import InputError, at
 from command_line.lines import open_binary
 
@@ -102,52 +96,3 @@ def encode(lines: Iterable[str]) -> bytes:
     """Lines to the bytes of a text file."""
     text = "\n".join(lines)
     return (text + "\n").encode() if text or lines else b""
-
-
-def default_workers() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class Workers:
-    """Processes that apply a function to items, results in the order of the items.
-
-    One worker means this process itself. A worker that dies (killed for its memory) is an error, never a
-    hang.
-    """
-
-    def __init__(self, count: int):
-        if count < 1:
-            raise InputError(f"--workers: {count}, expected at least 1")
-        self._count = count
-        self._pool: ProcessPoolExecutor | None = None
-
-    def __enter__(self) -> "Workers":
-        if self._count > 1:
-            context = multiprocessing.get_context("fork" if os.name == "posix" else "spawn")
-            self._pool = ProcessPoolExecutor(self._count, mp_context=context)
-            self._pool.submit(int).result()  # start the processes before anything here starts a thread
-        return self
-
-    def __exit__(self, *error) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def map(self, function: Callable, items: Iterable) -> Iterator:
-        if self._pool is None:
-            yield from map(function, items)
-            return
-        pending: deque = deque()
-        try:
-            for item in items:
-                pending.append(self._pool.submit(function, item))
-                if len(pending) > 2 * self._count:
-                    yield pending.popleft().result()
-            while pending:
-                yield pending.popleft().result()
-        except BrokenProcessPool:
-            raise InputError("a worker process was killed (out of memory?); try fewer --workers") from None
-
-
-def add_workers_argument(parser) -> None:
-    parser.add_argument("--workers", type=options.worker_count, default=default_workers(), help="processes")

@@ -24,7 +24,8 @@ from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import input_settings, write_text
 from command_line.progress import progress
-from data_prep.blocks import Block, Workers, add_workers_argument, encode, read_blocks
+from command_line.workers import Workers, add_workers_argument
+from data_prep.blocks import Block, encode, read_blocks
 from data_prep.corpus import TRAIN, Bitext, find_bitexts, is_corpus_file, open_outputs, paths_of
 from data_prep.duplicates import KEY_BYTES, duplicate_flags, key
 from data_prep.normalization import measure_length, normalize

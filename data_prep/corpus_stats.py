@@ -13,7 +13,8 @@ from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import atomic_path, write_json, write_text
 from command_line.progress import progress
-from data_prep.blocks import Block, Workers, add_workers_argument, read_blocks
+from command_line.workers import Workers, add_workers_argument
+from data_prep.blocks import Block, read_blocks
 from data_prep.corpus import SPLITS, TRAIN, Bitext, find_bitexts
 
 COLUMNS = (

@@ -21,7 +21,8 @@ from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import checksum, input_settings
 from command_line.progress import progress
-from data_prep.blocks import Workers, add_workers_argument, read_blocks
+from command_line.workers import Workers, add_workers_argument
+from data_prep.blocks import read_blocks
 from data_prep.corpus import (
     TRAIN,
     Bitext,

@@ -13,7 +13,8 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.outputs import atomic_path
 from command_line.progress import progress
-from data_prep.blocks import Block, Workers, read_blocks
+from command_line.workers import Workers
+from data_prep.blocks import Block, read_blocks
 
 SENTENCEPIECE_THREADS = 16  # its result depends on the number of threads, so that is not the machine's
 

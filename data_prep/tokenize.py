@@ -13,7 +13,8 @@ from pathlib import Path
 from command_line import options
 from command_line.outputs import input_settings
 from command_line.progress import progress
-from data_prep.blocks import Block, Workers, add_workers_argument, encode, read_blocks
+from command_line.workers import Workers, add_workers_argument
+from data_prep.blocks import Block, encode, read_blocks
 from data_prep.corpus import (
     check_parallel,
     find_bitexts,

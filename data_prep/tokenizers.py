@@ -104,14 +104,21 @@ class Jumanpp(UnspacedText):
     def __init__(self, language: str):
         if shutil.which("jumanpp") is None:
             raise InputError("tokenizer jumanpp: no program `jumanpp` on the PATH; `mecab` needs none")
-        self._jumanpp = _import("rhoknp", "ja").Jumanpp()
+        self._library = _import("rhoknp", "ja")
+
+    @functools.cached_property
+    def _jumanpp(self):
+        """Started by the process that uses it: forked workers cannot share one."""
+        return self._library.Jumanpp()
 
     def tokenize(self, line: str) -> str:
         if not line.strip():
             return ""
-        return " ".join(
-            word for m in self._jumanpp.apply_to_sentence(line).morphemes for word in m.text.split()
-        )
+        try:
+            morphemes = self._jumanpp.apply_to_sentence(line).morphemes
+        except (RuntimeError, OSError) as error:  # TimeoutError is an OSError
+            raise InputError(f"tokenizer jumanpp: the program failed ({error}) on {line[:80]!r}") from None
+        return " ".join(word for morpheme in morphemes for word in morpheme.text.split())
 
 
 TOKENIZERS = {"moses": Moses, "jieba": Jieba, "mecab": Mecab, "jumanpp": Jumanpp, "none": NoTokenizer}

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from command_line.errors import InputError
+from command_line.processes import ProcessGroup, how_it_ended
 
 WORKER = Path(__file__).with_name("comet_worker.py")
 
@@ -30,18 +31,19 @@ class Comet:
     def __init__(self, model: str | None, python: str | None = None):
         self.model = model
         self.python = python or sys.executable
+        self._group = None
         self._process = None
         self._log = None
 
     def __enter__(self) -> "Comet":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *error) -> None:
         if self._process is not None:
             with contextlib.suppress(BrokenPipeError):  # a dead worker left a request in the buffer
                 self._process.stdin.close()  # the worker ends at the end of its input
+            self._group.__exit__(*error)
             self._process.stdout.close()
-            self._process.wait()
             self._log.close()
             self._process = None
 
@@ -64,8 +66,9 @@ class Comet:
         if self.model is None or self._process is not None:
             return
         self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - lives as long as the worker
+        self._group = ProcessGroup()
         try:
-            self._process = subprocess.Popen(
+            self._process = self._group.start(
                 [self.python, str(WORKER)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -74,6 +77,7 @@ class Comet:
                 encoding="utf-8",
             )
         except OSError as error:
+            self._group.kill()
             self._log.close()
             raise InputError(f"--comet-python {self.python}: cannot be run: {error.strerror}") from None
         print(f"COMET: loading {self.model} with {self.python}", file=sys.stderr)
@@ -86,12 +90,10 @@ class Comet:
             self._process.stdin.flush()
             answer = json.loads(self._process.stdout.readline())
         except (BrokenPipeError, json.JSONDecodeError):
-            self._process.wait()
+            ended = how_it_ended(self._process.wait())
             self._log.seek(0)
             said = [line.strip() for line in self._log if line.strip()] or ["no message"]
-            raise InputError(
-                f"COMET ({self.python}) ended with status {self._process.returncode}: {said[-1]}"
-            ) from None
+            raise InputError(f"COMET ({self.python}) {ended}: {said[-1]}") from None
         if "error" in answer:
             raise InputError(f"COMET ({self.python}): {answer['error']}")
         return answer

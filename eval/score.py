@@ -9,17 +9,16 @@ supervised, zero-shot, from-English and to-English directions. Thesis, 8.2.2.
 """
 
 import functools
-import os
 import platform
 import shlex
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import Stamp, atomic_path, checksum, input_settings, write_json
 from command_line.progress import progress
+from command_line.workers import Workers, add_workers_argument
 from eval.comet import Comet
 from eval.measures import MEASURES, averages
 from eval.results import SCORES, TRANSLATION, Translation
@@ -53,9 +52,7 @@ def add_arguments(parser) -> None:
         metavar="PYTHON",
         help="interpreter of an environment with unbabel-comet; none: this one",
     )
-    parser.add_argument(
-        "--workers", type=options.worker_count, default=len(os.sched_getaffinity(0)), help="processes"
-    )
+    add_workers_argument(parser)
     parser.add_argument("--force", action="store_true", help="score again what is already scored")
 
 
@@ -135,10 +132,7 @@ def score_direction(files: DirectionFiles) -> tuple[dict, list[list[int]]]:
 def _map(function, files: list[DirectionFiles], workers: int):
     """`map` over directions in processes, in order, with progress."""
     bar = functools.partial(progress, total=len(files), task="score", unit="direction")
-    if workers == 1 or len(files) == 1:
-        yield from bar(map(function, files))
-        return
-    with ProcessPoolExecutor(min(workers, len(files))) as pool:
+    with Workers(min(workers, len(files))) as pool:
         yield from bar(pool.map(function, files))
 
 

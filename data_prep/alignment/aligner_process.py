@@ -1,16 +1,15 @@
 """An aligner in a process of its own: both directions work at the same time, and one that dies is noticed."""
 
-import contextlib
-import multiprocessing
-import os
 import traceback
+from multiprocessing.connection import wait
 
 from command_line.errors import InputError
+from command_line.processes import ProcessGroup, how_it_ended
 from data_prep.alignment.aligners import AlignerChoice
 
 
 class AlignerProcess:
-    """Trains and aligns on request: `ask` begins, `answer` waits.
+    """Trains and aligns on request: `ask` begins, `answer` or `answers` of several waits.
 
     Args:
         choice, options: what is made in the process.
@@ -19,32 +18,20 @@ class AlignerProcess:
 
     def __init__(self, choice: AlignerChoice, options: dict, swapped: bool = False):
         self._swapped = swapped
-        context = multiprocessing.get_context("fork" if os.name == "posix" else "spawn")
-        self._connection, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other, choice, options), daemon=True)
-        self._process.start()
+        self._group = ProcessGroup()
+        self._process = self._group.fork(_serve, choice, options)
+        self._connection = self._process.connection
         self._asked = None
-        other.close()
 
     def __enter__(self) -> "AlignerProcess":
         return self
 
     def __exit__(self, *error) -> None:
-        if any(error):
-            self._process.terminate()
-        with contextlib.suppress(OSError):
-            self._connection.send(None)
-        self._process.join()
-        self._connection.close()
+        self._connection.close()  # it ends at the end of its requests
+        self._group.__exit__(*error)
 
     def ask(self, request: str, a, b) -> None:
-        """Begin `train` or `align` once the earlier request is done; `a` and `b` are its two sides.
-
-        Raises:
-            InputError: as `answer`, for what was asked before.
-        """
-        if self._asked:
-            self.answer()
+        """Begin `train` or `align`; `a` and `b` are its two sides. What was asked before must be answered."""
         first, second = (b, a) if self._swapped else (a, b)
         self._asked = request, len(a) if request == "align" else 0
         try:
@@ -78,23 +65,33 @@ class AlignerProcess:
         return (counts, links[:, ::-1]) if self._swapped else (counts, links)
 
     def _died(self):
-        self._process.join()
         raise InputError(
-            f"the aligner's process ended with status {self._process.exitcode} (out of memory?); "
-            "try a smaller --train-sample"
+            f"the aligner's process {how_it_ended(self._process.wait())}; try a smaller --train-sample"
         )
+
+
+def answers(processes: list[AlignerProcess]) -> list:
+    """The answer of every aligner, None of one that was not asked.
+
+    Raises:
+        InputError: as `answer`, of the first one that fails: nobody waits for the others.
+    """
+    waiting = {process._connection: process for process in processes if process._asked}
+    found = {}
+    while waiting:
+        for connection in wait(list(waiting)):
+            process = waiting.pop(connection)
+            found[process] = process.answer()
+    return [found.get(process) for process in processes]
 
 
 def _serve(connection, choice: AlignerChoice, options: dict) -> None:
     aligner = None
     while True:
         try:
-            asked = connection.recv()
-        except EOFError:
+            request, first, second = connection.recv()
+        except (EOFError, ConnectionError):
             return
-        if asked is None:
-            return
-        request, first, second = asked
         try:
             aligner = aligner or choice.make(options)
             connection.send(("done", getattr(aligner, request)(first, second)))

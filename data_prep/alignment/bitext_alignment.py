@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from command_line.progress import progress
-from data_prep.alignment.aligner_process import AlignerProcess
+from command_line.workers import Workers
+from data_prep.alignment.aligner_process import AlignerProcess, answers
 from data_prep.alignment.links import format_line
 from data_prep.alignment.symmetrization import SYMMETRIZATIONS, one_to_one
 from data_prep.alignment.training_text import is_usable
-from data_prep.blocks import Workers, encode, read_blocks
+from data_prep.blocks import encode, read_blocks
 from data_prep.corpus import Bitext, open_outputs
 
 LINES_PER_TASK = 2_000
@@ -74,13 +75,13 @@ def _aligned_shards(bitext, processes, shard_lines: int, longest: int) -> Iterat
             [is_usable(len(x.split()), len(y.split()), longest) for x, y in zip(a, b, strict=True)]
         )
         kept = [[line for line, good in zip(side, usable, strict=True) if good] for side in (a, b)]
-        results = asked is not None and [process.answer() for process in processes]
+        results = answers(processes)  # of the shard before this one; before the first, of the training
         for process in processes:
             process.ask("align", *kept)
-        if results:
+        if asked is not None:
             yield asked, results
         asked = usable
-    yield asked, [process.answer() for process in processes]
+    yield asked, answers(processes)
 
 
 def _shards(bitext: Bitext, lines: int) -> Iterator[tuple[list[str], list[str]]]:

@@ -6,6 +6,7 @@ The sample is aligned once; what was counted in it is the prior with which every
 """
 
 import io
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from command_line.errors import InputError
 from command_line.lines import read_lines
+from command_line.processes import how_it_ended
 from data_prep.alignment.joint_text import flat, parse_pharaoh
 
 
@@ -53,6 +55,10 @@ class EflomalAligner:
                     [line + "\n" for line in source], [line + "\n" for line in target],
                     links_filename_fwd=str(output), priors_input=priors, quiet=True,
                 )  # fmt: skip
+            except subprocess.CalledProcessError as error:
+                raise InputError(
+                    f"eflomal: {how_it_ended(error.returncode)}; try a smaller --train-sample"
+                ) from None
             except (RuntimeError, OSError) as error:
                 raise InputError(f"eflomal: failed (out of memory?): {error}") from None
             return list(read_lines(output))

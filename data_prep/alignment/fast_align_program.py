@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from command_line.errors import InputError
+from command_line.processes import how_it_ended, run_program
 from data_prep.alignment.joint_text import SEPARATOR, flat, joint_line, parse_pharaoh, write_joint
 
 PROGRAM = "fast_align"
@@ -58,11 +59,10 @@ def _run(options: list, output: Path) -> str:
         InputError: it fails, or dies of a signal.
     """
     with open(output, "wb") as stream:
-        done = subprocess.run(
-            [PROGRAM, *map(str, options)], stdout=stream, stderr=subprocess.PIPE, text=True, errors="replace",
-            check=False,
-        )  # fmt: skip
+        done = run_program(
+            [PROGRAM, *map(str, options)], stdout=stream, stderr=subprocess.PIPE, text=True, errors="replace"
+        )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise InputError(f"{PROGRAM}: ended with status {done.returncode} (out of memory?): {last}")
+        raise InputError(f"{PROGRAM}: {how_it_ended(done.returncode)}: {last}; try a smaller --train-sample")
     return done.stderr

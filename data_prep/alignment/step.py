@@ -23,9 +23,9 @@ from pathlib import Path
 from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import input_settings, write_json, write_text
+from command_line.workers import Workers, add_workers_argument
 from data_prep.alignment.aligners import ALIGNERS
 from data_prep.alignment.symmetrization import SYMMETRIZATIONS
-from data_prep.blocks import Workers, add_workers_argument
 from data_prep.corpus import TRAIN, Bitext, check_parallel, find_bitexts, paths_of
 from data_prep.step_folder import StepFolder, read_record
 

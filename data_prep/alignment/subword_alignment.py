@@ -8,9 +8,10 @@ import numpy as np
 
 from command_line.errors import InputError
 from command_line.progress import progress
+from command_line.workers import Workers
 from data_prep.aligned_spans import AlignedSpans, AlignedSpansWriter
 from data_prep.alignment.links import check_range, parse_line
-from data_prep.blocks import Block, Workers, read_blocks
+from data_prep.blocks import Block, read_blocks
 from data_prep.corpus import Bitext
 from data_prep.subword_spans import subword_spans, word_boundaries
 

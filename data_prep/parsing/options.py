@@ -1,7 +1,7 @@
 """The options that `bunsetsu` and `phrases` share, in a module that imports nothing heavy."""
 
 from command_line import options
-from data_prep.blocks import add_workers_argument
+from command_line.workers import add_workers_argument
 from data_prep.corpus import LANGUAGE
 
 

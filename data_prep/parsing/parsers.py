@@ -116,10 +116,16 @@ class KnpBunsetsu:
             if shutil.which(program) is None:
                 raise InputError(f"--parser knp: no program `{program}` on the PATH; `ginza` needs none")
         try:
-            import rhoknp
+            import rhoknp  # noqa: F401
         except ImportError:
             raise InputError("--parser knp: rhoknp is not installed: pip install '.[ja]'") from None
-        self._knp = rhoknp.KNP(jumanpp=rhoknp.Jumanpp())
+
+    @functools.cached_property
+    def _knp(self):
+        """Started by the process that uses it: forked workers cannot share one."""
+        import rhoknp
+
+        return rhoknp.KNP(jumanpp=rhoknp.Jumanpp())
 
     def analyse(self, texts: list[str]) -> Iterator[list[int] | None]:
         for text in texts:
@@ -222,18 +228,21 @@ class EnjuPhrases:
             )
 
     def analyse(self, texts: list[str]) -> Iterator[ParsedTree | None]:
-        import subprocess
+        from subprocess import PIPE
 
+        from command_line.processes import how_it_ended, run_program
         from data_prep.parsing.parse_files import parsed_enju_line
 
-        done = subprocess.run(
-            [self._program, "-xml"], input="\n".join(texts) + "\n", capture_output=True, encoding="utf-8"
+        done = run_program(
+            [self._program, "-xml"], input="\n".join(texts) + "\n", stdout=PIPE, stderr=PIPE, encoding="utf-8"
         )
         lines = [line for line in done.stdout.split("\n") if line.strip()]
         if done.returncode or len(lines) != len(texts):
+            ended = f"{how_it_ended(done.returncode)} with " if done.returncode else ""
             reason = " ".join(done.stderr.split())[-200:]
             raise InputError(
-                f"{self._program} -xml: {len(lines)} lines of output for {len(texts)} lines of text: {reason}"
+                f"{self._program} -xml: {ended}{len(lines)} lines of output for {len(texts)} lines of text: "
+                f"{reason}"
             )
         for number, line in enumerate(lines, start=1):
             yield parsed_enju_line(line, Path("output of enju"), number)

@@ -17,7 +17,8 @@ from command_line.errors import InputError
 from command_line.lines import count_lines
 from command_line.outputs import input_settings, write_json
 from command_line.progress import progress
-from data_prep.blocks import Workers, read_blocks
+from command_line.workers import Workers
+from data_prep.blocks import read_blocks
 from data_prep.corpus import SPLITS
 from data_prep.parsing.analysis import Shard, analyse_shard
 from data_prep.parsing.parse_files import SUFFIXES, parse_file, read_parses

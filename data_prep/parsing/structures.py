@@ -13,7 +13,8 @@ from command_line import options
 from command_line.errors import InputError, at
 from command_line.outputs import input_settings
 from command_line.progress import progress
-from data_prep.blocks import Block, Workers, add_workers_argument, read_blocks
+from command_line.workers import Workers, add_workers_argument
+from data_prep.blocks import Block, read_blocks
 from data_prep.step_folder import StepFolder, read_record
 
 

@@ -1,26 +1,13 @@
-"""Streams of blocks and worker processes."""
+"""Streams of blocks."""
 
 import gzip
 import os
-import signal
 
 import pytest
 
 from command_line.errors import InputError
 from data_prep import blocks
-from data_prep.blocks import Workers, read_blocks
-
-
-def square(number):
-    return number * number
-
-
-def die(number):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def complain(number):
-    raise InputError(f"line {number}")
+from data_prep.blocks import read_blocks
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
@@ -72,40 +59,3 @@ def test_empty_missing_and_truncated_files(tmp_path):
     (tmp_path / "cut.gz").write_bytes(gzip.compress(os.urandom(5000).hex().encode())[:-2000])
     with pytest.raises(InputError, match=r"cut.gz:1: cannot read on"):
         list(read_blocks(tmp_path / "cut.gz"))
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_workers_keep_the_order(count):
-    with Workers(count) as workers:
-        assert list(workers.map(square, range(200))) == [number * number for number in range(200)]
-        assert list(workers.map(square, [])) == []
-
-
-def test_workers_take_no_more_items_than_they_need():
-    taken = []
-
-    def items():
-        for number in range(1000):
-            taken.append(number)
-            yield number
-
-    with Workers(2) as workers:
-        results = workers.map(square, items())
-        next(results)
-        assert len(taken) <= 10
-        results.close()
-
-
-def test_a_killed_worker_is_an_error():
-    with Workers(2) as workers, pytest.raises(InputError, match="worker process was killed"):
-        list(workers.map(die, range(3)))
-
-
-def test_errors_of_workers_arrive_as_they_are():
-    with Workers(2) as workers, pytest.raises(InputError, match=r"^line 0$"):
-        list(workers.map(complain, range(3)))
-
-
-def test_no_workers():
-    with pytest.raises(InputError, match="--workers: 0"):
-        Workers(0)

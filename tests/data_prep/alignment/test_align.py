@@ -162,7 +162,7 @@ def test_an_aligner_that_dies_is_noticed(step, corpus, monkeypatch):
 
     monkeypatch.setattr("data_prep.alignment.fast_align.DirectedAligner.train", lambda *args: os._exit(9))
     status, error = align(step, corpus)
-    assert status == 2 and "ended with status 9 (out of memory?); try a smaller --train-sample" in error
+    assert status == 2 and "aligner's process ended with status 9; try a smaller --train-sample" in error
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,169 @@
+"""Worker processes that apply a function to items, results in order."""
+
+import contextlib
+import os
+import pickle
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import ForkingPickler
+from queue import SimpleQueue
+from threading import Thread
+
+from command_line import options
+from command_line.errors import InputError
+from command_line.processes import Child, ProcessGroup, how_it_ended
+
+ITEMS_PER_WORKER = 2  # one in work, one that waits there: no worker waits for this process
+_END = object()
+
+
+def default_workers() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def add_workers_argument(parser) -> None:
+    parser.add_argument("--workers", type=options.worker_count, default=default_workers(), help="processes")
+
+
+class WorkerTraceback(Exception):
+    """Where an exception was raised in a worker, as its cause."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+class Workers:
+    """Processes that apply a function to items, results in the order of the items.
+
+    One worker means this process itself. Workers are forked on entering, before anything of ours starts a
+    thread, and know what has been loaded by then. A worker that dies (killed for its memory) is an error,
+    never a hang; an exception of the function arrives with its type.
+
+    Attributes:
+        number: how many.
+    """
+
+    def __init__(self, number: int):
+        if number < 1:
+            raise InputError(f"--workers: {number}, expected at least 1")
+        self.number = number
+        self._group: ProcessGroup | None = None
+        self._under_way: dict[Child, deque[int]] = {}  # the tickets of the items that a worker has
+        self._tickets = count()
+        self._answers: dict[int, tuple[bool, object]] = {}
+        self._unwanted: set[int] = set()
+
+    def __enter__(self) -> "Workers":
+        if self.number > 1:
+            self._group = ProcessGroup()
+            self._under_way = {self._group.fork(_work): deque() for _ in range(self.number)}
+        return self
+
+    def __exit__(self, *error) -> None:
+        if self._group is not None:
+            for child in self._under_way:
+                child.connection.close()  # a worker ends at the end of its work
+            self._group.__exit__(*error)
+
+    def map(self, function: Callable, items: Iterable) -> Iterator:
+        """Yield `function(item)` of every item. Takes few items more than have been yielded.
+
+        Raises:
+            InputError: a worker died.
+        """
+        if self._group is None:
+            yield from map(function, items)
+            return
+        items, item = iter(items), None
+        order: deque[int] = deque()
+        try:
+            while order or item is not _END:
+                while item is not _END and (child := self._free(len(order))):
+                    if (item := next(items, _END)) is not _END:
+                        order.append(self._give(child, function, item))
+                if order and order[0] in self._answers:
+                    yield self._result(order.popleft())
+                elif order or item is not _END:
+                    self._receive()
+        finally:  # the caller may not want the rest
+            for ticket in order:
+                if self._answers.pop(ticket, None) is None:
+                    self._unwanted.add(ticket)
+
+    def _free(self, taken: int) -> Child | None:
+        """A worker for one more item, if there may be more."""
+        child = min(self._under_way, key=lambda child: len(self._under_way[child]))
+        may_take = taken <= ITEMS_PER_WORKER * self.number
+        return child if may_take and len(self._under_way[child]) < ITEMS_PER_WORKER else None
+
+    def _give(self, child: Child, function: Callable, item) -> int:
+        request = ForkingPickler.dumps((function, item))
+        try:
+            child.connection.send_bytes(request)
+        except OSError:
+            self._died(child)
+        ticket = next(self._tickets)
+        self._under_way[child].append(ticket)
+        return ticket
+
+    def _receive(self) -> None:
+        """Wait for answers, or the death of a worker."""
+        children = {child.connection: child for child in self._under_way}
+        for connection in wait(list(children)):
+            child = children[connection]
+            try:
+                answer = connection.recv_bytes()
+            except (EOFError, OSError):
+                self._died(child)
+            ticket = self._under_way[child].popleft()
+            if ticket in self._unwanted:
+                self._unwanted.remove(ticket)
+            else:
+                self._answers[ticket] = pickle.loads(answer)
+
+    def _result(self, ticket: int):
+        succeeded, result = self._answers.pop(ticket)
+        if not succeeded:
+            error, text = result
+            raise error from WorkerTraceback(text)
+        return result
+
+    def _died(self, child: Child):
+        ended = how_it_ended(child.wait())
+        self._group.kill()
+        raise InputError(f"a worker process {ended}; try fewer --workers") from None
+
+
+def _work(connection: Connection) -> None:
+    """What a worker does: answer requests in order."""
+    requests: SimpleQueue = SimpleQueue()
+    Thread(target=_read_requests, args=(connection, requests), daemon=True).start()
+    for request in iter(requests.get, None):
+        try:
+            function, item = pickle.loads(request)
+            answer = ForkingPickler.dumps((True, function(item)))
+        except Exception as error:
+            answer = ForkingPickler.dumps((False, (_as_it_can_travel(error), traceback.format_exc())))
+        with contextlib.suppress(ConnectionError):  # nobody waits for it any more
+            connection.send_bytes(answer)
+
+
+def _read_requests(connection: Connection, requests: SimpleQueue) -> None:
+    """Take requests out of the pipe as they come: whoever sends one never waits for a worker at work."""
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            requests.put(connection.recv_bytes())
+    requests.put(None)
+
+
+def _as_it_can_travel(error: Exception) -> Exception:
+    """The exception; as a RuntimeError if it cannot be pickled and unpickled."""
+    try:
+        pickle.loads(ForkingPickler.dumps(error))
+    except Exception:  # whatever the exception's own class does
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
