@@ -7,6 +7,7 @@ end in `.gz` or `.xz`.
 
 import contextlib
 import re
+from argparse import ArgumentTypeError
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -19,8 +20,16 @@ from command_line.outputs import atomic_path
 
 TRAIN, VALID, TEST = "train", "valid", "test"
 SPLITS = (TRAIN, VALID, TEST)
-LANGUAGE_CODE = re.compile(r"[a-z]{2,3}(_[A-Za-z]{2,4})?")
-LANGUAGE = OptionType("a language code such as en", lambda text: matched(LANGUAGE_CODE, text))
+LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}(_[A-Za-z0-9]{2,8})*")  # de, deu, zho_Hans, en_XX, es_419
+
+
+def _language(text: str) -> str:
+    if "-" in text and LANGUAGE_CODE.fullmatch(text.replace("-", "_")):
+        raise ArgumentTypeError(f"found {text!r}, expected {text.replace('-', '_')}: '-' separates languages")
+    return matched(LANGUAGE_CODE, text)
+
+
+LANGUAGE = OptionType("a language code such as en or zho_Hans", _language)
 _FILE_NAME = re.compile(r"(?P<split>[^.]+)\.(?P<pair>[^.]+-[^.]+)\.(?P<language>[^.]+)(?P<suffix>\.gz|\.xz)?")
 
 

@@ -30,6 +30,7 @@ from command_line.progress import progress
 from data_prep.blocks import encode
 from data_prep.corpus import LANGUAGE, LANGUAGES, SPLITS, centric_language, is_corpus_file, open_outputs
 from data_prep.fetching import Source, read_sums
+from data_prep.languages import is_english
 from data_prep.step_folder import StepFolder
 
 NAMES = ("opus100", "iwslt17", "europarl", "multi30k", "enja", "mtdata")
@@ -92,7 +93,7 @@ def find_splits(args, languages: list[str], source: Source):
 
     corpus = CORPORA[args.name]
     centric = centric_language(languages, args.centric)
-    if corpus.english_centric and centric != "en":
+    if corpus.english_centric and not is_english(centric):
         raise InputError(f"--centric {centric}: the training data of {args.name} is with English only")
     return corpus.read(source, languages, centric)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from command_line.errors import InputError
 from data_prep.corpus import TRAIN, pair_name
 from data_prep.fetching import Source
+from data_prep.languages import find_language
 from data_prep.public_corpora import Splits
 
 
@@ -72,14 +73,12 @@ def mtdata_splits(
     Raises:
         InputError: an id's languages are not among `languages`.
     """
-    from mtdata.iso.bcp47 import bcp47
-
-    codes = {bcp47(code).lang: code for code in languages}
+    tags = {code: mtdata_tag(code) for code in languages}
     grouped: dict[tuple[str, str], list] = {}
     for split, names in identifiers.items():
         for name in names:
             entry = find_entry(name)
-            known = [codes.get(tag.lang) for tag in entry.did.langs]
+            known = [own_code(tag, tags) for tag in entry.did.langs]
             if None in known:
                 raise InputError(
                     f"mtdata id {name}: its languages are not both among --langs {','.join(languages)}"
@@ -89,6 +88,45 @@ def mtdata_splits(
         raise InputError("download mtdata: no --train ids")
     for (split, pair), entries in grouped.items():
         yield Splits(split, pair, lambda entries=entries: _concatenate(source, entries))
+
+
+def mtdata_tag(code: str):
+    """mtdata's form of a language code, with `lang`, `script` and `region`.
+
+    Raises:
+        InputError: mtdata does not know the language.
+    """
+    from mtdata.iso.bcp47 import bcp47
+
+    language = find_language(code)
+    try:
+        if language is None:
+            raise ValueError
+        return bcp47(code)
+    except ValueError:
+        raise InputError(
+            f"--langs: {code!r} is not a language that mtdata knows, such as en or zho_Hans"
+        ) from None
+
+
+def own_code(wanted, tags: dict):
+    """Which of our languages an entry's language is: the same tag, or the only one of that language.
+
+    Args:
+        wanted: mtdata's tag.
+        tags: our code -> mtdata's tag.
+
+    Returns:
+        our code; None if there is none.
+
+    Raises:
+        InputError: several of our languages could be meant.
+    """
+    same = [code for code, tag in tags.items() if str(tag) == str(wanted)]
+    found = same or [code for code, tag in tags.items() if tag.lang == wanted.lang]
+    if len(found) > 1:
+        raise InputError(f"--langs: {' and '.join(found)} are both {wanted} of mtdata; expected one of them")
+    return found[0] if found else None
 
 
 def _concatenate(source: Source, entries: list) -> Iterator[tuple[str, str]]:

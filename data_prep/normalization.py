@@ -3,13 +3,14 @@
 import re
 import unicodedata
 
+from data_prep.languages import is_unspaced
+
 # C0 and C1 controls, direction marks, zero-width space, word joiner, byte order mark, noncharacters.
 # Zero-width joiner and non-joiner stay: Persian and Indic spelling needs them.
 _CONTROLS = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
     "\ufdd0-\ufdef\ufff9-\ufffb\ufffe\uffff]"
 )
-UNSPACED = ("bo", "dz", "ja", "km", "lo", "my", "th", "yue", "zh")
 CHARACTERS_PER_WORD = 1.6  # of a language without spaces, against the words of one with spaces
 
 
@@ -36,4 +37,4 @@ def words_of_unspaced(line: str) -> float:
 
 def measure_length(language: str):
     """The function from a normalized line of a language to its length in words."""
-    return words_of_unspaced if language in UNSPACED else words
+    return words_of_unspaced if is_unspaced(language) else words

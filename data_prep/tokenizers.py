@@ -15,10 +15,12 @@ business: MeCab by default, Juman++ (the thesis' chapters 3 and 4) on request.
 import functools
 import re
 import shutil
+import sys
 
 from command_line.errors import InputError
+from data_prep.languages import closest, find_language, subtag, writing_system
 
-DEFAULTS = {"zh": "jieba", "ja": "mecab"}
+DEFAULTS = {"han": "jieba", "japanese": "mecab"}  # by writing system
 DEFAULT = "moses"
 _UNSPACED = (
     "\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u2e80-\u2fdf\U00020000-\U0003134f"
@@ -43,13 +45,20 @@ class NoTokenizer:
 
 
 class Moses:
-    """The Moses tokenizer and detokenizer, XML-escaped as the Moses script does it by default."""
+    """The Moses tokenizer and detokenizer, XML-escaped as the Moses script does it by default.
+
+    Args:
+        language: a code; Moses has rules for some languages, whatever their codes are, and general ones.
+    """
 
     def __init__(self, language: str):
+        from sacremoses.corpus import NonbreakingPrefixes
+
         from data_prep.moses import FastMosesTokenizer
 
-        self.tokenize = FastMosesTokenizer(language).tokenize
-        self._language = language
+        with_rules = NonbreakingPrefixes().available_langs.values()
+        self._language = closest(language, with_rules) or subtag(language)
+        self.tokenize = FastMosesTokenizer(self._language).tokenize
 
     @functools.cached_property
     def _detokenizer(self):
@@ -147,13 +156,18 @@ def make_tokenizer(name: str, language: str):
     return TOKENIZERS[name](language)
 
 
+def default_tokenizer(language: str) -> str:
+    """The tokenizer for how a language is written; Moses' general rules where its code is not known."""
+    return DEFAULTS.get(writing_system(language), DEFAULT)
+
+
 def choose_tokenizers(languages, choices: list[str]) -> dict[str, str]:
     """Tokenizer of every language: the defaults, overridden by choices such as "ja=none" or "none" (all).
 
     Raises:
         InputError: a choice names an unknown tokenizer or a language that the corpus does not have.
     """
-    names = {language: DEFAULTS.get(language, DEFAULT) for language in sorted(languages)}
+    names = {language: default_tokenizer(language) for language in sorted(languages)}
     for choice in sorted(choices, key=lambda text: "=" in text):  # what holds for all first
         language, equals, name = choice.rpartition("=")
         if name not in TOKENIZERS:
@@ -165,4 +179,11 @@ def choose_tokenizers(languages, choices: list[str]) -> dict[str, str]:
                 f"--tokenizer {choice}: the corpus has no language {language!r}; it has {', '.join(names)}"
             )
         names.update({language: name} if equals else dict.fromkeys(names, name))
+    for language, name in names.items():
+        if name == "moses" and find_language(language) is None:
+            print(
+                f"warning: {language!r} is not a known language code: Moses tokenizes it by general rules;"
+                f" --tokenizer {language}=NAME chooses another tokenizer",
+                file=sys.stderr,
+            )
     return names

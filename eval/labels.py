@@ -1,5 +1,6 @@
 """How systems are called and ordered in tables: the columns of Table 8.2 of the thesis."""
 
+from data_prep.languages import is_english
 from eval.system_record import PLACEMENTS
 from eval.systems import System
 
@@ -75,6 +76,6 @@ def direction_order(kind: str, directions: list[str]) -> list[str]:
 
     def key(direction: str) -> tuple:
         source, target = direction.split("-")
-        return (target, 0) if source == "en" else (source, 1)
+        return (target, 0) if is_english(source) else (source, 1)
 
     return sorted(directions, key=key)

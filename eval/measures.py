@@ -6,6 +6,7 @@ Shares and rates are fractions from 0 to 1 in files and percentages in tables.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from data_prep.languages import is_english
 from eval.results import split_direction
 
 
@@ -41,7 +42,7 @@ MEASURES = {
 def groups_of(direction: str, kind: str) -> list[str]:
     """The averages that a direction belongs to."""
     source, target = split_direction(direction)
-    english = [name for name, language in (("from-en", source), ("to-en", target)) if language == "en"]
+    english = [name for name, language in (("from-en", source), ("to-en", target)) if is_english(language)]
     return [kind, *english, "all"]
 
 

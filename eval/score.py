@@ -2,16 +2,22 @@
 
 Reads OUT/translate.json, OUT/SRC-TGT.txt and the raw test set in DATA/text; writes OUT/scores.json
 (everything of translate.json plus the scores) and OUT/bleu_statistics.npz (BLEU's counts per line, for
-`compare`). Per direction: sacreBLEU (tokenizer zh, ja-mecab, ko-mecab, else 13a) and chrF++ with signatures,
-the off-target rate by fastText, the identifier's own error (its off-target rate on the references), length
-ratio, shares of empty lines and of lines that copy the source, and COMET if a model is given. Averages over
-supervised, zero-shot, from-English and to-English directions. Thesis, 8.2.2.
+`compare`). Per direction: sacreBLEU and chrF++ with signatures, the off-target rate by fastText, the
+identifier's own error (its off-target rate on the references), length ratio, shares of empty lines and of
+lines that copy the source, and COMET if a model is given. Averages over supervised, zero-shot, from-English
+and to-English directions. Thesis, 8.2.2.
+
+BLEU's tokenizer follows how the target language is written: zh for Chinese characters, ja-mecab, ko-mecab,
+char where words are not separated (Thai, Lao, Khmer, Burmese, Tibetan), else 13a. --tokenize flores200 is
+spBLEU.
 """
 
 import functools
 import platform
 import shlex
 import sys
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
@@ -19,12 +25,15 @@ from command_line.errors import InputError
 from command_line.outputs import Stamp, atomic_path, checksum, input_settings, write_json
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
+from data_prep.bleu import AUTO, SENTENCEPIECE, TOKENIZERS, bleu_tokenizer, sentencepiece_model
+from data_prep.languages import find_language
 from eval.comet import Comet
 from eval.measures import MEASURES, averages
-from eval.results import SCORES, TRANSLATION, Translation
+from eval.results import SCORES, TRANSLATION, Translation, split_direction
 from eval.test_sets import DirectionFiles, direction_files
 
 STATISTICS = "bleu_statistics.npz"
+OFF_TARGET_RULES = 2  # 2: what a label stands for is looked up in a registry; lines without letters count
 
 
 def add_arguments(parser) -> None:
@@ -39,6 +48,18 @@ def add_arguments(parser) -> None:
         "--data",
         type=options.path,
         help="binarized folder with text/, if it is not where translate.json says",
+    )
+    parser.add_argument(
+        "--tokenize",
+        choices=(AUTO, *TOKENIZERS),
+        default=AUTO,
+        help="sacreBLEU's tokenizer, for every language",
+    )
+    parser.add_argument(
+        "--tokenizer-model",
+        type=options.path,
+        metavar="FILE",
+        help="sentencepiece model of --tokenize flores200 or flores101; none: the file that sacreBLEU keeps",
     )
     parser.add_argument(
         "--comet-model",
@@ -59,24 +80,77 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     if args.comet_python and not args.comet_model:
         raise InputError("--comet-python: expected together with --comet-model")
+    tokenization = Tokenization.of(args)
     translations = [Translation.load(Path(out) / TRANSLATION) for out in args.out]
     todo = [
         (one, direction_files(one, args.data)) for one in translations
     ]  # every missing file is found here
     with Comet(args.comet_model, args.comet_python) as comet:
         for translation, files in todo:
-            score_folder(translation, files, comet, args.workers, args.force)
+            warn_of_unknown_languages(translation, files)
+            score_folder(translation, files, tokenization, comet, args.workers, args.force)
+
+
+@dataclass(frozen=True)
+class Tokenization:
+    """How BLEU tokenizes: sacreBLEU's tokenizer or "auto"; the file of its sentencepiece model, if given."""
+
+    choice: str = AUTO
+    model: Path | None = None
+
+    @classmethod
+    def of(cls, args) -> "Tokenization":
+        """From the options; an `InputError` where a model is missing or is of no use."""
+        if args.tokenize in SENTENCEPIECE:
+            sentencepiece_model(args.tokenize, args.tokenizer_model)
+        elif args.tokenizer_model:
+            raise InputError(f"--tokenizer-model: only with --tokenize {' or '.join(SENTENCEPIECE)}")
+        return cls(args.tokenize, args.tokenizer_model)
+
+    def settings(self, files: list[DirectionFiles]) -> dict:
+        """What scores depend on: the tokenizer of every target language, and its model."""
+        settings = {
+            "tokenizers": {
+                one: bleu_tokenizer(one, self.choice)
+                for one in sorted({file.target_language for file in files})
+            }
+        }
+        if self.choice in SENTENCEPIECE:
+            model = checksum(sentencepiece_model(self.choice, self.model))
+            settings |= {"model": model, "is_sacrebleus": self.model is None}
+        return settings
+
+
+def warn_of_unknown_languages(translation: Translation, files: list[DirectionFiles]) -> None:
+    unknown = sorted({one.target_language for one in files if find_language(one.target_language) is None})
+    if unknown:
+        print(
+            f"warning: {translation.path}: {', '.join(unknown)}: not a known language code such as de or"
+            " zho_Hans: there is no off-target rate, and BLEU's tokenizer is 13a unless --tokenize names one",
+            file=sys.stderr,
+        )
 
 
 def score_folder(
-    translation: Translation, files: list[DirectionFiles], comet: Comet, workers: int, force: bool
+    translation: Translation,
+    files: list[DirectionFiles],
+    tokenization: Tokenization,
+    comet: Comet,
+    workers: int,
+    force: bool,
 ) -> None:
     """Score one folder, unless its scores are complete and made from the same files and settings."""
     output, statistics_path = translation.folder / SCORES, translation.folder / STATISTICS
     inputs = input_settings(translation.path, *(path for one in files for path in one.paths))
     stamp = Stamp(
         translation.folder / ".scores.stamp.json",
-        {"inputs": inputs, "comet": comet.model, "versions": versions()},
+        {
+            "inputs": inputs,
+            "comet": comet.model,
+            "versions": versions(),
+            "tokenization": tokenization.settings(files),
+            "off_target": OFF_TARGET_RULES,
+        },
     )
     if output.exists() and statistics_path.exists() and stamp.is_current(force):
         print(summary(translation.name, _averages_of(output)))
@@ -84,7 +158,9 @@ def score_folder(
     comet.start()
     stamp.begin()
     directions, statistics = {}, {}
-    for one, (entry, rows) in zip(files, _map(score_direction, files, workers), strict=True):
+    languages = {language for direction in translation.directions for language in split_direction(direction)}
+    score = functools.partial(score_direction, tokenization=tokenization, languages=frozenset(languages))
+    for one, (entry, rows) in zip(files, _map(score, files, workers), strict=True):
         entry["comet"] = comet.score(*one.read()) if comet.model else None
         directions[one.direction] = translation.directions[one.direction] | entry
         statistics[one.direction] = rows
@@ -107,22 +183,31 @@ def score_folder(
     print(summary(translation.name, record["averages"]))
 
 
-def score_direction(files: DirectionFiles) -> tuple[dict, list[list[int]]]:
-    """All scores of one direction but COMET, and BLEU's counts per line; runs in a worker process."""
+def score_direction(
+    files: DirectionFiles, tokenization: Tokenization, languages: frozenset[str]
+) -> tuple[dict, list[list[int]]]:
+    """All scores of one direction but COMET, and BLEU's counts per line; runs in a worker process.
+
+    Args:
+        languages: all of the test set.
+    """
+    from data_prep.bleu import bleu_metric
     from eval.language_identification import default_identifier
+    from eval.off_target import by_number, intended
     from eval.surface_metrics import surface_scores
 
     hypotheses, sources, references = files.read()
-    scores, statistics = surface_scores(files.target_language, hypotheses, sources, references)
-    identifier = default_identifier()
-    rate, languages = identifier.off_target(hypotheses, files.target_language)
-    error, reference_languages = identifier.off_target(references, files.target_language)
+    bleu = bleu_metric(files.target_language, tokenization.choice, tokenization.model)
+    scores, statistics = surface_scores(bleu, hypotheses, sources, references)
+    target = intended(split_direction(files.direction), languages)
+    found, expected = map(default_identifier().identify, (hypotheses, references))
     scores |= {
         "lines": len(hypotheses),
-        "off_target": rate,
-        "identifier_error": error,
-        "identified_languages": languages,
-        "identified_reference_languages": reference_languages,
+        "off_target": target.rate(found, expected),
+        "off_target_note": target.note,
+        "identifier_error": target.rate(expected, expected),
+        "identified_languages": by_number(Counter(found)),
+        "identified_reference_languages": by_number(Counter(expected)),
         "source_sha256": checksum(files.source),
         "reference_sha256": checksum(files.reference),
     }

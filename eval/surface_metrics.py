@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 
-from data_prep.bleu import bleu_metric
-
 
 def surface_scores(
-    language: str, hypotheses: Sequence[str], sources: Sequence[str], references: Sequence[str]
+    bleu, hypotheses: Sequence[str], sources: Sequence[str], references: Sequence[str]
 ) -> tuple[dict, list[list[int]]]:
     """Scores of one direction, and BLEU's sufficient statistics per line.
 
     Args:
-        language: target language.
+        bleu: sacreBLEU's, with the tokenizer of the target language.
         hypotheses, sources, references: equally many lines.
 
     Returns:
@@ -20,7 +18,7 @@ def surface_scores(
     """
     from sacrebleu.metrics import CHRF
 
-    bleu, chrf = bleu_metric(language), CHRF(word_order=2)
+    chrf = CHRF(word_order=2)
     statistics = bleu._extract_corpus_statistics(hypotheses, [references])
     total = bleu._aggregate_and_compute(statistics)
     scores = {

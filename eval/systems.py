@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from command_line.errors import InputError
+from data_prep.bleu import tokenizer_of
 from eval.results import Scores
 
 
@@ -72,8 +73,10 @@ def group_systems(scores: Iterable[Scores]) -> list[System]:
 
     Raises:
         InputError: one run is given twice, or runs under one name are not the same system, or do not have the
-            same directions; names both files.
+            same directions, or BLEU of one direction was scored with different tokenizers; names both files.
     """
+    scores = list(scores)
+    _check_tokenizers(scores)
     groups: dict[tuple[str, str], list[Scores]] = {}
     for run in scores:
         groups.setdefault((run.dataset, run.name), []).append(run)
@@ -100,6 +103,20 @@ def _checked(runs: list[Scores]) -> tuple[Scores, ...]:
 
 def _kinds(run: Scores) -> dict:
     return {direction: entry["kind"] for direction, entry in run.directions.items()}
+
+
+def _check_tokenizers(scores: list[Scores]) -> None:
+    """BLEU over other tokens is another number: it stands in no table and no mean beside this one."""
+    seen: dict[tuple[str, str], tuple[str, Scores]] = {}
+    for run in scores:
+        for direction, entry in run.directions.items():
+            found = tokenizer_of(str(entry.get("bleu_signature", "")))
+            expected, first = seen.setdefault((run.dataset, direction), (found, run))
+            if found != expected:
+                raise InputError(
+                    f"{run.path}: direction {direction}: BLEU with the tokenizer {found!r}, but"
+                    f" {expected!r} in {first.path}; score both with the same --tokenize"
+                )
 
 
 def _same(first: Scores, run: Scores, what: str, expected, found) -> None:

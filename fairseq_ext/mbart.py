@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from command_line.errors import InputError
+from data_prep.languages import same_written_language
 from data_prep.subword_models import SPECIAL_SYMBOLS
 
 LANGUAGES = (  # of mBART-25, in the order of its rows
@@ -49,14 +50,15 @@ class MbartVocabulary:
         return len(SPECIAL_SYMBOLS) + len(self.symbols) + len(self.languages) + 1
 
     def tag_of(self, language: str, given: dict[str, str]) -> str:
-        """The name of mBART's tag of a language: the one that is given, or else the only one that begins so.
+        """The name of mBART's tag of a language: the one that is given, or else the only one of that language
+        in that script (`zh_CN` for `zho_Hans`, none for `zho_Hant`).
 
         Raises:
             InputError: mBART has no such tag.
         """
         wanted = given.get(language)
-        found = [name for name in self.languages if name == wanted or name.split("_")[0] == language]
-        found = [wanted] if wanted in found else found if wanted is None else []
+        candidates = [name for name in self.languages if same_written_language(name, language)]
+        found = candidates if wanted is None else [wanted] if wanted in self.languages else []
         if len(found) != 1:
             raise InputError(
                 f"--tags: no tag of mBART for {wanted or language}; give {language}=NAME with one of"

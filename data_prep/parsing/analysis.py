@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from command_line.errors import InputError, at
 from data_prep.blocks import Block
-from data_prep.normalization import UNSPACED
+from data_prep.languages import is_unspaced
 from data_prep.parsing.alignment import (
     ends_of,
     is_punctuation,
@@ -64,7 +64,7 @@ def analyse_shard(choice: ParserChoice, shard: Shard) -> Result:
     tokenized = [line.split() for line in shard.block.decode()]
     lines = [[unescape(word) for word in words] for words in tokenized]
     raw = shard.block.decode(1) if len(shard.block.texts) > 1 else [None] * len(lines)
-    unspaced = choice.language in UNSPACED
+    unspaced = is_unspaced(choice.language)
     filled = [place for place, words in enumerate(lines) if words]
     parses = shard.parses
     if max(map(len, lines)) > MOST_UNITS:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from command_line.errors import InputError
+from data_prep.languages import subtag
 from data_prep.parsing.alignment import ends_of
 from data_prep.parsing.trees import Tree
 
@@ -185,7 +186,7 @@ class StanzaPhrases:
         options = {"dir": choice.model} if choice.model else {}
         try:
             self._pipeline = stanza.Pipeline(
-                choice.language,
+                subtag(choice.language),
                 processors="tokenize,pos,constituency",
                 tokenize_no_ssplit=True,
                 download_method=None,

@@ -10,6 +10,7 @@ import functools
 import re
 
 from command_line.errors import InputError
+from data_prep.languages import is_unspaced
 from data_prep.normalization import normalize
 from data_prep.phrasebook import phrases_germanic, phrases_other, phrases_romance, phrases_slavic_uralic
 
@@ -19,7 +20,6 @@ PHRASES = {
     for language, phrases in module.PHRASES.items()
 }
 SUPPORTED = tuple(sorted(PHRASES))
-UNSPACED = ("ja", "zh")
 CHARACTERS_PER_WORD = 2  # to count words in languages that do not separate them
 
 _NUM2WORDS_NAMES = {"pt": "pt_BR"}  # CLDR's pt is Brazilian
@@ -55,7 +55,7 @@ class Renderer:
         self._locale = babel.Locale.parse(language)
         self._num2words = num2words.num2words
         self._render_value = functools.lru_cache(maxsize=200_000)(self._value)
-        wide = language in UNSPACED
+        wide = is_unspaced(language)
         self._colon = "：" if wide else " : " if language == "fr" else ": "
         self._stop, self._space = ("。", "") if wide else (".", " ")
         self._brackets = "（{}）" if wide else " ({})"
@@ -65,7 +65,7 @@ class Renderer:
         return self._space.join(self._statement(*statement) for statement in structure)
 
     def count_words(self, line: str) -> int:
-        if self.language in UNSPACED:
+        if is_unspaced(self.language):
             return -(-len(line.replace(" ", "")) // CHARACTERS_PER_WORD)
         return len(_WORD.findall(line))
 
@@ -78,7 +78,7 @@ class Renderer:
     def _value(self, kind: str, value) -> str:
         text = getattr(self, "_" + kind.replace("-", "_"))(value)
         text = normalize(text)
-        return text.replace(" ", "") if self.language in UNSPACED else text
+        return text.replace(" ", "") if is_unspaced(self.language) else text
 
     def _unit(self, amount: int, unit: str) -> str:
         from babel.units import format_unit

@@ -8,6 +8,7 @@ first of all those whose reference it identifies rightly.
 
 import sys
 from collections import Counter
+from collections.abc import Iterable
 
 from command_line import options
 from command_line.errors import at
@@ -15,7 +16,7 @@ from eval.results import TRANSLATION, Translation, result_file, split_direction
 from eval.test_sets import DirectionFiles, direction_files
 
 KIND = "off-target"
-PLACES = ("source", "english", "empty", "other")
+PLACES = ("source", "english", "empty", "other", "no_letters")
 
 
 def add_arguments(parser) -> None:
@@ -54,10 +55,11 @@ def run(translation: Translation, files: list[DirectionFiles], worst: int) -> di
     """The findings of one folder."""
     from command_line.progress import progress
 
+    languages = {language for direction in translation.directions for language in split_direction(direction)}
     directions = {}
     for one in progress(files, len(files), "identify", "direction"):
         entry = {"kind": translation.directions[one.direction]["kind"]}
-        directions[one.direction] = entry | confusion_of(one, worst)
+        directions[one.direction] = entry | confusion_of(one, languages, worst)
     return {
         "system": translation.system | {"name": translation.name},
         "dataset": translation.dataset,
@@ -66,20 +68,25 @@ def run(translation: Translation, files: list[DirectionFiles], worst: int) -> di
     }
 
 
-def confusion_of(files: DirectionFiles, worst: int) -> dict:
+def confusion_of(files: DirectionFiles, languages: Iterable[str], worst: int) -> dict:
     """Languages of the hypotheses and of the references of one direction.
+
+    Args:
+        languages: all of the test set.
 
     Returns:
         "identified", "identified_references": lines per language; "off_target" and "identifier_error": the
-        shares of them that are not in the intended language (None if the identifier does not know it);
-        "off_target_as": off-target lines in the source language, in English, without text, in others;
-        "worst": the worst lines.
+        shares of them that are not in the intended language (None if the identifier cannot tell: "note" says
+        why); "off_target_as": off-target lines in the source language, in English, without text, without
+        letters, in others; "worst": the worst lines.
     """
-    from eval.language_identification import EMPTY, default_identifier, identifier_code
+    from eval.language_identification import EMPTY, default_identifier
+    from eval.off_target import by_number, identifier_label, intended
 
     identifier = default_identifier()
     texts = files.read()
-    source, target = map(identifier_code, split_direction(files.direction))
+    source, target = split_direction(files.direction)
+    goal = intended((source, target), languages)
     found = identifier.identify_with_confidence(texts[0])
     expected = identifier.identify(texts[2])
     counts, reference_counts = Counter(language for language, _ in found), Counter(expected)
@@ -90,27 +97,35 @@ def confusion_of(files: DirectionFiles, worst: int) -> dict:
             " they count as off-target",
             file=sys.stderr,
         )
-    known = identifier.knows(files.target_language)
+    labels = [language for language, _ in found]
+    known = goal.label is not None
+    missed = [
+        label for label, reference in zip(labels, expected, strict=True) if not goal.is_met(label, reference)
+    ]
     return {
         "intended": target,
+        "note": goal.note,
         "lines": len(found),
-        "off_target": 1 - counts[target] / len(found) if known else None,
-        "identifier_error": 1 - reference_counts[target] / len(found) if known else None,
-        "identified": _by_number(counts),
-        "identified_references": _by_number(reference_counts),
-        "off_target_as": _places(counts, source, target, EMPTY) if known else None,
-        "worst": worst_lines(texts, found, expected, target, EMPTY)[:worst] if known else [],
+        "off_target": goal.rate(labels, expected),
+        "identifier_error": goal.rate(expected, expected),
+        "identified": by_number(counts),
+        "identified_references": by_number(reference_counts),
+        "off_target_as": _places(missed, identifier_label(source)) if known else None,
+        "worst": worst_lines(texts, found, expected, goal)[:worst] if known else [],
     }
 
 
-def worst_lines(texts, found, expected: list[str], target: str, empty: str) -> list[dict]:
-    """All off-target lines, the worst first, empty ones last.
+def worst_lines(texts, found, expected: list[str], goal) -> list[dict]:
+    """All off-target lines, the worst first, those without letters and empty ones last.
 
     Args:
         texts: hypotheses, sources, references.
         found: language and confidence of the hypotheses.
         expected: languages of the references.
+        goal: the `eval.off_target.Intended` of the direction.
     """
+    from eval.language_identification import EMPTY, NO_LETTERS
+
     lines = [
         {
             "line": number,
@@ -124,23 +139,28 @@ def worst_lines(texts, found, expected: list[str], target: str, empty: str) -> l
         for number, (hypothesis, source, reference), (language, confidence), reference_language in zip(
             range(1, len(found) + 1), zip(*texts, strict=True), found, expected, strict=True
         )
-        if language != target
+        if not goal.is_met(language, reference_language)
     ]
+    without_language = {NO_LETTERS: 1, EMPTY: 2}
 
     def order(one: dict) -> tuple:
-        return one["identified"] == empty, one["identified_reference"] != target, -one["confidence"]
+        reference_is_elsewhere = one["identified_reference"] != goal.label
+        return without_language.get(one["identified"], 0), reference_is_elsewhere, -one["confidence"]
 
     return sorted(lines, key=order)
 
 
-def _places(counts: Counter, source: str, target: str, empty: str) -> dict[str, int]:
-    """Off-target lines by where they are; English where it is the source counts as the source."""
+def _places(missed: list[str], source: str | None) -> dict[str, int]:
+    """Off-target lines by where they are; English where it is the source counts as the source.
+
+    Args:
+        missed: the identifier's answers to the off-target lines.
+        source: its label for the source language.
+    """
+    from eval.language_identification import EMPTY, NO_LETTERS
+
+    names = {"en": "english", EMPTY: "empty", NO_LETTERS: "no_letters", source: "source"}
     places = dict.fromkeys(PLACES, 0)
-    for language, number in counts.items():
-        if language != target:
-            places[{"en": "english", empty: "empty", source: "source"}.get(language, "other")] += number
+    for label in missed:
+        places[names.get(label, "other")] += 1
     return places
-
-
-def _by_number(counts: Counter) -> dict[str, int]:
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

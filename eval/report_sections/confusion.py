@@ -1,20 +1,29 @@
 """Intended against identified languages of every direction, and the worst lines (`eval probe off-target`)."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from eval.labels import UNKNOWN, direction_order
-from eval.language_identification import EMPTY, identifier_code
+from eval.language_identification import EMPTY, NO_LETTERS
+from eval.off_target import names_of_labels
 from eval.plots import heatmap
 from eval.probes.runs import runs_of, seed_of
 from eval.report_parts import Figure, Section, Table, cell, cells, slug, tidy
 from eval.result_set import ResultSet
+from eval.results import split_direction
 
 OTHER = "other"
-PLACES = {"source": "source language", "english": "English", "empty": "empty", "other": "other"}
+PLACES = {
+    "source": "source language",
+    "english": "English",
+    "empty": "empty",
+    "other": "other",
+    "no_letters": "no letters",
+}
 NOTES = [
     "Columns: the direction, that is the intended language; rows: the language that fastText identifies, as a"
     " share of the lines. Columns in brackets are the references in that language: what the identifier finds"
-    " there besides it is its own error."
+    " there besides it is its own error.",
 ]
 
 
@@ -24,7 +33,19 @@ def section(results: ResultSet) -> Section:
         parts.append(matrix(dataset, system, runs))
         if any(entry["worst"] for run in runs for entry in run["directions"].values()):
             parts.append(worst(dataset, system, runs))
-    return Section("Languages of the output", parts, NOTES)
+    return Section("Languages of the output", parts, [*NOTES, *limits(results)])
+
+
+def limits(results: ResultSet) -> list[str]:
+    """What the identifier cannot tell, per target language."""
+    found = {
+        f"Into {split_direction(direction)[1]}: {entry['note']}."
+        for runs in runs_of(results, "off-target").values()
+        for run in runs
+        for direction, entry in run["directions"].items()
+        if entry.get("note")
+    }
+    return sorted(found)
 
 
 def matrix(dataset: str, system: str, runs: list[dict]) -> Figure:
@@ -34,13 +55,14 @@ def matrix(dataset: str, system: str, runs: list[dict]) -> Figure:
         direction_order(kind, [d for d in kinds if kinds[d] == kind]) for kind in ("zero-shot", "supervised")
     )
     directions = zero_shot + supervised
-    own = sorted({identifier_code(language) for direction in directions for language in direction.split("-")})
+    names = names_in(directions)
+    own = sorted(names, key=names.get)
     targets = sorted({direction.split("-")[1] for direction in directions})
     columns = [shares(total(runs, [d], "identified"), own) for d in directions]
     for target in targets:
         into = [d for d in directions if d.split("-")[1] == target]
         columns.append(shares(total(runs, into, "identified_references"), own))
-    rows = [*own, OTHER, EMPTY]
+    rows = [*own, OTHER, NO_LETTERS, EMPTY]
     grid = [[100 * column[row] for column in columns] for row in rows]
     rules = [rule for rule in (len(zero_shot), len(directions)) if 0 < rule < len(columns)]
     titles = [*directions, *(f"[{target}]" for target in targets)]
@@ -48,9 +70,14 @@ def matrix(dataset: str, system: str, runs: list[dict]) -> Figure:
     caption += ", all seeds together." if len(runs) > 1 else "."
     if zero_shot and supervised:
         caption += " Zero-shot directions left of the line, supervised ones right of it, then references."
-    png = heatmap(rows, titles, grid, "% of lines", rules)
+    png = heatmap([names.get(row, row) for row in rows], titles, grid, "% of lines", rules)
     name = slug("confusion", dataset, system)
     return Figure(name, caption, png, numbers(name, caption, dataset, system, runs, directions))
+
+
+def names_in(directions: Iterable[str]) -> dict[str, str]:
+    """The identifier's label -> what the directions call that language."""
+    return names_of_labels(language for direction in directions for language in split_direction(direction))
 
 
 def numbers(name, caption, dataset, system, runs: list[dict], directions: list[str]) -> Table:
@@ -95,7 +122,7 @@ def total(runs: list[dict], directions: list[str], key: str) -> Counter:
 
 def shares(counts: Counter, own: list[str]) -> dict[str, float]:
     """Shares of the lines per language of the system, in other languages and without text."""
-    found = {language: counts[language] / counts.total() for language in [*own, EMPTY]}
+    found = {language: counts[language] / counts.total() for language in [*own, NO_LETTERS, EMPTY]}
     return found | {OTHER: max(0.0, 1 - sum(found.values()))}
 
 
@@ -108,6 +135,7 @@ def worst(dataset: str, system: str, runs: list[dict]) -> Table:
         for one in entry["worst"]
     ]
     listed.sort(key=lambda item: item[:2])
+    names = names_in(direction for run in runs for direction in run["directions"])
     rows, rules, previous = [], set(), None
     for _, direction, seed, one in listed:
         if previous not in (None, direction):
@@ -115,7 +143,8 @@ def worst(dataset: str, system: str, runs: list[dict]) -> Table:
         previous = direction
         sure = cell(f"{one['confidence']:.2f}", value=one["confidence"])
         texts = cells(*(one[text] or EMPTY for text in ("source", "reference", "hypothesis")))
-        rows.append([*cells(direction, seed, one["line"], one["identified"]), sure, *texts])
+        identified = names.get(one["identified"], one["identified"])
+        rows.append([*cells(direction, seed, one["line"], identified), sure, *texts])
     titles = ["Direction", "Seed", "Line", "Identified", "Confidence", "Source", "Reference", "Hypothesis"]
     caption = f"The worst off-target lines of {system} on {dataset}."
     name = slug("worst_lines", dataset, system)

@@ -7,13 +7,14 @@ from eval.measures import MEASURES
 from eval.plots import heatmap
 from eval.report_parts import Figure, Section, Table, cell, cells, slug, tidy
 from eval.result_set import ResultSet
+from eval.results import split_direction
 from eval.systems import MeanStd, System
 
 MOST_COMMON = 3
 NOTES = [
-    "Share of output lines that fastText identifies as another language than the target; empty lines count"
-    " as off-target. The same identifier on the reference lines shows its own error, below which a rate says"
-    " nothing.",
+    "Share of output lines that fastText identifies as another language than the target. Empty lines and"
+    " lines without any letter count as off-target, the latter unless the reference has none either. The same"
+    " identifier on the reference lines shows its own error, below which a rate says nothing.",
 ]
 
 
@@ -21,7 +22,19 @@ def section(results: ResultSet) -> Section:
     parts = []
     for dataset in results.datasets:
         parts += [rates(results, dataset), languages(results, dataset)]
-    return Section("Off-target translations", parts, NOTES)
+    return Section("Off-target translations", parts, [*NOTES, *limits(results)])
+
+
+def limits(results: ResultSet) -> list[str]:
+    """What the identifier cannot tell, per target language: directions without a rate, labels of several."""
+    found = {
+        f"Into {split_direction(direction)[1]}: {entry['off_target_note']}."
+        for system in results.systems
+        for run in system.runs
+        for direction, entry in run.directions.items()
+        if entry.get("off_target_note")
+    }
+    return sorted(found)
 
 
 def ordered_directions(systems: list[System]) -> tuple[list[str], int]:
@@ -69,13 +82,14 @@ def _first(systems: list[System], direction: str, measure: str) -> MeanStd | Non
 
 def languages(results: ResultSet, dataset: str) -> Table:
     """The most frequent languages that are not the target's, over all seeds; all of them in the CSV file."""
-    from eval.language_identification import identifier_code
+    from eval.off_target import identifier_label, names_of_labels
 
     systems = results.on(dataset)
     directions, zero_shot = ordered_directions(systems)
+    names = names_of_labels(language for direction in directions for language in split_direction(direction))
     rows, data = [], []
     for direction in directions:
-        row, target = [cell(direction)], identifier_code(direction.split("-")[1])
+        row, target = [cell(direction)], identifier_label(split_direction(direction)[1])
         for system in systems:
             counts: Counter = Counter()
             for found in system.scores(direction, "identified_languages"):
@@ -85,7 +99,12 @@ def languages(results: ResultSet, dataset: str) -> Table:
                 [dataset, system.name, direction, code, n, n / total] for code, n in counts.most_common()
             ]
             wrong = [(code, n) for code, n in counts.most_common() if code != target][:MOST_COMMON]
-            row.append(cell(", ".join(f"{code} {100 * n / total:.1f}%" for code, n in wrong) or UNKNOWN))
+            row.append(
+                cell(
+                    ", ".join(f"{names.get(code, code)} {100 * n / total:.1f}%" for code, n in wrong)
+                    or UNKNOWN
+                )
+            )
         rows.append(row)
     caption = (
         f"Languages of off-target lines on {dataset}: the {MOST_COMMON} most frequent, in % of all lines."

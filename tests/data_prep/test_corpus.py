@@ -48,9 +48,22 @@ def test_bad_folders(tmp_path, files, message):
 
 def test_languages():
     assert LANGUAGES("en, de,pt_BR") == ["de", "en", "pt_BR"]
-    for bad in ("en", "", "en,", "en,en", "en,D!", "en,../x"):
+    for bad in ("en", "", "en,", "en,en", "en,D!", "en,../x", "en,klingon"):
         with pytest.raises(ArgumentTypeError):
             LANGUAGES(bad)
+
+
+def test_languages_are_spelled_as_their_user_does():
+    codes = ["arz", "deu", "en_XX", "es_419", "zh_Hans", "zh_Hans_CN", "zho_Hans", "zho_Hant"]
+    assert LANGUAGES(",".join(codes)) == codes
+    with pytest.raises(ArgumentTypeError, match="found 'zh-Hans', expected zh_Hans: '-' separates languages"):
+        LANGUAGES("en,zh-Hans")
+
+
+def test_files_of_long_codes(tmp_path):
+    folder = names(tmp_path, *(f"test.eng_Latn-zho_Hans.{code}" for code in ("eng_Latn", "zho_Hans")))
+    (bitext,) = find_bitexts(folder)
+    assert (bitext.pair, bitext.languages) == ("eng_Latn-zho_Hans", ("eng_Latn", "zho_Hans"))
 
 
 def test_outputs_appear_together_or_not_at_all(tmp_path):

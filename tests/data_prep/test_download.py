@@ -392,8 +392,34 @@ def test_mtdata_ids(step, tmp_path, read, mtdata_index):
 
 
 @pytest.mark.parametrize(
+    ("langs", "pair"),
+    [("deu,eng", "deu-eng"), ("deu_Latn,eng_Latn", "deu_Latn-eng_Latn"), ("de,en_XX", "de-en_XX")],
+)
+def test_mtdata_ids_under_our_own_codes(step, tmp_path, read, mtdata_index, langs, pair):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "table.tsv.gz").write_bytes(gzip.compress(lines("four\tvier", "five\tfünf")))
+    command = ["download", "mtdata", "--langs", langs, "--from-folder", folder, "--output", tmp_path / "out"]
+    status, error = step(*command, "--train", "Statmt-table-1-eng-deu")
+    assert status == 0, error
+    assert read(tmp_path / f"out/train.{pair}.{pair.split('-')[0]}") == ["vier", "fünf"]
+
+
+def test_two_languages_of_ours_are_never_one_of_mtdata():
+    from data_prep.mtdata_corpora import mtdata_tag, own_code
+
+    tags = {code: mtdata_tag(code) for code in ("zho_Hans", "zho_Hant", "en_XX")}
+    assert own_code(mtdata_tag("zh_Hant"), tags) == "zho_Hant"
+    assert own_code(mtdata_tag("eng"), tags) == "en_XX"
+    assert own_code(mtdata_tag("deu"), tags) is None
+    with pytest.raises(InputError, match="--langs: zho_Hans and zho_Hant are both zho of mtdata"):
+        own_code(mtdata_tag("zho"), tags)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ("mtdata --langs en,xx_Foo", "--langs: 'xx_Foo' is not a language that mtdata knows"),
         ("opus100 --langs de,en,xx", "opus100 has no 'xx'; it has ar, de, en"),
         ("opus100 --langs de,en --centric de", "with English only"),
         ("opus100 --langs de,fr", "--centric: 'en' is not one of"),

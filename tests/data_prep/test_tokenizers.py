@@ -137,6 +137,36 @@ def test_choices_per_language():
 
 
 @pytest.mark.parametrize(
+    ("code", "tokenizer"),
+    [("zho_Hans", "jieba"), ("zh_TW", "jieba"), ("yue", "jieba"), ("zho_Latn", "moses"),
+     ("jpn_Jpan", "mecab"), ("jpn", "mecab"), ("kor_Hang", "moses"), ("eng_Latn", "moses"), ("deu", "moses")],
+)  # fmt: skip
+def test_the_default_follows_the_language_whatever_its_code(code, tokenizer, capsys):
+    assert choose_tokenizers({code, "en"}, []) == {code: tokenizer, "en": "moses"}
+    assert capsys.readouterr().err == ""
+
+
+def test_an_artificial_language_is_tokenized_by_general_rules_with_a_warning(capsys):
+    assert choose_tokenizers({"xa", "en"}, []) == {"en": "moses", "xa": "moses"}
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("warning: 'xa' is not a known language code: Moses tokenizes it by general rules")
+    assert choose_tokenizers({"xa", "en"}, ["xa=none"]) and capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "rules"), [("fra_Latn", "fr"), ("fr_CA", "fr"), ("ces", "cs"), ("lvs_Latn", "lv"), ("xa", "xa")]
+)
+def test_moses_has_its_rules_for_every_code_of_a_language(code, rules):
+    from sacremoses import MosesDetokenizer
+
+    line = "L'eau, c'est l'hôtel n° 5 : oui ! 18. ledna 2015 ."
+    ours, plain = make_tokenizer("moses", code), sacremoses_tokenizer(rules)
+    assert ours.tokenize(line) == plain(line)
+    words = ["l'", "eau", "est", "là", ":", "oui", "!", "»"]
+    assert ours.detokenize(" ".join(words)) == MosesDetokenizer(rules).detokenize(words)
+
+
+@pytest.mark.parametrize(
     ("choice", "message"), [("zh=jieba", "no language 'zh'"), ("en=spacy", "'spacy'"), ("x", "'x'")]
 )
 def test_bad_choices(choice, message):

@@ -4,25 +4,17 @@ import socket
 
 import pytest
 
-from eval.language_identification import EMPTY, LanguageIdentifier, default_identifier, identifier_code
+from eval.language_identification import EMPTY, NO_LETTERS, LanguageIdentifier, default_identifier
 
 
-def test_known_languages():
-    assert len(default_identifier().languages) == 176
-    assert default_identifier().knows("zh") and default_identifier().knows("nb")
-    assert not default_identifier().knows("ha")  # Hausa
+@pytest.mark.parametrize("line", ["2015", "3.14 !", "— — —", "१२३", "😀", "...", "12\u00a0000 €"])
+def test_a_line_without_letters_is_in_no_language(line):
+    assert default_identifier().identify_with_confidence([line]) == [(NO_LETTERS, 1.0)]
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [("nb", "no"), ("pt_BR", "pt"), ("zh-TW", "zh"), ("de", "de")])
-def test_codes(ours, theirs):
-    assert identifier_code(ours) == theirs
-
-
-def test_off_target_counts(texts):
-    lines = [*texts["de"], texts["en"][0], "", "   "]
-    rate, counts = default_identifier().off_target(lines, "de")
-    assert counts == {"de": 4, EMPTY: 2, "en": 1}
-    assert rate == pytest.approx(3 / 7)
+@pytest.mark.parametrize("line", ["猫 2", "ได้", "نحن", "a", "ß!", "한"])
+def test_letters_of_every_script_are_letters(line):
+    assert default_identifier().identify([line]) != [NO_LETTERS]
 
 
 def test_confidence(texts):
@@ -30,11 +22,6 @@ def test_confidence(texts):
     (german, sure), empty, (_, unsure) = default_identifier().identify_with_confidence(lines)
     assert german == "de" and 0.9 < sure <= 1 and 0 < unsure < 0.9
     assert empty == (EMPTY, 1.0)
-
-
-def test_a_language_it_does_not_know_has_no_rate(texts):
-    rate, counts = default_identifier().off_target(texts["en"], "ha")
-    assert rate is None and counts == {"en": 4}
 
 
 def test_nothing_is_downloaded(monkeypatch):

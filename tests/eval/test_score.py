@@ -1,5 +1,6 @@
 """`python -m eval score` against direct calls of sacreBLEU and values counted by hand."""
 
+import hashlib
 import json
 
 import pytest
@@ -43,6 +44,136 @@ def test_averages_are_means_over_directions(scored, scores_of, hypotheses):
     assert averages["all"]["bleu"] == pytest.approx(sum(one["bleu"] for one in directions.values()) / 3)
     assert averages["zero-shot"]["off_target"] == 0.75
     assert averages["zero-shot"]["comet"] is None
+
+
+@pytest.fixture
+def scored_as(scored, scores_of, data):
+    """Function that scores hypotheses of a direction against references, under any language codes."""
+
+    def score(direction: str, hypotheses: list[str], references: list[str], *others: str) -> dict:
+        source, target = direction.split("-")
+        for language, lines in (
+            (source, [f"Line {i}." for i in range(len(references))]),
+            (target, references),
+        ):
+            path = data / "text" / f"test.{'-'.join(sorted((source, target)))}.{language}"
+            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return scores_of(scored("toy", {direction: hypotheses}))
+
+    return score
+
+
+CHINESE = ["他每天早上都喝一杯热咖啡。", "我们明天去北京旅游。"]
+CHINESE_OUTPUT = ["他每天早上喝一杯热咖啡。", "我们明天去北京旅行。"]
+
+
+@pytest.mark.parametrize("direction", ["eng_Latn-zho_Hans", "en_XX-zh_CN", "eng-zh_Hans", "en_GB-zho"])
+def test_long_codes_are_scored_as_their_language(scored_as, direction):
+    record = scored_as(direction, CHINESE_OUTPUT, CHINESE)
+    entry = record["directions"][direction]
+    assert entry["bleu"] == BLEU(tokenize="zh").corpus_score(CHINESE_OUTPUT, [CHINESE]).score > 50
+    assert (entry["off_target"], entry["off_target_note"], entry["identifier_error"]) == (0, None, 0)
+    assert record["averages"]["from-en"]["directions"] == 1 and "to-en" not in record["averages"]
+
+
+def test_scripts_without_spaces_are_scored_by_character(scored_as):
+    references, output = ["แมวนั่งอยู่บนโต๊ะ", "วันนี้อากาศดีมาก"], ["แมวนอนอยู่บนโต๊ะ", "วันนี้อากาศดี"]
+    entry = scored_as("eng_Latn-tha_Thai", output, references)["directions"]["eng_Latn-tha_Thai"]
+    assert entry["bleu"] == BLEU(tokenize="char").corpus_score(output, [references]).score > 50
+    assert entry["chrf"] == CHRF(word_order=2).corpus_score(output, [references]).score
+
+
+def test_an_unknown_code_is_scored_with_a_warning(translated, command, scores_of, data, tmp_path):
+    for language in ("en", "klingon"):
+        (data / "text" / f"test.en-klingon.{language}").write_text("nuqneH Qapla'\n" * 4)
+    out = translated("toy", {"en-klingon": ["nuqneH Qapla'"] * 4})
+    result = command("score", out, "--workers", "1")
+    (line,) = [line for line in result.err.splitlines() if line.startswith("warning")]
+    assert result.status == 0 and "translate.json: klingon: not a known language code" in line
+    entry = scores_of(out)["directions"]["en-klingon"]
+    assert entry["off_target"] is None and entry["off_target_note"] == "the identifier does not know klingon"
+    assert "tok:13a" in entry["bleu_signature"]
+
+
+def test_tokenizers_are_chosen_and_scored_again(translated, command, scores_of, hypotheses, texts):
+    out = translated("toy", hypotheses)
+    for name in ("char", "intl", "none", "auto"):
+        assert command("score", out, "--workers", "1", "--tokenize", name).status == 0
+        entry = scores_of(out)["directions"]["de-fr"]
+        bleu = BLEU(tokenize="13a" if name == "auto" else name)
+        assert entry["bleu"] == bleu.corpus_score(hypotheses["de-fr"], [texts["fr"]]).score
+        assert entry["bleu_signature"] == str(bleu.get_signature())
+    assert "skipped" in command("score", out, "--workers", "1").err
+
+
+def test_scores_of_different_tokenizers_share_no_table_and_no_mean(translated, command, hypotheses, tmp_path):
+    folders = [translated("A", hypotheses), translated("A", hypotheses, seed=2), translated("B", hypotheses)]
+    for folder, name in zip(folders, ("auto", "char", "char"), strict=True):
+        assert command("score", folder, "--workers", "1", "--tokenize", name).status == 0
+    for other in folders[1:]:
+        for arguments in (
+            ["compare", folders[0], other],
+            ["report", folders[0], other, "--output", tmp_path / "r"],
+        ):
+            result = command(*arguments)
+            assert result.status == 2 and result.err.count("\n") == 1
+            assert "BLEU with the tokenizer 'char', but '13a'" in result.err
+
+
+@pytest.mark.parametrize("name", ["flores200", "flores101"])
+def test_spbleu_without_its_model(translated, command, hypotheses, monkeypatch, tmp_path, name):
+    from sacrebleu.tokenizers import tokenizer_spm
+
+    monkeypatch.setattr(tokenizer_spm, "SACREBLEU_DIR", str(tmp_path / "sacrebleu"))
+    out = translated("toy", hypotheses)
+    result = command("score", out, "--tokenize", name)
+    assert result.status == 2 and result.err.count("\n") == 1
+    assert f"no such file; --tokenize {name} needs it: download https://" in result.err
+    assert f"error: {tmp_path / 'sacrebleu' / 'models'}" in result.err
+    missing = command("score", out, "--tokenize", name, "--tokenizer-model", tmp_path / "x.model")
+    assert missing.status == 2 and "x.model: no such file, expected the model of" in missing.err
+
+
+def test_a_model_of_spbleu_needs_its_tokenizer(translated, command, hypotheses):
+    result = command("score", translated("toy", hypotheses), "--tokenizer-model", "x.model")
+    assert (
+        result.status == 2 and "--tokenizer-model: only with --tokenize flores200 or flores101" in result.err
+    )
+
+
+def test_spbleu_is_sacrebleus(translated, command, scores_of, hypotheses, texts, monkeypatch, tmp_path):
+    from sacrebleu.tokenizers import tokenizer_spm
+
+    path = tmp_path / "sacrebleu" / "models" / "flores200sacrebleuspm"
+    train_sentencepiece(path, [line for lines in texts.values() for line in lines])
+    monkeypatch.setattr(tokenizer_spm, "SACREBLEU_DIR", str(tmp_path / "sacrebleu"))
+    bleu = BLEU(tokenize="flores200")  # reads the file there
+    expected = bleu.corpus_score(hypotheses["de-fr"], [texts["fr"]]).score
+    out = translated("toy", hypotheses)
+    assert command("score", out, "--workers", "1", "--tokenize", "flores200").status == 0
+    entry = scores_of(out)["directions"]["de-fr"]
+    assert (entry["bleu"], entry["bleu_signature"]) == (expected, str(bleu.get_signature()))
+    own = tmp_path / "own.model"
+    path.rename(own)
+    options = ("--workers", "1", "--tokenize", "flores200", "--tokenizer-model", own)
+    assert command("score", out, *options).status == 0
+    entry = scores_of(out)["directions"]["de-fr"]
+    digest = hashlib.sha256(own.read_bytes()).hexdigest()
+    assert entry["bleu"] == expected and f"tok:flores200-{digest[:8]}|" in entry["bleu_signature"]
+    own.write_bytes(b"damaged")
+    result = command("score", out, *options)
+    assert result.status == 2 and "own.model: not a sentencepiece model" in result.err
+
+
+def train_sentencepiece(path, sentences) -> None:
+    import sentencepiece
+
+    path.parent.mkdir(parents=True)
+    with open(path, "wb") as stream:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences), model_writer=stream, vocab_size=60, model_type="bpe",
+            minloglevel=2,
+        )  # fmt: skip
 
 
 def test_scores_repeat_the_translation(scored, scores_of, hypotheses):

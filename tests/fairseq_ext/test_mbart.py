@@ -98,6 +98,20 @@ def test_tags():
         vocabulary(("de_DE", "de_AT")).tag_of("de", {})
 
 
+@pytest.mark.parametrize(
+    ("language", "tag"),
+    [("deu", "de_DE"), ("deu_Latn", "de_DE"), ("en_XX", "en_XX"), ("zho_Hans", "zh_CN"), ("zh_SG", "zh_CN")],
+)
+def test_tags_of_other_codes_of_the_language(language, tag):
+    assert vocabulary().tag_of(language, {}) == tag
+
+
+@pytest.mark.parametrize("language", ["zho_Hant", "zh_TW", "yue", "xa"])
+def test_no_tag_of_another_language_or_script(language):
+    with pytest.raises(InputError, match=f"no tag of mBART for {language}"):
+        vocabulary().tag_of(language, {})
+
+
 def test_shape_is_read_from_the_weights(dictionary):
     stock, args = mbart_model(dictionary)
     shape = mbart.shape_of(stock.state_dict(), args, "model.pt")

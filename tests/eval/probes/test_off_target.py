@@ -35,7 +35,7 @@ def test_confusion_of_known_lines(mixed, probe, findings):
     (run,) = findings()["runs"]
     found = run["directions"]["de-fr"]
     assert found["identified"] == {"(empty)": 1, "de": 1, "en": 1, "fr": 1}
-    assert found["off_target_as"] == {"source": 1, "english": 1, "empty": 1, "other": 0}
+    assert found["off_target_as"] == {"source": 1, "english": 1, "empty": 1, "other": 0, "no_letters": 0}
     assert (found["intended"], found["off_target"], found["identifier_error"]) == ("fr", 0.75, 0)
     assert found["identified_references"] == {"fr": 4}
     assert run["directions"]["en-de"]["off_target"] == 0
@@ -45,7 +45,7 @@ def test_confusion_of_known_lines(mixed, probe, findings):
 def test_english_is_the_source_where_it_is_the_source(translated, texts, probe, findings):
     assert probe(translated("A", {"en-de": [texts["en"][0], *texts["de"][1:3], texts["fr"][3]]})).status == 0
     places = findings()["runs"][0]["directions"]["en-de"]["off_target_as"]
-    assert places == {"source": 1, "english": 0, "empty": 0, "other": 1}
+    assert places == {"source": 1, "english": 0, "empty": 0, "other": 1, "no_letters": 0}
 
 
 def test_the_worst_lines_are_the_surest_and_empty_ones_are_last(mixed, probe, findings, texts):
@@ -99,7 +99,7 @@ def test_the_report_shows_it(mixed, probe, command, tmp_path, texts):
     html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
     assert "Languages of the output" in html and texts["de"][1] in html
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr.*?</tr>", html, flags=re.S)]
-    expected = "de-fr zero-shot 4 75.00% 0.00% 25.00% 25.00% 25.00% 0.00%"
+    expected = "de-fr zero-shot 4 75.00% 0.00% 25.00% 25.00% 25.00% 0.00% 0.00%"
     assert expected.split() in rows
 
 
@@ -118,7 +118,52 @@ def test_a_language_that_the_identifier_does_not_know(translated, texts, probe, 
     assert probe(translated("A", {"en-ha": texts["en"]})).status == 0
     found = findings()["runs"][0]["directions"]["en-ha"]
     assert found["off_target"] is found["identifier_error"] is found["off_target_as"] is None
-    assert found["worst"] == []
+    assert found["worst"] == [] and found["note"] == "the identifier does not know Hausa (ha)"
+
+
+def test_lines_without_letters_are_off_target_before_empty_ones(translated, texts, probe, findings, data):
+    path = data / "text" / "test.de-fr.fr"
+    references = [*texts["fr"][:2], "12 : 34", texts["fr"][3]]
+    path.write_text("".join(f"{line}\n" for line in references), encoding="utf-8")
+    assert probe(translated("A", {"de-fr": ["", "2015 !", "12 : 34", texts["de"][3]]})).status == 0
+    found = findings()["runs"][0]["directions"]["de-fr"]
+    assert (found["off_target"], found["identifier_error"]) == (0.75, 0)
+    assert found["off_target_as"] == {"source": 1, "english": 0, "empty": 1, "other": 0, "no_letters": 1}
+    assert [one["identified"] for one in found["worst"]] == ["de", "(no letters)", "(empty)"]
+
+
+TRADITIONAL = ["今天的天氣非常好，我們一起去公園散步吧。", "這本書的內容非常有趣。"]
+SIMPLIFIED = ["今天的天气非常好，我们一起去公园散步吧。", "这本书的内容非常有趣。"]
+
+
+def test_tables_call_languages_as_the_test_set_does(translated, texts, probe, command, data, tmp_path):
+    sides = {"zho_Hans": SIMPLIFIED, "zho_Hant": TRADITIONAL, "eng_Latn": texts["en"][:2]}
+    pairs = [("eng_Latn", "zho_Hans"), ("eng_Latn", "zho_Hant"), ("zho_Hans", "zho_Hant")]
+    for pair in pairs:
+        for language in pair:
+            path = data / "text" / f"test.{'-'.join(pair)}.{language}"
+            path.write_text("".join(f"{line}\n" for line in sides[language]), encoding="utf-8")
+    outputs = {
+        "eng_Latn-zho_Hans": TRADITIONAL,  # cannot be told from Simplified Chinese
+        "zho_Hans-zho_Hant": SIMPLIFIED,  # a copy, which cannot be told either
+        "zho_Hant-eng_Latn": [texts["en"][0], TRADITIONAL[1]],
+    }
+    out = translated("A", outputs)
+    assert probe(out).status == 0
+    assert command("score", out, "--workers", "1").status == 0
+    result = command("report", out, tmp_path / "probe/off-target.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    report = (tmp_path / "report/report.md").read_text(encoding="utf-8").replace("\\", "")
+    for note in (
+        "Into zho_Hans: zho_Hant would count as zho_Hans: the identifier's 'zh' covers both.",
+        "Into zho_Hant: the identifier cannot tell zho_Hant from zho_Hans: both are its 'zh'.",
+    ):
+        assert report.count(note) == 2  # beside the rates, and beside the confusion matrix
+    rows = [[text.strip() for text in line.strip("|").split("|")] for line in report.splitlines()]
+    assert ["zho_Hant-eng_Latn", "zho_Hans/zho_Hant 50.0%"] in rows
+    assert any(row[:4] == ["zho_Hant-eng_Latn", "1", "2", "zho_Hans/zho_Hant"] for row in rows)  # worst lines
+    rates = list(read_lines(tmp_path / "report/tables/off_target_toy.csv"))
+    assert rates[1:] == ["eng_Latn-zho_Hans,0.0,0.0", "zho_Hans-zho_Hant,,", "zho_Hant-eng_Latn,0.5,0.0"]
 
 
 @pytest.mark.parametrize(
