@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from command_line.errors import InputError
 from eval.best_tokens import NextTokens
 
 
@@ -45,9 +46,17 @@ class BeamSearch:
         model: a fairseq encoder-decoder model with incremental decoding.
         dictionary: of the target.
         options: of the search.
+
+    Raises:
+        InputError: a model with an adaptive softmax.
     """
 
     def __init__(self, model, dictionary, options: SearchOptions):
+        if getattr(model.decoder, "output_projection", None) is None:
+            raise InputError(
+                "the model has an adaptive softmax (--adaptive-softmax-cutoff), which this search does not"
+                " know; expected one projection to the vocabulary; use fairseq-generate"
+            )
         self.model, self.options = model, options
         self.pad, self.eos = dictionary.pad(), dictionary.eos()
 

@@ -7,7 +7,9 @@ from fairseq.criterions.label_smoothed_cross_entropy import (
     LabelSmoothedCrossEntropyCriterion,
     LabelSmoothedCrossEntropyCriterionConfig,
 )
+from torch import Tensor
 
+from command_line.errors import InputError
 from fairseq_ext.modules.vocabulary_loss import fused_label_smoothed_loss
 
 
@@ -22,9 +24,10 @@ class FusedLabelSmoothedCrossEntropyCriterion(LabelSmoothedCrossEntropyCriterion
     def forward(self, model, sample, reduce=True):
         if not reduce or self.report_accuracy or self.ignore_prefix_size:
             return super().forward(model, sample, reduce)
+        projection = projection_of(model)
         features, _ = model(**sample["net_input"], features_only=True)
         loss, nll_loss = fused_label_smoothed_loss(
-            features, model.decoder.output_projection.weight, sample["target"], self.eps, self.padding_idx
+            features, projection, sample["target"], self.eps, self.padding_idx
         )
         sample_size = sample["target"].size(0) if self.sentence_avg else sample["ntokens"]
         logging_output = {
@@ -35,3 +38,18 @@ class FusedLabelSmoothedCrossEntropyCriterion(LabelSmoothedCrossEntropyCriterion
             "sample_size": sample_size,
         }
         return loss, sample_size, logging_output
+
+
+def projection_of(model) -> Tensor:
+    """The matrix from the decoder's features to the vocabulary, V x C.
+
+    Raises:
+        InputError: an adaptive softmax, which has none.
+    """
+    projection = getattr(model.decoder, "output_projection", None)
+    if projection is None:
+        raise InputError(
+            "--adaptive-softmax-cutoff: the fused loss needs one projection to the vocabulary; use"
+            " --criterion adaptive_loss, or leave the option out"
+        )
+    return projection.weight

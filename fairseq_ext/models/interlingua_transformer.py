@@ -19,6 +19,7 @@ from fairseq_ext.models.interlingua_encoder import InterlinguaEncoder
 from fairseq_ext.models.mnmt_transformer import (
     MnmtTransformerConfig,
     MnmtTransformerModel,
+    checkpointed,
     set_own_defaults,
     with_defaults,
 )
@@ -200,7 +201,7 @@ def add_interlingua(encoder: InterlinguaEncoder, cfg, task) -> None:
     matrices = 1 if kind == UNIVERSAL else len(task.tags.languages)
     norm = None if encoder.layer_norm is None else layer_norm(width, cfg.norm_affine)
     layers = [
-        InterlinguaLayer(cfg, _hidden_width(cfg), is_first=number == 0)
+        checkpointed(InterlinguaLayer(cfg, _hidden_width(cfg), is_first=number == 0), cfg)
         for number in range(cfg.interlingua_layers)
     ]
     encoder.interlingua = Interlingua(Queries(matrices, longest, width), layers, norm, cfg.dropout)

@@ -17,6 +17,7 @@ from fairseq.models.transformer import (
     TransformerModelBase,
     base_architecture,
 )
+from fairseq.modules.checkpoint_activations import checkpoint_wrapper
 
 from command_line.errors import InputError
 from fairseq_ext.modules import residual_block
@@ -54,8 +55,20 @@ class MnmtTransformerConfig(TransformerConfig):
         return not self.no_norm_affine
 
 
-# Options of fairseq's transformer that change what a layer computes and that no system of the papers has.
-UNSUPPORTED = ("quant_noise_pq", "encoder_xformers_att_config", "decoder_xformers_att_config", "scale_attn")
+# Options of fairseq's transformer that change what a layer computes and that no system of the papers has. The
+# `scale_` ones are none of `TransformerConfig`: fairseq's layers look for them in checkpoints.
+UNSUPPORTED = (
+    "quant_noise_pq",
+    "quant_noise_scalar",
+    "encoder_xformers_att_config",
+    "decoder_xformers_att_config",
+    "cross_self_attention",
+    "base_layers",
+    "scale_attn",
+    "scale_fc",
+    "scale_heads",
+    "scale_resids",
+)
 
 
 class MnmtEncoder(TransformerEncoderBase):
@@ -71,7 +84,7 @@ class MnmtEncoder(TransformerEncoderBase):
             self.layers[number - 1].self_attention_residual = False
 
     def build_encoder_layer(self, cfg):
-        return EncoderLayer(cfg)
+        return checkpointed(EncoderLayer(cfg), cfg)
 
 
 class MnmtDecoder(TransformerDecoderBase):
@@ -84,7 +97,7 @@ class MnmtDecoder(TransformerDecoderBase):
             self.layer_norm = _final_norm(cfg.decoder, cfg.norm_affine)
 
     def build_decoder_layer(self, cfg, no_encoder_attn=False):
-        return DecoderLayer(cfg, no_encoder_attn)
+        return checkpointed(DecoderLayer(cfg, no_encoder_attn), cfg)
 
     def extract_features(
         self,
@@ -106,6 +119,13 @@ class MnmtDecoder(TransformerDecoderBase):
             alignment_layer,
             alignment_heads,
         )
+
+
+def checkpointed(layer, cfg):
+    """The layer; with `--checkpoint-activations` its states are computed again in the backward pass."""
+    if not cfg.checkpoint_activations:
+        return layer
+    return checkpoint_wrapper(layer, offload_to_cpu=cfg.offload_activations)
 
 
 def _final_norm(side, affine: bool):

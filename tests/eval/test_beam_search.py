@@ -5,6 +5,7 @@ import torch
 from fairseq.models.transformer import TransformerModel
 from fairseq.sequence_generator import SequenceGenerator
 
+from command_line.errors import InputError
 from eval.beam_search import BeamSearch, SearchOptions
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
 from tests.fairseq_ext.models import build, random_batch, toy_dictionary
@@ -153,3 +154,11 @@ def test_a_plain_pass_after_a_search_is_what_it_was_before(model_class, interrup
     else:
         search(*arguments)
     assert torch.equal(model(**inputs)[0], before)
+
+
+def test_an_adaptive_softmax_is_refused():
+    dictionary = toy_dictionary(20)
+    options = {"share_all_embeddings": False, "adaptive_softmax_cutoff": "10"}
+    model = build(TransformerModel, dictionary, **options)
+    with pytest.raises(InputError, match="--adaptive-softmax-cutoff"):
+        BeamSearch(model, dictionary, SearchOptions())
