@@ -20,12 +20,25 @@ from eval.best_tokens import NextTokens
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """Options of the search, with the defaults of `fairseq-generate`."""
+    """Options of the search, with the defaults of `fairseq-generate`.
+
+    Attributes:
+        score_prefix: the forced prefix counts in the score, its log-probability and its length, as in
+            fairseq. Every hypothesis of a sentence has the same prefix: an improbable one, the tag of a
+            language that the model was never trained to translate this source into, favours long hypotheses,
+            which spread it over more tokens.
+    """
 
     beam: int = 5
     lenpen: float = 1.0
     max_len_a: float = 0.0
     max_len_b: int = 200
+    score_prefix: bool = True
+
+    def normalizer(self, prefix: int, tokens: float) -> float:
+        """length^lenpen of a hypothesis of `tokens` tokens, of which `prefix` are forced, `</s>` included."""
+        scored = tokens if self.score_prefix else tokens - prefix
+        return scored**self.lenpen
 
 
 @dataclass
@@ -80,7 +93,7 @@ class BeamSearch:
         **encoder_arguments,
     ) -> list[tuple[list[int], float]]:
         """The best hypothesis of every sentence, without prefix and `</s>`, and its log-probability over
-        length^lenpen, where prefix and `</s>` count.
+        length^lenpen, where `</s>` counts, and the prefix unless the options leave it out.
 
         Args:
             src_tokens: B x S.
@@ -115,9 +128,10 @@ class BeamSearch:
             scores, origins, tokens = self._continuations(
                 live, following if step else first, features, only_eos=step == max_length
             )
-            self._finish(live, scores, origins, tokens, step, results)
+            forced = min(width, max_length)
+            self._finish(live, scores, origins, tokens, self.options.normalizer(forced, step + 1), results)
             keep = (live.finished < self.options.beam) & (step < max_length)
-            keep &= self._best_possible(scores, max_length) > live.best
+            keep &= self._best_possible(scores, forced, max_length) > live.best
             if not keep.any():
                 break
             order, live = self._continue(live, scores, origins, tokens, keep)
@@ -138,8 +152,9 @@ class BeamSearch:
         )
 
     def _force(self, live: _Hypotheses, following: NextTokens, features: Tensor, token: Tensor):
-        """Append the prefix's token; its log-probability counts, as in fairseq."""
-        live.scores = live.scores + following.log_p(features, token[:, None])
+        """Append the prefix's token."""
+        if self.options.score_prefix:
+            live.scores = live.scores + following.log_p(features, token[:, None])
         live.tokens = torch.cat([live.tokens, token[:, None, None]], dim=2)
         return live
 
@@ -159,7 +174,7 @@ class BeamSearch:
         scores, chosen = scores.topk(width, dim=1)
         return scores, chosen // width, tokens.view(n, -1).gather(1, chosen)
 
-    def _finish(self, live: _Hypotheses, scores, origins, tokens, step: int, results) -> None:
+    def _finish(self, live: _Hypotheses, scores, origins, tokens, normalizer: float, results) -> None:
         """Count the hypotheses that end among the first K continuations, and note the best of each
         sentence.
         """
@@ -167,19 +182,19 @@ class BeamSearch:
         ends = tokens[:, :beam].eq(self.eos) & scores[:, :beam].isfinite()
         ends &= ends.cumsum(1) + live.finished[:, None] <= beam  # fairseq stops counting at K
         live.finished = live.finished + ends.sum(1)
-        normalized = (scores[:, :beam] / (step + 1) ** self.options.lenpen).masked_fill(~ends, -torch.inf)
+        normalized = (scores[:, :beam] / normalizer).masked_fill(~ends, -torch.inf)
         best, which = normalized.max(dim=1)
         for row in (best > live.best).nonzero().flatten().tolist():
             hypothesis = live.tokens[row, origins[row, which[row]], 1:]
             results[int(live.sentences[row])] = (hypothesis.tolist(), float(best[row]))
         live.best = torch.maximum(live.best, best)
 
-    def _best_possible(self, scores: Tensor, max_length: int) -> Tensor:
+    def _best_possible(self, scores: Tensor, forced: int, max_length: int) -> Tensor:
         """A bound on the normalized score of what unfinished hypotheses may still become (n): with a sum of
         log-probabilities as it is now, at the most favourable length.
         """
-        lengths = torch.tensor([1.0, max_length + 1.0], device=scores.device) ** self.options.lenpen
-        return scores[:, 0] / lengths.max()
+        normalizers = [self.options.normalizer(forced, tokens) for tokens in (forced + 1.0, max_length + 1.0)]
+        return scores[:, 0] / max(normalizers)
 
     def _continue(self, live: _Hypotheses, scores, origins, tokens, keep):
         """Of the sentences to keep, the first K continuations that do not end; and the rows that they come

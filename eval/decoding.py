@@ -117,7 +117,9 @@ def build_decoder(loaded, args, keep_tags: bool = False) -> Decoder:
     where a command has them.
     """
     device = torch.device("cuda" if torch.cuda.is_available() and not args.cpu else "cpu")
-    options = SearchOptions(args.beam, args.lenpen, args.max_len_a, args.max_len_b)
+    options = SearchOptions(
+        args.beam, args.lenpen, args.max_len_a, args.max_len_b, score_prefix=not args.score_without_tag
+    )
     search = BeamSearch(loaded.model, loaded.task.dictionary, options)
     lengths = getattr(args, "length_candidates", 1)
     if lengths > 1:

@@ -5,8 +5,8 @@ decoded with each of its k most probable lengths l, and the hypothesis y is kept
 
     ( log p(y | x, l) + w log p(l | x) ) / |y|^lenpen,
 
-with w = 1 the joint probability of output and length, normalized as beam search does it. Sentences in the
-centric language know their length and are decoded once.
+with w = 1 the joint probability of output and length, normalized as beam search does it (`SearchOptions`).
+Sentences in the centric language know their length and are decoded once.
 """
 
 import torch
@@ -45,8 +45,8 @@ class LengthSearch:
         )
         best: dict[int, tuple[float, list[int]]] = {}
         for row, of_length, (tokens, score) in zip(rows.tolist(), log_p.tolist(), found, strict=True):
-            size = len(tokens) + prefix.size(1) + 1  # as `BeamSearch` counts
-            total = score + self.weight * of_length / size**self.search.options.lenpen
+            size = len(tokens) + prefix.size(1) + 1  # with `</s>`
+            total = score + self.weight * of_length / self.search.options.normalizer(prefix.size(1), size)
             if row not in best or total > best[row][0]:
                 best[row] = (total, tokens)
         return [best[row][1] for row in range(len(src_tokens))]

@@ -95,8 +95,8 @@ def _checked(runs: list[Scores]) -> tuple[Scores, ...]:
         seen[run.seed if run.seed is not None else str(run.path)] = run
         _same(first, run, "system", _settings(first), _settings(run))
         _same(first, run, "split", first.record["split"], run.record["split"])
-        for option in ("length_candidates", "length_weight"):
-            _same(first, run, option, first.record.get(option, 1), run.record.get(option, 1))
+        for option, default in (("length_candidates", 1), ("length_weight", 1), ("score_without_tag", False)):
+            _same(first, run, option, first.record.get(option, default), run.record.get(option, default))
         _same(first, run, "directions", _kinds(first), _kinds(run))
     return tuple(sorted(runs, key=lambda run: (run.seed is None, run.seed if run.seed is not None else 0)))
 

@@ -76,6 +76,12 @@ def add_search_arguments(parser) -> None:
         help="length penalty: > 1 favours longer output",
     )
     parser.add_argument(
+        "--score-without-tag",
+        action="store_true",
+        help="the forced language tag does not count in the score that chooses a hypothesis, neither its "
+        "log-probability nor its length (default: it does, as in fairseq)",
+    )
+    parser.add_argument(
         "--max-len-a",
         type=options.number(0, 100),
         default=0.0,
@@ -254,6 +260,7 @@ def describe(args, loaded, directions, lines: dict[str, int]) -> dict:
         "dataset": args.dataset or Path(args.data).resolve().name,
         "split": args.split,
         "beam": args.beam,
+        "score_without_tag": args.score_without_tag,
         "length_candidates": args.length_candidates,
         "length_weight": args.length_weight,
         "pivot": args.pivot,

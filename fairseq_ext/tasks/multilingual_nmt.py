@@ -248,7 +248,8 @@ class MultilingualNmtTask(FairseqTask):
     def valid_step(self, sample, model, criterion):
         model.eval()
         with torch.no_grad(), self.autocast(sample):
-            loss, sample_size, logging_output = criterion(model, sample)
+            measured = validation.without_forced_tags(sample, self.dictionary.pad())
+            loss, sample_size, logging_output = criterion(model, measured)
         selecting, beside = self._validated()
         directions = selecting + beside
         direction = directions[int(sample["owners"][0])]

@@ -1,5 +1,8 @@
 """Validation per direction: losses of every direction, and BLEU on detokenized text.
 
+The decoder's language tag is given at inference, and so it is in validation: `loss`, `nll_loss`, `ppl` and
+`accuracy` are those of the tokens after it. (The training loss has it, as fairseq's.)
+
 Zero-shot directions are measured too, but their sums live under their own names: the `loss` that selects
 the best checkpoint is that of the supervised directions alone.
 """
@@ -14,6 +17,20 @@ from command_line.lines import read_lines
 from fairseq_ext.data.binarized import Direction, format_direction
 
 BLEU_STATISTICS = 10  # 4 n-gram matches, 4 n-gram totals, length of the hypotheses, length of the references
+
+
+def without_forced_tags(sample: dict, padding: int) -> dict:
+    """The batch with the decoder's language tag as context only: where it is to be predicted, is padding.
+
+    A zero-shot direction shows why: the model has learned that this tag never follows a source in this
+    language, and its log-probability would say nothing about the translation.
+    """
+    forced = sample["prefix_tokens"].size(1)
+    if not forced:
+        return sample
+    target = sample["target"].clone()
+    target[:, :forced] = padding
+    return {**sample, "target": target, "ntokens": sample["ntokens"] - forced * len(target)}
 
 
 def add_direction_losses(

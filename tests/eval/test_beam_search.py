@@ -162,3 +162,50 @@ def test_an_adaptive_softmax_is_refused():
     model = build(TransformerModel, dictionary, **options)
     with pytest.raises(InputError, match="--adaptive-softmax-cutoff"):
         BeamSearch(model, dictionary, SearchOptions())
+
+
+def plain_search(model, dictionary, source, tag: int, options: SearchOptions) -> tuple[float, list[int]]:
+    """The search of one sentence, written out: score and words of the best hypothesis."""
+
+    def log_p(tokens):
+        lengths = source.ne(dictionary.pad()).sum(1)
+        return model(source, lengths, torch.tensor([tokens]))[0][0, -1].log_softmax(-1)
+
+    first = float(log_p([dictionary.eos()])[tag]) if options.score_prefix else 0.0
+    beam, finished = [(first, [dictionary.eos(), tag])], []
+    for step in range(1, options.max_len_b + 1):
+        candidates = []
+        for score, tokens in beam:
+            for token, added in enumerate(log_p(tokens).tolist()):
+                if token != dictionary.pad() and (step < options.max_len_b or token == dictionary.eos()):
+                    candidates.append((score + added, [*tokens, token]))
+        candidates = sorted(candidates, reverse=True)[: 2 * options.beam]
+        for score, tokens in candidates[: options.beam]:
+            if tokens[-1] == dictionary.eos() and len(finished) < options.beam:
+                length = len(tokens) - (1 if options.score_prefix else 2)
+                finished.append((score / length**options.lenpen, tokens[2:-1]))
+        if len(finished) == options.beam:
+            break
+        beam = [entry for entry in candidates if entry[1][-1] != dictionary.eos()][: options.beam]
+    return max(finished)
+
+
+@pytest.mark.parametrize("lenpen", [0.5, 1.0])
+def test_the_forced_tag_counts_in_the_score_or_not(lenpen):
+    dictionary, found = toy_dictionary(20), {True: [], False: []}
+    tag = dictionary.index("w3")
+    for seed in (1, 2):
+        model = model_that_ends(MnmtTransformerModel, dictionary, seed)
+        inputs = random_batch(dictionary, LENGTHS, seed=seed)["net_input"]
+        prefix = torch.full((len(LENGTHS), 1), tag)
+        for score_prefix, hypotheses in found.items():
+            options = SearchOptions(beam=3, lenpen=lenpen, max_len_b=10, score_prefix=score_prefix)
+            search = BeamSearch(model, dictionary, options)
+            found_here = search.scored(inputs["src_tokens"], inputs["src_lengths"], prefix)
+            for row, (tokens, score) in enumerate(found_here):
+                source = inputs["src_tokens"][row : row + 1]
+                with torch.no_grad():
+                    expected, words = plain_search(model, dictionary, source, tag, options)
+                assert (tokens, score) == (words, pytest.approx(expected, rel=1e-4))
+                hypotheses.append(tokens)
+    assert found[True] != found[False]

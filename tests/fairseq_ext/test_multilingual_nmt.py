@@ -11,6 +11,7 @@ from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEn
 from fairseq.logging import metrics
 
 from command_line.errors import InputError
+from fairseq_ext.criterions.fused_label_smoothed_cross_entropy import FusedLabelSmoothedCrossEntropyCriterion
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
 from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
 from fairseq_ext.tasks.validation import RawReferences, ValidationBleu, bleu_of_statistics
@@ -194,15 +195,62 @@ def validate(task, model, criterion, direction=None) -> dict:
     return logged.get_smoothed_values()
 
 
-def loss_by_hand(task, model, criterion, directions) -> float:
-    """Bits per target token of the smoothed loss over all sentences of the directions, one at a time."""
+def loss_by_hand(task, model, criterion, directions, smoothing: float | None = None) -> float:
+    """Bits per target token of the smoothed loss over all sentences of the directions, token by token, where
+    the language tag is given and not predicted.
+    """
     dataset, total, tokens = task.dataset("valid"), 0.0, 0
+    smoothing = criterion.eps if smoothing is None else smoothing
     for index in range(len(dataset)):
         if "-".join(dataset.parts[dataset.owners[index]].direction) in directions:
+            sample = dataset.collater([dataset[index]])
             with torch.no_grad():
-                loss, size, _ = criterion(model, dataset.collater([dataset[index]]))
-            total, tokens = total + loss.item(), tokens + size
+                log_p = model(**sample["net_input"])[0][0].log_softmax(-1)
+            for scores, token in zip(log_p, sample["target"][0].tolist(), strict=True):
+                if token in task.tags.all_ids():
+                    continue
+                each = smoothing / (len(scores) - 1)
+                total -= float((1 - smoothing - each) * scores[token] + each * scores.sum())
+                tokens += 1
     return total / tokens / math.log(2)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("tags", ["s-enc-t-dec", "t-dec", "t-enc", "mbart"])
+def test_the_forced_tag_is_given_and_not_predicted(folder, tags, fused):
+    task = make_task(folder, language_tags=tags, zero_shot_lang_pairs="de-fr")
+    model, criterion = model_and_criterion(task)
+    if fused:
+        criterion = FusedLabelSmoothedCrossEntropyCriterion(task, False, 0.1)
+    logged = validate(task, model, criterion)
+    pairs = PAIRS.split(",")
+    assert logged["loss"] == pytest.approx(loss_by_hand(task, model, criterion, pairs), abs=2e-3)
+    bits = loss_by_hand(task, model, criterion, pairs, smoothing=0.0)
+    assert logged["nll_loss"] == pytest.approx(bits, abs=2e-3)
+    assert logged["ppl"] == pytest.approx(2**bits, rel=2e-3)
+    zero_shot = loss_by_hand(task, model, criterion, ["de-fr"], smoothing=0.0)
+    assert logged["nll_loss_de-fr"] == pytest.approx(zero_shot, abs=2e-3)
+
+
+def test_the_forced_tag_counts_in_the_training_loss(folder):
+    """As in fairseq, where the tag is the first token of the target."""
+    task = make_task(folder)
+    model, criterion = model_and_criterion(task)
+    task.load_dataset("train")
+    dataset = task.dataset("train")
+    sample = dataset.collater([dataset[index] for index in range(4)])
+    log_p = model(**sample["net_input"])[0].log_softmax(-1)
+    real = sample["target"].ne(task.dictionary.pad())
+    expected = -log_p.gather(2, sample["target"][:, :, None])[real].sum()
+
+    class Optimizer:
+        def backward(self, loss):
+            pass
+
+    _, size, log = task.train_step(sample, model, criterion, Optimizer(), 0)
+    assert float(log["nll_loss"]) == pytest.approx(float(expected.detach()), rel=1e-4)
+    assert size == int(real.sum())
+    assert int(sample["target"][0, 0]) in task.tags.all_ids()
 
 
 def test_zero_shot_directions_never_enter_the_loss(folder):
@@ -214,7 +262,7 @@ def test_zero_shot_directions_never_enter_the_loss(folder):
         expected = loss_by_hand(task, model, criterion, [direction])
         assert logged[f"loss_{direction}"] == pytest.approx(expected, abs=2e-3)
     everything = loss_by_hand(task, model, criterion, [*PAIRS.split(","), "de-fr", "fr-de"])
-    assert abs(logged["loss"] - everything) > 5e-3  # the directions differ enough for this test to notice
+    assert abs(logged["loss"] - everything) > 4e-3  # the directions differ enough for this test to notice
     without = make_task(folder)
     assert validate(without, model, criterion)["loss"] == logged["loss"]
 
@@ -248,7 +296,7 @@ def test_every_batch_logs_the_same_names(folder):
         logs.append(task.valid_step(dataset.collater([dataset[index]]), model, criterion)[2])
     assert list(logs[0]) == list(logs[1])
     assert [*map(type, logs[0].values())] == [*map(type, logs[1].values())]
-    assert (logs[0]["sample_size"], logs[1]["sample_size"]) == (3, 0)
+    assert (logs[0]["sample_size"], logs[1]["sample_size"]) == (2, 0)  # one word and </s>
 
 
 # --- BLEU
