@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from command_line.errors import InputError
+from command_line.os_errors import explain, explain_memory
 from command_line.stopping import Stopped, stoppable
 
 BAD_INPUT = 2  # exit status, as argparse's own
@@ -85,18 +86,36 @@ def run_step(prog: str, module, argv: Sequence[str]) -> int:
     """
     # before fairseq is imported, which would show everything that any library logs for debugging
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
+    args = argparse.Namespace()
     try:
         with stoppable():
-            module.main(step_parser(prog, module).parse_args(argv))
+            step_parser(prog, module).parse_args(argv, args)
+            module.main(args)
     except Stopped as stopped:
         print(f"{stopped}; run the same command again to continue", file=sys.stderr)
         return stopped.status
-    except InputError as error:
-        if "--debug" in argv:
-            raise
-        print(f"error: {error}", file=sys.stderr)
-        return BAD_INPUT
     except BrokenPipeError:  # the reader of our output (head, less) has gone: not an error of ours
         sys.stderr.close()
         return 0
+    except Exception as error:
+        message = in_one_line(error, args)
+        if message is None or "--debug" in argv:
+            raise
+        print(f"error: {message}", file=sys.stderr)
+        return BAD_INPUT
     return 0
+
+
+def in_one_line(error: Exception, args=None) -> str | None:
+    """What to tell a user about an error; None for one that is a fault of the program.
+
+    Args:
+        args: the options of the command, as far as they were read.
+    """
+    if isinstance(error, InputError):
+        message = str(error)
+    elif isinstance(error, OSError):
+        message = explain(error, [path for path in (getattr(args, "output", None),) if path])
+    else:
+        message = explain_memory(error)
+    return message and " ".join(message.splitlines())

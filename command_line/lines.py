@@ -5,13 +5,17 @@ a pair.
 import contextlib
 import gzip
 import lzma
+import zlib
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from command_line.errors import InputError, at
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
 _OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+_ROWS = 1_000  # lines at a time; as fast as more
 
 
 def open_binary(path, mode: str = "rb"):
@@ -25,6 +29,60 @@ def open_binary(path, mode: str = "rb"):
         raise InputError(f"{path}: is a folder, expected a text file") from None
 
 
+def _broken(path, line_number: int, error: Exception) -> InputError:
+    reason = str(error) or type(error).__name__
+    return InputError(f"{at(path, line_number)}: cannot read on: {reason}; damaged, copy it again")
+
+
+def read_rows(path, count: int) -> Iterator[list[bytes]]:
+    """Yield the lines of a file as bytes, `count` at a time; each but the last ends with its line feed.
+
+    A byte order mark is dropped.
+
+    Raises:
+        InputError: the file is missing or broken (truncated or damaged gzip or xz); names file and line.
+    """
+    number = 1
+    with contextlib.closing(open_binary(path)) as stream:
+        while True:
+            rows: list[bytes] = []
+            try:
+                rows.extend(islice(stream, count))
+            except BROKEN as error:
+                raise _broken(path, number + len(rows), error) from None
+            if not rows:
+                return
+            if number == 1:
+                rows[0] = rows[0].removeprefix(BYTE_ORDER_MARK)
+            yield rows
+            number += len(rows)
+
+
+def decode(text: bytes, path, first_line: int = 1, nul: bool = False) -> str:
+    """Bytes of whole lines as text.
+
+    Args:
+        nul: whether a NUL may occur; whoever allows it removes it.
+
+    Raises:
+        InputError: a line is not UTF-8, or has a NUL; names file and line.
+    """
+    try:
+        decoded = text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = at(path, first_line + text.count(b"\n", 0, error.start))
+        found = text[error.start : error.start + 1].hex()
+        raise InputError(
+            f"{line}: byte 0x{found} is not UTF-8; convert the file, for instance with iconv"
+        ) from None
+    if not nul and "\0" in decoded:
+        line = at(path, first_line + decoded.count("\n", 0, decoded.index("\0")))
+        raise InputError(
+            f"{line}: a NUL byte, expected text in UTF-8; `python -m data_prep clean` removes it"
+        )
+    return decoded
+
+
 def read_lines(path) -> Iterator[str]:
     """Yield the lines of a UTF-8 text file without their line ends.
 
@@ -34,19 +92,11 @@ def read_lines(path) -> Iterator[str]:
     Raises:
         InputError: the file is missing, broken (truncated gzip), or a line is not UTF-8; names file and line.
     """
-    with contextlib.closing(open_binary(path)) as stream:
-        number = 0
-        try:
-            for number, line in enumerate(stream, start=1):
-                text = line.rstrip(b"\n").removesuffix(b"\r").decode("utf-8")
-                yield text.removeprefix("\ufeff") if number == 1 else text
-        except UnicodeDecodeError as error:
-            found = line[error.start : error.start + 1].hex()
-            raise InputError(
-                f"{at(path, number)}: byte 0x{found} is not UTF-8; convert the file, for instance with iconv"
-            ) from None
-        except (EOFError, OSError, lzma.LZMAError) as error:
-            raise InputError(f"{at(path, number + 1)}: cannot read on: {error}") from None
+    number = 1
+    for rows in read_rows(path, _ROWS):
+        for row in rows:
+            yield decode(row, path, number, nul=True).removesuffix("\n").removesuffix("\r")
+            number += 1
 
 
 def read_parallel(*paths) -> Iterator[tuple[str, ...]]:
@@ -75,6 +125,6 @@ def count_lines(path) -> int:
             while block := stream.read(1 << 20):
                 count += block.count(b"\n")
                 last = block[-1:]
-        except (EOFError, OSError, lzma.LZMAError) as error:
-            raise InputError(f"{at(path, count + 1)}: cannot read on: {error}") from None
+        except BROKEN as error:
+            raise _broken(path, count + 1, error) from None
     return count + (last != b"\n")

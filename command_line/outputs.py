@@ -28,6 +28,28 @@ def atomic_path(path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def reserve(path, size: int) -> None:
+    """Give a file its blocks on the disk before it is written through a memory map.
+
+    Writing to a page of a map for which the disk has no room kills the process (SIGBUS).
+
+    Args:
+        size: of the file, in bytes; it is made if it is missing, and grows with zeros.
+
+    Raises:
+        OSError: no room; names the file.
+    """
+    if size < 1:
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        os.posix_fallocate(descriptor, 0, size)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    finally:
+        os.close(descriptor)
+
+
 def write_text(path, text: str) -> None:
     """Write a whole text file atomically."""
     with atomic_path(path) as temporary:

@@ -111,7 +111,7 @@ def filter_block(languages: tuple[str, str], limits: Limits, block: Block) -> Fi
     first_length, second_length = map(measure_length, languages)
     kept: tuple[list[str], list[str]] = ([], [])
     keys, removed, changed = [], Counter(), 0
-    for raw in zip(block.decode(0), block.decode(1), strict=True):
+    for raw in zip(block.decode(0, nul=True), block.decode(1, nul=True), strict=True):
         pair = first, second = normalize(raw[0]), normalize(raw[1])
         reason = reason_to_remove(pair, (first_length(first), second_length(second)), limits)
         if reason is None and (first in first_known or second in second_known):
@@ -128,7 +128,7 @@ def filter_block(languages: tuple[str, str], limits: Limits, block: Block) -> Fi
 
 def normalize_block(block: Block) -> tuple[tuple[list[str], list[str]], int]:
     """An evaluation block: the normalized lines of both sides, and how many pairs have an empty side."""
-    sides = tuple([normalize(line) for line in block.decode(side)] for side in (0, 1))
+    sides = tuple([normalize(line) for line in block.decode(side, nul=True)] for side in (0, 1))
     return sides, sum(not (first and second) for first, second in zip(*sides, strict=True))
 
 

@@ -8,6 +8,8 @@ import contextlib
 from hashlib import blake2b
 from pathlib import Path
 
+from command_line.outputs import reserve
+
 KEY_BYTES = 16
 KEYS_PER_SORT = 2_000_000  # 32 bytes each while sorting, 64 MB
 _PARTITIONS_AT_A_TIME = 256
@@ -30,7 +32,8 @@ def duplicate_flags(keys_path: Path, count: int, folder: Path):
     """
     import numpy
 
-    flags = numpy.memmap(folder / "flags", dtype=bool, mode="w+", shape=(count,))
+    reserve(folder / "flags", count)
+    flags = numpy.memmap(folder / "flags", dtype=bool, mode="r+", shape=(count,))
     keys = numpy.memmap(keys_path, dtype="<u8", mode="r", shape=(count, 2))
     partitions = min(_PARTITIONS_AT_A_TIME, -(-count // KEYS_PER_SORT))
     for path in _partition(keys, partitions, folder):
@@ -68,5 +71,5 @@ def _partition(keys, partitions: int, folder: Path) -> list[Path]:
             rows = _with_places(keys, start, min(start + KEYS_PER_SORT, len(keys)))
             targets = rows[:, 0] % partitions
             for number, stream in enumerate(streams):
-                rows[targets == number].tofile(stream)
+                stream.write(rows[targets == number].tobytes())
     return paths

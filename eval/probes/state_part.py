@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from command_line.errors import InputError
-from command_line.outputs import atomic_path
+from command_line.outputs import atomic_path, reserve
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,10 @@ class PartWriter:
         self._save("tokens", np.concatenate(sentences).astype(np.int32))
         self._save("offsets", self.offsets)
         shape = (layers, int(self.offsets[-1]), width)
-        self._states = np.lib.format.open_memmap(f"{self.path}.states.npy", "w+", dtype, shape)
+        file = Path(f"{self.path}.states.npy")
+        np.lib.format.open_memmap(file, "w+", dtype, shape)  # the header, and no room on the disk yet
+        reserve(file, file.stat().st_size)
+        self._states = np.lib.format.open_memmap(file, "r+")
 
     def _save(self, ending: str, array: np.ndarray) -> None:
         with atomic_path(f"{self.path}.{ending}.npy") as temporary, open(temporary, "wb") as stream:

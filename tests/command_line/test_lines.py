@@ -5,6 +5,7 @@ import pytest
 
 from command_line.errors import InputError
 from command_line.lines import count_lines, read_lines, read_parallel
+from data_prep.blocks import read_blocks
 
 
 def write(path, data: bytes):
@@ -67,3 +68,41 @@ def test_parallel_files_of_unequal_length_name_the_short_one(tmp_path):
     long, short = write(tmp_path / "long", b"1\n2\n3\n"), write(tmp_path / "short", b"x\n")
     with pytest.raises(InputError, match=r"short: ends after 1 lines but .*long goes on"):
         list(read_parallel(long, short))
+
+
+DAMAGES = {
+    "zeros in the middle": lambda content: content[:40] + bytes(20) + content[60:],
+    "cut off": lambda content: content[:-9],
+    "text": lambda content: b"text\n",
+}
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_every_reader_names_a_damaged_file_in_one_line(tmp_path, suffix, damage):
+    path = tmp_path / f"a{suffix}"
+    write(path, "".join(f"line {n * 7919 % 1000}\n" for n in range(1000)).encode())
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    for read in (count_lines, lambda path: list(read_lines(path)), lambda path: list(read_blocks(path))):
+        with pytest.raises(
+            InputError, match=rf"^{path}:\d+: cannot read on: .*damaged, copy it again$"
+        ) as error:
+            read(path)
+        assert "\n" not in str(error.value)
+
+
+def test_the_line_where_a_damaged_file_ends_is_named(tmp_path):
+    path = tmp_path / "a.gz"
+    member = gzip.compress(b"one\ntwo\n")
+    path.write_bytes(member + gzip.compress(b"three\n")[:12])
+    with pytest.raises(InputError, match=f"^{path}:3: cannot read on"):
+        list(read_lines(path))
+
+
+def test_nul_bytes_are_no_text_after_cleaning(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\ntw\0o\n")
+    (block,) = read_blocks(path)
+    with pytest.raises(InputError, match=f"^{path}:2: a NUL byte, expected text"):
+        block.decode()
+    assert block.decode(nul=True) == ["one", "tw\0o"]
