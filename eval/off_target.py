@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from data_prep.languages import closest, display_name, find_language, primary_subtag
 from eval.language_identification import NO_LETTERS, packaged_model
 
+RULES = 2  # version of what counts as off-target; 2: languages are looked up, lines without letters count
+
 # A language -> its label in lid.176, where that is the name of a Wikipedia and not what a registry calls it:
 # the label "als" is Alemannic (in ISO 639-3: Tosk Albanian), "no" is Bokmål.
 LABELS = {

@@ -64,7 +64,7 @@ def split_direction(direction: str, path="direction") -> tuple[str, str]:
     """`"de-fr"` -> `("de", "fr")`: from de to fr."""
     source, dash, target = direction.partition("-")
     if not (source and dash and target) or "-" in target or source == target:
-        raise InputError(f"{path}: {direction!r} is not a direction such as 'de-fr'")
+        raise InputError(f"{path}: {direction!r} is not a direction such as 'de-fr' or 'eng_Latn-zh_Hans'")
     return source, target
 
 

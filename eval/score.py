@@ -29,11 +29,11 @@ from data_prep.bleu import AUTO, SENTENCEPIECE, TOKENIZERS, bleu_tokenizer, sent
 from data_prep.languages import find_language
 from eval.comet import Comet
 from eval.measures import MEASURES, averages
+from eval.off_target import RULES as OFF_TARGET_RULES
 from eval.results import SCORES, TRANSLATION, Translation, split_direction
 from eval.test_sets import DirectionFiles, direction_files
 
 STATISTICS = "bleu_statistics.npz"
-OFF_TARGET_RULES = 2  # 2: what a label stands for is looked up in a registry; lines without letters count
 
 
 def add_arguments(parser) -> None:

@@ -25,7 +25,9 @@ def add_output_arguments(parser, name: str) -> None:
     parser.add_argument("--force", action="store_true", help="do again what is done")
 
 
-def publish(args, kind: str, inputs: Iterable[Path], section, measure: Callable[[], dict]) -> None:
+def publish(
+    args, kind: str, inputs: Iterable[Path], section, measure: Callable[[], dict], version: int = 1
+) -> None:
     """Write `KIND.json` and what `section` makes of it, unless that is done already; prints the file's name.
 
     Args:
@@ -34,11 +36,13 @@ def publish(args, kind: str, inputs: Iterable[Path], section, measure: Callable[
         inputs: files that the findings depend on.
         section: the function of `eval.report_sections` that shows this kind.
         measure: returns the findings; "format", "kind", "inputs" and "command" are added to them.
+        version: of what is measured; findings of another version are not up to date.
     """
     output, inputs = Path(args.output), [Path(path) for path in inputs]
     file = output / f"{kind}.json"
     options = {name: value for name, value in vars(args).items() if name not in UNIMPORTANT}
-    stamp = Stamp(output / f".{kind}.done", {"options": options, "inputs": input_settings(*inputs)})
+    settings = {"options": options, "inputs": input_settings(*inputs)}
+    stamp = Stamp(output / f".{kind}.done", settings | ({"version": version} if version > 1 else {}))
     if file.is_file() and stamp.is_current(args.force):
         return
     stamp.begin()

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from command_line import options
 from command_line.errors import at
+from eval.off_target import RULES
 from eval.results import TRANSLATION, Translation, result_file, split_direction
 from eval.test_sets import DirectionFiles, direction_files
 
@@ -48,7 +49,14 @@ def main(args) -> None:
     todo = [(one, direction_files(one, args.data)) for one in translations]
     inputs = [one.path for one in translations]
     inputs += sorted({path for _, files in todo for one in files for path in one.paths})
-    publish(args, KIND, inputs, confusion.section, lambda: {"runs": [run(*one, args.worst) for one in todo]})
+    publish(
+        args,
+        KIND,
+        inputs,
+        confusion.section,
+        lambda: {"runs": [run(*one, args.worst) for one in todo]},
+        version=RULES,
+    )
 
 
 def run(translation: Translation, files: list[DirectionFiles], worst: int) -> dict:
