@@ -24,6 +24,7 @@ from command_line.errors import InputError
 from fairseq_ext.criterions.fused_label_smoothed_cross_entropy import FusedLabelSmoothedCrossEntropyCriterion
 from fairseq_ext.losses.auxiliary_loss import AuxiliaryLoss, ModelOutputs, ModelSizes
 from fairseq_ext.losses.registry import LOSSES
+from fairseq_ext.modules.dropout import set_dropout
 
 logger = logging.getLogger(__name__)
 TRANSLATION = "nmt_loss"  # how the translation loss alone is logged; `loss` is the sum of all
@@ -142,6 +143,8 @@ class NmtWithAuxiliaryLosses(FairseqCriterion):
                 if arguments.setdefault(key, value) != value:
                     raise InputError(f"--auxiliary-losses: {name} cannot be combined with another one: {key}")
         self.decoder_arguments = MappingProxyType(arguments)
+        dropouts = [loss.model_dropout for loss in losses.values() if loss.model_dropout is not None]
+        self.model_dropout = dropouts[0] if dropouts else None
 
     @classmethod
     def build_criterion(cls, cfg, task):
@@ -153,6 +156,8 @@ class NmtWithAuxiliaryLosses(FairseqCriterion):
     def forward(self, model, sample, reduce=True):
         if not self.losses or not reduce:
             return self.translation(model, sample, reduce)
+        if self.model_dropout is not None:
+            set_dropout(model, self.model_dropout)
         with observed(model, self.decoder_arguments) as seen:
             loss, sample_size, log = self.translation(model, sample, reduce)
         log[TRANSLATION] = log["loss"]

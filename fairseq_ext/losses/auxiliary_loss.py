@@ -89,6 +89,7 @@ class AuxiliaryLoss(nn.Module):
         decoder_arguments: keyword arguments of fairseq's decoder that it depends on.
         decodes_again: the decoder is to run with these arguments a second time, for this loss alone, and the
             translation loss without them.
+        model_dropout: dropout of a model that is trained with this loss, or None for its own.
     """
 
     name: ClassVar[str]
@@ -96,6 +97,7 @@ class AuxiliaryLoss(nn.Module):
     batch_fields: ClassVar[tuple[str, ...]] = ()
     decoder_arguments: Mapping[str, Any] = {}
     decodes_again: bool = False
+    model_dropout: float | None = None
 
     def __init__(self, options, sizes: ModelSizes):
         super().__init__()

@@ -14,6 +14,13 @@ from fairseq_ext.losses.in_batch_contrast import at_least_float32
 @dataclass
 class InterlinguaAlignmentOptions:
     weight: float = field(default=1.0, metadata={"help": "beta of equation 7.5 (thesis 7.3.3)"})
+    per_token: bool = field(
+        default=False,
+        metadata={
+            "help": "a position weighs as much as a token of the translation loss (default: a sentence pair "
+            "does, equations 7.5 and 7.6 to the letter)"
+        },
+    )
 
 
 class InterlinguaAlignment(AuxiliaryLoss):
@@ -29,8 +36,13 @@ class InterlinguaAlignment(AuxiliaryLoss):
     thesis has an explicit factor where a loss is to count per token; 7.5 has none). So two accumulated half
     batches are the whole batch. Gradients flow through both sides.
 
-    Batch fields: `mirror`. No parameters of its own; needs `--arch interlingua_transformer`. Logged per pair.
-    Its sibling `sentence_contrastive` pulls pairs together and other sentences apart.
+    By default these equations are read to the letter: L_IA is a mean over the positions of a pair, and
+    fairseq divides the sum of all losses by the number of tokens, so that a pair weighs as much as one token.
+    With `per_token` L_NMT is read as a mean over tokens, too, and L_IA keeps its weight beside it: the loss
+    of a pair is len_I(X) L_IA = sum_i (1 - cos(H_I(X)_i, H_I(Y)_i)); a position weighs as much as a token.
+
+    Batch fields: `mirror`. No parameters of its own; needs `--arch interlingua_transformer`. Logged per
+    pair, or per position. Its sibling `sentence_contrastive` pulls pairs together and other sentences apart.
 
     Cost: one more pass of encoder and interlingua for the mirror.
     """
@@ -41,13 +53,14 @@ class InterlinguaAlignment(AuxiliaryLoss):
 
     def forward(self, outputs, batch) -> Term:
         require_interlingua(outputs, self.name)
-        per_pair = misalignment(
-            outputs.source["encoder_out"][0],
-            outputs.mirror["encoder_out"][0],
-            outputs.source["encoder_padding_mask"][0],
-        )
-        value = per_pair.sum()
-        return Term(self.options.weight * value, value.detach(), len(per_pair))
+        padding = outputs.source["encoder_padding_mask"][0]
+        losses = misalignment(outputs.source["encoder_out"][0], outputs.mirror["encoder_out"][0], padding)
+        count = len(losses)
+        if self.options.per_token:
+            positions = (~padding).sum(dim=1)
+            losses, count = losses * positions, int(positions.sum())
+        value = losses.sum()
+        return Term(self.options.weight * value, value.detach(), count)
 
 
 def require_interlingua(outputs, name: str, key: str = "interlingua_lengths", kind: str = "") -> None:

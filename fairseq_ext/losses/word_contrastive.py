@@ -1,6 +1,7 @@
 """Word-level contrastive learning (thesis chapter 5): aligned words meet on top of the encoder."""
 
 from dataclasses import dataclass, field
+from typing import Optional
 
 import torch
 import torch.nn.functional as F
@@ -21,7 +22,14 @@ class WordContrastiveOptions:
     dim: int = field(default=128, metadata={"help": "d', width of the projected words (thesis 5.2.3)"})
     dropout: float = field(
         default=0.2,
-        metadata={"help": "dropout of the projection; the model keeps its own --dropout (thesis 5.2.3)"},
+        metadata={"help": "dropout of the projection (thesis 5.2.3, see --word-contrastive-model-dropout)"},
+    )
+    model_dropout: Optional[float] = field(
+        default=None,
+        metadata={
+            "help": "dropout of the model trained with this loss, in place of its --dropout: 0.2, with "
+            "--word-contrastive-dropout 0, is the other reading of thesis 5.2.3 (default: --dropout)"
+        },
     )
     drop_false_negatives: bool = field(
         default=False,
@@ -49,10 +57,13 @@ class WordContrastive(AuxiliaryLoss):
 
     Batch fields: `word_alignments`, `mirror` (the target sentence as encoder input).
 
-    Dropout: 5.2.3 names "a smaller dropout of 0.2" for the objective, where the model has 0.3, and not its
-    place. Here it is the dropout of the projection, after the ReLU. The states of both sentences are those
-    that the encoder computes in training with its own dropout: the source's are shared with the translation
-    loss. Who reads 5.2.3 as the dropout of a model that is trained with this objective sets `--dropout 0.2`.
+    Dropout: 5.2.3 lists, for the objective, "a smaller dropout of 0.2 because our proposed objective serves
+    as a regularization part", where the model has 0.3, and not its place. By default it is the dropout of the
+    projection, after the ReLU, and the model keeps its own: the states of both sentences are those that the
+    encoder computes in training; the source's are shared with the translation loss. The reason that is given
+    fits the other reading as well, which is the letter of 5.2 (g has no dropout): a model that is trained
+    with the objective needs less of it. That is `model_dropout` 0.2 with `dropout` 0: what `--dropout` sets,
+    after embeddings and sublayers of encoder and decoder, in all passes.
 
     Negatives depend on what else is in the batch, so two accumulated half batches are not one whole batch;
     each has its own N and N_T.
@@ -69,6 +80,12 @@ class WordContrastive(AuxiliaryLoss):
         self.require(options.temperature > 0, "temperature", "a number above 0")
         self.require(options.dim > 0, "dim", "a number above 0")
         self.require(0 <= options.dropout < 1, "dropout", "a number from 0 to below 1")
+        self.require(
+            options.model_dropout is None or 0 <= options.model_dropout < 1,
+            "model_dropout",
+            "a number from 0 to below 1",
+        )
+        self.model_dropout = options.model_dropout
         width = sizes.encoder_width
         self.hidden = nn.Linear(width, width, bias=False)  # W1
         self.output = nn.Linear(width, options.dim, bias=False)  # W2

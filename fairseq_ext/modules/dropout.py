@@ -1,8 +1,8 @@
 """Dropout that does not wait for the random number generator on a CPU."""
 
 import torch
-from fairseq.modules import FairseqDropout
-from torch import Tensor
+from fairseq.modules import FairseqDropout, MultiheadAttention
+from torch import Tensor, nn
 
 LEVELS = 1 << 16
 
@@ -42,3 +42,10 @@ class EmbeddingDropout(Dropout):
         if x.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
             return x.to(torch.get_autocast_dtype("cpu"))
         return x
+
+
+def set_dropout(model: nn.Module, p: float) -> None:
+    """Give a Transformer, ours or fairseq's, another `--dropout`; attention and activations keep theirs."""
+    for module in model.modules():
+        if hasattr(module, "dropout_module") and not isinstance(module, MultiheadAttention):
+            module.dropout_module.p = p

@@ -62,6 +62,25 @@ def test_alignment_equals_the_formula(task, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_alignment_per_token_is_a_sum_over_positions(task, kind):
+    model, batch = build(kind, task).eval(), bridges.batch(task)
+    outputs = outputs_of(model, batch)
+    x, y = (side["encoder_out"][0] for side in (outputs.source, outputs.mirror))
+    value, positions = 0, 0
+    for row, length in enumerate(outputs.source["interlingua_lengths"][0].tolist()):
+        for i in range(length):
+            value = value + 1 - F.cosine_similarity(x[i, row], y[i, row], dim=0)
+            positions += 1
+    sizes = ModelSizes(32, 2, len(task.dictionary), task.dictionary.pad())
+    options = InterlinguaAlignmentOptions(weight=0.7, per_token=True)
+    term = InterlinguaAlignment(options, sizes)(outputs, batch)
+    torch.testing.assert_close(term.loss, 0.7 * value)
+    torch.testing.assert_close(term.value, value)
+    assert term.count == positions
+    assert not InterlinguaAlignmentOptions().per_token
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_identical_sentences_have_no_alignment_loss(task, kind):
     model, batch = build(kind, task).eval(), bridges.batch(task)
     batch["mirror"] = {name: batch["net_input"][name] for name in ("src_tokens", "src_lengths")}

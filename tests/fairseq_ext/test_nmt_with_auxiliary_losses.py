@@ -85,6 +85,31 @@ def assert_same(found, expected) -> None:
     assert all(torch.equal(one, other) for one, other in zip(found[3], expected[3], strict=True))
 
 
+# --- the dropout of the model (thesis 5.2.3)
+
+
+@pytest.mark.parametrize("model_class", [MnmtTransformerModel, TransformerModelBase])
+def test_the_dropout_of_a_model_trained_with_a_loss(model_class):
+    """As if the model had been built with it; the dropout of attention and activations is another one."""
+    others = {"attention_dropout": 0.1, "activation_dropout": 0.1}
+    criterion = make_criterion("word_contrastive", word_contrastive_model_dropout=0.2)
+    given, asked, kept = (
+        run(each, make_model(model_class, dropout=dropout, **others).train(), make_batch())
+        for each, dropout in (
+            (criterion, 0.3),
+            (make_criterion("word_contrastive"), 0.2),
+            (make_criterion("word_contrastive"), 0.3),
+        )
+    )
+    assert_same(given, asked)
+    assert not torch.equal(given[0], kept[0])
+
+
+def test_a_model_dropout_out_of_range_is_refused():
+    with pytest.raises(InputError, match=r"--word-contrastive-model-dropout 1\.0: expected a number from 0"):
+        make_criterion("word_contrastive", word_contrastive_model_dropout=1.0)
+
+
 # --- the translation loss is left alone
 
 

@@ -22,22 +22,24 @@ def make(seed: int = 1, **options) -> WordContrastive:
     return WordContrastive(WordContrastiveOptions(**{"dim": 3, **options}), SIZES).double().eval()
 
 
-def by_equations(loss: WordContrastive, outputs: ModelOutputs, rows, tokens: int) -> torch.Tensor:
-    """Equations 5.1, 5.2 and 5.3 word by word."""
+def by_equations(loss: WordContrastive, outputs: ModelOutputs, rows, tokens: int, masks=None) -> torch.Tensor:
+    """Equations 5.1, 5.2 and 5.3 word by word; `masks` of dropout after the ReLU, for sources and targets."""
     temperature, weight = loss.options.temperature, loss.options.weight
 
-    def g(x):  # 5.2
-        return loss.output.weight @ (loss.hidden.weight @ x).clamp(min=0)
+    def g(x, mask=1):  # 5.2
+        return loss.output.weight @ ((loss.hidden.weight @ x).clamp(min=0) * mask)
 
     def word(encoding, sentence, span):
         return sum(encoding["encoder_out"][0][t, sentence] for t in range(*span)) / (span[1] - span[0])
 
     def sim(x, y):  # 5.2
-        return F.cosine_similarity(g(x), g(y), dim=0)
+        return F.cosine_similarity(g(*x), g(*y), dim=0)
 
     s = [word(outputs.source, sentence, source) for sentence, source, _, _ in rows]
     t = [word(outputs.mirror, sentence, mirror) for sentence, _, mirror, _ in rows]
     n = range(len(rows))
+    masks = [1] * 2 * len(rows) if masks is None else masks
+    s, t = list(zip(s, masks, strict=False)), list(zip(t, masks[len(rows) :], strict=True))
     align = 0  # 5.1
     for k in n:
         positive = (sim(s[k], t[k]) / temperature).exp()
@@ -67,9 +69,20 @@ def test_equals_the_equations(options, rows):
         torch.testing.assert_close(found, reference)
 
 
+def test_dropout_of_the_projection_is_after_the_relu():
+    loss, outputs = make(dropout=0.4).train(), random_outputs()
+    torch.manual_seed(5)
+    masks = F.dropout(torch.ones(2 * len(ALIGNED), 6, dtype=torch.double), 0.4)
+    torch.manual_seed(5)
+    found = loss(outputs, random_batch()).loss
+    torch.testing.assert_close(found, by_equations(loss, outputs, ALIGNED, tokens=11, masks=masks))
+    assert not torch.allclose(found, by_equations(loss, outputs, ALIGNED, tokens=11))
+
+
 def test_defaults_are_the_thesis():
     options = WordContrastiveOptions()
     assert (options.weight, options.temperature, options.dim, options.dropout) == (0.1, 0.2, 128, 0.2)
+    assert options.model_dropout is None  # the model keeps its own
     loss = WordContrastive(options, SIZES)
     shapes = {name: tuple(parameter.shape) for name, parameter in loss.named_parameters()}
     assert shapes == {"hidden.weight": (6, 6), "output.weight": (128, 6)}
