@@ -8,7 +8,7 @@ COMMANDS = {
     "translate": ("eval.translate", "translate a test set in all directions with one checkpoint"),
     "score": ("eval.score", "BLEU, chrF++, off-target rate, copies, COMET of translated folders"),
     "adequacy": ("eval.adequacy", "cosine of sentence embeddings of sources and translations (4.5.2)"),
-    "compare": ("eval.compare", "paired bootstrap significance between systems"),
+    "compare": ("eval.compare", "significance of differences between systems"),
     "probe": ("eval.probes", "analyses of the hidden states and outputs of checkpoints"),
     "trim-mbart": ("eval.trim_mbart", "start from mBART: a checkpoint with the corpus's vocabulary"),
     "report": ("eval.report", "tables, plots and one HTML file from result files"),

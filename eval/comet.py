@@ -20,7 +20,7 @@ WORKER = Path(__file__).with_name("comet_worker.py")
 
 
 class Comet:
-    """A COMET model; loaded at the first request. Without a model, every score is None.
+    """A COMET model; loaded at the first request. Without a model, there are no scores (None).
 
     Args:
         model: path of a checkpoint (`…/checkpoints/model.ckpt`, or the folder that holds `checkpoints/`) or a
@@ -47,10 +47,10 @@ class Comet:
             self._log.close()
             self._process = None
 
-    def score(
+    def scores(
         self, hypotheses: Sequence[str], sources: Sequence[str], references: Sequence[str]
-    ) -> float | None:
-        """The system score: COMET's mean over lines. Around 0 to 1; larger is better.
+    ) -> list[float] | None:
+        """One score per line, whose mean is the system score. Around 0 to 1; larger is better.
 
         Raises:
             InputError: the environment has no COMET, or the model does not load; one line.
@@ -59,7 +59,7 @@ class Comet:
             return None
         self.start()
         request = {"mt": list(hypotheses), "src": list(sources), "ref": list(references)}
-        return self._ask(request)["score"]
+        return self._ask(request)["scores"]
 
     def start(self) -> None:
         """Load the model, if there is one and it is not loaded yet: its errors come before long work."""

@@ -1,8 +1,8 @@
 """Scores translations with COMET; a file that runs in any environment with unbabel-comet, without our code.
 
 One JSON object per line on standard input: first {"model": …}, then any number of {"src": […], "mt": […],
-"ref": […]}; one answer per line on standard output: {"ready": true}, {"score": …} or {"error": …}. Whatever
-libraries print goes to standard error.
+"ref": […]}; one answer per line on standard output: {"ready": true}, {"scores": […]} or {"error": …}.
+Whatever libraries print goes to standard error.
 """
 
 import json
@@ -34,14 +34,15 @@ def load(model):
     return load_from_checkpoint(checkpoint_path(model))
 
 
-def score(model, request):
-    """COMET's system score: the mean over lines."""
+def scores(model, request):
+    """COMET's score of every line."""
     import torch
 
     rows = zip(request["src"], request["mt"], request["ref"])  # noqa: B905 - the environment may be older than 3.10
     samples = [{"src": src, "mt": mt, "ref": ref} for src, mt, ref in rows]
     gpus = 1 if torch.cuda.is_available() else 0
-    return float(model.predict(samples, batch_size=BATCH_SIZE, gpus=gpus, progress_bar=False).system_score)
+    found = model.predict(samples, batch_size=BATCH_SIZE, gpus=gpus, progress_bar=False).scores
+    return [float(one) for one in found]
 
 
 def main():
@@ -58,7 +59,7 @@ def main():
                 model = load(request["model"])
                 answer = {"ready": True}
             else:
-                answer = {"score": score(model, request)}
+                answer = {"scores": scores(model, request)}
         except Exception as error:  # any failure of COMET becomes one line at the other end
             import traceback
 

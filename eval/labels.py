@@ -1,4 +1,6 @@
-"""How systems are called and ordered in tables: the columns of Table 8.2 of the thesis."""
+"""How systems are called, ordered and told apart in tables: the columns of Table 8.2 of the thesis."""
+
+import re
 
 from data_prep.languages import is_english
 from eval.system_record import PLACEMENTS
@@ -62,11 +64,41 @@ def order(system: System) -> tuple:
     )
 
 
-def block(system: System) -> tuple:
-    """Systems with the same block differ in the placement of normalization only: compared in Table 8.2."""
-    ignored = ("norm_placement", "encoder_final_norm")
-    settings = tuple(sorted((k, str(v)) for k, v in system.settings.items() if k not in ignored))
-    return system.dataset, system.pivot or "", settings
+PLACEMENT = "placement of normalization"
+RECORDED = ("norm_placement", "language_tags", "drop_residual_layers", "norm_affine", "encoder_final_norm")
+
+
+def axes(system: System) -> dict[str, str] | None:
+    """The system's choice on every axis; None if nothing was recorded, as with translations made elsewhere.
+
+    A field that is not listed here is an axis of its own.
+    """
+    settings = dict(system.settings)
+    if any(settings.get(field) is None for field in RECORDED):
+        return None
+    bridge = [settings.pop(field, None) or "" for field in ("interlingua", "interlingua_length", "repairs")]
+    size = re.sub(r"^(mnmt|interlingua)_transformer_?", "", settings.pop("architecture", None) or "")
+    first = {
+        PLACEMENT: f"{settings.pop('norm_placement')} {settings.pop('encoder_final_norm')}",
+        "affine parameters of normalization": str(settings.pop("norm_affine")),
+        "language tags": settings.pop("language_tags"),
+        "residual connection": residual(system),
+        "bridge": " ".join(map(str, bridge)).strip(),
+        "architecture": size,  # without the family, which the bridge decides
+        "pivot": system.pivot or "",
+        "lengths tried": str(system.runs[0].record.get("length_candidates") or 1),
+    }
+    del settings["drop_residual_layers"]
+    return first | {field: str(value) for field, value in sorted(settings.items()) if value is not None}
+
+
+def differing_axis(first: System, second: System) -> str | None:
+    """The only axis on which two systems on the same dataset differ; None if there is no such axis."""
+    choices = axes(first), axes(second)
+    if first.dataset != second.dataset or None in choices:
+        return None
+    names = [name for name in choices[0] | choices[1] if choices[0].get(name) != choices[1].get(name)]
+    return names[0] if len(names) == 1 else None
 
 
 def direction_order(kind: str, directions: list[str]) -> list[str]:

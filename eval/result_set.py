@@ -7,7 +7,7 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from eval.labels import block, order
+from eval.labels import PLACEMENT, differing_axis, order
 from eval.results import SCORES, Scores, field, read_result, result_file
 from eval.systems import System, group_systems
 
@@ -53,33 +53,64 @@ class ResultSet:
 
     @cached_property
     def comparisons(self) -> list[dict]:
-        """All comparisons of all comparison files, each with the p-value `level` of its file."""
-        return [
-            comparison | {"level": field(record, "level", (int, float), path)}
-            for path, record in self.of_kind("comparison")
-            for comparison in field(record, "comparisons", list, path)
-        ]
+        """All comparisons of all comparison files.
+
+        Raises:
+            InputError: a file is of version 0.1, or was made from other scores than those given, or two files
+                have the same dataset and measure, so that their marks would belong to two families of tests.
+        """
+        families: dict[tuple, Path] = {}
+        found = []
+        for path, record in self.of_kind("comparison"):
+            again = "run python -m eval compare again"
+            if "correction" not in record:
+                raise InputError(f"{path}: is of version 0.1, whose test found too much; {again}")
+            self._check_inputs(path, record)
+            for comparison in field(record, "comparisons", list, path):
+                family = comparison["dataset"], comparison["measure"]
+                if families.setdefault(family, path) != path:
+                    raise InputError(
+                        f"{path} and {families[family]}: both compare on {family[0]} by {family[1]}; {again},"
+                        " once with all systems, so that the correction counts all tests of a table"
+                    )
+                found.append(comparison)
+        return found
+
+    def _check_inputs(self, path: Path, record: dict) -> None:
+        """Systems of the report that were compared have the scores that they were compared with."""
+        compared = {one["sha256"] for one in field(record, "inputs", list, path)}
+        names = {
+            (one["dataset"], one[side]) for one in record["comparisons"] for side in ("baseline", "system")
+        }
+        for run in (run for system in self.systems for run in system.runs):
+            if (run.dataset, run.name) in names and checksum(run.path) not in compared:
+                raise InputError(
+                    f"{path}: was not made from {run.path}, a run of {run.name!r};"
+                    " run python -m eval compare again"
+                )
 
     def rivals(self, system: System) -> list[System]:
         """Systems that differ from `system` in the placement of normalization only."""
-        return [other for other in self.systems if other is not system and block(other) == block(system)]
+        return [other for other in self.systems if differing_axis(system, other) == PLACEMENT]
+
+    def marking(self, dataset: str, measure: str = "bleu") -> list[dict]:
+        """The comparisons that tables of a dataset take their marks from, one family of tests.
+
+        Those on the placement of normalization, as in Table 8.2; else on the first axis that was compared.
+        """
+        found = [one for one in self.comparisons if (one["dataset"], one["measure"]) == (dataset, measure)]
+        axes = [one["axis"] for one in found]
+        axis = PLACEMENT if PLACEMENT in axes else next(iter(axes), None)
+        return [one for one in found if one["axis"] == axis]
 
     def is_significantly_better(self, system: System, group: str) -> bool:
-        """Whether BLEU of `system` was compared with rivals' and significantly higher every time."""
-        rivals = {rival.name for rival in self.rivals(system)}
+        """Whether BLEU of `system` was significantly higher in every comparison that its mark depends on."""
         verdicts = []
-        for comparison in self.comparisons:
-            pair = [comparison["baseline"], comparison["system"]]
+        for comparison in self.marking(system.dataset):
             result = comparison["overall"].get(group)
-            if (
-                comparison["dataset"] != system.dataset
-                or system.name not in pair
-                or not rivals & set(pair)
-                or not result
-            ):
-                continue
-            sign = 1 if comparison["system"] == system.name else -1
-            verdicts.append(result["significant"] and sign * result["difference"] > 0)
+            if result and system.name in (comparison["baseline"], comparison["system"]):
+                sign = 1 if comparison["system"] == system.name else -1
+                verdicts.append(result["significant"] and sign * result["difference"] > 0)
         return bool(verdicts) and all(verdicts)
 
     def sources(self) -> list[tuple[str, str, str]]:

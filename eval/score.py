@@ -1,11 +1,11 @@
 """Score translated folders: how good each direction is, and whether it is in the right language.
 
 Reads OUT/translate.json, OUT/SRC-TGT.txt and the raw test set in DATA/text; writes OUT/scores.json
-(everything of translate.json plus the scores) and OUT/bleu_statistics.npz (BLEU's counts per line, for
-`compare`). Per direction: sacreBLEU and chrF++ with signatures, the off-target rate by fastText, the
-identifier's own error (its off-target rate on the references), length ratio, shares of empty lines and of
-lines that copy the source, and COMET if a model is given. Averages over supervised, zero-shot, from-English
-and to-English directions. Thesis, 8.2.2.
+(everything of translate.json plus the scores) and OUT/line_statistics.npz (of every line, what BLEU, chrF++
+and COMET need of it, for `compare`). Per direction: sacreBLEU and chrF++ with signatures, the off-target rate
+by fastText, the identifier's own error (its off-target rate on the references), length ratio, shares of empty
+lines and of lines that copy the source, and COMET if a model is given. Averages over supervised, zero-shot,
+from-English and to-English directions. Thesis, 8.2.2.
 
 BLEU's tokenizer follows how the target language is written: zh for Chinese characters, ja-mecab, ko-mecab,
 char where words are not separated (Thai, Lao, Khmer, Burmese, Tibetan), else 13a. --tokenize flores200 is
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
-from command_line.outputs import Stamp, atomic_path, checksum, input_settings, write_json
+from command_line.outputs import Stamp, checksum, input_settings, write_json
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.bleu import AUTO, SENTENCEPIECE, TOKENIZERS, bleu_tokenizer, sentencepiece_model
@@ -33,7 +33,7 @@ from eval.off_target import RULES as OFF_TARGET_RULES
 from eval.results import SCORES, TRANSLATION, Translation, split_direction
 from eval.test_sets import DirectionFiles, direction_files
 
-STATISTICS = "bleu_statistics.npz"
+STATISTICS = "line_statistics.npz"
 
 
 def add_arguments(parser) -> None:
@@ -155,13 +155,18 @@ def score_folder(
     if output.exists() and statistics_path.exists() and stamp.is_current(force):
         print(summary(translation.name, _averages_of(output)))
         return
+    from eval.line_statistics import segments, write_statistics
+
     comet.start()
     stamp.begin()
     directions, statistics = {}, {}
     languages = {language for direction in translation.directions for language in split_direction(direction)}
     score = functools.partial(score_direction, tokenization=tokenization, languages=frozenset(languages))
     for one, (entry, rows) in zip(files, _map(score, files, workers), strict=True):
-        entry["comet"] = comet.score(*one.read()) if comet.model else None
+        entry["comet"] = None
+        if comet.model:
+            rows["comet"] = segments(comet.scores(*one.read()))
+            entry["comet"] = float(rows["comet"][:, 0].mean())
         directions[one.direction] = translation.directions[one.direction] | entry
         statistics[one.direction] = rows
     write_statistics(statistics_path, statistics)
@@ -185,8 +190,8 @@ def score_folder(
 
 def score_direction(
     files: DirectionFiles, tokenization: Tokenization, languages: frozenset[str]
-) -> tuple[dict, list[list[int]]]:
-    """All scores of one direction but COMET, and BLEU's counts per line; runs in a worker process.
+) -> tuple[dict, dict]:
+    """All scores of one direction but COMET, and their statistics per line; runs in a worker process.
 
     Args:
         languages: all of the test set.
@@ -219,15 +224,6 @@ def _map(function, files: list[DirectionFiles], workers: int):
     bar = functools.partial(progress, total=len(files), task="score", unit="direction")
     with Workers(min(workers, len(files))) as pool:
         yield from bar(pool.map(function, files))
-
-
-def write_statistics(path: Path, statistics: dict[str, list[list[int]]]) -> None:
-    """Direction -> int32 array of lines x 10, in numpy's compressed format."""
-    import numpy
-
-    arrays = {direction: numpy.asarray(rows, dtype=numpy.int32) for direction, rows in statistics.items()}
-    with atomic_path(path) as temporary:
-        numpy.savez_compressed(temporary, **arrays)
 
 
 @functools.cache

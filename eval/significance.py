@@ -1,89 +1,181 @@
-"""Paired bootstrap resampling (Koehn, 2004) of BLEU, by sacreBLEU's own test, from stored counts per line.
+"""Paired tests of the difference between two systems, on the score that tables show.
 
-The unit of resampling is the line number. Where several outputs belong to one unit, their counts are added
-and drawn together: the outputs of all seeds of a system for one line, and over all directions the i-th lines
-of all directions. Drawing them one by one would treat three seeds as three times as many test sentences, and
-a multi-parallel test set as that many independent ones, and find significance where there is none. BLEU is
-that of all lines concatenated.
+That score is the mean over directions and seeds of the corpus score of each (BLEU, chrF++, or the mean of
+scores of lines). The concatenation of all lines is another number, in which a direction with long lines or
+many n-grams outweighs the others.
+
+The unit that is exchanged or drawn is the line number: the outputs of all seeds for a line, and the i-th
+lines of all directions with equally many lines, go together. Drawing them one by one would treat three seeds
+as three times as many test sentences, and a multi-parallel test set as that many independent ones, and find
+significance where there is none. Where directions with equally many lines have other sentences, it does no
+harm that they go together: independent units may be exchanged in groups. Directions with another number of
+lines cannot be parallel line by line, and have draws of their own; if they share sentences under other
+numbers, that is not seen, and p-values over such directions are too small.
+
+Approximate randomization (Riezler and Maxwell, 2005) exchanges the outputs of both systems for half of the
+units; the p-value is the share of differences at least as large as the observed one. It holds for these
+trained models: whether other trainings would differ, too, is `p_value_with_seeds`.
 """
 
-import contextlib
-import os
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 
-COUNTS = 10  # hypothesis length, reference length, matching 1..4-grams, hypothesis 1..4-grams
+CHUNK = 320  # samples at a time; a multiple of 32, for which numpy draws the same bits as all at once
+FEWEST_SEEDS = 3
+Score = Callable[[np.ndarray], np.ndarray]
 
 
-@dataclass(frozen=True)
-class PairedResult:
-    """`difference` is BLEU of the system minus BLEU of the baseline; `p_value` is sacreBLEU's."""
+def exchanged_differences(
+    baseline: np.ndarray, system: np.ndarray, score: Score, samples: int, seed: int
+) -> np.ndarray:
+    """Differences (system minus baseline) after the outputs for random lines changed sides.
 
-    units: int
-    baseline: float
-    system: float
-    difference: float
-    p_value: float
-
-    def record(self, level: float) -> dict:
-        return asdict(self) | {"significant": self.p_value < level}
-
-
-def add_units(statistics: Sequence[np.ndarray]) -> np.ndarray:
-    """Add the counts of several outputs line by line; shorter ones end earlier. (lines x 10) each -> (longest
-    x 10).
-    """
-    total = np.zeros((max(map(len, statistics)), COUNTS), dtype=np.int64)
-    for rows in statistics:
-        total[: len(rows)] += rows
-    return total
-
-
-def paired_bootstrap(baseline: np.ndarray, system: np.ndarray, samples: int, seed: int) -> PairedResult:
-    """Test whether two systems' BLEU differ.
+    With different numbers of seeds, outputs are repeated until the numbers agree, which leaves the means as
+    they are.
 
     Args:
-        baseline, system: counts per unit, units x 10, of the same units.
-        samples: bootstrap resamples.
-        seed: of sacreBLEU's random generator; above 0 (sacreBLEU takes 0 for "no seed").
+        baseline, system: statistics, N lines x D directions x S seeds x C columns.
+        score: from sums (… x C) to scores (…).
+
+    Returns:
+        samples x D, means over seeds.
     """
-    from sacrebleu.significance import PairedTest
-
-    systems = [("baseline", baseline.tolist()), ("system", system.tolist())]
-    with _sacrebleu_seed(seed):
-        test = PairedTest(systems, {"BLEU": _counted_bleu()}, None, test_type="bs", n_samples=samples)
-    _, results = test()
-    first, second = results["BLEU"]
-    # For equal outputs every resampled difference is 0, and sacreBLEU reports the smallest p-value there is.
-    p_value = 1.0 if np.array_equal(baseline, system) else second.p_value
-    return PairedResult(len(baseline), first.score, second.score, second.score - first.score, p_value)
-
-
-@cache
-def _counted_bleu():
-    """sacreBLEU's BLEU whose "hypotheses" are rows of counts: lines were counted when scored."""
-    from sacrebleu.metrics import BLEU
-
-    class CountedBLEU(BLEU):
-        def _extract_corpus_statistics(self, hypotheses, references):
-            self.num_refs = 1  # the test asks for a signature
-            return hypotheses
-
-    return CountedBLEU(tokenize="none")
+    seeds = math.lcm(baseline.shape[2], system.shape[2])
+    first, second = (one[:, :, np.arange(seeds) % one.shape[2]] for one in (baseline, system))
+    totals = second.sum(axis=0, dtype=np.float64)
+    both = totals + first.sum(axis=0, dtype=np.float64)
+    changes = _as_float(first - second)
+    lines, rng = len(first), np.random.default_rng(seed)
+    found = []
+    for count in _chunks(samples):
+        exchange = rng.integers(2, size=(count, lines), dtype=bool).astype(changes.dtype)
+        one = totals + (exchange @ changes.reshape(lines, -1)).reshape(-1, *totals.shape)
+        found.append((score(one) - score(both - one)).mean(axis=-1))
+    return np.concatenate(found)
 
 
-@contextlib.contextmanager
-def _sacrebleu_seed(seed: int) -> Iterator[None]:
-    """sacreBLEU takes its seed from the environment only."""
-    before = os.environ.get("SACREBLEU_SEED")
-    os.environ["SACREBLEU_SEED"] = str(seed)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["SACREBLEU_SEED"]
-        else:
-            os.environ["SACREBLEU_SEED"] = before
+def resampled_scores(
+    baseline: np.ndarray, system: np.ndarray, score: Score, samples: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bootstrap (Koehn, 2004): scores of both systems on the same lines, drawn with replacement.
+
+    Args:
+        baseline, system: statistics, N lines x D directions x S seeds x C columns; S may differ.
+
+    Returns:
+        samples x D x S for each.
+    """
+    lines, rng = len(baseline), np.random.default_rng(seed)
+    arrays = [_as_float(one) for one in (baseline, system)]
+    found = ([], [])
+    for count in _chunks(samples):
+        drawn = rng.choice(lines, size=(count, lines)) + lines * np.arange(count)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=count * lines).reshape(count, lines)
+        for array, scores in zip(arrays, found, strict=True):
+            sums = times.astype(array.dtype) @ array.reshape(lines, -1)
+            scores.append(score(sums.reshape(-1, *array.shape[1:]).astype(np.float64)))
+    return tuple(np.concatenate(scores) for scores in found)
+
+
+def _chunks(samples: int) -> Iterator[int]:
+    for start in range(0, samples, CHUNK):
+        yield min(CHUNK, samples - start)
+
+
+def _as_float(statistics: np.ndarray) -> np.ndarray:
+    """Single precision, which is twice as fast, where it holds every sum of the counts exactly."""
+    exact = np.issubdtype(statistics.dtype, np.integer)
+    exact = exact and 4 * np.abs(statistics, dtype=np.float64).sum(axis=0).max() < 2**24
+    return statistics.astype(np.float32 if exact else np.float64)
+
+
+def randomization_p(observed: float, exchanged: np.ndarray) -> float:
+    """Two-sided p-value of approximate randomization.
+
+    The observed order is one of the possible ones: p is at least 1 / (samples + 1), and never too small.
+    """
+    return _share(np.abs(exchanged) >= abs(observed) - 1e-9)  # rounding must not tell equal scores apart
+
+
+def sacrebleu_bootstrap_p(observed: float, resampled: np.ndarray) -> float:
+    """The p-value of sacreBLEU's paired bootstrap, for comparison with published numbers.
+
+    It centres the absolute differences, and so compares with half of a distribution: where there is no
+    difference, it finds one at 0.05 in about 11% of all cases.
+    """
+    absolute = np.abs(resampled)
+    if not absolute.any():
+        return 1.0  # equal outputs, to which sacreBLEU gives the smallest p-value there is
+    return _share(absolute - absolute.mean() > abs(observed))
+
+
+def _share(flags: np.ndarray) -> float:
+    return float((flags.sum() + 1) / (len(flags) + 1))
+
+
+def interval(resampled: np.ndarray, level: float) -> tuple[float, float]:
+    """Percentile bootstrap interval that holds the true difference with probability 1 - level."""
+    low, high = np.quantile(resampled, [level / 2, 1 - level / 2])
+    return float(low), float(high)
+
+
+def p_value_with_seeds(
+    scores: Sequence[np.ndarray], resampled: Sequence[np.ndarray], fewest: int = FEWEST_SEEDS
+) -> float | None:
+    """Whether other trainings on other test sentences would differ, too: Welch's t-test over seeds, to whose
+    variance that of the test sentences is added.
+
+    Three seeds a side can be divided in ten ways only, so that exchanging seeds never gives p < 0.1. Here the
+    difference of means has the variance s_A^2 / n_A + s_B^2 / n_B + v. s^2 is the variance of the scores of n
+    seeds. v is the bootstrap variance of the difference over test sentences, less what the sentences
+    contribute to differences among the seeds of a system, which is in s^2 already. Degrees of freedom are
+    Satterthwaite's, with as many as there can be for v.
+
+    Args:
+        scores: of baseline and system, S each.
+        resampled: the same on bootstrap samples, samples x S each.
+
+    Returns:
+        None for fewer than `fewest` seeds of either.
+    """
+    from scipy.stats import t
+
+    if min(map(len, scores)) < fewest:
+        return None
+    seeds = [one.var(ddof=1) / len(one) for one in scores]
+    sentences = (resampled[1].mean(axis=1) - resampled[0].mean(axis=1)).var(ddof=1)
+    for one in resampled:
+        apart = one - one.mean(axis=1, keepdims=True)
+        sentences -= apart.var(axis=0, ddof=1).sum() / (one.shape[1] - 1) / one.shape[1]
+    variance = max(sentences, 0.0) + sum(seeds)
+    difference = abs(scores[1].mean() - scores[0].mean())
+    if variance == 0:
+        return 0.0 if difference else 1.0
+    if not any(seeds):
+        freedom = math.inf
+    else:
+        freedom = variance**2 / sum(one**2 / (len(s) - 1) for one, s in zip(seeds, scores, strict=True))
+    return float(2 * t.sf(difference / math.sqrt(variance), freedom))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's (1979) adjusted p-values: with them at most `level`, the probability of any false one among all
+    tests is at most `level`, however they depend on each other.
+    """
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def samples_needed(tests: int, level: float) -> int:
+    """The smallest number of samples whose smallest p-value, 1 / (samples + 1), survives the correction."""
+    return math.ceil(tests / Fraction(str(level))) - 1
+
+
+def is_significant(p_value: float, level: float) -> bool:
+    return p_value <= level * (1 + 1e-9)  # 90 * (1 / 1800) is 0.05 up to rounding

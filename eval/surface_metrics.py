@@ -2,29 +2,35 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 
 def surface_scores(
     bleu, hypotheses: Sequence[str], sources: Sequence[str], references: Sequence[str]
-) -> tuple[dict, list[list[int]]]:
-    """Scores of one direction, and BLEU's sufficient statistics per line.
+) -> tuple[dict, dict[str, np.ndarray]]:
+    """Scores of one direction, and the statistics per line from which those of any selection of lines follow.
 
     Args:
         bleu: sacreBLEU's, with the tokenizer of the target language.
         hypotheses, sources, references: equally many lines.
 
     Returns:
-        scores with their signatures; statistics: one row per line of [hypothesis length, reference length,
-        matching 1..4-grams, hypothesis 1..4-grams], from which BLEU of any selection of lines follows.
+        scores with their signatures; statistics of "bleu" and "chrf" in the columns of
+        `eval.line_statistics`, one row per line.
     """
     from sacrebleu.metrics import CHRF
 
     chrf = CHRF(word_order=2)
-    statistics = bleu._extract_corpus_statistics(hypotheses, [references])
-    total = bleu._aggregate_and_compute(statistics)
+    statistics = {
+        name: np.asarray(metric._extract_corpus_statistics(hypotheses, [references]), dtype=np.int32)
+        for name, metric in (("bleu", bleu), ("chrf", chrf))
+    }
+    totals = {name: rows.sum(axis=0, dtype=np.int64).tolist() for name, rows in statistics.items()}
+    total = bleu._compute_score_from_stats(totals["bleu"])
     scores = {
         "bleu": total.score,
         "bleu_signature": str(bleu.get_signature()),
-        "chrf": chrf.corpus_score(hypotheses, [references]).score,
+        "chrf": chrf._compute_score_from_stats(totals["chrf"]).score,
         "chrf_signature": str(chrf.get_signature()),
         "length_ratio": total.sys_len / total.ref_len if total.ref_len else None,
         "empty": share(not line.strip() for line in hypotheses),

@@ -43,23 +43,21 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    from eval.compare import check_comparable, pairs_of
     from eval.probes.findings import publish
     from eval.report_sections import correlation
     from eval.result_set import ResultSet
+    from eval.system_pairs import pairs_with_first
 
     files = [result_file(path, "retrieval.json") for path in args.retrieval]
     retrieval = runs_of(ResultSet.load(files, ["retrieval"]), "retrieval")
     scores = [Scores.load(result_file(path, SCORES)) for path in args.scores]
-    pairs = pairs_of(group_systems(scores), all_pairs=False)
-    for pair in pairs:
-        check_comparable(*pair)
+    pairs = pairs_with_first(group_systems(scores))
     publish(
         args,
         KIND,
         [*(one.path for one in scores), *files],
         correlation.section,
-        lambda: {"correlations": [correlate(*pair, retrieval, args.measure) for pair in pairs]},
+        lambda: {"correlations": [correlate(*pair[:2], retrieval, args.measure) for pair in pairs]},
     )
 
 

@@ -29,7 +29,7 @@ def add_arguments(parser) -> None:
         "--max-lines", type=options.positive, help="only the first lines of every set (default: all)"
     )
     parser.add_argument(
-        "--samples", type=options.positive, default=1000, help="resamples of the significance test (7.4)"
+        "--samples", type=options.positive, default=9999, help="of the significance test (7.4)"
     )
     add_search_arguments(parser)
     add_length_arguments(parser)

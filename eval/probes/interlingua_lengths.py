@@ -9,13 +9,12 @@ import torch
 from command_line.errors import InputError
 from command_line.progress import progress
 from eval.decoding import build_decoder, load_sources, to_device
-from eval.significance import paired_bootstrap
+from eval.paired_test import PairedTest
+from eval.significance import holm
 from eval.surface_metrics import surface_scores
 from eval.translate import text_of
 from fairseq_ext.data.binarized import has_pair, load_pair
 from fairseq_ext.data.multilingual_dataset import DirectionData
-
-SEED = 12345  # of the resamples, as in `eval compare`
 
 
 class GivenLengths:
@@ -53,7 +52,11 @@ def predictions(decoder, loaded, args) -> dict[str, dict]:
     one_length = copy.copy(args)
     one_length.length_candidates = 1
     forced = build_decoder(loaded, one_length)
-    return {direction[0]: of_direction(decoder, forced, args, direction) for direction in directions}
+    found = {direction[0]: of_direction(decoder, forced, args, direction) for direction in directions}
+    adjusted = holm([entry["p_value"] for entry in found.values()])
+    for entry, p_value in zip(found.values(), adjusted, strict=True):
+        entry["adjusted_p_value"] = p_value
+    return found
 
 
 def of_direction(decoder, forced, args, direction) -> dict:
@@ -70,10 +73,12 @@ def of_direction(decoder, forced, args, direction) -> dict:
     sources, references = raw_lines(args, direction, len(part))
     scores, statistics = {}, {}
     for name, lines in texts.items():
-        found, statistics[name] = surface_scores(direction[1], lines, sources, references)
+        found, rows = surface_scores(direction[1], lines, sources, references)
+        statistics[name] = {"": [rows["bleu"]]}
         scores[f"bleu_{name}"] = found["bleu"]
         scores["bleu_signature"] = found["bleu_signature"]
-    test = paired_bootstrap(*(np.array(statistics[name]) for name in texts), args.samples, SEED)
+    test = PairedTest(args.samples)
+    result = test("bleu", statistics["predicted"], statistics["gold"], {"": [""]})[""]
     return {
         "direction": "-".join(direction),
         "lines": len(part),
@@ -82,7 +87,7 @@ def of_direction(decoder, forced, args, direction) -> dict:
         "bias": float((predicted - gold).mean()),
         "mean_length": float(gold.mean()),
         **scores,
-        "p_value": test.p_value,
+        "p_value": result.p_value,
     }
 
 

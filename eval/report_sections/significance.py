@@ -1,47 +1,83 @@
-"""What `python -m eval compare` found: p-values of BLEU differences (Koehn, 2004)."""
+"""What `python -m eval compare` found: differences, their intervals and p-values."""
 
-from eval.report_parts import Cell, Section, Table, cell, cells
+from eval.compare import NOTES, p_text
+from eval.measures import MEASURES, Measure
+from eval.paired_test import TESTS
+from eval.report_parts import Cell, Section, Table, cell, cells, slug
 from eval.result_set import ResultSet
+
+PARTS = {"overall": "over groups of directions", "directions": "per direction"}
 
 
 def section(results: ResultSet) -> Section:
-    parts = [table(results, part) for part in ("overall", "directions")]
-    notes = [
-        f"{record['test']}: {record['samples']} resamples, seed {record['seed']}, level {record['level']}."
-        " BLEU is that of all lines of all seeds concatenated; the outputs of all seeds (and, over several"
-        " directions, the lines of the same number) are drawn together."
-        for _, record in results.of_kind("comparison")
-    ]
-    return Section("Significance", parts, list(dict.fromkeys(notes)))
-
-
-def table(results: ResultSet, part: str) -> Table:
-    """Rows: comparisons by directions (or groups of them). The better system's BLEU is bold where
-    significant.
-    """
-    rows, rules = [], set()
+    families: dict[tuple, list[dict]] = {}
     for comparison in results.comparisons:
+        families.setdefault((comparison["dataset"], comparison["measure"], comparison["axis"]), []).append(
+            comparison
+        )
+    tables = [table(family, part) for family in families.values() for part in PARTS]
+    return Section("Significance", tables, [*dict.fromkeys(notes(results)), *NOTES])
+
+
+def notes(results: ResultSet) -> list[str]:
+    """How each comparison file was made."""
+    found = []
+    for _, record in results.of_kind("comparison"):
+        corrected = (
+            "after Holm's correction over all tests of a table"
+            if record["correction"] == "holm"
+            else "without correction for the number of tests"
+        )
+        found.append(
+            f"{TESTS[record['test']]}, {record['samples']} samples, seed {record['seed']}; bold: p <="
+            f" {record['level']} {corrected}. Scores are means over directions and seeds; the outputs of all"
+            " seeds for a line, and the lines of the same number of all directions with equally many lines,"
+            " are exchanged and drawn together."
+        )
+    return found
+
+
+def table(comparisons: list[dict], part: str) -> Table:
+    """One family of tests. Rows: pairs of systems by directions (or groups of them)."""
+    dataset, axis = comparisons[0]["dataset"], comparisons[0]["axis"]
+    measure = MEASURES[comparisons[0]["measure"]]
+    rows, rules = [], set()
+    for comparison in comparisons:
         rules.add(len(rows))
         for group, result in comparison[part].items():
-            names = (comparison["dataset"], comparison["baseline"], comparison["system"], group)
-            p_value = cell(f"{result['p_value']:.3f}", value=result["p_value"])
-            rows.append([*cells(*names), *score_cells(result), p_value])
+            names = cells(comparison["baseline"], comparison["system"], group)
+            rows.append([*names, *result_cells(result, measure)])
     header = [
         cells(
-            "Dataset", "Baseline", "System", "Directions", "BLEU of baseline", "of system", "Difference", "p"
+            *("Baseline", "System", "Directions", f"{measure.title} of baseline", "of system", "Difference"),
+            *("Lowest", "Highest", "p", "p corrected", "p seeds", "People"),
         )
     ]
-    what = "over all directions of a kind" if part == "overall" else "per direction"
-    caption = f"Paired bootstrap test {what}; bold: the significantly higher score."
-    return Table(
-        f"significance_{part}", caption, header, rows, frozenset(rules - {0}), folded=part == "directions"
+    differ = f"systems that differ in the {axis}" if axis else "the systems compared"
+    caption = (
+        f"{measure.title} on {dataset} {PARTS[part]}, {differ}: a family of"
+        f" {comparisons[0]['family'][part]} tests; bold: the significantly higher score."
     )
+    name = slug("significance", part, dataset, measure.name, *([axis.replace(" ", "-")] if axis else []))
+    return Table(name, caption, header, rows, frozenset(rules - {0}), folded=part == "directions")
 
 
-def score_cells(result: dict) -> list[Cell]:
+def result_cells(result: dict, measure: Measure) -> list[Cell]:
     better = result["difference"] > 0
+
+    def number(key: str, sign: str = "", bold: bool = False) -> Cell:
+        value = result[key] * measure.scale
+        return cell(f"{value:{sign}.{measure.digits}f}", bold, value)
+
+    p_values = [
+        cell(p_text(result[key]), value=result[key])
+        for key in ("p_value", "adjusted_p_value", "adjusted_p_value_with_seeds")
+    ]
+    people = result["agreement"]
     return [
-        cell(f"{result['baseline']:.1f}", result["significant"] and not better, result["baseline"]),
-        cell(f"{result['system']:.1f}", result["significant"] and better, result["system"]),
-        cell(f"{result['difference']:+.1f}", value=result["difference"]),
+        number("baseline", bold=result["significant"] and not better),
+        number("system", bold=result["significant"] and better),
+        *(number(key, "+") for key in ("difference", "low", "high")),
+        *p_values,
+        cell("–" if people is None else f"{people:.0%}", value=people),
     ]

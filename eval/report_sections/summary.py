@@ -24,20 +24,25 @@ def notes(results: ResultSet) -> list[str]:
     found = [
         "BLEU (off-target rate in brackets), mean over directions, then mean ± standard deviation over seeds."
     ]
-    if results.comparisons:
-        levels = sorted({comparison["level"] for comparison in results.comparisons})
-        found.append(
-            "Bold: BLEU significantly higher (paired bootstrap, p < "
-            + ", ".join(map(str, levels))
-            + ") than the compared"
-            " systems that differ in the placement of normalization only; the lowest off-target rate among"
-            " those."
-        )
-    else:
-        found.append(
-            "Bold: the lowest off-target rate among systems that differ in the placement of normalization"
-            " only. No comparison file was given, so no BLEU score is marked as significantly higher."
-        )
+    found.append(
+        "Bold: the lowest off-target rate among systems that differ in the placement of normalization only."
+    )
+    marking = {dataset: results.marking(dataset) for dataset in results.datasets}
+    for dataset, comparisons in marking.items():
+        if comparisons:
+            axis = comparisons[0]["axis"]
+            rivals = (
+                f"the systems that differ in one thing only, the {axis}"
+                if axis
+                else "the systems compared with"
+            )
+            tests = comparisons[0]["family"]["overall"]
+            found.append(
+                f"Bold BLEU on {dataset}: the mean that is shown is significantly higher than that of"
+                f" {rivals} (one family of {tests} tests; see Significance)."
+            )
+    if not any(marking.values()):
+        found.append("No comparison file was given, so no BLEU score is marked as significantly higher.")
     for dataset in results.datasets:
         for kind in GROUPS:
             different = {frozenset(names) for one in results.on(dataset) if (names := one.directions(kind))}

@@ -90,6 +90,9 @@ stage_score() {
 }
 
 # With the accuracy and perplexity of pre-training per task (Tables 4.12 and 4.13).
+# shellcheck disable=SC2034  # read by report
+COMPARISON=(--against-first)
+
 stage_report() {
   local system logs=()
   for system in "${SYSTEM_IDS[@]}"; do

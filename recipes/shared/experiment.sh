@@ -239,11 +239,13 @@ add_results() { # FILE...
   for file in "$@"; do [[ ! -e $file ]] || PROBE_RESULTS+=("$file"); done
 }
 
-# Compare systems, if there are several, and write the report, with what probes found.
+# Compare systems, if there are several, and write the report, with what probes found. Those are compared that differ on
+# one axis; of what a checkpoint does not record (pre-training, losses), COMPARISON=(--against-first).
+COMPARISON=()
 report() { # OUTPUT TITLE NUMBER_OF_SYSTEMS FOLDER...
   local comparison=()
   if [[ $3 -gt 1 ]]; then
-    run python -m eval compare "${@:4}" --output "$1/comparison.json"
+    run python -m eval compare "${@:4}" "${COMPARISON[@]}" --output "$1/comparison.json"
     comparison=("$1/comparison.json")
   fi
   run python -m eval report "${@:4}" "${comparison[@]}" "${PROBE_RESULTS[@]}" --output "$1/report" --title "$2"

@@ -111,6 +111,9 @@ add_probe_results() { # SYSTEM SEED
   add_results "$OUTPUT/probes/$(model_name "$@")/retrieval.json"
 }
 
+# shellcheck disable=SC2034  # read by report
+COMPARISON=(--against-first)
+
 # One report per baseline.
 report_baseline() { # BASELINE
   PROBE_RESULTS=()

@@ -26,7 +26,7 @@ class Model:
     def predict(self, samples, batch_size, gpus, progress_bar):
         print("predicting", len(samples))
         assert set(samples[0]) == {"src", "mt", "ref"}
-        return types.SimpleNamespace(system_score=sum(s["mt"] == s["ref"] for s in samples) / len(samples))
+        return types.SimpleNamespace(scores=[float(s["mt"] == s["ref"]) for s in samples])
 """
 TORCH = "class cuda:\n    is_available = staticmethod(lambda: False)\n"
 
@@ -57,13 +57,13 @@ def checkpoint(tmp_path) -> Path:
 def test_model_by_path_and_name(other_python, checkpoint, given):
     model = {"file": str(checkpoint), "folder": str(checkpoint.parents[1]), "name": "known/name"}[given]
     with Comet(model, str(other_python)) as comet:
-        assert comet.score(["a", "猫"], ["x", "y"], ["b", "猫"]) == 0.5
-        assert comet.score(["a"], ["x"], ["a"]) == 1.0  # the same process again
+        assert comet.scores(["a", "猫"], ["x", "y"], ["b", "猫"]) == [0.0, 1.0]
+        assert comet.scores(["a"], ["x"], ["a"]) == [1.0]  # the same process again
 
 
 def test_without_model_nothing_starts():
     with Comet(None, "/does/not/exist") as comet:
-        assert comet.score(["a"], ["x"], ["a"]) is None
+        assert comet.scores(["a"], ["x"], ["a"]) is None
 
 
 def test_score_command(translated, scores_of, command, texts, other_python):

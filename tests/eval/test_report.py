@@ -69,11 +69,67 @@ def test_significantly_higher_scores_are_bold(folders, report, command, tmp_path
     assert command("compare", *folders, "--output", comparison).status == 0
     record = json.loads(comparison.read_text())
     for significant, expected in ((True, "**100.0 ± 0.0** (**0.00%**)"), (False, "100.0 ± 0.0 (**0.00%**)")):
+        assert record["comparisons"][0]["axis"] == "placement of normalization"
         record["comparisons"][0]["overall"]["zero-shot"]["significant"] = significant
         comparison.write_text(json.dumps(record))
         output = report(*folders, comparison)
         assert markdown_rows(output, "BLEU scores and off-target rates")[3][4] == expected
-    assert "## Significance" in (output / "report.md").read_text()
+    text = (output / "report.md").read_text()
+    assert "## Significance" in text and "conditional on these trainings" in text
+
+
+def comparison_of(command, folders, path) -> dict:
+    assert command("compare", *folders, "--output", path).status == 0
+    return json.loads(path.read_text())
+
+
+def test_bold_is_of_one_family(scored, data, texts, report, command, tmp_path):
+    """PreNorm is better with either placement of tags; that tags differ, too, takes no mark away."""
+    for path in (data / "text").iterdir():
+        path.write_text(path.read_text(encoding="utf-8") * 30, encoding="utf-8")
+    empty = {"pre t-enc": 1, "post t-enc": 5, "pre t-dec": 3, "post t-dec": 9}  # of ten lines
+    folders = []
+    for name, count in empty.items():
+        norm, tags = name.split()
+        lines = ["" if i % 10 < count else line for i, line in enumerate(texts["fr"] * 30)]
+        settings = {"norm_placement": norm, "language_tags": tags}
+        folders.append(scored(name, {"de-fr": lines}, system=settings))
+    comparison = tmp_path / "comparison.json"
+    assert len(comparison_of(command, folders, comparison)["comparisons"]) == 4
+    output = report(*folders, comparison)
+    rows = markdown_rows(output, "BLEU scores and off-target rates")[2:]
+    bold = {tuple(row[1:3]) for row in rows if row[4].startswith("**")}
+    assert bold == {("PreNorm", "T-ENC"), ("PreNorm", "T-DEC")}
+    text = (output / "report.md").read_text()
+    assert "differ in one thing only, the placement of normalization (one family of 2 tests" in text
+    assert (output / "tables" / "significance_overall_toy_bleu_language-tags.csv").is_file()
+
+
+def test_comparisons_of_version_0_1_are_refused(folders, command, tmp_path):
+    path = tmp_path / "comparison.json"
+    record = comparison_of(command, folders, path)
+    path.write_text(json.dumps({key: value for key, value in record.items() if key != "correction"}))
+    result = command("report", *folders, path, "--output", tmp_path / "report")
+    assert result.status == 2
+    assert f"{path}: is of version 0.1, whose test found too much; run python -m eval compare" in result.err
+
+
+def test_comparisons_of_other_scores_are_refused(folders, command, tmp_path):
+    path = tmp_path / "comparison.json"
+    comparison_of(command, folders, path)
+    scores = folders[0] / "scores.json"
+    scores.write_text(scores.read_text() + " ")
+    result = command("report", *folders, path, "--output", tmp_path / "report")
+    assert result.status == 2 and f"{path}: was not made from {scores}, a run of 'PreNorm'" in result.err
+
+
+def test_marks_of_two_families_are_refused(folders, command, tmp_path):
+    paths = [tmp_path / "one.json", tmp_path / "two.json"]
+    for path in paths:
+        comparison_of(command, folders, path)
+    result = command("report", *folders, *paths, "--output", tmp_path / "report")
+    assert result.status == 2
+    assert f"{paths[1]} and {paths[0]}: both compare on toy by bleu" in result.err
 
 
 def test_directions_have_the_layout_of_table_e3(folders, report):

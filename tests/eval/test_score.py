@@ -187,7 +187,7 @@ def test_scores_repeat_the_translation(scored, scores_of, hypotheses):
 
 def test_scored_twice_is_skipped_and_same_bytes_when_forced(scored, command, hypotheses):
     out = scored("toy", hypotheses)
-    first = {name: (out / name).read_bytes() for name in ("bleu_statistics.npz",)}
+    first = {name: (out / name).read_bytes() for name in ("line_statistics.npz",)}
     before = (out / "scores.json").stat().st_mtime_ns
     assert "skipped" in command("score", out).err
     assert (out / "scores.json").stat().st_mtime_ns == before

@@ -130,6 +130,7 @@ def write_findings(
     entry = {
         "direction": "de-en", "lines": 10, "accuracy": accuracy, "absolute_error": 3.3, "bias": -1.0,
         "mean_length": 12.0, "bleu_predicted": 34.0, "bleu_gold": bleu_gold, "p_value": p_value,
+        "adjusted_p_value": p_value,
     }  # fmt: skip
     run = {
         "system": {"name": name, "seed": seed},
