@@ -25,8 +25,8 @@ METRICS = ("bleu", "chrf", "comet")
 NOTES = (
     "p and the interval are conditional on these trainings: whether these very models would differ on other"
     " test sentences.",
-    '"p seeds": whether other trainings would differ on other test sentences, from three seeds on; corrected like'
-    " p (Welch's t-test over seeds, with the variance of the test sentences added).",
+    '"p seeds": whether other trainings would differ on other test sentences, from three seeds on; corrected'
+    " like p (Welch's t-test over seeds, with the variance of the test sentences added).",
     '"people": how often people agree with a difference of this size in one direction (Kocmi et al., 2024).',
 )
 

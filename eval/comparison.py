@@ -139,8 +139,10 @@ def _statistics(pair: Pair, measure: str, directions: Iterable[str]) -> list[dic
 
 
 def _agreement(measure: str, pair: Pair, difference: float) -> float | None:
-    model = pair.baseline.runs[0].record["scoring"].get("comet_model")
-    return agreement(measure, difference * MEASURES[measure].scale, model)
+    run = pair.baseline.runs[0]
+    signature = next(iter(run.directions.values())).get("bleu_signature", "")
+    model = run.record["scoring"].get("comet_model")
+    return agreement(measure, difference * MEASURES[measure].scale, model, signature)
 
 
 def _correct(comparisons: Sequence[dict], settings: Settings) -> None:

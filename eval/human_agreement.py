@@ -8,6 +8,7 @@ of chrF++: it is looked up on the curve of chrF, which has no words.
 import re
 
 CURVES = {"bleu": "bleu", "chrf": "chrf"}
+SPBLEU_CURVES = {"tok:flores200": "spbleu200", "tok:flores101": "spbleu101"}
 COMET_CURVES = {
     "wmt20-comet-da": "comet20",
     "wmt22-comet-da": "comet22",
@@ -17,19 +18,24 @@ COMET_CURVES = {
 }
 
 
-def agreement(measure: str, difference: float, comet_model: str | None = None) -> float | None:
+def agreement(
+    measure: str, difference: float, comet_model: str | None = None, signature: str = ""
+) -> float | None:
     """The share of cases, from 0.5 to 1, in which people agree with the sign of the difference.
 
     Args:
         difference: as shown in tables: BLEU, chrF++ and COMET from 0 to 100.
         comet_model: name or path of the COMET checkpoint.
+        signature: sacreBLEU's, which tells spBLEU.
 
     Returns:
         None for a metric without a published curve.
     """
     import mt_thresholds
 
-    curve = comet_curve(comet_model) if measure == "comet" else CURVES.get(measure)
+    curve = comet_curve(comet_model) if measure == "comet" else CURVES[measure]
+    if measure == "bleu":
+        curve = next((one for part, one in SPBLEU_CURVES.items() if part in signature), curve)
     if curve is None:
         return None
     # The curves start below a half, which guessing reaches.

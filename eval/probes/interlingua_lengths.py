@@ -8,6 +8,7 @@ import torch
 
 from command_line.errors import InputError
 from command_line.progress import progress
+from data_prep.bleu import bleu_metric
 from eval.decoding import build_decoder, load_sources, to_device
 from eval.paired_test import PairedTest
 from eval.significance import holm
@@ -71,9 +72,9 @@ def of_direction(decoder, forced, args, direction) -> dict:
         "gold": translated(forced, args, given, f"{direction[0]}, right lengths"),
     }
     sources, references = raw_lines(args, direction, len(part))
-    scores, statistics = {}, {}
+    bleu, scores, statistics = bleu_metric(direction[1]), {}, {}
     for name, lines in texts.items():
-        found, rows = surface_scores(direction[1], lines, sources, references)
+        found, rows = surface_scores(bleu, lines, sources, references)
         statistics[name] = {"": [rows["bleu"]]}
         scores[f"bleu_{name}"] = found["bleu"]
         scores["bleu_signature"] = found["bleu_signature"]

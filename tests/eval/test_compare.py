@@ -183,6 +183,8 @@ def test_how_often_people_agree(scored, command, tmp_path, long_texts):
     assert agreement("bleu", 0.0) == 0.5
     assert agreement("comet", 0.5, "/x/models--Unbabel--wmt22-comet-da/snapshots/y/model.ckpt") > 0.7
     assert agreement("comet", 0.5, "my/model") is None
+    spbleu = agreement("bleu", 1.0, signature="nrefs:1|tok:flores200")  # of a curve from 0.455 to 0.91
+    assert spbleu == pytest.approx(0.91 / (1 + np.exp(-0.8079)), abs=1e-4)
     outs = [scored(name, hypotheses(long_texts, share, 1)) for name, share in (("A", 0.1), ("B", 0.15))]
     found = compared(command, tmp_path, *outs, "--all-pairs")["comparisons"][0]["directions"]["en-de"]
     assert found["agreement"] == agreement("bleu", found["difference"])

@@ -121,6 +121,39 @@ def test_all_pairs_and_the_first_lines(task, sentences, tmp_path):
     assert {pair: entry["lines"] for pair, entry in found.items()} == {"de-en": 3, "de-fr": 3, "en-fr": 3}
 
 
+def test_right_lengths_are_tested_over_all_languages(monkeypatch):
+    """BLEU of both, and p-values corrected over the source languages; the search itself is put in."""
+    from types import SimpleNamespace
+
+    from eval.probes import interlingua_lengths as module
+
+    references = [f"a line of the test set with the number {i}" for i in range(60)]
+    better = {"de": 40, "fr": 2}  # so many lines are translated with right lengths only
+
+    def translated(decoder, args, part, task):
+        source, which = task.split(", ")
+        right = which == "right lengths"
+        return [line if i >= better[source] or right else "a line" for i, line in enumerate(references)]
+
+    monkeypatch.setattr(module, "translated", translated)
+    monkeypatch.setattr(module, "has_pair", lambda *_: True)
+    monkeypatch.setattr(module, "build_decoder", lambda *_: None)
+    monkeypatch.setattr(module, "load_sources", lambda *_: references)
+    monkeypatch.setattr(module, "replace", lambda one, **_: one)
+    monkeypatch.setattr(module, "raw_lines", lambda *_: (references, references))
+    for name in ("right_lengths", "predicted_lengths"):
+        monkeypatch.setattr(module, name, lambda *_: np.full(len(references), 9))
+    tags = SimpleNamespace(languages=["en", "de", "fr"])
+    encoder = SimpleNamespace(centric=0)
+    decoder = SimpleNamespace(task=SimpleNamespace(tags=tags), model=SimpleNamespace(encoder=encoder))
+    found = module.predictions(
+        decoder, None, SimpleNamespace(samples=999, data="", split="test", max_lines=None)
+    )
+    assert found["de"]["bleu_gold"] == pytest.approx(100.0) and found["de"]["bleu_predicted"] < 90
+    assert (found["de"]["p_value"], found["de"]["adjusted_p_value"]) == (0.001, 0.002)
+    assert found["fr"]["p_value"] == found["fr"]["adjusted_p_value"] > 0.05
+
+
 # --- the section of the report
 
 
