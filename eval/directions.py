@@ -8,7 +8,7 @@ from fairseq_ext.data.binarized import Direction, file_prefix, has_pair, parse_d
 
 
 def choose_directions(task, data, split: str, wanted: str, pivot: str | None = None) -> list[Direction]:
-    """The directions to translate, in alphabetical order.
+    """The directions to translate, in alphabetical order. A model without language tags has one.
 
     Args:
         task: knows the languages of the model and which directions it was trained on.
@@ -20,7 +20,8 @@ def choose_directions(task, data, split: str, wanted: str, pivot: str | None = N
         InputError: an unknown language, a direction without data, or nothing left to do.
     """
     if wanted in ("all", "supervised", "zero-shot"):
-        directions = [pair for pair in permutations(task.tags.languages, 2) if has_pair(data, split, pair)]
+        known = permutations(task.tags.languages, 2) if task.tags.exist else task.supervised
+        directions = [pair for pair in known if has_pair(data, split, pair)]
         if wanted != "all":
             directions = [
                 pair for pair in directions if (pair in task.supervised) == (wanted == "supervised")

@@ -47,7 +47,7 @@ def load_for_inference(path, data, **task_options) -> LoadedModel:
             f"{data}: no dict.LANG.txt in it; expected the output of `python -m data_prep binarize`"
         )
     with _as_one_line(path):
-        tags = _tags_of(state, path)
+        tags = _tags_of(state, path, data)
         saved = _task_options(state)
         options = {name: saved.get(name) for name in ("max_source_positions", "max_target_positions")}
         cfg = MultilingualNmtConfig(data=str(data), **{**options, **task_options})
@@ -55,7 +55,7 @@ def load_for_inference(path, data, **task_options) -> LoadedModel:
         task.load_state_dict({"dictionary_sha256": task.fingerprint, **tags})
         model = task.build_model(state["cfg"]["model"], from_checkpoint=True)
         _check_sides(model, path)
-        _check_embeddings(model, state["model"], path, data)
+        _check_embeddings(model, state["model"], path, data, task.tags.exist)
         model.load_state_dict(state["model"], strict=True, model_cfg=state["cfg"]["model"])
     state.pop("model")
     return LoadedModel(model.eval(), task, state)
@@ -85,7 +85,7 @@ def _task_options(state: dict):
     return vars(options) if isinstance(options, Namespace) else options
 
 
-def _tags_of(state: dict, path) -> dict:
+def _tags_of(state: dict, path, data) -> dict:
     """What `MultilingualNmtTask.state_dict` would have saved for this checkpoint."""
     options = _task_options(state)
     name = options.get("_name") or options.get("task")
@@ -94,8 +94,10 @@ def _tags_of(state: dict, path) -> dict:
     if name == STOCK_MULTILINGUAL:
         return _tags_of_stock_multilingual(options, path)
     if name == STOCK_BILINGUAL:
-        pair = [options["source_lang"], options["target_lang"]]
-        return {"languages": pair, "language_tags": "none", "lang_pairs": ["-".join(pair)]}
+        pair = [options.get("source_lang"), options.get("target_lang")]
+        pair = pair if all(pair) else _only_pair(path, data)
+        directions = ["-".join(pair)]
+        return {"languages": pair, "language_tags": "none", "tags_exist": False, "lang_pairs": directions}
     if name == PRETRAINING:
         raise InputError(
             f"{path}: is pre-trained only and cannot translate; fine-tune it first: fairseq-train --task"
@@ -104,6 +106,20 @@ def _tags_of(state: dict, path) -> dict:
     raise InputError(
         f"{path}: of the task {name!r}; expected {OURS}, {STOCK_MULTILINGUAL} or {STOCK_BILINGUAL}"
     )
+
+
+def _only_pair(path, data) -> list[str]:
+    """The direction of a model that was trained without `-s` and `-t`: fairseq takes it from the names of the
+    files, `train.de-en.de.idx`, and does not save it.
+    """
+    names = {file.name.split(".")[1] for file in Path(data).glob("*.*-*.*.idx")}
+    if len(names) != 1:
+        found = ", ".join(sorted(names)) or "none"
+        raise InputError(
+            f"{path}: trained without -s and -t, it does not say its languages; expected files of one pair in"
+            f" {data}, found {found}; use the folder that the model was trained on"
+        )
+    return names.pop().split("-")
 
 
 def _tags_of_stock_multilingual(options: dict, path) -> dict:
@@ -129,11 +145,12 @@ def _check_sides(model, path) -> None:
             raise InputError(f"{path}: its model has no {side}; expected an encoder-decoder model")
 
 
-def _check_embeddings(model, weights: dict, path, data) -> None:
+def _check_embeddings(model, weights: dict, path, data, with_tags: bool) -> None:
     expected = len(model.encoder.embed_tokens.weight)
     found = len(weights["encoder.embed_tokens.weight"])
     if expected != found:
+        tags = " with language tags" if with_tags else ""
         raise InputError(
-            f"{data}/dict.*.txt: {expected} symbols with language tags, but {path} has embeddings for"
+            f"{data}/dict.*.txt: {expected} symbols{tags}, but {path} has embeddings for"
             f" {found}; use the folder that the model was trained on"
         )

@@ -81,18 +81,24 @@ class LanguageTags:
             `languages`.
         languages: the languages that the model knows.
         placement: a key of `PLACEMENTS`.
+        exist: False for a bilingual model, whose dictionary has no tags (placement `none`): it knows its
+            languages by name, and none of their tags has an index.
     """
 
-    def __init__(self, dictionary, languages: Iterable[str], placement: str):
+    def __init__(self, dictionary, languages: Iterable[str], placement: str, exist: bool = True):
         if placement not in PLACEMENTS:
             raise InputError(f"--language-tags {placement}: expected one of {', '.join(PLACEMENTS)}")
         self.placement_name = placement
         self.placement = PLACEMENTS[placement]
         self.languages = list(languages)
-        self._ids = {language: dictionary.add_symbol(tag_token(language)) for language in self.languages}
+        self.exist = exist
+        self._ids = {
+            language: dictionary.add_symbol(tag_token(language)) if exist else None
+            for language in self.languages
+        }
 
-    def id_of(self, language: str) -> int:
-        """Dictionary index of the tag of `language`.
+    def id_of(self, language: str) -> int | None:
+        """Dictionary index of the tag of `language`; None where the model has no tags at all.
 
         Raises:
             InputError: the model has no tag for it; lists the languages that it has.
@@ -104,7 +110,7 @@ class LanguageTags:
 
     def all_ids(self) -> set[int]:
         """Dictionary indices of all tags: what detokenized output never shows."""
-        return set(self._ids.values())
+        return set(self._ids.values()) if self.exist else set()
 
     def encoder_ids(self, source: str, target: str) -> list[int]:
         """Tag ids in front of the source sentence of the direction `source`-`target`."""

@@ -151,7 +151,8 @@ class MultilingualNmtTask(FairseqTask):
                 "use the folder of its training, or prepare the data with its subword model and dictionary"
             )
         if self.tags is None:
-            self._add_tags(state["languages"], state["language_tags"])
+            exist = state.get("tags_exist", True)
+            self.tags = LanguageTags(self.dictionary, state["languages"], state["language_tags"], exist)
             self.supervised = binarized.parse_directions(",".join(state["lang_pairs"]), "checkpoint")
         elif (self.tags.languages, self.tags.placement_name) != (state["languages"], state["language_tags"]):
             raise InputError(

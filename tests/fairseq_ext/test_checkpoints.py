@@ -10,10 +10,11 @@ from fairseq import checkpoint_utils
 from omegaconf import OmegaConf
 
 from command_line.errors import InputError
+from eval.directions import choose_directions
 from fairseq_ext.checkpoints import load_for_inference, read_checkpoint
 from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
-from tests.fairseq_ext.folders import write_dictionaries, write_toy_folder
-from tests.fairseq_ext.models import SIZES
+from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_toy_folder
+from tests.fairseq_ext.models import SIZES, toy_dictionary
 
 
 class RunsACommand:
@@ -174,14 +175,47 @@ def test_stock_multilingual(tmp_path, folder, pairs, as_namespace):
 
 
 def test_stock_bilingual_has_no_tags(tmp_path, folder):
+    """Its dictionary is that of the folder, without rows for tags; a real one is translated with in
+    tests/integration.
+    """
     task = {"_name": "translation", "source_lang": "de", "target_lang": "en"}
     state = checkpoint_state(folder, arch="transformer", task=task)
+    words = len(toy_dictionary())
     for name in ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_projection"):
-        state["model"][f"{name}.weight"] = torch.zeros(
-            36, 32
-        )  # 34 symbols and the two tags, which are never used
+        state["model"][f"{name}.weight"] = state["model"][f"{name}.weight"][:words]
     loaded = load_for_inference(save(tmp_path / "bilingual.pt", state), folder)
-    assert loaded.task.tags.encoder_ids("de", "en") == loaded.task.tags.decoder_ids("en") == []
+    tags = loaded.task.tags
+    assert len(loaded.task.dictionary) == words == len(loaded.model.encoder.embed_tokens.weight)
+    assert tags.encoder_ids("de", "en") == tags.decoder_ids("en") == tags.source_ending_ids("de", "en") == []
+    assert (tags.languages, tags.all_ids()) == (["de", "en"], set())
+    with pytest.raises(InputError, match=r"language 'fr': .*; known languages: de, en"):
+        tags.encoder_ids("de", "fr")
+    for wanted in ("all", "supervised"):
+        assert choose_directions(loaded.task, folder, "valid", wanted) == [("de", "en")]
+    with pytest.raises(InputError, match="no valid set for zero-shot directions"):
+        choose_directions(loaded.task, folder, "valid", "zero-shot")
+
+
+def test_a_bilingual_model_that_does_not_say_its_languages(tmp_path, folder):
+    """fairseq saves none where it took them from the names of the files."""
+    state = checkpoint_state(folder, arch="transformer", task={"_name": "translation", "source_lang": None})
+    for name in ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_projection"):
+        state["model"][f"{name}.weight"] = state["model"][f"{name}.weight"][: len(toy_dictionary())]
+    path = save(tmp_path / "bilingual.pt", state)
+    message = refused(load_for_inference, path, folder)
+    assert message.startswith(f"{path}: trained without -s and -t, it does not say its languages; ")
+    assert f"{folder}, found de-en, de-fr, en-fr; " in message
+    one = tmp_path / "one"
+    write_dictionaries(one, ["fr", "en"])
+    write_pair(one, "train", "fr-en", [[4, 2]], [[4, 2]])
+    assert load_for_inference(path, one).task.supervised == [("fr", "en")]
+
+
+def test_another_size_of_dictionary_for_a_bilingual_checkpoint(tmp_path, folder):
+    task = {"_name": "translation", "source_lang": "de", "target_lang": "en"}
+    path = save(tmp_path / "bilingual.pt", checkpoint_state(folder, arch="transformer", task=task))
+    message = refused(load_for_inference, path, folder)
+    assert message.startswith(f"{folder}/dict.*.txt: 34 symbols, but {path} has embeddings for 37")
 
 
 def test_unknown_task(tmp_path, folder):
