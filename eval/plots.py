@@ -8,6 +8,7 @@ from eval.systems import MeanStd
 # Okabe and Ito (2008): distinguishable with every common kind of colour vision.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8C6D1F", "#444444")
 MARKERS = "osD^vP*X"
+LEVEL_STYLES = (":", "-.")
 INK, FAINT = "#24292f", "#d0d7de"
 
 
@@ -109,7 +110,8 @@ def lines(
     title: str,
     columns: int | None = None,
     rules: Sequence[int] = (),
-    levels: Mapping[str, Sequence[float]] | None = None,
+    levels: Mapping[str, Mapping[str, Sequence[Sequence[float | None]]]] | None = None,
+    baselines: Mapping[str, Mapping[str, Sequence[MeanStd | None]]] | None = None,
 ) -> bytes:
     """Curves over ordered ticks (layers), in panels with the same y axis.
 
@@ -118,7 +120,10 @@ def lines(
             the same colour and marker in all panels; deviations are drawn as bands.
         columns: panels side by side; all by default.
         rules: ticks with a line before.
-        levels: title of the panel -> heights of dotted lines.
+        levels: what no series beats by itself, such as chance: title of the panel -> name -> lines of one
+            height per tick; a style per name, and none of the series' colours.
+        baselines: title of the panel -> name of the series -> what it is compared with, one value per tick;
+            dashed, in the colour of the series.
     """
     names = list(dict.fromkeys(name for series in panels.values() for name in series))
     columns = min(columns or len(panels), len(panels))
@@ -130,8 +135,10 @@ def lines(
     for axis, (panel, series) in zip(axes, panels.items(), strict=False):
         for name, values in series.items():
             _curve(axis, names.index(name), name, values)
-        for level in (levels or {}).get(panel, ()):
-            axis.axhline(level, color=INK, linewidth=0.9, linestyle=":")
+        for name, values in (baselines or {}).get(panel, {}).items():
+            _curve(axis, names.index(name), None, values)
+        for style, (name, heights) in zip(LEVEL_STYLES, (levels or {}).get(panel, {}).items(), strict=False):
+            _levels(axis, name, heights, style)
         for tick in rules:
             axis.axvline(tick - 0.5, color=INK, linewidth=0.7)
         axis.set_title(panel, fontsize=10, color=INK)
@@ -140,33 +147,41 @@ def lines(
         axis.grid(color=FAINT, linewidth=0.7)
     for axis in axes[::columns]:
         axis.set_ylabel(title)
-    if len(names) > 1:
-        handles = {
-            label: line
-            for axis in axes
-            for line, label in zip(*axis.get_legend_handles_labels(), strict=True)
-        }
+    handles = {
+        label: line for axis in axes for line, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    shown = [*(names if len(names) > 1 else []), *(name for name in handles if name not in names)]
+    if shown:
         figure.legend(
-            [handles[name] for name in names],
-            names,
+            [handles[name] for name in shown],
+            shown,
             loc="outside upper center",
-            ncols=min(3, len(names)),
+            ncols=min(3, len(shown)),
             frameon=False,
         )
     return _png(figure)
 
 
-def _curve(axis, number: int, name: str, values: Sequence[MeanStd | None]) -> None:
-    """One series: the number chooses colour and marker."""
+def _curve(axis, number: int, name: str | None, values: Sequence[MeanStd | None]) -> None:
+    """One series: the number chooses colour and marker. Without a name, what it is compared with: dashed."""
     known = [(x, value) for x, value in enumerate(values) if value]
     xs, means = [x for x, _ in known], [value.mean for _, value in known]
     marker = MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]  # no pair of colour and marker twice
     colour = COLOURS[number % len(COLOURS)]
-    axis.plot(xs, means, marker=marker, markersize=5, linewidth=1.5, color=colour, label=name)
+    style = {"marker": marker, "markersize": 5, "linewidth": 1.5, "label": name}
+    axis.plot(xs, means, color=colour, **(style if name else {"linestyle": "--", "linewidth": 1.2}))
     spread = [value.std or 0.0 for _, value in known]
     if any(spread):
         low, high = ([m + sign * d for m, d in zip(means, spread, strict=True)] for sign in (-1, 1))
         axis.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def _levels(axis, name: str, heights: Sequence[Sequence[float | None]], style: str) -> None:
+    """Lines of one height per tick, from half a tick before it to half a tick after it."""
+    for number, row in enumerate(heights):
+        ends = [x + side for x in range(len(row)) for side in (-0.5, 0.5)]
+        steps = [float("nan") if value is None else value for value in row for _ in range(2)]
+        axis.plot(ends, steps, color=INK, linewidth=0.9, linestyle=style, label=None if number else name)
 
 
 def scatter(series: Mapping[str, Sequence[tuple[float, float, str]]], x_title: str, y_title: str) -> bytes:

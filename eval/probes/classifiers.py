@@ -18,11 +18,17 @@ class LinearClassifiers(nn.Module):
     Args:
         layers: number of layers, L.
         width: C.
-        classes: number of classes of each question; K in all.
+        classes: number of classes of each of the Q questions; K in all.
         seeds: one initialization each, as `nn.Linear` draws it; S in all.
     """
 
-    def __init__(self, layers: int, width: int, classes: Sequence[int], seeds: Sequence[int]):
+    def __init__(
+        self,
+        layers: int,
+        width: int,
+        classes: Sequence[int],
+        seeds: Sequence[int],
+    ):
         super().__init__()
         self.classes, self.seeds = list(classes), len(seeds)
         bound = 1 / math.sqrt(width)
@@ -34,6 +40,11 @@ class LinearClassifiers(nn.Module):
         self.weight = nn.Parameter(parameters[:, :width].contiguous())  # L x C x S K
         self.bias = nn.Parameter(parameters[:, width:].contiguous())  # L x 1 x S K
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """L x S x Q, of what there is one of per classifier."""
+        return self.weight.size(0), self.seeds, len(self.classes)
+
     def forward(self, states: Tensor) -> list[Tensor]:
         """Logits per question, L x T x S x classes.
 
@@ -43,18 +54,25 @@ class LinearClassifiers(nn.Module):
         logits = torch.baddbmm(self.bias, states, self.weight)
         return list(logits.unflatten(2, (self.seeds, sum(self.classes))).split(self.classes, dim=3))
 
-    def loss(self, states: Tensor, labels: Tensor) -> Tensor:
-        """Sum over the classifiers of their cross-entropy, each the mean over the tokens of the batch.
+    def losses(self, states: Tensor, labels: Tensor) -> Tensor:
+        """Cross-entropy of every classifier, L x S x Q: in nats, the mean over the tokens.
 
         Args:
             states: L x T x C.
-            labels: questions x T, class numbers.
+            labels: Q x T, class numbers.
         """
-        total = states.new_zeros(())
-        for logits, gold in zip(self(states), labels, strict=True):
-            chosen = gold[None, :, None, None].expand(*logits.shape[:3], 1)
-            total = total - logits.log_softmax(dim=3).gather(3, chosen).sum() / len(gold)
-        return total
+        return torch.stack(
+            [_cross_entropy(logits, gold) for logits, gold in zip(self(states), labels, strict=True)], dim=2
+        )
+
+    @torch.no_grad()
+    def right(self, states: Tensor, labels: Tensor) -> Tensor:
+        """How many tokens get the class of their label, L x S x Q."""
+        answers = [logits.argmax(dim=3) for logits in self(states)]  # L x T x S
+        gold = labels[:, None, :, None]
+        return torch.stack(
+            [found.eq(one).sum(dim=1) for found, one in zip(answers, gold, strict=True)], dim=2
+        )
 
     @torch.no_grad()
     def answers(self, states: Tensor) -> list[Tensor]:
@@ -70,6 +88,12 @@ class LinearClassifiers(nn.Module):
         ]
 
 
+def _cross_entropy(logits: Tensor, gold: Tensor) -> Tensor:
+    """L x S: mean over the tokens. Of logits L x T x S x classes and class numbers T."""
+    chosen = gold[None, :, None, None].expand(*logits.shape[:3], 1)
+    return -logits.log_softmax(dim=3).gather(3, chosen).mean(dim=(1, 3))
+
+
 class Trainer:
     """Adam steps of the classifiers of one side.
 
@@ -82,7 +106,10 @@ class Trainer:
         self.classifiers = classifiers
         self.optimizer = torch.optim.Adam(classifiers.parameters(), lr=lr)
 
-    def step(self, states: Tensor, labels: Tensor) -> None:
+    def step(self, states: Tensor, labels: Tensor) -> Tensor:
+        """The losses before the step, L x S x Q."""
         self.optimizer.zero_grad(set_to_none=True)
-        self.classifiers.loss(states, labels).backward()
+        losses = self.classifiers.losses(states, labels)
+        losses.sum().backward()
         self.optimizer.step()
+        return losses.detach()

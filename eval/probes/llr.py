@@ -6,9 +6,12 @@ directions apart. STATES are folders of `eval probe states`; those of one system
 one curve. Writes llr.json, the figure (Figures 8.2 and E.4) and its numbers as CSV.
 """
 
+import functools
+
 from command_line import options
 from eval.probes.findings import add_output_arguments, publish
 from eval.probes.parallel import index_files
+from eval.probes.protocol import PROTOCOLS, Protocol, default_of
 
 QUESTIONS = ("source", "target")
 TOKENS = ("all", "no-tags", "words")
@@ -33,26 +36,37 @@ def add_arguments(parser) -> None:
         help="languages to recognize",
     )
     parser.add_argument(
-        "--seeds",
-        type=options.items(options.seed),
-        default="1,2,3",
-        help="of the classifiers' initialization",
+        "--protocol",
+        choices=PROTOCOLS,
+        default="converged",
+        help="converged: standardized states, each classifier until its held-out loss stops falling;"
+        " paper: 3 epochs, states as they are (8.2.3)",
     )
-    parser.add_argument(
-        "--epochs", type=options.positive, default=3, help="passes over the training set (8.2.3)"
-    )
-    parser.add_argument(
-        "--lr", type=options.number(0, 100, above=True), default=1e-3, help="learning rate of Adam (8.2.3)"
-    )
-    parser.add_argument("--batch-size", type=options.positive, default=64, help="sentences per batch (8.2.3)")
+    add = functools.partial(_add_setting, parser)
+    add("epochs", options.positive, "passes over the training set; of converged, at most")
+    add("patience", options.positive, "passes without a lower held-out loss")
+    add("lr", options.number(0, 100, above=True), "learning rate of Adam")
+    add("batch-size", options.positive, "sentences per batch")
+    add("seeds", options.items(options.seed), "of the initialization, on which converged does not depend")
+
+
+def _add_setting(parser, name: str, kind, text: str) -> None:
+    """An option that some protocols have; its default is theirs."""
+    default = default_of(name.replace("-", "_"))
+    parser.add_argument(f"--{name}", type=kind, help=f"{text} ({default})")
 
 
 def main(args) -> None:
     from eval.report_sections import llr
 
+    protocol = Protocol.of(
+        args.protocol, epochs=args.epochs, patience=args.patience, lr=args.lr, batch_size=args.batch_size,
+        seeds=args.seeds and tuple(args.seeds),
+    )  # fmt: skip
+
     def measure() -> dict:
         from eval.probes.llr_record import recognize
 
-        return {"runs": [recognize(folder, args, args.questions, args.seeds) for folder in args.states]}
+        return {"runs": [recognize(folder, args, protocol, args.questions) for folder in args.states]}
 
     publish(args, "llr", index_files(args.states), llr.section, measure)

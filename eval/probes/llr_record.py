@@ -1,18 +1,21 @@
 """What layer-wise language recognition found, as the JSON of one run."""
 
+import sys
 from collections.abc import Mapping
 
 import numpy as np
 
 from command_line.errors import InputError
-from eval.probes.recognition import UNKNOWN, Labels, TrainingSet, recognized, train, training_sets
+from eval.probes.classifier_training import Trained, train
+from eval.probes.protocol import Protocol, unconverged
+from eval.probes.recognition import UNKNOWN, Labels, TrainingSet, recognized, training_sets
 from eval.probes.store import Direction, StateStore
 
 KINDS = ("supervised", "zero-shot")
 
 
-def recognize(folder, args, questions: list[str], seeds: list[int]) -> dict:
-    """LLR of one store: one run of llr.json.
+def recognize(folder, args, protocol: Protocol, questions: list[str]) -> dict:
+    """LLR of one store: one run of llr.json. Warns of classifiers that have not converged.
 
     Args:
         folder: of the store.
@@ -28,27 +31,32 @@ def recognize(folder, args, questions: list[str], seeds: list[int]) -> dict:
     labels = Labels.of(supervised, questions, f"{folder}: {args.train_split} set")
     sets = training_sets(store, args, supervised, labels)
     classes = [len(languages) for languages in labels.languages.values()]
-    classifiers = train(sets, classes, seeds, args.epochs, args.lr, args.batch_size)
-    tested = {side: recognized(store, args, side, classifiers[side]) for side in classifiers}
-    return run_record(store, args, labels, seeds, sets, tested)
+    trained = {side: train(one, classes, protocol, f"train {side}") for side, one in sets.items()}
+    tested = {side: recognized(store, args, side, one.classifiers) for side, one in trained.items()}
+    run = run_record(store, args, protocol, labels, sets, trained, tested)
+    if missing := unconverged(run["classifiers"]):
+        print(f"warning: {folder}: {missing}; {protocol.advice}", file=sys.stderr)
+    return run
 
 
 def run_record(
     store: StateStore,
     args,
+    protocol: Protocol,
     labels: Labels,
-    seeds: list[int],
     sets: Mapping[str, TrainingSet],
+    trained: Mapping[str, Trained],
     tested: Mapping,
 ) -> dict:
     """
     Args:
-        sets: training set per side.
+        sets, trained: per side.
         tested: side -> direction -> per question layers x seeds x classes, numbers of tokens.
 
     Returns:
         "layers" per side; "directions" with "accuracy" (question -> layer -> one number per seed; null where
         no training direction has the language); "averages", unweighted means over the directions of a kind;
+        "classifiers", how training went, as `courses` has it;
         "chance" (1 / classes) and "majority" (always the most frequent class of the training tokens).
     """
     layers = {side: getattr(store, f"{side}_layers") for side in sets}
@@ -68,22 +76,41 @@ def run_record(
         "states": str(store.folder),
         "forced": store.record["forced"],
         "tokens": args.tokens,
-        "seeds": seeds,
+        "seeds": list(protocol.seeds or []),
         "training": {
             "split": args.train_split,
             "sentences": len(sets[first].sentences),
             "tokens": {side: int(one.token_counts().sum()) for side, one in sets.items()},
-            "epochs": args.epochs,
-            "lr": args.lr,
-            "batch_size": args.batch_size,
+            **protocol.record(),
         },
         "languages": labels.languages,
         "layers": layers,
         "chance": {question: 1 / len(found) for question, found in labels.languages.items()},
         "majority": majority(labels, sets, list(tested[first]), store),
+        "classifiers": courses(labels, layers, trained),
         "averages": averages(directions, layers, labels),
         "directions": directions,
     }
+
+
+def courses(labels: Labels, layers: Mapping, trained: Mapping[str, Trained]) -> dict[str, dict]:
+    """question -> layer -> accuracy per token on the "training" and on the "held_out" part (null if there
+    is none), "epochs" and "converged", one of each per seed.
+    """
+    found: dict = {}
+    for number, question in enumerate(labels.languages):
+        found[question] = {}
+        for side, names in layers.items():
+            one = trained[side]
+            for row, name in enumerate(names):
+                held_out = one.held_out_accuracy
+                found[question][name] = {
+                    "training": one.training_accuracy[row, :, number].tolist(),
+                    "held_out": None if held_out is None else held_out[row, :, number].tolist(),
+                    "epochs": one.epochs[row, :, number].tolist(),
+                    "converged": one.converged[row, :, number].tolist(),
+                }
+    return found
 
 
 def accuracies(direction: Direction, labels: Labels, layers: Mapping, tested: Mapping) -> dict[str, dict]:
@@ -119,8 +146,8 @@ def averages(directions: Mapping[str, Mapping], layers: Mapping, labels: Labels)
 
 
 def majority(labels: Labels, sets: Mapping[str, TrainingSet], tested: list[Direction], store) -> dict:
-    """question -> side -> the most frequent language of the training tokens, and what share of directions (as
-    in `averages`, unweighted) would be right with it.
+    """question -> side -> the most frequent language of the training tokens, its share of them ("training"),
+    and what share of directions (as in `averages`, unweighted) would be right with it.
     """
     found: dict = {}
     for number, (question, languages) in enumerate(labels.languages.items()):
@@ -128,7 +155,10 @@ def majority(labels: Labels, sets: Mapping[str, TrainingSet], tested: list[Direc
         for side, one in sets.items():
             tokens = np.bincount(one.labels[:, number], weights=one.token_counts(), minlength=len(languages))
             best = int(tokens.argmax())
-            found[question][side] = {"language": languages[best]}
+            found[question][side] = {
+                "language": languages[best],
+                "training": float(tokens[best] / tokens.sum()),
+            }
             for kind in KINDS:
                 gold = [
                     labels.label(question, direction)

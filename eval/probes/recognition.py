@@ -1,4 +1,4 @@
-"""Layer-wise language recognition on one store of states (thesis 8.2.3): training and test in streams."""
+"""Layer-wise language recognition on one store of states (thesis 8.2.3): what to learn from, and the test."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,11 +8,13 @@ import torch
 
 from command_line.errors import InputError
 from command_line.progress import progress
-from eval.probes.classifiers import LinearClassifiers, Trainer
+from eval.probes.classifiers import LinearClassifiers
 from eval.probes.state_part import StatePart
 from eval.probes.store import SIDES, Direction, StateStore
 
 BLOCK = 2048  # tokens that are tested at once
+READ = 64  # sentences that are read at once
+HELD_OUT = 10  # one of so many lines
 UNKNOWN = -1  # label of a language that no training direction has
 
 
@@ -70,6 +72,33 @@ class TrainingSet:
         self.owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         self.sentences = np.concatenate([np.arange(len(part)) for part in parts])
 
+    def __len__(self) -> int:
+        """Number of sentences."""
+        return len(self.sentences)
+
+    def split(self) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the sentences to train on, and of those that are held out: every tenth line of the set.
+
+        Lines of the same number are on the same side in all directions, since in a multi-way parallel set
+        they are one sentence in several languages.
+
+        Raises:
+            InputError: a part would have no tokens.
+        """
+        held_out = self.sentences % HELD_OUT == HELD_OUT // 2
+        parts = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+        if not all(self.token_counts()[part].any() for part in parts):
+            raise InputError(
+                f"{self.parts[0].path}: found {max(map(len, self.parts))} sentences, too few to hold out one"
+                f" in {HELD_OUT}; extract more, or use --protocol paper"
+            )
+        return parts
+
+    def blocks(self, examples: np.ndarray) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """`batch` after `batch` of some sentences, in their order."""
+        for first in range(0, len(examples), READ):
+            yield self.batch(examples[first : first + READ])
+
     def token_counts(self) -> np.ndarray:
         """Kept tokens per sentence."""
         counts = []
@@ -89,45 +118,6 @@ class TrainingSet:
             lengths.append(blocks[-1].shape[1])
         states = torch.from_numpy(np.concatenate(blocks, axis=1)).float()
         return states, torch.from_numpy(np.repeat(self.labels[examples], lengths, axis=0).T.copy())
-
-
-def batches(sentences: int, size: int, epochs: int) -> Iterator[np.ndarray]:
-    """Numbers of the sentences of every batch, in another random order in every epoch.
-
-    The order is the same for all seeds, so that the states are read once for all of them.
-    """
-    for epoch in range(epochs):
-        order = np.random.default_rng(epoch).permutation(sentences)
-        yield from np.split(order, range(size, sentences, size))
-
-
-def train(
-    sets: dict[str, TrainingSet],
-    classes: list[int],
-    seeds: list[int],
-    epochs: int,
-    lr: float,
-    batch_size: int,
-) -> dict[str, LinearClassifiers]:
-    """Classifiers of all layers, per side.
-
-    Args:
-        sets: training set per side, of the same sentences.
-        classes: number of classes per question.
-    """
-    found, trainers = {}, {}
-    for side, one in sets.items():
-        layers, _, width = one.parts[0].all_states.shape
-        found[side] = LinearClassifiers(layers, width, classes, seeds)
-        trainers[side] = Trainer(found[side], lr)
-    total = len(next(iter(sets.values())).sentences)
-    work = batches(total, batch_size, epochs)
-    for batch in progress(work, epochs * total, "train", "sentence", size=len):
-        for side, one in sets.items():
-            states, labels = one.batch(batch)
-            if states.size(1):
-                trainers[side].step(states, labels)
-    return found
 
 
 def answers(classifiers: LinearClassifiers, part: StatePart, tokens: str) -> list[torch.Tensor]:

@@ -20,6 +20,7 @@ from command_line import options
 
 KIND = "similarity"
 VARIANCE = 0.99  # of Raghu et al. (2017)
+PERMUTATIONS = 10
 
 
 def add_arguments(parser) -> None:
@@ -32,6 +33,12 @@ def add_arguments(parser) -> None:
         type=options.number(0, 1, above=True),
         default=VARIANCE,
         help="share of the variance that SVCCA keeps",
+    )
+    parser.add_argument(
+        "--permutations",
+        type=options.positive,
+        default=PERMUTATIONS,
+        help="orders of sentences that chance is measured with",
     )
     add_output_arguments(parser, KIND)
 
@@ -54,9 +61,15 @@ def run(folder, args) -> dict:
     """The findings in one store; a warning where sentences in any order would be about as similar."""
     from eval.probes.parallel import layerwise
 
-    found = layerwise(folder, args, functools.partial(Sentences.of, variance=args.variance), compare, KIND)
+    found = layerwise(
+        folder,
+        args,
+        functools.partial(Sentences.of, variance=args.variance),
+        functools.partial(compare, permutations=args.permutations),
+        KIND,
+    )
     for entry in found["averages"].values():
-        chance, value = entry["svcca_by_chance"][-1], entry["svcca"][-1]
+        chance, value = float(np.mean(entry["svcca_by_chance"][-1])), entry["svcca"][-1]
         if chance > value / 2:
             lines = min(pair["lines"] for pair in found["pairs"].values())
             print(
@@ -126,31 +139,44 @@ def linear_cka(first: np.ndarray, second: np.ndarray) -> float:
     Raises:
         ValueError: all states of a side are equal.
     """
-    x, y = centred(first), centred(second)
-    return float(np.linalg.norm(y.T @ x) ** 2 / (np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y)))
+    return alignment(unit_covariance(centred(first)), unit_covariance(centred(second)))
+
+
+def unit_covariance(states: np.ndarray) -> np.ndarray:
+    """Centred states scaled so that ||X'X|| is 1."""
+    return states / np.sqrt(np.linalg.norm(states.T @ states))
+
+
+def alignment(first: np.ndarray, second: np.ndarray) -> float:
+    """Linear CKA of states that `unit_covariance` has scaled."""
+    return float(np.linalg.norm(second.T @ first) ** 2)
 
 
 @dataclass(frozen=True)
 class Sentences:
     """What both measures need of the states of one side: prepared once, compared with several others."""
 
-    centred: np.ndarray  # n x C
+    scaled: np.ndarray  # n x C, by `unit_covariance`
     basis: np.ndarray  # n x k
 
     @classmethod
     def of(cls, states: np.ndarray, variance: float = VARIANCE) -> "Sentences":
         around = centred(states)
-        return cls(around, principal_directions(around, variance))
+        return cls(unit_covariance(around), principal_directions(around, variance))
 
 
-def compare(pair, first: Sentences, second: Sentences) -> dict[str, float]:
-    """SVCCA, its value for the same sentences in another order, which is what so few of them give by chance,
-    the number of directions that it compares, and linear CKA.
+def compare(pair, first: Sentences, second: Sentences, permutations: int = PERMUTATIONS) -> dict:
+    """Both measures, the number of directions that SVCCA compares, and what is chance.
+
+    Chance is what the same sentences give in another order, when sentence i of one side says something else
+    than sentence i of the other: one number for each of several permutations, the same ones for every pair
+    and layer with as many sentences. With few sentences of wide states it is far above zero.
     """
-    order = np.random.default_rng(0).permutation(len(first.basis))
+    orders = [np.random.default_rng(seed).permutation(len(first.basis)) for seed in range(permutations)]
     return {
         "svcca": mean_correlation(first.basis, second.basis),
-        "svcca_by_chance": mean_correlation(first.basis, second.basis[order]),
+        "svcca_by_chance": [mean_correlation(first.basis, second.basis[order]) for order in orders],
         "svcca_directions": float(min(first.basis.shape[1], second.basis.shape[1])),
-        "cka": linear_cka(first.centred, second.centred),
+        "cka": alignment(first.scaled, second.scaled),
+        "cka_by_chance": [alignment(first.scaled, second.scaled[order]) for order in orders],
     }

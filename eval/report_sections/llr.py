@@ -2,41 +2,59 @@
 
 import re
 
-from eval.labels import UNKNOWN
 from eval.plots import lines
+from eval.probes.protocol import variant
 from eval.probes.runs import Runs, datasets_of, grouped, on, seed_of
 from eval.report_parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.report_sections.llr_training import (
+    COURSES,
+    UNKNOWN_CELL,
+    course_of,
+    courses,
+    over_seeds,
+    percent,
+    warnings,
+)
 from eval.result_set import ResultSet
 from eval.results import field
 from eval.systems import MeanStd
 
-KINDS = {"supervised": "Supervised", "zero-shot": "Zero-shot"}
+TRAINING = "training"  # beside the kinds of directions: the tokens that the classifiers were trained on
+KINDS = {"supervised": "Supervised", "zero-shot": "Zero-shot", TRAINING: "Training"}
 QUESTIONS = {"source": "source language", "target": "target language"}
 SIDES = ("encoder", "decoder")
 VARIANTS = {"all": "", "no-tags": ", without tags", "words": ", only words"}
 NOTES = [
     "Accuracy of linear classifiers that recognize the source or the target language of a sentence from the"
     " state of one token in one layer, trained on the validation sets of the supervised directions. Layers"
-    " are counted through encoder and decoder, before their final norms. Dotted: chance, one of as many"
-    " languages. A classifier that always gives the most frequent language of its training tokens has the"
-    " accuracy of the columns \"majority\"."
+    " are counted through encoder and decoder, before their final norms. Chance: one of as many languages;"
+    " majority: always the most frequent language of the training tokens, in encoder and in decoder."
+    " \"Training\" is the accuracy on the tokens that the classifiers were trained on: where it is low, the"
+    " state does not tell the language, or the classifier has not learned it.",
+    "By default the states are standardized, and each classifier is trained until its loss on held-out"
+    " sentences stops falling. \"The paper's protocol\" (8.2.3: 3 epochs, states as they are) depends on the"
+    " norm of the states: it does not compare layers or systems whose norms differ.",
 ]  # fmt: skip
 
 
 def section(results: ResultSet) -> Section:
     runs = [
-        (path, with_variant(run))
+        (path, with_variant(run, path))
         for path, record in results.of_kind("llr")
         for run in field(record, "runs", list, path)
     ]
     groups: Runs = grouped(runs)
-    parts = [figure(on(groups, dataset), dataset) for dataset in datasets_of(groups)]
-    return Section("Layer-wise language recognition", parts, NOTES)
+    parts = []
+    for dataset in datasets_of(groups):
+        series = on(groups, dataset)
+        layers = layers_of([run for runs in series.values() for run in runs])
+        parts += [figure(series, layers, dataset), *courses(series, layers, dataset)]
+    return Section("Layer-wise language recognition", parts, [*NOTES, *warnings(groups)])
 
 
-def with_variant(run: dict) -> dict:
-    """The run under a name that says what was left out: other tokens make a curve of its own."""
-    name = run["system"]["name"] + VARIANTS[run["tokens"]]
+def with_variant(run: dict, path) -> dict:
+    """The run under a name that says how it differs: other tokens or another protocol make another curve."""
+    name = run["system"]["name"] + VARIANTS[run["tokens"]] + variant(run["training"], path)
     name += ", references" if run["forced"] == "reference" else ""
     return run | {"system": run["system"] | {"name": name}}
 
@@ -47,12 +65,11 @@ def layers_of(runs: list[dict]) -> list[str]:
     return [*longest["encoder"], *longest["decoder"]]
 
 
-def figure(series: dict[str, list[dict]], dataset: str) -> Figure:
-    """Panels of supervised and zero-shot directions, source and target language; one curve per system."""
+def figure(series: dict[str, list[dict]], layers: list[str], dataset: str) -> Figure:
+    """Panels of supervised and zero-shot directions and of training, for both questions; one curve each."""
     every = [run for runs in series.values() for run in runs]
-    layers = layers_of(every)
     shown = [layer for layer in layers if re.fullmatch(r"L[1-9]\d*", layer)]
-    panels, chances, rows, rules = {}, {}, [], set()
+    panels, levels, rows, rules = {}, {}, [], set()
     for kind, kind_title in KINDS.items():
         for question, question_title in QUESTIONS.items():
             curves = {}
@@ -64,16 +81,17 @@ def figure(series: dict[str, list[dict]], dataset: str) -> Figure:
             if curves:
                 title = f"{kind_title}, {question_title}"
                 panels[title] = curves
-                chances[title] = {run["chance"][question] * 100 for run in every if question in run["chance"]}
+                levels[title] = baselines(every, kind, question, shown)
                 rules.add(len(rows))
     caption = (
-        f"Layer-wise language recognition on {dataset}: accuracy in %, mean over directions and seeds; bands:"
-        " standard deviation over seeds of the system, or of the classifiers where there is one system seed."
+        f"Layer-wise language recognition on {dataset}: accuracy in %, mean over directions (of training:"
+        " over tokens) and seeds; bands: standard deviation over seeds of the system, or of the classifiers"
+        " where there is one system seed."
     )
-    encoder = [layer for layer in shown if any(layer in run["layers"].get("encoder", []) for run in every)]
+    encoder = [layer for layer in shown if any(side_of(run, layer) == "encoder" for run in every)]
     png = lines(
         shown, panels, "accuracy %", columns=2, rules=[len(encoder)] if 0 < len(encoder) < len(shown) else [],
-        levels={title: sorted(found) for title, found in chances.items()},
+        levels=levels,
     )  # fmt: skip
     header = ["Directions", "Language", "System", "Seeds", "chance", "majority enc.", "majority dec."]
     table = Table(
@@ -87,11 +105,28 @@ def accuracy(runs: list[dict], kind: str, question: str, layer: str) -> MeanStd 
     """In percent, over the system's seeds, each the mean over its classifiers; with one system seed, over the
     classifiers. None where a run lacks the kind, the question or the layer.
     """
-    found = [run["averages"].get(kind, {}).get(question, {}).get(layer) for run in runs]
-    if not all(found):
-        return None
-    per_run = [MeanStd.of(100 * value for value in values) for values in found]
-    return per_run[0] if len(runs) == 1 else MeanStd.of(value.mean for value in per_run)
+    if kind == TRAINING:
+        found = [course_of(run, question, layer).get("training") for run in runs]
+    else:
+        found = [run["averages"].get(kind, {}).get(question, {}).get(layer) for run in runs]
+    return over_seeds([values and [100 * value for value in values] for values in found])
+
+
+def side_of(run: dict, layer: str) -> str | None:
+    return next((side for side in SIDES if layer in run["layers"].get(side, [])), None)
+
+
+def baselines(runs: list[dict], kind: str, question: str, layers: list[str]) -> dict[str, list]:
+    """Chance and majority in percent, one line per different one among the runs, one height per layer."""
+    found: dict[str, dict] = {"chance": {}, "majority": {}}
+    for run in runs:
+        if question in run["chance"]:
+            known = [side_of(run, layer) for layer in layers]
+            sides = run["majority"][question]
+            majority = [sides.get(side, {}).get(kind) for side in known]
+            for name, values in (("chance", [run["chance"][question]] * len(layers)), ("majority", majority)):
+                found[name][tuple(None if value is None else 100 * value for value in values)] = None
+    return {name: list(rows) for name, rows in found.items()}
 
 
 def row(kind_title: str, question: str, name: str, runs: list[dict], values: list, kind: str) -> list:
@@ -106,17 +141,6 @@ def row(kind_title: str, question: str, name: str, runs: list[dict], values: lis
     ]
 
 
-UNKNOWN_CELL = cell(UNKNOWN)
-
-
-def percent(value: MeanStd | None):
-    if value is None:
-        return UNKNOWN_CELL
-    return cell(
-        f"{value.mean:.1f}" + (f" ± {value.std:.1f}" if value.std is not None else ""), value=value.mean
-    )
-
-
 def data(series: dict[str, list[dict]], dataset: str) -> list[list]:
     """One row per system, seed, direction, question and layer; accuracies from 0 to 1, over classifiers."""
     rows = []
@@ -126,12 +150,18 @@ def data(series: dict[str, list[dict]], dataset: str) -> list[list]:
                 for question, layers in entry["accuracy"].items():
                     for layer, values in layers.items():
                         found = MeanStd.of(values or [])
+                        majority = run["majority"][question].get(side_of(run, layer), {}).get(entry["kind"])
+                        course = course_of(run, question, layer)
+                        means = [
+                            MeanStd.of(course.get(one) or []) for one in ("training", *COURSES, "converged")
+                        ]
                         rows.append(
                             [
                                 dataset, name, seed_of(run, i), entry["kind"], direction, question, layer,
-                                found and found.mean, found and found.std, len(run["seeds"]),
-                                run["chance"][question],
+                                found and found.mean, found and found.std, len(run["seeds"]) or None,
+                                run["chance"][question], majority, *(one and one.mean for one in means),
                             ]
                         )  # fmt: skip
     header = ["dataset", "system", "seed", "kind", "direction", "question", "layer", "accuracy"]
-    return tidy([*header, "deviation", "classifier_seeds", "chance"], rows)
+    header += ["deviation", "classifier_seeds", "chance", "majority"]
+    return tidy([*header, "training_accuracy", "held_out_accuracy", "epochs", "converged"], rows)

@@ -8,12 +8,11 @@ from eval.result_set import ResultSet
 NOTES = [
     "Similarity of the mean-pooled states of parallel sentences in two languages. It compares layers of one"
     " system; as E.1 of the thesis shows with PreNorm w/o Enc-Last, a high score on top of the encoder does"
-    ' not mean good zero-shot translation. "by chance": the same with the sentences of one side in another'
-    " order; where that is high too, there are too few sentences for the number of directions."
+    " not mean good zero-shot translation. By chance (dashed): the same with the sentences of one side in"
+    " other orders; where that is high too, there are too few sentences for the number of directions."
 ]
 MEASURES = {
     "svcca": ("SVCCA", "SVCCA (mean canonical correlation) per encoder layer."),
-    "svcca_by_chance": ("SVCCA by chance", "SVCCA of sentences that do not belong together."),
     "cka": ("linear CKA", "Linear CKA per encoder layer."),
 }
 
@@ -24,6 +23,7 @@ def section(results: ResultSet) -> Section:
     for dataset in datasets_of(groups):
         systems = on(groups, dataset)
         parts += [
-            curves("similarity", systems, dataset, measure, *titles) for measure, titles in MEASURES.items()
+            curves("similarity", systems, dataset, measure, *titles, chance=f"{measure}_by_chance")
+            for measure, titles in MEASURES.items()
         ]
     return Section("Similarity of languages in the encoder", parts, NOTES)

@@ -33,8 +33,7 @@ def test_states_and_language_recognition(data, checkpoint, forked, tmp_path):
     assert translated.status == 0, translated.text
     assert_own_output(StateStore.open(states), data, tmp_path / "out" / "de-fr.txt")
     found = forked(
-        "eval", "probe", "llr", states, "--output", tmp_path / "llr", "--epochs", 20, "--lr", 0.02,
-        "--tokens", "words",
+        "eval", "probe", "llr", states, "--output", tmp_path / "llr", "--tokens", "words",
     )  # fmt: skip
     assert found.status == 0, found.text
     (run,) = json.loads((tmp_path / "llr" / "llr.json").read_text())["runs"]

@@ -3,24 +3,25 @@
 import csv
 import json
 import re
-from argparse import Namespace
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
+from eval.probes.classifier_training import batches, train
 from eval.probes.classifiers import LinearClassifiers
-from eval.probes.recognition import TrainingSet, answers, batches, train
+from eval.probes.protocol import PROTOCOLS, Protocol
+from eval.probes.recognition import TrainingSet, answers
 from tests.eval.probes.stores import ENGLISH_CENTRIC, TAGS, ZERO_SHOT, noise, write_store
 
 LANGUAGES = sorted(TAGS)
 LAYERS = ["L0", "L1", "L2", "L3", "L4"]
-QUICK = ("--lr", "0.05", "--epochs", "8")  # the toy sets have few batches
-STEPS = Namespace(epochs=2, lr=0.01, batch_size=16)
+PAPER = ("--protocol", "paper")
+STEPS = Protocol("paper", epochs=2, lr=0.01, batch_size=16, seeds=(3, 8))
 
 
-def planted(at: str, question: str, only_tags: bool = False):
+def planted(at: str, question: str, only_tags: bool = False, distance: float = 12):
     """States from which the language of a question can be read in one layer, and nothing in others."""
 
     def states(rng, direction, side, layer, tokens):
@@ -28,7 +29,7 @@ def planted(at: str, question: str, only_tags: bool = False):
         if layer == at:
             language = direction[0 if question == "source" else 1]
             mask = np.isin(tokens, list(TAGS.values())) if only_tags else np.ones(len(tokens), bool)
-            found[mask, LANGUAGES.index(language)] += 12
+            found[mask, LANGUAGES.index(language)] += distance
         return found
 
     return states
@@ -38,7 +39,7 @@ def planted(at: str, question: str, only_tags: bool = False):
 def llr(command, tmp_path):
     """Run the probe on stores and return its record."""
 
-    def run(*stores, options=QUICK, output="llr"):
+    def run(*stores, options=(), output="llr"):
         folders = [getattr(store, "folder", store) for store in stores]
         result = command("probe", "llr", *folders, "--output", tmp_path / output, *options)
         return result if result.status else json.loads((tmp_path / output / "llr.json").read_text())
@@ -52,9 +53,7 @@ def llr(command, tmp_path):
 @pytest.mark.parametrize("question", ["source", "target"])
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_planted_language_is_found_in_its_layer_only(tmp_path, llr, layer, question):
-    (run,) = llr(write_store(tmp_path / "s", planted(layer, question)), options=[*QUICK, "--seeds", "4"])[
-        "runs"
-    ]
+    (run,) = llr(write_store(tmp_path / "s", planted(layer, question)), options=[])["runs"]
     for kind in ("supervised", "zero-shot"):
         found = run["averages"][kind]
         assert found[question][layer][0] > 0.95
@@ -67,29 +66,30 @@ def parts_of(store, split, directions, side="encoder"):
     return [getattr(store, side)(split, direction) for direction in directions]
 
 
-def test_shuffled_labels_give_chance(tmp_path):
+def test_unrelated_labels_give_chance(tmp_path):
     """Every language is as often a source as every other, so that chance is a quarter."""
     directions = [(one, other) for one, other in zip(LANGUAGES, [*LANGUAGES[1:], LANGUAGES[0]], strict=True)]
     splits = {"valid": directions, "test": directions}
     store = write_store(tmp_path / "s", planted("L1", "source"), splits, sentences=60)
     gold = np.repeat(np.arange(4), 60)[:, None]
+    unrelated = np.tile(np.arange(4), 60)[:, None]  # every language as often in every direction
     accuracy = {}
-    for name, labels in (("true", gold), ("shuffled", np.random.default_rng(5).permutation(gold))):
-        sets = {"encoder": TrainingSet(parts_of(store, "valid", directions), labels, "all")}
-        classifiers = train(sets, [4], [1, 2, 3], epochs=10, lr=0.05, batch_size=16)["encoder"]
+    for name, labels in (("true", gold), ("unrelated", unrelated)):
+        one = TrainingSet(parts_of(store, "valid", directions), labels, "all")
+        classifiers = train(one, [4], PROTOCOLS["converged"], "train").classifiers
         right = [
             answers(classifiers, part, "all")[0][1, :, label] / len(part.tokens)
             for label, part in enumerate(parts_of(store, "test", directions))
         ]
         accuracy[name] = torch.stack(right).mean(dim=0)
     assert (accuracy["true"] > 0.95).all()
-    assert ((accuracy["shuffled"] - 0.25).abs() < 0.1).all()
+    assert ((accuracy["unrelated"] - 0.25).abs() < 0.1).all()
 
 
 @pytest.mark.parametrize(("tokens", "readable"), [("all", True), ("no-tags", False), ("words", False)])
 def test_states_of_tags_can_be_left_out(tmp_path, llr, tokens, readable):
     store = write_store(tmp_path / "s", planted("L2", "source", only_tags=True), sentences=40)
-    (run,) = llr(store, options=[*QUICK, "--tokens", tokens])["runs"]
+    (run,) = llr(store, options=["--tokens", tokens])["runs"]
     planted_, other = (np.mean(run["averages"]["supervised"]["source"][layer]) for layer in ("L2", "L1"))
     assert (planted_ > other + 0.08) == readable
     part = store.encoder("test", ("de", "fr"))
@@ -114,7 +114,7 @@ def separate(store, layer: int, side: str, start: LinearClassifiers, seed: int, 
         for part in parts_of(store, "valid", ENGLISH_CENTRIC, side)
         for i in range(len(part))
     ]
-    for batch in batches(len(sentences), steps.batch_size, steps.epochs):
+    for _, batch in batches(len(sentences), steps.batch_size, steps.epochs):
         states = torch.cat([sentences[i] for i in batch])
         gold = torch.cat([torch.full((len(sentences[i]),), labels[i, question]) for i in batch])
         optimizer.zero_grad()
@@ -130,12 +130,12 @@ def gold_labels(sentences: int = 20) -> np.ndarray:
 
 def test_classifiers_trained_together_equal_those_trained_alone(tmp_path):
     store = write_store(tmp_path / "s", planted("L1", "source"))
-    labels, seeds = gold_labels(), [3, 8]
+    labels, seeds = gold_labels(), STEPS.seeds
     sets = {
         side: TrainingSet(parts_of(store, "valid", ENGLISH_CENTRIC, side), labels, "all")
         for side in ("encoder", "decoder")
     }
-    trained = train(sets, [4, 4], seeds, STEPS.epochs, STEPS.lr, STEPS.batch_size)
+    trained = {side: train(one, [4, 4], STEPS, side).classifiers for side, one in sets.items()}
     for side, layers in (("encoder", 3), ("decoder", 2)):
         start = LinearClassifiers(layers, 8, [4, 4], seeds)
         assert not torch.allclose(start.weight, trained[side].weight, atol=1e-3)
@@ -162,8 +162,9 @@ def test_a_seed_starts_the_same_way_whatever_other_seeds_there_are():
 
 
 def test_every_sentence_is_in_one_batch_of_every_epoch_in_another_order():
-    found = list(batches(10, 4, 2))
+    epochs, found = zip(*batches(10, 4, 2), strict=True)
     assert [len(batch) for batch in found] == [4, 4, 2, 4, 4, 2]
+    assert epochs == (1, 1, 1, 2, 2, 2)
     first, second = np.concatenate(found[:3]), np.concatenate(found[3:])
     assert sorted(first) == sorted(second) == list(range(10))
     assert first.tolist() != second.tolist()
@@ -174,15 +175,19 @@ def test_every_sentence_is_in_one_batch_of_every_epoch_in_another_order():
 
 def test_the_record(tmp_path, llr):
     store = write_store(tmp_path / "s", planted("L1", "source"))
-    (run,) = llr(store, options=["--seeds", "5,6"])["runs"]
+    (run,) = llr(store, options=[*PAPER, "--seeds", "5,6"])["runs"]
     assert run["training"] == {
-        "split": "valid", "sentences": 120, "tokens": run["training"]["tokens"], "epochs": 3, "lr": 0.001,
-        "batch_size": 64,
+        "split": "valid", "sentences": 120, "tokens": run["training"]["tokens"],
+        "protocol": "paper", "epochs": 3, "lr": 0.001, "batch_size": 64,
     }  # fmt: skip
     valid = parts_of(store, "valid", ENGLISH_CENTRIC)
+    english = sum(len(part.tokens) for part in valid if ".en-" in part.path.name)
+    share = english / sum(len(part.tokens) for part in valid)
     assert run["training"]["tokens"]["encoder"] == sum(len(part.tokens) for part in valid)
     assert run["chance"] == {"source": 0.25, "target": 0.25}
-    assert run["majority"]["source"]["encoder"] == {"language": "en", "supervised": 0.5, "zero-shot": 0.0}
+    assert run["majority"]["source"]["encoder"] == {
+        "language": "en", "supervised": 0.5, "zero-shot": 0.0, "training": share
+    }  # fmt: skip
     assert set(run["directions"]) == {"-".join(direction) for direction in ENGLISH_CENTRIC + ZERO_SHOT}
     assert run["directions"]["de-fr"]["kind"] == "zero-shot"
     for kind, members in (("supervised", ENGLISH_CENTRIC), ("zero-shot", ZERO_SHOT)):
@@ -203,7 +208,7 @@ def test_a_language_that_no_training_direction_has_is_no_error_of_the_classifier
 def test_a_finished_probe_is_skipped(tmp_path, llr, command):
     store = write_store(tmp_path / "s", noise)
     llr(store)
-    again = command("probe", "llr", store.folder, "--output", tmp_path / "llr", *QUICK)
+    again = command("probe", "llr", store.folder, "--output", tmp_path / "llr")
     assert "complete, skipped" in again.err
     assert not again.out
 
@@ -212,7 +217,7 @@ def test_figure_and_numbers(tmp_path, llr, command):
     stores = [
         write_store(
             tmp_path / f"{name}{seed}",
-            planted(layer, "target"),
+            planted(layer, "target", distance=2),
             sentences=10 * seed,
             system={"name": name, "seed": seed},
         )
@@ -253,7 +258,7 @@ def cells_of(html: str, *first: str) -> list[str]:
 def test_other_tokens_are_another_curve(tmp_path, llr, command):
     store = write_store(tmp_path / "s", noise)
     llr(store, output="all")
-    llr(store, options=[*QUICK, "--tokens", "words"], output="words")
+    llr(store, options=["--tokens", "words"], output="words")
     files = [tmp_path / name / "llr.json" for name in ("all", "words")]
     assert command("report", *files, "--output", tmp_path / "report").status == 0
     html = (tmp_path / "report" / "report.html").read_text()
@@ -290,6 +295,8 @@ def one_line(result, message: str) -> None:
         (None, ["--questions", "who"], "--questions: found 'who', expected one of source, target"),
         (None, ["--lr", "0"], "--lr: found '0', expected a number above 0 to 100"),
         (None, ["--epochs", "0"], "--epochs: found '0', expected a whole number from 1"),
+        (None, ["--patience", "2", *PAPER], "--patience: --protocol paper has none; leave it out, or use --"),
+        (None, ["--lr", "0.1"], "--lr: --protocol converged has none; leave it out, or use --protocol paper"),
     ],
 )
 def test_bad_input(tmp_path, llr, splits, options, message):

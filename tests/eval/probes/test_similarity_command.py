@@ -62,7 +62,7 @@ def test_it_measures_the_means_of_every_layer_and_pair(store, vectors, probe, fi
             assert entry[measure] == pytest.approx(expected, abs=1e-5)
     supervised, zero_shot = (run["averages"][kind]["svcca"] for kind in ("supervised", "zero-shot"))
     assert supervised[0] < zero_shot[1] < 0.5 < supervised[1] < supervised[2] == pytest.approx(1, abs=1e-5)
-    assert run["averages"]["supervised"]["svcca_by_chance"][2] < 0.3
+    assert max(run["averages"]["supervised"]["svcca_by_chance"][2]) < 0.3
 
 
 def test_seeds_make_one_curve_and_the_numbers_behind_it(store, probe, tmp_path):
@@ -80,7 +80,7 @@ def test_the_report_shows_it(store, probe, command, tmp_path):
     result = command("report", tmp_path / "out/similarity.json", "--output", tmp_path / "report")
     assert result.status == 0, result.err
     html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
-    assert html.count("<figure>") == html.count('download="') == 3
+    assert html.count("<figure>") == html.count('download="') == 2
 
 
 def test_tags_can_be_left_out(store, probe, findings):

@@ -1,0 +1,113 @@
+"""How the classifiers of layer-wise language recognition are trained, and how that is written in a table."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+
+from command_line.errors import InputError
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What a protocol does not have is None.
+
+    Attributes:
+        name: "converged" or "paper".
+        epochs: passes over the training set; with `patience`, at most.
+        patience: passes without a lower loss on held-out sentences after which a classifier is done.
+        lr, batch_size, seeds: learning rate of Adam, sentences per batch, initializations.
+    """
+
+    name: str
+    epochs: int
+    patience: int | None = None
+    lr: float | None = None
+    batch_size: int | None = None
+    seeds: tuple[int, ...] | None = None
+
+    @property
+    def converges(self) -> bool:
+        """Whether classifiers of standardized states are trained until they have converged."""
+        return self.patience is not None
+
+    @property
+    def advice(self) -> str:
+        """What to do where a classifier has not converged."""
+        return f"allow more than --epochs {self.epochs}" if self.converges else "use --protocol converged"
+
+    @classmethod
+    def of(cls, name: str, **given) -> "Protocol":
+        """A protocol with the settings that are given and not None.
+
+        Raises:
+            InputError: the protocol has no such setting.
+        """
+        protocol = PROTOCOLS[name]
+        given = {setting: value for setting, value in given.items() if value is not None}
+        for setting in given:
+            if getattr(protocol, setting) is None:
+                others = [other for other, one in PROTOCOLS.items() if getattr(one, setting) is not None]
+                raise InputError(
+                    f"--{setting.replace('_', '-')}: --protocol {name} has none; leave it out, or use"
+                    f" --protocol {' or '.join(others)}"
+                )
+        return replace(protocol, **given)
+
+    def record(self) -> dict:
+        """For the result file, with "protocol" for the name, without the seeds."""
+        settings = {name: value for name, value in asdict(self).items() if value is not None}
+        settings.pop("seeds", None)
+        return {"protocol": settings.pop("name"), **settings}
+
+
+PROTOCOLS = {
+    "converged": Protocol("converged", epochs=100, patience=5),
+    "paper": Protocol("paper", epochs=3, lr=1e-3, batch_size=64, seeds=(1, 2, 3)),  # thesis 8.2.3
+}
+WORDS = {"epochs": "{} epochs", "lr": "lr {}", "batch_size": "batches of {}", "patience": "patience {}"}
+
+
+def default_of(setting: str) -> str:
+    """The defaults of a setting, for the help of its option."""
+    values = {name: getattr(protocol, setting) for name, protocol in PROTOCOLS.items()}
+    known = {name: value for name, value in values.items() if value is not None}
+    return ", ".join(
+        f"{name}: {','.join(map(str, value)) if isinstance(value, tuple) else value}"
+        for name, value in known.items()
+    )
+
+
+def variant(training: Mapping, path) -> str:
+    """What sets the protocol of a run apart from the default one, for the name of its curve; "" for nothing.
+
+    Args:
+        training: of the run. Version 0.1 had the paper's protocol only, and did not name it.
+
+    Raises:
+        InputError: a protocol that this version does not know.
+    """
+    name = training.get("protocol", "paper")
+    if name not in PROTOCOLS:
+        raise InputError(
+            f"{path}: found the protocol {name!r}, expected {' or '.join(PROTOCOLS)}; run `eval probe llr`"
+            " again"
+        )
+    settings = PROTOCOLS[name].record()
+    others = [
+        words.format(training.get(key))
+        for key, words in WORDS.items()
+        if training.get(key) != settings.get(key)
+    ]
+    return ", ".join(["", *(["the paper's protocol"] if name == "paper" else []), *others])
+
+
+def unconverged(classifiers: Mapping[str, Mapping]) -> str:
+    """Which classifiers of a run have not converged, in words; "" if all have."""
+    every = [
+        one for layers in classifiers.values() for course in layers.values() for one in course["converged"]
+    ]
+    missing = {
+        question: [name for name, course in layers.items() if not all(course["converged"])]
+        for question, layers in classifiers.items()
+    }
+    named = "; ".join(f"{question}: {', '.join(names)}" for question, names in missing.items() if names)
+    return f"{every.count(False)} of {len(every)} classifiers have not converged ({named})" if named else ""

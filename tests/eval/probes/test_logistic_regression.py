@@ -1,0 +1,238 @@
+"""Converged classifiers: scikit-learn's answers, blind to scale and shift, each stopped by itself."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from command_line.errors import InputError
+from eval.probes.classifier_training import accuracy, train
+from eval.probes.lbfgs import LBFGS
+from eval.probes.logistic_regression import Best, Objective, Questions, Whitening, solve
+from eval.probes.protocol import PROTOCOLS, Protocol
+from eval.probes.recognition import TrainingSet
+from eval.probes.state_part import PartWriter, StatePart
+
+SENTENCES, LENGTH, CLASSES, WIDTH = 200, 5, 4, 16
+DEFAULT, PAPER = PROTOCOLS["converged"], PROTOCOLS["paper"]
+
+
+def states_of(seed: int, distance: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """States (L x T x C) and classes of sentences. Two layers of overlapping classes, in dimensions that are
+    strongly correlated and of very different sizes; the classes of the second layer are harder.
+    """
+    rng, fixed = np.random.default_rng(seed), np.random.default_rng(0)
+    means = distance * fixed.normal(size=(2, CLASSES, WIDTH)) * np.array([1, 0.5])[:, None, None]
+    mixing = fixed.normal(size=(2, WIDTH, WIDTH)) * 10.0 ** -np.linspace(0, 2, WIDTH)
+    labels = rng.integers(CLASSES, size=SENTENCES)
+    tokens = np.repeat(labels, LENGTH)
+    return (means[:, tokens] + rng.normal(size=(2, len(tokens), WIDTH))) @ mixing, labels
+
+
+@pytest.fixture
+def side(tmp_path):
+    """A set of one part with these states."""
+    numbers = iter(range(100))
+
+    def write(states, labels, name=None, dtype="float32") -> TrainingSet:
+        path = tmp_path / f"{next(numbers)}"
+        tokens = [np.full(LENGTH, 10) for _ in labels]
+        writer = PartWriter(path, tokens, len(states), states.shape[2], dtype)
+        writer.write(range(len(labels)), states)
+        writer.close()
+        part = StatePart(path, [f"L{i}" for i in range(len(states))], [50], 2)
+        return TrainingSet([part], np.stack([labels, labels % 2], axis=1), "all")
+
+    return write
+
+
+def scores(one: TrainingSet, test: TrainingSet, protocol=DEFAULT) -> torch.Tensor:
+    """Accuracy on other sentences, L x S x Q."""
+    return accuracy(train(one, [CLASSES, 2], protocol, "train").classifiers, test, np.arange(len(test)))
+
+
+# --- against independent references
+
+
+def test_accuracies_are_those_of_scikit_learn(side):
+    (states, labels), (other, other_labels) = states_of(1), states_of(2)
+    one, test = side(states, labels), side(other, other_labels)
+    found, (training, _) = scores(one, test), one.split()
+    chosen = np.isin(np.repeat(np.arange(SENTENCES), LENGTH), training)
+    for layer, question in np.ndindex(2, 2):
+        gold, other_gold = (np.repeat(x % (2 if question else 4), LENGTH) for x in (labels, other_labels))
+        reference = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        reference.fit(states[layer, chosen], gold[chosen])
+        expected = reference.score(other[layer], other_gold)
+        assert expected < 0.99
+        assert found[layer, 0, question].item() == pytest.approx(expected, abs=0.015)
+
+
+def test_gradient_and_loss_are_those_of_autograd(side):
+    states, labels = states_of(1)
+    one, questions = side(states, labels), Questions([CLASSES, 2])
+    whitening = Whitening(one, np.arange(SENTENCES))
+    generator = torch.Generator().manual_seed(1)
+    weights = torch.randn(2, WIDTH + 1, 6, generator=generator, dtype=torch.float64).requires_grad_()
+    examples = np.arange(0, SENTENCES, 3)
+    losses, gradient = Objective(one, questions, whitening, examples)(weights.detach())
+    tokens = torch.tensor(np.isin(np.repeat(np.arange(SENTENCES), LENGTH), examples))
+    white = (torch.tensor(states) - whitening.mean) @ whitening.map
+    logits = (white @ weights[:, :-1] + weights[:, -1:])[:, tokens]
+    gold = torch.tensor(np.repeat(labels, LENGTH))[tokens]
+    for layer in range(2):
+        for question, part in enumerate(logits[layer].split([CLASSES, 2], dim=1)):
+            expected = torch.nn.functional.cross_entropy(part, gold % 2 if question else gold)
+            assert losses[layer, question].item() == pytest.approx(expected.item(), abs=1e-5)
+            expected.backward(retain_graph=True)
+    assert torch.allclose(gradient, weights.grad, atol=1e-5)
+
+
+def test_whitened_states_have_unit_covariance(side):
+    states, labels = states_of(1)
+    states[:, :, 3] = 7  # a constant dimension
+    whitening = Whitening(side(states, labels), np.arange(SENTENCES))
+    white = ((torch.tensor(states, dtype=torch.float32) - whitening.mean).double() @ whitening.map)[0].numpy()
+    kept = np.arange(WIDTH) != 3
+    assert np.abs(white[:, 3]).max() < 1e-3
+    standardized = (states[0] - states[0].mean(0))[:, kept] / states[0].std(0)[kept]
+    values, vectors = np.linalg.eigh(np.cov(standardized.T, bias=True))
+    ridge = 0.01 + WIDTH / (SENTENCES * LENGTH)
+    expected = vectors * values / (values + ridge) @ vectors.T  # ridge regularized, up to a rotation
+    assert np.linalg.eigvalsh(np.cov(white[:, kept].T, bias=True)) == pytest.approx(
+        np.linalg.eigvalsh(expected), abs=1e-3
+    )
+
+
+def test_many_problems_are_minimized_at_once_as_by_scipy():
+    """Convex problems of very different curvature, the loss of each a sum of log(1 + exp)."""
+    generator = torch.Generator().manual_seed(3)
+    points = torch.randn(3, 2, 40, 5, generator=generator, dtype=torch.float64)
+    points *= torch.tensor([0.01, 1.0, 30.0], dtype=torch.float64)[:, None, None, None]
+    signs = torch.randn(3, 2, 40, generator=generator, dtype=torch.float64).sign()
+
+    def losses(x):
+        margins = signs * torch.einsum("abnc,abc->abn", points, x)
+        return torch.nn.functional.softplus(-margins).mean(-1) + 1e-3 * x.square().sum(-1)
+
+    inner, spread = (lambda x, y: (x * y).sum(-1)), (lambda value: value[..., None])
+    start = torch.zeros(3, 2, 5, dtype=torch.float64)
+    solver = LBFGS(start, inner, spread, torch.ones(3, 2, dtype=torch.float64))
+    for _ in range(150):
+        at = solver.candidate.clone().requires_grad_()
+        found = losses(at)
+        found.sum().backward()
+        solver.update(found.detach(), at.grad)
+
+    def one(x, problem):
+        full = start.clone()
+        full[problem] = torch.tensor(x)
+        return losses(full)[problem].item()
+
+    for problem in np.ndindex(3, 2):
+        expected = minimize(one, np.zeros(5), args=(problem,), method="BFGS", options={"gtol": 1e-8})
+        assert solver.losses[problem].item() == pytest.approx(expected.fun, abs=1e-7)
+
+
+# --- what may not matter, and does with three epochs on states as they are
+
+
+@pytest.mark.parametrize("change", ["scale", "shift", "dimension"])
+def test_scale_shift_and_units_of_dimensions_change_nothing(side, change):
+    factor, constant = np.ones(WIDTH), np.zeros(WIDTH)
+    if change == "scale":
+        factor = factor * 10
+    elif change == "shift":
+        constant = constant + 20
+    else:
+        factor[::3], factor[1::3] = 1000, 1e-3
+    one, test = states_of(1), states_of(2)
+    expected = scores(side(*one), side(*test))
+    changed = [side(states * factor + constant, labels) for states, labels in (one, test)]
+    assert (scores(*changed) - expected).abs().max() <= 0.002
+
+
+def test_three_epochs_measure_the_norm_and_fail_where_the_default_reads_everything(side):
+    """States that tell the languages apart nearly perfectly, and the same ones with ten times the norm."""
+    train_set, test_set = states_of(1, distance=8.0), states_of(2, distance=8.0)
+    small, large = (
+        [side(norm * states, labels) for states, labels in (train_set, test_set)] for norm in (0.1, 1.0)
+    )
+    paper, paper_large = (scores(*sets, PAPER)[0, :, 0] for sets in (small, large))
+    assert paper.mean() < 0.6 and (paper - paper_large).abs().max() > 0.1
+    assert scores(*small)[0, 0, 0] > 0.99
+    assert (scores(*small) - scores(*large)).abs().max() <= 0.002
+
+
+def test_three_epochs_are_said_not_to_have_converged(side):
+    one = side(*states_of(1))
+    assert not train(one, [CLASSES, 2], PAPER, "train").converged.any()
+    assert train(one, [CLASSES, 2], DEFAULT, "train").converged.all()
+
+
+# --- stopping
+
+
+def test_each_classifier_stops_and_is_restored_by_itself():
+    questions = Questions([2, 3])
+    best = Best(torch.zeros(1, 2, 5), questions, patience=2)
+    course = [(1.0, 1.0), (0.9, 0.5), (0.9, 0.6), (0.8995, 0.7), (0.1, 0.1), (0.1, 0.1)]
+    for number, losses in enumerate(course, start=1):
+        best.update(torch.full((1, 2, 5), float(number)), torch.tensor([losses]).double(), number)
+    assert best.done.tolist() == [[True, True]]  # a loss that falls later is not seen
+    assert best.passes.tolist() == [[2, 2]]
+    best = Best(torch.zeros(1, 2, 5), questions, patience=3)
+    for number, losses in enumerate([(1.0, 1.0), (0.9, 0.5), (0.8, 0.6), (0.8, 0.4)], start=1):
+        best.update(torch.full((1, 2, 5), float(number)), torch.tensor([losses]).double(), number)
+    assert best.weights[0].tolist() == [[3, 3, 4, 4, 4]] * 2
+    assert best.passes.tolist() == [[3, 4]] and not best.done.any()
+
+
+def test_training_stops_where_the_held_out_loss_is_lowest(side):
+    """As many dimensions as sentences: without stopping, 100% in training, and nothing learned."""
+    rng = np.random.default_rng(4)
+    labels = rng.integers(CLASSES, size=30)
+    states = rng.normal(size=(1, 150, 90)) + np.eye(90)[np.repeat(labels, LENGTH)]
+    one = side(states, labels)
+    training, held_out = one.split()
+    found = {}
+    for patience in (4, 60):
+        classifiers, best = solve(one, [CLASSES, 2], training, held_out, 60, patience, "train")
+        found[patience] = best
+        assert accuracy(classifiers, one, training)[0, 0, 0] < 1
+    assert found[4].done.all() and not found[60].done.any()
+    assert 1 < found[4].passes[0, 0] < 15
+    assert torch.equal(found[4].passes, found[60].passes)
+    assert torch.equal(found[4].weights, found[60].weights)
+
+
+def test_classifiers_solved_together_are_those_solved_alone(side):
+    states, labels = states_of(1)
+    together = train(side(states, labels), [CLASSES, 2], DEFAULT, "train")
+    assert together.epochs.unique().numel() > 1  # they stop at different times
+    for layer in range(2):
+        alone = train(side(states[layer : layer + 1], labels), [CLASSES, 2], DEFAULT, "train")
+        assert torch.equal(alone.epochs[0], together.epochs[layer])
+        assert torch.allclose(alone.classifiers.weight[0], together.classifiers.weight[layer], atol=1e-4)
+
+
+def test_too_few_passes_are_not_convergence(side):
+    one = side(*states_of(1))
+    found = train(one, [CLASSES, 2], Protocol("converged", epochs=3, patience=5), "train")
+    assert not found.converged.any()
+    assert found.epochs.max() <= 3
+
+
+def test_held_out_are_whole_sentences_of_the_same_lines_of_all_directions(side):
+    states, labels = states_of(1)
+    one = side(states, labels)
+    both = TrainingSet(one.parts * 2, np.concatenate([one.labels] * 2), "all")
+    training, held_out = both.split()
+    assert sorted([*training, *held_out]) == list(range(2 * SENTENCES))
+    assert len(held_out) == 2 * SENTENCES // 10
+    assert set(both.sentences[training]).isdisjoint(both.sentences[held_out])
+    with pytest.raises(InputError, match="found 5 sentences, too few to hold out one in 10; extract more"):
+        side(states[:, : 5 * LENGTH], labels[:5]).split()
