@@ -77,8 +77,8 @@ def axes(system: System) -> dict[str, str] | None:
     if any(settings.get(field) is None for field in RECORDED):
         return None
     bridge = [settings.pop(field, None) or "" for field in ("interlingua", "interlingua_length", "repairs")]
-    size = re.sub(r"^(mnmt|interlingua)_transformer_?", "", settings.pop("architecture", None) or "")
-    first = {
+    size = re.sub(r"^(mnmt|interlingua)_transformer_?", "", str(settings.pop("architecture", None) or ""))
+    known = {
         PLACEMENT: f"{settings.pop('norm_placement')} {settings.pop('encoder_final_norm')}",
         "affine parameters of normalization": str(settings.pop("norm_affine")),
         "language tags": settings.pop("language_tags"),
@@ -86,10 +86,10 @@ def axes(system: System) -> dict[str, str] | None:
         "bridge": " ".join(map(str, bridge)).strip(),
         "architecture": size,  # without the family, which the bridge decides
         "pivot": system.pivot or "",
-        "lengths tried": str(system.runs[0].record.get("length_candidates") or 1),
+        "search": str(system.search),
     }
     del settings["drop_residual_layers"]
-    return first | {field: str(value) for field, value in sorted(settings.items()) if value is not None}
+    return known | {field: str(value) for field, value in sorted(settings.items()) if value is not None}
 
 
 def differing_axis(first: System, second: System) -> str | None:

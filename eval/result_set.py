@@ -1,5 +1,6 @@
 """All result files given to a report, by kind, with the scored folders grouped into systems."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from command_line.errors import InputError
 from command_line.outputs import checksum
 from eval.labels import PLACEMENT, differing_axis, order
 from eval.results import SCORES, Scores, field, read_result, result_file
-from eval.systems import System, group_systems
+from eval.systems import MeanStd, System, group_systems
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +105,17 @@ class ResultSet:
         return [one for one in found if one["axis"] == axis]
 
     def is_significantly_better(self, system: System, group: str) -> bool:
-        """Whether BLEU of `system` was significantly higher in every comparison that its mark depends on."""
-        verdicts = []
+        """Whether BLEU of `system`, as it is shown, was significantly higher in every comparison that counts.
+
+        If the systems of a pair have other directions, what was tested is not what is shown.
+        """
+        shown, verdicts = MeanStd.of(system.averages(group, "bleu")), []
         for comparison in self.marking(system.dataset):
             result = comparison["overall"].get(group)
             if result and system.name in (comparison["baseline"], comparison["system"]):
-                sign = 1 if comparison["system"] == system.name else -1
-                verdicts.append(result["significant"] and sign * result["difference"] > 0)
+                side, sign = ("system", 1) if comparison["system"] == system.name else ("baseline", -1)
+                is_shown = shown is not None and math.isclose(shown.mean, result[side], abs_tol=1e-6)
+                verdicts.append(is_shown and result["significant"] and sign * result["difference"] > 0)
         return bool(verdicts) and all(verdicts)
 
     def sources(self) -> list[tuple[str, str, str]]:

@@ -8,6 +8,8 @@ from command_line.errors import InputError
 from data_prep.bleu import tokenizer_of
 from eval.results import Scores
 
+SEARCH_OPTIONS = {"length_candidates": 1, "length_weight": 1, "score_without_tag": False}  # with defaults
+
 
 @dataclass(frozen=True)
 class MeanStd:
@@ -39,6 +41,11 @@ class System:
         return _settings(self.runs[0])
 
     @property
+    def search(self) -> dict:
+        """How hypotheses were searched."""
+        return _search(self.runs[0])
+
+    @property
     def pivot(self) -> str | None:
         return self.runs[0].pivot
 
@@ -68,6 +75,10 @@ def _settings(run: Scores) -> dict:
     return {key: value for key, value in run.system.items() if key not in ("name", "seed")}
 
 
+def _search(run: Scores) -> dict:
+    return {option: run.record.get(option, default) for option, default in SEARCH_OPTIONS.items()}
+
+
 def group_systems(scores: Iterable[Scores]) -> list[System]:
     """Systems in the order in which they first appear.
 
@@ -95,8 +106,8 @@ def _checked(runs: list[Scores]) -> tuple[Scores, ...]:
         seen[run.seed if run.seed is not None else str(run.path)] = run
         _same(first, run, "system", _settings(first), _settings(run))
         _same(first, run, "split", first.record["split"], run.record["split"])
-        for option, default in (("length_candidates", 1), ("length_weight", 1), ("score_without_tag", False)):
-            _same(first, run, option, first.record.get(option, default), run.record.get(option, default))
+        for option in SEARCH_OPTIONS:
+            _same(first, run, option, _search(first)[option], _search(run)[option])
         _same(first, run, "directions", _kinds(first), _kinds(run))
     return tuple(sorted(runs, key=lambda run: (run.seed is None, run.seed if run.seed is not None else 0)))
 

@@ -105,6 +105,29 @@ def test_bold_is_of_one_family(scored, data, texts, report, command, tmp_path):
     assert (output / "tables" / "significance_overall_toy_bleu_language-tags.csv").is_file()
 
 
+def test_what_was_not_tested_is_not_bold(scored, data, texts, report, command, tmp_path):
+    """PostNorm has one more zero-shot direction: the mean that is shown is not the one that was tested."""
+    for path in (data / "text").iterdir():
+        path.write_text(path.read_text(encoding="utf-8") * 30, encoding="utf-8")
+    wrong, right = ["nothing"] * 120, {"de-fr": texts["fr"] * 30}
+    directions = {"pre": {"de-fr": wrong}, "post": right | {"fr-de": wrong}}
+    for name, bold in (("one", False), ("two", True)):
+        folders = [
+            scored(
+                norm,
+                right if bold and norm == "post" else found,
+                folder=name + norm,
+                system={"norm_placement": norm},
+            )
+            for norm, found in directions.items()
+        ]
+        comparison = tmp_path / f"{name}.json"
+        (found,) = comparison_of(command, folders, comparison)["comparisons"]
+        assert found["overall"]["zero-shot"]["significant"]
+        rows = markdown_rows(report(*folders, comparison, folder=name), "BLEU scores and off-target rates")
+        assert rows[3][4].startswith("**100.0**") == bold
+
+
 def test_comparisons_of_version_0_1_are_refused(folders, command, tmp_path):
     path = tmp_path / "comparison.json"
     record = comparison_of(command, folders, path)

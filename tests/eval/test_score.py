@@ -196,6 +196,14 @@ def test_scored_twice_is_skipped_and_same_bytes_when_forced(scored, command, hyp
     assert {name: (out / name).read_bytes() for name in first} == first
 
 
+def test_folders_without_statistics_of_chrf_are_scored_again(scored, command, hypotheses):
+    """Version 0.1 stored those of BLEU only, under another name."""
+    out = scored("toy", hypotheses)
+    (out / "line_statistics.npz").rename(out / "bleu_statistics.npz")
+    assert command("score", out, "--workers", "1").status == 0
+    assert (out / "line_statistics.npz").is_file()
+
+
 def test_changed_hypotheses_are_scored_again(scored, scores_of, command, hypotheses, texts):
     out = scored("toy", hypotheses)
     (out / "de-fr.txt").write_text("".join(f"{line}\n" for line in texts["fr"]), encoding="utf-8")

@@ -63,6 +63,25 @@ def test_five_percent_of_true_nulls_are_rejected(replicates, measure, directions
     assert is_rate(found, 0.05), found.mean()
 
 
+@pytest.mark.parametrize(("first", "second"), [(3, 1), (2, 3)])
+def test_different_numbers_of_seeds_have_five_percent_too(first, second):
+    baseline, system = counts(17, 400, 2, 3)
+    found = rejected((baseline[:, :, :, :first], system[:, :, :, :second]), directions=2)
+    assert is_rate(found, 0.05), found.mean()
+
+
+def test_directions_with_other_numbers_of_lines_have_five_percent_too():
+    """The mean over two directions, of which one has half of the lines."""
+    outputs = counts(18, 400, 2)
+    differences, exchanged = 0, 0
+    for lines, direction in ((LINES, 0), (LINES // 2, 1)):
+        part = [one[:lines, :, direction : direction + 1] for one in outputs]
+        differences = differences + observed(part, "bleu", 1) / 2
+        exchanged = exchanged + exchanged_differences(*map(flat, part), bleu, SAMPLES, 1) / 2
+    found = [randomization_p(*pair) <= 0.05 for pair in zip(differences, exchanged.T, strict=True)]
+    assert is_rate(np.array(found), 0.05)
+
+
 def test_scores_of_lines_have_five_percent_too():
     rng = np.random.default_rng(2)
     hard = rng.normal(0.7, 0.1, (LINES, 1000, 1, 1))

@@ -83,6 +83,16 @@ def test_systems_without_metadata_are_no_rivals(systems, capsys):
     assert said in capsys.readouterr().err
 
 
+def test_search_and_pivot_are_axes(scored, texts):
+    plain, lengths, pivot = (
+        group_systems([Scores.load(scored(name, {"de-fr": texts["fr"]}, **fields) / "scores.json")])[0]
+        for name, fields in (("A", {}), ("B", {"length_candidates": 5}), ("C", {"pivot": "en"}))
+    )
+    assert differing_axis(plain, lengths) == "search"
+    assert differing_axis(plain, pivot) == "pivot"
+    assert differing_axis(lengths, pivot) is None
+
+
 def test_systems_on_other_datasets_are_no_rivals(systems):
     one, other = systems({"A": {}}, dataset="a"), systems({"B": {"norm_placement": "post"}}, dataset="b")
     assert differing_axis(*one, *other) is None
