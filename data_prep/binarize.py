@@ -15,6 +15,7 @@ from pathlib import Path
 from command_line import options
 from command_line.errors import InputError
 from command_line.lines import count_lines
+from command_line.names_in_records import path_inside
 from command_line.outputs import atomic_path, checksum, input_settings
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
@@ -146,6 +147,8 @@ def main(args) -> None:
         raise InputError(
             f"{args.input}: no subword.json, expected the output of `python -m data_prep subword`"
         )
+    if record["model"]:
+        path_inside(args.input, record["model"], f"{args.input / 'subword.json'}: field model")
     raw = {(bitext.split, bitext.pair): bitext for bitext in find_bitexts(args.text)}
     evaluation = [bitext for bitext in bitexts if bitext.split != TRAIN]
     for bitext in evaluation:
@@ -187,8 +190,8 @@ def write_data(args, bitexts: list[Bitext], raw: dict, dictionary, record: dict,
         pairs.setdefault(bitext.split, {})[bitext.pair] = counts[0]
         if bitext.split != TRAIN:
             text_sha256 |= copy_text(bitext, raw[bitext.split, bitext.pair], args.output / "text")
-    if record["model"]:
-        shutil.copyfile(args.input / record["model"], args.output / record["model"])
+    if model := record["model"]:
+        shutil.copyfile(args.input / model, args.output / model)
     Preparation(
         folder=args.output,
         languages=languages,

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 from command_line.errors import InputError
+from command_line.names_in_records import path_inside, plain_name
 from command_line.outputs import write_json
 
 FORMAT = 1
@@ -61,7 +62,19 @@ class Preparation:
         if set(content) != names:
             different = ", ".join(sorted(names ^ set(content)))
             raise InputError(f"{path}: fields are missing or unknown: {different}")
-        return cls(folder=Path(folder), **content)
+        found = cls(folder=Path(folder), **content)
+        found._check_names(path)
+        return found
+
+    def _check_names(self, path: Path) -> None:
+        """Names in the record become names of files in the folder, and of outputs."""
+        if model := self.subword["model"]:
+            path_inside(self.folder, model, f"{path}: field subword.model")
+        for language in self.languages:
+            plain_name(language, f"{path}: a language")
+        for split, pairs in self.pairs.items():
+            for name in (split, *pairs):
+                plain_name(name, f"{path}: a name in pairs")
 
     def save(self) -> None:
         """Write the record; it comes last, its presence says that the folder is complete."""

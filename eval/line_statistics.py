@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from command_line.errors import InputError
+from command_line.names_in_records import path_inside
 from command_line.outputs import atomic_path, checksum
 from eval.results import Scores, field
 
@@ -88,7 +89,8 @@ def load_statistics(run: Scores, measure: str) -> dict[str, np.ndarray]:
         InputError: the file is missing or not the one that scores.json was written with, or the folder was
             scored without this measure.
     """
-    path = run.folder / field(run.record, "scoring.statistics.file", str, run.path)
+    name = "scoring.statistics.file"
+    path = path_inside(run.folder, field(run.record, name, str, run.path), f"{run.path}: field {name}")
     if not path.is_file():
         raise InputError(f"{path}: no such file; python -m eval score --force writes it again")
     if checksum(path) != field(run.record, "scoring.statistics.sha256", str, run.path):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line.errors import InputError, at
+from command_line.names_in_records import plain_name
 
 FORMAT = 1
 TRANSLATION, SCORES = "translate.json", "scores.json"
@@ -65,6 +66,7 @@ def split_direction(direction: str, path="direction") -> tuple[str, str]:
     source, dash, target = direction.partition("-")
     if not (source and dash and target) or "-" in target or source == target:
         raise InputError(f"{path}: {direction!r} is not a direction such as 'de-fr' or 'eng_Latn-zh_Hans'")
+    plain_name(direction, f"{path}: direction")
     return source, target
 
 
@@ -84,7 +86,7 @@ class Translation:
         record = read_result(path)
         field(record, "system.name", str, path)
         field(record, "data.path", str, path)
-        field(record, "split", str, path)
+        plain_name(field(record, "split", str, path), f"{path}: field split")
         for direction, entry in field(record, "directions", dict, path).items():
             split_direction(direction, path)
             if field(entry, "kind", str, f"{path}: direction {direction}") not in ("supervised", "zero-shot"):

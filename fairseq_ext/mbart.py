@@ -114,12 +114,23 @@ def shape_of(weights: dict[str, Tensor], options: Namespace | None, path) -> Nam
             f"{side}_embed_dim": width,
             f"{side}_ffn_embed_dim": weights[f"{side}.layers.0.fc1.weight"].size(0),
             f"{side}_layers": len(numbers),
-            f"{side}_attention_heads": getattr(
-                options, f"{side}_attention_heads", max(width // HEAD_WIDTH, 1)
-            ),
+            f"{side}_attention_heads": heads_of(options, side, width, path),
             f"max_{name}_positions": len(weights[f"{side}.embed_positions.weight"]) - OFFSET_OF_POSITIONS,
         }
     return Namespace(**shape)
+
+
+def heads_of(options: Namespace | None, side: str, width: int, path) -> int:
+    """Attention heads of a side: the one option of mBART's checkpoint that is read.
+
+    Raises:
+        InputError: they do not divide the width.
+    """
+    name = f"{side}_attention_heads"
+    found = getattr(options, name, max(width // HEAD_WIDTH, 1))
+    if type(found) is not int or found < 1 or width % found:
+        raise InputError(f"{path}: option {name} is {found!r:.80}; expected a divisor of the width {width}")
+    return found
 
 
 def trimmed(weights: dict[str, Tensor], rows: Tensor) -> dict[str, Tensor]:

@@ -25,6 +25,7 @@ the decoder attends to (through the interlingua of models that have one), stored
 from pathlib import Path
 
 from command_line.errors import InputError
+from command_line.names_in_records import plain_name
 from command_line.outputs import write_json
 from eval.probes.state_part import StatePart
 from eval.results import FORMAT, field, read_result, split_direction
@@ -103,7 +104,7 @@ class StateStore:
         if text not in directions:
             known = ", ".join(directions)
             raise InputError(f"{self.folder}: no {split} states of direction {text}, it has: {known}")
-        return directions[text][side]
+        return plain_name(directions[text][side], f"{self.folder / INDEX}: {split} {text} {side}")
 
     def _split(self, split: str) -> dict:
         splits = self.record["splits"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from command_line.errors import InputError
+from command_line.names_in_records import plain_name
 from fairseq_ext.checkpoints.reading import read_checkpoint
 
 STOCK_MULTILINGUAL, STOCK_BILINGUAL, OURS, PRETRAINING = (
@@ -48,6 +49,8 @@ def load_for_inference(path, data, **task_options) -> LoadedModel:
         )
     with _as_one_line(path):
         tags = _tags_of(state, path, data)
+        for name in (*tags["languages"], *tags["lang_pairs"]):
+            plain_name(name, f"{path}: a language")
         saved = _task_options(state)
         options = {name: saved.get(name) for name in ("max_source_positions", "max_target_positions")}
         cfg = MultilingualNmtConfig(data=str(data), **{**options, **task_options})

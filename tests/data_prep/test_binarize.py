@@ -1,5 +1,7 @@
 """The folder for fairseq-train: what stock fairseq reads there is the text."""
 
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -100,6 +102,29 @@ def test_broken_records(tmp_path, content, message):
         Preparation.load(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"subword": {"type": "sentencepiece", "model": "../x"}},
+            "field subword.model is '../x'; expected a plain",
+        ),
+        (
+            {"subword": {"type": "sentencepiece", "model": "/etc/passwd"}},
+            "field subword.model is '/etc/passwd'",
+        ),
+        ({"languages": ["de", "../en"]}, "a language is '../en'; expected a plain name"),
+        ({"pairs": {"test": {"../de-en": 3}}}, "a name in pairs is '../de-en'; expected a plain name"),
+        ({"pairs": {"../test": {}}}, "a name in pairs is '../test'; expected a plain name"),
+    ],
+)
+def test_records_that_lead_out_of_their_folder(prepared, tmp_path, change, message):
+    content = json.loads((prepared / "data/preparation.json").read_text())
+    (tmp_path / "preparation.json").write_text(json.dumps(content | change))
+    with pytest.raises(InputError, match=re.escape(message)):
+        Preparation.load(tmp_path)
+
+
 @pytest.fixture
 def copies(prepared, tmp_path):
     for name in ("sub", "raw"):
@@ -176,3 +201,17 @@ def test_a_file_that_is_no_dictionary_is_named(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(InputError, match=f"{path}: not a fairseq dictionary"):
         load_dictionary(path)
+
+
+@pytest.mark.parametrize("model", ["../secret", "/etc/passwd", "link"])
+def test_a_subword_model_outside_of_its_folder(step, copies, model):
+    """A record of a stranger would copy a file of the reader into data that are passed on."""
+    (copies / "secret").write_text("private\n")
+    (copies / "sub/link").symlink_to(copies / "secret")
+    record = copies / "sub/subword.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"model": model}))
+    status, error = binarize(step, copies)
+    assert status == 2 and error.startswith(f"error: {copies}/sub/")
+    assert "expected a" in error and error.count("\n") == 1
+    assert not [path for path in (copies / "data").rglob("*") if path.name in ("secret", "passwd", "link")]
+    assert not (copies / "data/preparation.json").exists()

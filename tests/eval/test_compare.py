@@ -264,3 +264,17 @@ def test_other_references_are_not_comparable(scored, command, data, texts):
     b = scored("B", {"en-de": texts["de"]})
     error = command("compare", a, b, "--all-pairs").err
     assert f"{b / 'scores.json'}: direction en-de: reference_sha256 is" in error
+
+
+@pytest.mark.parametrize("name", ["../statistics.npz", "/etc/passwd"])
+def test_statistics_outside_of_their_folder(scored, command, texts, name):
+    runs = [scored(system, {"en-de": texts["de"]}) for system in "AB"]
+    path = runs[0] / "scores.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["scoring"]["statistics"]["file"] = name
+    path.write_text(json.dumps(record), encoding="utf-8")
+    result = command("compare", *runs, "--all-pairs")
+    assert result.status == 2
+    assert result.err.startswith(
+        f"error: {path}: field scoring.statistics.file is '{name}'; expected a plain"
+    )

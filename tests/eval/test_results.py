@@ -34,6 +34,11 @@ def test_malformed_json(tmp_path, text, message):
         ({"directions": {}}, "no directions"),
         ({"directions": {"de": {"kind": "zero-shot"}}}, "'de' is not a direction"),
         ({"directions": {"de-fr": {"kind": "few-shot"}}}, "kind is 'few-shot'"),
+        (
+            {"directions": {"../de-fr": {"kind": "zero-shot"}}},
+            "direction is '../de-fr'; expected a plain name",
+        ),
+        ({"split": "../test"}, "field split is '../test'; expected a plain name"),
     ],
 )
 def test_malformed_translation(translated, texts, change, message):

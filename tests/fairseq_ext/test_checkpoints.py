@@ -218,6 +218,14 @@ def test_another_size_of_dictionary_for_a_bilingual_checkpoint(tmp_path, folder)
     assert message.startswith(f"{folder}/dict.*.txt: 34 symbols, but {path} has embeddings for 37")
 
 
+def test_languages_that_would_be_paths(tmp_path, folder):
+    """`eval translate` names its outputs after the checkpoint's languages."""
+    state = checkpoint_state(folder)
+    state["task_state"]["languages"] = ["de", "en", "x/../../fr"]
+    message = refused(load_for_inference, save(tmp_path / "x.pt", state), folder)
+    assert message == f"{tmp_path}/x.pt: a language is 'x/../../fr'; expected a plain name without folders"
+
+
 def test_unknown_task(tmp_path, folder):
     path = save(tmp_path / "lm.pt", checkpoint_state(folder, task={"_name": "language_modeling"}))
     message = refused(load_for_inference, path, folder)

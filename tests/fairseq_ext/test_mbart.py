@@ -144,3 +144,12 @@ def test_a_command_of_the_guide_is_understood(command):
         parse_command(words)
     else:
         parse_fairseq(words[0], words[1:])
+
+
+@pytest.mark.parametrize("heads", ["__import__('os').abort()", 3, 0, True, 2.0, [4]], ids=repr)
+def test_heads_of_a_stranger(heads):
+    """The one option that is read of a checkpoint whose task this version may not know."""
+    with pytest.raises(
+        InputError, match=r"^x: option encoder_attention_heads is .*; expected a divisor of the"
+    ):
+        mbart.heads_of(Namespace(encoder_attention_heads=heads), "encoder", 64, "x")

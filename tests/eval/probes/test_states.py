@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from command_line.errors import InputError
 from eval.beam_search import BeamSearch, SearchOptions
 from eval.probes.forward_states import forced_states
 from eval.probes.states import choose_layers
@@ -236,6 +237,13 @@ def test_empty_outputs_are_counted(states, checkpoint, monkeypatch):
 
 
 # --- bad input
+
+
+def test_a_part_outside_of_its_folder(states, checkpoint):
+    store = states(checkpoint("pre"))
+    store.record["splits"]["test"]["de-fr"]["decoder"] = "../../other"
+    with pytest.raises(InputError, match=r"test de-fr decoder is '\.\./\.\./other'; expected a plain"):
+        store.decoder("test", ("de", "fr"))
 
 
 def test_states_beyond_float16_are_refused_and_float32_holds_them(states, folder, tmp_path):

@@ -20,8 +20,8 @@ from fairseq_ext.checkpoints.options_gate import (
     REFUSED_FILES,
     pass_gate,
 )
+from tests.fairseq_ext.attacks import write_attack
 from tests.fairseq_ext.folders import write_toy_folder
-from tests.fairseq_ext.models import SIZES
 
 PARSED = {  # what users train; more options come from the parser
     "ours": ["--arch", "mnmt_transformer_tiny", "--task", "multilingual_nmt", "--lang-pairs", "de-en"],
@@ -286,40 +286,20 @@ def folder(tmp_path_factory):
     return write_toy_folder(tmp_path_factory.mktemp("gate") / "data")
 
 
-def exploit(path, folder, sentinel, arch="transformer", option="adaptive_softmax_cutoff") -> str:
-    """A checkpoint of stock fairseq's translation that runs a command when its model is built."""
-    code = f"__import__('os').system('touch {sentinel}')"
-    cfg = convert_namespace_to_omegaconf(
-        options.parse_args_and_arch(
-            options.get_training_parser(),
-            [str(folder), "--task", "translation", "-s", "de", "-t", "en", "--arch", arch, *OPTIMIZATION],
-        )
-    )
-    cfg = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
-    sizes = SIZES if arch == "transformer" else {}
-    vars(cfg["model"]).update({**sizes, option: code})
-    state = {
-        "args": None, "cfg": cfg, "model": {}, "task_state": {}, "last_optimizer_state": None,
-        "optimizer_history": [{"num_updates": 7, "optimizer_name": "Adam", "lr_scheduler_state": {}}],
-        "extra_state": {"train_iterator": {"epoch": 2, "iterations_in_epoch": 3}},
-    }  # fmt: skip
-    torch.save(state, path)
-    return str(path)
+ATTACKS = {
+    "adaptive_softmax_cutoff": {},
+    "encoder_xformers_att_config": {},
+    "decoder_xformers_att_config": {},
+    "left_pad_source": {"section": "task", "task": "translation_multi_simple_epoch"},
+    "encoder_layers": {"arch": "fconv"},
+    "decoder_attention": {"arch": "lstm"},
+}
 
 
-ATTACKS = [
-    ("transformer", "adaptive_softmax_cutoff"),
-    ("transformer", "encoder_xformers_att_config"),
-    ("transformer", "decoder_xformers_att_config"),
-    ("fconv", "encoder_layers"),
-    ("lstm", "decoder_attention"),
-]
-
-
-@pytest.mark.parametrize(("arch", "option"), ATTACKS)
-def test_attacks_work_without_the_gate_and_not_with_it(tmp_path, folder, monkeypatch, arch, option):
+@pytest.mark.parametrize("option", ATTACKS)
+def test_attacks_work_without_the_gate_and_not_with_it(tmp_path, folder, monkeypatch, option):
     sentinel = tmp_path / "owned"
-    path = exploit(tmp_path / "evil.pt", folder, sentinel, arch, option)
+    path = write_attack(tmp_path / "evil.pt", folder, sentinel, option, **ATTACKS[option])
     loaders = [
         read_checkpoint,
         checkpoint_utils.load_checkpoint_to_cpu,
