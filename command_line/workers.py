@@ -7,16 +7,17 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from queue import SimpleQueue
 from threading import Thread
 
 from command_line import options
 from command_line.errors import InputError
-from command_line.processes import Child, ProcessGroup, how_it_ended
+from command_line.processes import Child, ProcessGroup, wait
 
 ITEMS_PER_WORKER = 2  # one in work, one that waits there: no worker waits for this process
+DIED = "a worker process {}; try fewer --workers"
 _END = object()
 
 
@@ -60,13 +61,14 @@ class Workers:
     def __enter__(self) -> "Workers":
         if self.number > 1:
             self._group = ProcessGroup()
-            self._under_way = {self._group.fork(_work): deque() for _ in range(self.number)}
+            children = [self._group.fork(_work, message=DIED) for _ in range(self.number)]
+            self._under_way = {child: deque() for child in children}
         return self
 
     def __exit__(self, *error) -> None:
         if self._group is not None:
             for child in self._under_way:
-                child.connection.close()  # a worker ends at the end of its work
+                child.close()  # a worker ends at the end of its work
             self._group.__exit__(*error)
 
     def map(self, function: Callable, items: Iterable) -> Iterator:
@@ -101,29 +103,20 @@ class Workers:
         return child if may_take and len(self._under_way[child]) < ITEMS_PER_WORKER else None
 
     def _give(self, child: Child, function: Callable, item) -> int:
-        request = ForkingPickler.dumps((function, item))
-        try:
-            child.connection.send_bytes(request)
-        except OSError:
-            self._died(child)
+        child.send((function, item))
         ticket = next(self._tickets)
         self._under_way[child].append(ticket)
         return ticket
 
     def _receive(self) -> None:
         """Wait for answers, or the death of a worker."""
-        children = {child.connection: child for child in self._under_way}
-        for connection in wait(list(children)):
-            child = children[connection]
-            try:
-                answer = connection.recv_bytes()
-            except (EOFError, OSError):
-                self._died(child)
+        for child in wait(list(self._under_way)):
+            answer = child.receive()
             ticket = self._under_way[child].popleft()
             if ticket in self._unwanted:
                 self._unwanted.remove(ticket)
             else:
-                self._answers[ticket] = pickle.loads(answer)
+                self._answers[ticket] = answer
 
     def _result(self, ticket: int):
         succeeded, result = self._answers.pop(ticket)
@@ -131,11 +124,6 @@ class Workers:
             error, text = result
             raise error from WorkerTraceback(text)
         return result
-
-    def _died(self, child: Child):
-        ended = how_it_ended(child.wait())
-        self._group.kill()
-        raise InputError(f"a worker process {ended}; try fewer --workers") from None
 
 
 def _work(connection: Connection) -> None:

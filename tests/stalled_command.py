@@ -25,10 +25,10 @@ def stall(*_args, **_options) -> None:
         signal.pause()
 
 
-def write_stalling_program(path: Path, first: str = "") -> Path:
-    """A shell script that does something `first` and then stands still."""
+def write_stalling_program(path: Path, first: str = "", last: str = "exec sleep 1000") -> Path:
+    """A shell script that does something `first` and then stands still, or waits for what comes `last`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f'#!/bin/sh\n{first}\necho $$ > "${_FIFO}"\nexec sleep 1000\n')
+    path.write_text(f'#!/bin/sh\n{first}\necho $$ > "${_FIFO}"\n{last}\n')
     path.chmod(0o755)
     return path
 
@@ -90,10 +90,13 @@ class StalledCommand:
         return self._process.pid
 
     def stalled(self) -> int:
-        """Wait for a process that stands still; returns its number."""
+        """Wait for one more process that stands still; returns its number."""
         ready, _, _ = select.select([self._fifo, self._process.sentinel], [], [], SECONDS)
         assert self._fifo in ready, f"nothing stands still: {self.errors()}"
-        return int(os.read(self._fifo, 1 << 16).split()[0])
+        number = b""
+        while not number.endswith(b"\n"):
+            number += os.read(self._fifo, 1)
+        return int(number)
 
     def status(self) -> int:
         """Wait for the end of the command; returns its exit status."""

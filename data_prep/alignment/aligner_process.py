@@ -1,11 +1,12 @@
 """An aligner in a process of its own: both directions work at the same time, and one that dies is noticed."""
 
 import traceback
-from multiprocessing.connection import wait
 
 from command_line.errors import InputError
-from command_line.processes import ProcessGroup, how_it_ended
+from command_line.processes import ProcessGroup, wait
 from data_prep.alignment.aligners import AlignerChoice
+
+DIED = "the aligner's process {}; try a smaller --train-sample"
 
 
 class AlignerProcess:
@@ -19,25 +20,21 @@ class AlignerProcess:
     def __init__(self, choice: AlignerChoice, options: dict, swapped: bool = False):
         self._swapped = swapped
         self._group = ProcessGroup()
-        self._process = self._group.fork(_serve, choice, options)
-        self._connection = self._process.connection
-        self._asked = None
+        self.process = self._group.fork(_serve, choice, options, message=DIED)
+        self.asked = None
 
     def __enter__(self) -> "AlignerProcess":
         return self
 
     def __exit__(self, *error) -> None:
-        self._connection.close()  # it ends at the end of its requests
+        self.process.close()  # it ends at the end of its requests
         self._group.__exit__(*error)
 
     def ask(self, request: str, a, b) -> None:
         """Begin `train` or `align`; `a` and `b` are its two sides. What was asked before must be answered."""
         first, second = (b, a) if self._swapped else (a, b)
-        self._asked = request, len(a) if request == "align" else 0
-        try:
-            self._connection.send((request, first, second))
-        except OSError:
-            self._died()
+        self.asked = request, len(a) if request == "align" else 0
+        self.process.send((request, first, second))
 
     def answer(self):
         """What the aligner returned for the request.
@@ -45,15 +42,12 @@ class AlignerProcess:
         Raises:
             InputError: the aligner's own; or it died, or it returned other than one result per line.
         """
-        try:
-            status, result = self._connection.recv()
-        except (EOFError, OSError):
-            self._died()
+        status, result = self.process.receive()
         if status == "input error":
             raise InputError(result)
         if status == "error":
             raise RuntimeError(f"the aligner failed:\n{result}")
-        (request, lines), self._asked = self._asked, None
+        (request, lines), self.asked = self.asked, None
         if request == "train":
             return None
         counts, links = result
@@ -64,23 +58,18 @@ class AlignerProcess:
             )
         return (counts, links[:, ::-1]) if self._swapped else (counts, links)
 
-    def _died(self):
-        raise InputError(
-            f"the aligner's process {how_it_ended(self._process.wait())}; try a smaller --train-sample"
-        )
-
 
 def answers(processes: list[AlignerProcess]) -> list:
     """The answer of every aligner, None of one that was not asked.
 
     Raises:
-        InputError: as `answer`, of the first one that fails: nobody waits for the others.
+        InputError: as `answer`, of the first one that fails, or a worker died: nobody waits for the others.
     """
-    waiting = {process._connection: process for process in processes if process._asked}
+    waiting = {process.process: process for process in processes if process.asked}
     found = {}
     while waiting:
-        for connection in wait(list(waiting)):
-            process = waiting.pop(connection)
+        for child in wait(list(waiting)):
+            process = waiting.pop(child)
             found[process] = process.answer()
     return [found.get(process) for process in processes]
 

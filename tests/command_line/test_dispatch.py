@@ -1,3 +1,5 @@
+import os
+import signal
 import sys
 import types
 
@@ -98,6 +100,12 @@ def test_a_reader_that_stops_is_no_error(step, monkeypatch, capsys):
     step.main = main
     monkeypatch.setattr(sys, "stderr", types.SimpleNamespace(close=lambda: None))
     assert run("count") == 0
+
+
+def test_ctrl_c_is_one_line_and_status_130(step, capsys):
+    step.main = lambda args: os.kill(os.getpid(), signal.SIGINT)
+    assert run("count") == 130
+    assert capsys.readouterr().err == "interrupted; run the same command again to continue\n"
 
 
 def test_other_exceptions_are_not_hidden(step):

@@ -73,10 +73,18 @@ def enju(workers):
     return command
 
 
+def jumanpp_without_workers(folder, prepared):
+    """rhoknp starts the program in the command's own process; like Juman++ it ends with its input."""
+    first = "read -r sentence; echo EOS; read -r sentence"
+    write_stalling_program(folder / "bin/jumanpp", first, "while read -r line; do :; done")
+    return ("tokenize", "--input", prepared / "raw", "--tokenizer", "jumanpp", "--workers", 1), {}
+
+
 # what is said when the process that stands still is killed
 COMMANDS = {
     "tokenize": (tokenize, WORKER),
     "jumanpp": (jumanpp, "tokenizer jumanpp: the program failed"),
+    "jumanpp without workers": (jumanpp_without_workers, "tokenizer jumanpp: the program failed"),
     "binarize": (binarize, WORKER),
     "align": (align, ALIGNER),
     "finish alignment": (finish_alignment, WORKER),
@@ -116,6 +124,17 @@ def test_a_killed_child_ends_the_command_with_one_line(stalled, name):
     assert command.status() == 2
     (error,) = [line for line in command.errors().splitlines() if line.startswith("error:")]
     assert COMMANDS[name][1] in error and "Traceback" not in command.errors()
+    assert command.left() == []
+
+
+def test_a_worker_that_dies_while_the_aligner_works_is_noticed(stalled):
+    command = stalled("align")
+    aligners = {command.stalled(), command.stalled()}
+    others = [process for process in command.processes() if process not in (command.pid, *aligners)]
+    for process in others:  # the workers, and the guards, whose death changes nothing
+        os.kill(process, signal.SIGKILL)
+    assert command.status() == 2
+    assert WORKER in command.errors()
     assert command.left() == []
 
 
