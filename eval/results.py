@@ -5,60 +5,33 @@ file says `"format": 1` and, from `score` on, its `"kind"`, so that the report c
 files.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line.errors import InputError, at
+from command_line.errors import InputError
 from command_line.names_in_records import plain_name
+from command_line.options import shown
+from command_line.records import check, field, read_json  # noqa: F401
+from eval.record_schemas import SCHEMAS, check_result
+from eval.record_schemas import TRANSLATION as TRANSLATION_RECORD
 
 FORMAT = 1
 TRANSLATION, SCORES = "translate.json", "scores.json"
-KIND_NAMES = {
-    str: "a string",
-    int: "a whole number",
-    dict: "an object",
-    list: "a list",
-    (int, float): "a number",
-}
 
 
 def read_result(path) -> dict:
     """Read one result file.
 
     Raises:
-        InputError: the file is missing, not UTF-8 JSON, not an object, or of another format version.
+        InputError: the file is missing, not UTF-8 JSON, of another format version, or not as its kind demands.
     """
-    path = Path(path)
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder, expected a result file") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start}), expected JSON") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{at(path, error.lineno)}: not JSON: {error.msg} (column {error.colno})") from None
-    if not isinstance(value, dict):
-        raise InputError(f"{path}: found a JSON {type(value).__name__}, expected an object")
-    if value.get("format") != FORMAT:
-        raise InputError(f"{path}: found format {value.get('format')!r}, expected {FORMAT}")
-    return value
-
-
-def field(record: dict, name: str, kind, path):
-    """The value of a dotted `name` ("data.path") in `record`; an `InputError` if it is missing or not a
-    `kind`.
-    """
-    value = record
-    for part in name.split("."):
-        if not isinstance(value, dict) or part not in value:
-            raise InputError(f"{path}: field {name!r} is missing")
-        value = value[part]
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise InputError(f"{path}: field {name!r} is {value!r:.60}, expected {KIND_NAMES[kind]}")
-    return value
+    record = read_json(path)
+    check(record, {}, path)
+    if record.get("format") != FORMAT:
+        raise InputError(f"{path}: found format {shown(record.get('format'))}, expected {FORMAT}")
+    if record.get("kind") in SCHEMAS:
+        check_result(record, record["kind"], path)
+    return record
 
 
 def split_direction(direction: str, path="direction") -> tuple[str, str]:
@@ -84,16 +57,10 @@ class Translation:
         """Read and check the file; `InputError` names the file and the field that is wrong."""
         path = Path(path)
         record = read_result(path)
-        field(record, "system.name", str, path)
-        field(record, "data.path", str, path)
-        plain_name(field(record, "split", str, path), f"{path}: field split")
-        for direction, entry in field(record, "directions", dict, path).items():
+        check(record, TRANSLATION_RECORD, path)
+        plain_name(record["split"], f"{path}: field split")
+        for direction in record["directions"]:
             split_direction(direction, path)
-            if field(entry, "kind", str, f"{path}: direction {direction}") not in ("supervised", "zero-shot"):
-                raise InputError(
-                    f"{path}: direction {direction}: kind is {entry['kind']!r},"
-                    " expected 'supervised' or 'zero-shot'"
-                )
         if not record["directions"]:
             raise InputError(f"{path}: no directions")
         return cls(path, record)
@@ -139,11 +106,6 @@ class Scores(Translation):
             raise InputError(
                 f"{path}: kind is {scores.record.get('kind')!r}, expected 'scores'; run: eval score"
             )
-        for direction, entry in scores.directions.items():
-            for measure in ("bleu", "chrf"):
-                field(entry, measure, (int, float), f"{path}: direction {direction}")
-        field(scores.record, "averages", dict, path)
-        field(scores.record, "scoring", dict, path)
         return scores
 
     def average(self, group: str, measure: str) -> float | None:

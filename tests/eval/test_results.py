@@ -13,7 +13,7 @@ from eval.systems import MeanStd, group_systems
     ("text", "message"),
     [
         ('{"format": 1,\n "x": }', r"r.json:2: not JSON"),
-        ("[1]", r"found a JSON list, expected an object"),
+        ("[1]", r"found a list, expected an object"),
         ('{"format": 2}', r"found format 2, expected 1"),
         ("{}", r"found format None, expected 1"),
     ],
@@ -33,7 +33,10 @@ def test_malformed_json(tmp_path, text, message):
         ({"split": 3}, "field 'split' is 3, expected a string"),
         ({"directions": {}}, "no directions"),
         ({"directions": {"de": {"kind": "zero-shot"}}}, "'de' is not a direction"),
-        ({"directions": {"de-fr": {"kind": "few-shot"}}}, "kind is 'few-shot'"),
+        (
+            {"directions": {"de-fr": {"kind": "few-shot"}}},
+            "field 'directions.de-fr.kind' is 'few-shot', expected 'supervised' or 'zero-shot'",
+        ),
         (
             {"directions": {"../de-fr": {"kind": "zero-shot"}}},
             "direction is '../de-fr'; expected a plain name",

@@ -1,0 +1,174 @@
+"""JSON files that commands hand to each other: what a record must hold is declared, and checked when it is read.
+
+A schema is Python that looks like the record:
+
+    {"name": str, "lines": int, "seed": Optional(int), "loss": [float], "directions": Objects({"kind": str})}
+
+`str`, `int`, `float` (any finite number) and `bool` are themselves, a dict is an object with at least these fields,
+a list of one schema is a list of such items. Fields that a schema does not name may hold anything: a record of a
+newer version stays readable. A wrong record is an `InputError` of one line: file, field, what was found, what was
+expected.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from command_line.errors import InputError, at
+from command_line.options import shown
+
+_NAMES = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
+_JSON_NAMES = {dict: "an object", list: "a list", type(None): "null"}
+
+
+@dataclass(frozen=True)
+class Optional:
+    """The field may be missing, or null."""
+
+    schema: Any
+
+
+@dataclass(frozen=True)
+class Objects:
+    """An object with any fields, whose values are all alike."""
+
+    schema: Any
+    at_least: int = 0
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few values."""
+
+    values: tuple
+
+    def __init__(self, *values):
+        object.__setattr__(self, "values", values)
+
+
+class Anything:
+    """No matter what, but it is there."""
+
+
+def read_json(path) -> Any:
+    """
+    Raises:
+        InputError: the file is missing, not UTF-8, not JSON (NaN and Infinity are none), or has an object with
+            one name twice.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder, expected a JSON file") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start}), expected JSON") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{at(path, error.lineno)}: not JSON: {error.msg} (column {error.colno})") from None
+    except ValueError as error:  # of the functions below, or a whole number with thousands of digits
+        raise InputError(f"{path}: not JSON as expected here: {str(error)[:200]}") from None
+    except RecursionError:
+        raise InputError(f"{path}: not JSON as expected here: nested too deeply") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(
+            f"the field {shown(next(one for one in names if names.count(one) > 1))} occurs twice"
+        )
+    return found
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"found the number {shown(text)}, expected finite ones")
+    return value
+
+
+def read_record(path, schema) -> Any:
+    """Read a file and check it."""
+    value = read_json(path)
+    check(value, schema, path)
+    return value
+
+
+def check(value, schema, path, name: str = "") -> None:
+    """
+    Args:
+        path: the file, for errors.
+        name: the field ("directions.de-en.kind"); the whole record if it is empty.
+
+    Raises:
+        InputError: the value is not as the schema says; names the file and the field.
+    """
+    if schema is Anything:
+        return
+    if isinstance(schema, Optional):
+        if value is not None:
+            check(value, schema.schema, path, name)
+    elif isinstance(schema, OneOf):
+        if value not in schema.values or isinstance(value, bool):
+            _refuse(value, _listed(schema.values), path, name)
+    elif isinstance(schema, Mapping | Objects):
+        _check_object(value, schema, path, name)
+    elif isinstance(schema, list):
+        if not isinstance(value, list):
+            _refuse(value, "a list", path, name)
+        for number, item in enumerate(value):
+            check(item, schema[0], path, f"{name}[{number}]")
+    elif not _is_a(value, schema):
+        _refuse(value, _NAMES[schema], path, name)
+
+
+def _check_object(value, schema, path, name: str) -> None:
+    if not isinstance(value, dict):
+        _refuse(value, "an object", path, name)
+    if isinstance(schema, Objects):
+        if len(value) < schema.at_least:
+            _refuse(value, f"at least {schema.at_least} fields in it", path, name)
+        schema = dict.fromkeys(value, schema.schema)
+    for field_name, expected in schema.items():
+        inner = f"{name}.{field_name}" if name else field_name
+        if field_name in value:
+            check(value[field_name], expected, path, inner)
+        elif not isinstance(expected, Optional):
+            raise InputError(f"{path}: field {inner!r} is missing")
+
+
+def _is_a(value, kind: type) -> bool:
+    if isinstance(value, bool):
+        return kind is bool
+    if kind is float:
+        return isinstance(value, int | float) and math.isfinite(value)
+    return isinstance(value, kind)
+
+
+def _listed(values: tuple) -> str:
+    *others, last = map(repr, values)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _refuse(value, expected: str, path, name: str) -> None:
+    if name:
+        raise InputError(f"{path}: field {name!r} is {shown(value):.80}, expected {expected}")
+    found = _JSON_NAMES.get(type(value)) or _NAMES.get(type(value), "something else")
+    raise InputError(f"{path}: found {found}, expected {expected}")
+
+
+def field(record: dict, name: str, schema, path) -> Any:
+    """The value of a dotted `name` ("data.path") in a record; an `InputError` if it is missing or wrong."""
+    parts = name.split(".")
+    for part in reversed(parts):
+        schema = {part: schema}
+    check(record, schema, path)
+    for part in parts:
+        record = record[part]
+    return record

@@ -1,0 +1,221 @@
+"""What every kind of result file must hold for those who read it: the probes, `compare`, `correlate`, the report."""
+
+from command_line.errors import InputError
+from command_line.records import Anything, Objects, OneOf, Optional, check
+
+KIND = OneOf("supervised", "zero-shot")
+SYSTEM = {
+    "name": str,
+    "norm_placement": Optional(str),
+    "language_tags": Optional(str),
+    "drop_residual_layers": Optional(str),
+    "norm_affine": Optional(bool),
+    "encoder_final_norm": Optional(bool),
+}
+RUN = {"system": SYSTEM, "dataset": str}
+SEEDED = {**RUN, "system": {**SYSTEM, "seed": Optional(int)}}
+
+TRANSLATION = {
+    "system": {**SYSTEM, "seed": Optional(int)},
+    "data": {"path": str, "dictionary_sha256": Optional(str)},
+    "dataset": Optional(str),
+    "split": str,
+    "pivot": Optional(str),
+    "checkpoint": Optional({"path": Optional(str), "sha256": Optional(str), "epoch": Optional(int)}),
+    "directions": Objects({"kind": KIND, "lines": Optional(int)}),
+    "command": Optional(str),
+    "versions": Optional(Objects(str)),
+}
+SHARE = Optional(float)
+SCORED = {
+    "kind": KIND,
+    "bleu": float,
+    "chrf": float,
+    "comet": Optional(float),
+    "off_target": SHARE,
+    "identifier_error": SHARE,
+    "length_ratio": Optional(float),
+    "empty": SHARE,
+    "copied": SHARE,
+    "identified_languages": Optional(Objects(int)),
+    "bleu_signature": Optional(str),
+    "chrf_signature": Optional(str),
+}
+SCORES = {
+    **TRANSLATION,
+    "directions": Objects(SCORED),
+    "averages": Objects(Objects(Optional(float))),
+    "scoring": {
+        "command": Optional(str),
+        "versions": Optional(Objects(str)),
+        "statistics": Optional({"file": str, "sha256": str}),
+    },
+}
+TESTED = {"baseline": float, "system": float, "difference": float, "p_value": float, "significant": bool}
+COMPARISON = {
+    "test": str,
+    "samples": int,
+    "seed": int,
+    "level": float,
+    "comparisons": [
+        {
+            "dataset": str,
+            "baseline": str,
+            "system": str,
+            "overall": Objects(TESTED),
+            "directions": Objects(TESTED),
+        }
+    ],
+}
+
+
+def _layerwise(*measures: str) -> dict:
+    """Runs with a list of numbers, one per layer, for every pair of languages and kind of pairs."""
+    numbers = {measure: [float] for measure in measures}
+    pairs = Objects({"kind": KIND, "lines": int, **numbers})
+    return {"runs": [{**SEEDED, "layers": [str], "pairs": pairs, "averages": Objects(numbers)}]}
+
+
+_ACCURACY = Objects(Optional([float]))  # layer -> one per seed
+LLR_RUN = {
+    **SEEDED,
+    "tokens": OneOf("all", "no-tags", "words"),
+    "forced": str,
+    "seeds": [int],
+    "layers": Objects([str]),
+    "chance": Objects(float),
+    "majority": Objects(Objects(Anything)),
+    "averages": Objects(Objects(Anything)),
+    "directions": Objects({"kind": KIND, "accuracy": Objects(Anything)}),
+}
+LENGTHS = {
+    "lines": int,
+    "accuracy": float,
+    "absolute_error": float,
+    "bias": float,
+    "bleu_predicted": float,
+    "bleu_gold": float,
+    "p_value": float,
+}
+SCHEMAS = {
+    "scores": SCORES,
+    "comparison": COMPARISON,
+    "states": {
+        **SEEDED,
+        "supervised": [str],
+        "layers": {"encoder": [str], "decoder": [str]},
+        "encoder_output": Optional(str),
+        "forced": Optional(str),
+        "tags": [int],
+        "eos": int,
+        "splits": Objects(Objects({"encoder": str, "decoder": str})),
+    },
+    "llr": {"runs": [LLR_RUN]},
+    "similarity": _layerwise("svcca", "svcca_by_chance", "cka"),
+    "cosine": {
+        **_layerwise("cosine"),
+        "differences": [
+            {
+                "dataset": str,
+                "baseline": str,
+                "system": str,
+                "layers": [str],
+                "pairs": Objects({"kind": KIND, "cosine": [float]}),
+                "averages": Objects({"cosine": [float]}),
+            }
+        ],
+    },
+    "retrieval": {"runs": [{**SEEDED, "pairs": Objects({"kind": KIND}), "averages": Objects({})}]},
+    "correlation": {
+        "correlations": [
+            {
+                "dataset": str,
+                "baseline": str,
+                "system": str,
+                "measure": str,
+                "pairs": Objects({"kind": KIND, "precision_change": float, "bleu_change": float}),
+                "pearson": Objects({"n": int, "r": float, "p_value": float}),
+            }
+        ]
+    },
+    "off-target": {
+        "runs": [
+            {
+                **SEEDED,
+                "directions": Objects(
+                    {
+                        "kind": KIND,
+                        "intended": str,
+                        "lines": int,
+                        "off_target": SHARE,
+                        "identifier_error": SHARE,
+                        "identified": Objects(int),
+                        "identified_references": Objects(int),
+                        "off_target_as": Optional(Objects(int)),
+                        "worst": [
+                            {
+                                "line": int,
+                                "identified": str,
+                                "confidence": float,
+                                "source": str,
+                                "reference": str,
+                                "hypothesis": str,
+                            }
+                        ],
+                    }
+                ),
+            }
+        ]
+    },
+    "interlingua": {
+        "runs": [
+            {
+                **SEEDED,
+                "length_candidates": int,
+                "lengths": Objects(LENGTHS),
+                "similarity": Objects({"kind": KIND, "cosine": SHARE, "cosine_by_chance": SHARE}),
+            }
+        ]
+    },
+    "pretraining-accuracy": {"runs": [{**RUN, "update": int, "languages": Objects(Objects(Objects(float)))}]},
+    "validation-curves": {"runs": [{**RUN, "metric": str, "updates": [int], "loss": [float]}]},
+    "adequacy": {
+        "encoder": {"name": str, "model": str},
+        "runs": [
+            {
+                **SEEDED,
+                "directions": Objects(
+                    {"kind": KIND, "lines": int, "cosine": float, "reference_cosine": float}
+                ),
+            }
+        ],
+    },
+}
+
+
+def check_result(record: dict, kind: str, path) -> None:
+    """
+    Raises:
+        InputError: the record is not as its kind demands; names the field.
+    """
+    check(record, SCHEMAS[kind], path)
+    for number, run in enumerate(record.get("runs", [])):
+        if kind in ("similarity", "cosine"):
+            rows = [
+                (f"{part}.{name}.{measure}", values)
+                for part in ("pairs", "averages")
+                for name, entry in run[part].items()
+                for measure, values in entry.items()
+                if isinstance(values, list)
+            ]
+            _as_long_as(run["layers"], "layers", rows, f"{path}: field 'runs[{number}].")
+        elif kind == "validation-curves":
+            _as_long_as(run["updates"], "updates", [("loss", run["loss"])], f"{path}: field 'runs[{number}].")
+
+
+def _as_long_as(columns: list, name: str, rows: list[tuple[str, list]], where: str) -> None:
+    for row, values in rows:
+        if len(values) != len(columns):
+            raise InputError(
+                f"{where}{row}' has {len(values)} numbers, expected {len(columns)}: one per {name}"
+            )
