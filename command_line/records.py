@@ -1,15 +1,16 @@
-"""JSON files that commands hand to each other: what a record must hold is declared, and checked when it is read.
+"""JSON files that commands hand to each other: what a record must hold is declared, and checked when read.
 
 A schema is Python that looks like the record:
 
-    {"name": str, "lines": int, "seed": Optional(int), "loss": [float], "directions": Objects({"kind": str})}
+    {"name": str, "seed": Optional(int), "loss": [float], "directions": Objects({"kind": str})}
 
-`str`, `int`, `float` (any finite number) and `bool` are themselves, a dict is an object with at least these fields,
-a list of one schema is a list of such items. Fields that a schema does not name may hold anything: a record of a
-newer version stays readable. A wrong record is an `InputError` of one line: file, field, what was found, what was
-expected.
+`str`, `int`, `float` (any finite number) and `bool` are themselves, a dict is an object with at least these
+fields, a list of one schema is a list of such items. Fields that a schema does not name may hold anything: a
+record of a newer version stays readable. A wrong record is an `InputError` of one line: file, field, what was
+found, what was expected.
 """
 
+import contextlib
 import json
 import math
 from collections.abc import Mapping
@@ -20,8 +21,14 @@ from typing import Any
 from command_line.errors import InputError, at
 from command_line.options import shown
 
-_NAMES = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
-_JSON_NAMES = {dict: "an object", list: "a list", type(None): "null"}
+_NAMES = {
+    str: "a string",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "an object",
+}
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,16 @@ class OneOf:
         object.__setattr__(self, "values", values)
 
 
+@dataclass(frozen=True)
+class AnyOf:
+    """As one of several schemas says."""
+
+    schemas: tuple
+
+    def __init__(self, *schemas):
+        object.__setattr__(self, "schemas", schemas)
+
+
 class Anything:
     """No matter what, but it is there."""
 
@@ -56,25 +73,33 @@ class Anything:
 def read_json(path) -> Any:
     """
     Raises:
-        InputError: the file is missing, not UTF-8, not JSON (NaN and Infinity are none), or has an object with
-            one name twice.
+        InputError: the file is missing, not UTF-8, not JSON (NaN and Infinity are none), or has an object
+            with one name twice.
     """
     path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder, expected a JSON file")
     try:
-        text = path.read_text(encoding="utf-8")
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite)
+        return parse_json(path.read_bytes(), path)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder, expected a JSON file") from None
+
+
+def parse_json(content: bytes, path, line_number: int = 1) -> Any:
+    """As `read_json`, of bytes that were read from a file, beginning with a line of it."""
+    where = at(path, line_number) if line_number > 1 else path
+    try:
+        text = content.decode("utf-8")
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite)
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start}), expected JSON") from None
+        raise InputError(f"{where}: not UTF-8 text (byte {error.start}), expected JSON") from None
     except json.JSONDecodeError as error:
-        raise InputError(f"{at(path, error.lineno)}: not JSON: {error.msg} (column {error.colno})") from None
+        where = at(path, line_number + error.lineno - 1)
+        raise InputError(f"{where}: not JSON: {error.msg} (column {error.colno})") from None
     except ValueError as error:  # of the functions below, or a whole number with thousands of digits
-        raise InputError(f"{path}: not JSON as expected here: {str(error)[:200]}") from None
+        raise InputError(f"{where}: not JSON as expected here: {str(error)[:200]}") from None
     except RecursionError:
-        raise InputError(f"{path}: not JSON as expected here: nested too deeply") from None
+        raise InputError(f"{where}: not JSON as expected here: nested too deeply") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict:
@@ -117,6 +142,8 @@ def check(value, schema, path, name: str = "") -> None:
     elif isinstance(schema, OneOf):
         if value not in schema.values or isinstance(value, bool):
             _refuse(value, _listed(schema.values), path, name)
+    elif isinstance(schema, AnyOf):
+        _check_any(value, schema.schemas, path, name)
     elif isinstance(schema, Mapping | Objects):
         _check_object(value, schema, path, name)
     elif isinstance(schema, list):
@@ -126,6 +153,15 @@ def check(value, schema, path, name: str = "") -> None:
             check(item, schema[0], path, f"{name}[{number}]")
     elif not _is_a(value, schema):
         _refuse(value, _NAMES[schema], path, name)
+
+
+def _check_any(value, schemas: tuple, path, name: str) -> None:
+    *others, last = schemas
+    for schema in others:
+        with contextlib.suppress(InputError):
+            check(value, schema, path, name)
+            return
+    check(value, last, path, name)
 
 
 def _check_object(value, schema, path, name: str) -> None:
@@ -159,7 +195,7 @@ def _listed(values: tuple) -> str:
 def _refuse(value, expected: str, path, name: str) -> None:
     if name:
         raise InputError(f"{path}: field {name!r} is {shown(value):.80}, expected {expected}")
-    found = _JSON_NAMES.get(type(value)) or _NAMES.get(type(value), "something else")
+    found = _NAMES.get(type(value), "null")
     raise InputError(f"{path}: found {found}, expected {expected}")
 
 

@@ -6,15 +6,26 @@ model's output back into raw text. Importing this module imports the standard li
 
 import dataclasses
 import functools
-import json
+import os
 from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.names_in_records import path_inside, plain_name
+from command_line.options import shown
 from command_line.outputs import write_json
+from command_line.records import Anything, Objects, check, read_record
+from data_prep.step_folder import SUBWORD
 
 FORMAT = 1
 FILE_NAME = "preparation.json"
+SCHEMA = {
+    "languages": [str],
+    "tokenizers": Objects(str),
+    "subword": SUBWORD,
+    "pairs": Objects(Objects(int)),
+    "dictionary_sha256": str,
+    "text_sha256": Objects(str),
+}
 
 
 @dataclasses.dataclass
@@ -47,24 +58,20 @@ class Preparation:
             InputError: there is none, or it is not of this format; names the file.
         """
         path = Path(folder) / FILE_NAME
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        if not os.path.lexists(path):
             raise InputError(
                 f"{path}: no such file; `python -m data_prep binarize` writes it when it is done"
-            ) from None
-        except (ValueError, OSError) as error:
-            raise InputError(f"{path}: not a preparation record: {error}") from None
+            )
+        content = read_record(path, Anything)
         found = content.pop("format", None) if isinstance(content, dict) else None
         if found != FORMAT:
-            raise InputError(f"{path}: format {found!r}, expected {FORMAT}")
-        names = {field.name for field in dataclasses.fields(cls)} - {"folder"}
-        if set(content) != names:
-            different = ", ".join(sorted(names ^ set(content)))
-            raise InputError(f"{path}: fields are missing or unknown: {different}")
-        found = cls(folder=Path(folder), **content)
-        found._check_names(path)
-        return found
+            raise InputError(f"{path}: format {shown(found)}, expected {FORMAT}")
+        check(content, SCHEMA, path)
+        if unknown := set(content) - set(SCHEMA):
+            raise InputError(f"{path}: fields are missing or unknown: {', '.join(sorted(unknown))}")
+        preparation = cls(folder=Path(folder), **content)
+        preparation._check_names(path)
+        return preparation
 
     def _check_names(self, path: Path) -> None:
         """Names in the record become names of files in the folder, and of outputs."""

@@ -4,12 +4,23 @@
 While the step runs there is `.NAME.unfinished` instead.
 """
 
-import json
+import os
 import shutil
 from pathlib import Path
 
+from command_line import records
 from command_line.errors import InputError
 from command_line.outputs import Stamp, write_text
+from command_line.records import Objects, OneOf, Optional
+
+SUBWORD = {
+    "type": OneOf("subword-nmt", "sentencepiece", "none"),
+    "model": Optional(str),
+}
+SCHEMAS = {  # of the records that other steps read
+    "subword": {**SUBWORD, "tokenizers": Objects(str)},
+    "tokenize": {"tokenizers": Objects(str)},
+}
 
 
 class StepFolder:
@@ -78,9 +89,5 @@ def read_record(folder: Path, name: str) -> dict | None:
     folder = Path(folder)
     if (folder / f".{name}.unfinished").exists():
         raise InputError(f"{folder}: `{name}` did not finish here; run it again")
-    try:
-        return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise InputError(f"{folder / name}.json: broken record: {error}") from None
+    path = folder / f"{name}.json"
+    return records.read_record(path, SCHEMAS[name]) if os.path.lexists(path) else None

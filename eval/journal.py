@@ -4,6 +4,11 @@ import json
 import os
 from pathlib import Path
 
+from command_line.errors import at
+from command_line.records import check, parse_json
+
+ENTRY = {"stage": str, "examples": [int], "tokens": [[int]]}
+
 
 class Journal:
     """Entries survive a kill at any moment; a last line that was cut off is dropped.
@@ -25,7 +30,10 @@ class Journal:
         lines = self.path.read_bytes().split(b"\n")[:-1]  # the last line is complete only with its line end
         if not lines or lines[0].decode("utf-8", "replace") != self.header:
             return []
-        return [json.loads(line) for line in lines[1:]]
+        entries = [parse_json(line, self.path, number) for number, line in enumerate(lines[1:], start=2)]
+        for number, entry in enumerate(entries, start=2):
+            check(entry, ENTRY, at(self.path, number))
+        return entries
 
     def __enter__(self) -> "Journal":
         temporary = self.path.with_name(self.path.name + ".new")

@@ -1,7 +1,7 @@
-"""What every kind of result file must hold for those who read it: the probes, `compare`, `correlate`, the report."""
+"""What every kind of result file must hold for those who read it: probes, `compare` and the report."""
 
 from command_line.errors import InputError
-from command_line.records import Anything, Objects, OneOf, Optional, check
+from command_line.records import AnyOf, Anything, Objects, OneOf, Optional, check
 
 KIND = OneOf("supervised", "zero-shot")
 SYSTEM = {
@@ -51,17 +51,26 @@ SCORES = {
         "statistics": Optional({"file": str, "sha256": str}),
     },
 }
-TESTED = {"baseline": float, "system": float, "difference": float, "p_value": float, "significant": bool}
+TESTED = {
+    **dict.fromkeys(("baseline", "system", "difference", "low", "high"), float),
+    **dict.fromkeys(("p_value", "adjusted_p_value"), float),
+    "adjusted_p_value_with_seeds": Optional(float),
+    "agreement": Optional(float),
+    "significant": bool,
+}
 COMPARISON = {
-    "test": str,
+    "test": OneOf("randomization", "sacrebleu-bootstrap"),
+    "correction": OneOf("holm", "none"),
     "samples": int,
     "seed": int,
     "level": float,
+    "inputs": [{"sha256": str}],
     "comparisons": [
         {
-            "dataset": str,
-            "baseline": str,
-            "system": str,
+            **dict.fromkeys(("dataset", "baseline", "system"), str),
+            "axis": Optional(str),
+            "measure": OneOf("bleu", "chrf", "comet"),
+            "family": {"overall": int, "directions": int},
             "overall": Objects(TESTED),
             "directions": Objects(TESTED),
         }
@@ -76,7 +85,6 @@ def _layerwise(*measures: str) -> dict:
     return {"runs": [{**SEEDED, "layers": [str], "pairs": pairs, "averages": Objects(numbers)}]}
 
 
-_ACCURACY = Objects(Optional([float]))  # layer -> one per seed
 LLR_RUN = {
     **SEEDED,
     "tokens": OneOf("all", "no-tags", "words"),
@@ -97,6 +105,7 @@ LENGTHS = {
     "bleu_gold": float,
     "p_value": float,
 }
+P_AT_1 = dict.fromkeys(("sentence", "sentence_in_batch", "word"), Optional(AnyOf(float, [float])))
 SCHEMAS = {
     "scores": SCORES,
     "comparison": COMPARISON,
@@ -125,7 +134,9 @@ SCHEMAS = {
             }
         ],
     },
-    "retrieval": {"runs": [{**SEEDED, "pairs": Objects({"kind": KIND}), "averages": Objects({})}]},
+    "retrieval": {
+        "runs": [{**SEEDED, "pairs": Objects({"kind": KIND, **P_AT_1}), "averages": Objects(P_AT_1)}]
+    },
     "correlation": {
         "correlations": [
             {
@@ -198,6 +209,8 @@ def check_result(record: dict, kind: str, path) -> None:
     Raises:
         InputError: the record is not as its kind demands; names the field.
     """
+    if kind == "comparison" and "correction" not in record:
+        return  # of version 0.1, which the report refuses by that name
     check(record, SCHEMAS[kind], path)
     for number, run in enumerate(record.get("runs", [])):
         if kind in ("similarity", "cosine"):

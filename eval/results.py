@@ -23,7 +23,8 @@ def read_result(path) -> dict:
     """Read one result file.
 
     Raises:
-        InputError: the file is missing, not UTF-8 JSON, of another format version, or not as its kind demands.
+        InputError: the file is missing, not UTF-8 JSON, of another format version, or not as its
+            kind demands.
     """
     record = read_json(path)
     check(record, {}, path)

@@ -9,7 +9,6 @@ has a test set for are zero-shot. With `--pivot en`, zero-shot directions are tr
 from there (row 0 of Table 8.2).
 """
 
-import json
 import shlex
 import sys
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import Stamp, checksum, input_settings, write_json, write_text
+from command_line.records import Anything, Objects, read_record
 
 LARGEST_BEAM = 1000
 SETS = ("all", "supervised", "zero-shot")
@@ -135,7 +135,7 @@ def _is_whole(output: Path) -> bool:
     record = output / "translate.json"
     if not record.is_file():
         return False
-    directions = json.loads(record.read_text(encoding="utf-8"))["directions"]
+    directions = read_record(record, {"directions": Objects(Anything)})["directions"]
     return all((output / f"{name}.txt").is_file() for name in directions)
 
 

@@ -1,8 +1,8 @@
 """Bad input in fairseq's own commands: one line and exit status 2, as in ours.
 
-fairseq-train, -generate, -interactive and -validate let exceptions out of `main`. Importing the user-dir in one of
-them replaces `sys.excepthook`, which the interpreter calls last: an `InputError` is printed as one line, every other
-exception goes to the hook that was there before. `PYTHONDEVMODE=1` keeps the traceback.
+fairseq-train, -generate, -interactive and -validate let exceptions out of `main`. Importing the user-dir in
+one of them replaces `sys.excepthook`, which the interpreter calls last: an `InputError` is printed as one
+line, every other exception goes to the hook that was there before. `PYTHONDEVMODE=1` keeps the traceback.
 """
 
 import sys

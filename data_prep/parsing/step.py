@@ -17,6 +17,7 @@ from command_line.errors import InputError
 from command_line.lines import count_lines
 from command_line.outputs import input_settings, write_json
 from command_line.progress import progress
+from command_line.records import Optional, read_json, read_record
 from command_line.workers import Workers
 from data_prep.blocks import read_blocks
 from data_prep.corpus import SPLITS
@@ -28,6 +29,7 @@ from data_prep.step_folder import StepFolder
 
 LINES_PER_SHARD = 1_000
 COUNTS = ("lines", "analysed", "empty", "unparsed", "unmapped", "too-long", "words", "moved", "inside-words")
+SHARD = {**dict.fromkeys(COUNTS, Optional(int)), "lines": int}  # the record of a finished one
 
 
 def find_texts(folder: Path, language: str) -> list[Path]:
@@ -142,7 +144,7 @@ def analyse_file(paths, output: Path, kind: str, choice: ParserChoice, shards: P
     numbers: list[int] = []
     todo = _unfinished(read_shards(path, raw, parses, choice.name), shards, numbers)
     results = workers.map(functools.partial(analyse_shard, choice), todo)
-    finished = sum(json.loads(done.read_text(encoding="utf-8"))["lines"] for done in shards.glob("*.json"))
+    finished = sum(read_record(done, SHARD)["lines"] for done in shards.glob("*.json"))
     total = count_lines(path) - finished
     for result in progress(results, total, f"{kind} {path.name}", "line", size=lambda item: len(item.values)):
         write_structures(_shard_path(shards, result.number), kind, result.values)
@@ -152,7 +154,7 @@ def analyse_file(paths, output: Path, kind: str, choice: ParserChoice, shards: P
     join_structures(output, kind, [_shard_path(shards, number) for number in numbers])
     counts: Counter = Counter()
     for number in numbers:
-        counts.update(json.loads(_counts_path(shards, number).read_text(encoding="utf-8")))
+        counts.update(read_record(_counts_path(shards, number), SHARD))
     return {name: counts[name] for name in COUNTS}
 
 
@@ -176,7 +178,7 @@ def _shards_folder(folder: Path, settings: dict, force: bool) -> Path:
     """The folder of finished shards, emptied unless they are of a run with the same settings."""
     record = folder / "settings.json"
     known = json.loads(json.dumps(settings))
-    if force or not record.exists() or json.loads(record.read_text(encoding="utf-8")) != known:
+    if force or not record.exists() or read_json(record) != known:
         shutil.rmtree(folder, ignore_errors=True)
         write_json(record, known)
     return folder

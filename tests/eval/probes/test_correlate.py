@@ -45,6 +45,7 @@ def write(tmp_path):
             for other, value in zip(pairs, precision, strict=True)
         }  # fmt: skip
         run = {"system": {"name": retrieval_name or name, "seed": seed}, "dataset": "626", "pairs": entries}
+        run["averages"] = {"supervised": {"pairs": len(entries), "sentence": [0.5, 0.5]}}
         write_json(out / "retrieval.json", {"format": 1, "kind": "retrieval", "runs": [run]})
         return out
 

@@ -1,0 +1,115 @@
+"""A wrong JSON file is one line: file, field, found, expected."""
+
+import pytest
+
+from command_line.errors import InputError
+from command_line.records import (
+    AnyOf,
+    Anything,
+    Objects,
+    OneOf,
+    Optional,
+    check,
+    field,
+    parse_json,
+    read_json,
+    read_record,
+)
+
+SCHEMA = {
+    "name": str,
+    "seed": Optional(int),
+    "kind": OneOf("a", "b"),
+    "loss": [float],
+    "done": bool,
+    "pairs": Objects({"lines": int}),
+}
+RIGHT = {"name": "x", "kind": "a", "loss": [1, 0.5], "done": True, "pairs": {"de-en": {"lines": 3}}, "new": 1}
+
+
+def refusal(call, *args) -> str:
+    with pytest.raises(InputError) as error:
+        call(*args)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\xff{}", "r.json: not UTF-8 text (byte 0), expected JSON"),
+        (b'{\n"a": }', "r.json:2: not JSON: Expecting value (column 6)"),
+        (b"", "r.json:1: not JSON: Expecting value (column 1)"),
+        (b"[NaN]", "r.json: not JSON as expected here: found the number 'NaN', expected finite ones"),
+        (b"[-Infinity]", "r.json: not JSON as expected here: found the number '-Infinity'"),
+        (b"[1e999]", "r.json: not JSON as expected here: found the number '1e999', expected finite ones"),
+        (b'{"a": 1, "a": 2}', "r.json: not JSON as expected here: the field 'a' occurs twice"),
+        (b"9" * 5000, "r.json: not JSON as expected here: Exceeds the limit (4300 digits)"),
+        (b"[" * 200_000, "r.json: not JSON as expected here: nested too deeply"),
+    ],
+    ids=range(9),
+)
+def test_what_is_not_json(tmp_path, content, message):
+    path = tmp_path / "r.json"
+    path.write_bytes(content)
+    assert refusal(read_json, path).startswith(f"{tmp_path}/{message}")
+
+
+def test_what_is_no_file(tmp_path):
+    assert refusal(read_json, tmp_path / "r.json") == f"{tmp_path}/r.json: no such file"
+    assert refusal(read_json, tmp_path) == f"{tmp_path}: is a folder, expected a JSON file"
+
+
+def test_a_line_of_a_file_is_named():
+    assert refusal(parse_json, b"{", "a.jsonl", 7).startswith("a.jsonl:7: not JSON")
+    assert refusal(parse_json, b"[NaN]", "a.jsonl", 7).startswith("a.jsonl:7: not JSON as expected here")
+
+
+def test_a_right_record_and_fields_that_nobody_asks_for():
+    check(RIGHT, SCHEMA, "r.json")
+    check(RIGHT | {"seed": None}, SCHEMA, "r.json")
+    check(None, Anything, "r.json")
+    check([1.5], AnyOf(float, [float]), "r.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": 3}, "field 'name' is 3, expected a string"),
+        ({"name": None}, "field 'name' is None, expected a string"),
+        ({"seed": 1.5}, "field 'seed' is 1.5, expected a whole number"),
+        ({"seed": True}, "field 'seed' is True, expected a whole number"),
+        ({"kind": "c"}, "field 'kind' is 'c', expected 'a' or 'b'"),
+        ({"kind": ["a"]}, "field 'kind' is ['a'], expected 'a' or 'b'"),
+        ({"loss": 1}, "field 'loss' is 1, expected a list"),
+        ({"loss": [1, "x"]}, "field 'loss[1]' is 'x', expected a number"),
+        ({"loss": [False]}, "field 'loss[0]' is False, expected a number"),
+        ({"done": 1}, "field 'done' is 1, expected true or false"),
+        ({"pairs": []}, "field 'pairs' is [], expected an object"),
+        ({"pairs": {"de-en": {}}}, "field 'pairs.de-en.lines' is missing"),
+        ({"pairs": {"de-en": 3}}, "field 'pairs.de-en' is 3, expected an object"),
+        ({"name": ["x" * 1000]}, "field 'name' is ['xxx"),
+    ],
+)
+def test_a_wrong_field(change, message):
+    found = refusal(check, RIGHT | change, SCHEMA, "r.json")
+    assert found.startswith(f"r.json: {message}")
+    assert len(found) < 200
+
+
+@pytest.mark.parametrize(
+    ("value", "name"), [([], "a list"), ("x", "a string"), (None, "null"), (1, "a whole")]
+)
+def test_a_record_is_an_object(value, name):
+    assert refusal(check, value, SCHEMA, "r.json").startswith(f"r.json: found {name}")
+
+
+def test_one_of_several_schemas():
+    assert refusal(check, {"a": "x"}, {"a": AnyOf(int, [float])}, "r.json").endswith("expected a list")
+
+
+def test_a_field_by_its_dotted_name(tmp_path):
+    assert field(RIGHT, "pairs.de-en", {"lines": int}, "r.json") == {"lines": 3}
+    assert refusal(field, RIGHT, "pairs.de-fr.lines", int, "r") == "r: field 'pairs.de-fr' is missing"
+    (tmp_path / "r.json").write_text('{"name": 1}')
+    assert "field 'name' is 1" in refusal(read_record, tmp_path / "r.json", {"name": str})
