@@ -90,6 +90,7 @@ LLR_RUN = {
     "tokens": OneOf("all", "no-tags", "words"),
     "forced": str,
     "seeds": [int],
+    "training": Objects(Anything),
     "layers": Objects([str]),
     "chance": Objects(float),
     "majority": Objects(Objects(Anything)),
@@ -120,7 +121,7 @@ SCHEMAS = {
         "splits": Objects(Objects({"encoder": str, "decoder": str})),
     },
     "llr": {"runs": [LLR_RUN]},
-    "similarity": _layerwise("svcca", "svcca_by_chance", "cka"),
+    "similarity": _layerwise("svcca", "cka"),
     "cosine": {
         **_layerwise("cosine"),
         "differences": [
