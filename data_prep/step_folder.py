@@ -11,11 +11,11 @@ from pathlib import Path
 from command_line import records
 from command_line.errors import InputError
 from command_line.outputs import Stamp, write_text
-from command_line.records import Objects, OneOf, Optional
+from command_line.records import AnyOf, Objects, OneOf
 
 SUBWORD = {
     "type": OneOf("subword-nmt", "sentencepiece", "none"),
-    "model": Optional(str),
+    "model": AnyOf(OneOf(None), str),
 }
 SCHEMAS = {  # of the records that other steps read
     "subword": {**SUBWORD, "tokenizers": Objects(str)},
