@@ -18,11 +18,12 @@ class FusedLabelSmoothedCrossEntropyCriterion(LabelSmoothedCrossEntropyCriterion
     """Same options, same sums and same logs as its parent; gradients are divided by `sample_size` tokens,
     as there.
 
-    Losses per token (`reduce=False`), accuracy and ignored prefixes go through the parent.
+    Losses per token (`reduce=False`) and ignored prefixes go through the parent, and validation with
+    `--report-accuracy`; training does not report it.
     """
 
     def forward(self, model, sample, reduce=True):
-        if not reduce or self.report_accuracy or self.ignore_prefix_size:
+        if not reduce or self.ignore_prefix_size or (self.report_accuracy and not self.training):
             return super().forward(model, sample, reduce)
         projection = projection_of(model)
         features, _ = model(**sample["net_input"], features_only=True)

@@ -24,6 +24,7 @@ from fairseq_ext.data.pretraining_dataset import PretrainingDataset, find_texts,
 from fairseq_ext.losses.auxiliary_loss import ModelSizes
 from fairseq_ext.modules.decoder_positions import DecoderPositions
 from fairseq_ext.tasks import validation
+from fairseq_ext.tasks.improvements import Improvements
 from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtTask
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options
 
@@ -72,6 +73,7 @@ class LinguisticPretrainingTask(MultilingualNmtTask):
             dictionary.add_symbol(token)
         self.batch_fields = ()
         self.model_sizes: ModelSizes | None = None
+        self.improvements = Improvements(cfg.improvement_metrics)
 
     @classmethod
     def setup_task(cls, cfg: LinguisticPretrainingConfig, **kwargs):
@@ -85,6 +87,7 @@ class LinguisticPretrainingTask(MultilingualNmtTask):
             "languages": list(self.tags.languages),
             "unify_task_tokens": bool(self.cfg.unify_task_tokens),
             "dictionary_sha256": self.fingerprint,
+            **self.improvements.state_dict(),
         }
 
     def load_state_dict(self, state: dict) -> None:
@@ -103,6 +106,7 @@ class LinguisticPretrainingTask(MultilingualNmtTask):
                 raise InputError(
                     f"the checkpoint has another {meaning}: {state.get(name)}, expected {here[name]}"
                 )
+        self.improvements.load_state_dict(state)
 
     # --- data
 
@@ -178,6 +182,8 @@ class LinguisticPretrainingTask(MultilingualNmtTask):
         (percent of the tokens, tables 4.12 and 4.13) for every component, `ppl_ja` and `accuracy_ja` for
         every language, and `accuracy` of all.
         """
+        if not criterion.training:
+            self.improvements.log()
         FairseqTask.reduce_metrics(self, logging_outputs, criterion)
         validation.log_direction_losses(logging_outputs, self._components())
         components = [format_direction(component) for component in self._components()]

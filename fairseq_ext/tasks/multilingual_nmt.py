@@ -23,6 +23,7 @@ from fairseq_ext.data.language_tags import PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.losses.auxiliary_loss import ModelSizes
 from fairseq_ext.tasks import validation
+from fairseq_ext.tasks.improvements import Improvements
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options
 
 
@@ -87,6 +88,7 @@ class MultilingualNmtTask(FairseqTask):
         self.tags: LanguageTags | None = None
         self.batch_fields: tuple[str, ...] = ()  # what the criterion needs in a batch beyond fairseq's
         self.model_sizes: ModelSizes | None = None  # of the model that was built, for the criterion
+        self.improvements = Improvements(cfg.improvement_metrics)
         if self.supervised:
             self._add_tags(_languages(cfg, self.supervised), cfg.language_tags)
             self._check_zero_shot()
@@ -129,6 +131,7 @@ class MultilingualNmtTask(FairseqTask):
             "language_tags": self.tags.placement_name,
             "lang_pairs": [format_direction(direction) for direction in self.supervised],
             "dictionary_sha256": self.fingerprint,
+            **self.improvements.state_dict(),
         }
 
     def load_state_dict(self, state: dict) -> None:
@@ -150,6 +153,7 @@ class MultilingualNmtTask(FairseqTask):
                 f"{folder}/dict.*.txt: is not the dictionary that the checkpoint was trained with; "
                 "use the folder of its training, or prepare the data with its subword model and dictionary"
             )
+        self.improvements.load_state_dict(state)
         if self.tags is None:
             exist = state.get("tags_exist", True)
             self.tags = LanguageTags(self.dictionary, state["languages"], state["language_tags"], exist)
@@ -239,6 +243,8 @@ class MultilingualNmtTask(FairseqTask):
         return torch.autocast(sample["net_input"]["src_tokens"].device.type, dtype=torch.bfloat16)
 
     def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
+        if update_num == 0:
+            self.improvements.restart()
         model.train()
         model.set_num_updates(update_num)
         with self.autocast(sample):
@@ -263,7 +269,16 @@ class MultilingualNmtTask(FairseqTask):
                 logging_output[f"bleu:{format_direction(other)}"] = statistics if other == direction else zero
         return loss, sample_size if supervised else 0, logging_output
 
+    def begin_valid_epoch(self, epoch, model):
+        self.improvements.begin()
+
+    def post_validate(self, model, stats, agg):
+        """fairseq's hook after a validation set, with what was logged."""
+        self.improvements.validated(stats)
+
     def reduce_metrics(self, logging_outputs, criterion):
+        if not criterion.training:
+            self.improvements.log()
         if any(log.get("sample_size", 0) for log in logging_outputs):
             super().reduce_metrics(logging_outputs, criterion)
         else:  # zero-shot validation only: an average over nothing must not divide by zero

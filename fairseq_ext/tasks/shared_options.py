@@ -40,6 +40,14 @@ class SharedTaskConfig(FairseqDataclass):
         default=False,
         metadata={"help": "bfloat16 autocast on CPU and GPU: float32 weights and losses, bfloat16 products"},
     )
+    improvement_metrics: str = field(
+        default="",
+        metadata={
+            "help": "count validations in which all of these are better than before, for example "
+            "accuracy,ppl, as `improvements`: for --best-checkpoint-metric improvements "
+            "--maximize-best-checkpoint-metric --patience N (thesis 4.4.3)"
+        },
+    )
     train_subset: str = II("dataset.train_subset")
     seed: int = II("common.seed")
 

@@ -167,7 +167,8 @@ def run(criterion, model, batch, reduce: bool = True):
 )
 def test_criterion_equals_fairseqs(model, options):
     batch = random_batch(ToyTask.target_dictionary)
-    (expected, sample_size, log, grads), found = (run(each, model, batch) for each in criteria(**options))
+    pair = [each.eval() for each in criteria(**options)]  # in validation, where accuracy is reported
+    (expected, sample_size, log, grads), found = (run(each, model, batch) for each in pair)
     torch.testing.assert_close(found[0], expected)
     assert found[1] == sample_size == (3 if options.get("sentence_avg") else batch["ntokens"])
     assert set(found[2]) == set(log)
@@ -175,6 +176,15 @@ def test_criterion_equals_fairseqs(model, options):
         torch.testing.assert_close(torch.as_tensor(found[2][name]), torch.as_tensor(value), msg=name)
     for gradient, reference in zip(found[3], grads, strict=True):
         torch.testing.assert_close(gradient, reference, atol=1e-4, rtol=1e-4)
+
+
+def test_accuracy_is_not_reported_in_training(model):
+    """It needs all logits, which the fused loss is there to avoid."""
+    plain, fused = criteria(report_accuracy=True)
+    batch = random_batch(ToyTask.target_dictionary)
+    (expected, *_), (found, _, log, _) = (run(each.train(), model, batch) for each in (plain, fused))
+    torch.testing.assert_close(found, expected)
+    assert "n_correct" not in log
 
 
 def test_losses_per_token_are_fairseqs(model):

@@ -36,3 +36,26 @@ def test_a_resumed_finetuning_goes_on_with_its_own_weights(pairs, forked, tmp_pa
     first, second = train(pairs, "whole", *tune, "--max-epoch", 2)
     assert train(pairs, "parts", *tune, "--max-epoch", 1) == [first]
     assert train(pairs, "parts", *tune, "--max-epoch", 2) == [second]
+
+
+def test_training_stops_where_accuracy_and_perplexity_do_not_improve_together(pairs, forked, tmp_path):
+    """With a learning rate of 0 the first validation is the last improvement; resumed, it counts on."""
+    stopping = [
+        "--improvement-metrics", "accuracy,ppl", "--report-accuracy", "--best-checkpoint-metric",
+        "improvements", "--maximize-best-checkpoint-metric",
+    ]  # fmt: skip
+
+    def train(*options) -> list[int]:
+        result = forked(
+            "train", pairs, *COMMON, *stopping, "--task", "multilingual_nmt", "--lang-pairs", "ja-en",
+            "--max-tokens", 200, "--validate-interval-updates", 1,
+            "--lr-scheduler", "fixed", "--save-dir", tmp_path / "model", *options,
+        )  # fmt: skip
+        assert result.status == 0, result.text[-3000:]
+        return [int(entry["valid_improvements"]) for entry in logged(result, "valid")]
+
+    assert train("--lr", 0, "--patience", 2, "--max-update", 20) == [1, 1, 1]
+    faster = ("--lr", 0.02, "--reset-lr-scheduler", "--validate-interval-updates", 6)
+    learned = train(*faster, "--patience", 20, "--max-update", 24)
+    assert (learned[0] in (1, 2), learned == sorted(learned), learned[-1] > 2) == (True, True, True), learned
+    assert (tmp_path / "model" / "checkpoint_best.pt").exists()

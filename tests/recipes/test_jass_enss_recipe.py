@@ -97,6 +97,10 @@ def test_hyperparameters_of_the_paper():
             "mnmt_transformer_big", 0.3, [1e-4], 4096,
         )  # fmt: skip
         assert args.patience > 0
+    assert pretraining.best_checkpoint_metric == "ppl"
+    for args in finetuning.values():  # 4.4.3: "using 1-gram accuracy and perplexity"
+        assert (args.improvement_metrics, args.report_accuracy) == ("accuracy,ppl", True)
+        assert (args.best_checkpoint_metric, args.maximize_best_checkpoint_metric) == ("improvements", True)
     assert pretraining.update_freq == [2]  # two GPUs accumulate what the paper's four had at once
     none, jass = finetuning["none-3000-ja-en"], finetuning["jass-3000-ja-en"]
     assert (none.pretrained_checkpoint, jass.lang_pairs, jass.update_freq) == (None, "ja-en", [1])

@@ -1,0 +1,101 @@
+"""Validations that improve in several measures at once: early stopping of thesis 4.4.3.
+
+The thesis stops with OpenNMT on "1-gram accuracy and perplexity on the development set"; fairseq's
+`--patience` looks at one number. That number can be the one counted here:
+
+    --improvement-metrics accuracy,ppl --report-accuracy
+    --best-checkpoint-metric improvements --maximize-best-checkpoint-metric --patience 10
+
+A validation is an improvement if every measure is better than at the last improvement (as in OpenNMT-py); the
+first one is. `improvements` counts them, so that training stops `--patience` validations after the last, and
+checkpoint_best.pt is that of the last.
+"""
+
+from collections.abc import Callable
+
+from fairseq.logging import metrics
+
+from command_line.errors import InputError
+
+NAME = "improvements"
+OPTION = "--improvement-metrics"
+LARGER_IS_BETTER = (
+    "accuracy",
+    "bleu",
+)  # first words of their names; less is better of losses and perplexities
+
+
+class Improvements:
+    """The count, and what is to be beaten.
+
+    Logs of a validation are asked for more than once, so that looking at it (`after`) changes nothing;
+    `validated` does, once for every validation.
+
+    Args:
+        names: of what is logged in validation, comma-separated, as in `--best-checkpoint-metric`.
+    """
+
+    def __init__(self, names: str):
+        self.names = [name.strip() for name in (names or "").split(",") if name.strip()]
+        self._awaited = False
+        self.restart()
+
+    def restart(self) -> None:
+        """A training begins, perhaps from the checkpoint of another."""
+        self.count = 0
+        self.best: dict[str, float] = {}
+
+    def after(self, value: Callable[[str], float]) -> int:
+        """The count after a validation.
+
+        Args:
+            value: of a measure in it, by name.
+
+        Raises:
+            InputError: the validation did not measure it.
+        """
+        return self.count + self._is_improvement(self._measured(value))
+
+    def log(self) -> None:
+        """Log the count, from the meters of the validation that is going on."""
+        if self.names:
+            metrics.log_derived(NAME, lambda meters: self.after(meters.get_smoothed_value))
+
+    def begin(self) -> None:
+        """A validation begins."""
+        self._awaited = True
+
+    def validated(self, stats: dict) -> None:
+        """A validation has ended; of several sets the first counts, as for fairseq's best checkpoint."""
+        if not (self.names and self._awaited):
+            return
+        self._awaited = False
+        values = self._measured(stats.__getitem__)
+        if self._is_improvement(values):
+            self.count, self.best = self.count + 1, values
+
+    def state_dict(self) -> dict:
+        return {NAME: {"count": self.count, "best": self.best}} if self.names else {}
+
+    def load_state_dict(self, state: dict) -> None:
+        """Go on with the count of a checkpoint; other measures than there begin anew."""
+        saved = state.get(NAME)
+        if saved and sorted(saved["best"]) == sorted(self.names):
+            self.count, self.best = saved["count"], dict(saved["best"])
+
+    def _measured(self, value: Callable[[str], float]) -> dict[str, float]:
+        try:
+            return {name: float(value(name)) for name in self.names}
+        except KeyError as error:
+            name = error.args[0]
+            hint = "; add --report-accuracy" if name == "accuracy" else ""
+            raise InputError(
+                f"{OPTION} {','.join(self.names)}: validation does not log {name!r}{hint}"
+            ) from None
+
+    def _is_improvement(self, values: dict[str, float]) -> bool:
+        def better(name: str) -> bool:
+            difference = values[name] - self.best[name]
+            return difference > 0 if name.startswith(LARGER_IS_BETTER) else difference < 0
+
+        return not self.best or all(map(better, self.names))
