@@ -9,7 +9,8 @@ from eval.probes import COMMANDS as PROBES
 from tests.our_commands import parse_command
 
 GUIDES = sorted((Path(__file__).parents[3] / "docs").glob("*.md"))
-LINES = [line.strip() for path in GUIDES for line in path.read_text(encoding="utf-8").splitlines()]
+TEXTS = [path.read_text(encoding="utf-8").replace("\\\n", " ") for path in GUIDES]
+LINES = [line.strip() for text in TEXTS for line in text.splitlines()]
 SHOWN = [shlex.split(line)[3:] for line in LINES if line.startswith("python -m eval ") and "…" not in line]
 
 

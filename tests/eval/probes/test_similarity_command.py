@@ -75,6 +75,52 @@ def test_seeds_make_one_curve_and_the_numbers_behind_it(store, probe, tmp_path):
     assert (tmp_path / "out/similarity_cka_layers_toy.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(("measure", "function"), [("svcca", svcca), ("cka", linear_cka)])
+def test_chance_is_that_of_permuted_sentences_in_the_same_axes(
+    store, vectors, probe, findings, tmp_path, command, monkeypatch, measure, function
+):
+    assert probe(store("one"), store("two", seed=2), "--permutations", "6").status == 0
+    run, _ = findings()
+    found = run["pairs"]["de-fr"][f"{measure}_by_chance"][1]
+    one, other = vectors["de", "fr"][1], vectors["fr", "de"][1]
+    rng = np.random.default_rng(99)
+    expected = [function(one, other[rng.permutation(N)]) for _ in range(200)]
+    assert len(set(found)) == 6
+    assert np.mean(found) == pytest.approx(np.mean(expected), abs=3 * np.std(expected) / np.sqrt(6))
+    assert max(found) < run["pairs"]["de-fr"][measure][1]
+    with open(tmp_path / f"out/similarity_{measure}_layers_toy.csv", encoding="utf-8", newline="") as stream:
+        row = next(r for r in csv.DictReader(stream) if (r["pair"], r["layer"]) == ("de-fr", "L1"))
+    assert float(row[f"{measure}_by_chance"]) == pytest.approx(np.mean(found))
+    assert float(row[f"{measure}_by_chance_deviation"]) == pytest.approx(np.std(found, ddof=1))
+    assert row["permutations"] == "6"
+    drawn = {}
+    monkeypatch.setattr(
+        "eval.report_sections.layers.lines", lambda *a, **options: drawn.update({a[2]: options}) or b""
+    )
+    assert command("report", tmp_path / "out/similarity.json", "--output", tmp_path / "report").status == 0
+    title = "SVCCA" if measure == "svcca" else "linear CKA"
+    drawn_level = drawn[title]["baselines"]["Zero-shot pairs"]["A"][1]
+    assert drawn_level.mean == pytest.approx(np.mean(found))
+    assert "A, by chance" in (tmp_path / "report/report.html").read_text(encoding="utf-8")
+
+
+def test_files_of_version_0_1_have_one_permutation_and_no_chance_of_cka(store, probe, command, tmp_path):
+    assert probe(store()).status == 0
+    file = tmp_path / "out/similarity.json"
+    record = json.loads(file.read_text())
+    for run in record["runs"]:
+        for entry in [*run["pairs"].values(), *run["averages"].values()]:
+            entry["svcca_by_chance"] = [values[0] for values in entry["svcca_by_chance"]]
+            del entry["cka_by_chance"]
+    file.write_text(json.dumps(record))
+    result = command("report", file, "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    tables = tmp_path / "report/tables"
+    for measure, column, expected in (("cka", "cka_by_chance", ""), ("svcca", "permutations", "1")):
+        with open(tables / f"similarity_{measure}_layers_toy.csv", encoding="utf-8", newline="") as stream:
+            assert {row[column] for row in csv.DictReader(stream)} == {expected}
+
+
 def test_the_report_shows_it(store, probe, command, tmp_path):
     assert probe(store()).status == 0
     result = command("report", tmp_path / "out/similarity.json", "--output", tmp_path / "report")
