@@ -29,10 +29,10 @@ def notes(results: ResultSet) -> list[str]:
             else "without correction for the number of tests"
         )
         found.append(
-            f"{TESTS[record['test']]}, {record['samples']} samples, seed {record['seed']}; bold: p <="
-            f" {record['level']} {corrected}. Scores are means over directions and seeds; the outputs of all"
-            " seeds for a line, and the lines of the same number of all directions with equally many lines,"
-            " are exchanged and drawn together."
+            f"Test: {TESTS[record['test']]}, {record['samples']} samples, seed {record['seed']}. Bold: p <="
+            f" {record['level']} {corrected}. From and to: the {1 - record['level']:.0%} interval. Scores are"
+            " means over directions and seeds; the outputs of all seeds for a line, and the lines of the same"
+            " number of all directions with equally many lines, are exchanged and drawn together."
         )
     return found
 
@@ -50,7 +50,7 @@ def table(comparisons: list[dict], part: str) -> Table:
     header = [
         cells(
             *("Baseline", "System", "Directions", f"{measure.title} of baseline", "of system", "Difference"),
-            *("Lowest", "Highest", "p", "p corrected", "p seeds", "People"),
+            *("From", "To", "p", "p corrected", "p seeds", "People"),
         )
     ]
     differ = f"systems that differ in the {axis}" if axis else "the systems compared"

@@ -76,6 +76,7 @@ def test_significantly_higher_scores_are_bold(folders, report, command, tmp_path
         assert markdown_rows(output, "BLEU scores and off-target rates")[3][4] == expected
     text = (output / "report.md").read_text()
     assert "## Significance" in text and "conditional on these trainings" in text
+    assert "From and to: the 95% interval" in text
 
 
 def comparison_of(command, folders, path) -> dict:
