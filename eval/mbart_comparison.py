@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from command_line.errors import InputError
-from fairseq_ext.mbart import MbartVocabulary
+from fairseq_ext.checkpoints.mbart import MbartVocabulary
 
 TOLERANCE = 1e-4  # of the largest logit: float32 is summed in another order
 
 
 def fairseqs_mbart(weights: dict[str, Tensor], options: Namespace, vocabulary: MbartVocabulary):
-    """fairseq's own model with all rows; `options` as of `fairseq_ext.mbart.shape_of`."""
+    """fairseq's own model with all rows; `options` as of `fairseq_ext.checkpoints.mbart.shape_of`."""
     from fairseq.data import Dictionary
     from fairseq.models.bart.model import BARTModel, mbart_large_architecture
 

@@ -94,8 +94,7 @@ def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) ->
 
     from data_prep.dictionary import read_symbols
     from eval.mbart_comparison import batches, check_outputs, fairseqs_mbart
-    from fairseq_ext import mbart
-    from fairseq_ext.checkpoints import read_weights
+    from fairseq_ext.checkpoints import mbart, read_weights
 
     if args.check_lines and not pairs:
         raise InputError(f"{args.data}: no set {args.check_split!r}; --check-split chooses another one")
@@ -125,7 +124,7 @@ def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) ->
 def vocabulary_of(args, embeddings: int):
     """mBART's vocabulary; refused if its checkpoint has another number of embeddings."""
     from data_prep.dictionary import read_symbols
-    from fairseq_ext.mbart import LANGUAGES, MbartVocabulary
+    from fairseq_ext.checkpoints.mbart import LANGUAGES, MbartVocabulary
 
     path = args.pretrained / DICTIONARY
     languages = args.mbart_langs or LANGUAGES

@@ -15,7 +15,7 @@ from fairseq.dataclass import ChoiceEnum
 from fairseq.tasks import FairseqTask, register_task
 
 from command_line.errors import InputError
-from fairseq_ext import pretrained
+from fairseq_ext.checkpoints import initializing
 from fairseq_ext.data import binarized
 from fairseq_ext.data.batch_fields import FIELDS
 from fairseq_ext.data.binarized import Direction, format_direction
@@ -333,7 +333,7 @@ class MultilingualNmtTask(FairseqTask):
         self.required_losses = getattr(model, "required_losses", ())
         if self.cfg.pretrained_checkpoint and not from_checkpoint:
             # before the trainer restores a checkpoint: what it finds in --save-dir wins
-            pretrained.initialize(model, cfg, self, self.cfg.pretrained_checkpoint)
+            initializing.initialize(model, cfg, self, self.cfg.pretrained_checkpoint)
         if self.cfg.eval_bleu:
             self._bleu = self._validation_bleu()
             self._generator = self.build_generator([model], Namespace(**json.loads(self.cfg.eval_bleu_args)))

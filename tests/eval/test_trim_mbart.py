@@ -11,7 +11,7 @@ import eval.__main__ as evaluation
 from command_line.dispatch import run
 from eval.mbart_comparison import check_outputs
 from fairseq_ext.checkpoints import load_for_inference, read_checkpoint
-from fairseq_ext.mbart import LANGUAGES
+from fairseq_ext.checkpoints.mbart import LANGUAGES
 from tests.fairseq_ext.mbart import train_pieces, write_mbart
 from tests.integration.toy_corpus import random_concepts, sentence, write_sides
 

@@ -7,7 +7,7 @@ import torch
 from fairseq.data import Dictionary
 from fairseq.models.bart.model import BARTModel, mbart_large_architecture
 
-from fairseq_ext.mbart import LANGUAGES
+from fairseq_ext.checkpoints.mbart import LANGUAGES
 
 SIZES = {
     "encoder_embed_dim": 32, "encoder_ffn_embed_dim": 64, "encoder_layers": 2, "encoder_attention_heads": 4,

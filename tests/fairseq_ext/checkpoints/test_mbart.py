@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from command_line.errors import InputError
-from fairseq_ext import mbart
+from fairseq_ext.checkpoints import mbart
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel, mnmt_mbart_architecture
 from tests.fairseq_ext.mbart import SIZES, mbart_dictionary, mbart_model
 from tests.fairseq_ext.models import ToyTask, random_batch
@@ -129,7 +129,7 @@ def test_another_model_is_refused(dictionary, missing):
 
 # --- the guide
 
-PAGE = (Path(__file__).parents[2] / "docs/mbart.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/mbart.md").read_text(encoding="utf-8")
 COMMANDS = [
     line
     for block in re.findall(r"^```bash\n(.*?)^```", PAGE, flags=re.M | re.S)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from command_line.errors import InputError
-from fairseq_ext.checkpoints import read_checkpoint
+from fairseq_ext.checkpoints.reading import read_checkpoint
 from fairseq_ext.data.language_tags import tag_token
 
 EMBEDDINGS = (
