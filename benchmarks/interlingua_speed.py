@@ -26,13 +26,13 @@ from command_line.dispatch import run_script
 
 sys.path.insert(0, str(training_speed.ROOT))
 BASELINE, INTERLINGUA = "mnmt_transformer", "interlingua_transformer"
-LOSSES = ["--auxiliary-losses", "interlingua_alignment,length_prediction", "--fused-vocabulary-loss"]
+LOSSES = ["--losses", "translation,interlingua_alignment,length_prediction", "--fused-vocabulary-loss"]
 
 
 def variants(arch: str, gpu: bool) -> dict[str, list[str]]:
     size = "" if arch == "base" else f"_{arch}"
     precision = ["--autocast-bf16"] if gpu else []
-    ours = ["--criterion", "nmt_with_auxiliary_losses", *LOSSES, "--optimizer", "fused_adam"]
+    ours = ["--criterion", "weighted_losses", *LOSSES, "--optimizer", "fused_adam"]
     return {
         BASELINE: ["--arch", BASELINE + size, *training_speed.OURS, *precision],
         INTERLINGUA: ["--arch", INTERLINGUA + size, *ours, *precision],

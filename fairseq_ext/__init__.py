@@ -7,7 +7,11 @@ in fairseq's own commands it makes bad input one line (`fairseq_ext.uncaught`).
 """
 
 from fairseq_ext import checkpoints, uncaught
-from fairseq_ext.criterions import fused_label_smoothed_cross_entropy, nmt_with_auxiliary_losses  # noqa: F401
+from fairseq_ext.criterions import (  # noqa: F401
+    fused_label_smoothed_cross_entropy,
+    nmt_with_auxiliary_losses,
+    weighted_losses,
+)
 from fairseq_ext.models import interlingua_transformer, mnmt_transformer  # noqa: F401
 from fairseq_ext.optim import fused_adam  # noqa: F401
 from fairseq_ext.tasks import linguistic_pretraining, multilingual_nmt  # noqa: F401

@@ -2,7 +2,7 @@
 
 Each LOG is NAME=FILE: what fairseq-train printed with `--log-format simple` or `json`, for instance
 `train.log` of a recipe's model; the same NAME with several files: its seeds. The loss is `nmt_loss` where
-auxiliary losses are added, else `loss`; it is that of teacher forcing, also of the interlingua's length, in
+other losses are added, else `loss`; it is that of teacher forcing, also of the interlingua's length, in
 bits per token, label smoothing included.
 """
 

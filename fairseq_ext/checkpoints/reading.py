@@ -18,6 +18,7 @@ import torch
 
 from command_line.errors import InputError
 from fairseq_ext.checkpoints.options_gate import pass_gate
+from fairseq_ext.criterions.nmt_with_auxiliary_losses import in_todays_words
 
 torch.serialization.add_safe_globals([Namespace])
 
@@ -89,7 +90,7 @@ def _check_exists(path) -> None:
 
 def _load(file, path, map_location):
     try:
-        return torch.load(file, map_location=map_location, weights_only=True)
+        return in_todays_words(torch.load(file, map_location=map_location, weights_only=True))
     except pickle.UnpicklingError as error:
         found = re.search(r"(?:Unsupported|GLOBAL|Trying to)[^\n]{0,80}", str(error))
         reason = f" ({found.group()})" if found else ""

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from command_line.errors import InputError
-from fairseq_ext.losses.auxiliary_loss import AuxiliaryLoss, Term
+from fairseq_ext.losses.weighted_loss import Term, WeightedLoss
 
 
 @dataclass
@@ -29,7 +29,7 @@ class AttentionAlignmentOptions:
     )
 
 
-class AttentionAlignment(AuxiliaryLoss):
+class AttentionAlignment(WeightedLoss):
     """One encoder-decoder attention head of the decoder learns to look at the aligned source words.
 
     Reference: Garg et al. 2019 ("Jointly Learning to Align and Translate with Transformer Models"): with A
@@ -55,6 +55,7 @@ class AttentionAlignment(AuxiliaryLoss):
     name = "attention_alignment"
     Options = AttentionAlignmentOptions
     batch_fields = ("word_alignments",)
+    needs_decoder = True
 
     def __init__(self, options: AttentionAlignmentOptions, sizes):
         super().__init__(options, sizes)
@@ -68,7 +69,7 @@ class AttentionAlignment(AuxiliaryLoss):
 
     def forward(self, outputs, batch) -> Term:
         if "token_states" in outputs.source:  # the decoder attends to an interlingua, not to words
-            raise InputError(f"--auxiliary-losses {self.name}: not with --arch interlingua_transformer")
+            raise InputError(f"--losses {self.name}: not with --arch interlingua_transformer")
         attention = outputs.decoder["attn"][0].float()  # B x T x S
         rows, cells = aligned_cells(batch["word_alignments"], attention.size(1), attention.size(2))
         aligned = attention.flatten()[cells].clamp(min=torch.finfo(torch.float32).tiny)

@@ -7,8 +7,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from command_line.errors import InputError
-from fairseq_ext.losses.auxiliary_loss import AuxiliaryLoss, Term
 from fairseq_ext.losses.in_batch_contrast import at_least_float32
+from fairseq_ext.losses.weighted_loss import Term, WeightedLoss
 
 
 @dataclass
@@ -23,7 +23,7 @@ class InterlinguaAlignmentOptions:
     )
 
 
-class InterlinguaAlignment(AuxiliaryLoss):
+class InterlinguaAlignment(WeightedLoss):
     """Position by position, the interlinguas of both sentences of a pair point into the same direction.
 
     Reference: thesis 7.2.2, after Zhu et al. 2020 ("Language-aware Interlingua for Multilingual Neural
@@ -65,7 +65,7 @@ class InterlinguaAlignment(AuxiliaryLoss):
 
 def require_interlingua(outputs, name: str, key: str = "interlingua_lengths", kind: str = "") -> None:
     if key not in outputs.source:
-        raise InputError(f"--auxiliary-losses {name}: needs --arch interlingua_transformer{kind}")
+        raise InputError(f"--losses {name}: needs --arch interlingua_transformer{kind}")
 
 
 def misalignment(source: Tensor, mirror: Tensor, padding: Tensor) -> Tensor:

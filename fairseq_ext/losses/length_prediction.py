@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from fairseq_ext.losses.auxiliary_loss import AuxiliaryLoss, Term
 from fairseq_ext.losses.in_batch_contrast import at_least_float32
 from fairseq_ext.losses.interlingua_alignment import require_interlingua
+from fairseq_ext.losses.weighted_loss import Term, WeightedLoss
 
 
 @dataclass
@@ -22,7 +22,7 @@ class LengthPredictionOptions:
     )
 
 
-class LengthPrediction(AuxiliaryLoss):
+class LengthPrediction(WeightedLoss):
     """The length of the sentence in the centric language is a class among K (equation 7.3).
 
     Reference: thesis 7.2.1 and 7.2.2: with p = softmax(W mean(H_S) + b) and the right length l,

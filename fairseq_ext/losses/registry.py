@@ -1,13 +1,13 @@
-"""The auxiliary losses by the names that the command line knows: a new loss is one file and one line here."""
+"""The losses beside translation, by their names in `--losses`: a new one is one file and one line here."""
 
 from fairseq_ext.losses.attention_alignment import AttentionAlignment
-from fairseq_ext.losses.auxiliary_loss import AuxiliaryLoss
 from fairseq_ext.losses.interlingua_alignment import InterlinguaAlignment
 from fairseq_ext.losses.length_prediction import LengthPrediction
 from fairseq_ext.losses.sentence_contrastive import SentenceContrastive
+from fairseq_ext.losses.weighted_loss import WeightedLoss
 from fairseq_ext.losses.word_contrastive import WordContrastive
 
-LOSSES: dict[str, type[AuxiliaryLoss]] = {
+LOSSES: dict[str, type[WeightedLoss]] = {
     loss.name: loss
     for loss in (
         WordContrastive,

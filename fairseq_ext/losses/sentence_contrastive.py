@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import torch
 import torch.nn.functional as F
 
-from fairseq_ext.losses.auxiliary_loss import AuxiliaryLoss, Term, padding_of, states_of
 from fairseq_ext.losses.in_batch_contrast import in_batch_contrast
+from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, padding_of, states_of
 from fairseq_ext.modules.pooling import sentence_means
 
 
@@ -16,7 +16,7 @@ class SentenceContrastiveOptions:
     temperature: float = field(default=0.1, metadata={"help": "tau of Pan et al. 2021"})
 
 
-class SentenceContrastive(AuxiliaryLoss):
+class SentenceContrastive(WeightedLoss):
     """Every source sentence has to find its translation among the target sentences of the batch.
 
     Reference: Pan et al. 2021 ("Contrastive Learning for Many-to-many Multilingual Neural Machine

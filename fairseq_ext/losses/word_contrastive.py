@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fairseq_ext.losses.auxiliary_loss import AuxiliaryLoss, Term, states_of
 from fairseq_ext.losses.in_batch_contrast import at_least_float32, in_batch_contrast
+from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, states_of
 from fairseq_ext.modules.all_gather import all_gather_rows, sum_over_processes
 from fairseq_ext.modules.pooling import span_means, tokens_of_spans
 
@@ -41,7 +41,7 @@ class WordContrastiveOptions:
     )
 
 
-class WordContrastive(AuxiliaryLoss):
+class WordContrastive(WeightedLoss):
     """Every aligned word has to find its translation among all aligned words of the batch, in both
     directions.
 

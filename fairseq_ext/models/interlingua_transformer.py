@@ -93,8 +93,8 @@ class InterlinguaTransformerConfig(MnmtTransformerConfig):
 class InterlinguaTransformerModel(MnmtTransformerModel):
     """Encoder, interlingua, decoder; see `InterlinguaTransformerConfig`.
 
-    Train it with `--criterion nmt_with_auxiliary_losses --auxiliary-losses
-    interlingua_alignment,length_prediction` (equation 7.5).
+    Train it with `--criterion weighted_losses --losses
+    translation,interlingua_alignment,length_prediction` (equation 7.5).
     """
 
     Config = InterlinguaTransformerConfig

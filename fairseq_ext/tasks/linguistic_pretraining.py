@@ -21,7 +21,7 @@ from fairseq_ext.data.noising.tasks import (
     task_tokens,
 )
 from fairseq_ext.data.pretraining_dataset import PretrainingDataset, find_texts, load_text
-from fairseq_ext.losses.auxiliary_loss import ModelSizes
+from fairseq_ext.losses.weighted_loss import ModelSizes
 from fairseq_ext.modules.decoder_positions import DecoderPositions
 from fairseq_ext.tasks import validation
 from fairseq_ext.tasks.improvements import Improvements

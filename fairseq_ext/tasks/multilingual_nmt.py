@@ -21,7 +21,7 @@ from fairseq_ext.data.batch_fields import FIELDS
 from fairseq_ext.data.binarized import Direction, format_direction
 from fairseq_ext.data.language_tags import PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
-from fairseq_ext.losses.auxiliary_loss import ModelSizes
+from fairseq_ext.losses.weighted_loss import ModelSizes
 from fairseq_ext.tasks import validation
 from fairseq_ext.tasks.improvements import Improvements
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options
@@ -76,7 +76,8 @@ class MultilingualNmtTask(FairseqTask):
     """
 
     cfg: MultilingualNmtConfig
-    required_losses: tuple[str, ...] = ()  # auxiliary losses that the model cannot do without
+    after_update = None  # what the criterion does after every update
+    required_losses: tuple[str, ...] = ()  # losses that the model cannot do without
 
     def __init__(self, cfg: MultilingualNmtConfig, dictionary):
         super().__init__(cfg)
@@ -344,11 +345,17 @@ class MultilingualNmtTask(FairseqTask):
         for name in self.required_losses:
             if name not in getattr(criterion, "losses", ()):
                 raise InputError(
-                    f"--auxiliary-losses: a part of the model learns from {name} alone; add it with "
-                    f"--criterion nmt_with_auxiliary_losses --auxiliary-losses {name}"
+                    f"--losses: a part of the model learns from {name} alone; add it with "
+                    f"--criterion weighted_losses --losses translation,{name}"
                 )
         self.batch_fields = getattr(criterion, "batch_fields", ())
+        self.after_update = getattr(criterion, "after_update", None)
         return criterion
+
+    def optimizer_step(self, optimizer, model, update_num):
+        super().optimizer_step(optimizer, model, update_num)
+        if self.after_update is not None:
+            self.after_update(model, update_num + 1)
 
     def _validation_bleu(self):
         from data_prep.preparation import Preparation

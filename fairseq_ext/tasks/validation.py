@@ -45,7 +45,7 @@ def add_direction_losses(
     logged = dict(logging_output)
     for other in directions:
         name = format_direction(other)
-        for key in ("loss", "nll_loss", "sample_size", "ntokens"):
+        for key in {"loss", "nll_loss", "sample_size", "ntokens"} & logging_output.keys():
             logged[f"{key}:{name}"] = (
                 logging_output[key] if other == direction else _zero(logging_output[key])
             )
@@ -67,7 +67,7 @@ def log_direction_losses(logging_outputs: list[dict], directions: list[Direction
     for name in map(format_direction, directions):
         for key, unit in (("loss", "sample_size"), ("nll_loss", "ntokens")):
             weight = total(f"{unit}:{name}")
-            if weight > 0:
+            if weight > 0 and any(f"{key}:{name}" in log for log in logging_outputs):
                 metrics.log_scalar(
                     f"{key}_{name}", total(f"{key}:{name}") / weight / math.log(2), weight, round=3
                 )

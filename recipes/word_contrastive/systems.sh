@@ -2,7 +2,7 @@
 # Tables 5.2 and C.1 to C.3: each baseline, and what is added to it. All stop by the validation loss of translation.
 STOPPING="${SAMPLING_OPTIONS[*]} ${STOPPING_OPTIONS[*]}"
 PLAIN="--criterion fused_label_smoothed_cross_entropy $STOPPING"
-ADDED="--criterion nmt_with_auxiliary_losses --fused-vocabulary-loss --best-checkpoint-metric nmt_loss $STOPPING"
+ADDED="--criterion weighted_losses --fused-vocabulary-loss --best-checkpoint-metric nmt_loss $STOPPING"
 SCRATCH="--arch $ARCHITECTURE ${MODEL_OPTIONS[*]} --norm-placement post --language-tags s-enc-t-dec --dropout $DROPOUT"
 TAGGED=$(printf '%s\n' "${LANGUAGES[@]}" | sort | paste -sd,)
 MBART_START=$OUTPUT/mbart/start.pt
@@ -11,10 +11,10 @@ MBART_FT="--arch mnmt_transformer_mbart --language-tags mbart --langs $TAGGED --
 rows() { # BASELINE OPTIONS NAME
   cat << END
 $1 | | $2 $PLAIN | | $3
-$1+align | | $2 $ADDED --auxiliary-losses attention_alignment | | $3 +align
-$1+w2w | | $2 $ADDED --auxiliary-losses word_contrastive | | $3 +w2w
-$1+FA | | $2 $ADDED --auxiliary-losses word_contrastive | | $3 +FA
-$1+sent | | $2 $ADDED --auxiliary-losses sentence_contrastive | | $3 +sent
+$1+align | | $2 $ADDED --losses translation,attention_alignment | | $3 +align
+$1+w2w | | $2 $ADDED --losses translation,word_contrastive | | $3 +w2w
+$1+FA | | $2 $ADDED --losses translation,word_contrastive | | $3 +FA
+$1+sent | | $2 $ADDED --losses translation,sentence_contrastive | | $3 +sent
 END
 }
 

@@ -44,7 +44,7 @@ def build(kind: str = "variable", task: TaggedTask | None = None, **options) -> 
 
 def model_and_criterion():
     """With both losses of an interlingua of variable length."""
-    from tests.fairseq_ext.test_nmt_with_auxiliary_losses import make_criterion
+    from tests.fairseq_ext.test_weighted_losses import make_criterion
 
     model = build()
     return model, make_criterion("interlingua_alignment,length_prediction", model=model)

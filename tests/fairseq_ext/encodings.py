@@ -2,7 +2,7 @@
 
 import torch
 
-from fairseq_ext.losses.auxiliary_loss import ModelOutputs, ModelSizes
+from fairseq_ext.losses.weighted_loss import ModelOutputs, ModelSizes
 
 PAD = 1
 SIZES = ModelSizes(encoder_width=6, decoder_layers=6, vocabulary=30, padding=PAD)

@@ -11,7 +11,7 @@ from fairseq_ext.losses.attention_alignment import (
     AttentionAlignmentOptions,
     aligned_cells,
 )
-from fairseq_ext.losses.auxiliary_loss import ModelOutputs
+from fairseq_ext.losses.weighted_loss import ModelOutputs
 from tests.fairseq_ext.encodings import ALIGNED, SIZES, word_alignments
 
 # the third pair repeats a token of the first one and adds another
@@ -118,5 +118,5 @@ def test_layers_that_the_decoder_lacks(layer):
 
 def test_attention_to_an_interlingua_is_refused():
     outputs = ModelOutputs({"token_states": []}, None, {"attn": [random_attention()]})
-    with pytest.raises(InputError, match="--auxiliary-losses attention_alignment: not with --arch interling"):
+    with pytest.raises(InputError, match="--losses attention_alignment: not with --arch interling"):
         make()(outputs, {"word_alignments": word_alignments()})

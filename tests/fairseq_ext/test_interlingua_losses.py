@@ -7,13 +7,13 @@ import torch
 import torch.nn.functional as F
 
 from command_line.errors import InputError
-from fairseq_ext.losses.auxiliary_loss import ModelOutputs, ModelSizes
 from fairseq_ext.losses.interlingua_alignment import (
     InterlinguaAlignment,
     InterlinguaAlignmentOptions,
     misalignment,
 )
 from fairseq_ext.losses.length_prediction import LengthPrediction, LengthPredictionOptions, length_loss
+from fairseq_ext.losses.weighted_loss import ModelOutputs, ModelSizes
 from tests.fairseq_ext import bridges
 from tests.fairseq_ext.bridges import KINDS, TaggedTask, build
 
@@ -190,7 +190,7 @@ def test_models_without_what_a_loss_needs_are_refused(task, number, kind):
     else:
         outputs = ModelOutputs({"encoder_out": [torch.zeros(2, 4, 8)]})
     loss = make(task)[number]
-    with pytest.raises(InputError, match=f"--auxiliary-losses {loss.name}: needs --arch interlingua_tr"):
+    with pytest.raises(InputError, match=f"--losses {loss.name}: needs --arch interlingua_tr"):
         loss(outputs, batch)
 
 

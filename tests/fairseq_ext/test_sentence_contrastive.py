@@ -5,8 +5,8 @@ import torch
 import torch.nn.functional as F
 
 from command_line.errors import InputError
-from fairseq_ext.losses.auxiliary_loss import ModelOutputs
 from fairseq_ext.losses.sentence_contrastive import SentenceContrastive, SentenceContrastiveOptions
+from fairseq_ext.losses.weighted_loss import ModelOutputs
 from tests.fairseq_ext.encodings import SIZES, pad_further, random_encoding, random_outputs
 
 BATCH = {"ntokens": 11}

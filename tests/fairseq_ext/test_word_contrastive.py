@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from command_line.errors import InputError
-from fairseq_ext.losses.auxiliary_loss import ModelOutputs
+from fairseq_ext.losses.weighted_loss import ModelOutputs
 from fairseq_ext.losses.word_contrastive import WordContrastive, WordContrastiveOptions, surface_hashes
 from tests.fairseq_ext.encodings import (
     ALIGNED,

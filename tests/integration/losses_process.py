@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 from tests.fairseq_ext import bridges
 from tests.fairseq_ext.bridges import TaggedTask
 from tests.fairseq_ext.encodings import random_batch, random_outputs
-from tests.fairseq_ext.test_nmt_with_auxiliary_losses import ALL_THREE, make_batch, make_criterion, make_model
+from tests.fairseq_ext.test_weighted_losses import ALL_THREE, make_batch, make_criterion, make_model
 from tests.fairseq_ext.test_word_contrastive import make, states
 
 

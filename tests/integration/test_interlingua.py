@@ -16,11 +16,11 @@ from tests.integration.training import TASK, final_state, logged, training
 
 BRIDGE = (
     "--arch", "interlingua_transformer", "--interlingua-layers", 1,
-    "--criterion", "nmt_with_auxiliary_losses", "--best-checkpoint-metric", "nmt_loss",
-    "--auxiliary-losses", "interlingua_alignment,length_prediction",
+    "--criterion", "weighted_losses", "--best-checkpoint-metric", "nmt_loss",
+    "--losses", "translation,interlingua_alignment,length_prediction",
 )  # fmt: skip
 FIXED = ("--interlingua", "fixed-universal", "--interlingua-length", 6)
-ALIGNED = ("--auxiliary-losses", "interlingua_alignment")
+ALIGNED = ("--losses", "translation,interlingua_alignment")
 REPAIRED = (
     "--interlingua-length-jitter", 0.2, "--length-predictor-source-length",
     "--length-prediction-deviation", 1,
@@ -170,10 +170,10 @@ def test_training_sentences_longer_than_the_model_are_left_out(data, forked, tmp
         ),
         (("--lang-pairs", "en-de,de-en"), "--centric-language: expected one of de, en"),
         (("--language-tags", "t-enc"), "--interlingua variable: needs the source language on the encoder"),
-        (ALIGNED, "--auxiliary-losses: a part of the model learns from length_prediction alone; add it with"),
+        (ALIGNED, "--losses: a part of the model learns from length_prediction alone; add it with"),
         (
             FIXED,
-            "--auxiliary-losses length_prediction: needs --arch interlingua_transformer --interlingua vari",
+            "--losses length_prediction: needs --arch interlingua_transformer --interlingua variable",
         ),
     ],
 )

@@ -8,7 +8,7 @@ import torch
 from tests.fairseq_ext import bridges
 from tests.fairseq_ext.bridges import PAIRS, TaggedTask
 from tests.fairseq_ext.encodings import ALIGNED, random_batch, random_outputs
-from tests.fairseq_ext.test_nmt_with_auxiliary_losses import (
+from tests.fairseq_ext.test_weighted_losses import (
     ALL_THREE,
     ROWS,
     make_batch,

@@ -42,8 +42,8 @@ def prepare(folder) -> None:
     result = commands.run_forked(
         folder / "logs", "train", data, *USER_DIR, *TASK, "--lang-pairs", "de-en,en-de", *sizes,
         "--arch", "mnmt_transformer_mbart", "--language-tags", "mbart", *LOGS, "--optimizer", "fused_adam",
-        "--criterion", "nmt_with_auxiliary_losses",
-        "--auxiliary-losses", "word_contrastive,attention_alignment",
+        "--criterion", "weighted_losses",
+        "--losses", "translation,word_contrastive,attention_alignment",
         "--finetune-from-model", folder / "start.pt", "--save-dir", folder, "--dropout", 0.1,
         "--lr", 0.01, "--lr-scheduler", "inverse_sqrt", "--warmup-updates", 30,
         "--max-tokens", 1000, "--max-update", 70, "--disable-validation",

@@ -60,7 +60,7 @@ def test_every_training_is_understood_by_fairseq(config):
         assert args.decoder_layers == baseline.decoder_layers
         assert args.best_checkpoint_metric == "nmt_loss"
         predicted = not system.startswith("fixed")
-        assert ("length_prediction" in args.auxiliary_losses) == predicted
+        assert ("length_prediction" in args.losses) == predicted
         assert (args.interlingua == "variable") == predicted
 
 

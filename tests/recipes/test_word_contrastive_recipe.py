@@ -53,7 +53,7 @@ def test_every_training_is_understood_by_fairseq(config, tmp_path):
     assert list(found) == [baseline + method for baseline in ("mlsc", "mbart") for method in METHODS]
     for system, args in found.items():
         loss = LOSSES[system.removeprefix("mlsc").removeprefix("mbart")]
-        assert getattr(args, "auxiliary_losses", None) == loss, system
+        assert getattr(args, "losses", None) == (loss and f"translation,{loss}"), system
         assert args.best_checkpoint_metric == ("nmt_loss" if loss else "loss")
         assert args.data.endswith("-w2w") == system.endswith("+w2w")
         assert args.label_smoothing == (0.2 if system.startswith("mbart") else 0.1)

@@ -1,26 +1,37 @@
-"""`nmt_with_auxiliary_losses`: what it adds to the translation loss, and what it leaves alone."""
+"""`weighted_losses`: what it adds to the translation loss, what it leaves alone, and what it is without."""
 
 import math
 from argparse import Namespace
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
 import torch
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.logging import metrics
+from fairseq.models import FairseqEncoderModel
 from fairseq.models.transformer import TransformerConfig, TransformerModelBase, base_architecture
+from torch import nn
 
 from command_line.errors import InputError
+from fairseq_ext.checkpoints.options_gate import pass_gate
 from fairseq_ext.criterions.fused_label_smoothed_cross_entropy import FusedLabelSmoothedCrossEntropyCriterion
 from fairseq_ext.criterions.nmt_with_auxiliary_losses import (
     NmtWithAuxiliaryLosses,
     NmtWithAuxiliaryLossesConfig,
+    in_todays_words,
+)
+from fairseq_ext.criterions.weighted_losses import (
+    WeightedLosses,
+    WeightedLossesConfig,
     observed,
 )
 from fairseq_ext.data.batch_fields import FIELDS
-from fairseq_ext.losses.auxiliary_loss import ModelOutputs, ModelSizes
 from fairseq_ext.losses.registry import LOSSES
+from fairseq_ext.losses.weighted_loss import ModelOutputs, ModelSizes, Term, WeightedLoss, states_of
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
+from fairseq_ext.tasks.improvements import Improvements
+from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtTask
 from tests.fairseq_ext.encodings import random_tokens, word_alignments
 from tests.fairseq_ext.models import SIZES, ToyTask, build, random_batch, toy_dictionary
 
@@ -45,17 +56,18 @@ def make_model(model_class=MnmtTransformerModel, dropout: float = 0.0, **options
     return model_class.build_model(TransformerConfig.from_namespace(arguments), ToyTask(DICTIONARY))
 
 
-def make_criterion(losses: str = "", seed: int = 1, model=None, **options) -> NmtWithAuxiliaryLosses:
-    cfg = NmtWithAuxiliaryLossesConfig(
-        label_smoothing=0.1, sentence_avg=False, auxiliary_losses=losses, word_contrastive_dim=8
-    )
+def make_criterion(
+    losses: str = "", seed: int = 1, model=None, translation: bool = True, **options
+) -> WeightedLosses:
+    names = ",".join(filter(None, ["translation" if translation else "", losses]))
+    cfg = WeightedLossesConfig(label_smoothing=0.1, sentence_avg=False, losses=names, word_contrastive_dim=8)
     for name, value in options.items():
         assert hasattr(cfg, name)
         setattr(cfg, name, value)
     sizes = ModelSizes.of(model or make_model(), DICTIONARY)
     task = SimpleNamespace(target_dictionary=DICTIONARY, model_sizes=sizes)
     torch.manual_seed(seed)
-    return NmtWithAuxiliaryLosses.build_criterion(cfg, task)
+    return WeightedLosses.build_criterion(cfg, task)
 
 
 def make_batch(rows=ROWS) -> dict:
@@ -118,7 +130,7 @@ def test_a_model_dropout_out_of_range_is_refused():
     ("fused", "plain"),
     [(False, LabelSmoothedCrossEntropyCriterion), (True, FusedLabelSmoothedCrossEntropyCriterion)],
 )
-def test_without_auxiliary_losses_it_is_the_translation_loss_to_the_last_bit(fused, plain, reduce):
+def test_alone_translation_is_the_translation_loss_to_the_last_bit(fused, plain, reduce):
     model, criterion = make_model(dropout=0.3).train(), make_criterion(fused_vocabulary_loss=fused)
     found, expected = (
         run(each, model, make_batch(), reduce) for each in (criterion, plain(criterion.task, False, 0.1))
@@ -189,16 +201,16 @@ def test_the_loss_is_the_sum_of_its_terms(model_class, losses):
         assert found[2][f"{name}:count"] == term.count > 0
         assert term.value > 0
     sum(term.loss for term in terms.values()).backward()
-    auxiliary = [
+    others = [
         torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
         for parameter in model.parameters()
     ]
-    for total, one, other in zip(found[3], translation[3], auxiliary, strict=True):
+    for total, one, other in zip(found[3], translation[3], others, strict=True):
         torch.testing.assert_close(total, one + other, atol=1e-4, rtol=1e-4)
 
 
 def test_the_encoder_learns_through_both_sentences():
-    """Words that only one of the sentences has get a gradient from the auxiliary loss alone."""
+    """Words that only one of the sentences has get a gradient from the added loss alone."""
     model, batch = make_model(share_all_embeddings=False).eval(), make_batch()
     batch["net_input"]["src_tokens"][0, 0] = 30  # in the first span of the source, and nowhere else
     batch["mirror"]["src_tokens"][0, 1] = 31
@@ -258,7 +270,7 @@ def test_every_loss_declares_itself():
 @pytest.mark.parametrize(
     ("losses", "message"),
     [
-        ("nonsense", "--auxiliary-losses nonsense: no loss 'nonsense'; expected word_contrastive, sentence_"),
+        ("nonsense", "--losses translation,nonsense: no loss 'nonsense'; expected translation, word_con"),
         ("word_contrastive,word_contrastive", "'word_contrastive' occurs twice"),
     ],
 )
@@ -268,9 +280,9 @@ def test_bad_names(losses, message):
 
 
 def test_another_task():
-    cfg = NmtWithAuxiliaryLossesConfig(sentence_avg=False, auxiliary_losses="word_contrastive")
-    with pytest.raises(InputError, match="--auxiliary-losses: need --task multilingual_nmt"):
-        NmtWithAuxiliaryLosses.build_criterion(cfg, SimpleNamespace(target_dictionary=DICTIONARY))
+    cfg = WeightedLossesConfig(sentence_avg=False, losses="word_contrastive")
+    with pytest.raises(InputError, match="--losses word_contrastive: need --task multilingual_nmt"):
+        WeightedLosses.build_criterion(cfg, SimpleNamespace(target_dictionary=DICTIONARY))
 
 
 def test_neither_batch_nor_model_is_changed():
@@ -320,7 +332,7 @@ def test_two_accumulated_batches_are_the_sum_of_their_losses():
 
 def logged(logs: list[dict]) -> dict:
     with metrics.aggregate(new_root=True) as aggregate:
-        NmtWithAuxiliaryLosses.reduce_metrics(logs)
+        WeightedLosses.reduce_metrics(logs)
     return aggregate.get_smoothed_values()
 
 
@@ -378,3 +390,218 @@ def test_a_state_that_does_not_fit_is_refused():
     state.pop("losses.word_contrastive.output.weight")
     with pytest.raises(RuntimeError, match="Missing key"):
         make_criterion("word_contrastive").load_state_dict(state)
+
+
+# --- any number of losses, translation being one of them
+
+
+def make_encoder() -> FairseqEncoderModel:
+    """A model without a decoder."""
+    return FairseqEncoderModel(make_model().encoder).eval()
+
+
+def test_a_model_without_a_decoder():
+    """Its loss, gradients and logs are those of the loss itself; nothing of a decoder is asked for."""
+    model, batch = make_encoder(), make_batch()
+    criterion = make_criterion("sentence_contrastive", model=model, translation=False)
+    found = run(criterion, model, batch)
+    model.zero_grad()
+    given = {name: batch["net_input"][name] for name in ("src_tokens", "src_lengths")}
+    outputs = ModelOutputs(model.encoder(**given), model.encoder(**batch["mirror"]))
+    term = criterion.losses["sentence_contrastive"](outputs, batch)
+    term.loss.backward()
+    assert torch.equal(found[0], term.loss)
+    for gradient, parameter in zip(found[3], model.parameters(), strict=True):
+        torch.testing.assert_close(gradient, parameter.grad)
+    assert found[1] == batch["ntokens"]
+    assert logged([found[2]]) == {
+        name: pytest.approx(value.item() / count / math.log(2), abs=1e-3)
+        for name, value, count in (
+            ("loss", term.loss, batch["ntokens"]),
+            ("sentence_contrastive", term.value, term.count),
+        )
+    }
+
+
+def test_sentences_divide_where_they_do_in_translation():
+    model, batch = make_encoder(), make_batch()
+    options = {"model": model, "translation": False, "sentence_avg": True}
+    assert run(make_criterion("sentence_contrastive", **options), model, batch)[1] == 3
+
+
+@pytest.mark.parametrize(
+    ("losses", "translation"), [("sentence_contrastive", True), ("attention_alignment", False)]
+)
+def test_a_loss_that_needs_a_decoder_is_refused_without_one(losses, translation):
+    with pytest.raises(InputError, match=r"--losses \w+: needs a model with a decoder"):
+        make_criterion(losses, model=make_encoder(), translation=translation)
+
+
+def test_a_decoder_is_there_without_the_translation_loss():
+    model, batch = make_model().eval(), make_batch()
+    criterion = make_criterion("attention_alignment", model=model, translation=False)
+    (term,) = terms_by_hand(criterion, model, batch).values()
+    found = criterion(model, batch)
+    torch.testing.assert_close(found[0], term.loss)
+    assert "nmt_loss" not in found[2]
+
+
+def test_the_weight_of_translation():
+    model, batch = make_model().eval(), make_batch()
+    translation = run(make_criterion(), model, batch)
+    half = run(make_criterion(translation_weight=0.5), model, batch)
+    torch.testing.assert_close(half[0], 0.5 * translation[0])
+    assert torch.equal(half[2]["nmt_loss"], translation[2]["loss"])
+    added = run(make_criterion("sentence_contrastive"), model, batch)
+    both = run(make_criterion("sentence_contrastive", translation_weight=0.5), model, batch)
+    torch.testing.assert_close(both[0], added[0] - 0.5 * translation[0])
+    with pytest.raises(InputError, match=r"--translation-weight -1: expected a number, 0 or above"):
+        make_criterion(translation_weight=-1)
+
+
+def test_losses_per_token_without_translation_are_refused():
+    criterion = make_criterion("sentence_contrastive", translation=False)
+    with pytest.raises(InputError, match="losses per token are those of translation"):
+        criterion(make_model(), make_batch(), reduce=False)
+
+
+@pytest.mark.parametrize("losses", ["", " , "])
+def test_no_loss_at_all(losses):
+    cfg = WeightedLossesConfig(sentence_avg=False, losses=losses)
+    with pytest.raises(InputError, match="--losses: names none; expected some of translation, word_contr"):
+        WeightedLosses.build_criterion(cfg, SimpleNamespace(target_dictionary=DICTIONARY))
+
+
+# --- a loss that moves along with the model
+
+
+@dataclass
+class DiscriminatorOptions:
+    weight: float = 1.0
+    momentum: float = 0.5
+
+
+class Discriminator(WeightedLoss):
+    """The encoder hides from a discriminator, with an optimizer of its own, which side a sentence is on; its
+    second matrix follows the first.
+    """
+
+    name = "discriminator"
+    Options = DiscriminatorOptions
+    batch_fields = ("mirror",)
+
+    def __init__(self, options, sizes):
+        super().__init__(options, sizes)
+        self.weight = nn.Parameter(torch.zeros(sizes.encoder_width), requires_grad=False)
+        self.average = nn.Parameter(torch.zeros(sizes.encoder_width), requires_grad=False)
+        self.optimizer = torch.optim.SGD([self.weight], lr=0.1, momentum=0.9)
+        self.updates, self.seen = [], []
+
+    def forward(self, outputs, batch) -> Term:
+        sides = [states_of(encoded).mean(0) for encoded in (outputs.source, outputs.mirror)]  # B x C
+        if self.training:
+            self.seen += [torch.stack(sides).detach()]
+        value = -((sides[0] - sides[1]) @ self.weight).sum()
+        return Term(self.options.weight * value, value.detach(), len(sides[0]))
+
+    def after_update(self, model, updates):
+        self.updates.append(updates)
+        sides = torch.cat(self.seen, dim=1)
+        self.seen.clear()
+        self.weight.grad = -(sides[0] - sides[1]).mean(0)
+        self.optimizer.step()
+        self.average.lerp_(self.weight, 1 - self.options.momentum)
+
+    def get_extra_state(self):
+        return self.optimizer.state_dict()
+
+    def set_extra_state(self, state):
+        self.optimizer.load_state_dict(state)
+
+
+@pytest.fixture
+def discriminator(monkeypatch):
+    monkeypatch.setitem(LOSSES, "discriminator", Discriminator)
+    for name, value in vars(DiscriminatorOptions()).items():
+        monkeypatch.setattr(WeightedLossesConfig, f"discriminator_{name}", value, raising=False)
+
+
+class TaskWithCriterion(MultilingualNmtTask):
+    """Our task's steps without its data."""
+
+    def __init__(self, criterion):
+        self.cfg = SimpleNamespace(autocast_bf16=False)
+        self.after_update = criterion.after_update
+        self.improvements = Improvements("")
+
+
+def train(model, criterion, updates: range) -> None:
+    """With two accumulated batches each, as fairseq's trainer calls the task."""
+    task = TaskWithCriterion(criterion)
+    trained = [p for part in (model, criterion) for p in part.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(trained, lr=0.01)
+    optimizer.backward = lambda loss: loss.backward()
+    for update in updates:
+        optimizer.zero_grad()
+        for rows in (ROWS, ROWS[:2]):
+            task.train_step(make_batch(rows), model, criterion.train(), optimizer, update)
+        task.optimizer_step(optimizer, model=model, update_num=update)
+
+
+def test_a_loss_learns_by_itself_after_every_update(discriminator, tmp_path):
+    """Once per update, also with accumulation; it goes on after a restart as if there had been none."""
+    model, criterion = make_model(), make_criterion("discriminator")
+    loss = criterion.losses["discriminator"]
+    train(model, criterion, range(2))
+    assert loss.updates == [1, 2]
+    assert loss.weight.any()
+    torch.save({"model": model.state_dict(), "criterion": criterion.state_dict()}, tmp_path / "x.pt")
+    train(model, criterion, range(2, 4))
+    state = torch.load(tmp_path / "x.pt", weights_only=True)
+    again, resumed = make_model(), make_criterion("discriminator")
+    again.load_state_dict(state["model"])
+    resumed.load_state_dict(state["criterion"])
+    train(again, resumed, range(2, 4))
+    for name in ("weight", "average"):
+        assert torch.equal(getattr(resumed.losses["discriminator"], name), getattr(loss, name))
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
+
+
+# --- the name that it had before
+
+
+def test_the_former_name_makes_the_same_criterion():
+    former = NmtWithAuxiliaryLossesConfig(
+        label_smoothing=0.1, sentence_avg=False, auxiliary_losses=ALL_THREE, word_contrastive_dim=8
+    )
+    task = make_criterion(ALL_THREE).task
+    task.model_sizes = ModelSizes.of(make_model(), DICTIONARY)
+    torch.manual_seed(1)
+    criterion = NmtWithAuxiliaryLosses.build_criterion(former, task)
+    assert type(criterion) is WeightedLosses
+    assert criterion.names == ("translation", *NAMES)
+    model = make_model().eval()
+    assert_same(run(criterion, model, make_batch()), run(make_criterion(ALL_THREE), model, make_batch()))
+    alone = NmtWithAuxiliaryLossesConfig(sentence_avg=False)
+    assert NmtWithAuxiliaryLosses.build_criterion(alone, task).names == ("translation",)
+
+
+def test_a_checkpoint_of_the_former_name_is_one_of_todays():
+    former = {"_name": "nmt_with_auxiliary_losses", "auxiliary_losses": "word_contrastive"}
+    former |= {"label_smoothing": 0.1, "word_contrastive_dim": 64}
+    state = {
+        "cfg": {"criterion": former, "common": {"seed": 1}},
+        "optimizer_history": [{"criterion_name": "NmtWithAuxiliaryLosses", "num_updates": 3}],
+    }
+    found = pass_gate(in_todays_words(state), "x.pt")
+    assert found["cfg"]["criterion"] == {
+        "_name": "weighted_losses", "losses": "translation,word_contrastive", "label_smoothing": 0.1,
+        "word_contrastive_dim": 64,
+    }  # fmt: skip
+    assert found["optimizer_history"] == [{"criterion_name": WeightedLosses.__name__, "num_updates": 3}]
+    assert state["optimizer_history"][0]["criterion_name"] == "NmtWithAuxiliaryLosses"
+
+
+@pytest.mark.parametrize("state", [None, [], {"cfg": 3}, {"cfg": {"criterion": 1}, "optimizer_history": [4]}])
+def test_whatever_else_a_file_holds_stays(state):
+    assert in_todays_words(state) == state

@@ -1,7 +1,8 @@
-"""What an auxiliary loss is: the interface between the losses of this folder and whoever trains with them.
+"""What a loss is: the interface between the losses of this folder and whoever trains with them.
 
 A loss declares what it needs (fields of the batch, arguments of the decoder), is given what the model has
-computed, and returns a `Term`. It knows neither the task nor the other losses.
+computed, and returns a `Term`. It knows neither the task nor the other losses, nor need it know whether there
+is a decoder.
 """
 
 from collections.abc import Mapping
@@ -18,19 +19,25 @@ class ModelSizes:
     """What a loss must know of the model to build its own parameters."""
 
     encoder_width: int  # C of the encoder's output
-    decoder_layers: int | None
+    decoder_layers: int | None  # None where there are none, or none that are counted
     vocabulary: int
     padding: int  # token id
+    has_decoder: bool = True
 
     @classmethod
     def of(cls, model, dictionary) -> "ModelSizes":
-        """Sizes of a fairseq encoder-decoder model over a joint dictionary."""
+        """Sizes of a fairseq model over a joint dictionary: encoder and decoder, or encoder alone."""
         return cls(
             encoder_width=model.encoder.embed_tokens.embedding_dim,
-            decoder_layers=getattr(model.decoder, "num_layers", None),
+            decoder_layers=getattr(model.decoder, "num_layers", None) if has_decoder(model) else None,
             vocabulary=len(dictionary),
             padding=dictionary.pad(),
+            has_decoder=has_decoder(model),
         )
+
+
+def has_decoder(model) -> bool:
+    return getattr(model, "decoder", None) is not None
 
 
 @dataclass
@@ -43,7 +50,7 @@ class ModelOutputs:
 
     source: Mapping[str, Any]  # encoder output of the source sentences
     mirror: Mapping[str, Any] | None = None  # of the mirror; None unless a loss declares the field "mirror"
-    decoder: Mapping[str, Any] | None = None  # the decoder's further outputs, for instance "attn"
+    decoder: Mapping[str, Any] | None = None  # the decoder's further outputs, for instance "attn", if any
 
 
 def states_of(encoder_out: Mapping[str, Any]) -> Tensor:
@@ -74,18 +81,19 @@ class Term:
     count: int
 
 
-class AuxiliaryLoss(nn.Module):
-    """Base of all auxiliary losses.
+class WeightedLoss(nn.Module):
+    """Base of all losses of the registry.
 
     Args:
         options: an instance of `Options`.
         sizes: of the model.
 
     Attributes:
-        name: what `--auxiliary-losses` and the logs call it.
+        name: what `--losses` and the logs call it.
         Options: dataclass of the loss's own options, each field with a default and `metadata["help"]`; one of
             them is `weight`. Field `x` is the option `--NAME-x` of the command line, with dashes.
         batch_fields: names of the batch fields it reads beyond fairseq's (`fairseq_ext.data.batch_fields`).
+        needs_decoder: does it look at the decoder? A model without one is refused.
         decoder_arguments: keyword arguments of fairseq's decoder that it depends on.
         decodes_again: the decoder is to run with these arguments a second time, for this loss alone, and the
             translation loss without them.
@@ -95,6 +103,7 @@ class AuxiliaryLoss(nn.Module):
     name: ClassVar[str]
     Options: ClassVar[type]
     batch_fields: ClassVar[tuple[str, ...]] = ()
+    needs_decoder: ClassVar[bool] = False
     decoder_arguments: Mapping[str, Any] = {}
     decodes_again: bool = False
     model_dropout: float | None = None
@@ -116,3 +125,17 @@ class AuxiliaryLoss(nn.Module):
 
     def forward(self, outputs: ModelOutputs, batch: Mapping[str, Any]) -> Term:
         raise NotImplementedError
+
+    def after_update(self, model, updates: int) -> None:
+        """Called once after every update of the model's parameters, accumulated batches and all: for what
+        moves along with the model (a momentum encoder), or learns by itself (a discriminator with an
+        optimizer of its own).
+
+        Parameters that fairseq shall not train have `requires_grad` off when the loss is built. They are
+        saved like all others; what else is to be saved, an optimizer's state, is the module's
+        `get_extra_state` (tensors, numbers, lists and dictionaries).
+
+        Args:
+            model: the model, perhaps in the wrapper of distributed training.
+            updates: how many there have been.
+        """

@@ -1,10 +1,10 @@
-"""Time per update with auxiliary losses over that of the translation loss alone, on the same batches.
+"""Time per update with further losses over that of the translation loss alone, on the same batches.
 
 An update is collation, forward and backward pass and optimizer step. Criteria take turns batch by batch. On a
 CPU processor time is measured (one thread by default), so that other jobs on the machine disturb little.
 Besides, the time of every loss itself, forward and backward, without the pass over the mirror.
 
-    python benchmarks/auxiliary_losses.py --data DATA [--arch base|big|tiny] [--max-tokens 2048] [--updates 8]
+    python benchmarks/weighted_losses.py --data DATA [--arch base|big|tiny] [--max-tokens 2048] [--updates 8]
 
 DATA is a binarized folder with aligned words (`python -m data_prep align`). Without it a corpus is made with
 `data_prep phrasebook`, in which the n-th words of both sides count as aligned: as many as an aligner finds,
@@ -76,14 +76,14 @@ class Training:
             task.load_dataset("train")
 
     def _criterion(self, name: str):
-        from fairseq_ext.criterions import nmt_with_auxiliary_losses
+        from fairseq_ext.criterions import weighted_losses
 
-        losses = "" if name == TRANSLATION else name
-        cfg = nmt_with_auxiliary_losses.NmtWithAuxiliaryLossesConfig(
-            label_smoothing=0.1, sentence_avg=False, auxiliary_losses=losses, fused_vocabulary_loss=True
+        losses = "translation" if name == TRANSLATION else f"translation,{name}"
+        cfg = weighted_losses.WeightedLossesConfig(
+            label_smoothing=0.1, sentence_avg=False, losses=losses, fused_vocabulary_loss=True
         )
         task = self.tasks[name]
-        criterion = nmt_with_auxiliary_losses.NmtWithAuxiliaryLosses.build_criterion(cfg, task)
+        criterion = weighted_losses.WeightedLosses.build_criterion(cfg, task)
         task.batch_fields = criterion.batch_fields
         return criterion
 
@@ -141,8 +141,8 @@ class Training:
         """Seconds of the loss itself on what the model has computed, and its units."""
         import torch
 
-        from fairseq_ext.criterions.nmt_with_auxiliary_losses import observed
-        from fairseq_ext.losses.auxiliary_loss import ModelOutputs
+        from fairseq_ext.criterions.weighted_losses import observed
+        from fairseq_ext.losses.weighted_loss import ModelOutputs
 
         batch, criterion = self.collate(name, indices), self.criteria[name]
         with torch.no_grad(), self.autocast(), observed(self.model, criterion.decoder_arguments) as seen:

@@ -1,4 +1,4 @@
-"""Training with auxiliary losses: every choice runs, resumes exactly, and works in two processes."""
+"""Training with weighted losses: every choice runs, resumes exactly, and works in two processes."""
 
 import shutil
 
@@ -16,7 +16,7 @@ TINY = ("--max-update", 2, "--max-tokens", 400, "--dropout", 0.1, "--max-tokens-
 
 
 def criterion(losses: str = ALL_THREE) -> tuple:
-    return ("--criterion", "nmt_with_auxiliary_losses", "--auxiliary-losses", losses)
+    return ("--criterion", "weighted_losses", "--losses", f"translation,{losses}")
 
 
 def words_of(line: str) -> list[tuple[int, int]]:
@@ -95,7 +95,7 @@ def test_without_losses_it_trains_the_same_model(data, forked, tmp_path):
     models = []
     for name, options in (
         ("plain", ("--criterion", "label_smoothed_cross_entropy")),
-        ("none", ("--criterion", "nmt_with_auxiliary_losses")),
+        ("none", ("--criterion", "weighted_losses")),
     ):
         options = (*TINY, "--disable-validation", *options)
         result = forked("train", *training(data, tmp_path / name, *options))
@@ -130,11 +130,21 @@ def test_the_loss_falls(forty_updates):
     assert values[-1] < values[0] - 1  # bits
 
 
-def test_resumed_training_is_exact(aligned, forty_updates, forked, tmp_path):
+FORMER = ("--criterion", "nmt_with_auxiliary_losses", "--auxiliary-losses", ALL_THREE)
+
+
+@pytest.mark.parametrize(("former", "options"), [(False, ()), (True, ()), (True, FORMER), (False, FORMER)])
+def test_resumed_training_is_exact(aligned, forty_updates, forked, tmp_path, former, options):
+    """Also one that began, or goes on, under the criterion's former name."""
     whole, resumed = forty_updates[1], tmp_path / "resumed"
     resumed.mkdir()
-    shutil.copy(whole / "checkpoint_1_20.pt", resumed / "checkpoint_last.pt")
-    result = forked("train", *training(aligned / "dense", resumed, *FORTY_UPDATES))
+    state = torch.load(whole / "checkpoint_1_20.pt", weights_only=True)
+    if former:
+        criterion = state["cfg"]["criterion"]
+        criterion |= {"_name": FORMER[1], "auxiliary_losses": criterion.pop("losses").partition(",")[2]}
+        state["optimizer_history"][-1]["criterion_name"] = "NmtWithAuxiliaryLosses"
+    torch.save(state, resumed / "checkpoint_last.pt")
+    result = forked("train", *training(aligned / "dense", resumed, *FORTY_UPDATES, *options))
     assert result.status == 0, result.text[-3000:]
     assert "Loaded checkpoint" in result.text
     early, expected, found = (

@@ -1,0 +1,315 @@
+"""Criterion `weighted_losses`: any number of weighted losses.
+
+    --criterion weighted_losses --losses translation,word_contrastive,attention_alignment
+
+`translation` is fairseq's `label_smoothed_cross_entropy`, with `--fused-vocabulary-loss` our
+`fused_label_smoothed_cross_entropy`, and alone it is that to the last bit. All others are those of the
+registry (`fairseq_ext.losses`).
+"""
+
+import contextlib
+import dataclasses
+import logging
+import math
+from types import MappingProxyType
+
+import torch
+from fairseq.criterions import FairseqCriterion, register_criterion
+from fairseq.criterions.label_smoothed_cross_entropy import (
+    LabelSmoothedCrossEntropyCriterion,
+    LabelSmoothedCrossEntropyCriterionConfig,
+)
+from fairseq.logging import metrics
+
+from command_line.errors import InputError
+from fairseq_ext.criterions.fused_label_smoothed_cross_entropy import FusedLabelSmoothedCrossEntropyCriterion
+from fairseq_ext.losses.registry import LOSSES
+from fairseq_ext.losses.weighted_loss import ModelOutputs, ModelSizes, WeightedLoss, has_decoder
+from fairseq_ext.modules.dropout import set_dropout
+
+logger = logging.getLogger(__name__)
+TRANSLATION = "translation"
+TRANSLATION_LOG = "nmt_loss"  # how the translation loss alone is logged; `loss` is the sum of all
+
+
+@dataclasses.dataclass
+class _OptionsOfTranslation(LabelSmoothedCrossEntropyCriterionConfig):
+    translation_weight: float = dataclasses.field(
+        default=1.0, metadata={"help": "of the translation loss beside other losses"}
+    )
+    fused_vocabulary_loss: bool = dataclasses.field(
+        default=False,
+        metadata={"help": "translation loss as in --criterion fused_label_smoothed_cross_entropy"},
+    )
+
+
+def _options_of_losses() -> list[tuple]:
+    """Every option of every loss, as a field with the loss's name in front."""
+    return [
+        (
+            f"{name}_{option.name}",
+            option.type,
+            dataclasses.field(default=option.default, metadata=option.metadata),
+        )
+        for name, loss in LOSSES.items()
+        for option in dataclasses.fields(loss.Options)
+    ]
+
+
+OptionsOfLosses = dataclasses.make_dataclass(
+    "OptionsOfLosses",
+    _options_of_losses(),
+    bases=(_OptionsOfTranslation,),
+    namespace={"__module__": __name__},
+)
+
+
+@dataclasses.dataclass
+class WeightedLossesConfig(OptionsOfLosses):
+    losses: str = dataclasses.field(
+        default=TRANSLATION,
+        metadata={"help": f"what is learned, comma-separated, of: {', '.join([TRANSLATION, *LOSSES])}"},
+    )
+
+
+def names_of_losses(cfg) -> list[str]:
+    """What `--losses` names.
+
+    Raises:
+        InputError: nothing, no such loss, or one that occurs twice.
+    """
+    known = [TRANSLATION, *LOSSES]
+    names = [name.strip() for name in (cfg.losses or "").split(",") if name.strip()]
+    if not names:
+        raise InputError(f"--losses: names none; expected some of {', '.join(known)}")
+    for name in names:
+        if name not in known:
+            raise InputError(f"--losses {cfg.losses}: no loss {name!r}; expected {', '.join(known)}")
+        if names.count(name) > 1:
+            raise InputError(f"--losses {cfg.losses}: {name!r} occurs twice")
+    return names
+
+
+def build_losses(cfg, names: list[str], sizes: ModelSizes | None) -> dict[str, WeightedLoss]:
+    """The losses of the registry with these names, with their options.
+
+    Raises:
+        InputError: an option's value that a loss refuses, a task that does not know the model, or a model
+            without the decoder that a loss needs.
+    """
+    if names and sizes is None:
+        raise InputError(f"--losses {cfg.losses}: need --task multilingual_nmt")
+    losses = {}
+    for name in names:
+        if LOSSES[name].needs_decoder and not sizes.has_decoder:
+            raise InputError(f"--losses {name}: needs a model with a decoder")
+        given = {
+            option.name: getattr(cfg, f"{name}_{option.name}")
+            for option in dataclasses.fields(LOSSES[name].Options)
+        }
+        losses[name] = LOSSES[name](LOSSES[name].Options(**given), sizes)
+    return losses
+
+
+def build_translation(cfg, task) -> FairseqCriterion:
+    """The translation loss: a criterion of fairseq's, which calls the model.
+
+    Raises:
+        InputError: the model has no decoder, or the weight is negative.
+    """
+    sizes = getattr(task, "model_sizes", None)
+    if sizes is not None and not sizes.has_decoder:
+        raise InputError(f"--losses {TRANSLATION}: needs a model with a decoder")
+    if not cfg.translation_weight >= 0:
+        raise InputError(f"--translation-weight {cfg.translation_weight}: expected a number, 0 or above")
+    fused = cfg.fused_vocabulary_loss
+    criterion = FusedLabelSmoothedCrossEntropyCriterion if fused else LabelSmoothedCrossEntropyCriterion
+    return criterion.build_criterion(cfg, task)
+
+
+@contextlib.contextmanager
+def observed(model, decoder_arguments):
+    """What the encoder and the decoder, if there is one, return when the model is called inside; the decoder
+    gets further arguments.
+
+    Hooks, so that any model of fairseq's will do, and so that the call itself, which distributed training
+    wraps, stays the translation loss's. A model of several calls shows the last.
+    """
+    seen = {"decoder": None}
+    hooks = [model.encoder.register_forward_hook(lambda module, inputs, output: seen.update(source=output))]
+    if has_decoder(model):
+        hooks += [
+            model.decoder.register_forward_hook(
+                lambda module, inputs, output: seen.update(decoder=output[1])
+            ),
+            model.decoder.register_forward_pre_hook(
+                lambda module, inputs, named: (inputs, {**named, **decoder_arguments}), with_kwargs=True
+            ),
+        ]
+    try:
+        yield seen
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@register_criterion("weighted_losses", dataclass=WeightedLossesConfig)
+class WeightedLosses(FairseqCriterion):
+    """Sum of the weighted losses; gradients are divided by `sample_size` tokens (sentences with
+    `--sentence-avg`), as fairseq's translation loss has it, with or without that loss.
+
+    The mirror is encoded by itself, after the translation loss: on a CPU that is faster than one batch of
+    both, whose sentences must be padded to the longest of either side; and it leaves the translation loss,
+    dropout included, as it is alone.
+
+    `loss` is logged as the sum of all, `nmt_loss` as the translation loss alone, and every other loss
+    under its name, unweighted, per unit of its own; all in bits, in training and in validation. Losses per
+    token (`reduce=False`) are those of the translation loss, unweighted.
+
+    The losses' parameters are the criterion's: fairseq trains them, saves them beside the model under
+    "criterion", and restores them when training is resumed. Inference never sees them.
+
+    Args:
+        task: ours.
+        translation: the translation loss, or None.
+        losses: all others, by name.
+        translation_weight: of the translation loss.
+        sentence_avg: is a gradient divided by the number of sentences?
+    """
+
+    def __init__(
+        self,
+        task,
+        translation: FairseqCriterion | None,
+        losses: dict[str, WeightedLoss],
+        translation_weight: float = 1.0,
+        sentence_avg: bool = False,
+    ):
+        super().__init__(task)
+        self.translation = translation
+        self.translation_weight = translation_weight
+        self.sentence_avg = sentence_avg
+        self.losses = torch.nn.ModuleDict(losses)
+        self.batch_fields = tuple(
+            dict.fromkeys(name for loss in losses.values() for name in loss.batch_fields)
+        )
+        arguments: dict = {}
+        for name, loss in losses.items():
+            if loss.decodes_again:
+                continue
+            for key, value in loss.decoder_arguments.items():
+                if arguments.setdefault(key, value) != value:
+                    raise InputError(f"--losses: {name} cannot be combined with another one: {key}")
+        self.decoder_arguments = MappingProxyType(arguments)
+        dropouts = [loss.model_dropout for loss in losses.values() if loss.model_dropout is not None]
+        self.model_dropout = dropouts[0] if dropouts else None
+
+    @classmethod
+    def build_criterion(cls, cfg, task):
+        names = names_of_losses(cfg)
+        translation = build_translation(cfg, task) if TRANSLATION in names else None
+        others = [name for name in names if name != TRANSLATION]
+        losses = build_losses(cfg, others, getattr(task, "model_sizes", None))
+        return cls(task, translation, losses, cfg.translation_weight, cfg.sentence_avg)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is learned."""
+        return (*([TRANSLATION] if self.translation else []), *self.losses)
+
+    def forward(self, model, sample, reduce=True):
+        if not reduce and self.translation is None:
+            raise InputError(f"--losses {','.join(self.losses)}: losses per token are those of {TRANSLATION}")
+        if not reduce or (self.names == (TRANSLATION,) and self.translation_weight == 1):
+            return self.translation(model, sample, reduce)
+        if self.model_dropout is not None:
+            set_dropout(model, self.model_dropout)
+        with observed(model, self.decoder_arguments) as seen:
+            loss, sample_size, log = self._call_model(model, sample)
+        outputs = ModelOutputs(
+            seen["source"], self._encode_mirror(model, sample, seen["source"]), seen["decoder"]
+        )
+        for name, weighted in self.losses.items():
+            term = weighted(self._seen_by(weighted, model, sample, outputs), sample)
+            loss = loss + term.loss
+            log[f"{name}:sum"], log[f"{name}:count"] = term.value, term.count
+        log["loss"] = loss.data
+        return loss, sample_size, log
+
+    def _call_model(self, model, sample):
+        """The weighted translation loss (0 without it), what its gradient is divided by, and its logs.
+
+        Without translation loss the model is called all the same, as a whole: distributed training waits for
+        that, and a loss may look at the decoder, if there is one.
+        """
+        if self.translation is not None:
+            loss, sample_size, log = self.translation(model, sample)
+            return self.translation_weight * loss, sample_size, {**log, TRANSLATION_LOG: log["loss"]}
+        inputs = sample["net_input"]
+        if not has_decoder(model):
+            inputs = {name: value for name, value in inputs.items() if name != "prev_output_tokens"}
+        model(**inputs)
+        counts = {name: sample[name] for name in ("ntokens", "nsentences")}
+        sample_size = counts["nsentences" if self.sentence_avg else "ntokens"]
+        return 0, sample_size, {**counts, "sample_size": sample_size}
+
+    def _encode_mirror(self, model, sample, source):
+        if "mirror" not in self.batch_fields:
+            return None
+        shared = source.get("mirror_arguments", {})  # what an encoder wants both sentences of a pair to have
+        return model.encoder(**sample["mirror"], **shared, return_all_hiddens=True)
+
+    def _seen_by(self, loss: WeightedLoss, model, sample, outputs: ModelOutputs) -> ModelOutputs:
+        """What a loss looks at: the pass of the decoder that all share, or one of its own."""
+        if not loss.decodes_again:
+            return outputs
+        decoder_input = sample["net_input"]["prev_output_tokens"]
+        _, seen = model.decoder(
+            decoder_input, encoder_out=outputs.source, features_only=True, **loss.decoder_arguments
+        )
+        return dataclasses.replace(outputs, decoder=seen)
+
+    def after_update(self, model, updates: int) -> None:
+        """The model has learned from `updates` batches (of all processes and accumulated ones): the hook of
+        every loss.
+        """
+        for loss in self.losses.values():
+            loss.after_update(model, updates)
+
+    def load_state_dict(self, state_dict, strict=True):
+        """Also accepts a checkpoint that was trained without some of the losses: those begin untrained."""
+        own = self.state_dict()
+        state_dict = state_dict or {}
+        new = [
+            name
+            for name in self.losses
+            if not any(key.startswith(f"losses.{name}.") for key in state_dict)
+            and any(key.startswith(f"losses.{name}.") for key in own)
+        ]
+        if new:
+            logger.warning(f"the checkpoint lacks the parameters of {', '.join(new)}: they begin untrained")
+        missing = {key: value for key, value in own.items() if key.split(".")[1] in new}
+        return super().load_state_dict({**missing, **state_dict}, strict=strict)
+
+    @classmethod
+    def reduce_metrics(cls, logging_outputs) -> None:
+        def total(key):
+            return sum(log.get(key, 0) for log in logging_outputs)
+
+        def log_in_bits(name: str, value, count) -> None:
+            metrics.log_scalar(name, value / count / math.log(2), count, round=3)
+
+        tokens = total("sample_size")
+        if "nll_loss" in logging_outputs[0]:
+            LabelSmoothedCrossEntropyCriterion.reduce_metrics(logging_outputs)
+        else:
+            log_in_bits("loss", total("loss"), tokens)
+        if TRANSLATION_LOG in logging_outputs[0]:
+            log_in_bits(TRANSLATION_LOG, total(TRANSLATION_LOG), tokens)
+        for name in LOSSES:
+            if count := total(f"{name}:count"):
+                log_in_bits(name, total(f"{name}:sum"), count)
+
+    @staticmethod
+    def logging_outputs_can_be_summed() -> bool:
+        return True
