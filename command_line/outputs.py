@@ -1,31 +1,69 @@
-"""Complete outputs only: files appear under their name when whole, and a finished step is recognised and
-skipped.
-"""
+"""Whole files only: a file appears under its name when it has been written to its end."""
 
 import contextlib
 import hashlib
 import json
 import os
-import sys
+import re
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+_PARTIAL = re.compile(r"\.partial-(\d+)\..*")  # made by the process of that number
+_ours: set[Path] = set()  # temporary files and folders that this process is writing
+
+
+def _partial(path: Path) -> str:
+    """A temporary name that says whose it is. It keeps the suffix, so that compression by suffix works."""
+    return f".partial-{os.getpid()}.{path.name}"
 
 
 @contextlib.contextmanager
 def atomic_path(path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; rename it to `path` on success, remove it on any exception.
-
-    The temporary name keeps the suffix (`train.txt.gz` -> `.partial-….train.txt.gz`), so that compression
-    by suffix works.
-    """
+    """Yield a temporary path beside `path`; rename it to `path` on success, remove it on any exception."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.parent / f".partial-{os.getpid()}.{path.name}"
+    temporary = path.parent / _partial(path)
+    _ours.add(temporary)
     try:
         yield temporary
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+        _ours.discard(temporary)
+
+
+@contextlib.contextmanager
+def scratch_folder(parent) -> Iterator[Path]:
+    """A folder in `parent` for files that nobody needs afterwards."""
+    with tempfile.TemporaryDirectory(prefix=f"{_partial(Path('scratch'))}-", dir=parent) as name:
+        folder = Path(name)
+        _ours.add(folder)
+        try:
+            yield folder
+        finally:
+            _ours.discard(folder)
+
+
+def remove_leftovers(folder) -> None:
+    """Remove what killed processes have left of the temporary files above; running ones keep theirs."""
+    for path in Path(folder).glob(".partial-*"):
+        match = _PARTIAL.fullmatch(path.name)
+        if match and path not in _ours and not _is_another_process(int(match[1])):
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _is_another_process(number: int) -> bool:
+    if number == os.getpid():
+        return False
+    try:
+        os.kill(number, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def reserve(path, size: int) -> None:
@@ -61,44 +99,13 @@ def write_json(path, value) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def copy_file(source, path) -> None:
+    """Copy a whole file atomically."""
+    with atomic_path(path) as temporary:
+        shutil.copyfile(source, temporary)
+
+
 def checksum(path) -> str:
     """SHA-256 of a file, hexadecimal."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-class Stamp:
-    """The record that a step has finished, and of what it was asked to do.
-
-    `settings` is whatever determines the output (options, checksums or sizes of the inputs). A step runs
-    when it is forced, when it never finished, or when it finished with other settings; otherwise it skips
-    and says so.
-    """
-
-    def __init__(self, path, settings: dict):
-        self.path = Path(path)
-        self.settings = json.loads(json.dumps(settings, default=str))  # what comes back from the file
-
-    def is_current(self, force: bool = False) -> bool:
-        """Whether the step can be skipped; prints why when it can."""
-        if force or not self.path.exists():
-            return False
-        with contextlib.suppress(json.JSONDecodeError):
-            if json.loads(self.path.read_text(encoding="utf-8")) == self.settings:
-                print(f"{self.path.parent}: complete, skipped (--force redoes it)", file=sys.stderr)
-                return True
-        return False
-
-    def begin(self) -> None:
-        """Forget an earlier completion: from here on the output is being rewritten."""
-        self.path.unlink(missing_ok=True)
-
-    def finish(self) -> None:
-        write_json(self.path, self.settings)
-
-
-def input_settings(*paths) -> list[list]:
-    """Name, size and modification time of input files, for `Stamp`: cheap, and changes when an input
-    changes.
-    """
-    return [[str(path), os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in paths]

@@ -8,21 +8,19 @@ records how the data was made. Every binarized file is checked to have the lines
 import contextlib
 import functools
 import itertools
-import shutil
-import tempfile
 from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
 from command_line.lines import count_lines
 from command_line.names_in_records import path_inside
-from command_line.outputs import atomic_path, checksum, input_settings
+from command_line.outputs import atomic_path, checksum, copy_file, scratch_folder
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.corpus import TRAIN, Bitext, check_parallel, find_bitexts, languages_of, open_outputs, paths_of
 from data_prep.preparation import FILE_NAME, Preparation
 from data_prep.step_folder import StepFolder, read_record
-from data_prep.subword import DICTIONARY
+from data_prep.subword import DICTIONARY, MODEL_FILES
 
 BYTES_PER_WORKER = 1 << 18  # fairseq's file splitting repeats lines of files that are small for their workers
 
@@ -42,13 +40,23 @@ def add_arguments(parser) -> None:
 
 
 def is_data_file(path: Path) -> bool:
-    names = {FILE_NAME, "subword.codes", "subword.model"}
+    from data_prep.parsing.structure_file import KINDS
+
+    names = {FILE_NAME, *filter(None, MODEL_FILES.values())}
+    beside = (".alignment", *(f".{kind}" for kind in KINDS))  # belong to the sentences, and go with them
     return (
-        path.suffix in (".bin", ".idx", ".alignment")  # alignments belong to the sentences that go
+        path.suffix in (".bin", ".idx", *beside)
         or path.name.startswith("dict.")
         or path.name in names
         or (path.parent.name == "text")
     )
+
+
+def required_dictionary(path: Path) -> Path:
+    """The file, if it is there; an `InputError` otherwise."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file, expected the joint dictionary that `subword` writes")
+    return path
 
 
 def load_dictionary(path: Path):
@@ -59,8 +67,7 @@ def load_dictionary(path: Path):
     """
     from fairseq.data import Dictionary
 
-    if not path.is_file():
-        raise InputError(f"{path}: no such file, expected the joint dictionary that `subword` writes")
+    required_dictionary(path)
     try:
         path.read_text(encoding="utf-8")  # fairseq's own complaint about it is of no particular kind
         return Dictionary.load(str(path))
@@ -83,7 +90,7 @@ def binarize_file(path: Path, prefix: Path, dictionary, workers: Workers) -> int
     ranges = max(1, min(workers.number, path.stat().st_size // BYTES_PER_WORKER))
     offsets = find_offsets(str(path), ranges)
     with contextlib.ExitStack() as stack:
-        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix=".partial-", dir=prefix.parent))
+        scratch = stack.enter_context(scratch_folder(prefix.parent))
         data, index = (stack.enter_context(atomic_path(f"{prefix}{suffix}")) for suffix in (".bin", ".idx"))
         builder = make_builder(str(data), impl="mmap", vocab_size=len(dictionary))
         binarizer = VocabularyDatasetBinarizer(dictionary, append_eos=True)
@@ -157,13 +164,11 @@ def main(args) -> None:
                 f"{args.text}: no {bitext.names()[0]}, expected the text behind {bitext.paths[0]}"
             )
     texts = paths_of(raw[bitext.split, bitext.pair] for bitext in evaluation)
-    settings = {
-        "dictionary_sha256": checksum(args.input / DICTIONARY)
-        if (args.input / DICTIONARY).exists()
-        else None,
-        "input": input_settings(*paths_of(bitexts), *texts),
-    }
-    step = StepFolder(args.output, "binarize", settings, inputs=(args.input, args.text))
+    settings = {name: record[name] for name in ("type", "model", "tokenizers")}
+    reads = [*paths_of(bitexts), *texts, required_dictionary(args.input / DICTIONARY)]
+    if record["model"]:
+        reads.append(args.input / record["model"])
+    step = StepFolder(args.output, "binarize", settings, reads=reads, inputs=(args.input, args.text))
     if step.is_complete(args.force):
         return
     dictionary = load_dictionary(args.input / DICTIONARY)
@@ -178,8 +183,7 @@ def write_data(args, bitexts: list[Bitext], raw: dict, dictionary, record: dict,
     """Everything that the folder holds; the preparation record last."""
     languages = languages_of(bitexts)
     for language in languages:
-        with atomic_path(args.output / f"dict.{language}.txt") as temporary:
-            shutil.copyfile(args.input / DICTIONARY, temporary)
+        copy_file(args.input / DICTIONARY, args.output / f"dict.{language}.txt")
     pairs: dict[str, dict[str, int]] = {}
     text_sha256: dict[str, str] = {}
     for bitext in progress(bitexts, len(bitexts), "binarize", "bitext"):
@@ -191,7 +195,7 @@ def write_data(args, bitexts: list[Bitext], raw: dict, dictionary, record: dict,
         if bitext.split != TRAIN:
             text_sha256 |= copy_text(bitext, raw[bitext.split, bitext.pair], args.output / "text")
     if model := record["model"]:
-        shutil.copyfile(args.input / model, args.output / model)
+        copy_file(args.input / model, args.output / model)
     Preparation(
         folder=args.output,
         languages=languages,

@@ -15,14 +15,13 @@ removed and why.
 
 import contextlib
 import functools
-import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 from command_line import options
 from command_line.errors import InputError
-from command_line.outputs import input_settings, write_text
+from command_line.outputs import scratch_folder, write_text
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import Block, encode, read_blocks
@@ -31,6 +30,7 @@ from data_prep.duplicates import KEY_BYTES, duplicate_flags, key
 from data_prep.normalization import measure_length, normalize
 from data_prep.step_folder import StepFolder
 
+REPORTS = ("clean.md", "clean-report.json")
 REASONS = ("empty", "too-long", "ratio", "in-evaluation", "duplicate")
 
 
@@ -157,8 +157,7 @@ def clean_training(
         InputError: nothing is left.
     """
     removed, changed, read, kept = Counter(), 0, 0, 0
-    with tempfile.TemporaryDirectory(prefix=".partial-clean-", dir=output) as scratch:
-        folder = Path(scratch)
+    with scratch_folder(output) as folder:
         paths = [folder / "first", folder / "second"]
         with contextlib.ExitStack() as stack:
             streams = [stack.enter_context(open(path, "wb")) for path in (*paths, folder / "keys")]
@@ -235,11 +234,16 @@ def main(args) -> None:
     others = [b for folder in args.also_exclude for b in find_bitexts(folder) if b.split != TRAIN]
     limits = Limits(args.max_length, args.max_characters, args.max_ratio)
     settings = limits._asdict() | {"keep_duplicates": args.keep_duplicates}
-    settings["input"] = input_settings(*paths_of([*bitexts, *others]))
-    step = StepFolder(args.output, "clean", settings, inputs=(args.input, *args.also_exclude))
+    step = StepFolder(
+        args.output,
+        "clean",
+        settings,
+        reads=paths_of([*bitexts, *others]),
+        inputs=(args.input, *args.also_exclude),
+    )
     if step.is_complete(args.force):
         return
-    step.begin(lambda path: is_corpus_file(path) or path.name == "clean.md")
+    step.begin(lambda path: is_corpus_file(path) or path.name in REPORTS)
     _evaluation.clear()
     counts = {}
     with Workers(args.workers) as workers:
@@ -254,7 +258,7 @@ def main(args) -> None:
                 counts[f"{TRAIN}.{bitext.pair}"] = clean_training(
                     bitext, args.output, limits, args.keep_duplicates, workers
                 )
-    write_text(args.output / "clean.md", report(counts))
-    write_json(args.output / "clean-report.json", {"corpora": counts})
+    write_text(args.output / REPORTS[0], report(counts))
+    write_json(args.output / REPORTS[1], {"corpora": counts})
     print(report(counts), end="")
     step.finish()

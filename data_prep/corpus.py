@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
+from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.lines import count_lines
 from command_line.options import OptionType, items, matched, require
@@ -80,13 +81,14 @@ def find_bitexts(folder) -> list[Bitext]:
     """The bitexts of a folder, in the order train, valid, test and by pair.
 
     Raises:
-        InputError: the folder is missing or has none; a file lacks its other side; two files are the same
-        side; a
-            language does not belong to the pair in its file's name.
+        InputError: the folder is missing or has none, or the step that writes it did not finish; a file lacks
+            its other side; two files are the same side; a language does not belong to the pair in its file's
+            name.
     """
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder")
+    check_finished(folder)
     sides: dict[tuple[str, str], dict[str, Path]] = {}
     for path in sorted(folder.iterdir()):
         match = _FILE_NAME.fullmatch(path.name)

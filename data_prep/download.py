@@ -25,7 +25,7 @@ from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
-from command_line.outputs import write_json
+from command_line.outputs import remove_leftovers, write_json
 from command_line.progress import progress
 from data_prep.blocks import encode
 from data_prep.corpus import LANGUAGE, LANGUAGES, SPLITS, centric_language, is_corpus_file, open_outputs
@@ -33,6 +33,7 @@ from data_prep.fetching import Source, read_sums
 from data_prep.languages import is_english
 from data_prep.step_folder import StepFolder
 
+REPORT = "download-report.json"
 NAMES = ("opus100", "iwslt17", "europarl", "multi30k", "enja", "mtdata")
 
 
@@ -146,13 +147,18 @@ def main(args) -> None:
     step = StepFolder(
         args.output, "download", settings, inputs=(args.from_folder,) if args.from_folder else ()
     )
-    if step.is_complete(args.force):
-        return
     downloads = args.output / "downloads"
-    splits = find_splits(args, languages, Source(args.from_folder, downloads))
-    step.begin(is_corpus_file)
-    counts = {f"{bitext.split}.{bitext.pair}": write_bitext(bitext, args.output) for bitext in splits}
+    with Source(args.from_folder, downloads) as source:
+        known = step.stamp.recorded().get("inputs", {})
+        step.stamp.inputs = source.identities(known, known if args.from_folder is None else None)
+        if step.is_complete(args.force):
+            return
+        remove_leftovers(downloads)
+        splits = list(find_splits(args, languages, source))  # what is missing fails before old files go
+        step.begin(lambda path: is_corpus_file(path) or path.name == REPORT)
+        counts = {f"{bitext.split}.{bitext.pair}": write_bitext(bitext, args.output) for bitext in splits}
+        step.stamp.inputs = source.identities(source.asked)
     for difference in compare_with_paper(args.name, counts):
         print(f"download: {difference}", file=sys.stderr)
-    write_json(args.output / "download-report.json", {"lines": counts, "sha256": read_sums(downloads)})
+    write_json(args.output / REPORT, {"lines": counts, "sha256": read_sums(downloads)})
     step.finish()

@@ -19,8 +19,9 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from command_line.completion import check_finished
 from command_line.errors import InputError
-from command_line.outputs import atomic_path, checksum, write_text
+from command_line.outputs import atomic_path, checksum, scratch_folder, write_text
 from command_line.progress import progress
 
 SUMS = "SHA256SUMS"
@@ -170,18 +171,53 @@ def _matches(name: str, wanted: str) -> bool:
 class Source:
     """Where a corpus comes from: a local folder that stands in for the download, or the network.
 
+    Files taken out of archives last as long as the `with` block, so that they are those of the archive.
+
     Args:
         folder: holds the archives under their own names, or the files inside them, with or without the
-        folders of
-            the archive, plain or gzipped. None: the network.
-        downloads: folder for downloaded archives and what is taken out of them.
+            folders of the archive, plain or gzipped. None: the network.
+        downloads: folder for downloaded archives.
         fetch: function (url, path) -> path.
+
+    Attributes:
+        asked: the names of all files and archives that were asked for.
     """
 
     def __init__(self, folder: Path | None, downloads: Path, fetch=fetch):
         if folder is not None and not folder.is_dir():
             raise InputError(f"--from-folder {folder}: no such folder")
+        if folder is not None:
+            check_finished(folder)
         self._folder, self._downloads, self._fetch = folder, downloads, fetch
+        self._files = contextlib.ExitStack()
+        self._taken_out: Path | None = None
+        self.asked: set[str] = set()
+
+    def __enter__(self) -> "Source":
+        return self
+
+    def __exit__(self, *error) -> None:
+        self._files.close()
+        if self._taken_out and not any(self._downloads.iterdir()):
+            self._downloads.rmdir()  # made for that alone
+        self._taken_out = None
+
+    def identities(self, names: Iterable[str], known: dict | None = None) -> dict[str, dict | None]:
+        """What stands behind names that were asked for: path and checksum, or None where there is no file.
+
+        Args:
+            known: these of an earlier run; they hold for downloads that have been removed since.
+        """
+        return {name: self._identity(name) or (known or {}).get(name) for name in sorted(names)}
+
+    def _identity(self, name: str) -> dict | None:
+        if self._folder is not None:
+            path, root = self._find(name), self._folder
+        else:
+            path, root = self._downloads / name, self._downloads
+        if path is None or not path.is_file():
+            return None
+        return {"path": str(path.relative_to(root)), "sha256": checksum(path)}
 
     @property
     def is_local(self) -> bool:
@@ -189,6 +225,7 @@ class Source:
 
     def file(self, url: str, name: str) -> Path:
         """One file that is not in an archive."""
+        self.asked.add(name)
         if self._folder is None:
             return self._fetch(url, self._downloads / name)
         found = self._find(name)
@@ -199,14 +236,24 @@ class Source:
     def members(self, url: str, archive: str, wanted: list[str]) -> dict[str, Path]:
         """Files of an archive: wanted path -> local file."""
         if self._folder is not None:
+            self.asked.update(wanted)
             found = {name: self._find(name) for name in wanted}
             if all(found.values()):
                 return found
+            self.asked.add(archive)
             if not (self._folder / archive).is_file():
                 lacks = next(name for name, path in found.items() if path is None)
                 raise InputError(f"{self._folder}: neither the archive {archive} nor the file {lacks}")
-            return take_out(self._folder / archive, wanted, self._downloads / "files")
-        return take_out(self._fetch(url, self._downloads / archive), wanted, self._downloads / "files")
+            return take_out(self._folder / archive, wanted, self._room())
+        self.asked.add(archive)
+        return take_out(self._fetch(url, self._downloads / archive), wanted, self._room())
+
+    def _room(self) -> Path:
+        """Where files out of archives are put."""
+        if self._taken_out is None:
+            self._downloads.mkdir(parents=True, exist_ok=True)
+            self._taken_out = self._files.enter_context(scratch_folder(self._downloads))
+        return self._taken_out
 
     def _find(self, name: str) -> Path | None:
         parts = Path(name).parts

@@ -17,9 +17,9 @@ from itertools import islice
 from pathlib import Path
 
 from command_line import options
+from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.lines import count_lines, read_lines, read_parallel
-from command_line.outputs import input_settings
 from command_line.progress import progress
 from data_prep.blocks import encode
 from data_prep.corpus import (
@@ -84,17 +84,19 @@ def main(args) -> None:
             f"--sizes {','.join(args.sizes)}: leaves no pairs for pre-training; give --monolingual DIR"
         )
     ranks = random_ranks(lines, args.seed)
-    settings = {"first": args.first, "seed": args.seed, "input": input_settings(*paths_of(bitexts))}
+    settings, reads = {"first": args.first, "seed": args.seed}, paths_of(bitexts)
     for name, size in limits.items():
-        step = StepFolder(args.output / name, "low-resource", settings | {"size": size}, inputs=(args.input,))
+        step = StepFolder(
+            args.output / name, "low-resource", settings | {"size": size}, reads, inputs=(args.input,)
+        )
         if not step.is_complete(args.force):
             step.begin(is_corpus_file)
             write_pairs(train, args.output / name, ranks < size)
             copy_sets([one for one in bitexts if one.split != TRAIN], args.output / name)
             step.finish()
     folder, largest = args.output / MONOLINGUAL, max(limits.values())
-    settings |= {"beyond": largest} if not own else {MONOLINGUAL: input_settings(*own)}
-    step = StepFolder(folder, "low-resource", settings, inputs=(args.input,))
+    settings |= {} if own else {"beyond": largest}
+    step = StepFolder(folder, "low-resource", settings, [*reads, *(own or ())], inputs=(args.input,))
     if not step.is_complete(args.force):
         step.begin(is_corpus_file)
         sides = (
@@ -121,8 +123,9 @@ def monolingual_files(folder: Path, train: Bitext) -> list[Path]:
     """train.LANG of both languages, plain or compressed.
 
     Raises:
-        InputError: one is missing or empty.
+        InputError: one is missing or empty, or the step that writes them did not finish.
     """
+    check_finished(folder)
     found = []
     for language in train.languages:
         names = [folder / f"{TRAIN}.{language}{suffix}" for suffix in ("", ".gz", ".xz")]

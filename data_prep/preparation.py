@@ -9,6 +9,7 @@ import functools
 import os
 from pathlib import Path
 
+from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.names_in_records import path_inside, plain_name
 from command_line.options import shown
@@ -55,8 +56,10 @@ class Preparation:
         """Read the record of a binarized folder.
 
         Raises:
-            InputError: there is none, or it is not of this format; names the file.
+            InputError: there is none, or it is not of this format, or `binarize` did not finish; names the
+                file.
         """
+        check_finished(folder, "binarize")
         path = Path(folder) / FILE_NAME
         if not os.path.lexists(path):
             raise InputError(

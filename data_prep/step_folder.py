@@ -1,16 +1,16 @@
 """The folder that a step writes: knows when it is complete, and never mixes files of two runs.
 
-`NAME.json` in the folder, written last, is the record of what the step was asked to do and what it found out.
-While the step runs there is `.NAME.unfinished` instead.
+`NAME.json` in the folder is the record of what the step was asked to do, read and wrote; it appears last.
+While the step runs there is `.NAME.unfinished` instead (`command_line.completion`).
 """
 
-import os
-import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from command_line import records
+from command_line.completion import Stamp, read_settings
 from command_line.errors import InputError
-from command_line.outputs import Stamp, write_text
+from command_line.outputs import remove_leftovers
 from command_line.records import AnyOf, Objects, OneOf
 
 SUBWORD = {
@@ -28,26 +28,33 @@ class StepFolder:
     Args:
         folder: the output.
         name: the step.
-        settings: everything that the output depends on.
+        settings: everything that the output depends on besides the files that are read.
+        reads: these files.
         inputs: folders that are read, and so must be others.
 
     Raises:
         InputError: the output is one of the inputs.
     """
 
-    def __init__(self, folder: Path, name: str, settings: dict, inputs: tuple[Path, ...] = ()):
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        settings: dict,
+        reads: Iterable[Path] = (),
+        inputs: Iterable[Path] = (),
+    ):
         self.folder = Path(folder)
         for other in inputs:
             if Path(other).resolve() == self.folder.resolve():
                 raise InputError(f"--output {folder}: is the input folder, expected another one")
-        self._stamp = Stamp(self.folder / f"{name}.json", settings)
-        self._unfinished = self.folder / f".{name}.unfinished"
+        self.stamp = Stamp(self.folder / f"{name}.json", name, settings, reads)
 
     def is_complete(self, force: bool = False) -> bool:
         """Whether the step has been done with these settings; says so on standard error."""
-        return self._stamp.is_current(force)
+        return self.stamp.is_current(force)
 
-    def begin(self, writes, subfolder: str = "") -> None:
+    def begin(self, writes: Callable[[Path], bool], subfolder: str = "") -> None:
         """Make room: remove what an earlier run of this step left here.
 
         Args:
@@ -57,37 +64,38 @@ class StepFolder:
         Raises:
             InputError: there are such files, and they are not this step's.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        places = {self.folder, self.folder / subfolder}
-        old = [
-            path
-            for place in places
-            if place.is_dir()
-            for path in place.iterdir()
-            if path.is_file() and writes(path)
-        ]
-        if old and not (self._stamp.path.exists() or self._unfinished.exists()):
+        self._writes, self._places = writes, {self.folder, self.folder / subfolder}
+        old = self._files()
+        if old and not self.stamp.was_begun():
             raise InputError(f"{min(old)}: exists and is not from this step; choose an empty output folder")
-        for leftover in self.folder.glob(".partial-*"):  # of a run that was killed
-            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
-        write_text(self._unfinished, "")
-        self._stamp.begin()
+        self.stamp.begin()
+        for place in self._places:
+            remove_leftovers(place)
         for path in old:
             path.unlink()
 
     def finish(self) -> None:
-        self._stamp.finish()
-        self._unfinished.unlink()
+        """Everything has been written: from here on the folder can be read."""
+        self.stamp.finish(self._files())
+
+    def _files(self) -> list[Path]:
+        """The files of this step that are there."""
+        return [
+            path
+            for place in self._places
+            if place.is_dir()
+            for path in place.iterdir()
+            if path.is_file() and not path.name.startswith(".") and self._writes(path)
+        ]
 
 
 def read_record(folder: Path, name: str) -> dict | None:
-    """The record of a step that wrote `folder`; None when it did not.
+    """The settings of a step that wrote `folder`; None when it did not.
 
     Raises:
         InputError: the step was interrupted, or its record is broken.
     """
-    folder = Path(folder)
-    if (folder / f".{name}.unfinished").exists():
-        raise InputError(f"{folder}: `{name}` did not finish here; run it again")
-    path = folder / f"{name}.json"
-    return records.read_record(path, SCHEMAS[name]) if os.path.lexists(path) else None
+    settings = read_settings(folder, name)
+    if settings is not None:
+        records.check(settings, SCHEMAS[name], Path(folder) / f"{name}.json")
+    return settings

@@ -13,13 +13,12 @@ then makes the checkpoint for this dictionary.
 """
 
 import functools
-import shutil
 from collections import Counter
 from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
-from command_line.outputs import checksum, input_settings
+from command_line.outputs import copy_file
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import read_blocks
@@ -97,13 +96,9 @@ def learning_settings(args) -> dict:
             raise InputError(
                 f"{args.dictionary_from}: no subword.json, expected the output of an earlier `subword`"
             )
-        return {"type": record["type"], "from": checksum(args.dictionary_from / DICTIONARY)}
+        return {"type": record["type"]}
     settings = {"type": TYPES[args.type], "min_count": args.min_count}
     if args.pretrained:
-        for name in (PRETRAINED_MODEL, DICTIONARY):
-            if not (args.pretrained / name).is_file():
-                raise InputError(f"{args.pretrained / name}: no such file, expected that of mBART")
-            settings[name] = checksum(args.pretrained / name)
         settings["type"] = "sentencepiece"
     elif args.type == "bpe":
         settings["merges"] = args.merges
@@ -112,6 +107,24 @@ def learning_settings(args) -> dict:
             name: getattr(args, name) for name in ("vocabulary_size", "model_type", "sample_lines", "seed")
         }
     return settings
+
+
+def given_files(args, model: str | None) -> list[Path]:
+    """The files of the model and dictionary that are applied instead of learned ones.
+
+    Raises:
+        InputError: one is missing.
+    """
+    if args.pretrained:
+        given, names = args.pretrained, (PRETRAINED_MODEL, DICTIONARY)
+    else:
+        given, names = args.dictionary_from, tuple(filter(None, (model, DICTIONARY)))
+    files = [given / name for name in names] if given else []
+    for path in files:
+        if not path.is_file():
+            expected = "that of mBART" if args.pretrained else "what an earlier `subword` wrote"
+            raise InputError(f"{path}: no such file, expected {expected}")
+    return files
 
 
 def tokenizers_of(folder: Path, languages: list[str]) -> dict[str, str]:
@@ -124,13 +137,13 @@ def learn(args, bitexts: list[Bitext], model: Path | None, workers: Workers) -> 
     """Make the model file, by learning or by copying."""
     if args.dictionary_from:
         if model:
-            shutil.copyfile(args.dictionary_from / model.name, model)
+            copy_file(args.dictionary_from / model.name, model)
         return
     training = paths_of(bitext for bitext in bitexts if bitext.split == TRAIN)
     if not training:
         raise InputError(f"{args.input}: no training files; --dictionary-from applies an existing model")
     if args.pretrained:
-        shutil.copyfile(args.pretrained / PRETRAINED_MODEL, model)
+        copy_file(args.pretrained / PRETRAINED_MODEL, model)
     elif args.type == "bpe":
         learn_byte_pairs(training, args.merges, model, workers)
     elif args.type == "sentencepiece":
@@ -152,18 +165,16 @@ def main(args) -> None:
 
     bitexts = find_bitexts(args.input)
     languages = languages_of(bitexts)
-    settings = learning_settings(args) | {
-        "tokenizers": tokenizers_of(args.input, languages),
-        "input": input_settings(*paths_of(bitexts)),
-    }
+    settings = learning_settings(args) | {"tokenizers": tokenizers_of(args.input, languages)}
     file_name = MODEL_FILES[settings["type"]]
     settings["model"] = file_name
     inputs = [folder for folder in (args.input, args.dictionary_from, args.pretrained) if folder]
-    step = StepFolder(args.output, "subword", settings, inputs=inputs)
+    reads = [*paths_of(bitexts), *given_files(args, file_name)]
+    step = StepFolder(args.output, "subword", settings, reads=reads, inputs=inputs)
     if step.is_complete(args.force):
         return
     check_parallel(bitexts)
-    step.begin(lambda path: is_corpus_file(path) or path.name in (DICTIONARY, file_name))
+    step.begin(lambda path: is_corpus_file(path) or path.name in (DICTIONARY, *MODEL_FILES.values()))
     model = args.output / file_name if file_name else None
     with Workers(args.workers) as workers:
         learn(args, bitexts, model, workers)
@@ -171,7 +182,7 @@ def main(args) -> None:
             for path, output in zip(bitext.paths, bitext.outputs(args.output), strict=True):
                 apply(path, output, settings["type"], model, workers)
         if args.dictionary_from:
-            shutil.copyfile(args.dictionary_from / DICTIONARY, args.output / DICTIONARY)
+            copy_file(args.dictionary_from / DICTIONARY, args.output / DICTIONARY)
         else:
             training = [path for b in bitexts if b.split == TRAIN for path in b.outputs(args.output)]
             counts = count_tokens(training, workers, "count units")

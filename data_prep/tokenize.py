@@ -11,7 +11,6 @@ import functools
 from pathlib import Path
 
 from command_line import options
-from command_line.outputs import input_settings
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import Block, encode, read_blocks
@@ -68,8 +67,9 @@ def tokenize_file(path: Path, output: Path, names: tuple[str, str], workers: Wor
 def main(args) -> None:
     bitexts = find_bitexts(args.input)
     names = choose_tokenizers(languages_of(bitexts), args.tokenizer)
-    settings = {"tokenizers": names, "input": input_settings(*paths_of(bitexts))}
-    step = StepFolder(args.output, "tokenize", settings, inputs=(args.input,))
+    step = StepFolder(
+        args.output, "tokenize", {"tokenizers": names}, reads=paths_of(bitexts), inputs=(args.input,)
+    )
     if step.is_complete(args.force):
         return
     for language, name in names.items():

@@ -110,14 +110,20 @@ class Section:
         return [part for part in self.parts if isinstance(part, Figure)]
 
 
-def write_parts(sections: Iterable[Section], tables: Path, plots: Path) -> None:
-    """Every table and the numbers of every figure as `tables/NAME.csv`, every figure as `plots/NAME.png`."""
+def write_parts(sections: Iterable[Section], tables: Path, plots: Path) -> list[Path]:
+    """Every table and the numbers of every figure as `tables/NAME.csv`, every figure as `plots/NAME.png`;
+    returns these files.
+    """
+    written = []
     for section in sections:
         for table in section.tables:
-            write_text(tables / f"{table.name}.csv", table.csv())
+            written.append(tables / f"{table.name}.csv")
+            write_text(written[-1], table.csv())
         for figure in section.figures:
-            with atomic_path(plots / f"{figure.name}.png") as path:
+            written.append(plots / f"{figure.name}.png")
+            with atomic_path(written[-1]) as path:
                 path.write_bytes(figure.png)
+    return written
 
 
 def _csv_value(one: Cell):

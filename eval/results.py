@@ -8,6 +8,7 @@ files.
 from dataclasses import dataclass
 from pathlib import Path
 
+from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
 from command_line.options import shown
@@ -57,6 +58,7 @@ class Translation:
     def load(cls, path) -> "Translation":
         """Read and check the file; `InputError` names the file and the field that is wrong."""
         path = Path(path)
+        check_finished(path.parent, "translate")
         record = read_result(path)
         check(record, TRANSLATION_RECORD, path)
         plain_name(record["split"], f"{path}: field split")
@@ -102,6 +104,7 @@ class Scores(Translation):
 
     @classmethod
     def load(cls, path) -> "Scores":
+        check_finished(Path(path).parent, "score")
         scores = super().load(path)
         if scores.record.get("kind") != "scores":
             raise InputError(

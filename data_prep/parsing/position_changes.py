@@ -5,6 +5,7 @@ Of every analysis of `bunsetsu` and `phrases` in a folder; deshuffling is drawn 
 """
 
 from command_line import options
+from command_line.completion import check_finished
 from command_line.errors import InputError
 
 NAMES = {"bunsetsu": "BRSS", "phrases": "HFSS"}
@@ -33,6 +34,7 @@ def shares(structures, seed: int) -> tuple[int, float, float]:
 def main(args) -> None:
     from data_prep.parsing.structure_file import KINDS, Structures
 
+    check_finished(args.input)
     paths = sorted(path for kind in KINDS for path in args.input.glob(f"*.{kind}"))
     if not paths:
         raise InputError(f"{args.input}: no analyses, expected files that `bunsetsu` or `phrases` wrote")

@@ -5,7 +5,6 @@ command goes on from there.
 """
 
 import functools
-import json
 import shutil
 import sys
 from collections import Counter
@@ -13,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
+from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.lines import count_lines
-from command_line.outputs import input_settings, write_json
+from command_line.outputs import remove_leftovers, write_json
 from command_line.progress import progress
 from command_line.records import Optional, read_json, read_record
 from command_line.workers import Workers
@@ -36,10 +36,12 @@ def find_texts(folder: Path, language: str) -> list[Path]:
     """Files of text of one language: SPLIT.….LANG, plain or compressed, of a bitext or monolingual.
 
     Raises:
-        InputError: there is none, or one both plain and compressed.
+        InputError: there is none, or one both plain and compressed, or the step that writes them did not
+            finish.
     """
     if not Path(folder).is_dir():
         raise InputError(f"{folder}: no such folder")
+    check_finished(folder)
     found: dict[str, Path] = {}
     for path in sorted(Path(folder).iterdir()):
         name = path.name.removesuffix(".gz").removesuffix(".xz")
@@ -57,8 +59,9 @@ def raw_text(folder: Path, path: Path) -> Path:
     """The same file before tokenization, plain or compressed.
 
     Raises:
-        InputError: there is none.
+        InputError: there is none, or the step that writes it did not finish.
     """
+    check_finished(folder)
     stem = path.name.removesuffix(".gz").removesuffix(".xz")
     for suffix in ("", ".gz", ".xz"):
         if (folder / f"{stem}{suffix}").is_file():
@@ -112,18 +115,21 @@ def run(args, kind: str, parser: str, model: str = "", parses: Path | None = Non
     for path in texts:
         raw = raw_text(args.text, path) if args.text else None
         rows.append((path, raw, parse_file(parses, path, parser) if parses else None))
-    inputs = input_settings(*(path for row in rows for path in row if path))
-    settings = {"parser": parser, "model": model, "language": args.lang, "input": inputs}
-    step = StepFolder(args.output, kind, settings, inputs=(args.input,))
+    settings = {"parser": parser, "model": model, "language": args.lang}
+    reads = [path for row in rows for path in row if path]
+    step = StepFolder(args.output, kind, settings, reads=reads, inputs=(args.input,))
+    shards = args.output / f".shards-{kind}"
     if step.is_complete(args.force):
+        shutil.rmtree(shards, ignore_errors=True)  # of a run that was killed after its end
         return
     if parser not in SUFFIXES and not args.dask:
         # what is not installed fails now, and worker processes inherit what has been loaded
         make_parser(choice)
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(1)  # of every worker
-    shards = _shards_folder(args.output / f".shards-{kind}", settings, args.force)
-    step.begin(lambda path: path.suffix == f".{kind}")
+    report = f"{kind}-report.json"
+    step.begin(lambda path: path.suffix == f".{kind}" or path.name == report)
+    _keep_shards(shards, step.stamp.work, args.force)
     counts = {}
     with _workers(args) as workers:
         for path, raw, parsed in rows:
@@ -132,7 +138,7 @@ def run(args, kind: str, parser: str, model: str = "", parses: Path | None = Non
                 (path, raw, parsed), args.output / name, kind, choice, shards / name, workers
             )
             print(in_words(name, counts[name]), flush=True)
-    write_json(args.output / f"{kind}-report.json", counts)
+    write_json(args.output / report, counts)
     step.finish()
     shutil.rmtree(shards)
 
@@ -141,6 +147,7 @@ def analyse_file(paths, output: Path, kind: str, choice: ParserChoice, shards: P
     """Analyse one file of text, shard by shard, and join the shards. Returns the counts (`COUNTS`)."""
     path, raw, parses = paths
     shards.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(shards)
     numbers: list[int] = []
     todo = _unfinished(read_shards(path, raw, parses, choice.name), shards, numbers)
     results = workers.map(functools.partial(analyse_shard, choice), todo)
@@ -174,14 +181,12 @@ def _counts_path(folder: Path, number: int) -> Path:
     return folder / f"{number:07d}.json"
 
 
-def _shards_folder(folder: Path, settings: dict, force: bool) -> Path:
-    """The folder of finished shards, emptied unless they are of a run with the same settings."""
+def _keep_shards(folder: Path, work: dict, force: bool) -> None:
+    """Empty the folder of finished shards, unless they are of a run with the same settings and inputs."""
     record = folder / "settings.json"
-    known = json.loads(json.dumps(settings))
-    if force or not record.exists() or read_json(record) != known:
+    if force or not record.exists() or read_json(record) != work:
         shutil.rmtree(folder, ignore_errors=True)
-        write_json(record, known)
-    return folder
+        write_json(record, work)
 
 
 def _workers(args):

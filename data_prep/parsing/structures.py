@@ -6,12 +6,12 @@ subword (a sentencepiece unit over a word boundary) become one unit.
 """
 
 import functools
-import tempfile
 from pathlib import Path
 
 from command_line import options
+from command_line.completion import check_finished
 from command_line.errors import InputError, at
-from command_line.outputs import input_settings
+from command_line.outputs import scratch_folder
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import Block, read_blocks
@@ -37,6 +37,9 @@ def main(args) -> None:
     analyses = sorted(path for kind in KINDS for path in args.input.glob(f"*.{kind}"))
     if not analyses:
         raise InputError(f"{args.input}: no analyses, expected files that `bunsetsu` or `phrases` wrote")
+    for folder in (args.input, args.tokenized, args.subword):
+        check_finished(folder)
+    check_finished(args.data, "binarize")
     record = read_record(args.subword, "subword")
     if record is None:
         raise InputError(f"{args.subword}: no subword.json, expected the output of `subword`")
@@ -46,8 +49,14 @@ def main(args) -> None:
         if not (args.data / f"{name}.idx").is_file():
             raise InputError(f"{args.data / name}.idx: no such file, expected the binarized text of {path}")
         rows.append((path, _find(args.tokenized, name), _find(args.subword, name)))
-    settings = {"input": input_settings(*(path for row in rows for path in row)), "type": record["type"]}
-    step = StepFolder(args.data, "structures", settings, inputs=(args.input, args.tokenized, args.subword))
+    indexes = [args.data / f"{path.name.rpartition('.')[0]}.idx" for path in analyses]
+    step = StepFolder(
+        args.data,
+        "structures",
+        {"type": record["type"]},
+        reads=[*(path for row in rows for path in row), *indexes],
+        inputs=(args.input, args.tokenized, args.subword),
+    )
     if step.is_complete(args.force):
         return
     step.begin(lambda path: path.suffix[1:] in KINDS)
@@ -74,13 +83,13 @@ def carry_file(analysis: Path, words: Path, units: Path, output: Path, subword_t
 
     kind = analysis.suffix[1:]
     lines, expected = 0, len(Structures(analysis, kind))
-    with tempfile.TemporaryDirectory(prefix=".partial-structures-", dir=output.parent) as scratch:
+    with scratch_folder(output.parent) as scratch:
         parts: list[Path] = []
         blocks = workers.map(
             functools.partial(carry_block, analysis, kind, subword_type), read_blocks(words, units)
         )
         for values in progress(blocks, expected, f"carry {output.name}", "line", size=len):
-            parts.append(Path(scratch) / f"{len(parts):07d}")
+            parts.append(scratch / f"{len(parts):07d}")
             write_structures(parts[-1], kind, values)
             lines += len(values)
         if lines != expected:

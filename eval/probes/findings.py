@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from command_line import options
-from command_line.outputs import Stamp, checksum, input_settings, write_json
+from command_line.completion import Stamp
+from command_line.outputs import checksum, write_json
 from eval.report_parts import write_parts
 from eval.result_set import ResultSet
 from eval.results import FORMAT
@@ -41,19 +42,20 @@ def publish(
     output, inputs = Path(args.output), [Path(path) for path in inputs]
     file = output / f"{kind}.json"
     options = {name: value for name, value in vars(args).items() if name not in UNIMPORTANT}
-    settings = {"options": options, "inputs": input_settings(*inputs)}
-    stamp = Stamp(output / f".{kind}.done", settings | ({"version": version} if version > 1 else {}))
-    if file.is_file() and stamp.is_current(args.force):
+    settings = options | ({"version": version} if version > 1 else {})
+    stamp = Stamp(output / f".{kind}.done", kind, settings, inputs)
+    if stamp.is_current(args.force):
         return
+    found = measure()
     stamp.begin()
     record = {
         "format": FORMAT,
         "kind": kind,
-        **measure(),
+        **found,
         "inputs": [{"path": str(path), "sha256": checksum(path)} for path in inputs],
         "command": shlex.join(["python", "-m", "eval", *sys.argv[1:]]),
     }
     write_json(file, record)
-    write_parts([section(ResultSet({kind: [(file, record)]}))], output, output)
-    stamp.finish()
+    parts = write_parts([section(ResultSet({kind: [(file, record)]}))], output, output)
+    stamp.finish([file, *parts])
     print(file)

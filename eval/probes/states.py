@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 
 from command_line import options
+from command_line.completion import Stamp
 from command_line.errors import InputError
-from command_line.outputs import Stamp
-from eval.probes.store import INDEX, write_index
-from eval.translate import SETS, add_search_arguments, settings_of
+from eval.probes.store import INDEX, KIND, write_index
+from eval.translate import SETS, add_search_arguments, data_files, settings_of
 
 TRAINING_SPLIT = "valid"
 DTYPES = ("float16", "float32")
@@ -73,27 +73,20 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    settings = settings_of(args)
-    output = Path(args.output)
-    stamp = Stamp(output / ".states.done", settings)
-    if stamp.is_current(args.force or not (output / INDEX).is_file()):
-        return
-    stamp.begin()
-    _make_room(output)
-    extract(args, settings)
-    stamp.finish()
+    files = data_files(args.data, args.splits)
+    stamp = Stamp(Path(args.output) / ".states.done", KIND, settings_of(args), files)
+    if not stamp.is_current(args.force):
+        extract(args, stamp)
 
 
-def _make_room(output: Path) -> None:
-    """Remove what an earlier extraction left, the index first."""
-    output.mkdir(parents=True, exist_ok=True)
-    for pattern in (INDEX, "*.states.npy", "*.tokens.npy", "*.offsets.npy", ".partial-*.npy"):
-        for path in output.glob(pattern):
-            path.unlink()
+def _written(output: Path) -> list[Path]:
+    """The files of an extraction, the index first."""
+    patterns = (INDEX, "*.states.npy", "*.tokens.npy", "*.offsets.npy")
+    return [path for pattern in patterns for path in sorted(output.glob(pattern))]
 
 
-def extract(args, settings: dict) -> None:
-    """Load, translate, force, store; `settings` identify the translations for the journal."""
+def extract(args, stamp: Stamp) -> None:
+    """Load, translate, force, store; the journal of translations is kept for the work of `stamp`."""
     from eval.decoding import build_decoder, load_sources
     from eval.journal import Journal
     from eval.probes.forward_states import layers_of
@@ -111,15 +104,20 @@ def extract(args, settings: dict) -> None:
     parts = [
         load_sources(decoder.task, args.data, split, direction, args.max_lines) for split, direction in keys
     ]
-    with Journal(Path(args.output) / ".journal.jsonl", settings) as journal:
+    output = Path(args.output)
+    stamp.begin()
+    for path in _written(output):  # of an earlier extraction
+        path.unlink()
+    with Journal(output / ".journal.jsonl", stamp.work) as journal:
         outputs = forced_tokens(decoder, journal, args, keys, parts)
     translated = time.monotonic()
     sentences = [Sentences(*each) for each in zip(keys, parts, outputs, strict=True)]
-    splits = StateWriter(decoder, layers, args.dtype, Path(args.output)).write(sentences)
+    splits = StateWriter(decoder, layers, args.dtype, output).write(sentences)
     seconds = {"translate": translated - started, "states": time.monotonic() - translated}
     record = describe(args, loaded, layers, splits, seconds)
-    write_index(args.output, record | {"encoder_output": available["encoder"][-1]})
+    write_index(output, record | {"encoder_output": available["encoder"][-1]})
     journal.remove()
+    stamp.finish(_written(output))
 
 
 def choose_layers(available: dict[str, list[str]], wanted: list[str]) -> dict[str, dict[str, int]]:

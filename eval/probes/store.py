@@ -24,6 +24,7 @@ the decoder attends to (through the interlingua of models that have one), stored
 
 from pathlib import Path
 
+from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
 from command_line.outputs import write_json
@@ -71,6 +72,7 @@ class StateStore:
         Raises:
             InputError: the folder has no index (or extraction was interrupted), or a file is damaged.
         """
+        check_finished(folder, KIND)
         path = Path(folder) / INDEX
         if not path.is_file():
             raise InputError(f"{path}: no such file; expected the complete output of `eval probe states`")

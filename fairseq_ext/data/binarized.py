@@ -10,6 +10,7 @@ import numpy as np
 from fairseq.data import Dictionary
 from fairseq.data.indexed_dataset import MMapIndexedDataset, _code_to_dtype
 
+from command_line.completion import check_finished
 from command_line.errors import InputError
 from data_prep.binarize import load_dictionary
 
@@ -90,8 +91,9 @@ def load_sentences(prefix: Path) -> MMapIndexedDataset:
 
     Raises:
         InputError: a file is missing or empty, is not in fairseq's mmap format, or is not as long as its
-            index says.
+            index says; or a step that writes into the folder did not finish.
     """
+    check_finished(prefix.parent)
     index_file, data_file = (Path(f"{prefix}{suffix}") for suffix in (".idx", ".bin"))
     for path in (index_file, data_file):
         if not path.exists():

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from command_line.completion import check_finished
 from command_line.errors import InputError
 from data_prep.parsing.structure_file import Structures, structure_path
 from fairseq_ext.data.binarized import load_sentences
@@ -47,8 +48,9 @@ def find_texts(folder, split: str, language: str) -> list[Path]:
     """Prefixes of the binarized files of a language: `SPLIT.….LANG`, of bitexts or monolingual.
 
     Raises:
-        InputError: there is none.
+        InputError: there is none, or a step that writes into the folder did not finish.
     """
+    check_finished(folder)
     names = sorted(path.name.removesuffix(".idx") for path in Path(folder).glob(f"{split}.*.idx"))
     found = [Path(folder) / name for name in names if name.rpartition(".")[2] == language]
     if not found:

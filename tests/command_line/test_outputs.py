@@ -1,8 +1,9 @@
-import json
+import os
+import subprocess
 
 import pytest
 
-from command_line.outputs import Stamp, atomic_path, checksum, input_settings, write_json
+from command_line.outputs import atomic_path, checksum, remove_leftovers, scratch_folder, write_json
 
 
 def test_a_file_appears_only_when_complete(tmp_path):
@@ -36,32 +37,30 @@ def test_checksum_is_sha256(tmp_path):
     assert checksum(tmp_path / "a") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
-def test_a_finished_step_is_skipped_unless_settings_change_or_it_is_forced(tmp_path, capsys):
-    stamp = Stamp(tmp_path / "done.json", {"size": 1, "path": tmp_path})
-    assert not stamp.is_current()
-    stamp.finish()
-    assert Stamp(tmp_path / "done.json", {"size": 1, "path": tmp_path}).is_current()
-    assert "skipped" in capsys.readouterr().err
-    assert not Stamp(tmp_path / "done.json", {"size": 2, "path": tmp_path}).is_current()
-    assert not stamp.is_current(force=True)
+@pytest.fixture
+def ended_process() -> int:
+    """The number of a process that is no more."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
 
 
-def test_a_step_that_has_begun_again_is_not_finished(tmp_path):
-    stamp = Stamp(tmp_path / "done.json", {})
-    stamp.finish()
-    stamp.begin()
-    assert not stamp.is_current()
+def test_leftovers_of_ended_processes_go_and_those_of_running_ones_stay(tmp_path, ended_process):
+    gone, running = f".partial-{ended_process}", f".partial-{os.getppid()}"
+    (tmp_path / f"{gone}.a").touch()
+    (tmp_path / f"{gone}.scratch-x").mkdir()
+    (tmp_path / f"{gone}.scratch-x/part").touch()
+    (tmp_path / f"{running}.a").touch()
+    (tmp_path / f".partial-{os.getpid()}.of-an-earlier-process-with-this-number").touch()
+    (tmp_path / ".partial-archive.tgz").touch()  # a download, which goes on
+    with atomic_path(tmp_path / "b") as ours, scratch_folder(tmp_path) as scratch:
+        ours.touch()
+        remove_leftovers(tmp_path)
+        kept = {path.name for path in tmp_path.iterdir()}
+        assert kept == {f"{running}.a", ".partial-archive.tgz", ours.name, scratch.name}
 
 
-def test_a_broken_stamp_means_not_finished(tmp_path):
-    (tmp_path / "done.json").write_text("{")
-    assert not Stamp(tmp_path / "done.json", {}).is_current()
-
-
-def test_input_settings_change_with_the_file(tmp_path):
-    path = tmp_path / "a"
-    path.write_text("1")
-    before = input_settings(path)
-    path.write_text("12")
-    assert input_settings(path) != before
-    assert json.dumps(before)
+def test_a_scratch_folder_is_gone_afterwards(tmp_path):
+    with scratch_folder(tmp_path) as folder:
+        (folder / "x").touch()
+    assert not list(tmp_path.iterdir())

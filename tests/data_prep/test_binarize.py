@@ -209,7 +209,9 @@ def test_a_subword_model_outside_of_its_folder(step, copies, model):
     (copies / "secret").write_text("private\n")
     (copies / "sub/link").symlink_to(copies / "secret")
     record = copies / "sub/subword.json"
-    record.write_text(json.dumps(json.loads(record.read_text()) | {"model": model}))
+    content = json.loads(record.read_text())
+    content["settings"]["model"] = model
+    record.write_text(json.dumps(content))
     status, error = binarize(step, copies)
     assert status == 2 and error.startswith(f"error: {copies}/sub/")
     assert "expected a" in error and error.count("\n") == 1

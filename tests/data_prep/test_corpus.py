@@ -4,9 +4,10 @@ from argparse import ArgumentTypeError
 
 import pytest
 
+from command_line.completion import read_settings
 from command_line.errors import InputError
 from data_prep.corpus import LANGUAGES, find_bitexts, languages_of, open_outputs
-from data_prep.step_folder import StepFolder, read_record
+from data_prep.step_folder import StepFolder
 
 
 def names(folder, *files):
@@ -88,12 +89,12 @@ def test_a_step_folder_knows_its_own_files(tmp_path):
     folder.begin(is_text)
     (tmp_path / "old.txt").write_text("")
     with pytest.raises(InputError, match="`s` did not finish"):
-        read_record(tmp_path, "s")
+        read_settings(tmp_path, "s")
     StepFolder(tmp_path, "s", {"a": 1}).begin(is_text)  # after a kill: what lies there is ours
     assert not (tmp_path / "old.txt").exists()
     (tmp_path / "new.txt").write_text("")
     folder.finish()
-    assert folder.is_complete() and read_record(tmp_path, "s") == {"a": 1}
+    assert folder.is_complete() and read_settings(tmp_path, "s") == {"a": 1}
     other = StepFolder(tmp_path, "s", {"a": 2})
     assert not other.is_complete() and not folder.is_complete(force=True)
     other.begin(is_text)
@@ -111,4 +112,4 @@ def test_a_step_folder_leaves_the_files_of_others(tmp_path):
     assert (tmp_path / "sub/deep.txt").exists()
     with pytest.raises(InputError, match="is the input folder"):
         StepFolder(tmp_path, "s", {}, inputs=(tmp_path,))
-    assert read_record(tmp_path, "other") is None
+    assert read_settings(tmp_path, "other") is None

@@ -386,7 +386,6 @@ def test_mtdata_ids(step, tmp_path, read, mtdata_index):
             status == 2 and f"mtdata id {identifier}" in error and message in error and error.count("\n") == 1
         )
     (folder / "plain.tgz").write_bytes(b"damaged")
-    (tmp_path / "out/downloads/files/plain.tgz--a.de").unlink()
     status, error = step(*command, "--train", "Statmt-plain-1-deu-eng", "--force")
     assert status == 2 and "plain.tgz: not a complete tar or zip archive" in error
 

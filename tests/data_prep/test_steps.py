@@ -58,10 +58,13 @@ def test_a_finished_step_is_skipped_until_something_changes(step, tmp_path, writ
     command = ["tokenize", "--input", folder, "--output", tmp_path / "out", "--workers", 1]
     assert step(*command)[0] == 0
     output = tmp_path / "out/train.de-en.de"
-    output.write_text("mark\n")
+    first = output.stat().st_mtime_ns
     assert "complete, skipped" in step(*command)[1]
-    assert read(output) == ["mark"]
+    assert output.stat().st_mtime_ns == first
     assert step(*command, "--force")[0] == 0
+    assert output.stat().st_mtime_ns != first
+    output.write_text("mark\n")  # not what the step wrote
+    assert "train.de-en.de has changed since" in step(*command)[1]
     assert read(output) == ["Das ist gut .", "Ja , z.B. hier .", ""]
     assert step(*command, "--tokenizer", "de=none")[0] == 0
     assert read(output) == ["Das ist gut.", "Ja, z.B. hier.", ""]

@@ -114,7 +114,7 @@ def test_what_it_says_about_itself(made, tmp_path, capsys):
     assert options.endswith("--max-source-positions 40 --max-target-positions 40")
     assert trim(made, tmp_path / "model.pt") == 0
     assert "complete, skipped" in capsys.readouterr().err
-    assert json.loads((tmp_path / "model.json").read_text())["langs"] == ["de", "en"]
+    assert json.loads((tmp_path / "model.json").read_text())["settings"]["langs"] == ["de", "en"]
 
 
 def refused(made, tmp_path, capsys, *options) -> str:

@@ -175,7 +175,8 @@ def test_bad_input(step, tmp_path, write_corpus, corpus, model):
         ((corpus, "--parser", "enju-xml"), "--parser enju-xml: needs --parses DIR"),
         ((corpus, "--parses", corpus), "--parser spacy: parses itself"),
         ((corpus, "--parser", "conllu", "--parses", corpus), "train.en-ja.en.conllu: no such file"),
-        ((corpus, "--model", model, "--text", out), "expected the text behind"),
+        ((corpus, "--model", model, "--text", tmp_path / "bad"), "expected the text behind"),
+        ((corpus, "--model", model, "--text", out), "`phrases` did not finish here; run it again"),
         ((corpus, "--model", model, "--lang", "de"), "no files named SPLIT.….de"),
         ((tmp_path / "nothing", "--model", model), "no such folder"),
     ]

@@ -1,0 +1,203 @@
+"""Complete means complete: whether a step has finished, with what, and whether that still holds.
+
+The record of a finished step says what it was asked to do (`settings`), what it read (`inputs`) and what it
+wrote (`outputs`). While the step runs, `.NAME.unfinished` stands in its place, and the last thing that a step
+does is to rename the one to the other. So a single rename decides, and the step that asks "is it done?" and
+whoever asks "may I read this?" look at the same thing.
+"""
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import remove_leftovers, write_json, write_text
+from command_line.records import OneOf, check, read_json
+
+FORMAT = 2  # records of version 1 were the settings alone
+WHOLE = 16 << 20  # bytes: files up to this size are compared whole
+SAMPLES, SAMPLE = 16, 16 << 10  # of larger ones, so many pieces of so many bytes
+
+
+def file_identity(path, with_time: bool = False) -> dict:
+    """What tells a file from another one of the same name, at a bounded cost.
+
+    Of files up to 16 MiB it is the checksum. Of larger ones it is that of 16 pieces, spread evenly.
+
+    Args:
+        with_time: of larger files also the time of the last change, so that small changes are seen.
+    """
+    size, changed = (status := os.stat(path)).st_size, status.st_mtime_ns
+    with open(path, "rb") as stream:
+        if size <= WHOLE:
+            return {"bytes": size, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
+        digest = hashlib.sha256()
+        for number in range(SAMPLES):
+            stream.seek(number * (size - SAMPLE) // (SAMPLES - 1))
+            digest.update(stream.read(SAMPLE))
+    return {"bytes": size, "sampled_sha256": digest.hexdigest()} | ({"changed": changed} if with_time else {})
+
+
+def input_identities(paths: Iterable) -> dict[str, dict]:
+    """The identities of files that are read, by path."""
+    return {str(path): file_identity(path, with_time=True) for path in paths}
+
+
+class Stamp:
+    """The record that a step has finished, and of what it was asked to do.
+
+    A step runs when it is forced, when it never finished, when it finished with other settings or inputs,
+    and when what it wrote is gone or has changed since. Otherwise it skips and says so.
+
+    Args:
+        path: of the record; what the step writes lies in its folder or below.
+        name: of the step, for messages and the mark of an unfinished one.
+        settings: whatever determines the output besides the files that are read.
+        inputs: the files that are read.
+
+    Attributes:
+        inputs: name -> identity of what is read; may be set later by a step that finds its inputs itself.
+    """
+
+    def __init__(self, path, name: str, settings: dict, inputs: Iterable = ()):
+        self.path, self.name = Path(path), name
+        self.folder = self.path.parent
+        self.settings = json.loads(json.dumps(settings, default=str))  # what comes back from the file
+        self.inputs = input_identities(inputs)
+        self._unfinished = _mark(self.folder, name)
+        self._reason: str | None = None
+
+    @property
+    def work(self) -> dict:
+        """What is being done; half-finished work is continued only where this is the same."""
+        return {"settings": self.settings, "inputs": self.inputs}
+
+    def was_begun(self) -> bool:
+        """Whether the step has ever written here."""
+        return self.path.exists() or self._unfinished.exists()
+
+    def recorded(self) -> dict:
+        """The record of the last run, with all its fields; empty when there is none of this version."""
+        return {} if self._unfinished.exists() else _read_whole(self.path)
+
+    def is_current(self, force: bool = False) -> bool:
+        """Whether the step can be skipped; says so. Otherwise `begin` says why it is done again."""
+        if force or not self.path.exists() or self._unfinished.exists():
+            return False
+        self._reason = self._find_reason()
+        if self._reason is None:
+            print(f"{self.folder}: complete, skipped (--force redoes it)", file=sys.stderr)
+        return self._reason is None
+
+    def _find_reason(self) -> str | None:
+        """Why the step has to run again."""
+        record = self.recorded()
+        if not record:
+            return f"{self.path.name} is broken, or of a version that did not record what was written"
+        changed = _difference(record["settings"], self.settings)
+        if changed is not None:
+            return f"was made with another {changed}"
+        changed = _difference(record["inputs"], self.inputs)
+        if changed is not None:
+            return f"was made from another {changed}"
+        for name, known in record["outputs"].items():
+            if not (self.folder / name).is_file():
+                return f"{name} is gone"
+            if file_identity(self.folder / name) != known:
+                return f"{name} has changed since"
+        return None
+
+    def begin(self) -> None:
+        """From here on the output is being rewritten: forget an earlier completion, and what a killed run
+        left.
+        """
+        if self._reason:
+            print(f"{self.folder}: {self._reason}; `{self.name}` is done again", file=sys.stderr)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.path.exists() and not self._unfinished.exists():
+            os.replace(self.path, self._unfinished)
+        else:
+            write_text(self._unfinished, "")
+            self.path.unlink(missing_ok=True)  # versions before 0.2 could leave both
+        remove_leftovers(self.folder)
+
+    def finish(self, outputs: Iterable[Path]) -> None:
+        """Everything has been written: from here on the folder can be read. What only an earlier run wrote
+        is removed.
+
+        Args:
+            outputs: the files written.
+        """
+        written = sorted(str(Path(path).relative_to(self.folder)) for path in outputs)
+        for name in _read_whole(self._unfinished).get("outputs", {}):
+            old = self.folder / name
+            if name not in written and old.parent.resolve().is_relative_to(self.folder.resolve()):
+                old.unlink(missing_ok=True)  # a record of somebody else's may name files that are not below
+        record = {
+            "format": FORMAT,
+            "settings": self.settings,
+            "inputs": self.inputs,
+            "outputs": {name: file_identity(self.folder / name) for name in written},
+        }
+        write_json(self._unfinished, record)
+        os.replace(self._unfinished, self.path)
+
+
+def _read_whole(path: Path) -> dict:
+    """A record of this version; empty if it is none."""
+    try:
+        record = read_json(path)
+        check(record, {"format": OneOf(FORMAT), "settings": {}, "inputs": {}, "outputs": {}}, path)
+    except InputError:
+        return {}
+    return record
+
+
+def _difference(first: dict, second: dict) -> str | None:
+    """The name of a field that is not the same in both."""
+    return next((name for name in first | second if first.get(name) != second.get(name)), None)
+
+
+def _mark(folder: Path, name: str) -> Path:
+    return folder / f".{name}.unfinished"
+
+
+def check_finished(folder, *steps: str) -> None:
+    """Whoever reads a folder that a step writes asks this first.
+
+    Args:
+        steps: those that write what is read; every step by default.
+
+    Raises:
+        InputError: one of them began to write there and did not come to its end.
+    """
+    folder = Path(folder)
+    marks = [_mark(folder, step) for step in steps] if steps else sorted(folder.glob(_mark(folder, "*").name))
+    for mark in marks:
+        if mark.exists():
+            step = mark.name.removeprefix(".").removesuffix(".unfinished")
+            raise InputError(f"{folder}: `{step}` did not finish here; run it again")
+
+
+def read_settings(folder, name: str) -> dict | None:
+    """The settings of a step that wrote `folder`, in records of any version; None when it did not.
+
+    Raises:
+        InputError: the step was interrupted, or its record is broken.
+    """
+    check_finished(folder, name)
+    path = Path(folder) / f"{name}.json"
+    if not os.path.lexists(path):
+        return None
+    try:
+        record = read_json(path)
+        check(record, {}, path)
+        if record.get("format") == FORMAT:
+            check(record, {"settings": {}}, path)
+            record = record["settings"]
+    except InputError as error:
+        raise InputError(f"{error}; run `{name}` again") from None
+    return record

@@ -1,0 +1,179 @@
+"""Stamps: when a step is skipped, when it is done again, and who may read what it writes."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from command_line.completion import (
+    SAMPLE,
+    SAMPLES,
+    WHOLE,
+    Stamp,
+    check_finished,
+    file_identity,
+    input_identities,
+    read_settings,
+)
+from command_line.errors import InputError
+from command_line.outputs import checksum, write_json
+
+
+def step(folder, size=1, inputs=()) -> Stamp:
+    return Stamp(folder / "done.json", "done", {"size": size, "path": folder}, inputs)
+
+
+def do(folder, **options) -> None:
+    stamp = step(folder, **options)
+    stamp.begin()
+    (folder / "out.txt").write_text("result\n")
+    stamp.finish([folder / "out.txt"])
+
+
+def begun_again(stamp: Stamp) -> bool:
+    if stamp.is_current():
+        return False
+    stamp.begin()
+    return True
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """A folder in which the step is done."""
+    do(tmp_path)
+    return tmp_path
+
+
+def test_a_finished_step_is_skipped_unless_settings_change_or_it_is_forced(folder, capsys):
+    assert step(folder).is_current()
+    assert "skipped" in capsys.readouterr().err
+    assert not step(folder).is_current(force=True)
+    other = step(folder, size=2)
+    assert not other.is_current() and not capsys.readouterr().err
+    other.begin()
+    assert "was made with another size; `done` is done again" in capsys.readouterr().err
+
+
+def test_a_step_that_never_ran_says_nothing(tmp_path, capsys):
+    assert not step(tmp_path).is_current()
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (Path.unlink, "out.txt is gone"),
+        (lambda path: os.truncate(path, 3), "out.txt has changed since"),
+        (lambda path: path.write_text("RESULT\n"), "out.txt has changed since"),  # of the same size
+    ],
+)
+def test_a_step_whose_output_is_damaged_is_done_again(folder, capsys, damage, reason):
+    damage(folder / "out.txt")
+    assert begun_again(step(folder))
+    assert reason in capsys.readouterr().err
+
+
+def test_a_replaced_input_is_seen_though_size_and_time_are_the_same(tmp_path, capsys):
+    text = tmp_path / "text"
+    text.write_text("one\n")
+    do(tmp_path, inputs=[text])
+    assert step(tmp_path, inputs=[text]).is_current()
+    status = text.stat()
+    text.write_text("two\n")
+    os.utime(text, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert begun_again(step(tmp_path, inputs=[text]))
+    assert f"was made from another {text}" in capsys.readouterr().err
+
+
+def test_a_copy_of_the_same_input_is_no_change(tmp_path):
+    text = tmp_path / "text"
+    text.write_text("one\n")
+    do(tmp_path, inputs=[text])
+    os.utime(text, ns=(0, 0))
+    assert step(tmp_path, inputs=[text]).is_current()
+
+
+def test_identities_of_large_files_are_bounded_samples(tmp_path):
+    path = tmp_path / "large"
+    with open(path, "wb") as stream:
+        stream.truncate(WHOLE + 5)
+    before = file_identity(path)
+    assert set(before) == {"bytes", "sampled_sha256"}
+    for place in (0, WHOLE // (SAMPLES - 1) + SAMPLE // 2, WHOLE + 4):  # the first, second and last sample
+        with open(path, "r+b") as stream:
+            stream.seek(place)
+            stream.write(b"x")
+        assert file_identity(path) != before, place
+        before = file_identity(path)
+    recorded = input_identities([path])
+    os.utime(path, ns=(1, 1))
+    assert file_identity(path) == before and input_identities([path]) != recorded
+
+
+def test_the_identity_of_a_small_file_is_its_checksum(tmp_path):
+    (tmp_path / "a").write_bytes(b"abc")
+    assert file_identity(tmp_path / "a") == {"bytes": 3, "sha256": checksum(tmp_path / "a")}
+
+
+def test_a_step_that_has_begun_again_is_not_finished_for_itself_nor_for_its_readers(folder, capsys):
+    check_finished(folder)
+    assert read_settings(folder, "done") == {"size": 1, "path": str(folder)}
+    step(folder).begin()
+    assert not step(folder).is_current()
+    assert not capsys.readouterr().err
+    for asked in ((), ("done",)):
+        with pytest.raises(InputError, match="`done` did not finish here; run it again"):
+            check_finished(folder, *asked)
+    with pytest.raises(InputError, match="`done` did not finish here"):
+        read_settings(folder, "done")
+    check_finished(folder, "another")
+
+
+@pytest.mark.parametrize("mark", [True, False])
+def test_what_a_kill_at_the_end_left_in_earlier_versions(tmp_path, mark):
+    """They wrote the record and then removed the mark: with both, the step and its readers must agree."""
+    write_json(tmp_path / "done.json", {"size": 1, "path": str(tmp_path)})
+    if mark:
+        (tmp_path / ".done.unfinished").touch()
+        with pytest.raises(InputError, match="did not finish"):
+            read_settings(tmp_path, "done")
+    assert not step(tmp_path).is_current()
+    do(tmp_path)
+    assert step(tmp_path).is_current() and read_settings(tmp_path, "done")["size"] == 1
+    assert not (tmp_path / ".done.unfinished").exists()
+
+
+def test_a_record_without_outputs_is_read_but_the_step_is_done_again(tmp_path, capsys):
+    write_json(tmp_path / "done.json", {"size": 1, "path": str(tmp_path)})
+    assert read_settings(tmp_path, "done") == {"size": 1, "path": str(tmp_path)}
+    assert begun_again(step(tmp_path))
+    assert "of a version that did not record what was written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"format": 2}', '{"format": 2, "settings": []}'])
+def test_a_broken_record_is_refused_by_readers_and_mended_by_the_step(folder, content):
+    (folder / "done.json").write_text(content)
+    assert not step(folder).is_current()
+    with pytest.raises(InputError, match=r"done\.json.*run `done` again"):
+        read_settings(folder, "done")
+    do(folder)
+    assert read_settings(folder, "done")["size"] == 1
+
+
+def test_what_only_the_last_run_wrote_goes(tmp_path):
+    outside = tmp_path / "outside.txt"
+    outside.touch()
+    folder = tmp_path / "in"
+    folder.mkdir()
+    first = step(folder)
+    first.begin()
+    for name in ("out.txt", "old.txt"):
+        (folder / name).write_text("x")
+    first.finish([folder / "out.txt", folder / "old.txt"])
+    record = json.loads((folder / "done.json").read_text())
+    record["outputs"] |= {"../outside.txt": {}, str(outside): {}}
+    write_json(folder / "done.json", record)
+    do(folder)
+    assert {path.name for path in folder.iterdir()} == {"out.txt", "done.json"}
+    assert outside.exists()
