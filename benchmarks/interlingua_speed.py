@@ -43,8 +43,8 @@ def decoders(data: str, args) -> dict:
     """A decoder around each trained model."""
     import torch
 
-    from eval.beam_search import BeamSearch, SearchOptions
-    from eval.decoding import Decoder
+    from eval.translation.beam_search import BeamSearch, SearchOptions
+    from eval.translation.decoding import Decoder
     from fairseq_ext.checkpoints import load_for_inference
 
     torch.set_num_threads(args.threads)
@@ -59,7 +59,7 @@ def decoders(data: str, args) -> dict:
 
 
 def translation_seconds(decoder, data: str, direction: tuple[str, str], lines: int) -> float:
-    from eval.decoding import load_sources
+    from eval.translation.decoding import load_sources
 
     part = load_sources(decoder.task, data, "test", direction, lines)
     start = time.perf_counter()

@@ -5,13 +5,16 @@ import sys
 from command_line.dispatch import run
 
 COMMANDS = {
-    "translate": ("eval.translate", "translate a test set in all directions with one checkpoint"),
-    "score": ("eval.score", "BLEU, chrF++, off-target rate, copies, COMET of translated folders"),
-    "adequacy": ("eval.adequacy", "cosine of sentence embeddings of sources and translations (4.5.2)"),
-    "compare": ("eval.compare", "significance of differences between systems"),
+    "translate": ("eval.translation.translate", "translate a test set in all directions with one checkpoint"),
+    "score": ("eval.scoring.score", "BLEU, chrF++, off-target rate, copies, COMET of translated folders"),
+    "adequacy": (
+        "eval.scoring.adequacy",
+        "cosine of sentence embeddings of sources and translations (4.5.2)",
+    ),
+    "compare": ("eval.scoring.compare", "significance of differences between systems"),
     "probe": ("eval.probes", "analyses of the hidden states and outputs of checkpoints"),
     "trim-mbart": ("eval.trim_mbart", "start from mBART: a checkpoint with the corpus's vocabulary"),
-    "report": ("eval.report", "tables, plots and one HTML file from result files"),
+    "report": ("eval.reporting.report", "tables, plots and one HTML file from result files"),
 }
 
 if __name__ == "__main__":

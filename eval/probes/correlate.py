@@ -11,9 +11,9 @@ import numpy as np
 
 from command_line import options
 from command_line.errors import InputError
-from eval.probes.runs import Runs, runs_of
-from eval.results import SCORES, Scores, result_file
-from eval.systems import System, group_systems
+from eval.results.files import SCORES, Scores, result_file
+from eval.results.runs import Runs, runs_of
+from eval.results.systems import System, group_systems
 
 KIND = "correlation"
 MEASURES = ("sentence", "sentence_in_batch", "word")
@@ -44,9 +44,9 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     from eval.probes.findings import publish
-    from eval.report_sections import correlation
-    from eval.result_set import ResultSet
-    from eval.system_pairs import pairs_with_first
+    from eval.reporting.sections import correlation
+    from eval.results.result_set import ResultSet
+    from eval.results.system_pairs import pairs_with_first
 
     files = [result_file(path, "retrieval.json") for path in args.retrieval]
     retrieval = runs_of(ResultSet.load(files, ["retrieval"]), "retrieval")

@@ -8,9 +8,9 @@ from pathlib import Path
 from command_line import options
 from command_line.completion import Stamp
 from command_line.outputs import checksum, write_json
-from eval.report_parts import write_parts
-from eval.result_set import ResultSet
-from eval.results import FORMAT
+from eval.reporting.parts import write_parts
+from eval.results.files import FORMAT
+from eval.results.result_set import ResultSet
 
 UNIMPORTANT = ("force", "debug", "output")  # options that do not change what is found
 
@@ -35,7 +35,7 @@ def publish(
         args: the parsed options, with `output` and `force`.
         kind: of the result file, and its name.
         inputs: files that the findings depend on.
-        section: the function of `eval.report_sections` that shows this kind.
+        section: the function of `eval.reporting.sections` that shows this kind.
         measure: returns the findings; "format", "kind", "inputs" and "command" are added to them.
         version: of what is measured; findings of another version are not up to date.
     """

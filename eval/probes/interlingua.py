@@ -18,7 +18,7 @@ KIND = "interlingua"
 
 def add_arguments(parser) -> None:
     from eval.probes.findings import add_output_arguments
-    from eval.translate import add_length_arguments, add_search_arguments
+    from eval.translation.translate import add_length_arguments, add_search_arguments
 
     parser.add_argument(
         "--checkpoint", required=True, type=options.path, help="of --arch interlingua_transformer"
@@ -44,7 +44,7 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     from eval.probes.findings import publish
-    from eval.report_sections import interlingua
+    from eval.reporting.sections import interlingua
 
     inputs = [Path(args.checkpoint), Path(args.data) / "preparation.json"]
     for path in inputs:
@@ -55,10 +55,10 @@ def main(args) -> None:
 
 def run(args) -> dict:
     """The findings of one checkpoint."""
-    from eval.decoding import build_decoder
     from eval.probes.interlingua_lengths import predictions
     from eval.probes.interlingua_similarity import similarities
-    from eval.system_record import describe_checkpoint, describe_system
+    from eval.results.system_record import describe_checkpoint, describe_system
+    from eval.translation.decoding import build_decoder
     from fairseq_ext.checkpoints import load_for_inference
 
     loaded = load_for_inference(args.checkpoint, args.data)

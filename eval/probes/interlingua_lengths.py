@@ -9,11 +9,11 @@ import torch
 from command_line.errors import InputError
 from command_line.progress import progress
 from data_prep.bleu import bleu_metric
-from eval.decoding import build_decoder, load_sources, to_device
-from eval.paired_test import PairedTest
-from eval.significance import holm
-from eval.surface_metrics import surface_scores
-from eval.translate import text_of
+from eval.scoring.paired_test import PairedTest
+from eval.scoring.significance import holm
+from eval.scoring.surface_metrics import surface_scores
+from eval.translation.decoding import build_decoder, load_sources, to_device
+from eval.translation.translate import text_of
 from fairseq_ext.data.binarized import has_pair, load_pair
 from fairseq_ext.data.multilingual_dataset import DirectionData
 

@@ -7,7 +7,7 @@ import torch
 
 from command_line.errors import InputError
 from command_line.progress import progress
-from eval.decoding import to_device
+from eval.translation.decoding import to_device
 from fairseq_ext.data.batch_fields import Mirror
 from fairseq_ext.data.binarized import Direction, has_pair, load_pair
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset

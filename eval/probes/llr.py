@@ -57,7 +57,7 @@ def _add_setting(parser, name: str, kind, text: str) -> None:
 
 
 def main(args) -> None:
-    from eval.report_sections import llr
+    from eval.reporting.sections import llr
 
     protocol = Protocol.of(
         args.protocol, epochs=args.epochs, patience=args.patience, lr=args.lr, batch_size=args.batch_size,

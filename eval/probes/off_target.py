@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 from command_line import options
 from command_line.errors import at
-from eval.off_target import RULES
-from eval.results import TRANSLATION, Translation, result_file, split_direction
-from eval.test_sets import DirectionFiles, direction_files
+from eval.results.files import TRANSLATION, Translation, result_file, split_direction
+from eval.scoring.off_target import RULES
+from eval.scoring.test_sets import DirectionFiles, direction_files
 
 KIND = "off-target"
 PLACES = ("source", "english", "empty", "other", "no_letters")
@@ -43,7 +43,7 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     from eval.probes.findings import publish
-    from eval.report_sections import confusion
+    from eval.reporting.sections import confusion
 
     translations = [Translation.load(result_file(out, TRANSLATION)) for out in args.out]
     todo = [(one, direction_files(one, args.data)) for one in translations]
@@ -88,8 +88,8 @@ def confusion_of(files: DirectionFiles, languages: Iterable[str], worst: int) ->
         why); "off_target_as": off-target lines in the source language, in English, without text, without
         letters, in others; "worst": the worst lines.
     """
-    from eval.language_identification import EMPTY, default_identifier
-    from eval.off_target import by_number, identifier_label, intended
+    from eval.scoring.language_identification import EMPTY, default_identifier
+    from eval.scoring.off_target import by_number, identifier_label, intended
 
     identifier = default_identifier()
     texts = files.read()
@@ -130,9 +130,9 @@ def worst_lines(texts, found, expected: list[str], goal) -> list[dict]:
         texts: hypotheses, sources, references.
         found: language and confidence of the hypotheses.
         expected: languages of the references.
-        goal: the `eval.off_target.Intended` of the direction.
+        goal: the `eval.scoring.off_target.Intended` of the direction.
     """
-    from eval.language_identification import EMPTY, NO_LETTERS
+    from eval.scoring.language_identification import EMPTY, NO_LETTERS
 
     lines = [
         {
@@ -165,7 +165,7 @@ def _places(missed: list[str], source: str | None) -> dict[str, int]:
         missed: the identifier's answers to the off-target lines.
         source: its label for the source language.
     """
-    from eval.language_identification import EMPTY, NO_LETTERS
+    from eval.scoring.language_identification import EMPTY, NO_LETTERS
 
     names = {"en": "english", EMPTY: "empty", NO_LETTERS: "no_letters", source: "source"}
     places = dict.fromkeys(PLACES, 0)

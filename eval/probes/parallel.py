@@ -12,7 +12,7 @@ from command_line import options
 from command_line.errors import InputError
 from command_line.progress import progress
 from eval.probes.store import INDEX, StatePart, StateStore
-from eval.results import field
+from eval.results.files import field
 
 FINAL_NORM = "encoder-norm"
 COUNTS = ("kind", "lines", "words")  # of an entry, not measures

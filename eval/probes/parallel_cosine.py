@@ -10,7 +10,7 @@ import numpy as np
 
 from command_line.errors import InputError
 from eval.probes.precision import normalized, parallel_cosine
-from eval.probes.runs import Runs, datasets_of, grouped, on
+from eval.results.runs import Runs, datasets_of, grouped, on
 
 KIND = "cosine"
 
@@ -26,7 +26,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     from eval.probes.findings import publish
     from eval.probes.parallel import index_files
-    from eval.report_sections import cosine
+    from eval.reporting.sections import cosine
 
     publish(args, KIND, index_files(args.states), cosine.section, lambda: measure(args))
 

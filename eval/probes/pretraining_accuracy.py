@@ -20,7 +20,7 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    from eval.report_sections import pretraining_accuracy
+    from eval.reporting.sections import pretraining_accuracy
 
     publish_runs(args, KIND, pretraining_accuracy.section, run)
 

@@ -46,7 +46,7 @@ def main(args) -> None:
     from data_prep.aligned_spans import SUFFIX
     from eval.probes.findings import publish
     from eval.probes.parallel import index_files
-    from eval.report_sections import retrieval
+    from eval.reporting.sections import retrieval
 
     inputs = index_files(args.states)
     if args.words:

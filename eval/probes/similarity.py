@@ -46,7 +46,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     from eval.probes.findings import publish
     from eval.probes.parallel import index_files
-    from eval.report_sections import similarity
+    from eval.reporting.sections import similarity
 
     publish(
         args,

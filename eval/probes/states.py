@@ -18,7 +18,7 @@ from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from eval.probes.store import INDEX, KIND, write_index
-from eval.translate import SETS, add_search_arguments, data_files, settings_of
+from eval.translation.translate import SETS, add_search_arguments, data_files, settings_of
 
 TRAINING_SPLIT = "valid"
 DTYPES = ("float16", "float32")
@@ -87,10 +87,10 @@ def _written(output: Path) -> list[Path]:
 
 def extract(args, stamp: Stamp) -> None:
     """Load, translate, force, store; the journal of translations is kept for the work of `stamp`."""
-    from eval.decoding import build_decoder, load_sources
-    from eval.journal import Journal
     from eval.probes.forward_states import layers_of
     from eval.probes.storing import Sentences, StateWriter
+    from eval.translation.decoding import build_decoder, load_sources
+    from eval.translation.journal import Journal
     from fairseq_ext.checkpoints import load_for_inference
 
     started = time.monotonic()
@@ -143,7 +143,7 @@ def choose_layers(available: dict[str, list[str]], wanted: list[str]) -> dict[st
 
 
 def directions_of(task, args, split: str) -> list:
-    from eval.directions import choose_directions
+    from eval.translation.directions import choose_directions
 
     wanted = "supervised" if split == TRAINING_SPLIT else args.directions
     return choose_directions(task, args.data, split, wanted)
@@ -151,7 +151,7 @@ def directions_of(task, args, split: str) -> list:
 
 def forced_tokens(decoder, journal, args, keys, parts) -> list[list[list[int]]]:
     """What the decoder is given per part and sentence, without forced tag and `</s>`."""
-    from eval.decoding import search_all
+    from eval.translation.decoding import search_all
     from fairseq_ext.data.binarized import load_pair
 
     if args.forced == "output":
@@ -166,7 +166,7 @@ def forced_tokens(decoder, journal, args, keys, parts) -> list[list[list[int]]]:
 
 def describe(args, loaded, layers: dict, splits: dict, seconds: dict) -> dict:
     """The contents of the index beside format and kind."""
-    from eval.system_record import describe_checkpoint, describe_system, library_versions
+    from eval.results.system_record import describe_checkpoint, describe_system, library_versions
     from fairseq_ext.data.binarized import format_direction
 
     system = describe_system(loaded.state["cfg"], loaded.task)

@@ -29,7 +29,7 @@ from command_line.errors import InputError
 from command_line.names_in_records import plain_name
 from command_line.outputs import write_json
 from eval.probes.state_part import StatePart
-from eval.results import FORMAT, field, read_result, split_direction
+from eval.results.files import FORMAT, field, read_result, split_direction
 
 INDEX = "states.json"
 KIND = "states"

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from command_line.errors import InputError
 from command_line.progress import progress
-from eval.decoding import to_device
 from eval.probes.forward_states import forced_states
 from eval.probes.state_part import PartWriter
 from eval.probes.store import SIDES
+from eval.translation.decoding import to_device
 from fairseq_ext.data.binarized import Direction, format_direction
 from fairseq_ext.data.multilingual_dataset import DirectionData, tagged
 
@@ -78,7 +78,7 @@ class StateWriter:
     """Computes and writes the states of sentences.
 
     Args:
-        decoder: an `eval.decoding.Decoder`: the model, and how to make batches.
+        decoder: an `eval.translation.decoding.Decoder`: the model, and how to make batches.
         layers: the layers to store per side, name -> number in `forced_states`.
         dtype: of the states on disk, "float16" or "float32".
         output: the folder.

@@ -19,7 +19,7 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    from eval.report_sections import validation_curves
+    from eval.reporting.sections import validation_curves
 
     publish_runs(args, KIND, validation_curves.section, run)
 

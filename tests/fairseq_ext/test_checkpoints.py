@@ -10,7 +10,7 @@ from fairseq import checkpoint_utils
 from omegaconf import OmegaConf
 
 from command_line.errors import InputError
-from eval.directions import choose_directions
+from eval.translation.directions import choose_directions
 from fairseq_ext.checkpoints import load_for_inference, read_checkpoint
 from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
 from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_toy_folder

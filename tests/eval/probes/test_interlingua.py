@@ -11,9 +11,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from eval.decoding import Decoder, sources_of
 from eval.probes.interlingua_lengths import GivenLengths, predicted_lengths, right_lengths
 from eval.probes.interlingua_similarity import of_pair, similarities
+from eval.translation.decoding import Decoder, sources_of
 from tests.fairseq_ext import bridges
 from tests.fairseq_ext.folders import write_pair
 

@@ -425,7 +425,7 @@ def test_training_is_in_record_table_and_figure(tmp_path, llr, command, monkeypa
     assert float(row["held_out_accuracy"]) == course["held_out"][0]
     assert (row["epochs"], row["converged"]) == (str(float(course["epochs"][0])), "1.0")
     assert (row["chance"], row["majority"]) == ("0.25", "0.0")
-    monkeypatch.setattr("eval.report_sections.llr.lines", draw)
+    monkeypatch.setattr("eval.reporting.sections.llr.lines", draw)
     assert command("report", tmp_path / "llr" / "llr.json", "--output", tmp_path / "report").status == 0
     assert list(drawn["panels"])[-2:] == ["Training, source language", "Training, target language"]
     curve = drawn["panels"]["Training, source language"]["PreNorm S-ENC-T-DEC"]

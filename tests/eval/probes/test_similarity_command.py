@@ -95,7 +95,7 @@ def test_chance_is_that_of_permuted_sentences_in_the_same_axes(
     assert row["permutations"] == "6"
     drawn = {}
     monkeypatch.setattr(
-        "eval.report_sections.layers.lines", lambda *a, **options: drawn.update({a[2]: options}) or b""
+        "eval.reporting.sections.layers.lines", lambda *a, **options: drawn.update({a[2]: options}) or b""
     )
     assert command("report", tmp_path / "out/similarity.json", "--output", tmp_path / "report").status == 0
     title = "SVCCA" if measure == "svcca" else "linear CKA"

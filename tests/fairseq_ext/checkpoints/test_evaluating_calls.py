@@ -180,7 +180,10 @@ def test_no_known_class_evaluates_an_option_while_it_declares_it(section):
 OURS = {
     "command_line/processes.py": {"pickle.loads"},  # from a process of ours, as below
     "command_line/workers.py": {"pickle.loads"},  # what comes through pipes from processes of ours
-    "eval/line_statistics.py": {"np.load"},  # numpy refuses pickled objects unless it is told otherwise
+    "eval/scoring/kept_comet.py": {"np.load"},
+    "eval/scoring/line_statistics.py": {
+        "np.load"
+    },  # numpy refuses pickled objects unless it is told otherwise
     "eval/probes/state_part.py": {"np.load"},
     "fairseq_ext/checkpoints/option_values.py": {"ast.literal_eval"},
     "fairseq_ext/checkpoints/reading.py": {"torch.load"},

@@ -1,0 +1,253 @@
+"""The kinds of plots in the report, as PNG bytes that depend on nothing but the numbers."""
+
+import io
+from collections.abc import Mapping, Sequence
+
+from eval.results.systems import MeanStd
+
+# Okabe and Ito (2008): distinguishable with every common kind of colour vision.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8C6D1F", "#444444")
+MARKERS = "osD^vP*X"
+LEVEL_STYLES = (":", "-.")
+INK, FAINT = "#24292f", "#d0d7de"
+
+
+def horizontal_bars(rows: Sequence[str], series: Mapping[str, Sequence[MeanStd | None]], title: str) -> bytes:
+    """Bars grouped by row, one colour per series, means with their standard deviation as error bars."""
+    height = 0.8 / len(series)
+    figure, (axes,) = _canvas(9.0, 0.9 + max(0.55, 0.28 * len(series)) * len(rows))
+    for i, (name, values) in enumerate(series.items()):
+        positions = [row + (i - (len(series) - 1) / 2) * height for row in range(len(rows))]
+        means = [value.mean if value else 0.0 for value in values]
+        errors = [(value.std or 0.0) if value else 0.0 for value in values]
+        # An all-zero error would draw a cap and claim a deviation that was not measured.
+        error_bars = {"xerr": errors, "capsize": 2.5, "ecolor": INK} if any(errors) else {}
+        axes.barh(positions, means, height * 0.92, label=name, color=COLOURS[i], **error_bars)
+        for position, value, error in zip(positions, values, errors, strict=True):
+            text = f"{value.mean:.1f}" if value else "–"
+            place = (value.mean if value else 0.0) + error
+            axes.annotate(
+                text,
+                (place, position),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8,
+                color=INK,
+            )
+    axes.set_yticks(range(len(rows)), rows)
+    axes.invert_yaxis()
+    axes.margins(x=0.08)
+    axes.set_xlabel(title)
+    axes.grid(axis="x", color=FAINT, linewidth=0.7)
+    figure.legend(loc="outside upper center", ncols=len(series), frameon=False)
+    return _png(figure)
+
+
+def dots(
+    rows: Sequence[str], series: Mapping[str, Sequence[MeanStd | None]], title: str, rules: Sequence[int]
+) -> bytes:
+    """One line per row, one marker per series, for many rows. `rules`: rows with a line above."""
+    figure, (axes,) = _canvas(
+        9.0, 1.2 + max(0.26, 0.07 * len(series)) * len(rows) + 0.22 * ((len(series) + 1) // 2)
+    )
+    for i, (name, values) in enumerate(series.items()):
+        offset = (i - (len(series) - 1) / 2) * 0.5 / len(series)
+        known = [(row, value) for row, value in enumerate(values) if value]
+        axes.errorbar(
+            [value.mean for _, value in known],
+            [row + offset for row, _ in known],
+            xerr=[value.std or 0.0 for _, value in known],
+            fmt=MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],  # no pair of colour and marker twice
+            markersize=5.5,
+            elinewidth=1,
+            color=COLOURS[i % len(COLOURS)],
+            label=name,
+        )
+    for row in rules:
+        axes.axhline(row - 0.5, color=INK, linewidth=0.8)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlabel(title)
+    axes.grid(color=FAINT, linewidth=0.7)
+    figure.legend(loc="outside upper center", ncols=min(2, len(series)), frameon=False)
+    return _png(figure)
+
+
+def heatmap(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[Sequence[float | None]],
+    title: str,
+    rules: Sequence[int],
+) -> bytes:
+    """Percentages (0 to 100) as colours, with numbers while they fit. `rules`: columns with a line before."""
+    import numpy as np
+
+    numbers = len(columns) <= 24
+    figure, (axes,) = _canvas(
+        max(6.0, 2.6 + (0.5 if numbers else 0.3) * len(columns)), 1.4 + 0.42 * len(rows)
+    )
+    grid = np.array([[np.nan if value is None else value for value in row] for row in values], dtype=float)
+    image = axes.imshow(grid, cmap="Blues", vmin=0, vmax=100, aspect="auto")
+    if numbers:
+        for row, column in np.argwhere(~np.isnan(grid)):
+            value = grid[row, column]
+            colour = "white" if value > 55 else INK
+            axes.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=7.5, color=colour)
+    for column in rules:
+        axes.axvline(column - 0.5, color=INK, linewidth=1.2)
+    axes.set_xticks(range(len(columns)), columns, rotation=90 if len(columns) > 16 else 45, ha="center")
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    figure.colorbar(image, ax=axes, label=title, shrink=0.9, pad=0.02)
+    return _png(figure)
+
+
+def lines(
+    ticks: Sequence[str],
+    panels: Mapping[str, Mapping[str, Sequence[MeanStd | None]]],
+    title: str,
+    columns: int | None = None,
+    rules: Sequence[int] = (),
+    levels: Mapping[str, Mapping[str, Sequence[Sequence[float | None]]]] | None = None,
+    baselines: Mapping[str, Mapping[str, Sequence[MeanStd | None]]] | None = None,
+) -> bytes:
+    """Curves over ordered ticks (layers), in panels with the same y axis.
+
+    Args:
+        panels: title of the panel -> name of the series -> one value per tick, None for a gap. A series has
+            the same colour and marker in all panels; deviations are drawn as bands.
+        columns: panels side by side; all by default.
+        rules: ticks with a line before.
+        levels: what no series beats by itself, such as chance: title of the panel -> name -> lines of one
+            height per tick; a style per name, and none of the series' colours.
+        baselines: title of the panel -> name of the series -> what it is compared with, one value per tick;
+            dashed, in the colour of the series.
+    """
+    names = list(dict.fromkeys(name for series in panels.values() for name in series))
+    columns = min(columns or len(panels), len(panels))
+    rows = -(-len(panels) // columns)
+    width = max(4.2, 1.2 + 0.42 * len(ticks))
+    figure, axes = _canvas(width * columns, 3.6 if rows == 1 else 2.7 * rows + 0.6, rows, columns)
+    for axis in axes[len(panels) :]:
+        axis.set_visible(False)
+    for axis, (panel, series) in zip(axes, panels.items(), strict=False):
+        for name, values in series.items():
+            _curve(axis, names.index(name), name, values)
+        for name, values in (baselines or {}).get(panel, {}).items():
+            _curve(axis, names.index(name), None, values)
+        for style, (name, heights) in zip(LEVEL_STYLES, (levels or {}).get(panel, {}).items(), strict=False):
+            _levels(axis, name, heights, style)
+        for tick in rules:
+            axis.axvline(tick - 0.5, color=INK, linewidth=0.7)
+        axis.set_title(panel, fontsize=10, color=INK)
+        axis.set_xticks(range(len(ticks)), ticks, rotation=45 if max(map(len, ticks)) > 4 else 0)
+        axis.set_xlim(-0.4, len(ticks) - 0.6)
+        axis.grid(color=FAINT, linewidth=0.7)
+    for axis in axes[::columns]:
+        axis.set_ylabel(title)
+    handles = {
+        label: line for axis in axes for line, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    shown = [*(names if len(names) > 1 else []), *(name for name in handles if name not in names)]
+    if shown:
+        figure.legend(
+            [handles[name] for name in shown],
+            shown,
+            loc="outside upper center",
+            ncols=min(3, len(shown)),
+            frameon=False,
+        )
+    return _png(figure)
+
+
+def _curve(axis, number: int, name: str | None, values: Sequence[MeanStd | None]) -> None:
+    """One series: the number chooses colour and marker. Without a name, what it is compared with: dashed."""
+    known = [(x, value) for x, value in enumerate(values) if value]
+    xs, means = [x for x, _ in known], [value.mean for _, value in known]
+    marker = MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]  # no pair of colour and marker twice
+    colour = COLOURS[number % len(COLOURS)]
+    style = {"marker": marker, "markersize": 5, "linewidth": 1.5, "label": name}
+    axis.plot(xs, means, color=colour, **(style if name else {"linestyle": "--", "linewidth": 1.2}))
+    spread = [value.std or 0.0 for _, value in known]
+    if any(spread):
+        low, high = ([m + sign * d for m, d in zip(means, spread, strict=True)] for sign in (-1, 1))
+        axis.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def _levels(axis, name: str, heights: Sequence[Sequence[float | None]], style: str) -> None:
+    """Lines of one height per tick, from half a tick before it to half a tick after it."""
+    for number, row in enumerate(heights):
+        ends = [x + side for x in range(len(row)) for side in (-0.5, 0.5)]
+        steps = [float("nan") if value is None else value for value in row for _ in range(2)]
+        axis.plot(ends, steps, color=INK, linewidth=0.9, linestyle=style, label=None if number else name)
+
+
+def scatter(series: Mapping[str, Sequence[tuple[float, float, str]]], x_title: str, y_title: str) -> bytes:
+    """Labelled points (x, y, label) with the line of least squares per series; zero is marked."""
+    import numpy as np
+
+    figure, (axes,) = _canvas(6.0, 4.6)
+    for i, (name, points) in enumerate(series.items()):
+        xs, ys = np.array([point[:2] for point in points], dtype=float).T
+        colour = COLOURS[i % len(COLOURS)]
+        axes.scatter(xs, ys, s=26, marker=MARKERS[i % len(MARKERS)], color=colour, label=name, zorder=3)
+        for x, y, label in points:
+            axes.annotate(label, (x, y), xytext=(4, 4), textcoords="offset points", fontsize=7.5, color=INK)
+        if np.ptp(xs) > 0:
+            ends = np.array([xs.min(), xs.max()])
+            axes.plot(ends, np.polyval(np.polyfit(xs, ys, 1), ends), color=colour, linewidth=1, alpha=0.7)
+    axes.axhline(0, color=INK, linewidth=0.7)
+    axes.axvline(0, color=INK, linewidth=0.7)
+    axes.margins(0.12)
+    axes.set_xlabel(x_title)
+    axes.set_ylabel(y_title)
+    axes.grid(color=FAINT, linewidth=0.7)
+    figure.legend(loc="outside upper center", ncols=min(2, len(series)), frameon=False)
+    return _png(figure)
+
+
+def signed_heatmap(
+    rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[float]], title: str
+) -> bytes:
+    """Signed numbers as colours around zero, red above and blue below, with the numbers."""
+    import numpy as np
+
+    figure, (axes,) = _canvas(max(6.0, 2.6 + 0.55 * len(columns)), 1.2 + 0.36 * len(rows))
+    grid = np.array(values, dtype=float)
+    most = max(float(np.abs(grid).max()), 1e-9)
+    image = axes.imshow(grid, cmap="RdBu_r", vmin=-most, vmax=most, aspect="auto")
+    for row, column in np.ndindex(grid.shape):
+        value = grid[row, column]
+        colour = "white" if abs(value) > 0.6 * most else INK
+        axes.text(column, row, f"{value:+.2f}", ha="center", va="center", fontsize=7.5, color=colour)
+    axes.set_xticks(range(len(columns)), columns, rotation=45 if max(map(len, columns)) > 4 else 0)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    figure.colorbar(image, ax=axes, label=title, shrink=0.9, pad=0.02)
+    return _png(figure)
+
+
+def _canvas(width: float, height: float, rows: int = 1, columns: int = 1):
+    """A figure of `width` x `height` inches without global state (pyplot), and the axes of its panels, row by
+    row.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained", dpi=130)
+    FigureCanvasAgg(figure)
+    all_axes = figure.subplots(rows, columns, sharey=True, squeeze=False).flatten()
+    for axes in all_axes:
+        axes.set_axisbelow(True)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        axes.tick_params(labelsize=9, colors=INK)
+    return figure, all_axes
+
+
+def _png(figure) -> bytes:
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", metadata={"Software": None})
+    return stream.getvalue()

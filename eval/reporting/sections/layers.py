@@ -1,0 +1,112 @@
+"""Figures of what probes measure in every encoder layer, on average over pairs of languages."""
+
+from collections.abc import Iterable
+
+from eval.probes.parallel import OUTPUT
+from eval.reporting.parts import Figure, Table, cell, cells, slug, tidy
+from eval.reporting.plots import lines
+from eval.results.labels import UNKNOWN
+from eval.results.runs import seed_of
+from eval.results.systems import MeanStd
+
+KINDS = {"supervised": "Supervised pairs", "zero-shot": "Zero-shot pairs"}
+
+
+def layers_of(runs: Iterable[dict]) -> list[str]:
+    """All layers of the runs, from the bottom up, the encoder's output last."""
+    found = {layer for run in runs for layer in run["layers"]} - {OUTPUT}
+    return [*sorted(found, key=lambda layer: int(layer.removeprefix("L"))), OUTPUT]
+
+
+def curves(
+    kind: str,
+    systems: dict[str, list[dict]],
+    dataset: str,
+    measure: str,
+    title: str,
+    caption: str,
+    chance: str | None = None,
+) -> Figure:
+    """One curve per system over the layers, one panel per kind of pairs.
+
+    Args:
+        kind: of the result files; begins the name of the figure.
+        systems: system -> its runs with "layers", "averages" and "pairs".
+        measure: of "averages".
+        title: of the y axis.
+        caption: without the dataset and what the curves are.
+        chance: the measure that is `measure` by chance, one number per permutation; drawn as dashed lines.
+    """
+    layers = layers_of(run for runs in systems.values() for run in runs)
+    panels, baselines, rows, rules = {}, {}, [], set()
+    for group, panel in KINDS.items():
+        series, lower = {}, {}
+        for system, runs in systems.items():
+            if all(group in run["averages"] for run in runs):
+                series[system] = [seeds_of(runs, group, measure, layer) for layer in layers]
+                rows.append([*cells(panel, system, len(runs)), *map(mean_cell, series[system])])
+                if chance:
+                    lower[system] = [permutations_of(runs, group, chance, layer) for layer in layers]
+                    rows.append(
+                        [*cells(panel, f"{system}, by chance", len(runs)), *map(mean_cell, lower[system])]
+                    )
+        if series:
+            panels[panel], baselines[panel] = series, lower
+            rules.add(len(rows))
+    caption = f"{caption} On {dataset}, mean over pairs of languages; bands: standard deviation over seeds."
+    if chance:
+        caption += " Dashed: by chance, for sentences in another order; bands: over such orders."
+    name = slug(*dict.fromkeys((kind, measure)), "layers", dataset)
+    header = [cells("Pairs", "System", "Seeds", *layers)]
+    table = Table(
+        name, caption, header, rows, frozenset(rules - {len(rows)}), data(systems, dataset, measure, chance)
+    )
+    return Figure(name, caption, lines(layers, panels, title, baselines=baselines), table)
+
+
+def seeds_of(runs: list[dict], kind: str, measure: str, layer: str) -> MeanStd | None:
+    """Mean over the runs of one system; None where a run does not have the layer."""
+    if not all(layer in run["layers"] for run in runs):
+        return None
+    return MeanStd.of(run["averages"][kind][measure][run["layers"].index(layer)] for run in runs)
+
+
+def permutations_of(runs: list[dict], kind: str, measure: str, layer: str) -> MeanStd | None:
+    """Mean and deviation over the permutations of all runs; None where a run lacks the layer or the measure,
+    as runs of version 0.1 lack CKA by chance. Their SVCCA by chance is of one permutation.
+    """
+    found = []
+    for run in runs:
+        if layer not in run["layers"] or measure not in run["averages"][kind]:
+            return None
+        found += as_list(run["averages"][kind][measure][run["layers"].index(layer)])
+    return MeanStd.of(found)
+
+
+def as_list(values: float | list[float]) -> list[float]:
+    return values if isinstance(values, list) else [values]
+
+
+def mean_cell(value: MeanStd | None):
+    if value is None:
+        return cell(UNKNOWN)
+    return cell(f"{value.mean:.3f}" + (f" ± {value.std:.3f}" if value.std else ""), value=value.mean)
+
+
+def data(systems: dict[str, list[dict]], dataset: str, measure: str, chance: str | None) -> list[list]:
+    """One row per system, seed, pair and layer; with what is chance, its deviation and the permutations."""
+    rows = []
+    for system, runs in systems.items():
+        for i, run in enumerate(runs, 1):
+            for pair, entry in run["pairs"].items():
+                start = [dataset, system, seed_of(run, i), entry["kind"], pair, entry["lines"]]
+                levels = entry.get(chance, [[]] * len(run["layers"]))
+                for layer, value, level in zip(run["layers"], entry[measure], levels, strict=True):
+                    found = as_list(level)
+                    mean = MeanStd.of(found)
+                    by_chance = [mean and mean.mean, mean and mean.std, len(found)] if chance else []
+                    rows.append([*start, layer, value, *by_chance])
+    titles = ["dataset", "system", "seed", "kind", "pair", "lines", "layer", measure]
+    if chance:
+        titles += [chance, f"{chance}_deviation", "permutations"]
+    return tidy(titles, rows)

@@ -1,0 +1,167 @@
+"""Layer-wise language recognition, as Figures 8.2 and E.4 of the thesis (`eval probe llr`)."""
+
+import re
+
+from eval.probes.protocol import variant
+from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.plots import lines
+from eval.reporting.sections.llr_training import (
+    COURSES,
+    UNKNOWN_CELL,
+    course_of,
+    courses,
+    over_seeds,
+    percent,
+    warnings,
+)
+from eval.results.files import field
+from eval.results.result_set import ResultSet
+from eval.results.runs import Runs, datasets_of, grouped, on, seed_of
+from eval.results.systems import MeanStd
+
+TRAINING = "training"  # beside the kinds of directions: the tokens that the classifiers were trained on
+KINDS = {"supervised": "Supervised", "zero-shot": "Zero-shot", TRAINING: "Training"}
+QUESTIONS = {"source": "source language", "target": "target language"}
+SIDES = ("encoder", "decoder")
+VARIANTS = {"all": "", "no-tags": ", without tags", "words": ", only words"}
+NOTES = [
+    "Accuracy of linear classifiers that recognize the source or the target language of a sentence from the"
+    " state of one token in one layer, trained on the validation sets of the supervised directions. Layers"
+    " are counted through encoder and decoder, before their final norms. Chance: one of as many languages;"
+    " majority: always the most frequent language of the training tokens, in encoder and in decoder."
+    " \"Training\" is the accuracy on the tokens that the classifiers were trained on: where it is low, the"
+    " state does not tell the language, or the classifier has not learned it.",
+    "By default the states are standardized, and each classifier is trained until its loss on held-out"
+    " sentences stops falling. \"The paper's protocol\" (8.2.3: 3 epochs, states as they are) depends on the"
+    " norm of the states: it does not compare layers or systems whose norms differ.",
+]  # fmt: skip
+
+
+def section(results: ResultSet) -> Section:
+    runs = [
+        (path, with_variant(run, path))
+        for path, record in results.of_kind("llr")
+        for run in field(record, "runs", list, path)
+    ]
+    groups: Runs = grouped(runs)
+    parts = []
+    for dataset in datasets_of(groups):
+        series = on(groups, dataset)
+        layers = layers_of([run for runs in series.values() for run in runs])
+        parts += [figure(series, layers, dataset), *courses(series, layers, dataset)]
+    return Section("Layer-wise language recognition", parts, [*NOTES, *warnings(groups)])
+
+
+def with_variant(run: dict, path) -> dict:
+    """The run under a name that says how it differs: other tokens or another protocol make another curve."""
+    name = run["system"]["name"] + VARIANTS[run["tokens"]] + variant(run["training"], path)
+    name += ", references" if run["forced"] == "reference" else ""
+    return run | {"system": run["system"] | {"name": name}}
+
+
+def layers_of(runs: list[dict]) -> list[str]:
+    """All layers of the runs, from the bottom of the encoder to the top of the decoder."""
+    longest = {side: max((run["layers"].get(side, []) for run in runs), key=len) for side in SIDES}
+    return [*longest["encoder"], *longest["decoder"]]
+
+
+def figure(series: dict[str, list[dict]], layers: list[str], dataset: str) -> Figure:
+    """Panels of supervised and zero-shot directions and of training, for both questions; one curve each."""
+    every = [run for runs in series.values() for run in runs]
+    shown = [layer for layer in layers if re.fullmatch(r"L[1-9]\d*", layer)]
+    panels, levels, rows, rules = {}, {}, [], set()
+    for kind, kind_title in KINDS.items():
+        for question, question_title in QUESTIONS.items():
+            curves = {}
+            for name, runs in series.items():
+                values = [accuracy(runs, kind, question, layer) for layer in layers]
+                if any(values):
+                    curves[name] = [values[layers.index(layer)] for layer in shown]
+                    rows.append(row(kind_title, question, name, runs, values, kind))
+            if curves:
+                title = f"{kind_title}, {question_title}"
+                panels[title] = curves
+                levels[title] = baselines(every, kind, question, shown)
+                rules.add(len(rows))
+    caption = (
+        f"Layer-wise language recognition on {dataset}: accuracy in %, mean over directions (of training:"
+        " over tokens) and seeds; bands: standard deviation over seeds of the system, or of the classifiers"
+        " where there is one system seed."
+    )
+    encoder = [layer for layer in shown if any(side_of(run, layer) == "encoder" for run in every)]
+    png = lines(
+        shown, panels, "accuracy %", columns=2, rules=[len(encoder)] if 0 < len(encoder) < len(shown) else [],
+        levels=levels,
+    )  # fmt: skip
+    header = ["Directions", "Language", "System", "Seeds", "chance", "majority enc.", "majority dec."]
+    table = Table(
+        slug("llr", dataset), caption, [cells(*header, *layers)], rows, frozenset(rules - {len(rows)}),
+        data(series, dataset),
+    )  # fmt: skip
+    return Figure(slug("llr", dataset), caption, png, table)
+
+
+def accuracy(runs: list[dict], kind: str, question: str, layer: str) -> MeanStd | None:
+    """In percent, over the system's seeds, each the mean over its classifiers; with one system seed, over the
+    classifiers. None where a run lacks the kind, the question or the layer.
+    """
+    if kind == TRAINING:
+        found = [course_of(run, question, layer).get("training") for run in runs]
+    else:
+        found = [run["averages"].get(kind, {}).get(question, {}).get(layer) for run in runs]
+    return over_seeds([values and [100 * value for value in values] for values in found])
+
+
+def side_of(run: dict, layer: str) -> str | None:
+    return next((side for side in SIDES if layer in run["layers"].get(side, [])), None)
+
+
+def baselines(runs: list[dict], kind: str, question: str, layers: list[str]) -> dict[str, list]:
+    """Chance and majority in percent, one line per different one among the runs, one height per layer."""
+    found: dict[str, dict] = {"chance": {}, "majority": {}}
+    for run in runs:
+        if question in run["chance"]:
+            known = [side_of(run, layer) for layer in layers]
+            sides = run["majority"][question]
+            majority = [sides.get(side, {}).get(kind) for side in known]
+            for name, values in (("chance", [run["chance"][question]] * len(layers)), ("majority", majority)):
+                found[name][tuple(None if value is None else 100 * value for value in values)] = None
+    return {name: list(rows) for name, rows in found.items()}
+
+
+def row(kind_title: str, question: str, name: str, runs: list[dict], values: list, kind: str) -> list:
+    first = runs[0]
+    majority = [first["majority"][question].get(side, {}).get(kind) for side in SIDES]
+    baselines = [first["chance"][question], *majority]
+    seeds = ", ".join(seed_of(run, i) for i, run in enumerate(runs, 1))
+    return [
+        *cells(kind_title, question, name, seeds),
+        *(UNKNOWN_CELL if one is None else cell(f"{100 * one:.1f}", value=100 * one) for one in baselines),
+        *map(percent, values),
+    ]
+
+
+def data(series: dict[str, list[dict]], dataset: str) -> list[list]:
+    """One row per system, seed, direction, question and layer; accuracies from 0 to 1, over classifiers."""
+    rows = []
+    for name, runs in series.items():
+        for i, run in enumerate(runs, 1):
+            for direction, entry in run["directions"].items():
+                for question, layers in entry["accuracy"].items():
+                    for layer, values in layers.items():
+                        found = MeanStd.of(values or [])
+                        majority = run["majority"][question].get(side_of(run, layer), {}).get(entry["kind"])
+                        course = course_of(run, question, layer)
+                        means = [
+                            MeanStd.of(course.get(one) or []) for one in ("training", *COURSES, "converged")
+                        ]
+                        rows.append(
+                            [
+                                dataset, name, seed_of(run, i), entry["kind"], direction, question, layer,
+                                found and found.mean, found and found.std, len(run["seeds"]) or None,
+                                run["chance"][question], majority, *(one and one.mean for one in means),
+                            ]
+                        )  # fmt: skip
+    header = ["dataset", "system", "seed", "kind", "direction", "question", "layer", "accuracy"]
+    header += ["deviation", "classifier_seeds", "chance", "majority"]
+    return tidy([*header, "training_accuracy", "held_out_accuracy", "epochs", "converged"], rows)

@@ -1,0 +1,120 @@
+"""Off-target rates: how often each direction ends in another language, and in which."""
+
+from collections import Counter
+
+from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.plots import heatmap
+from eval.results.files import split_direction
+from eval.results.labels import UNKNOWN, direction_order
+from eval.results.measures import MEASURES
+from eval.results.result_set import ResultSet
+from eval.results.systems import MeanStd, System
+
+MOST_COMMON = 3
+NOTES = [
+    "Share of output lines that fastText identifies as another language than the target. Empty lines and"
+    " lines without any letter count as off-target, the latter unless the reference has none either. The same"
+    " identifier on the reference lines shows its own error, below which a rate says nothing.",
+]
+
+
+def section(results: ResultSet) -> Section:
+    parts = []
+    for dataset in results.datasets:
+        parts += [rates(results, dataset), languages(results, dataset)]
+    return Section("Off-target translations", parts, [*NOTES, *limits(results)])
+
+
+def limits(results: ResultSet) -> list[str]:
+    """What the identifier cannot tell, per target language: directions without a rate, labels of several."""
+    found = {
+        f"Into {split_direction(direction)[1]}: {entry['off_target_note']}."
+        for system in results.systems
+        for run in system.runs
+        for direction, entry in run.directions.items()
+        if entry.get("off_target_note")
+    }
+    return sorted(found)
+
+
+def ordered_directions(systems: list[System]) -> tuple[list[str], int]:
+    """All directions, zero-shot ones first, and how many those are."""
+    found = {
+        kind: {d for system in systems for d in system.directions(kind)}
+        for kind in ("zero-shot", "supervised")
+    }
+    zero_shot = direction_order("zero-shot", list(found["zero-shot"]))
+    supervised = direction_order("supervised", list(found["supervised"] - found["zero-shot"]))
+    return zero_shot + supervised, len(zero_shot)
+
+
+def rates(results: ResultSet, dataset: str) -> Figure:
+    """Heat map of systems by directions, with the identifier's own error as the last row."""
+    systems = results.on(dataset)
+    directions, zero_shot = ordered_directions(systems)
+    names = [system.name for system in systems]
+    grid = [[MeanStd.of(system.scores(d, "off_target")) for d in directions] for system in systems]
+    names.append("identifier's error")
+    grid.append([_first(systems, d, "identifier_error") for d in directions])
+    measure = MEASURES["off_target"]
+    rows = [
+        [cell(d), *(cell(measure.show(row[i] and row[i].mean), value=row[i] and row[i].mean) for row in grid)]
+        for i, d in enumerate(directions)
+    ]
+    name = slug("off_target", dataset)
+    caption = f"Off-target rates on {dataset} in percent, mean over seeds."
+    if 0 < zero_shot < len(directions):
+        caption += " Zero-shot directions left of the line, supervised ones right of it."
+    rule = [zero_shot] if 0 < zero_shot < len(directions) else []
+    percent = [[None if value is None else 100 * value.mean for value in row] for row in grid]
+    png = heatmap(names, directions, percent, "off-target %", rule)
+    return Figure(
+        name, caption, png, Table(name, caption, [cells("Direction", *names)], rows, frozenset(rule))
+    )
+
+
+def _first(systems: list[System], direction: str, measure: str) -> MeanStd | None:
+    """The value of any run: references are the same for all systems."""
+    values = (value for system in systems for value in system.scores(direction, measure) if value is not None)
+    value = next(values, None)
+    return None if value is None else MeanStd(value, None)
+
+
+def languages(results: ResultSet, dataset: str) -> Table:
+    """The most frequent languages that are not the target's, over all seeds; all of them in the CSV file."""
+    from eval.scoring.off_target import identifier_label, names_of_labels
+
+    systems = results.on(dataset)
+    directions, zero_shot = ordered_directions(systems)
+    names = names_of_labels(language for direction in directions for language in split_direction(direction))
+    rows, data = [], []
+    for direction in directions:
+        row, target = [cell(direction)], identifier_label(split_direction(direction)[1])
+        for system in systems:
+            counts: Counter = Counter()
+            for found in system.scores(direction, "identified_languages"):
+                counts.update(found or {})
+            total = counts.total()
+            data += [
+                [dataset, system.name, direction, code, n, n / total] for code, n in counts.most_common()
+            ]
+            wrong = [(code, n) for code, n in counts.most_common() if code != target][:MOST_COMMON]
+            row.append(
+                cell(
+                    ", ".join(f"{names.get(code, code)} {100 * n / total:.1f}%" for code, n in wrong)
+                    or UNKNOWN
+                )
+            )
+        rows.append(row)
+    caption = (
+        f"Languages of off-target lines on {dataset}: the {MOST_COMMON} most frequent, in % of all lines."
+    )
+    return Table(
+        slug("languages", dataset),
+        caption,
+        [cells("Direction", *(system.name for system in systems))],
+        rows,
+        frozenset([zero_shot] if 0 < zero_shot < len(directions) else []),
+        tidy(["dataset", "system", "direction", "identified_language", "lines", "share"], data),
+        folded=True,
+    )

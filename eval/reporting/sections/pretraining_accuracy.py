@@ -1,0 +1,58 @@
+"""Accuracy per pre-training task, Tables 4.12 and 4.13 of the thesis (`eval probe pretraining-accuracy`)."""
+
+from eval.reporting.parts import Section, Table, cell, cells, slug, tidy
+from eval.results.labels import UNKNOWN
+from eval.results.result_set import ResultSet
+from eval.results.runs import datasets_of, on, runs_of, seed_of
+from eval.results.systems import MeanStd
+
+TITLES = {"accuracy": "Accuracy (%)", "ppl": "Perplexity"}
+NOTES = [
+    "Predicted tokens of the validation set, by pre-training task; sentences without the analysis that a task"
+    " needs are left out. A reordering task predicts whole sentences and a masking task the masked tokens"
+    " only, so their numbers are not to be compared with each other."
+]
+
+
+def section(results: ResultSet) -> Section:
+    groups = runs_of(results, "pretraining-accuracy")
+    parts = []
+    for dataset in datasets_of(groups):
+        systems = on(groups, dataset)
+        languages = {language for runs in systems.values() for run in runs for language in run["languages"]}
+        parts += [
+            table(systems, dataset, language, measure) for language in sorted(languages) for measure in TITLES
+        ]
+    return Section("Pre-training", parts, NOTES)
+
+
+def table(systems: dict[str, list[dict]], dataset: str, language: str, measure: str) -> Table:
+    """Systems by tasks of one language; the task "" is all of them."""
+    found = {system: [run["languages"].get(language, {}) for run in runs] for system, runs in systems.items()}
+    tasks = sorted({task for runs in found.values() for run in runs for task in run})
+    rows = [
+        [
+            *cells(system, len(runs)),
+            *(shown([run.get(task, {}).get(measure) for run in runs]) for task in tasks),
+        ]
+        for system, runs in found.items()
+    ]
+    data = [
+        [dataset, system, seed_of(run, i), run["update"], language, task or "all", values[measure]]
+        for system, runs in systems.items()
+        for i, run in enumerate(runs, 1)
+        for task, values in run["languages"].get(language, {}).items()
+    ]
+    caption = f"{TITLES[measure]} of pre-training on {dataset}, {language}, as in Tables 4.12 and 4.13."
+    header = [cells("System", "Seeds", *(task.upper() or "Overall" for task in tasks))]
+    titles = ["dataset", "system", "seed", "updates", "language", "task", measure]
+    return Table(
+        slug(f"pretraining_{measure}", dataset, language), caption, header, rows, data=tidy(titles, data)
+    )
+
+
+def shown(values: list[float | None]):
+    found = MeanStd.of(values)
+    if found is None:
+        return cell(UNKNOWN)
+    return cell(f"{found.mean:.2f}" + (f" ± {found.std:.2f}" if found.std else ""), value=found.mean)

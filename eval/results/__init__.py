@@ -1,0 +1,1 @@
+"""Result files, and the systems, runs and measures that they are about."""

@@ -1,0 +1,80 @@
+"""What is measured per direction, how it is called in tables, and its averages over directions.
+
+Shares and rates are fractions from 0 to 1 in files and percentages in tables.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from data_prep.languages import is_english
+from eval.results.files import split_direction
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number per direction. `scale` turns the stored into the shown number, with `digits` decimals."""
+
+    name: str
+    title: str
+    digits: int
+    scale: float = 1.0
+    unit: str = ""
+
+    def show(self, value: float | None) -> str:
+        return "–" if value is None else f"{value * self.scale:.{self.digits}f}{self.unit}"
+
+
+MEASURES = {
+    measure.name: measure
+    for measure in (
+        Measure("bleu", "BLEU", 1),
+        Measure("chrf", "chrF++", 1),
+        Measure("comet", "COMET", 2, scale=100.0),
+        Measure("off_target", "off-target", 2, scale=100.0, unit="%"),
+        Measure("identifier_error", "identifier's error", 2, scale=100.0, unit="%"),
+        Measure("length_ratio", "length ratio", 3),
+        Measure("empty", "empty", 2, scale=100.0, unit="%"),
+        Measure("copied", "copied source", 2, scale=100.0, unit="%"),
+    )
+}
+
+
+def groups_of(direction: str, kind: str) -> list[str]:
+    """The averages that a direction belongs to."""
+    source, target = split_direction(direction)
+    english = [name for name, language in (("from-en", source), ("to-en", target)) if is_english(language)]
+    return [kind, *english, "all"]
+
+
+def averages(directions: Mapping[str, Mapping]) -> dict[str, dict]:
+    """Unweighted means over directions, per group; groups without a direction are left out.
+
+    A measure that a direction does not have (no COMET, a target language that the identifier does not know)
+    is left out of the mean; one that no direction of the group has is null.
+
+    Args:
+        directions: direction -> its entry with "kind" and the measures.
+    """
+    members: dict[str, list[Mapping]] = {
+        "supervised": [],
+        "zero-shot": [],
+        "from-en": [],
+        "to-en": [],
+        "all": [],
+    }
+    for direction, entry in directions.items():
+        for group in groups_of(direction, entry["kind"]):
+            members[group].append(entry)
+    return {
+        group: {"directions": len(entries), **_means(entries)}
+        for group, entries in members.items()
+        if entries
+    }
+
+
+def _means(entries: list[Mapping]) -> dict[str, float | None]:
+    means = {}
+    for name in MEASURES:
+        values = [entry[name] for entry in entries if entry.get(name) is not None]
+        means[name] = sum(values) / len(values) if values else None
+    return means

@@ -1,0 +1,123 @@
+"""All result files given to a report, by kind, with the scored folders grouped into systems."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import checksum
+from eval.results.files import SCORES, Scores, field, read_result, result_file
+from eval.results.labels import PLACEMENT, differing_axis, order
+from eval.results.systems import MeanStd, System, group_systems
+
+
+@dataclass(frozen=True, eq=False)
+class ResultSet:
+    """Result files in the order given: (path, contents) per kind."""
+
+    files: dict[str, list[tuple[Path, dict]]]
+
+    @classmethod
+    def load(cls, paths: Iterable, kinds: Iterable[str]) -> "ResultSet":
+        """Read files; a folder stands for its scores.json.
+
+        Args:
+            kinds: the kinds of files that some section shows.
+        """
+        files: dict[str, list[tuple[Path, dict]]] = {kind: [] for kind in kinds}
+        for given in paths:
+            path = result_file(given, SCORES)
+            record = read_result(path)
+            kind = field(record, "kind", str, path)
+            if kind not in files:
+                raise InputError(f"{path}: kind is {kind!r}, expected one of: {', '.join(files)}")
+            files[kind].append((path, record))
+        return cls(files)
+
+    def of_kind(self, kind: str) -> list[tuple[Path, dict]]:
+        return self.files.get(kind, [])
+
+    @cached_property
+    def systems(self) -> list[System]:
+        """Systems in the order of Table 8.2."""
+        return sorted(group_systems(Scores.load(path) for path, _ in self.of_kind("scores")), key=order)
+
+    @cached_property
+    def datasets(self) -> list[str]:
+        """In the order given."""
+        return list(dict.fromkeys(Scores.load(path).dataset for path, _ in self.of_kind("scores")))
+
+    def on(self, dataset: str) -> list[System]:
+        return [system for system in self.systems if system.dataset == dataset]
+
+    @cached_property
+    def comparisons(self) -> list[dict]:
+        """All comparisons of all comparison files.
+
+        Raises:
+            InputError: a file is of version 0.1, or was made from other scores than those given, or two files
+                have the same dataset and measure, so that their marks would belong to two families of tests.
+        """
+        families: dict[tuple, Path] = {}
+        found = []
+        for path, record in self.of_kind("comparison"):
+            again = "run python -m eval compare again"
+            if "correction" not in record:
+                raise InputError(f"{path}: is of version 0.1, whose test found too much; {again}")
+            self._check_inputs(path, record)
+            for comparison in field(record, "comparisons", list, path):
+                family = comparison["dataset"], comparison["measure"]
+                if families.setdefault(family, path) != path:
+                    raise InputError(
+                        f"{path} and {families[family]}: both compare on {family[0]} by {family[1]}; {again},"
+                        " once with all systems, so that the correction counts all tests of a table"
+                    )
+                found.append(comparison)
+        return found
+
+    def _check_inputs(self, path: Path, record: dict) -> None:
+        """Systems of the report that were compared have the scores that they were compared with."""
+        compared = {one["sha256"] for one in field(record, "inputs", list, path)}
+        names = {
+            (one["dataset"], one[side]) for one in record["comparisons"] for side in ("baseline", "system")
+        }
+        for run in (run for system in self.systems for run in system.runs):
+            if (run.dataset, run.name) in names and checksum(run.path) not in compared:
+                raise InputError(
+                    f"{path}: was not made from {run.path}, a run of {run.name!r};"
+                    " run python -m eval compare again"
+                )
+
+    def rivals(self, system: System) -> list[System]:
+        """Systems that differ from `system` in the placement of normalization only."""
+        return [other for other in self.systems if differing_axis(system, other) == PLACEMENT]
+
+    def marking(self, dataset: str, measure: str = "bleu") -> list[dict]:
+        """The comparisons that tables of a dataset take their marks from, one family of tests.
+
+        Those on the placement of normalization, as in Table 8.2; else on the first axis that was compared.
+        """
+        found = [one for one in self.comparisons if (one["dataset"], one["measure"]) == (dataset, measure)]
+        axes = [one["axis"] for one in found]
+        axis = PLACEMENT if PLACEMENT in axes else next(iter(axes), None)
+        return [one for one in found if one["axis"] == axis]
+
+    def is_significantly_better(self, system: System, group: str) -> bool:
+        """Whether BLEU of `system`, as it is shown, was significantly higher in every comparison that counts.
+
+        If the systems of a pair have other directions, what was tested is not what is shown.
+        """
+        shown, verdicts = MeanStd.of(system.averages(group, "bleu")), []
+        for comparison in self.marking(system.dataset):
+            result = comparison["overall"].get(group)
+            if result and system.name in (comparison["baseline"], comparison["system"]):
+                side, sign = ("system", 1) if comparison["system"] == system.name else ("baseline", -1)
+                is_shown = shown is not None and math.isclose(shown.mean, result[side], abs_tol=1e-6)
+                verdicts.append(is_shown and result["significant"] and sign * result["difference"] > 0)
+        return bool(verdicts) and all(verdicts)
+
+    def sources(self) -> list[tuple[str, str, str]]:
+        """Kind, path and SHA-256 of every file read."""
+        return [(kind, str(path), checksum(path)) for kind, files in self.files.items() for path, _ in files]

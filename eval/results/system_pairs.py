@@ -1,0 +1,123 @@
+"""Which systems are compared with which."""
+
+import sys
+from itertools import combinations
+from typing import NamedTuple
+
+from command_line.errors import InputError
+from eval.results.files import Scores, field
+from eval.results.labels import differing_axis
+from eval.results.systems import System
+
+
+class Pair(NamedTuple):
+    """`axis`: the only one on which they differ, for pairs that were chosen for that."""
+
+    baseline: System
+    system: System
+    axis: str | None = None
+
+
+def pairs_on_one_axis(systems: list[System]) -> list[Pair]:
+    """Pairs that differ on one axis only, as every PreNorm/PostNorm pair of Table 8.2 does, axis by axis.
+
+    Where no two are known to (translations made elsewhere, trainings with other losses), every pair; says so.
+    """
+    pairs = []
+    for dataset, members in _on_datasets(systems):
+        found = {pair: differing_axis(*pair) for pair in combinations(members, 2)}
+        found = {pair: axis for pair, axis in found.items() if axis is not None}
+        if not found:
+            names = ", ".join(repr(one.name) for one in members)
+            print(
+                f"compare: no two of {names} on {dataset} are known to differ on one axis only, so every pair"
+                " is compared (--against-first, --baseline NAME: fewer)",
+                file=sys.stderr,
+            )
+            pairs += [Pair(*pair) for pair in combinations(members, 2)]
+        axes = list(dict.fromkeys(found.values()))
+        pairs += [Pair(*pair, axis) for axis in axes for pair, its_axis in found.items() if its_axis == axis]
+    return checked(pairs)
+
+
+def all_pairs(systems: list[System]) -> list[Pair]:
+    return checked([Pair(*pair) for _, members in _on_datasets(systems) for pair in combinations(members, 2)])
+
+
+def pairs_with_first(systems: list[System]) -> list[Pair]:
+    """The first system on each dataset with every other."""
+    return checked([Pair(members[0], other) for _, members in _on_datasets(systems) for other in members[1:]])
+
+
+def pairs_with(systems: list[System], name: str) -> list[Pair]:
+    """The system of this name with every other, on each dataset.
+
+    Raises:
+        InputError: a dataset has no such system.
+    """
+    pairs = []
+    for dataset, members in _on_datasets(systems):
+        baseline = next((one for one in members if one.name == name), None)
+        if baseline is None:
+            known = ", ".join(repr(one.name) for one in members)
+            raise InputError(f"--baseline {name}: no such system on {dataset}, expected one of: {known}")
+        pairs += [Pair(baseline, other) for other in members if other is not baseline]
+    return checked(pairs)
+
+
+def _on_datasets(systems: list[System]) -> list[tuple[str, list[System]]]:
+    """Datasets with their systems, at least two each."""
+    datasets: dict[str, list[System]] = {}
+    for system in systems:
+        datasets.setdefault(system.dataset, []).append(system)
+    for dataset, members in datasets.items():
+        if len(members) < 2:
+            raise InputError(
+                f"{members[0].runs[0].path}: {members[0].name!r} is the only system on {dataset}, expected at"
+                " least two (folders with the same system name are seeds of one system)"
+            )
+    return list(datasets.items())
+
+
+def checked(pairs: list[Pair]) -> list[Pair]:
+    """Pairs whose systems translated the same lines, were scored in the same way, and agree in which
+    directions are zero-shot.
+
+    Raises:
+        InputError: one does not; names both files.
+    """
+    for baseline, system, _ in pairs:
+        first, others = baseline.runs[0], (*baseline.runs[1:], *system.runs)
+        if not set(baseline.directions()) & set(system.directions()):
+            raise InputError(f"{first.path} and {others[-1].path}: no direction in common")
+        for run in others:
+            _check_same(first, run)
+    return pairs
+
+
+def _check_same(first: Scores, run: Scores) -> None:
+    for direction in first.directions:
+        for name in ("kind", "reference_sha256", "bleu_signature"):
+            if direction in run.directions:
+                values = [field(one.directions[direction], name, str, one.path) for one in (first, run)]
+                _check_equal(f"direction {direction}: {name}", first, run, *values)
+
+
+def check_measure(pairs: list[Pair], measure: str) -> None:
+    """Both systems of every pair were scored by the same chrF++ or COMET; else an `InputError`."""
+    for baseline, system, _ in pairs:
+        first = baseline.runs[0]
+        for run in (*baseline.runs[1:], *system.runs):
+            if measure == "comet":
+                models = [one.record["scoring"].get("comet_model") for one in (first, run)]
+                _check_equal("scoring.comet_model", first, run, *models)
+            for direction in set(first.directions) & set(run.directions) if measure == "chrf" else ():
+                found = [
+                    field(one.directions[direction], "chrf_signature", str, one.path) for one in (first, run)
+                ]
+                _check_equal(f"direction {direction}: chrf_signature", first, run, *found)
+
+
+def _check_equal(what: str, first: Scores, run: Scores, expected, found) -> None:
+    if expected != found:
+        raise InputError(f"{run.path}: {what} is {found}, but {expected} in {first.path}")

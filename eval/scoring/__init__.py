@@ -1,0 +1,1 @@
+"""From hypotheses to numbers: metrics, languages of the output, and the significance of differences."""

@@ -1,0 +1,99 @@
+"""COMET (Rei et al., 2020) in a process of its own, so that it may live in another environment.
+
+COMET pins older libraries than the rest of the toolkit (numpy below 2), so the usual set-up is a second
+virtual environment; `eval/scoring/comet_worker.py` runs there, loads the model once and scores one
+direction per request.
+"""
+
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.processes import ProcessGroup, how_it_ended
+
+WORKER = Path(__file__).with_name("comet_worker.py")
+
+
+class Comet:
+    """A COMET model; loaded at the first request. Without a model, there are no scores (None).
+
+    Args:
+        model: path of a checkpoint (`…/checkpoints/model.ckpt`, or the folder that holds `checkpoints/`) or a
+            name that COMET itself downloads (`Unbabel/wmt22-comet-da`).
+        python: interpreter of the environment that has unbabel-comet; this one by default.
+    """
+
+    def __init__(self, model: str | None, python: str | None = None):
+        self.model = model
+        self.python = python or sys.executable
+        self._group = None
+        self._process = None
+        self._log = None
+
+    def __enter__(self) -> "Comet":
+        return self
+
+    def __exit__(self, *error) -> None:
+        if self._process is not None:
+            with contextlib.suppress(BrokenPipeError):  # a dead worker left a request in the buffer
+                self._process.stdin.close()  # the worker ends at the end of its input
+            self._group.__exit__(*error)
+            self._process.stdout.close()
+            self._log.close()
+            self._process = None
+
+    def scores(
+        self, hypotheses: Sequence[str], sources: Sequence[str], references: Sequence[str]
+    ) -> list[float] | None:
+        """One score per line, whose mean is the system score. Around 0 to 1; larger is better.
+
+        Raises:
+            InputError: the environment has no COMET, or the model does not load; one line.
+        """
+        if self.model is None:
+            return None
+        self.start()
+        request = {"mt": list(hypotheses), "src": list(sources), "ref": list(references)}
+        return self._ask(request)["scores"]
+
+    def start(self) -> None:
+        """Load the model, if there is one and it is not loaded yet: its errors come before long work."""
+        if self.model is None or self._process is not None:
+            return
+        self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - lives as long as the worker
+        self._group = ProcessGroup()
+        try:
+            self._process = self._group.start(
+                [self.python, str(WORKER)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                text=True,
+                encoding="utf-8",
+            )
+        except OSError as error:
+            self._group.kill()
+            self._log.close()
+            raise InputError(f"--comet-python {self.python}: cannot be run: {error.strerror}") from None
+        print(f"COMET: loading {self.model} with {self.python}", file=sys.stderr)
+        self._ask({"model": self.model})
+
+    def _ask(self, request: dict) -> dict:
+        """Send one line of JSON and return the answer."""
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            answer = json.loads(self._process.stdout.readline())
+        except (BrokenPipeError, json.JSONDecodeError):
+            ended = how_it_ended(self._process.wait())
+            self._log.seek(0)
+            said = [line.strip() for line in self._log if line.strip()] or ["no message"]
+            raise InputError(f"COMET ({self.python}) {ended}: {said[-1]}") from None
+        if "error" in answer:
+            raise InputError(f"COMET ({self.python}): {answer['error']}")
+        return answer

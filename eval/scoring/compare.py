@@ -1,0 +1,153 @@
+"""Significance of the differences between systems.
+
+Compares every two systems that differ on one axis only (the placement of normalization, the language tags,
+…), or those asked for, in every direction and over the supervised, zero-shot, from-English, to-English and
+all directions, on the scores that tables show: means over directions and seeds. Paired approximate
+randomization, with Holm's correction over the directions of all pairs that differ on the same axis. Folders
+with the same system name and other seeds are one system. Reads what `python -m eval score` wrote; the texts
+are not needed. Pass the JSON file on to `python -m eval report`, which marks significantly higher scores in
+bold, as Table 8.2 of the thesis does.
+"""
+
+import shlex
+import sys
+
+from command_line import options
+from command_line.outputs import checksum, write_json
+from eval.results.comparison import FEWEST_SAMPLES, PARTS, Settings, compare
+from eval.results.files import FORMAT, SCORES, Scores, result_file
+from eval.results.measures import MEASURES
+from eval.results.system_pairs import Pair, all_pairs, pairs_on_one_axis, pairs_with, pairs_with_first
+from eval.results.systems import System, group_systems
+from eval.scoring.paired_test import RANDOMIZATION, TESTS
+
+METRICS = ("bleu", "chrf", "comet")
+NOTES = (
+    "p and the interval are conditional on these trainings: whether these very models would differ on other"
+    " test sentences.",
+    '"p seeds": whether other trainings would differ on other test sentences, from three seeds on; corrected'
+    " like p (Welch's t-test over seeds, with the variance of the test sentences added).",
+    '"people": how often people agree with a difference of this size in one direction (Kocmi et al., 2024).',
+)
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "systems", nargs="+", type=options.path, metavar="OUT", help="scored folder (or its scores.json)"
+    )
+    pairs = parser.add_mutually_exclusive_group()
+    pairs.add_argument("--all-pairs", action="store_true", help="compare every two systems")
+    pairs.add_argument(
+        "--against-first", action="store_true", help="compare the first system with all others"
+    )
+    pairs.add_argument(
+        "--baseline",
+        type=options.text,
+        metavar="NAME",
+        help="compare the system of this name with all others",
+    )
+    parser.add_argument(
+        "--metric",
+        type=options.items(options.one_of(METRICS)),
+        default="bleu",
+        metavar="LIST",
+        help=f"one or several of {','.join(METRICS)}",
+    )
+    parser.add_argument(
+        "--test",
+        choices=TESTS,
+        default=RANDOMIZATION,
+        help="sacreBLEU's bootstrap finds 11%% of true nulls significant at 0.05: for older numbers",
+    )
+    parser.add_argument(
+        "--correction", choices=("holm", "none"), default="holm", help="for the number of tests"
+    )
+    parser.add_argument(
+        "--samples",
+        type=options.positive,
+        help=f"of the test (none: {FEWEST_SAMPLES}, or what the correction needs)",
+    )
+    parser.add_argument("--seed", type=options.positive, default=12345, help="of the samples")
+    parser.add_argument(
+        "--level",
+        type=options.number(0, 1, above=True, below=True),
+        default=0.05,
+        help="the largest significant p-value",
+    )
+    parser.add_argument(
+        "--output",
+        type=options.output_file,
+        metavar="FILE.json",
+        help="write the comparison there, for the report",
+    )
+
+
+def main(args) -> None:
+    scores = [Scores.load(result_file(path, SCORES)) for path in args.systems]
+    pairs = pairs_of(args, group_systems(scores))
+    settings = Settings(args.test, args.correction, args.samples, args.seed, args.level)
+    comparisons, samples = compare(pairs, args.metric, settings)
+    record = {
+        "format": FORMAT,
+        "kind": "comparison",
+        "test": args.test,
+        "correction": args.correction,
+        "samples": samples,
+        "seed": args.seed,
+        "level": args.level,
+        "comparisons": comparisons,
+        "inputs": [{"path": str(one.path), "sha256": checksum(one.path)} for one in scores],
+        "command": shlex.join(["python", "-m", "eval", *sys.argv[1:]]),
+    }
+    print("\n\n".join([*(table(one, settings) for one in comparisons), "\n".join(NOTES)]))
+    if args.output:
+        write_json(args.output, record)
+
+
+def pairs_of(args, systems: list[System]) -> list[Pair]:
+    if args.all_pairs:
+        return all_pairs(systems)
+    if args.against_first:
+        return pairs_with_first(systems)
+    return pairs_with(systems, args.baseline) if args.baseline else pairs_on_one_axis(systems)
+
+
+def table(comparison: dict, settings: Settings) -> str:
+    """One comparison as text: `*` marks significant differences."""
+    family = " and ".join(f"{comparison['family'][part]} {part}" for part in PARTS)
+    corrected = f"Holm over {family}" if settings.correction == "holm" else "not corrected"
+    axis = f" ({comparison['axis']})" if comparison["axis"] else ""
+    measure = MEASURES[comparison["measure"]]
+    rows = [
+        f"{comparison['dataset']}, {measure.title}:"
+        f" {comparison['system']} against {comparison['baseline']}{axis}",
+        f"{TESTS[settings.test]}; * p <= {settings.level}, {corrected}",
+        f"{'':<12}{'baseline':>9}{'system':>9}{'difference':>12}{f'{1 - settings.level:.0%} interval':>18}"
+        f"{'p':>9}{'p Holm' if settings.correction == 'holm' else '':>9}{'p seeds':>9}{'people':>8}",
+    ]
+    for name, result in (comparison["overall"] | comparison["directions"]).items():
+        rows.append(row(name, result, measure, settings))
+    return "\n".join(rows)
+
+
+def row(name: str, result: dict, measure, settings: Settings) -> str:
+    baseline, system, difference, low, high = (
+        result[key] * measure.scale for key in ("baseline", "system", "difference", "low", "high")
+    )
+    digits = measure.digits
+    between = f"[{low:+.{digits}f}, {high:+.{digits}f}]"
+    adjusted = p_text(result["adjusted_p_value"]) if settings.correction == "holm" else ""
+    people = "–" if result["agreement"] is None else f"{result['agreement']:.0%}"
+    star = " *" if result["significant"] else ""
+    return (
+        f"{name:<12}{baseline:>9.{digits}f}{system:>9.{digits}f}{difference:>+12.{digits}f}{between:>18}"
+        f"{p_text(result['p_value']):>9}{adjusted:>9}{p_text(result['adjusted_p_value_with_seeds']):>9}"
+        f"{people:>8}{star}"
+    )
+
+
+def p_text(p_value: float | None) -> str:
+    """With four decimals, of which the smallest is not rounded to nothing."""
+    if p_value is None:
+        return "–"
+    return "<.0001" if p_value < 0.00005 else f"{p_value:.4f}"

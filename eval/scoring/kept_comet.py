@@ -1,0 +1,61 @@
+"""COMET scores of an earlier scoring, which hold as long as the texts are the same."""
+
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from command_line.errors import InputError
+from command_line.outputs import checksum
+from command_line.records import Anything, Objects, field
+from eval.results.files import read_result
+from eval.scoring.test_sets import DirectionFiles
+
+CHECKSUMS = ("sha256", "source_sha256", "reference_sha256")  # of a direction, in the order of its files
+
+
+@dataclass(frozen=True)
+class KeptComet:
+    """
+    Attributes:
+        model: what gave the scores.
+        means: direction -> score.
+        lines: direction -> statistics per line (lines x 2); not in folders that version 0.1 scored.
+    """
+
+    model: str
+    means: dict[str, float]
+    lines: dict[str, np.ndarray]
+
+
+def kept_comet(scores: Path, statistics: Path, files: list[DirectionFiles]) -> KeptComet | None:
+    """The COMET scores in `scores.json`, if there are any and they are of these very texts; says on standard
+    error that others are given up.
+    """
+    try:
+        record = read_result(scores)
+        model = field(record, "scoring.comet_model", str, scores)
+        entries = field(record, "directions", Objects(Objects(Anything)), scores)
+        means = {name: field(entry, "comet", float, scores) for name, entry in entries.items()}
+    except InputError:  # not scored yet, or without COMET
+        return None
+    for one in files:
+        known = entries.get(one.direction, {})
+        if [known.get(name) for name in CHECKSUMS] != [checksum(text) for text in one.paths]:
+            print(
+                f"{scores}: its COMET scores are of other texts and go; --comet-model makes new ones",
+                file=sys.stderr,
+            )
+            return None
+    return KeptComet(model, means, _lines(statistics, entries))
+
+
+def _lines(statistics: Path, entries: dict) -> dict[str, np.ndarray]:
+    try:
+        with np.load(statistics) as stored:
+            found = {name: stored[f"comet/{name}"] for name in entries if f"comet/{name}" in stored}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return {}
+    return {name: rows for name, rows in found.items() if rows.shape == (entries[name].get("lines"), 2)}

@@ -1,0 +1,119 @@
+"""The off-target rate: the share of lines that are not in the language that was asked for (thesis, 8.2.2).
+
+The identifier has labels of its own for languages, fewer than there are. So a direction's intended language
+is a label of it, or none: then there is no rate, and a sentence says why. What a label covers besides the
+target, among the languages of the test set, is said in the same place.
+
+A line without any letter is in no language: it is off-target, as an empty line is, unless its reference has
+no letters either (a number, say); then it is as good as any.
+"""
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from data_prep.languages import closest, display_name, find_language, primary_subtag
+from eval.scoring.language_identification import NO_LETTERS, packaged_model
+
+RULES = 2  # version of what counts as off-target; 2: languages are looked up, lines without letters count
+
+# A language -> its label in lid.176, where that is the name of a Wikipedia and not what a registry calls it:
+# the label "als" is Alemannic (in ISO 639-3: Tosk Albanian), "no" is Bokmål.
+LABELS = {
+    "als": "sq",
+    "gsw": "als",
+    "nb": "no",
+    "bho": "bh",
+    "fil": "tl",
+    "egl": "eml",
+    "rgn": "eml",
+    "hbs": "sh",
+}
+
+
+@dataclass(frozen=True)
+class Intended:
+    """What the identifier should answer to the lines of a direction.
+
+    Attributes:
+        label: the identifier's for the target; None if no rate can be computed.
+        note: what the label does not say, or why there is none; None where it is the language and no other.
+    """
+
+    label: str | None
+    note: str | None = None
+
+    def is_met(self, found: str, reference: str) -> bool:
+        """Whether a line is on target.
+
+        Args:
+            found, reference: the identifier's answers to the line and to its reference.
+        """
+        return found == self.label or found == reference == NO_LETTERS
+
+    def rate(self, found: Sequence[str], references: Sequence[str]) -> float | None:
+        """The share of lines that are off target; on the references themselves: the identifier's error."""
+        if self.label is None:
+            return None
+        return 1 - sum(map(self.is_met, found, references)) / len(found)
+
+
+@functools.cache
+def identifier_labels() -> frozenset[str]:
+    """All labels of the packaged identifier."""
+    # fasttext-predict has no list of labels; in the file they are zero-terminated strings.
+    return frozenset(map(bytes.decode, re.findall(rb"__label__(\w+)\0", packaged_model().read_bytes())))
+
+
+def identifier_label(code: str) -> str | None:
+    """The identifier's label for a language, or else for its macro-language; None if it has neither."""
+    labels, own = identifier_labels(), primary_subtag(code)
+    language = find_language(code)
+    names = [own] if language is None else [own, language.subtag]
+    for name in names:
+        if (label := LABELS.get(name, name)) in labels:
+            return label
+    return closest(code, labels)
+
+
+def intended(direction: tuple[str, str], languages: Iterable[str]) -> Intended:
+    """What the identifier should answer in a direction.
+
+    Args:
+        direction: source and target.
+        languages: all of the test set.
+    """
+    source, target = direction
+    label = identifier_label(target)
+    if label is None:
+        return Intended(None, f"the identifier does not know {display_name(target)}")
+    if identifier_label(source) == label:
+        return Intended(None, f"the identifier cannot tell {target} from {source}: both are its {label!r}")
+    notes = []
+    if is_macrolanguage(label, target):
+        notes.append(f"the identifier knows {display_name(target)} only as {display_name(label)}")
+    if others := [one for one in sorted(set(languages) - {target}) if identifier_label(one) == label]:
+        notes.append(f"{', '.join(others)} would count as {target}: the identifier's {label!r} covers both")
+    return Intended(label, "; ".join(notes) or None)
+
+
+def is_macrolanguage(label: str, code: str) -> bool:
+    """Whether a label is of the macro-language of a code only: `ar` for `arq`, but not `no` for `nb`."""
+    language = find_language(code)
+    return language is not None and label == language.macrolanguage and language.subtag not in LABELS
+
+
+def names_of_labels(languages: Iterable[str]) -> dict[str, str]:
+    """The identifier's label -> what the test set calls that language: `zh` -> "zho_Hans/zho_Hant"."""
+    names: dict[str, list[str]] = {}
+    for code in sorted(set(languages)):
+        if label := identifier_label(code):
+            names.setdefault(label, []).append(code)
+    return {label: "/".join(codes) for label, codes in names.items()}
+
+
+def by_number(counts: Counter) -> dict[str, int]:
+    """The most frequent first."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

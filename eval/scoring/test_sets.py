@@ -1,0 +1,76 @@
+"""Hypotheses, sources and references of one direction, from a translated folder and its data."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.lines import read_lines
+from command_line.outputs import checksum
+from eval.results.files import Translation, split_direction
+
+
+@dataclass(frozen=True)
+class DirectionFiles:
+    """The three files of one direction; `read` checks that they belong together."""
+
+    direction: str
+    hypothesis: Path
+    source: Path
+    reference: Path
+
+    @property
+    def paths(self) -> tuple[Path, Path, Path]:
+        return self.hypothesis, self.source, self.reference
+
+    @property
+    def target_language(self) -> str:
+        return split_direction(self.direction)[1]
+
+    def read(self) -> tuple[list[str], list[str], list[str]]:
+        """Lines of hypotheses, sources, references: equally many, at least one."""
+        texts = [list(read_lines(path)) for path in self.paths]
+        for path, lines in zip(self.paths[1:], texts[1:], strict=True):
+            if len(lines) != len(texts[0]):
+                raise InputError(
+                    f"{self.hypothesis}: {len(texts[0])} lines, expected {len(lines)} as in {path}"
+                    f" (direction {self.direction})"
+                )
+        if not texts[0]:
+            raise InputError(f"{self.hypothesis}: no lines, expected a test set")
+        return tuple(texts)
+
+
+def direction_files(translation: Translation, data=None) -> list[DirectionFiles]:
+    """The files of all directions of a translated folder, checked for existence.
+
+    Args:
+        data: the binarized folder, if it is not where `translate` found it.
+
+    Raises:
+        InputError: a file is missing, or hypotheses have changed since they were written; names the file.
+    """
+    text = Path(data or translation.record["data"]["path"]) / "text"
+    if not text.is_dir():
+        raise InputError(
+            f"{text}: no such folder, expected raw references; --data DATA if the data has moved"
+        )
+    files = []
+    for direction, entry in translation.directions.items():
+        source, target = split_direction(direction)
+        stem = f"{translation.record['split']}.{'-'.join(sorted((source, target)))}"
+        one = DirectionFiles(
+            direction,
+            translation.folder / f"{direction}.txt",
+            text / f"{stem}.{source}",
+            text / f"{stem}.{target}",
+        )
+        for path in one.paths:
+            if not path.is_file():
+                raise InputError(f"{path}: no such file, needed to score direction {direction}")
+        if entry.get("sha256") not in (None, checksum(one.hypothesis)):
+            raise InputError(
+                f"{one.hypothesis}: changed since {translation.path.name} was written (SHA-256 differs);"
+                " translate again, or remove the field sha256 of this direction"
+            )
+        files.append(one)
+    return files

@@ -1,0 +1,1 @@
+"""From checkpoints to hypotheses: search, batches over many directions, the journal of a killed run."""

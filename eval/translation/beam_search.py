@@ -1,0 +1,218 @@
+"""Beam search with the results of fairseq's `SequenceGenerator` at a fraction of its cost.
+
+The search is the same: a step keeps the best 2K continuations of the K hypotheses of a sentence; `</s>`
+among the first K finishes a hypothesis; a sentence is done with K finished hypotheses or at the maximal
+length; the best has the highest score / length^lenpen. What is saved: the forced language tag and the first
+free step are computed for one hypothesis per sentence and not for K equal ones, continuations are chosen
+per hypothesis before they are compared, only the best finished hypothesis is kept, a sentence is left as
+soon as no hypothesis can overtake it, and the states of the encoder are never repeated for the beam.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from command_line.errors import InputError
+from eval.translation.best_tokens import NextTokens
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Options of the search, with the defaults of `fairseq-generate`.
+
+    Attributes:
+        score_prefix: the forced prefix counts in the score, its log-probability and its length, as in
+            fairseq. Every hypothesis of a sentence has the same prefix: an improbable one, the tag of a
+            language that the model was never trained to translate this source into, favours long hypotheses,
+            which spread it over more tokens.
+    """
+
+    beam: int = 5
+    lenpen: float = 1.0
+    max_len_a: float = 0.0
+    max_len_b: int = 200
+    score_prefix: bool = True
+
+    def normalizer(self, prefix: int, tokens: float) -> float:
+        """length^lenpen of a hypothesis of `tokens` tokens, of which `prefix` are forced, `</s>` included."""
+        scored = tokens if self.score_prefix else tokens - prefix
+        return scored**self.lenpen
+
+
+@dataclass
+class _Hypotheses:
+    """The unfinished hypotheses of `n` unfinished sentences, `K` each (1 before the first free step)."""
+
+    sentences: Tensor  # n: number of the sentence in the batch
+    tokens: Tensor  # n x K x t + 1, beginning with </s> or the tag in its place
+    scores: Tensor  # n x K: sums of log-probabilities
+    finished: Tensor  # n: how many hypotheses have been finished
+    best: Tensor  # n: normalized score of the best finished one
+
+
+class BeamSearch:
+    """Best hypotheses of a batch.
+
+    Args:
+        model: a fairseq encoder-decoder model with incremental decoding.
+        dictionary: of the target.
+        options: of the search.
+
+    Raises:
+        InputError: a model with an adaptive softmax.
+    """
+
+    def __init__(self, model, dictionary, options: SearchOptions):
+        if getattr(model.decoder, "output_projection", None) is None:
+            raise InputError(
+                "the model has an adaptive softmax (--adaptive-softmax-cutoff), which this search does not"
+                " know; expected one projection to the vocabulary; use fairseq-generate"
+            )
+        self.model, self.options = model, options
+        self.pad, self.eos = dictionary.pad(), dictionary.eos()
+
+    def max_length(self, source_length: int) -> int:
+        """Most tokens of a hypothesis without `</s>`, as fairseq defines it."""
+        longest = int(self.options.max_len_a * source_length + self.options.max_len_b)
+        return min(longest, self.model.max_decoder_positions() - 1)
+
+    def __call__(self, src_tokens, src_lengths, prefix, **arguments) -> list[list[int]]:
+        """Token ids of the best hypothesis of every sentence, without prefix and `</s>`; see `scored`."""
+        found = self.scored(src_tokens, src_lengths, prefix, **arguments)
+        return [tokens for tokens, _ in found]
+
+    @torch.no_grad()
+    def scored(
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor,
+        prefix: Tensor,
+        starts: Tensor | None = None,
+        **encoder_arguments,
+    ) -> list[tuple[list[int], float]]:
+        """The best hypothesis of every sentence, without prefix and `</s>`, and its log-probability over
+        length^lenpen, where `</s>` counts, and the prefix unless the options leave it out.
+
+        Args:
+            src_tokens: B x S.
+            src_lengths: B.
+            prefix: B x P token ids that every hypothesis begins with (the decoder's language tag).
+            starts: B, the first token of the decoder's input; `</s>` by default. It does not count.
+            encoder_arguments: what else the model's encoder is to be given.
+        """
+        encoder_out = self.model.encoder(src_tokens, src_lengths=src_lengths, **encoder_arguments)
+        try:
+            return self._search(encoder_out, src_tokens, prefix, starts)
+        finally:  # attention keeps its beam size, and then reads every n-th source in a plain pass as well
+            self.model.decoder.set_beam_size(1)
+
+    def _search(self, encoder_out, src_tokens: Tensor, prefix: Tensor, starts: Tensor | None):
+        size, width = len(src_tokens), prefix.size(1)
+        max_length = self.max_length(src_tokens.size(1))
+        decoder, state = self.model.decoder, {}
+        decoder.set_beam_size(1)
+        results: list[tuple[list[int], float]] = [([], -math.inf)] * size
+        live = self._start(src_tokens, starts)
+        following = NextTokens(decoder.output_projection.weight, never=[self.pad])
+        first = NextTokens(decoder.output_projection.weight, never=[self.pad, self.eos])  # min_len 1
+        for step in range(max_length + 1):
+            rows = live.tokens.flatten(0, 1)
+            features = decoder(rows, encoder_out=encoder_out, incremental_state=state, features_only=True)[0][
+                :, -1
+            ]
+            if step < width and step < max_length:
+                live = self._force(live, following, features, prefix[live.sentences, step])
+                continue
+            scores, origins, tokens = self._continuations(
+                live, following if step else first, features, only_eos=step == max_length
+            )
+            forced = min(width, max_length)
+            self._finish(live, scores, origins, tokens, self.options.normalizer(forced, step + 1), results)
+            keep = (live.finished < self.options.beam) & (step < max_length)
+            keep &= self._best_possible(scores, forced, max_length) > live.best
+            if not keep.any():
+                break
+            order, live = self._continue(live, scores, origins, tokens, keep)
+            decoder.set_beam_size(self.options.beam)
+            decoder.reorder_incremental_state_scripting(state, order)
+        return [(tokens[width:], score) for tokens, score in results]
+
+    def _start(self, src_tokens: Tensor, starts: Tensor | None) -> _Hypotheses:
+        size, device = len(src_tokens), src_tokens.device
+        if starts is None:
+            starts = src_tokens.new_full((size,), self.eos)
+        return _Hypotheses(
+            sentences=torch.arange(size, device=device),
+            tokens=starts[:, None, None],
+            scores=torch.zeros(size, 1, device=device),
+            finished=torch.zeros(size, dtype=torch.long, device=device),
+            best=torch.full((size,), -torch.inf, device=device),
+        )
+
+    def _force(self, live: _Hypotheses, following: NextTokens, features: Tensor, token: Tensor):
+        """Append the prefix's token."""
+        if self.options.score_prefix:
+            live.scores = live.scores + following.log_p(features, token[:, None])
+        live.tokens = torch.cat([live.tokens, token[:, None, None]], dim=2)
+        return live
+
+    def _continuations(self, live: _Hypotheses, following: NextTokens, features: Tensor, only_eos: bool):
+        """The best 2K continuations per sentence, best first: scores, hypotheses they continue, tokens (n x
+        2K).
+        """
+        n, hypotheses = live.scores.shape
+        if only_eos:
+            eos = live.tokens.new_full((len(features), 1), self.eos)
+            scores = live.scores + following.log_p(features, eos).view(n, hypotheses)
+            scores, origins = scores.sort(dim=1, descending=True)
+            return scores, origins, torch.full_like(origins, self.eos)
+        width = min(2 * self.options.beam, following.vocabulary - 1)
+        best, tokens = following.best(features, width)  # a hypothesis cannot contribute more than is kept
+        scores = (best.view(n, hypotheses, width) + live.scores[:, :, None]).flatten(1)
+        scores, chosen = scores.topk(width, dim=1)
+        return scores, chosen // width, tokens.view(n, -1).gather(1, chosen)
+
+    def _finish(self, live: _Hypotheses, scores, origins, tokens, normalizer: float, results) -> None:
+        """Count the hypotheses that end among the first K continuations, and note the best of each
+        sentence.
+        """
+        beam = self.options.beam
+        ends = tokens[:, :beam].eq(self.eos) & scores[:, :beam].isfinite()
+        ends &= ends.cumsum(1) + live.finished[:, None] <= beam  # fairseq stops counting at K
+        live.finished = live.finished + ends.sum(1)
+        normalized = (scores[:, :beam] / normalizer).masked_fill(~ends, -torch.inf)
+        best, which = normalized.max(dim=1)
+        for row in (best > live.best).nonzero().flatten().tolist():
+            hypothesis = live.tokens[row, origins[row, which[row]], 1:]
+            results[int(live.sentences[row])] = (hypothesis.tolist(), float(best[row]))
+        live.best = torch.maximum(live.best, best)
+
+    def _best_possible(self, scores: Tensor, forced: int, max_length: int) -> Tensor:
+        """A bound on the normalized score of what unfinished hypotheses may still become (n): with a sum of
+        log-probabilities as it is now, at the most favourable length.
+        """
+        normalizers = [self.options.normalizer(forced, tokens) for tokens in (forced + 1.0, max_length + 1.0)]
+        return scores[:, 0] / max(normalizers)
+
+    def _continue(self, live: _Hypotheses, scores, origins, tokens, keep):
+        """Of the sentences to keep, the first K continuations that do not end; and the rows that they come
+        from.
+        """
+        beam, hypotheses = self.options.beam, live.scores.size(1)
+        rows = keep.nonzero().flatten()
+        scores, origins, tokens = scores[rows], origins[rows], tokens[rows]
+        rank = torch.arange(tokens.size(1), device=tokens.device).expand_as(tokens)
+        rank = rank.masked_fill(tokens.eq(self.eos) & scores.isfinite(), tokens.size(1))
+        chosen = rank.topk(beam, dim=1, largest=False, sorted=True).indices
+        origins, tokens = origins.gather(1, chosen), tokens.gather(1, chosen)
+        history = live.tokens[rows[:, None], origins]
+        continued = _Hypotheses(
+            sentences=live.sentences[rows],
+            tokens=torch.cat([history, tokens[:, :, None]], dim=2),
+            scores=scores.gather(1, chosen),
+            finished=live.finished[rows],
+            best=live.best[rows],
+        )
+        return (rows[:, None] * hypotheses + origins).flatten(), continued

@@ -1,0 +1,163 @@
+"""Translating many directions at once: one loaded model, batches of similar lengths, no line lost."""
+
+import sys
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import torch
+
+from command_line.progress import progress
+from eval.translation.beam_search import BeamSearch, SearchOptions
+from eval.translation.length_search import LengthSearch
+from fairseq_ext.data.binarized import file_prefix, load_sentences
+from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
+
+
+class Truncated:
+    """Token sequences cut to what the model can read; the last token stays `</s>`.
+
+    Args:
+        sentences: 1-D integer tensors that end with `</s>`.
+        room: most tokens of a sentence, `</s>` included.
+    """
+
+    def __init__(self, sentences, sizes: np.ndarray, room: int):
+        self.sentences, self.room = sentences, room
+        self.too_long = int((np.asarray(sizes) > room).sum())
+        self.sizes = np.minimum(sizes, room)
+
+    def __getitem__(self, index: int):
+        tokens = torch.as_tensor(self.sentences[index])
+        return tokens if len(tokens) <= self.room else torch.cat([tokens[: self.room - 1], tokens[-1:]])
+
+
+def sources_of(task, direction, sentences, sizes) -> DirectionData:
+    """The source side of one direction, with tags, cut to the model's length."""
+    tags = len(task.tags.encoder_ids(*direction)) + len(task.tags.source_ending_ids(*direction))
+    cut = Truncated(sentences, sizes, task.max_positions()[0] - tags)
+    return DirectionData.with_tags(task.tags, direction, cut, None, cut.sizes, None)
+
+
+def load_sources(task, data, split: str, direction, max_lines: int | None = None) -> DirectionData:
+    """The sources of a direction as the model reads them; says how many were cut."""
+    prefix = file_prefix(data, split, direction, direction[0])
+    sentences = load_sentences(prefix)
+    part = sources_of(task, direction, sentences, sentences.sizes[:max_lines])
+    if part.sources.too_long:
+        print(
+            f"warning: {prefix}: {part.sources.too_long} lines are longer than the model reads "
+            f"({task.max_positions()[0]} tokens) and were cut",
+            file=sys.stderr,
+        )
+    return part
+
+
+class Decoder:
+    """Translates batches.
+
+    Args:
+        loaded: a `fairseq_ext.checkpoints.LoadedModel`.
+        search: a `BeamSearch` of the model, or a `LengthSearch` around one.
+        max_tokens: source tokens of a batch, padding included. Batches hold sentences of similar length
+            from all directions, so that few steps are spent on finished sentences.
+        device: where to translate.
+        keep_tags: hypotheses are as found, with language tags that the model produced by itself.
+    """
+
+    def __init__(
+        self, loaded, search: BeamSearch, max_tokens: int, device: torch.device, keep_tags: bool = False
+    ):
+        self.task = loaded.task
+        self.model = loaded.model.to(device)
+        self.device = device
+        self.max_tokens = max_tokens
+        self.stripped = set() if keep_tags else self.task.tags.all_ids()
+        self.search = search
+
+    def batches(self, parts: list[DirectionData]) -> tuple[MultilingualDataset, list]:
+        """All sentences, and their batches; the longest come first, to run out of memory early if at all."""
+        dictionary = self.task.dictionary
+        sentences = MultilingualDataset(parts, dictionary.pad(), dictionary.eos(), shuffle=False)
+        room = max(self.max_tokens, int(sentences.sizes.max()))  # a batch holds at least the longest sentence
+        batches = sentences.batch_by_size(sentences.ordered_indices(), max_tokens=room)
+        return sentences, batches[::-1]
+
+    def translate(
+        self, parts: list[DirectionData], done: Iterable[int] = (), task: str = "translate"
+    ) -> Iterator[tuple[list[int], list[list[int]]]]:
+        """Yield batches of (example numbers, best hypotheses as token ids without forced tags and `</s>`).
+
+        Example numbers count through the parts. Batches that consist of `done` examples are skipped. A field
+        "encoder_arguments" of the parts goes to the encoder.
+        """
+        sentences, batches = self.batches(parts)
+        done = set(done)
+        batches = [batch for batch in batches if not done.issuperset(batch)]
+        total = sum(map(len, batches))
+        for batch in progress(batches, total, task, "sentence", size=len):
+            sample = to_device(sentences.collater([sentences[index] for index in batch]), self.device)
+            starts = {"starts": sample["decoder_start"]} if "decoder_start" in sample else {}
+            with self.task.autocast(sample):
+                tokens = self.search(
+                    sample["net_input"]["src_tokens"],
+                    sample["net_input"]["src_lengths"],
+                    sample["prefix_tokens"],
+                    **starts,
+                    **sample.get("encoder_arguments", {}),
+                )
+            yield sample["id"].tolist(), [self._strip(hypothesis) for hypothesis in tokens]
+
+    def _strip(self, tokens: list[int]) -> list[int]:
+        """Without language tags that the model produced by itself."""
+        return [token for token in tokens if token not in self.stripped]
+
+
+def build_decoder(loaded, args, keep_tags: bool = False) -> Decoder:
+    """A `Decoder` with the options of `add_search_arguments` of `eval.translation.translate`, and of
+    `add_length_arguments` where a command has them.
+    """
+    device = torch.device("cuda" if torch.cuda.is_available() and not args.cpu else "cpu")
+    options = SearchOptions(
+        args.beam, args.lenpen, args.max_len_a, args.max_len_b, score_prefix=not args.score_without_tag
+    )
+    search = BeamSearch(loaded.model, loaded.task.dictionary, options)
+    lengths = getattr(args, "length_candidates", 1)
+    if lengths > 1:
+        search = LengthSearch(search, lengths, args.length_weight)
+    # a sentence is searched with every length at once
+    return Decoder(loaded, search, max(1, args.max_tokens // lengths), device, keep_tags)
+
+
+def search_all(decoder, journal, parts, stage: str) -> list[list[list[int]]]:
+    """Hypotheses (token ids) per part and sentence; what the journal has of this stage is not searched
+    again.
+
+    Args:
+        decoder: a `Decoder`.
+        journal: an open `Journal`.
+        parts: what to translate, as from `load_sources`.
+    """
+    found: dict[int, list[int]] = {}
+    for entry in journal.entries:
+        if entry["stage"] == stage:
+            found.update(zip(entry["examples"], entry["tokens"], strict=True))
+    for examples, tokens in decoder.translate(parts, done=found, task=stage):
+        journal.add({"stage": stage, "examples": examples, "tokens": tokens})
+        found.update(zip(examples, tokens, strict=True))
+    total = sum(map(len, parts))
+    missing = [example for example in range(total) if example not in found]
+    if missing:
+        raise RuntimeError(
+            f"{len(missing)} of {total} sentences have no hypothesis, the first is number {missing[0]}"
+        )
+    hypotheses, start = [], 0
+    for part in parts:
+        hypotheses.append([found[example] for example in range(start, start + len(part))])
+        start += len(part)
+    return hypotheses
+
+
+def to_device(sample: dict, device: torch.device) -> dict:
+    from fairseq import utils
+
+    return utils.move_to_cuda(sample, device) if device.type == "cuda" else sample

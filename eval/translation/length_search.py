@@ -1,0 +1,52 @@
+"""Beam search over the lengths that an interlingua may have (a repair of thesis 7.4.3).
+
+The predictor of an interlingua's length is right for one sentence in five (Table 7.5). Here the sentence is
+decoded with each of its k most probable lengths l, and the hypothesis y is kept that has the highest
+
+    ( log p(y | x, l) + w log p(l | x) ) / |y|^lenpen,
+
+with w = 1 the joint probability of output and length, normalized as beam search does it (`SearchOptions`).
+Sentences in the centric language know their length and are decoded once.
+"""
+
+import torch
+from torch import Tensor
+
+from command_line.errors import InputError
+from eval.translation.beam_search import BeamSearch
+
+
+class LengthSearch:
+    """Best hypotheses of a batch over several lengths of the interlingua.
+
+    Args:
+        search: for one length; of a model whose encoder has `length_candidates`.
+        count: k.
+        weight: w.
+
+    Raises:
+        InputError: the model predicts no length.
+    """
+
+    def __init__(self, search: BeamSearch, count: int, weight: float = 1.0):
+        if getattr(search.model.encoder, "centric", None) is None:
+            raise InputError(
+                f"--length-candidates {count}: the model does not predict the length of an interlingua,"
+                " expected one of --arch interlingua_transformer --interlingua variable"
+            )
+        self.search, self.count, self.weight = search, count, weight
+
+    @torch.no_grad()
+    def __call__(self, src_tokens: Tensor, src_lengths: Tensor, prefix: Tensor) -> list[list[int]]:
+        """As `BeamSearch`."""
+        rows, lengths, log_p = self.search.model.encoder.length_candidates(src_tokens, self.count)
+        found = self.search.scored(
+            src_tokens[rows], src_lengths[rows], prefix[rows], interlingua_lengths=lengths
+        )
+        best: dict[int, tuple[float, list[int]]] = {}
+        for row, of_length, (tokens, score) in zip(rows.tolist(), log_p.tolist(), found, strict=True):
+            size = len(tokens) + prefix.size(1) + 1  # with `</s>`
+            total = score + self.weight * of_length / self.search.options.normalizer(prefix.size(1), size)
+            if row not in best or total > best[row][0]:
+                best[row] = (total, tokens)
+        return [best[row][1] for row in range(len(src_tokens))]

@@ -1,0 +1,101 @@
+"""Malformed result files give one line; runs are grouped into systems."""
+
+import json
+
+import pytest
+
+from command_line.errors import InputError
+from eval.results.files import Scores, Translation, read_result, split_direction
+from eval.results.systems import MeanStd, group_systems
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"format": 1,\n "x": }', r"r.json:2: not JSON"),
+        ("[1]", r"found a list, expected an object"),
+        ('{"format": 2}', r"found format 2, expected 1"),
+        ("{}", r"found format None, expected 1"),
+    ],
+)
+def test_malformed_json(tmp_path, text, message):
+    path = tmp_path / "r.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as error:
+        read_result(path)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"system": {}}, "field 'system.name' is missing"),
+        ({"split": 3}, "field 'split' is 3, expected a string"),
+        ({"directions": {}}, "no directions"),
+        ({"directions": {"de": {"kind": "zero-shot"}}}, "'de' is not a direction"),
+        (
+            {"directions": {"de-fr": {"kind": "few-shot"}}},
+            "field 'directions.de-fr.kind' is 'few-shot', expected 'supervised' or 'zero-shot'",
+        ),
+        (
+            {"directions": {"../de-fr": {"kind": "zero-shot"}}},
+            "direction is '../de-fr'; expected a plain name",
+        ),
+        ({"split": "../test"}, "field split is '../test'; expected a plain name"),
+    ],
+)
+def test_malformed_translation(translated, texts, change, message):
+    path = translated("toy", {"de-fr": texts["fr"]}) / "translate.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(InputError, match=message):
+        Translation.load(path)
+
+
+def test_translation_is_not_scores(translated, texts):
+    with pytest.raises(InputError, match="kind is None, expected 'scores'"):
+        Scores.load(translated("toy", {"de-fr": texts["fr"]}) / "translate.json")
+
+
+@pytest.mark.parametrize("direction", ["de", "de-", "-fr", "de-fr-en", "de-de", ""])
+def test_bad_directions(direction):
+    with pytest.raises(InputError):
+        split_direction(direction)
+
+
+def test_dataset_and_name(translated, texts):
+    run = Translation.load(translated("toy", {"de-fr": texts["fr"]}, pivot="en") / "translate.json")
+    assert (run.name, run.dataset) == ("toy (pivot en)", "toy")
+    run = Translation.load(translated("toy", {"de-fr": texts["fr"]}, dataset="OPUS") / "translate.json")
+    assert run.dataset == "OPUS"
+
+
+def test_mean_and_sample_deviation():
+    assert MeanStd.of([1.0, 2.0, 6.0]) == MeanStd(3.0, pytest.approx(7**0.5))  # (4 + 1 + 9) / 2
+    assert MeanStd.of([1.0]) == MeanStd(1.0, None)
+    assert MeanStd.of([1.0, None]) is None
+    assert MeanStd.of([]) is None
+
+
+def test_seeds_of_a_system_are_ordered(scored, texts):
+    outs = [scored("A", {"en-de": texts["de"]}, seed=seed) for seed in (20, 1, 10)]
+    (system,) = group_systems(Scores.load(out / "scores.json") for out in outs)
+    assert system.seeds == [1, 10, 20]
+    assert system.averages("supervised", "bleu") == [pytest.approx(100.0)] * 3
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"seed": 1, "folder": "other"}, "both are seed 1 of system 'A'"),
+        (
+            {"seed": 2, "system": {"language_tags": "t-enc"}},
+            "system.language_tags is 't-enc', but 's-enc-t-dec'",
+        ),
+        ({"seed": 2, "split": "test", "directions": None}, "directions"),
+    ],
+)
+def test_runs_that_are_not_one_system(scored, texts, fields, message):
+    directions = {"de-en": texts["en"]} if fields.pop("directions", 1) is None else {"en-de": texts["de"]}
+    outs = [scored("A", {"en-de": texts["de"]}), scored("A", directions, **fields)]
+    with pytest.raises(InputError, match=message):
+        group_systems(Scores.load(out / "scores.json") for out in outs)

@@ -1,0 +1,107 @@
+"""Which systems are compared by themselves: those that differ on one axis."""
+
+import json
+from itertools import product
+
+import pytest
+
+from command_line.errors import InputError
+from eval.results.files import Scores
+from eval.results.labels import PLACEMENT, differing_axis
+from eval.results.system_pairs import all_pairs, pairs_on_one_axis, pairs_with, pairs_with_first
+from eval.results.systems import group_systems
+
+# Layers without residual, tags, placement of #1 to #8.
+TABLE_8_2 = list(product(("", "4"), ("s-enc-t-dec", "t-enc"), ("pre", "post")))
+
+
+@pytest.fixture
+def systems(scored, texts):
+    """Function that scores systems given as name -> fields of their settings, and groups them."""
+
+    def make(settings: dict[str, dict], **fields):
+        outs = [
+            scored(name, {"en-de": texts["de"]}, system=system, **fields) for name, system in settings.items()
+        ]
+        return group_systems(Scores.load(out / "scores.json") for out in outs)
+
+    return make
+
+
+def names(pairs) -> list[tuple[str, str]]:
+    return [(pair.baseline.name, pair.system.name) for pair in pairs]
+
+
+def test_table_8_2(systems):
+    eight = systems(
+        {
+            str(number): {"norm_placement": norm, "language_tags": tags, "drop_residual_layers": drop}
+            for number, (drop, tags, norm) in enumerate(TABLE_8_2, 1)
+        }
+    )
+    pairs = pairs_on_one_axis(eight)
+    by_axis = {}
+    for pair in pairs:
+        by_axis.setdefault(pair.axis, []).append((pair.baseline.name, pair.system.name))
+    assert by_axis == {
+        PLACEMENT: [("1", "2"), ("3", "4"), ("5", "6"), ("7", "8")],
+        "language tags": [("1", "3"), ("2", "4"), ("5", "7"), ("6", "8")],
+        "residual connection": [("1", "5"), ("2", "6"), ("3", "7"), ("4", "8")],
+    }
+    assert len(names(all_pairs(eight))) == 28
+    assert names(pairs_with_first(eight)) == [("1", str(number)) for number in range(2, 9)]
+    assert names(pairs_with(eight, "2")) == [("2", str(number)) for number in (1, 3, 4, 5, 6, 7, 8)]
+    with pytest.raises(InputError, match="--baseline 9: no such system on toy, expected one of: '1', '2'"):
+        pairs_with(eight, "9")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "axis"),
+    [
+        ({}, {"norm_placement": "post"}, PLACEMENT),
+        ({}, {"norm_placement": "post", "encoder_final_norm": False}, PLACEMENT),
+        ({}, {"norm_affine": False}, "affine parameters of normalization"),
+        ({}, {"architecture": "mnmt_transformer_big"}, "architecture"),
+        ({}, {"interlingua": "variable", "architecture": "interlingua_transformer_tiny"}, "bridge"),
+        ({"interlingua": "variable"}, {"interlingua": "variable", "repairs": ["jitter 0.2"]}, "bridge"),
+        ({}, {"interlingua": "variable", "architecture": "interlingua_transformer_big"}, None),
+        ({}, {"a_new_axis": "x"}, "a_new_axis"),
+        ({}, {"norm_placement": "post", "language_tags": "t-enc"}, None),
+        ({}, {}, None),
+    ],
+)
+def test_axes(systems, first, second, axis):
+    assert differing_axis(*systems({"A": first, "B": second})) == axis
+
+
+def test_systems_without_metadata_are_no_rivals(systems, capsys):
+    unknown = dict.fromkeys(("norm_placement", "language_tags", "drop_residual_layers", "norm_affine"))
+    foreign = systems({"A": unknown, "B": unknown, "C": {}})
+    assert [differing_axis(*pair[:2]) for pair in all_pairs(foreign)] == [None] * 3
+    assert pairs_on_one_axis(foreign) == all_pairs(foreign)
+    said = "no two of 'A', 'B', 'C' on toy are known to differ on one axis only, so every pair is compared"
+    assert said in capsys.readouterr().err
+
+
+def test_search_and_pivot_are_axes(scored, texts):
+    plain, lengths, pivot = (
+        group_systems([Scores.load(scored(name, {"de-fr": texts["fr"]}, **fields) / "scores.json")])[0]
+        for name, fields in (("A", {}), ("B", {"length_candidates": 5}), ("C", {"pivot": "en"}))
+    )
+    assert differing_axis(plain, lengths) == "search"
+    assert differing_axis(plain, pivot) == "pivot"
+    assert differing_axis(lengths, pivot) is None
+
+
+def test_systems_on_other_datasets_are_no_rivals(systems):
+    one, other = systems({"A": {}}, dataset="a"), systems({"B": {"norm_placement": "post"}}, dataset="b")
+    assert differing_axis(*one, *other) is None
+
+
+def test_systems_agree_in_which_directions_are_zero_shot(scored, texts):
+    outs = [scored(name, {"de-fr": texts["fr"]}, system={"norm_placement": name}) for name in ("pre", "post")]
+    record = json.loads((outs[1] / "scores.json").read_text())
+    record["directions"]["de-fr"]["kind"] = "supervised"
+    (outs[1] / "scores.json").write_text(json.dumps(record))
+    with pytest.raises(InputError, match="direction de-fr: kind is supervised, but zero-shot in"):
+        pairs_on_one_axis(group_systems(Scores.load(out / "scores.json") for out in outs))

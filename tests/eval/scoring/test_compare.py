@@ -1,0 +1,280 @@
+"""`python -m eval compare`: the scores it tests are those of tables; its families, options and errors."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU
+from sacrebleu.significance import PairedTest
+
+
+@pytest.fixture
+def long_texts(data, texts) -> dict[str, list[str]]:
+    """The test set forty times, so that a bootstrap has something to draw from."""
+    for path in (data / "text").iterdir():
+        path.write_text(path.read_text(encoding="utf-8") * 40, encoding="utf-8")
+    return {language: lines * 40 for language, lines in texts.items()}
+
+
+def damaged(lines: list[str], share: float, seed: int) -> list[str]:
+    rng = random.Random(seed)
+    return [" ".join(word for word in line.split() if rng.random() > share) for line in lines]
+
+
+def hypotheses(long_texts, share: float, seed: int) -> dict[str, list[str]]:
+    return {d: damaged(long_texts[d[-2:]], share, seed) for d in ("de-fr", "fr-de", "en-de")}
+
+
+def compared(command, tmp_path, *argv) -> dict:
+    result = command("compare", *argv, "--output", tmp_path / "comparison.json")
+    assert result.status == 0, result.err
+    return json.loads((tmp_path / "comparison.json").read_text(encoding="utf-8"))
+
+
+def test_sacrebleus_bootstrap_is_an_option(scored, command, tmp_path, long_texts, monkeypatch):
+    a, b = hypotheses(long_texts, 0.2, 1), hypotheses(long_texts, 0.22, 2)
+    options = ("--seed", "7", "--samples", "100", "--test", "sacrebleu-bootstrap", "--correction", "none")
+    record = compared(command, tmp_path, scored("A", a), scored("B", b), "--against-first", *options)
+    assert (record["test"], record["correction"], record["samples"]) == ("sacrebleu-bootstrap", "none", 100)
+    monkeypatch.setenv("SACREBLEU_SEED", "7")
+    for direction, found in record["comparisons"][0]["directions"].items():
+        systems = [("A", a[direction]), ("B", b[direction])]
+        test = PairedTest(
+            systems, {"BLEU": BLEU()}, [long_texts[direction[-2:]]], test_type="bs", n_samples=100
+        )
+        first, second = test()[1]["BLEU"]
+        assert (found["baseline"], found["system"]) == pytest.approx((first.score, second.score))
+        assert found["p_value"] == found["adjusted_p_value"] == pytest.approx(second.p_value)
+        assert found["significant"] == (second.p_value <= 0.05)
+
+
+def test_groups_are_the_means_that_tables_show(scored, command, tmp_path, long_texts, scores_of):
+    """Two seeds; directions whose lines differ in length, so that concatenated BLEU is another number."""
+    long_texts["fr"] = [f"{line} {line}" for line in long_texts["fr"]]
+    path = tmp_path / "toy" / "text" / "test.de-fr.fr"
+    path.write_text("".join(f"{line}\n" for line in long_texts["fr"]), encoding="utf-8")
+    texts = {
+        (name, seed): {
+            d: damaged(long_texts[d[-2:]], share * (1 + (d == "de-fr")), seed)
+            for d in ("de-fr", "fr-de", "en-de")
+        }
+        for name, share in (("A", 0.1), ("B", 0.2))
+        for seed in (1, 2)
+    }
+    outs = {key: scored(key[0], text, seed=key[1]) for key, text in texts.items()}
+    (comparison,) = compared(command, tmp_path, *outs.values(), "--against-first")["comparisons"]
+    for side, name in (("baseline", "A"), ("system", "B")):
+        records = [scores_of(outs[name, seed]) for seed in (1, 2)]
+        for group, result in comparison["overall"].items():
+            shown = np.mean([record["averages"][group]["bleu"] for record in records])
+            assert result[side] == pytest.approx(shown)
+        for direction, result in comparison["directions"].items():
+            shown = np.mean([record["directions"][direction]["bleu"] for record in records])
+            assert result[side] == pytest.approx(shown)
+    zero_shot = comparison["overall"]["zero-shot"]
+    concatenated = np.mean(
+        [
+            BLEU()
+            .corpus_score(
+                texts["A", seed]["de-fr"] + texts["A", seed]["fr-de"], [long_texts["fr"] + long_texts["de"]]
+            )
+            .score
+            for seed in (1, 2)
+        ]
+    )
+    assert abs(zero_shot["baseline"] - concatenated) > 1
+    assert (zero_shot["directions"], zero_shot["units"]) == (
+        2,
+        160,
+    )  # lines of a test set, not of all directions
+    assert zero_shot["significant"] and zero_shot["low"] < zero_shot["difference"] < zero_shot["high"] < 0
+    # Here from-en is supervised and nothing goes into English; groups with the same directions are one test.
+    assert list(comparison["overall"]) == ["supervised", "zero-shot", "all"]
+
+
+def test_families_are_the_pairs_of_an_axis_times_directions(scored, command, tmp_path, long_texts):
+    outs = [
+        scored(
+            f"{norm} {tags}",
+            hypotheses(long_texts, 0.2, seed),
+            system={"norm_placement": norm, "language_tags": tags},
+        )
+        for seed, (norm, tags) in enumerate(
+            [("pre", "t-enc"), ("post", "t-enc"), ("pre", "t-dec"), ("post", "t-dec")]
+        )
+    ]
+    record = compared(command, tmp_path, *outs)
+    assert record["samples"] == 9999
+    assert [(one["axis"], one["baseline"], one["system"]) for one in record["comparisons"]] == [
+        ("placement of normalization", "pre t-enc", "post t-enc"),
+        ("placement of normalization", "pre t-dec", "post t-dec"),
+        ("language tags", "pre t-enc", "pre t-dec"),
+        ("language tags", "post t-enc", "post t-dec"),
+    ]
+    for axis in (record["comparisons"][:2], record["comparisons"][2:]):
+        results = [result for one in axis for result in one["directions"].values()]
+        assert {one["family"]["directions"] for one in axis} == {6} and len(results) == 6
+        smallest = min(results, key=lambda one: one["p_value"])
+        assert smallest["adjusted_p_value"] == pytest.approx(min(1, 6 * smallest["p_value"]))
+        assert [one["significant"] for one in results] == [one["adjusted_p_value"] <= 0.05 for one in results]
+
+
+def test_samples_follow_the_largest_family(scored, command, tmp_path, long_texts, monkeypatch):
+    monkeypatch.setattr("eval.results.comparison.FEWEST_SAMPLES", 20)
+    outs = [scored(name, hypotheses(long_texts, share, 1)) for name, share in (("A", 0.1), ("B", 0.4))]
+    record = compared(command, tmp_path, *outs, "--all-pairs")
+    assert record["samples"] == 59  # three directions: 1 / 60 is 0.05 / 3
+    assert all(one["significant"] for one in record["comparisons"][0]["directions"].values())
+    error = command("compare", *outs, "--all-pairs", "--samples", "58").err
+    assert "--samples 58: the smallest possible p-value is 1/59; Holm's correction for 3 tests" in error
+    assert "at --level 0.05 needs at least 59 samples" in error
+    assert command("compare", *outs, "--all-pairs", "--samples", "58", "--correction", "none").status == 0
+
+
+def test_chrf_too(scored, command, tmp_path, long_texts, scores_of):
+    outs = [scored(name, hypotheses(long_texts, share, 1)) for name, share in (("A", 0.1), ("B", 0.3))]
+    record = compared(command, tmp_path, *outs, "--all-pairs", "--metric", "bleu,chrf")
+    bleu, chrf = record["comparisons"]
+    assert (bleu["measure"], chrf["measure"]) == ("bleu", "chrf")
+    assert chrf["overall"]["all"]["system"] == pytest.approx(scores_of(outs[1])["averages"]["all"]["chrf"])
+    assert chrf["overall"]["all"]["significant"]
+
+
+def with_comet(out, scores: dict, model: str = "Unbabel/wmt22-comet-da"):
+    """A scored folder as COMET would leave it."""
+    from command_line.outputs import checksum
+    from eval.scoring.line_statistics import segments
+
+    path, record = out / "line_statistics.npz", json.loads((out / "scores.json").read_text())
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    for direction, values in scores.items():
+        arrays[f"comet/{direction}"] = segments(values)
+        record["directions"][direction]["comet"] = float(np.mean(values))
+    np.savez_compressed(path, **arrays)
+    record["scoring"] |= {"comet_model": model, "statistics": {"file": path.name, "sha256": checksum(path)}}
+    (out / "scores.json").write_text(json.dumps(record))
+    return out
+
+
+def test_comet_too(scored, command, tmp_path, long_texts):
+    rng = np.random.default_rng(1)
+    values = [{"en-de": rng.normal(mean, 0.1, 160)} for mean in (0.7, 0.8)]
+    outs = [scored(name, {"en-de": long_texts["de"]}) for name in "AB"]
+    options = ("--all-pairs", "--metric", "comet")
+    assert "no comet per line of en-de" in command("compare", *outs, *options).err
+    outs = [with_comet(out, one) for out, one in zip(outs, values, strict=True)]
+    found = compared(command, tmp_path, *outs, *options)["comparisons"][0]["directions"]["en-de"]
+    assert found["difference"] == pytest.approx(values[1]["en-de"].mean() - values[0]["en-de"].mean())
+    assert found["significant"] and found["agreement"] > 0.9
+    row = command("compare", *outs, *options).out.splitlines()[-5]
+    assert row.split()[:2] == ["en-de", f"{100 * values[0]['en-de'].mean():.2f}"]  # x 100, as in tables
+    with_comet(outs[1], values[1], "other")
+    error = command("compare", *outs, *options).err
+    assert "scoring.comet_model is other, but Unbabel/wmt22-comet-da in" in error
+
+
+def test_how_often_people_agree(scored, command, tmp_path, long_texts):
+    """Kocmi et al. (2024): one BLEU point is preferred in 64% of cases; below a guess it is a guess."""
+    from eval.scoring.human_agreement import agreement
+
+    assert agreement("bleu", 1.0) == agreement("bleu", -1.0) == pytest.approx(0.63989, abs=1e-5)
+    assert agreement("bleu", 0.0) == 0.5
+    assert agreement("comet", 0.5, "/x/models--Unbabel--wmt22-comet-da/snapshots/y/model.ckpt") > 0.7
+    assert agreement("comet", 0.5, "my/model") is None
+    spbleu = agreement("bleu", 1.0, signature="nrefs:1|tok:flores200")  # of a curve from 0.455 to 0.91
+    assert spbleu == pytest.approx(0.91 / (1 + np.exp(-0.8079)), abs=1e-4)
+    outs = [scored(name, hypotheses(long_texts, share, 1)) for name, share in (("A", 0.1), ("B", 0.15))]
+    found = compared(command, tmp_path, *outs, "--all-pairs")["comparisons"][0]["directions"]["en-de"]
+    assert found["agreement"] == agreement("bleu", found["difference"])
+
+
+def test_three_seeds_have_a_second_p_value(scored, command, tmp_path, long_texts):
+    outs = [
+        scored(name, hypotheses(long_texts, share, seed), seed=seed)
+        for name, share in (("A", 0.1), ("B", 0.3))
+        for seed in (1, 2, 3)
+    ]
+    one = compared(command, tmp_path, *outs, "--all-pairs")["comparisons"][0]
+    assert one["seeds"] == {"baseline": [1, 2, 3], "system": [1, 2, 3]}
+    assert all(0 < result["p_value_with_seeds"] < 0.01 for result in one["directions"].values())
+    two = compared(command, tmp_path, *outs[:2], *outs[3:5], "--all-pairs")["comparisons"][0]
+    assert all(result["p_value_with_seeds"] is None for result in two["directions"].values())
+
+
+def test_same_system_output_is_not_significant(scored, command, tmp_path, long_texts):
+    a = hypotheses(long_texts, 0.2, 1)
+    record = compared(command, tmp_path, scored("A", a), scored("B", a), "--all-pairs")
+    for one in record["comparisons"][0]["directions"].values():
+        assert (one["difference"], one["p_value"], one["significant"]) == (0.0, 1.0, False)
+
+
+def test_pairs(scored, command, tmp_path, texts):
+    outs = [scored(name, {"en-de": texts["de"]}) for name in "ABC"]
+    pairs_of_all = [("A", "B"), ("A", "C"), ("B", "C")]
+
+    def pairs(*options):
+        found = compared(command, tmp_path, *outs, *options)["comparisons"]
+        return [(one["baseline"], one["system"]) for one in found]
+
+    assert pairs("--against-first") == [("A", "B"), ("A", "C")]
+    assert pairs("--baseline", "B") == [("B", "A"), ("B", "C")]
+    assert pairs("--all-pairs") == pairs_of_all
+    assert pairs() == pairs_of_all  # nothing is known to tell them apart
+
+
+def test_deterministic(scored, command, tmp_path, long_texts):
+    outs = [scored(name, hypotheses(long_texts, 0.2, seed)) for seed, name in enumerate("AB")]
+    first, second = (compared(command, tmp_path, *outs, "--all-pairs") for _ in range(2))
+    assert first == second
+
+
+def test_table_on_the_terminal(scored, command, texts):
+    outs = [scored("A", {"en-de": texts["de"]}), scored("B", {"en-de": texts["en"]})]
+    lines = command("compare", *outs, "--all-pairs").out.splitlines()
+    assert lines[0].startswith("toy, BLEU: B against A")
+    assert lines[4].split()[:2] == ["en-de", "100.0"]
+    assert "conditional on these trainings" in lines[-3]
+
+
+def test_errors(scored, command, texts):
+    a, b = scored("A", {"en-de": texts["de"]}), scored("B", {"en-de": texts["en"]})
+    assert "'A' is the only system on toy" in command("compare", a).err
+    assert "--seed: found '0', expected a whole" in command("compare", a, b, "--seed", "0").err
+    assert (
+        "--level: found '2', expected a number above 0 below 1"
+        in command("compare", a, b, "--level", "2").err
+    )
+    assert "--metric: found 'ter', expected one of" in command("compare", a, b, "--metric", "bleu,ter").err
+    assert "not allowed with argument" in command("compare", a, b, "--all-pairs", "--against-first").err
+    assert "given twice" in command("compare", a, a).err
+    other = scored("C", {"de-en": texts["en"]})
+    assert "no direction in common" in command("compare", a, other, "--all-pairs").err
+    (b / "line_statistics.npz").write_bytes(b"")
+    assert "line_statistics.npz: is not the file" in command("compare", a, b, "--all-pairs").err
+    (b / "line_statistics.npz").unlink()
+    assert "line_statistics.npz: no such file" in command("compare", a, b, "--all-pairs").err
+
+
+def test_other_references_are_not_comparable(scored, command, data, texts):
+    a = scored("A", {"en-de": texts["de"]})
+    reference = data / "text" / "test.de-en.de"
+    reference.write_text(reference.read_text(encoding="utf-8").upper(), encoding="utf-8")
+    b = scored("B", {"en-de": texts["de"]})
+    error = command("compare", a, b, "--all-pairs").err
+    assert f"{b / 'scores.json'}: direction en-de: reference_sha256 is" in error
+
+
+@pytest.mark.parametrize("name", ["../statistics.npz", "/etc/passwd"])
+def test_statistics_outside_of_their_folder(scored, command, texts, name):
+    runs = [scored(system, {"en-de": texts["de"]}) for system in "AB"]
+    path = runs[0] / "scores.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["scoring"]["statistics"]["file"] = name
+    path.write_text(json.dumps(record), encoding="utf-8")
+    result = command("compare", *runs, "--all-pairs")
+    assert result.status == 2
+    assert result.err.startswith(
+        f"error: {path}: field scoring.statistics.file is '{name}'; expected a plain"
+    )

@@ -1,0 +1,211 @@
+"""`BeamSearch` finds what fairseq's `SequenceGenerator` finds."""
+
+import pytest
+import torch
+from fairseq.models.transformer import TransformerModel
+from fairseq.sequence_generator import SequenceGenerator
+
+from command_line.errors import InputError
+from eval.translation.beam_search import BeamSearch, SearchOptions
+from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
+from tests.fairseq_ext.models import build, random_batch, toy_dictionary
+
+LENGTHS = ((7, 5), (4, 6), (1, 1), (9, 2), (3, 3))
+
+
+def fairseqs_best(model, dictionary, batch, prefix, options: SearchOptions, **first) -> list[list[int]]:
+    generator = SequenceGenerator(
+        [model],
+        dictionary,
+        beam_size=options.beam,
+        max_len_a=options.max_len_a,
+        max_len_b=options.max_len_b,
+        len_penalty=options.lenpen,
+    )
+    prefix_tokens = prefix if prefix.size(1) else None
+    hypotheses = generator.generate([model], batch, prefix_tokens=prefix_tokens, **first)
+    return [best[0]["tokens"].tolist()[prefix.size(1) : -1] for best in hypotheses]
+
+
+def model_that_ends(model_class, dictionary, seed, **options):
+    """A random model whose hypotheses end at many lengths: outputs that are peaked and not tied to inputs."""
+    model = build(model_class, dictionary, seed=seed, share_all_embeddings=False, **options).eval()
+    with torch.no_grad():
+        model.decoder.output_projection.weight.mul_(4)
+        model.decoder.output_projection.weight[dictionary.eos()] *= 4
+    return model
+
+
+@pytest.mark.parametrize("prefix_length", [0, 1])
+@pytest.mark.parametrize(
+    "options",
+    [
+        SearchOptions(beam=1, max_len_b=20),
+        SearchOptions(beam=2, max_len_b=20),
+        SearchOptions(beam=5, max_len_b=30),
+        SearchOptions(beam=5, max_len_b=30, lenpen=0.3),
+        SearchOptions(beam=4, max_len_a=1.5, max_len_b=3),
+        SearchOptions(beam=5, max_len_b=1),
+    ],
+)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_same_hypotheses_as_fairseq(options, prefix_length, seed):
+    dictionary = toy_dictionary(20)
+    model = model_that_ends(MnmtTransformerModel, dictionary, seed)
+    batch = random_batch(dictionary, LENGTHS, seed=seed)
+    prefix = torch.full((len(LENGTHS), prefix_length), dictionary.index("w3"))
+    inputs = batch["net_input"]
+    found = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
+    assert found == fairseqs_best(model, dictionary, batch, prefix, options)
+
+
+def test_hypotheses_of_many_lengths():
+    """The comparison above would say little if all hypotheses ended at the limit: here they end anywhere."""
+    dictionary, options = toy_dictionary(20), SearchOptions(max_len_b=30)
+    lengths = set()
+    for seed in range(1, 13):
+        model = model_that_ends(MnmtTransformerModel, dictionary, seed)
+        batch = random_batch(dictionary, LENGTHS, seed=seed)
+        prefix = torch.full((len(LENGTHS), 1), dictionary.index("w3"))
+        inputs = batch["net_input"]
+        found = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
+        assert found == fairseqs_best(model, dictionary, batch, prefix, options)
+        lengths |= {len(hypothesis) for hypothesis in found}
+    assert len(lengths) > 4
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_model_of_stock_fairseq(seed):
+    dictionary = toy_dictionary(20)
+    model = model_that_ends(TransformerModel, dictionary, seed)
+    batch = random_batch(dictionary, LENGTHS, seed=seed)
+    prefix = torch.full((len(LENGTHS), 1), dictionary.index("w1"))
+    options = SearchOptions(max_len_b=20)
+    inputs = batch["net_input"]
+    found = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
+    assert found == fairseqs_best(model, dictionary, batch, prefix, options)
+
+
+def test_prefixes_may_differ_within_a_batch():
+    dictionary = toy_dictionary(20)
+    model = model_that_ends(MnmtTransformerModel, dictionary, 1)
+    batch = random_batch(dictionary, LENGTHS)
+    prefix = torch.arange(len(LENGTHS))[:, None] + dictionary.nspecial
+    options = SearchOptions(max_len_b=20)
+    inputs = batch["net_input"]
+    found = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
+    assert found == fairseqs_best(model, dictionary, batch, prefix, options)
+
+
+@pytest.mark.parametrize("prefix_length", [0, 1])
+def test_every_sentence_may_start_with_a_token_of_its_own(prefix_length):
+    dictionary, options = toy_dictionary(20), SearchOptions(max_len_b=20)
+    model = model_that_ends(MnmtTransformerModel, dictionary, 1)
+    batch = random_batch(dictionary, LENGTHS)
+    prefix = torch.full((len(LENGTHS), prefix_length), dictionary.index("w3"))
+    starts = torch.arange(len(LENGTHS)) + dictionary.nspecial + 5
+    inputs = batch["net_input"]
+    search = BeamSearch(model, dictionary, options)
+    found = search(inputs["src_tokens"], inputs["src_lengths"], prefix, starts=starts)
+    first = starts.repeat_interleave(options.beam)
+    assert found == fairseqs_best(model, dictionary, batch, prefix, options, bos_token=first)
+    assert found != search(inputs["src_tokens"], inputs["src_lengths"], prefix)
+
+
+def test_no_hypothesis_is_longer_than_the_model_can_write():
+    dictionary = toy_dictionary(20)
+    model = build(MnmtTransformerModel, dictionary, max_target_positions=8).eval()
+    with torch.no_grad():
+        model.decoder.output_projection.weight[dictionary.eos()] = -100 * torch.ones(32)
+    search = BeamSearch(model, dictionary, SearchOptions(max_len_b=200))
+    batch = random_batch(dictionary, LENGTHS)["net_input"]
+    found = search(batch["src_tokens"], batch["src_lengths"], torch.zeros(len(LENGTHS), 0, dtype=torch.long))
+    assert search.max_length(10) == 7
+    assert all(len(hypothesis) <= 7 for hypothesis in found)
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("interrupted", [False, True], ids=["finished", "interrupted"])
+@pytest.mark.parametrize("model_class", [TransformerModel, MnmtTransformerModel])
+def test_a_plain_pass_after_a_search_is_what_it_was_before(model_class, interrupted, monkeypatch):
+    """fairseq's attention with a beam of 5 takes every fifth source, and says nothing where 5 divides B."""
+    dictionary = toy_dictionary(20)
+    model = model_that_ends(model_class, dictionary, 1)
+    batch = random_batch(dictionary, LENGTHS)
+    inputs = batch["net_input"]
+    before = model(**inputs)[0]
+    search = BeamSearch(model, dictionary, SearchOptions(beam=5, max_len_b=20))
+    arguments = inputs["src_tokens"], inputs["src_lengths"], torch.zeros(len(LENGTHS), 0, dtype=torch.long)
+    if interrupted:
+        decode = model.decoder.forward
+
+        def fail_at_the_fourth_step(tokens, **options):
+            if tokens.size(1) == 4:
+                raise Stop
+            return decode(tokens, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(model.decoder, "forward", fail_at_the_fourth_step)
+            with pytest.raises(Stop):
+                search(*arguments)
+    else:
+        search(*arguments)
+    assert torch.equal(model(**inputs)[0], before)
+
+
+def test_an_adaptive_softmax_is_refused():
+    dictionary = toy_dictionary(20)
+    options = {"share_all_embeddings": False, "adaptive_softmax_cutoff": "10"}
+    model = build(TransformerModel, dictionary, **options)
+    with pytest.raises(InputError, match="--adaptive-softmax-cutoff"):
+        BeamSearch(model, dictionary, SearchOptions())
+
+
+def plain_search(model, dictionary, source, tag: int, options: SearchOptions) -> tuple[float, list[int]]:
+    """The search of one sentence, written out: score and words of the best hypothesis."""
+
+    def log_p(tokens):
+        lengths = source.ne(dictionary.pad()).sum(1)
+        return model(source, lengths, torch.tensor([tokens]))[0][0, -1].log_softmax(-1)
+
+    first = float(log_p([dictionary.eos()])[tag]) if options.score_prefix else 0.0
+    beam, finished = [(first, [dictionary.eos(), tag])], []
+    for step in range(1, options.max_len_b + 1):
+        candidates = []
+        for score, tokens in beam:
+            for token, added in enumerate(log_p(tokens).tolist()):
+                if token != dictionary.pad() and (step < options.max_len_b or token == dictionary.eos()):
+                    candidates.append((score + added, [*tokens, token]))
+        candidates = sorted(candidates, reverse=True)[: 2 * options.beam]
+        for score, tokens in candidates[: options.beam]:
+            if tokens[-1] == dictionary.eos() and len(finished) < options.beam:
+                length = len(tokens) - (1 if options.score_prefix else 2)
+                finished.append((score / length**options.lenpen, tokens[2:-1]))
+        if len(finished) == options.beam:
+            break
+        beam = [entry for entry in candidates if entry[1][-1] != dictionary.eos()][: options.beam]
+    return max(finished)
+
+
+@pytest.mark.parametrize("lenpen", [0.5, 1.0])
+def test_the_forced_tag_counts_in_the_score_or_not(lenpen):
+    dictionary, found = toy_dictionary(20), {True: [], False: []}
+    tag = dictionary.index("w3")
+    for seed in (1, 2):
+        model = model_that_ends(MnmtTransformerModel, dictionary, seed)
+        inputs = random_batch(dictionary, LENGTHS, seed=seed)["net_input"]
+        prefix = torch.full((len(LENGTHS), 1), tag)
+        for score_prefix, hypotheses in found.items():
+            options = SearchOptions(beam=3, lenpen=lenpen, max_len_b=10, score_prefix=score_prefix)
+            search = BeamSearch(model, dictionary, options)
+            found_here = search.scored(inputs["src_tokens"], inputs["src_lengths"], prefix)
+            for row, (tokens, score) in enumerate(found_here):
+                source = inputs["src_tokens"][row : row + 1]
+                with torch.no_grad():
+                    expected, words = plain_search(model, dictionary, source, tag, options)
+                assert (tokens, score) == (words, pytest.approx(expected, rel=1e-4))
+                hypotheses.append(tokens)
+    assert found[True] != found[False]

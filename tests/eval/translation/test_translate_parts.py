@@ -1,0 +1,166 @@
+"""The parts of `translate`: journal of a killed run, choice of directions, cutting, names of systems."""
+
+import json
+from argparse import Namespace
+
+import numpy as np
+import pytest
+import torch
+
+from command_line.errors import InputError
+from eval.results.system_record import describe_system
+from eval.translation.decoding import Truncated
+from eval.translation.directions import choose_directions
+from eval.translation.journal import Journal
+from fairseq_ext.data.language_tags import LanguageTags
+from tests.fairseq_ext.folders import write_pair
+from tests.fairseq_ext.models import toy_dictionary
+
+# --- the journal
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "journal.jsonl"
+
+
+def write(path, settings, *entries) -> None:
+    with Journal(path, settings) as journal:
+        for entry in entries:
+            journal.add(entry)
+
+
+def test_entries_survive(path):
+    write(path, {"beam": 5}, [1, 2], {"a": "ü"})
+    write(path, {"beam": 5}, "third")
+    assert Journal(path, {"beam": 5}).entries == [[1, 2], {"a": "ü"}, "third"]
+
+
+def test_a_journal_of_other_settings_is_discarded(path):
+    write(path, {"beam": 5}, "first")
+    assert Journal(path, {"beam": 4}).entries == []
+    write(path, {"beam": 4}, "other")
+    assert Journal(path, {"beam": 5}).entries == []
+
+
+def test_whatever_a_kill_leaves_of_the_file_whole_entries_are_read_and_can_be_continued(path):
+    entries = [{"examples": [number], "tokens": [[number, 7]]} for number in range(3)]
+    write(path, {"beam": 5}, *entries)
+    content = path.read_bytes()
+    for length in range(len(content)):
+        path.write_bytes(content[:length])
+        found = Journal(path, {"beam": 5}).entries
+        assert found == entries[: len(found)]
+        assert len(found) == max(0, content[:length].count(b"\n") - 1)
+        write(path, {"beam": 5}, "next")
+        assert Journal(path, {"beam": 5}).entries == [*found, "next"]
+
+
+def test_removed_when_done(path):
+    write(path, {}, 1)
+    Journal(path, {}).remove()
+    assert not path.exists()
+
+
+# --- directions
+
+
+@pytest.fixture
+def task():
+    tags = LanguageTags(toy_dictionary(3), ["de", "en", "fr"], "t-enc")
+    return Namespace(tags=tags, supervised=[("de", "en"), ("en", "de"), ("en", "fr"), ("fr", "en")])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for pair in ("de-en", "en-fr", "de-fr", "de-it"):
+        write_pair(tmp_path, "test", pair, [[4, 2]], [[4, 2]])
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("wanted", "pivot", "expected"),
+    [
+        ("all", None, "de-en de-fr en-de en-fr fr-de fr-en"),
+        ("supervised", None, "de-en en-de en-fr fr-en"),
+        ("zero-shot", None, "de-fr fr-de"),
+        ("fr-de,de-en", None, "de-en fr-de"),
+        ("all", "en", "de-fr fr-de"),
+        ("fr-de,de-en", "en", "fr-de"),
+    ],
+)
+def test_directions(task, folder, wanted, pivot, expected):
+    found = choose_directions(task, folder, "test", wanted, pivot)
+    assert [*map("-".join, found)] == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "pivot", "message"),
+    [
+        ("de-it", None, "language 'it': the model has no tag for it; known languages: de, en, fr"),
+        ("all", "it", "language 'it': the model has no tag for it; known languages: de, en, fr"),
+        ("de", None, "--directions: 'de' is not SOURCE-TARGET"),
+        ("de-en,de-en", None, "--directions: 'de-en' occurs twice"),
+        ("supervised", "en", "no test set for supervised directions between the languages of the model"),
+    ],
+)
+def test_bad_directions(task, folder, wanted, pivot, message):
+    with pytest.raises(InputError, match=message):
+        choose_directions(task, folder, "test", wanted, pivot)
+
+
+def test_direction_without_data(task, folder):
+    for path in folder.glob("test.de-fr.*"):
+        path.unlink()
+    with pytest.raises(InputError, match=r"test.de-fr.de.idx: no such file"):
+        choose_directions(task, folder, "test", "de-fr")
+    assert ("de", "fr") not in choose_directions(task, folder, "test", "all")
+
+
+# --- sentences longer than the model reads
+
+
+def test_long_sentences_are_cut_before_their_end():
+    sentences = [torch.tensor([4, 5, 6, 7, 2]), torch.tensor([4, 5, 2]), torch.tensor([2])]
+    cut = Truncated(sentences, np.array([5, 3, 1]), room=3)
+    assert [cut[index].tolist() for index in range(3)] == [[4, 5, 2], [4, 5, 2], [2]]
+    assert (cut.sizes.tolist(), cut.too_long) == ([3, 3, 1], 1)
+
+
+# --- names of systems
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"norm_placement": "post"}, "PostNorm T-ENC"),
+        ({"norm_placement": "pre"}, "PreNorm T-ENC"),
+        ({"norm_placement": "swap-pre", "no_norm_affine": True}, "Swap-PreNorm-simple T-ENC"),
+        ({"norm_placement": "pre", "no_encoder_final_norm": True}, "PreNorm w/o Enc-Last T-ENC"),
+        ({"norm_placement": "post", "drop_residual_layers": "4"}, "PostNorm T-ENC w/o Res."),
+        ({"norm_placement": "pre", "drop_residual_layers": "2,3"}, "PreNorm T-ENC w/o Res. (2,3)"),
+        ({"encoder_normalize_before": True}, "PreNorm T-ENC"),
+        ({}, "PostNorm T-ENC"),
+        (
+            {"interlingua": "fixed-universal", "interlingua_length": 17},
+            "PostNorm T-ENC Len-fix. Uni. Intl.",
+        ),
+        ({"interlingua": "variable", "interlingua_length_jitter": 0}, "PostNorm T-ENC Len-vari. Intl."),
+        (
+            {
+                "interlingua": "variable",
+                "interlingua_length_jitter": 0.2,
+                "length_predictor_source_length": True,
+            },
+            "PostNorm T-ENC Len-vari. Intl. jitter 0.2 source length ordinal 1",
+        ),
+    ],
+    ids=str,
+)
+def test_name_of_a_system(task, options, name):
+    criterion = Namespace(length_prediction_deviation=1.0 if "ordinal" in name else 0.0)
+    cfg = {"model": Namespace(arch="x", **options), "common": {"seed": 3}, "criterion": criterion}
+    system = describe_system(cfg, task)
+    assert system["name"] == name
+    assert (system["seed"], system["language_tags"], system["architecture"]) == (3, "t-enc", "x")
+    json.dumps(system)
