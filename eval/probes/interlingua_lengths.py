@@ -16,9 +16,10 @@ from eval.translation.decoding import build_decoder, load_sources, to_device
 from eval.translation.translate import text_of
 from fairseq_ext.data.binarized import has_pair, load_pair
 from fairseq_ext.data.multilingual_dataset import DirectionData
+from fairseq_ext.data.multipart_dataset import BatchField
 
 
-class GivenLengths:
+class GivenLengths(BatchField):
     """Lengths for the encoder, a field of a batch: `DirectionData.fields["encoder_arguments"]`."""
 
     def __init__(self, lengths: np.ndarray):

@@ -36,7 +36,7 @@ def initialize(model, options, task, path) -> None:
     Args:
         model: as `task.build_model` made it, of
         options: with these options.
-        task: a task with `dictionary`, `words` (entries of it before tags), `fingerprint` and `tags`.
+        task: a task of ours, which knows its dictionary and tags.
         path: a checkpoint of `linguistic_pretraining` or `multilingual_nmt`.
 
     Raises:
@@ -55,12 +55,12 @@ def initialize(model, options, task, path) -> None:
             " `python -m data_prep subword --dictionary-from` the folder of its subwords"
         )
     _check_computation(options, state["cfg"]["model"], path)
-    rows = tag_rows(task.dictionary, task.words, saved["languages"], task.tags.languages)
+    rows = tag_rows(task.dictionary, task.base_vocabulary_size, saved["languages"], task.tags.languages)
     own = model.state_dict()
     weights = dict(state["model"])
     for name in EMBEDDINGS:
         if name in weights and name in own:
-            weights[name] = with_rows(own[name], weights[name], task.words, rows, path)
+            weights[name] = with_rows(own[name], weights[name], task.base_vocabulary_size, rows, path)
     try:
         model.load_state_dict(weights, strict=True, model_cfg=options)
     except RuntimeError as error:

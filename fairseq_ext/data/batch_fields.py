@@ -3,7 +3,7 @@
 A field is made once per direction and split: `FIELDS[name](part, tags, folder, split, optional)` for the
 sentence pairs of a direction (without tags), the tags of the model, and where the sentence pairs are from;
 `optional` allows a field to be empty where its file is missing (directions that are measured beside the
-training directions). `field[item]` is its share of an example, and `collate` joins the shares of a batch.
+training directions).
 """
 
 import numpy as np
@@ -11,10 +11,11 @@ import torch
 
 from data_prep.aligned_spans import AlignedSpans, alignment_path
 from fairseq_ext.data.language_tags import LanguageTags
-from fairseq_ext.data.multilingual_dataset import DirectionData, pad_right, tagged
+from fairseq_ext.data.multilingual_dataset import DirectionData, tagged
+from fairseq_ext.data.multipart_dataset import BatchField, pad_right
 
 
-class Mirror:
+class Mirror(BatchField):
     """The target sentences as encoder input, with the tags they would have as sources of the opposite
     direction.
 
@@ -25,7 +26,7 @@ class Mirror:
         opposite = part.direction[::-1]
         self.tags, self.ending = tags.encoder_ids(*opposite), tags.source_ending_ids(*opposite)
         self.targets = part.targets
-        self.sizes = np.asarray(part.target_sizes) + len(self.tags) + len(self.ending)
+        self.source_sizes = np.asarray(part.target_sizes) + len(self.tags) + len(self.ending)
 
     def __getitem__(self, item: int) -> np.ndarray:
         return tagged(self.tags, self.targets[item], self.ending)
@@ -38,7 +39,7 @@ class Mirror:
         }
 
 
-class WordAlignments:
+class WordAlignments(BatchField):
     """Aligned words as half-open spans of tokens, which count the tags that stand in front.
 
     In a batch, for N aligned words: `sentence`, N row numbers of the batch, ascending; `source` (in

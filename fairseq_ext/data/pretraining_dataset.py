@@ -1,15 +1,17 @@
 """Monolingual text of several languages, every sentence anew in every epoch an example of a random task."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
 from data_prep.parsing.structure_file import Structures, structure_path
 from fairseq_ext.data.binarized import load_sentences
-from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset, pad_right, tagged
+from fairseq_ext.data.multilingual_dataset import tagged
+from fairseq_ext.data.multipart_dataset import DatasetPart, MultipartDataset, pad_right
 from fairseq_ext.data.noising.example import Symbols
 from fairseq_ext.data.noising.tasks import FALLBACK, TASKS
 
@@ -17,22 +19,44 @@ TAGS = 2  # task and language, in front of every source (thesis 4.4.2)
 
 
 @dataclass
-class MonolingualText(DirectionData):
-    """The sentences of one file; `direction` is (language, task), or (language, "") for a mixture.
+class MonolingualText(DatasetPart):
+    """The sentences of one file, of which every one becomes an example of a task.
 
     Attributes:
+        language: of the file.
+        task: its only task, or "" for a mixture.
+        sentences: 1-D integer tensors that end with `</s>`, and
+        sizes: their lengths.
         mixture: task -> weight.
         structures: kind of analysis -> the analyses of the file.
         tags: task -> the two tokens in front of its sources.
     """
 
-    mixture: dict[str, float] = field(default_factory=dict)
-    structures: dict[str, Structures] = field(default_factory=dict)
-    tags: dict[str, list[int]] = field(default_factory=dict)
+    language: str
+    task: str
+    sentences: object
+    sizes: np.ndarray
+    mixture: dict[str, float]
+    structures: dict[str, Structures]
+    tags: dict[str, list[int]]
 
     def __post_init__(self):
         self._names = list(self.mixture)
         self._limits = np.cumsum(list(self.mixture.values())) / sum(self.mixture.values())
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def encoder_sizes(self) -> np.ndarray:
+        return np.asarray(self.sizes) + TAGS
+
+    def decoder_sizes(self) -> np.ndarray:
+        return np.asarray(self.sizes)
+
+    @property
+    def component(self) -> tuple[str, str]:
+        """What is validated by itself."""
+        return self.language, self.task
 
     def task_at(self, draw: float) -> str:
         """The task that a number in [0, 1) stands for."""
@@ -40,7 +64,7 @@ class MonolingualText(DirectionData):
 
     def measures_its_task(self) -> np.ndarray:
         """Which sentences of a component say how well its task is learned: none that falls back."""
-        needs = TASKS[self.direction[1]].needs
+        needs = TASKS[self.task].needs
         return self.structures[needs].analysed() if needs else np.ones(len(self), dtype=bool)
 
 
@@ -77,15 +101,11 @@ def load_text(prefix: Path, language: str, task: str, mixture: dict[str, float],
             )
         structures[kind] = Structures(path, kind)
         structures[kind].check(np.asarray(sentences.sizes) - 1)
-    sizes = sentences.sizes
-    none = [0] * TAGS  # only their number counts here: which ones depends on the task
-    return MonolingualText(
-        (language, task), sentences, sentences, sizes, sizes, none, [], {}, mixture, structures, tags
-    )
+    return MonolingualText(language, task, sentences, sentences.sizes, mixture, structures, tags)
 
 
-class PretrainingDataset(MultilingualDataset):
-    """Examples of the pre-training tasks; see `MultilingualDataset` for batches, epochs and sampling.
+class PretrainingDataset(MultipartDataset):
+    """Examples of the pre-training tasks; see `MultipartDataset` for batches, epochs and sampling.
 
     Which task and which mask a sentence gets depends on seed, epoch and sentence only. Empty sentences are
     left out, and where tasks are validated by themselves, those without the analysis that the task needs.
@@ -106,42 +126,38 @@ class PretrainingDataset(MultilingualDataset):
     def ordered_indices(self) -> np.ndarray:
         order = super().ordered_indices()
         order = order[self.source_sizes[order] > TAGS + 1]
-        if not self.separate_directions:
+        if not self.separate_parts:
             return order
         measured = [part.measures_its_task() for part in self.parts]
         firsts = np.cumsum([0, *map(len, measured)])[self.owners[order]]
         return order[np.concatenate(measured)[firsts + self.items[order]]]
 
-    def __getitem__(self, index: int) -> dict:
-        owner, item = int(self.owners[index]), int(self.items[index])
-        part = self.parts[owner]
+    def example(self, part: MonolingualText, item: int, index: int) -> dict:
         name = part.task_at(self.draws[index])
         structure = None
         if TASKS[name].needs:
             structure = part.structures[TASKS[name].needs][item]
             if structure is None:
                 name = FALLBACK
-        tokens = np.asarray(part.sources[item], dtype=np.int64)[:-1]
+        tokens = np.asarray(part.sentences[item], dtype=np.int64)[:-1]
         rng = np.random.default_rng([self.seed, self.epoch, index])
         example = TASKS[name].make(tokens, structure, rng, self.symbols, self.inverted)
         return {
-            "id": int(index),
-            "item": item,
-            "owner": owner,
             "source": tagged(part.tags[name], example.source),
             "target": example.target,
             "decoder_input": example.decoder_input,
             "positions": example.positions,
         }
 
+    def decoder_inputs(self, examples: list[dict]) -> torch.Tensor:
+        return pad_right([example["decoder_input"] for example in examples], self.pad)
+
     def collater(self, examples: list[dict]) -> dict:
-        """A batch in fairseq's format, and `decoder_positions` (B x T, as `prev_output_tokens`; 0 at
-        padding) and `decoder_length`, more than any of them.
+        """A batch, and `decoder_positions` (B x T, as `prev_output_tokens`; 0 at padding) and
+        `decoder_length`, more than any of them.
         """
         batch = super().collater(examples)
         if batch:
-            inputs = pad_right([example["decoder_input"] for example in examples], self.pad)
-            batch["net_input"]["prev_output_tokens"] = inputs
             batch["decoder_positions"] = pad_right([example["positions"] for example in examples], 0)
             batch["decoder_length"] = int(batch["decoder_positions"].max()) + 1
         return batch

@@ -1,5 +1,6 @@
 """Task `linguistic_pretraining`: JASS, ENSS and their baselines on monolingual text (thesis chapter 4)."""
 
+import contextlib
 import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -7,7 +8,7 @@ from typing import NamedTuple
 import torch
 from fairseq import utils
 from fairseq.logging import metrics
-from fairseq.tasks import FairseqTask, register_task
+from fairseq.tasks import register_task
 
 from command_line.errors import InputError
 from fairseq_ext.data import binarized
@@ -21,12 +22,9 @@ from fairseq_ext.data.noising.tasks import (
     task_tokens,
 )
 from fairseq_ext.data.pretraining_dataset import PretrainingDataset, find_texts, load_text
-from fairseq_ext.losses.weighted_loss import ModelSizes
 from fairseq_ext.modules.decoder_positions import DecoderPositions
 from fairseq_ext.tasks import validation
-from fairseq_ext.tasks.improvements import Improvements
-from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtTask
-from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options
+from fairseq_ext.tasks.base import BaseTask, SharedTaskConfig, check_shared_options, languages_with_tag
 
 
 @dataclass
@@ -49,7 +47,7 @@ class LinguisticPretrainingConfig(SharedTaskConfig):
 
 
 @register_task("linguistic_pretraining", dataclass=LinguisticPretrainingConfig)
-class LinguisticPretrainingTask(MultilingualNmtTask):
+class LinguisticPretrainingTask(BaseTask):
     """Trains on a mixture of tasks per language; validates every task of every language by itself.
 
     The dictionary gets the language tags, the mask and the task tokens, in this order: a model of
@@ -63,17 +61,12 @@ class LinguisticPretrainingTask(MultilingualNmtTask):
     cfg: LinguisticPretrainingConfig
 
     def __init__(self, cfg: LinguisticPretrainingConfig, dictionary):
-        FairseqTask.__init__(self, cfg)  # not the parent's: it is about directions
-        self.dictionary = dictionary
-        self.fingerprint = binarized.dictionary_fingerprint(dictionary)  # before tags are added
+        super().__init__(cfg, dictionary)
         self.mixtures = parse_mixtures(cfg.pretraining_tasks, "--pretraining-tasks")
-        self._add_tags(_languages(cfg, self.mixtures), "none")
+        self.add_tags(languages_with_tag(cfg, self.mixtures, "--pretraining-tasks"), "none")
         self.symbols = Symbols(mask=dictionary.add_symbol(MASK_TOKEN), eos=dictionary.eos())
         for token in task_tokens(cfg.unify_task_tokens):
             dictionary.add_symbol(token)
-        self.batch_fields = ()
-        self.model_sizes: ModelSizes | None = None
-        self.improvements = Improvements(cfg.improvement_metrics)
 
     @classmethod
     def setup_task(cls, cfg: LinguisticPretrainingConfig, **kwargs):
@@ -83,12 +76,7 @@ class LinguisticPretrainingTask(MultilingualNmtTask):
         return cls(cfg, binarized.load_shared_dictionary(folder, mixtures))
 
     def state_dict(self) -> dict:
-        return {
-            "languages": list(self.tags.languages),
-            "unify_task_tokens": bool(self.cfg.unify_task_tokens),
-            "dictionary_sha256": self.fingerprint,
-            **self.improvements.state_dict(),
-        }
+        return {**super().state_dict(), "unify_task_tokens": bool(self.cfg.unify_task_tokens)}
 
     def load_state_dict(self, state: dict) -> None:
         """Check that the tokens of a checkpoint mean what they mean here.
@@ -110,33 +98,17 @@ class LinguisticPretrainingTask(MultilingualNmtTask):
 
     # --- data
 
-    def load_dataset(
-        self, split: str, epoch: int = 1, combine: bool = False, task_cfg=None, **kwargs
-    ) -> None:
-        paths = utils.split_paths(self.cfg.data)
-        is_training = split == self.cfg.train_subset
-        folder = paths[(epoch - 1) % len(paths)] if is_training else paths[0]
+    def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> PretrainingDataset:
         parts = []
         for language, mixture in self.mixtures.items():
-            alone = [(name, {name: 1.0}) for name in mixture]
-            for name, weights in [("", mixture)] if is_training else alone:
-                tags = {task: self._tags_of(task, language) for task in {*mixture, FALLBACK}}
+            alone = [(task, {task: 1.0}) for task in mixture]
+            for task, weights in [("", mixture)] if is_training else alone:
+                tags = {each: self._tags_of(each, language) for each in {*mixture, FALLBACK}}
                 parts += [
-                    load_text(prefix, language, name, weights, tags)
-                    for prefix in find_texts(folder, split, language)
+                    load_text(prefix, language, task, weights, tags)
+                    for prefix in find_texts(folder, name, language)
                 ]
-        self.datasets[split] = PretrainingDataset(
-            parts,
-            self.symbols,
-            self.cfg.inverted_mask,
-            pad=self.dictionary.pad(),
-            eos=self.dictionary.eos(),
-            temperature=self.cfg.sampling_temperature if is_training else None,
-            shuffle=is_training,
-            separate_directions=not is_training,
-            seed=self.cfg.seed,
-            split=split,
-        )
+        return PretrainingDataset(parts, self.symbols, self.cfg.inverted_mask, **options)
 
     def _tags_of(self, task: str, language: str) -> list[int]:
         token = self.dictionary.index(task_token(task, self.cfg.unify_task_tokens))
@@ -149,24 +121,22 @@ class LinguisticPretrainingTask(MultilingualNmtTask):
     # --- steps
 
     def build_model(self, cfg, from_checkpoint=False):
-        model = FairseqTask.build_model(self, cfg, from_checkpoint)
-        self.model_sizes = ModelSizes.of(model, self.dictionary)
+        model = super().build_model(cfg, from_checkpoint)
         self.decoder_positions = DecoderPositions(model.decoder)
         return model
 
-    def _at_positions(self, sample):
-        return self.decoder_positions.at(sample["decoder_positions"], sample["decoder_length"])
-
-    def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
-        with self._at_positions(sample):
-            return super().train_step(sample, model, criterion, optimizer, update_num, ignore_grad)
+    @contextlib.contextmanager
+    def computing(self, sample):
+        """Also with the positions that the tokens of the decoder's input have in their sentence."""
+        positions = self.decoder_positions.at(sample["decoder_positions"], sample["decoder_length"])
+        with super().computing(sample), positions:
+            yield
 
     def valid_step(self, sample, model, criterion):
-        model.eval()
-        with torch.no_grad(), self.autocast(sample), self._at_positions(sample):
-            loss, sample_size, logging_output = criterion(model, sample)
+        loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
+        with torch.no_grad(), self.computing(sample):
             predicted = model(**sample["net_input"])[0].argmax(dim=-1)  # B x T
-        component = self.datasets[sample["split"]].parts[int(sample["owners"][0])].direction
+        component = self.datasets[sample["split"]].parts[int(sample["owners"][0])].component
         is_token = sample["target"].ne(self.dictionary.pad())
         correct = (predicted.eq(sample["target"]) & is_token).sum()
         logging_output = validation.add_direction_losses(
@@ -182,9 +152,7 @@ class LinguisticPretrainingTask(MultilingualNmtTask):
         (percent of the tokens, tables 4.12 and 4.13) for every component, `ppl_ja` and `accuracy_ja` for
         every language, and `accuracy` of all.
         """
-        if not criterion.training:
-            self.improvements.log()
-        FairseqTask.reduce_metrics(self, logging_outputs, criterion)
+        super().reduce_metrics(logging_outputs, criterion)
         validation.log_direction_losses(logging_outputs, self._components())
         components = [format_direction(component) for component in self._components()]
         counted = {
@@ -224,13 +192,3 @@ def _log_accuracy(name: str, counts: Counts) -> None:
 
 def _perplexity(meters, name: str) -> float:
     return round(2 ** meters[f"_bits_{name}"].avg, 2)
-
-
-def _languages(cfg: LinguisticPretrainingConfig, mixtures) -> list[str]:
-    """The languages with a tag: `--langs`, or those of the tasks in alphabetical order."""
-    if not cfg.langs:
-        return sorted(mixtures)
-    given = cfg.langs.split(",")
-    if missing := sorted(set(mixtures) - set(given)):
-        raise InputError(f"--langs {cfg.langs}: lacks {', '.join(missing)}, which --pretraining-tasks uses")
-    return given

@@ -1,9 +1,9 @@
 """Task `multilingual_nmt`: one model for any set of translation directions over one joint dictionary."""
 
-import contextlib
 import json
 from argparse import Namespace
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Optional
 
@@ -12,7 +12,7 @@ import torch
 from fairseq import utils
 from fairseq.data import ListDataset
 from fairseq.dataclass import ChoiceEnum
-from fairseq.tasks import FairseqTask, register_task
+from fairseq.tasks import register_task
 
 from command_line.errors import InputError
 from fairseq_ext.checkpoints import initializing
@@ -21,10 +21,8 @@ from fairseq_ext.data.batch_fields import FIELDS
 from fairseq_ext.data.binarized import Direction, format_direction
 from fairseq_ext.data.language_tags import PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
-from fairseq_ext.losses.weighted_loss import ModelSizes
 from fairseq_ext.tasks import validation
-from fairseq_ext.tasks.improvements import Improvements
-from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options
+from fairseq_ext.tasks.base import BaseTask, SharedTaskConfig, check_shared_options, languages_with_tag
 
 
 @dataclass
@@ -64,7 +62,7 @@ class MultilingualNmtConfig(SharedTaskConfig):
 
 
 @register_task("multilingual_nmt", dataclass=MultilingualNmtConfig)
-class MultilingualNmtTask(FairseqTask):
+class MultilingualNmtTask(BaseTask):
     """Trains on `--lang-pairs`; at inference `--source-lang`/`--target-lang` choose the direction.
 
     Languages and tag placement travel in the checkpoint (`task_state`), so that fairseq's own generation
@@ -76,22 +74,13 @@ class MultilingualNmtTask(FairseqTask):
     """
 
     cfg: MultilingualNmtConfig
-    after_update = None  # what the criterion does after every update
-    required_losses: tuple[str, ...] = ()  # losses that the model cannot do without
 
     def __init__(self, cfg: MultilingualNmtConfig, dictionary):
-        super().__init__(cfg)
-        self.dictionary = dictionary
-        self.fingerprint = binarized.dictionary_fingerprint(dictionary)  # before tags are added
-        self.words = len(dictionary)  # so far, too
+        super().__init__(cfg, dictionary)
         self.supervised = binarized.parse_directions(cfg.lang_pairs, "--lang-pairs")
         self.zero_shot = binarized.parse_directions(cfg.zero_shot_lang_pairs, "--zero-shot-lang-pairs")
-        self.tags: LanguageTags | None = None
-        self.batch_fields: tuple[str, ...] = ()  # what the criterion needs in a batch beyond fairseq's
-        self.model_sizes: ModelSizes | None = None  # of the model that was built, for the criterion
-        self.improvements = Improvements(cfg.improvement_metrics)
         if self.supervised:
-            self._add_tags(_languages(cfg, self.supervised), cfg.language_tags)
+            self.add_tags(_languages(cfg, self.supervised), cfg.language_tags)
             self._check_zero_shot()
 
     @classmethod
@@ -112,9 +101,6 @@ class MultilingualNmtTask(FairseqTask):
         languages = _languages(cfg, supervised) if supervised else [cfg.source_lang, cfg.target_lang]
         return cls(cfg, binarized.load_shared_dictionary(folder, _with_dictionary(folder, languages)))
 
-    def _add_tags(self, languages: list[str], placement: str) -> None:
-        self.tags = LanguageTags(self.dictionary, languages, str(placement))
-
     def _check_zero_shot(self) -> None:
         for direction in self.zero_shot:
             if direction in self.supervised:
@@ -128,11 +114,9 @@ class MultilingualNmtTask(FairseqTask):
 
     def state_dict(self) -> dict:
         return {
-            "languages": list(self.tags.languages),
+            **super().state_dict(),
             "language_tags": self.tags.placement_name,
             "lang_pairs": [format_direction(direction) for direction in self.supervised],
-            "dictionary_sha256": self.fingerprint,
-            **self.improvements.state_dict(),
         }
 
     def load_state_dict(self, state: dict) -> None:
@@ -168,35 +152,11 @@ class MultilingualNmtTask(FairseqTask):
 
     # --- data
 
-    def get_batch_iterator(self, *args, **kwargs):
-        """Fairseq's, with workers that end with their epoch.
-
-        Every epoch has a loader of its own here (`can_reuse_epoch_itr_across_epochs`), so workers that are
-        kept have nothing to do. They would be found by the garbage collector, which cannot reach them any
-        more (their queues are closed before they are told to stop) and waits 5 s for each.
-        """
-        batches = super().get_batch_iterator(*args, **kwargs)
-        batches.persistent_workers = False
-        return batches
-
-    def load_dataset(
-        self, split: str, epoch: int = 1, combine: bool = False, task_cfg=None, **kwargs
-    ) -> None:
-        paths = utils.split_paths(self.cfg.data)
-        is_training = split == self.cfg.train_subset
-        folder = paths[(epoch - 1) % len(paths)] if is_training else paths[0]
+    def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> MultilingualDataset:
         selecting, beside = self._validated()
         directions = selecting if is_training else selecting + beside
-        self.datasets[split] = MultilingualDataset(
-            [self._direction_data(folder, split, direction) for direction in directions],
-            pad=self.dictionary.pad(),
-            eos=self.dictionary.eos(),
-            temperature=self.cfg.sampling_temperature if is_training else None,
-            shuffle=is_training,
-            separate_directions=not is_training,
-            seed=self.cfg.seed,
-            split=split,
-        )
+        parts = [self._direction_data(folder, name, direction) for direction in directions]
+        return MultilingualDataset(parts, **options)
 
     def _validated(self) -> tuple[list[Direction], list[Direction]]:
         """The directions whose losses make up `loss`, and those that are measured beside it."""
@@ -224,40 +184,11 @@ class MultilingualNmtTask(FairseqTask):
         part = DirectionData.with_tags(self.tags, direction, sources, None, np.asarray(src_lengths), None)
         return MultilingualDataset([part], self.dictionary.pad(), self.dictionary.eos(), shuffle=False)
 
-    @property
-    def source_dictionary(self):
-        return self.dictionary
-
-    @property
-    def target_dictionary(self):
-        return self.dictionary
-
-    def max_positions(self):
-        return (self.cfg.max_source_positions, self.cfg.max_target_positions)
-
     # --- steps
 
-    def autocast(self, sample):
-        """The context in which a batch is computed: bfloat16 products with `--autocast-bf16`."""
-        if not self.cfg.autocast_bf16:
-            return contextlib.nullcontext()
-        return torch.autocast(sample["net_input"]["src_tokens"].device.type, dtype=torch.bfloat16)
-
-    def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
-        if update_num == 0:
-            self.improvements.restart()
-        model.train()
-        model.set_num_updates(update_num)
-        with self.autocast(sample):
-            loss, sample_size, logging_output = criterion(model, sample)
-        optimizer.backward(0 * loss if ignore_grad else loss)
-        return loss, sample_size, logging_output
-
     def valid_step(self, sample, model, criterion):
-        model.eval()
-        with torch.no_grad(), self.autocast(sample):
-            measured = validation.without_forced_tags(sample, self.dictionary.pad())
-            loss, sample_size, logging_output = criterion(model, measured)
+        measured = validation.without_forced_tags(sample, self.dictionary.pad())
+        loss, sample_size, logging_output = super().valid_step(measured, model, criterion)
         selecting, beside = self._validated()
         directions = selecting + beside
         direction = directions[int(sample["owners"][0])]
@@ -270,22 +201,8 @@ class MultilingualNmtTask(FairseqTask):
                 logging_output[f"bleu:{format_direction(other)}"] = statistics if other == direction else zero
         return loss, sample_size if supervised else 0, logging_output
 
-    def begin_valid_epoch(self, epoch, model):
-        self.improvements.begin()
-
-    def post_validate(self, model, stats, agg):
-        """fairseq's hook after a validation set, with what was logged."""
-        self.improvements.validated(stats)
-
     def reduce_metrics(self, logging_outputs, criterion):
-        if not criterion.training:
-            self.improvements.log()
-        if any(log.get("sample_size", 0) for log in logging_outputs):
-            super().reduce_metrics(logging_outputs, criterion)
-        else:  # zero-shot validation only: an average over nothing must not divide by zero
-            from fairseq.logging import metrics
-
-            metrics.log_scalar("loss", 0, weight=0)
+        super().reduce_metrics(logging_outputs, criterion)
         selecting, beside = self._validated()
         directions = selecting + beside
         validation.log_direction_losses(logging_outputs, directions)
@@ -330,8 +247,6 @@ class MultilingualNmtTask(FairseqTask):
 
     def build_model(self, cfg, from_checkpoint=False):
         model = super().build_model(cfg, from_checkpoint)
-        self.model_sizes = ModelSizes.of(model, self.dictionary)
-        self.required_losses = getattr(model, "required_losses", ())
         if self.cfg.pretrained_checkpoint and not from_checkpoint:
             # before the trainer restores a checkpoint: what it finds in --save-dir wins
             initializing.initialize(model, cfg, self, self.cfg.pretrained_checkpoint)
@@ -339,23 +254,6 @@ class MultilingualNmtTask(FairseqTask):
             self._bleu = self._validation_bleu()
             self._generator = self.build_generator([model], Namespace(**json.loads(self.cfg.eval_bleu_args)))
         return model
-
-    def build_criterion(self, cfg, from_checkpoint=False):
-        criterion = super().build_criterion(cfg, from_checkpoint)
-        for name in self.required_losses:
-            if name not in getattr(criterion, "losses", ()):
-                raise InputError(
-                    f"--losses: a part of the model learns from {name} alone; add it with "
-                    f"--criterion weighted_losses --losses translation,{name}"
-                )
-        self.batch_fields = getattr(criterion, "batch_fields", ())
-        self.after_update = getattr(criterion, "after_update", None)
-        return criterion
-
-    def optimizer_step(self, optimizer, model, update_num):
-        super().optimizer_step(optimizer, model, update_num)
-        if self.after_update is not None:
-            self.after_update(model, update_num + 1)
 
     def _validation_bleu(self):
         from data_prep.preparation import Preparation
@@ -376,16 +274,7 @@ class MultilingualNmtTask(FairseqTask):
 
 
 def _languages(cfg: MultilingualNmtConfig, directions: list[Direction]) -> list[str]:
-    """The languages with a tag: `--langs`, or those of the training directions in alphabetical order, as
-    fairseq does.
-    """
-    used = {language for direction in directions for language in direction}
-    if not cfg.langs:
-        return sorted(used)
-    given = cfg.langs.split(",")
-    if missing := sorted(used - set(given)):
-        raise InputError(f"--langs {cfg.langs}: lacks {', '.join(missing)}, which --lang-pairs uses")
-    return given
+    return languages_with_tag(cfg, chain.from_iterable(directions), "--lang-pairs")
 
 
 def _with_dictionary(folder: str, languages: list[str]) -> list[str]:

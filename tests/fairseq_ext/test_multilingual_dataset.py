@@ -8,7 +8,8 @@ import torch
 from fairseq.data import AppendTokenDataset, LanguagePairDataset, ListDataset, StripTokenDataset
 
 from fairseq_ext.data.language_tags import PLACEMENTS, LanguageTags
-from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset, pad_right
+from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
+from fairseq_ext.data.multipart_dataset import pad_right
 from tests.fairseq_ext.models import toy_dictionary
 
 DICTIONARY = toy_dictionary(10)
@@ -206,7 +207,7 @@ def test_batches_hold_everything_once_within_the_limit():
 
 
 def test_separate_directions_are_never_mixed():
-    dataset = dataset_of_two(separate_directions=True)
+    dataset = dataset_of_two(separate_parts=True)
     batches = dataset.batch_by_size(dataset.ordered_indices(), max_tokens=30)
     assert sorted(index for batch in batches for index in batch) == list(range(48))
     assert all(len(set(dataset.owners[batch])) == 1 for batch in batches)

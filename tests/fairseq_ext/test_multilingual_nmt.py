@@ -84,7 +84,7 @@ def test_training_data_mixes_the_directions(folder):
     task.load_dataset("train")
     dataset = task.dataset("train")
     assert ["-".join(part.direction) for part in dataset.parts] == PAIRS.split(",")
-    assert (len(dataset), dataset.shuffle, dataset.separate_directions) == (24, True, False)
+    assert (len(dataset), dataset.shuffle, dataset.separate_parts) == (24, True, False)
 
 
 def test_workers_of_the_loader_end_with_the_epoch(folder):
@@ -104,7 +104,7 @@ def test_validation_data_has_the_zero_shot_directions_too(folder):
     task.load_dataset("valid")
     dataset = task.dataset("valid")
     assert ["-".join(part.direction) for part in dataset.parts] == [*PAIRS.split(","), "de-fr", "fr-de"]
-    assert (dataset.shuffle, dataset.separate_directions, dataset.temperature) == (False, True, None)
+    assert (dataset.shuffle, dataset.separate_parts, dataset.temperature) == (False, True, None)
 
 
 def test_inference_data_is_the_direction_asked_for(folder):

@@ -111,7 +111,7 @@ def same(first, second) -> bool:
 
 
 FORTY_UPDATES = (
-    *criterion(), "--dropout", 0.1, "--max-update", 40, "--save-interval-updates", 20, "--disable-validation",
+    "--dropout", 0.1, "--max-update", 40, "--save-interval-updates", 20, "--disable-validation",
 )  # fmt: skip
 
 
@@ -119,7 +119,7 @@ FORTY_UPDATES = (
 def forty_updates(aligned, tmp_path_factory):
     """The log of 40 updates and the folder of checkpoint_1_20.pt and checkpoint_last.pt."""
     folder = tmp_path_factory.mktemp("forty")
-    arguments = training(aligned / "dense", folder / "model", *FORTY_UPDATES)
+    arguments = training(aligned / "dense", folder / "model", *criterion(), *FORTY_UPDATES)
     result = Forked(folder / "log", FAIRSEQ["train"], *arguments).wait()
     assert result.status == 0, result.text[-3000:]
     return result, folder / "model"
@@ -133,15 +133,17 @@ def test_the_loss_falls(forty_updates):
 FORMER = ("--criterion", "nmt_with_auxiliary_losses", "--auxiliary-losses", ALL_THREE)
 
 
-@pytest.mark.parametrize(("former", "options"), [(False, ()), (True, ()), (True, FORMER), (False, FORMER)])
+@pytest.mark.parametrize(
+    ("former", "options"), [(False, criterion()), (True, criterion()), (True, FORMER), (False, FORMER)]
+)
 def test_resumed_training_is_exact(aligned, forty_updates, forked, tmp_path, former, options):
     """Also one that began, or goes on, under the criterion's former name."""
     whole, resumed = forty_updates[1], tmp_path / "resumed"
     resumed.mkdir()
     state = torch.load(whole / "checkpoint_1_20.pt", weights_only=True)
     if former:
-        criterion = state["cfg"]["criterion"]
-        criterion |= {"_name": FORMER[1], "auxiliary_losses": criterion.pop("losses").partition(",")[2]}
+        saved = state["cfg"]["criterion"]
+        saved |= {"_name": FORMER[1], "auxiliary_losses": saved.pop("losses").partition(",")[2]}
         state["optimizer_history"][-1]["criterion_name"] = "NmtWithAuxiliaryLosses"
     torch.save(state, resumed / "checkpoint_last.pt")
     result = forked("train", *training(aligned / "dense", resumed, *FORTY_UPDATES, *options))

@@ -1,0 +1,267 @@
+"""A dataset of several parts: which examples an epoch has, in which order, in which batches."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from fairseq.data import FairseqDataset, data_utils
+
+from fairseq_ext.data.sampling import draw, epoch_sizes
+
+
+class BatchField:
+    """One further thing that a batch carries, for the sentences of one part.
+
+    `field[item]` is its share of an example, and `collate` joins the shares of a batch.
+
+    Attributes:
+        source_sizes: lengths of what it gives the encoder to read, per sentence, which then must fit as a
+            source must; None if it gives nothing.
+    """
+
+    source_sizes: np.ndarray | None = None
+
+    def __getitem__(self, item: int):
+        raise NotImplementedError
+
+    @staticmethod
+    def collate(shares: list, pad: int):
+        raise NotImplementedError
+
+
+@dataclass
+class DatasetPart:
+    """The sentences of one file or pair of files.
+
+    Attributes:
+        fields: what a batch carries beyond sentences, by name; all parts of a dataset have the same.
+    """
+
+    fields: dict[str, BatchField] = field(default_factory=dict, kw_only=True)
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def encoder_sizes(self) -> np.ndarray:
+        """Tokens that the encoder reads, per sentence, tags and `</s>` included."""
+        raise NotImplementedError
+
+    def decoder_sizes(self) -> np.ndarray | None:
+        """Tokens that the decoder predicts, at most; None where nothing is decoded."""
+        return None
+
+    def field_sizes(self) -> np.ndarray | None:
+        """Tokens of the longest thing that a field gives the encoder, per sentence."""
+        sizes = [each.source_sizes for each in self.fields.values() if each.source_sizes is not None]
+        return np.max(sizes, axis=0) if sizes else None
+
+
+def pad_right(
+    sequences: list[np.ndarray], pad: int, shift_right_from: int | Sequence[int] | None = None
+) -> torch.Tensor:
+    """Stack 1-D arrays into a `B x T` LongTensor, padded on the right.
+
+    Args:
+        shift_right_from: if given, this token (or the sequence's own) is put first and every sequence loses
+            its last token: decoder input.
+    """
+    batch = np.full((len(sequences), max(map(len, sequences))), pad, dtype=np.int64)
+    for row, tokens in zip(batch, sequences, strict=True):
+        if shift_right_from is None:
+            row[: len(tokens)] = tokens
+        else:
+            row[1 : len(tokens)] = tokens[:-1]
+    if shift_right_from is not None:
+        batch[:, 0] = shift_right_from
+    return torch.from_numpy(batch)
+
+
+class MultipartDataset(FairseqDataset):
+    """Examples of several parts in random order, batched by length; reproducible from seed and epoch.
+
+    Args:
+        parts: at least one.
+        pad, eos: token ids.
+        temperature: of `fairseq_ext.data.sampling`; None sees every sentence once per epoch.
+        shuffle: random order of examples of equal length, anew in every epoch.
+        separate_parts: no batch mixes parts (validation: losses are reported per part).
+        seed: of shuffling and sampling; with the epoch it determines every batch, whenever training is
+            resumed.
+        split: name of the set ("valid"), for whoever wants to find the lines of a batch in its files.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[DatasetPart],
+        pad: int,
+        eos: int,
+        temperature: float | None = None,
+        shuffle: bool = True,
+        separate_parts: bool = False,
+        seed: int = 1,
+        split: str = "",
+    ):
+        self.parts = parts
+        self.split = split
+        self.pad, self.eos = pad, eos
+        self.temperature = temperature
+        self.shuffle = shuffle
+        self.separate_parts = separate_parts
+        self.seed = seed
+        self.epoch: int | None = None
+        self.set_epoch(1)
+
+    # --- which examples an epoch has
+
+    def _rng(self, purpose: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, self.epoch, purpose])
+
+    def set_epoch(self, epoch: int) -> None:
+        if epoch == self.epoch or (self.epoch is not None and self.temperature is None):
+            self.epoch = epoch
+            return
+        self.epoch = epoch
+        sizes = np.array([len(part) for part in self.parts])
+        if self.temperature is None:
+            items = [np.arange(size) for size in sizes]
+        else:
+            rng = self._rng(purpose=0)
+            counts = epoch_sizes(sizes, self.temperature)
+            items = [draw(size, count, rng) for size, count in zip(sizes, counts, strict=True)]
+        self.items = np.concatenate(items).astype(np.int32)
+        self.owners = np.repeat(np.arange(len(self.parts), dtype=np.int16), [len(part) for part in items])
+        self.source_sizes = self._sizes(items, lambda part: part.encoder_sizes())
+        self.target_sizes = self._sizes(items, lambda part: part.decoder_sizes())
+        self.field_sizes = self._sizes(items, lambda part: part.field_sizes())
+
+    def _sizes(self, items: list[np.ndarray], of_part: Callable) -> np.ndarray | None:
+        """Lengths of the examples, by a function of a part; None where a part has none."""
+        sizes = [of_part(part) for part in self.parts]
+        if any(each is None for each in sizes):
+            return None
+        chosen = [np.asarray(each)[rows] for each, rows in zip(sizes, items, strict=True)]
+        return np.concatenate(chosen).astype(np.int32)
+
+    @property
+    def can_reuse_epoch_itr_across_epochs(self) -> bool:
+        return False  # batches are made anew from (seed, epoch), so that a resumed run sees the same ones
+
+    # --- fairseq's interface
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: int) -> dict:
+        owner, item = int(self.owners[index]), int(self.items[index])
+        part = self.parts[owner]
+        example = {"id": int(index), "item": item, "owner": owner, **self.example(part, item, int(index))}
+        for name, values in part.fields.items():
+            example[name] = values[item]
+        return example
+
+    def example(self, part, item: int, index: int) -> dict:
+        """The sentence `item` of a part as number `index` of this epoch: "source" and, where there is
+        something to decode, "target", 1-D arrays of int64 with tags and `</s>`; and whatever else the
+        dataset's own collation needs.
+        """
+        raise NotImplementedError
+
+    def decoder_inputs(self, examples: list[dict]) -> torch.Tensor:
+        """What the decoder reads to predict the targets, B x T. Asked for where examples have targets."""
+        raise NotImplementedError
+
+    @property
+    def sizes(self) -> np.ndarray:
+        return (
+            self.source_sizes
+            if self.target_sizes is None
+            else np.maximum(self.source_sizes, self.target_sizes)
+        )
+
+    def num_tokens(self, index: int) -> int:
+        return int(self.num_tokens_vec(np.array([index]))[0])
+
+    def num_tokens_vec(self, indices) -> np.ndarray:
+        return self.sizes[indices].astype(np.int64)  # the type that fairseq's batching expects
+
+    def size(self, index: int):
+        source = int(self.source_sizes[index])
+        return (source, source if self.target_sizes is None else int(self.target_sizes[index]))
+
+    def ordered_indices(self) -> np.ndarray:
+        """Examples from short to long (target, then source length), in random order among equals when
+        shuffled.
+        """
+        order = self._rng(purpose=1).permutation(len(self)) if self.shuffle else np.arange(len(self))
+        if self.target_sizes is not None:
+            order = order[np.argsort(self.target_sizes[order], kind="stable")]
+        return order[np.argsort(self.source_sizes[order], kind="stable")]
+
+    def filter_indices_by_size(self, indices, max_sizes):
+        """Keep what fits `max_sizes` (source, target), or a single number for both; what fields give the
+        encoder must fit as a source.
+        """
+        if max_sizes is None:
+            return indices, []
+        max_source, max_target = max_sizes if isinstance(max_sizes, tuple) else (max_sizes, max_sizes)
+        too_long = np.zeros(len(indices), dtype=bool)
+        if max_source:
+            too_long |= self.source_sizes[indices] > max_source
+        if max_target and self.target_sizes is not None:
+            too_long |= self.target_sizes[indices] > max_target
+        if max_source and self.field_sizes is not None:
+            too_long |= self.field_sizes[indices] > max_source
+        return indices[~too_long], indices[too_long].tolist()
+
+    def batch_by_size(self, indices, max_tokens=None, max_sentences=None, required_batch_size_multiple=1):
+        groups = [indices]
+        if self.separate_parts:
+            groups = [indices[self.owners[indices] == owner] for owner in range(len(self.parts))]
+
+        def batch(group, multiple: int) -> list:
+            return data_utils.batch_by_size(
+                group.astype(np.int64),
+                num_tokens_fn=self.num_tokens,
+                num_tokens_vec=self.num_tokens_vec(group),
+                max_tokens=max_tokens,
+                max_sentences=max_sentences,
+                required_batch_size_multiple=multiple,
+            )
+
+        batches = []
+        for group in filter(len, groups):
+            found = batch(group, required_batch_size_multiple)
+            rest = group[sum(map(len, found)) :]  # fairseq drops the last ones if they are no whole multiple
+            batches += found + (batch(rest, 1) if len(rest) else [])
+        return batches
+
+    def collater(self, examples: list[dict]) -> dict:
+        """A batch in fairseq's format.
+
+        Beyond fairseq's keys: `split`; `owners` (B, number of the part) and `items` (B, line number in its
+        file), both as arrays that stay on the CPU; and the fields of the parts.
+        """
+        if not examples:
+            return {}
+        sources = [example["source"] for example in examples]
+        batch = {
+            "id": torch.tensor([example["id"] for example in examples]),
+            "nsentences": len(examples),
+            "ntokens": sum(map(len, sources)),
+            "split": self.split,
+            "owners": np.array([example["owner"] for example in examples]),
+            "items": np.array([example["item"] for example in examples]),
+            "net_input": {
+                "src_tokens": pad_right(sources, self.pad),
+                "src_lengths": torch.tensor([len(source) for source in sources]),
+            },
+        }
+        if "target" in examples[0]:
+            targets = [example["target"] for example in examples]
+            batch["target"] = pad_right(targets, self.pad)
+            batch["ntokens"] = sum(map(len, targets))
+            batch["net_input"]["prev_output_tokens"] = self.decoder_inputs(examples)
+        for name, values in self.parts[0].fields.items():
+            batch[name] = values.collate([example[name] for example in examples], self.pad)
+        return batch

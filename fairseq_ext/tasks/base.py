@@ -1,0 +1,257 @@
+"""What our tasks have in common: one joint dictionary with language tags, epochs, steps, their options."""
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Optional
+
+import torch
+from fairseq import utils
+from fairseq.dataclass import FairseqDataclass
+from fairseq.logging import metrics
+from fairseq.tasks import FairseqTask
+from omegaconf import II
+
+from command_line.errors import InputError
+from fairseq_ext.data import binarized
+from fairseq_ext.data.language_tags import LanguageTags
+from fairseq_ext.data.multipart_dataset import MultipartDataset
+from fairseq_ext.losses.weighted_loss import ModelSizes
+from fairseq_ext.tasks.improvements import Improvements
+
+
+@dataclass
+class SharedTaskConfig(FairseqDataclass):
+    data: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "folder of `python -m data_prep binarize` (several, separated by colons: one per epoch)"
+        },
+    )
+    langs: str = field(
+        default="",
+        metadata={
+            "help": "languages that get a tag, in this order (default: those that are trained on, sorted)"
+        },
+    )
+    sampling_temperature: Optional[float] = field(
+        default=None,
+        metadata={
+            "help": "sample directions (pre-training: files) with p ~ size^(1/T); default: everything once "
+            "per epoch (thesis 8.2.1)"
+        },
+    )
+    max_source_positions: int = field(
+        default=256, metadata={"help": "longest source in tokens, tags and </s> included (thesis 8.2.1: 256)"}
+    )
+    max_target_positions: int = field(
+        default=256, metadata={"help": "longest target in tokens, tag and </s> included (thesis 8.2.1: 256)"}
+    )
+    autocast_bf16: bool = field(
+        default=False,
+        metadata={"help": "bfloat16 autocast on CPU and GPU: float32 weights and losses, bfloat16 products"},
+    )
+    improvement_metrics: str = field(
+        default="",
+        metadata={
+            "help": "count validations in which all of these are better than before, for example "
+            "accuracy,ppl, as `improvements`: for --best-checkpoint-metric improvements "
+            "--maximize-best-checkpoint-metric --patience N (thesis 4.4.3)"
+        },
+    )
+    train_subset: str = II("dataset.train_subset")
+    seed: int = II("common.seed")
+
+
+def check_shared_options(cfg) -> None:
+    """
+    Raises:
+        InputError: an option has a value that means nothing.
+    """
+    if cfg.sampling_temperature is not None and cfg.sampling_temperature < 1:
+        raise InputError(f"--sampling-temperature {cfg.sampling_temperature}: expected a number >= 1")
+
+
+class BaseTask(FairseqTask):
+    """A task over binarized text of several languages with one joint dictionary.
+
+    A task says which tags it adds (`add_tags`), which parts its sets have (`make_dataset`), and what it
+    measures in validation. The criterion, and with it the losses, may need a decoder or not: nothing here
+    does.
+
+    Args:
+        cfg: the options.
+        dictionary: the joint dictionary; tags are appended to it.
+
+    Attributes:
+        fingerprint: of the dictionary without tags; with it, checkpoints know what their token ids mean.
+        base_vocabulary_size: number of entries of the dictionary without tags.
+        tags: the language tags, once they are known.
+        batch_fields: what the criterion needs in a batch beyond fairseq's (`fairseq_ext.data.batch_fields`).
+        model_sizes: of the model that was built, for the criterion.
+        required_losses: losses that the model that was built cannot do without.
+        after_update: what the criterion does after every update, or None.
+    """
+
+    cfg: SharedTaskConfig
+
+    def __init__(self, cfg: SharedTaskConfig, dictionary):
+        super().__init__(cfg)
+        self.dictionary = dictionary
+        self.fingerprint = binarized.dictionary_fingerprint(dictionary)
+        self.base_vocabulary_size = len(dictionary)
+        self.tags: LanguageTags | None = None
+        self.batch_fields: tuple[str, ...] = ()
+        self.model_sizes: ModelSizes | None = None
+        self.required_losses: tuple[str, ...] = ()
+        self.after_update = None
+        self.improvements = Improvements(cfg.improvement_metrics)
+
+    def add_tags(self, languages: Iterable[str], placement: str) -> None:
+        self.tags = LanguageTags(self.dictionary, languages, str(placement))
+
+    def state_dict(self) -> dict:
+        """What travels in every checkpoint."""
+        return {
+            "languages": list(self.tags.languages),
+            "dictionary_sha256": self.fingerprint,
+            **self.improvements.state_dict(),
+        }
+
+    # --- data
+
+    @property
+    def source_dictionary(self):
+        return self.dictionary
+
+    @property
+    def target_dictionary(self):
+        return self.dictionary
+
+    def max_positions(self):
+        return (self.cfg.max_source_positions, self.cfg.max_target_positions)
+
+    def load_dataset(
+        self, split: str, epoch: int = 1, combine: bool = False, task_cfg=None, **kwargs
+    ) -> None:
+        """Training examples are sampled, shuffled and mixed; every part of another set is measured alone."""
+        paths = utils.split_paths(self.cfg.data)
+        is_training = split == self.cfg.train_subset
+        self.datasets[split] = self.make_dataset(
+            paths[(epoch - 1) % len(paths)] if is_training else paths[0],
+            split,
+            is_training,
+            pad=self.dictionary.pad(),
+            eos=self.dictionary.eos(),
+            temperature=self.cfg.sampling_temperature if is_training else None,
+            shuffle=is_training,
+            separate_parts=not is_training,
+            seed=self.cfg.seed,
+            split=split,
+        )
+
+    def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> MultipartDataset:
+        """The set `name` of a folder.
+
+        Args:
+            options: of `MultipartDataset`.
+        """
+        raise NotImplementedError
+
+    def get_batch_iterator(self, *args, **kwargs):
+        """Fairseq's, with workers that end with their epoch.
+
+        Every epoch has a loader of its own here (`can_reuse_epoch_itr_across_epochs`), so workers that are
+        kept have nothing to do. They would be found by the garbage collector, which cannot reach them any
+        more (their queues are closed before they are told to stop) and waits 5 s for each.
+        """
+        batches = super().get_batch_iterator(*args, **kwargs)
+        batches.persistent_workers = False
+        return batches
+
+    # --- model and criterion
+
+    def build_model(self, cfg, from_checkpoint=False):
+        model = super().build_model(cfg, from_checkpoint)
+        self.model_sizes = ModelSizes.of(model, self.dictionary)
+        self.required_losses = getattr(model, "required_losses", ())
+        return model
+
+    def build_criterion(self, cfg, from_checkpoint=False):
+        criterion = super().build_criterion(cfg, from_checkpoint)
+        for name in self.required_losses:
+            if name not in getattr(criterion, "losses", ()):
+                raise InputError(
+                    f"--losses: a part of the model learns from {name} alone; add it with "
+                    f"--criterion weighted_losses --losses translation,{name}"
+                )
+        self.batch_fields = getattr(criterion, "batch_fields", ())
+        self.after_update = getattr(criterion, "after_update", None)
+        return criterion
+
+    def optimizer_step(self, optimizer, model, update_num):
+        super().optimizer_step(optimizer, model, update_num)
+        if self.after_update is not None:
+            self.after_update(model, update_num + 1)
+
+    # --- steps
+
+    def autocast(self, sample):
+        """bfloat16 products with `--autocast-bf16`."""
+        if not self.cfg.autocast_bf16:
+            return contextlib.nullcontext()
+        return torch.autocast(sample["net_input"]["src_tokens"].device.type, dtype=torch.bfloat16)
+
+    @contextlib.contextmanager
+    def computing(self, sample) -> Iterator[None]:
+        """The context in which the model is called for a batch."""
+        with self.autocast(sample):
+            yield
+
+    def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
+        if update_num == 0:
+            self.improvements.restart()
+        model.train()
+        model.set_num_updates(update_num)
+        with self.computing(sample):
+            loss, sample_size, logging_output = criterion(model, sample)
+        optimizer.backward(0 * loss if ignore_grad else loss)
+        return loss, sample_size, logging_output
+
+    def valid_step(self, sample, model, criterion):
+        model.eval()
+        with torch.no_grad(), self.computing(sample):
+            return criterion(model, sample)
+
+    def begin_valid_epoch(self, epoch, model):
+        self.improvements.begin()
+
+    def post_validate(self, model, stats, agg):
+        """fairseq's hook after a validation set, with what was logged."""
+        self.improvements.validated(stats)
+
+    def reduce_metrics(self, logging_outputs, criterion):
+        if not criterion.training:
+            self.improvements.log()
+        if any(log.get("sample_size", 0) for log in logging_outputs):
+            super().reduce_metrics(logging_outputs, criterion)
+        else:  # only what selects no checkpoint: an average over nothing must not divide by zero
+            metrics.log_scalar("loss", 0, weight=0)
+
+
+def languages_with_tag(cfg: SharedTaskConfig, used: Iterable[str], option: str) -> list[str]:
+    """`--langs`, or those that are trained on in alphabetical order, as fairseq does.
+
+    Args:
+        option: that names those that are used.
+
+    Raises:
+        InputError: `--langs` lacks one of them.
+    """
+    used = set(used)
+    if not cfg.langs:
+        return sorted(used)
+    given = cfg.langs.split(",")
+    if missing := sorted(used - set(given)):
+        raise InputError(f"--langs {cfg.langs}: lacks {', '.join(missing)}, which {option} uses")
+    return given

@@ -1,0 +1,107 @@
+"""`BaseTask`: a task of sentence pairs without a decoder is what it shares, and little more."""
+
+import math
+from unittest import mock
+
+import pytest
+import torch
+from fairseq.logging import metrics
+from fairseq.models import FairseqEncoderModel
+
+from command_line.errors import InputError
+from fairseq_ext.criterions.weighted_losses import WeightedLosses, WeightedLossesConfig
+from fairseq_ext.data import binarized
+from fairseq_ext.data.batch_fields import FIELDS
+from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
+from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
+from fairseq_ext.tasks.base import BaseTask, SharedTaskConfig, languages_with_tag
+from fairseq_ext.tasks.linguistic_pretraining import LinguisticPretrainingTask
+from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtTask
+from tests.fairseq_ext.folders import write_toy_folder
+from tests.fairseq_ext.models import build
+
+DIRECTION = ("de", "en")
+
+
+class PairTask(BaseTask):
+    """Pairs of one direction for a sentence encoder."""
+
+    def __init__(self, cfg, dictionary):
+        super().__init__(cfg, dictionary)
+        self.add_tags(DIRECTION, "none")
+
+    def make_dataset(self, folder, name, is_training, **options):
+        sides = binarized.load_pair(folder, name, DIRECTION)
+        part = DirectionData.with_tags(self.tags, DIRECTION, *sides, *(side.sizes for side in sides))
+        for field in self.batch_fields:
+            part.fields[field] = FIELDS[field](part, self.tags, folder, name)
+        return MultilingualDataset([part], **options)
+
+
+@pytest.fixture
+def task(tmp_path) -> PairTask:
+    folder = write_toy_folder(tmp_path / "data")
+    cfg = SharedTaskConfig(data=str(folder), train_subset="train", seed=1)
+    return PairTask(cfg, binarized.load_shared_dictionary(folder, DIRECTION))
+
+
+def make_encoder(task) -> FairseqEncoderModel:
+    encoder = build(MnmtTransformerModel, task.dictionary).encoder
+    with mock.patch("fairseq.models.build_model", lambda cfg, task, _: FairseqEncoderModel(encoder)):
+        return task.build_model(None)
+
+
+def make_criterion(task) -> WeightedLosses:
+    cfg = WeightedLossesConfig(losses="sentence_contrastive", sentence_avg=True)
+    with mock.patch(
+        "fairseq.criterions.build_criterion",
+        lambda cfg, task, from_checkpoint: WeightedLosses.build_criterion(cfg, task),
+    ):
+        return task.build_criterion(cfg)
+
+
+class Optimizer(torch.optim.SGD):
+    def backward(self, loss):
+        loss.backward()
+
+
+def test_a_sentence_encoder_learns_and_is_validated(task):
+    torch.manual_seed(1)
+    model = make_encoder(task)
+    criterion = make_criterion(task)
+    assert not task.model_sizes.has_decoder
+    assert task.batch_fields == ("mirror",)
+    for split in ("train", "valid"):
+        task.load_dataset(split)
+    dataset = task.dataset("train")
+    batch = dataset.collater([dataset[index] for index in range(4)])
+    optimizer, losses = Optimizer(model.parameters(), lr=0.01), []
+    for update in range(10):
+        optimizer.zero_grad()
+        loss, size, _ = task.train_step(batch, model, criterion, optimizer, update)
+        task.optimizer_step(optimizer, model=model, update_num=update)
+        losses.append(loss.item())
+    assert size == 4
+    assert losses[-1] < losses[0]
+    valid = task.dataset("valid")
+    sample = valid.collater([valid[index] for index in range(2)])
+    loss, _, log = task.valid_step(sample, model, criterion.eval())
+    with metrics.aggregate(new_root=True) as found:
+        task.reduce_metrics([log], criterion)
+    assert found.get_smoothed_values()["loss"] == pytest.approx(loss.item() / 2 / math.log(2), abs=1e-3)
+    assert set(task.state_dict()) == {"languages", "dictionary_sha256"}
+
+
+def test_no_task_inherits_what_it_does_not_use():
+    """Pre-training neither searches nor has directions."""
+    assert LinguisticPretrainingTask.__mro__[1] is MultilingualNmtTask.__mro__[1] is BaseTask
+    assert not {"inference_step", "build_generator", "build_dataset_for_inference"} & set(vars(BaseTask))
+
+
+def test_languages_with_a_tag():
+    cfg = SharedTaskConfig(langs="")
+    assert languages_with_tag(cfg, ["en", "de", "en"], "--pairs") == ["de", "en"]
+    cfg.langs = "en,fr,de"
+    assert languages_with_tag(cfg, ["de"], "--pairs") == ["en", "fr", "de"]
+    with pytest.raises(InputError, match="--langs en,fr,de: lacks cs, which --pairs uses"):
+        languages_with_tag(cfg, ["de", "cs"], "--pairs")
