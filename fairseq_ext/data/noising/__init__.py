@@ -2,16 +2,23 @@
 
 | task | function | needs | thesis |
 |---|---|---|---|
-| MASS | `mass.mass` | - | 4.2.2 |
-| MultiMASS | `mass.multimass` | - | 4.4.4 |
-| BMASS | `bmass.bmass` | bunsetsu | 4.3.1 |
+| MASS | `masking.mass` | - | 4.2.2 |
+| MultiMASS | `masking.multimass` | - | 4.4.4 |
+| BMASS | `masking.bmass` | bunsetsu | 4.3.1 |
 | PMASS.S, PMASS.P | `pmass.pmass_single`, `pmass.pmass_plural` | phrases | 4.3.2, B.1 |
-| text infilling (BART) | `infilling.infilling` | - | 4.4.4 |
+| text infilling (BART) | `masking.infilling` | - | 4.4.4 |
 | deshuffling | `reordering.deshuffling` | - | 4.4.4 |
-| BRSS.F, BRSS.R | `reordering.brss` | bunsetsu | 4.3.1 |
+| BRSS.F, BRSS.R | `reordering.brss_forward`, `reordering.brss_reverse` | bunsetsu | 4.3.1 |
 | HFSS | `reordering.hfss` | phrases | 4.3.2 |
 
-Every transform is a function of the token ids of a sentence (without tags and `</s>`), what an analysis knows
-about it (`data_prep.parsing.structure_file.Structure`), a `numpy` random generator and the `Symbols`; it
-returns an `Example` and changes none of its arguments.
+Every transform is a `Transform`: called with
+
+    tokens     T ids of a sentence, without tags and `</s>`
+    structure  what an analysis knows about it (`data_prep.parsing.structure_file.Structure`); None where the
+               task needs none
+    rng        a `numpy` generator, the only source of randomness
+    symbols    the `Symbols`
+    inverted   masking tasks predict the inverted sequence of equation 4.1 (`example.masked_example`)
+
+it returns an `Example` and changes none of its arguments.
 """

@@ -2,9 +2,12 @@
 tokens.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+
+from data_prep.parsing.structure_file import Structure
 
 
 class Symbols(NamedTuple):
@@ -34,6 +37,10 @@ class Example(NamedTuple):
     decoder_input: np.ndarray
     target: np.ndarray
     positions: np.ndarray
+
+
+# tokens, structure, rng, symbols, inverted -> example; what each is, says the package
+Transform = Callable[[np.ndarray, Structure | None, np.random.Generator, Symbols, bool], Example]
 
 
 def sequence_example(source: np.ndarray, target: np.ndarray, symbols: Symbols) -> Example:

@@ -8,8 +8,9 @@ subwords.
 
 import numpy as np
 
+from data_prep.parsing.structure_file import Structure
 from fairseq_ext.data.noising.example import Example, Symbols, masked_example
-from fairseq_ext.data.noising.mass import mass
+from fairseq_ext.data.noising.masking import mass
 
 Span = tuple[int, int]
 
@@ -82,35 +83,28 @@ def plural_spans(splits: np.ndarray, starts: np.ndarray, rng: np.random.Generato
 
 
 def pmass_single(
-    tokens: np.ndarray, splits: np.ndarray, starts: np.ndarray, symbols: Symbols, inverted: bool = False
-) -> Example:
-    """PMASS.S: one phrase is masked, always the same.
-
-    Args:
-        tokens: `T` ids.
-        splits, starts: `boundaries` and `starts` of the sentence's `Structure`.
-        inverted: as in `masked_example`.
-    """
-    return _masked(tokens, [single_span(splits, starts)], symbols, inverted)
-
-
-def pmass_plural(
     tokens: np.ndarray,
-    splits: np.ndarray,
-    starts: np.ndarray,
+    structure: Structure,
     rng: np.random.Generator,
     symbols: Symbols,
     inverted: bool = False,
 ) -> Example:
-    """PMASS.P: several phrases are masked; where the algorithm masks nothing, a fragment as in MASS.
+    """PMASS.S: one phrase is masked, always the same."""
+    return _masked(tokens, [single_span(structure.boundaries, structure.starts)], symbols, inverted)
 
-    Args:
-        tokens: `T` ids.
-        splits, starts: `boundaries` and `starts` of the sentence's `Structure`.
-        inverted: as in `masked_example`.
-    """
-    spans = plural_spans(splits, starts, rng)
-    return _masked(tokens, spans, symbols, inverted) if spans else mass(tokens, rng, symbols, inverted)
+
+def pmass_plural(
+    tokens: np.ndarray,
+    structure: Structure,
+    rng: np.random.Generator,
+    symbols: Symbols,
+    inverted: bool = False,
+) -> Example:
+    """PMASS.P: several phrases are masked; where the algorithm masks nothing, a fragment as in MASS."""
+    spans = plural_spans(structure.boundaries, structure.starts, rng)
+    if not spans:
+        return mass(tokens, structure, rng, symbols, inverted)
+    return _masked(tokens, spans, symbols, inverted)
 
 
 def _masked(tokens: np.ndarray, spans: list[Span], symbols: Symbols, inverted: bool) -> Example:

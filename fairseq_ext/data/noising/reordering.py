@@ -2,39 +2,49 @@
 
 import numpy as np
 
+from data_prep.parsing.structure_file import Structure
 from fairseq_ext.data.noising.example import Example, Symbols, sequence_example
 
 
-def deshuffling(tokens: np.ndarray, rng: np.random.Generator, symbols: Symbols) -> Example:
-    """The sentence in random order -> the sentence.
-
-    Args:
-        tokens: `T` ids.
-    """
+def deshuffling(
+    tokens: np.ndarray,
+    structure: Structure | None,
+    rng: np.random.Generator,
+    symbols: Symbols,
+    inverted: bool = False,
+) -> Example:
+    """The sentence in random order -> the sentence."""
     return sequence_example(rng.permutation(tokens), tokens, symbols)
 
 
-def brss(tokens: np.ndarray, order: np.ndarray, symbols: Symbols, reverse: bool = False) -> Example:
-    """BRSS.F: the sentence with its bunsetsu reversed -> the sentence. BRSS.R (`reverse`): the other way
-    round.
-
-    Args:
-        tokens: `T` ids.
-        order: BRSS' order of the tokens (`Structure.token_order()`).
-    """
-    reordered = tokens[order]
-    return (
-        sequence_example(tokens, reordered, symbols)
-        if reverse
-        else sequence_example(reordered, tokens, symbols)
-    )
+def brss_forward(
+    tokens: np.ndarray,
+    structure: Structure,
+    rng: np.random.Generator,
+    symbols: Symbols,
+    inverted: bool = False,
+) -> Example:
+    """BRSS.F: the sentence with its bunsetsu reversed -> the sentence."""
+    return sequence_example(tokens[structure.token_order()], tokens, symbols)
 
 
-def hfss(tokens: np.ndarray, order: np.ndarray, symbols: Symbols) -> Example:
-    """The sentence with its heads behind their dependents -> the sentence.
+def brss_reverse(
+    tokens: np.ndarray,
+    structure: Structure,
+    rng: np.random.Generator,
+    symbols: Symbols,
+    inverted: bool = False,
+) -> Example:
+    """BRSS.R: the sentence -> the sentence with its bunsetsu reversed."""
+    return sequence_example(tokens, tokens[structure.token_order()], symbols)
 
-    Args:
-        tokens: `T` ids.
-        order: the head-final order of the tokens (`Structure.token_order()`).
-    """
-    return sequence_example(tokens[order], tokens, symbols)
+
+def hfss(
+    tokens: np.ndarray,
+    structure: Structure,
+    rng: np.random.Generator,
+    symbols: Symbols,
+    inverted: bool = False,
+) -> Example:
+    """The sentence with its heads behind their dependents -> the sentence."""
+    return sequence_example(tokens[structure.token_order()], tokens, symbols)

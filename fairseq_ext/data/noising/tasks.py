@@ -1,18 +1,13 @@
 """The pre-training tasks by name, and mixtures of them per language (thesis 4.3.3, table 4.2)."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
-
 from command_line.errors import InputError
-from data_prep.parsing.structure_file import BUNSETSU, PHRASES, Structure
-from fairseq_ext.data.noising.bmass import bmass
-from fairseq_ext.data.noising.example import Example, Symbols
-from fairseq_ext.data.noising.infilling import infilling
-from fairseq_ext.data.noising.mass import mass, multimass
+from data_prep.parsing.structure_file import BUNSETSU, PHRASES
+from fairseq_ext.data.noising.example import Transform
+from fairseq_ext.data.noising.masking import bmass, infilling, mass, multimass
 from fairseq_ext.data.noising.pmass import pmass_plural, pmass_single
-from fairseq_ext.data.noising.reordering import brss, deshuffling, hfss
+from fairseq_ext.data.noising.reordering import brss_forward, brss_reverse, deshuffling, hfss
 
 MASKING, REORDERING = "masking", "reordering"
 
@@ -23,54 +18,26 @@ class PretrainingTask(NamedTuple):
         token: what its examples are marked with; variants of a task share it.
         group: of the tasks that share a token when tokens are unified (footnote 20).
         needs: the analysis without which a sentence falls back to MASS; None if it needs none.
-        make: function of (tokens, structure, rng, symbols, inverted): inverted masking tasks predict the
-            inverted sequence of equation 4.1.
+        make: its transform.
     """
 
     token: str
     group: str
     needs: str | None
-    make: Callable[[np.ndarray, Structure | None, np.random.Generator, Symbols, bool], Example]
+    make: Transform
 
 
 TASKS = {
-    "mass": PretrainingTask("mass", MASKING, None, lambda x, s, rng, y, inverted: mass(x, rng, y, inverted)),
-    "multimass": PretrainingTask(
-        "multimass", MASKING, None, lambda x, s, rng, y, inverted: multimass(x, rng, y, inverted)
-    ),
-    "bmass": PretrainingTask(
-        "bmass",
-        MASKING,
-        BUNSETSU,
-        lambda x, s, rng, y, inverted: bmass(x, s.token_boundaries(), rng, y, inverted),
-    ),
-    "pmass.s": PretrainingTask(
-        "pmass",
-        MASKING,
-        PHRASES,
-        lambda x, s, rng, y, inverted: pmass_single(x, s.boundaries, s.starts, y, inverted),
-    ),
-    "pmass.p": PretrainingTask(
-        "pmass",
-        MASKING,
-        PHRASES,
-        lambda x, s, rng, y, inverted: pmass_plural(x, s.boundaries, s.starts, rng, y, inverted),
-    ),
-    "infilling": PretrainingTask(
-        "infilling", MASKING, None, lambda x, s, rng, y, inverted: infilling(x, rng, y)
-    ),
-    "deshuffling": PretrainingTask(
-        "deshuffling", REORDERING, None, lambda x, s, rng, y, inverted: deshuffling(x, rng, y)
-    ),
-    "brss.f": PretrainingTask(
-        "brss", REORDERING, BUNSETSU, lambda x, s, rng, y, inverted: brss(x, s.token_order(), y)
-    ),
-    "brss.r": PretrainingTask(
-        "brss", REORDERING, BUNSETSU, lambda x, s, rng, y, inverted: brss(x, s.token_order(), y, reverse=True)
-    ),
-    "hfss": PretrainingTask(
-        "hfss", REORDERING, PHRASES, lambda x, s, rng, y, inverted: hfss(x, s.token_order(), y)
-    ),
+    "mass": PretrainingTask("mass", MASKING, None, mass),
+    "multimass": PretrainingTask("multimass", MASKING, None, multimass),
+    "bmass": PretrainingTask("bmass", MASKING, BUNSETSU, bmass),
+    "pmass.s": PretrainingTask("pmass", MASKING, PHRASES, pmass_single),
+    "pmass.p": PretrainingTask("pmass", MASKING, PHRASES, pmass_plural),
+    "infilling": PretrainingTask("infilling", MASKING, None, infilling),
+    "deshuffling": PretrainingTask("deshuffling", REORDERING, None, deshuffling),
+    "brss.f": PretrainingTask("brss", REORDERING, BUNSETSU, brss_forward),
+    "brss.r": PretrainingTask("brss", REORDERING, BUNSETSU, brss_reverse),
+    "hfss": PretrainingTask("hfss", REORDERING, PHRASES, hfss),
 }
 FALLBACK = "mass"
 MASK_TOKEN = "__mask__"
