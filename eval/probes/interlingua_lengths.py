@@ -14,7 +14,7 @@ from eval.scoring.significance import holm
 from eval.scoring.surface_metrics import surface_scores
 from eval.translation.decoding import build_decoder, load_sources, to_device
 from eval.translation.translate import text_of
-from fairseq_ext.data.binarized import has_pair, load_pair
+from fairseq_ext.data.binarized import load_pair, with_data
 from fairseq_ext.data.multilingual_dataset import DirectionData
 from fairseq_ext.data.multipart_dataset import BatchField
 
@@ -46,7 +46,7 @@ def predictions(decoder, loaded, args) -> dict[str, dict]:
     task = decoder.task
     centric = task.tags.languages[decoder.model.encoder.centric]
     directions = [(language, centric) for language in task.tags.languages if language != centric]
-    directions = [direction for direction in directions if has_pair(args.data, args.split, direction)]
+    directions = with_data(args.data, args.split, directions)
     if not directions:
         raise InputError(
             f"{args.data}: no {args.split} set into {centric}, the centric language of the model"

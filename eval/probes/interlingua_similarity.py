@@ -9,7 +9,7 @@ from command_line.errors import InputError
 from command_line.progress import progress
 from eval.translation.decoding import to_device
 from fairseq_ext.data.batch_fields import Mirror
-from fairseq_ext.data.binarized import Direction, has_pair, load_pair
+from fairseq_ext.data.binarized import Direction, load_pair, with_data
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.losses.interlingua_alignment import misalignment
 
@@ -22,9 +22,8 @@ def similarities(decoder, args) -> dict[str, dict]:
     """
     languages = decoder.task.tags.languages
     found = {}
-    for pair in combinations(sorted(languages), 2):
-        if has_pair(args.data, args.split, pair):
-            found["-".join(pair)] = of_pair(decoder, args, pair)
+    for pair in with_data(args.data, args.split, combinations(sorted(languages), 2)):
+        found["-".join(pair)] = of_pair(decoder, args, pair)
     if not found:
         raise InputError(f"{args.data}: no {args.split} set of any pair of {', '.join(languages)}")
     return found

@@ -108,7 +108,7 @@ def extract(args, stamp: Stamp) -> None:
     stamp.begin()
     for path in _written(output):  # of an earlier extraction
         path.unlink()
-    with Journal(output / ".journal.jsonl", stamp.work) as journal:
+    with Journal(output / ".journal.jsonl", stamp.work, keep=not args.force) as journal:
         outputs = forced_tokens(decoder, journal, args, keys, parts)
     translated = time.monotonic()
     sentences = [Sentences(*each) for each in zip(keys, parts, outputs, strict=True)]

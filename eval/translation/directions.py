@@ -4,7 +4,7 @@ from itertools import permutations
 from pathlib import Path
 
 from command_line.errors import InputError
-from fairseq_ext.data.binarized import Direction, file_prefix, has_pair, parse_directions
+from fairseq_ext.data.binarized import Direction, file_prefix, parse_directions, with_data
 
 
 def choose_directions(task, data, split: str, wanted: str, pivot: str | None = None) -> list[Direction]:
@@ -17,11 +17,11 @@ def choose_directions(task, data, split: str, wanted: str, pivot: str | None = N
         pivot: with a pivot language, only zero-shot directions are left, and none from or to the pivot.
 
     Raises:
-        InputError: an unknown language, a direction without data, or nothing left to do.
+        InputError: an unknown language, a direction without data, one whose data is gone; or none is left.
     """
     if wanted in ("all", "supervised", "zero-shot"):
         known = permutations(task.tags.languages, 2) if task.tags.exist else task.supervised
-        directions = [pair for pair in known if has_pair(data, split, pair)]
+        directions = with_data(data, split, known)
         if wanted != "all":
             directions = [
                 pair for pair in directions if (pair in task.supervised) == (wanted == "supervised")

@@ -1,51 +1,56 @@
-"""A journal of finished work, so that a killed command continues: one JSON line per finished batch."""
+"""A journal of finished work, so that a killed command continues: one line per finished batch."""
 
 import json
-import os
+import sys
+import zlib
 from pathlib import Path
 
 from command_line.errors import at
-from command_line.records import check, parse_json
+from command_line.outputs import write_text
 
-ENTRY = {"stage": str, "examples": [int], "tokens": [[int]]}
+FORMAT = 2  # lines of format 1 had no checksum
 
 
 class Journal:
-    """Entries survive a kill at any moment; a last line that was cut off is dropped.
+    """Entries survive a kill at any moment. A last line that was cut off is dropped; one that has been
+    damaged since is, too, and standard error says so.
 
     Args:
         path: file of the journal.
         settings: what the work depends on; a journal of other settings is discarded.
+        keep: False discards it in any case.
     """
 
-    def __init__(self, path, settings: dict):
+    def __init__(self, path, settings: dict, keep: bool = True):
         self.path = Path(path)
-        self.header = json.dumps(settings, sort_keys=True, default=str)
-        self.entries = self._read()
+        self.header = _line({"format": FORMAT, "settings": settings})
+        self.entries = self._read() if keep else []
         self._stream = None
 
     def _read(self) -> list:
-        if not self.path.exists():
+        if not self.path.is_file():
             return []
-        lines = self.path.read_bytes().split(b"\n")[:-1]  # the last line is complete only with its line end
-        if not lines or lines[0].decode("utf-8", "replace") != self.header:
+        header, *lines = self.path.read_bytes().split(b"\n")
+        if header != self.header.encode():
             return []
-        entries = [parse_json(line, self.path, number) for number, line in enumerate(lines[1:], start=2)]
-        for number, entry in enumerate(entries, start=2):
-            check(entry, ENTRY, at(self.path, number))
+        entries = []
+        for number, line in enumerate(lines[:-1], start=2):  # complete only with its line end
+            checksum, _, content = line.partition(b" ")
+            if checksum == _checksum(content):
+                entries.append(json.loads(content))
+            else:
+                print(f"{at(self.path, number)}: damaged; what it held is done again", file=sys.stderr)
         return entries
 
     def __enter__(self) -> "Journal":
-        temporary = self.path.with_name(self.path.name + ".new")
-        whole = [self.header, *(json.dumps(entry) for entry in self.entries)]
-        temporary.write_text("".join(f"{line}\n" for line in whole), encoding="utf-8")
-        os.replace(temporary, self.path)
+        lines = [self.header, *map(_line, self.entries)]
+        write_text(self.path, "".join(f"{line}\n" for line in lines))
         self._stream = open(self.path, "a", encoding="utf-8")
         return self
 
     def add(self, entry) -> None:
         self.entries.append(entry)
-        self._stream.write(json.dumps(entry) + "\n")
+        self._stream.write(_line(entry) + "\n")
         self._stream.flush()
 
     def __exit__(self, *exception) -> None:
@@ -53,3 +58,13 @@ class Journal:
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)
+
+
+def _line(entry) -> str:
+    content = json.dumps(entry, sort_keys=True, default=str)
+    return f"{_checksum(content.encode()).decode()} {content}"
+
+
+def _checksum(content: bytes) -> bytes:
+    """CRC-32, hexadecimal; finds any damage of one line, for which it is meant, not an attacker's."""
+    return b"%08x" % zlib.crc32(content)

@@ -161,7 +161,7 @@ def translate(args, stamp: Stamp) -> None:
     decoder = build_decoder(loaded, args)
     output = Path(args.output)
     stamp.begin()
-    with Journal(output / ".journal.jsonl", stamp.work) as journal:
+    with Journal(output / ".journal.jsonl", stamp.work, keep=not args.force) as journal:
         if args.pivot:
             hypotheses = through_pivot(decoder, journal, args, directions)
         else:

@@ -4,6 +4,7 @@ folder.
 
 import hashlib
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from fairseq.data.indexed_dataset import MMapIndexedDataset, _code_to_dtype
 from command_line.completion import check_finished
 from command_line.errors import InputError
 from data_prep.binarize import load_dictionary
+from data_prep.preparation import FILE_NAME, Preparation
 
 INDEX_MAGIC = b"MMIDIDX\x00\x00"
 INDEX_HEADER = struct.Struct("<9sQBQ")  # magic, version, type of the token ids, number of sentences
@@ -47,21 +49,48 @@ def file_prefix(folder, split: str, direction: Direction, language: str) -> Path
     Raises:
         InputError: the folder holds this pair in neither order.
     """
-    names = [f"{split}.{a}-{b}.{language}" for a, b in (direction, direction[::-1])]
-    for name in names:
-        if (Path(folder) / f"{name}.idx").exists():
-            return Path(folder) / name
-    raise InputError(
-        f"{Path(folder) / names[0]}.idx: no such file, nor {names[1]}.idx; was this pair binarized?"
-    )
+    candidates = _prefixes(folder, split, direction, language)
+    for prefix in candidates:
+        if _index(prefix).exists():
+            return prefix
+    first, second = map(_index, candidates)
+    raise InputError(f"{first}: no such file, nor {second.name}; was this pair binarized?")
 
 
-def has_pair(folder, split: str, direction: Direction) -> bool:
-    """Whether the folder holds both sides of this direction."""
-    try:
-        return all(file_prefix(folder, split, direction, language) for language in direction)
-    except InputError:
-        return False
+def _prefixes(folder, split: str, direction: Direction, language: str) -> list[Path]:
+    return [Path(folder) / f"{split}.{a}-{b}.{language}" for a, b in (direction, direction[::-1])]
+
+
+def _index(prefix: Path) -> Path:
+    return prefix.with_name(f"{prefix.name}.idx")
+
+
+def with_data(folder, split: str, directions: Iterable[Direction]) -> list[Direction]:
+    """Those directions that the folder has both sides of.
+
+    Raises:
+        InputError: one that `preparation.json` lists for this set is not there; names the missing file.
+    """
+    listed = _listed_pairs(Path(folder), split)
+    found = []
+    for direction in directions:
+        pair = tuple(sorted(direction))
+        missing = [
+            language
+            for language in pair
+            if not any(_index(prefix).exists() for prefix in _prefixes(folder, split, pair, language))
+        ]
+        if not missing:
+            found.append(direction)
+        elif format_direction(pair) in listed:
+            file = _index(_prefixes(folder, split, pair, missing[0])[0])
+            raise InputError(f"{file}: no such file, but {FILE_NAME} lists this pair; binarize again")
+    return found
+
+
+def _listed_pairs(folder: Path, split: str) -> Iterable[str]:
+    """The pairs that `binarize` recorded; none in a folder of `fairseq-preprocess`."""
+    return Preparation.load(folder).pairs.get(split, ()) if (folder / FILE_NAME).exists() else ()
 
 
 def _read_index(path: Path) -> tuple[int, int]:

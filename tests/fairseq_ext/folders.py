@@ -4,8 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from fairseq.data.indexed_dataset import MMapIndexedDatasetBuilder
+from fairseq.data.indexed_dataset import MMapIndexedDataset, MMapIndexedDatasetBuilder
 
+from command_line.outputs import checksum
+from data_prep.preparation import Preparation
 from tests.fairseq_ext.models import toy_dictionary
 
 
@@ -41,3 +43,20 @@ def write_toy_folder(folder: Path, lines: int = 6) -> Path:
             targets = [[6 + i, dictionary.eos()] for i in range(lines)]
             write_pair(folder, split, pair, sources, targets)
     return folder
+
+
+def write_preparation(folder: Path) -> None:
+    """The record of `binarize`, of all pairs in the folder; text in it is neither tokenized nor segmented."""
+    pairs: dict[str, dict[str, int]] = {}
+    for path in sorted(folder.glob("*.idx")):
+        split, pair, _, _ = path.name.split(".")
+        pairs.setdefault(split, {})[pair] = len(MMapIndexedDataset(str(path.with_suffix(""))))
+    languages = sorted(path.name.split(".")[1] for path in folder.glob("dict.*.txt"))
+    Preparation(
+        folder=folder,
+        languages=languages,
+        tokenizers=dict.fromkeys(languages, "none"),
+        subword={"type": "none", "model": None},
+        pairs=pairs,
+        dictionary_sha256=checksum(folder / f"dict.{languages[0]}.txt"),
+    ).save()

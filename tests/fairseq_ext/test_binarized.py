@@ -6,13 +6,13 @@ from command_line.errors import InputError
 from fairseq_ext.data.binarized import (
     dictionary_fingerprint,
     file_prefix,
-    has_pair,
     load_pair,
     load_sentences,
     load_shared_dictionary,
     parse_directions,
+    with_data,
 )
-from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_toy_folder
+from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.models import toy_dictionary
 
 
@@ -64,14 +64,29 @@ def test_one_file_pair_serves_both_directions(folder, direction, source):
 def test_missing_pair(folder):
     message = refused(file_prefix, folder, "train", ("de", "fr"), "de")
     assert f"{folder}/train.de-fr.de.idx: no such file, nor train.fr-de.de.idx" in message
-    assert not has_pair(folder, "train", ("de", "fr"))
-    assert has_pair(folder, "valid", ("fr", "de"))
+    wanted = [("de", "fr"), ("fr", "de")]
+    assert with_data(folder, "train", wanted) == []
+    assert with_data(folder, "valid", wanted) == wanted
 
 
 def test_missing_other_side(folder):
     (folder / "train.de-en.en.idx").unlink()
-    assert not has_pair(folder, "train", ("de", "en"))
+    assert with_data(folder, "train", [("de", "en")]) == []
     assert f"{folder}/train.de-en.en.idx: no such file" in refused(load_pair, folder, "train", ("de", "en"))
+
+
+@pytest.mark.parametrize("language", ["de", "en"])
+def test_what_the_preparation_lists_and_is_not_there_is_an_error(folder, language):
+    write_preparation(folder)
+    wanted = [("de", "en"), ("en", "de"), ("de", "fr")]
+    assert with_data(folder, "train", wanted) == wanted[:2]
+    (folder / f"train.de-en.{language}.idx").unlink()
+    assert with_data(folder, "train", [("de", "fr"), ("en", "fr")]) == [("en", "fr")]  # nobody asks for it
+    for direction in wanted[:2]:
+        assert refused(with_data, folder, "train", [direction]) == (
+            f"{folder}/train.de-en.{language}.idx: no such file, but preparation.json lists this pair;"
+            " binarize again"
+        )
 
 
 def test_missing_data_file(folder):

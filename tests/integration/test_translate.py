@@ -111,7 +111,9 @@ def test_killed_and_continued_gives_the_same_lines(data, trained, translated, fo
     running.kill()
     assert running.process.exitcode == -9, running.read(".err")
     assert not texts(out)
-    done = sum(len(json.loads(line)["examples"]) for line in journal.read_text().splitlines()[1:-1])
+    done = sum(
+        len(json.loads(line.partition(" ")[2])["examples"]) for line in journal.read_text().splitlines()[1:-1]
+    )
     total = LINES * len(SUPERVISED + ZERO_SHOT)
     assert 0 < done < total
     result = forked("eval", *options)

@@ -136,7 +136,7 @@ def test_right_lengths_are_tested_over_all_languages(monkeypatch):
         return [line if i >= better[source] or right else "a line" for i, line in enumerate(references)]
 
     monkeypatch.setattr(module, "translated", translated)
-    monkeypatch.setattr(module, "has_pair", lambda *_: True)
+    monkeypatch.setattr(module, "with_data", lambda data, split, directions: directions)
     monkeypatch.setattr(module, "build_decoder", lambda *_: None)
     monkeypatch.setattr(module, "load_sources", lambda *_: references)
     monkeypatch.setattr(module, "replace", lambda one, **_: one)

@@ -12,7 +12,7 @@ from eval.probes.states import choose_layers
 from eval.probes.store import StateStore, layer_names
 from eval.translation.beam_search import BeamSearch, SearchOptions
 from fairseq_ext.checkpoints import load_for_inference
-from tests.fairseq_ext.folders import write_pair, write_toy_folder
+from tests.fairseq_ext.folders import write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 
 SENTENCES = {
@@ -28,7 +28,7 @@ def folder(tmp_path):
     for pair in ("de-en", "en-fr", "de-fr"):
         first, second = pair.split("-")
         write_pair(folder, "test", pair, SENTENCES[first], SENTENCES[second])
-    (folder / "preparation.json").write_text("{}")
+    write_preparation(folder)
     return folder
 
 

@@ -13,7 +13,7 @@ from eval.translation.decoding import Truncated
 from eval.translation.directions import choose_directions
 from eval.translation.journal import Journal
 from fairseq_ext.data.language_tags import LanguageTags
-from tests.fairseq_ext.folders import write_pair
+from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_preparation
 from tests.fairseq_ext.models import toy_dictionary
 
 # --- the journal
@@ -54,6 +54,33 @@ def test_whatever_a_kill_leaves_of_the_file_whole_entries_are_read_and_can_be_co
         assert len(found) == max(0, content[:length].count(b"\n") - 1)
         write(path, {"beam": 5}, "next")
         assert Journal(path, {"beam": 5}).entries == [*found, "next"]
+
+
+def test_a_damaged_line_is_dropped_and_said(path, capsys):
+    entries = [{"examples": [number], "tokens": [[number, 7]]} for number in range(3)]
+    write(path, {"beam": 5}, *entries)
+    content = path.read_bytes()
+    for position in range(content.index(b"\n") + 1, len(content)):
+        if content[position] == ord("\n"):  # two lines in one; the last is one that was cut off
+            continue
+        path.write_bytes(content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :])
+        number = content[:position].count(b"\n") + 1
+        assert Journal(path, {"beam": 5}).entries == entries[: number - 2] + entries[number - 1 :]
+        assert capsys.readouterr().err == f"{path}:{number}: damaged; what it held is done again\n"
+    path.write_bytes(content.replace(b"[1]", b"[2]"))
+    write(path, {"beam": 5}, entries[1])
+    assert Journal(path, {"beam": 5}).entries == [entries[0], entries[2], entries[1]]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\n", b"[]\n[]\n", b'{"beam": 5}\n{"examples": 3}\n'])
+def test_a_file_that_is_no_journal_is_discarded(path, content):
+    path.write_bytes(content)
+    assert Journal(path, {"beam": 5}).entries == []
+
+
+def test_a_journal_that_shall_not_be_kept_is_discarded(path):
+    write(path, {"beam": 5}, 1)
+    assert Journal(path, {"beam": 5}, keep=False).entries == []
 
 
 def test_removed_when_done(path):
@@ -110,11 +137,22 @@ def test_bad_directions(task, folder, wanted, pivot, message):
 
 
 def test_direction_without_data(task, folder):
+    """It is left out of a set of directions only if the folder never had it."""
     for path in folder.glob("test.de-fr.*"):
         path.unlink()
     with pytest.raises(InputError, match=r"test.de-fr.de.idx: no such file"):
         choose_directions(task, folder, "test", "de-fr")
     assert ("de", "fr") not in choose_directions(task, folder, "test", "all")
+
+
+@pytest.mark.parametrize("language", ["de", "fr"])
+def test_direction_whose_data_is_gone(task, folder, language):
+    write_dictionaries(folder, ["de", "en", "fr"])
+    write_preparation(folder)
+    (folder / f"test.de-fr.{language}.idx").unlink()
+    for wanted in ("all", "zero-shot"):
+        with pytest.raises(InputError, match=rf"test.de-fr.{language}.idx: no such file, but preparation"):
+            choose_directions(task, folder, "test", wanted)
 
 
 # --- sentences longer than the model reads
