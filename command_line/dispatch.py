@@ -28,6 +28,13 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str):
         raise InputError(f"{message.removeprefix('argument ')} ({self.prog} --help explains the options)")
 
+    def parse_known_args(self, args=None, namespace=None):
+        words = sys.argv[1:] if args is None else list(args)
+        for word in words:
+            if word.startswith("--") and word.endswith("=--"):  # argparse gives the option an empty list
+                self.error(f"{word.removesuffix('=--')}: found '--', expected a value")
+        return super().parse_known_args(words, namespace)
+
 
 def step_parser(prog: str, module) -> CommandParser:
     """The argument parser of one step, with `--debug` added."""

@@ -5,6 +5,7 @@ refused before anything is read or written, as one line: `--beam: found '0', exp
 from 1 to …`.
 """
 
+import errno
 import math
 import os
 import re
@@ -15,6 +16,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from command_line.os_errors import explain
 
 LARGEST = 2**31 - 1  # what the libraries below hold in a C int
 MOST_WORKERS = 1024
@@ -143,6 +146,11 @@ def one_of(names: Iterable[str]) -> OptionType:
 
 def _path(text: str) -> Path:
     require(bool(text) and is_one_line(text))
+    try:
+        os.stat(text)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
+            raise ArgumentTypeError(explain(error)) from None
     return Path(text)
 
 

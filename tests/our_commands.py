@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from command_line.dispatch import CommandParser, step_parser
+from command_line.dispatch import CommandParser, run, step_parser
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -24,6 +24,13 @@ def parse_command(words: list[str]) -> Namespace:
     return step_parser(f"python -m {package} {name}", importlib.import_module(steps[name][0])).parse_args(
         options
     )
+
+
+def run_command(words: list[str]) -> int:
+    """Run `PACKAGE NAME OPTION...` in this process, as `python -m` would; its exit status."""
+    package, *rest = words
+    main = importlib.import_module(f"{package}.__main__")
+    return run(package, "", _steps(main), rest)
 
 
 def parsers() -> dict[str, CommandParser]:

@@ -1,0 +1,57 @@
+"""One world for all cases, and a way to see what a wrong command says and leaves behind."""
+
+import gc
+import json
+import shutil
+from collections import namedtuple
+
+import pytest
+
+from tests.campaign.world import make_world
+from tests.our_commands import run_command
+
+Refusal = namedtuple("Refusal", "status line")
+
+
+@pytest.fixture(scope="session")
+def pristine(tmp_path_factory):
+    """The world, which no case may change."""
+    world = tmp_path_factory.mktemp("campaign") / "world"
+    world.mkdir()
+    make_world(world)
+    return world
+
+
+@pytest.fixture
+def world(pristine, tmp_path):
+    """A copy of the world for a case to damage; its records point to it."""
+    copy = tmp_path / "w"
+    shutil.copytree(pristine, copy, symlinks=True)
+    return copy
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; at most one line of error, which is never a traceback."""
+
+    def call(words) -> Refusal:
+        capsys.readouterr()
+        status = run_command([str(word) for word in words])
+        gc.collect()  # files left open would complain on standard error
+        lines = [one for one in capsys.readouterr().err.splitlines() if not _is_progress(one)]
+        assert status in (0, 2)
+        errors = [one for one in lines if not one.startswith("warning: ")]
+        if status == 2:
+            assert len(errors) == 1 and errors[0].startswith("error: "), errors
+        return Refusal(status, errors[-1].removeprefix("error: ") if status == 2 else "")
+
+    return call
+
+
+def _is_progress(line: str) -> bool:
+    return line.endswith("/s") or "skipped (--force redoes it)" in line
+
+
+def change_json(path, change) -> None:
+    value = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(change(value)), encoding="utf-8")

@@ -1,0 +1,218 @@
+"""Every file and folder that a command reads, wrong in every way: one line that names it, and no output."""
+
+import os
+import shutil
+
+import pytest
+
+from tests.campaign.conftest import change_json
+from tests.campaign.world import WORDS, words_of
+
+# --- a path that is something else
+
+
+def missing(path):
+    return path.with_name("nothing-here")
+
+
+def a_file(path):
+    found = path.with_name("a-file")
+    found.write_text("text\n")
+    return found
+
+
+def below_a_file(path):
+    return a_file(path) / "x"
+
+
+def dangling(path):
+    found = path.with_name("link")
+    found.symlink_to("nowhere")
+    return found
+
+
+def a_loop(path):
+    found = path.with_name("loop")
+    found.symlink_to(found)
+    return found
+
+
+def too_long(path):
+    return path.with_name("x" * 256)
+
+
+def an_empty_folder(path):
+    found = path.with_name("empty")
+    found.mkdir()
+    return found
+
+
+def strange_and_missing(path):
+    return path.with_name("a $b$ 'c' \"d\" <e> `f` é")
+
+
+OTHERS = (missing, a_file, below_a_file, dangling, a_loop, too_long, an_empty_folder, strange_and_missing)
+INPUTS = [
+    (command, number)
+    for command, words in WORDS.items()
+    for number, word in enumerate(words.split())
+    if "{w}" in word and not (command.endswith("structures") and number > 1)  # the world has no analyses
+]
+
+
+def files_in(folder) -> list[str]:
+    return sorted(str(path) for path in folder.rglob("*")) if folder.exists() else []
+
+
+@pytest.mark.parametrize("wrong", OTHERS, ids=lambda wrong: wrong.__name__)
+@pytest.mark.parametrize(("command", "number"), INPUTS)
+def test_an_input_that_is_something_else(pristine, tmp_path, run, command, number, wrong):
+    output = tmp_path / "output"
+    words = words_of(command, pristine, output)
+    prefix, sign, _ = words[number].rpartition("=")
+    path = wrong(tmp_path / "input")
+    words[number] = f"{prefix}{sign}{path}"
+    if (wrong, words[number - 1]) == (an_empty_folder, "--parses"):
+        pytest.skip("it is what the world has there")
+    found = run([*command.split(), *words])
+    assert found.status == 2
+    named = (str(path), str(path.parent), words[number - 1]) if wrong is below_a_file else (str(path), "--")
+    assert any(name in found.line for name in named), found.line
+    assert [name for name in files_in(output) if not name.endswith(".unfinished")] == []
+
+
+OUTPUTS = [(command, number) for command, words in WORDS.items() for number, word in enumerate(words.split())
+           if "{o}" in word]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", (a_file, below_a_file, dangling), ids=lambda wrong: wrong.__name__)
+@pytest.mark.parametrize(("command", "number"), OUTPUTS)
+def test_an_output_that_cannot_be_written(pristine, tmp_path, run, command, number, wrong):
+    words = words_of(command, pristine, wrong(tmp_path / "output"))
+    before = files_in(tmp_path)
+    found = run([*command.split(), *words])
+    assert found.status == 2
+    assert "--output" in found.line
+    assert files_in(tmp_path) == before
+
+
+# --- contents
+
+TEXT = {
+    "not UTF-8": b"one\xff\ntwo\n",
+    "NUL": b"one\0\ntwo\n",
+    "empty": b"",
+    "broken gzip": b"\x1f\x8b\x08junk",
+    "one line": b"one\n",
+}
+TEXTS = {
+    "data_prep clean": "raw/train.de-en.de",
+    "data_prep tokenize": "raw/train.de-en.de",
+    "data_prep subword": "tok/train.de-en.de",
+    "data_prep binarize": "sub/train.de-en.de",
+    "data_prep align": "tok/train.de-en.de",
+    "data_prep corpus-stats": "tok/train.de-en.de",
+    "data_prep low-resource": "pair/train.de-en.de",
+    "data_prep download": "raw/train.de",
+    "eval score": "out/de-en.txt",
+    "eval probe off-target": "out/de-en.txt",
+    "eval probe validation-curves": "train.log",
+    "eval probe pretraining-accuracy": "train.log",
+    "data_prep alignment-error": "gold.txt",
+}
+
+
+@pytest.mark.parametrize("damage", TEXT)
+@pytest.mark.parametrize("command", TEXTS)
+def test_text(world, tmp_path, run, command, damage):
+    path = world / TEXTS[command]
+    if damage == "broken gzip":
+        path.unlink(missing_ok=True)
+        path = path.with_name(path.name + ".gz")
+    path.write_bytes(TEXT[damage])
+    found = run([*command.split(), *words_of(command, world, tmp_path / "output")])
+    if found.status == 0:
+        assert damage == "NUL"  # which `clean` removes, and which is harmless in a translation
+    else:
+        assert str(world) in found.line or "--from-folder" in found.line
+
+
+JSON = {
+    "eval translate": "data/preparation.json",
+    "eval score": "out/translate.json",
+    "eval compare": "out/scores.json",
+    "eval report": "out/scores.json",
+    "eval probe llr": "states/states.json",
+    "eval probe similarity": "states/states.json",
+    "eval probe retrieval": "states/states.json",
+    "eval probe cosine": "states/states.json",
+    "eval probe correlate": "retrieval/retrieval.json",
+    "eval probe off-target": "out/translate.json",
+    "eval adequacy": "out/translate.json",
+    "data_prep binarize": "sub/subword.json",
+    "eval trim-mbart": "data/preparation.json",
+}
+NOT_JSON = (
+    b"", b"{", b"\xff", b"[]", b"null", b"3", b"{}", b"[NaN]", b'{"a": 1, "a": 2}', b"[" * 100_000,
+    b'{"format": 1}', b'{"format": "1"}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("content", NOT_JSON, ids=range(len(NOT_JSON)))
+@pytest.mark.parametrize("command", JSON)
+def test_what_is_no_such_record(pristine, tmp_path, run, command, content):
+    world = copy_of(pristine, tmp_path, JSON[command])
+    path = world / JSON[command]
+    path.write_bytes(content)
+    found = run([*command.split(), *words_of(command, world, tmp_path / "output")])
+    assert found.status == 2
+    assert str(path) in found.line
+
+
+def copy_of(pristine, tmp_path, name: str):
+    """The world through links, with a copy of the folder of one file."""
+    world = tmp_path / "w"
+    world.mkdir()
+    top = name.split("/")[0]
+    for path in pristine.iterdir():
+        if path.name == top:
+            shutil.copytree(path, world / top, symlinks=True)
+        else:
+            os.symlink(path, world / path.name)
+    return world
+
+
+RECORDS = {  # one cheap command for every kind of record
+    "eval probe off-target": "out/translate.json",
+    "eval compare": "out/scores.json",
+    "eval probe similarity": "states/states.json",
+    "eval probe correlate": "retrieval/retrieval.json",
+    "data_prep binarize": "sub/subword.json",
+    "eval trim-mbart": "data/preparation.json",
+}
+
+
+@pytest.mark.parametrize("wrong", [None, 3, [[]], {"x": None}], ids=repr)
+@pytest.mark.parametrize("command", RECORDS)
+def test_records_with_wrong_contents(pristine, tmp_path, run, command, wrong):
+    """Every field of the record, one after the other, is something else."""
+    world = copy_of(pristine, tmp_path, RECORDS[command])
+    path = world / RECORDS[command]
+    right = path.read_text(encoding="utf-8")
+    refused = 0
+    for change in changes(right, wrong):
+        path.write_text(right, encoding="utf-8")
+        change_json(path, change)
+        found = run([*command.split(), *words_of(command, world, tmp_path / "output")])
+        refused += found.status == 2
+        shutil.rmtree(tmp_path / "output", ignore_errors=True)
+    assert refused
+
+
+def changes(text: str, wrong) -> list:
+    import json
+
+    def replaced(name):
+        return lambda record: record | {name: wrong}
+
+    return [replaced(name) for name in json.loads(text) if name not in ("command", "versions", "seconds")]

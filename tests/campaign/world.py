@@ -1,0 +1,89 @@
+"""The small world of the campaign: one folder with what every command reads, and a right use of each command.
+
+`{w}` is the world, `{o}` the output. Nothing here is wrong: each case of the campaign changes one thing.
+"""
+
+import json
+from pathlib import Path
+
+from tests.our_commands import run_command
+
+WORDS = {
+    "data_prep phrasebook": "--langs de,en --output {o} --train-lines 9 --valid-lines 2 --test-lines 2",
+    "data_prep download": "multi30k --langs de,en --from-folder {w}/raw --output {o}",
+    "data_prep clean": "--input {w}/raw --output {o} --workers 1",
+    "data_prep low-resource": "--input {w}/pair --output {o} --sizes 5",
+    "data_prep tokenize": "--input {w}/raw --output {o} --workers 1",
+    "data_prep bunsetsu": "--input {w}/tok --output {o} --lang en --workers 1",
+    "data_prep phrases": "--input {w}/tok --output {o} --parser conllu --parses {w}/parses --workers 1",
+    "data_prep position-changes": "--input {w}/tok",
+    "data_prep subword": "--input {w}/tok --output {o} --merges 30 --workers 1",
+    "data_prep binarize": "--input {w}/sub --text {w}/raw --output {o} --workers 1",
+    "data_prep structures": "--input {w}/tok --tokenized {w}/tok --subword {w}/sub --data {w}/data",
+    "data_prep align": "--input {w}/tok --output {o} --workers 1",
+    "data_prep alignment-error": "--gold {w}/gold.txt --alignment {w}/links.txt --output {o}/aer.json",
+    "data_prep corpus-stats": "--input {w}/tok --output {o} --no-plot --workers 1",
+    "eval translate": "--checkpoint {w}/model.pt --data {w}/data --output {o} --cpu --beam 1",
+    "eval score": "{w}/out --data {w}/data --workers 1 --force",
+    "eval adequacy": "{w}/out --data {w}/data --model {w}/data --output {o}",
+    "eval compare": "{w}/out {w}/other --output {o}/comparison.json",
+    "eval trim-mbart": "--pretrained {w}/mbart --data {w}/data --output {o}/trimmed.pt",
+    "eval report": "{w}/out --output {o}",
+    "eval probe states": "--checkpoint {w}/model.pt --data {w}/data --output {o} --cpu --beam 1",
+    "eval probe llr": "{w}/states --output {o}",
+    "eval probe similarity": "{w}/states --output {o}",
+    "eval probe retrieval": "{w}/states --output {o}",
+    "eval probe correlate": "{w}/out {w}/other --retrieval {w}/retrieval --output {o}",
+    "eval probe cosine": "{w}/states --output {o}",
+    "eval probe off-target": "{w}/out --data {w}/data --output {o}",
+    "eval probe interlingua": "--checkpoint {w}/model.pt --data {w}/data --output {o} --cpu --beam 1",
+    "eval probe pretraining-accuracy": "MASS={w}/train.log --dataset toy --output {o}",
+    "eval probe validation-curves": "MNMT={w}/train.log --dataset toy --output {o}",
+}
+LOG = "2026-01-01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.1 | ppl 33 | num_updates 10\n"
+
+
+def words_of(command: str, world: Path, output: Path) -> list[str]:
+    """A right use of a command, with its options."""
+    return [word.format(w=world, o=output) for word in WORDS[command].split()]
+
+
+def make_world(world: Path) -> None:
+    """Everything that the commands above read."""
+    for line in (
+        f"{_PHRASEBOOK} --langs de,en,fr --output {{w}}/raw --train-lines 40",
+        f"{_PHRASEBOOK} --langs de,en --output {{w}}/pair --train-lines 20",
+        "data_prep tokenize --input {w}/raw --output {w}/tok --workers 1",
+        "data_prep subword --input {w}/tok --output {w}/sub --merges 60 --workers 1",
+        "data_prep binarize --input {w}/sub --text {w}/raw --output {w}/data --workers 1",
+    ):
+        _run(line, world)
+    _write_checkpoint(world)
+    for name, other in (("out", "A"), ("other", "B")):
+        _run(f"{_TRANSLATE} --output {{w}}/{name} --name {other}", world)
+        _run(f"eval score {{w}}/{name} --workers 1", world)
+    _run(_TRANSLATE.replace("translate", "probe states") + " --output {w}/states", world)
+    _run("eval probe retrieval {w}/states --output {w}/retrieval", world)
+    (world / "train.log").write_text(LOG)
+    (world / "gold.txt").write_text("0-0 1-1\n")
+    (world / "links.txt").write_text("0-0 1-0\n")
+    for name in ("parses", "mbart"):
+        (world / name).mkdir()
+
+
+_PHRASEBOOK = "data_prep phrasebook --valid-lines 5 --test-lines 5"
+_TRANSLATE = "eval translate --checkpoint {w}/model.pt --data {w}/data --cpu --beam 1 --max-len-b 3"
+
+
+def _run(line: str, world: Path) -> None:
+    assert run_command(line.format(w=world).split()) == 0, line
+
+
+def _write_checkpoint(world: Path) -> None:
+    from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
+
+    save(world / "model.pt", checkpoint_state(world / "data"))
+
+
+def json_files(world: Path) -> list[Path]:
+    return [path for path in sorted(world.rglob("*.json")) if json.loads(path.read_text()) is not None]
