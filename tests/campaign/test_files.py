@@ -124,7 +124,8 @@ TEXTS = {
 
 @pytest.mark.parametrize("damage", TEXT)
 @pytest.mark.parametrize("command", TEXTS)
-def test_text(world, tmp_path, run, command, damage):
+def test_text(pristine, tmp_path, run, command, damage):
+    world = copy_of(pristine, tmp_path, TEXTS[command])
     path = world / TEXTS[command]
     if damage == "broken gzip":
         path.unlink(missing_ok=True)
@@ -175,7 +176,9 @@ def copy_of(pristine, tmp_path, name: str):
     world.mkdir()
     top = name.split("/")[0]
     for path in pristine.iterdir():
-        if path.name == top:
+        if path.name == top and path.is_file():
+            shutil.copyfile(path, world / top)
+        elif path.name == top:
             shutil.copytree(path, world / top, symlinks=True)
         else:
             os.symlink(path, world / path.name)
