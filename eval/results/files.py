@@ -12,7 +12,7 @@ from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
 from command_line.options import shown
-from command_line.records import check, field, read_json  # noqa: F401
+from command_line.records import check, field, read_json
 from eval.results.record_schemas import SCHEMAS, check_result
 from eval.results.record_schemas import TRANSLATION as TRANSLATION_RECORD
 
