@@ -12,6 +12,7 @@ from torch import Tensor
 from command_line.errors import InputError
 from fairseq_ext.checkpoints.reading import read_checkpoint
 from fairseq_ext.data.language_tags import tag_token
+from fairseq_ext.modules.residual_block import placement_of
 
 EMBEDDINGS = (
     "encoder.embed_tokens.weight",
@@ -105,13 +106,7 @@ def _check_computation(options, pretrained, path) -> None:
     for name in COMPUTATION:
         ours, theirs = (getattr(one, name, None) or None for one in (options, pretrained))
         if name == "norm_placement":  # fairseq's own models know normalize_before only
-            ours, theirs = _placement(options), _placement(pretrained)
+            ours, theirs = placement_of(options), placement_of(pretrained)
         if ours != theirs:
             option = name.replace("_", "-")
             raise InputError(f"{OPTION} {path}: is of another architecture: --{option} {theirs}, here {ours}")
-
-
-def _placement(options) -> str:
-    normalizes_before = getattr(options, "encoder_normalize_before", False)
-    placement = getattr(options, "norm_placement", None)
-    return str(placement or ("pre" if normalizes_before else "post"))

@@ -17,6 +17,8 @@ more, after `</s>`; here, where one batch holds many target languages, a sentenc
 | `s-enc-t-enc` | `__src__ __tgt__ w1 …` | `v1 …`        | none                                       |
 | `none`        | `w1 …`             | `v1 …`            | neither (a bilingual model)                |
 | `mbart`       | `w1 … </s> __src__` | `v1 …`, after `__tgt__` for `</s>` | none                     |
+
+A new placement is one entry of `PLACEMENTS`: datasets, tables and records read all they need there.
 """
 
 from collections.abc import Iterable
@@ -30,25 +32,27 @@ class TagPlacement:
     """Where the tags go.
 
     Attributes:
+        label: in tables and names of systems.
         encoder: in front of the source sentence, "source"/"target" in the order of the tokens.
         decoder: is the target's in front of the target sentence?
         source_ending: after the source sentence's `</s>`, as `encoder`.
         starts_decoder: does the target's take the place of `</s>` in the decoder's input?
     """
 
+    label: str
     encoder: tuple[str, ...]
     decoder: bool
     source_ending: tuple[str, ...] = ()
     starts_decoder: bool = False
 
 
-PLACEMENTS = {
-    "s-enc-t-dec": TagPlacement(encoder=("source",), decoder=True),
-    "t-enc": TagPlacement(encoder=("target",), decoder=False),
-    "t-dec": TagPlacement(encoder=(), decoder=True),
-    "s-enc-t-enc": TagPlacement(encoder=("source", "target"), decoder=False),
-    "none": TagPlacement(encoder=(), decoder=False),
-    "mbart": TagPlacement(encoder=(), decoder=False, source_ending=("source",), starts_decoder=True),
+PLACEMENTS = {  # in the order of Table 8.2
+    "s-enc-t-dec": TagPlacement("S-ENC-T-DEC", encoder=("source",), decoder=True),
+    "t-enc": TagPlacement("T-ENC", encoder=("target",), decoder=False),
+    "t-dec": TagPlacement("T-DEC", encoder=(), decoder=True),
+    "s-enc-t-enc": TagPlacement("S-ENC-T-ENC", encoder=("source", "target"), decoder=False),
+    "none": TagPlacement("NONE", encoder=(), decoder=False),
+    "mbart": TagPlacement("MBART", encoder=(), decoder=False, source_ending=("source",), starts_decoder=True),
 }
 
 
@@ -65,7 +69,7 @@ def placement_of_fairseq_options(encoder_langtok: str | None, decoder_langtok: b
     """
     encoder = {"src": ("source",), "tgt": ("target",)}.get(encoder_langtok or "", ())
     for name, placement in PLACEMENTS.items():
-        if placement == TagPlacement(encoder, bool(decoder_langtok)):
+        if placement == TagPlacement(placement.label, encoder, bool(decoder_langtok)):
             return name
     raise InputError(
         f"--encoder-langtok {encoder_langtok} --decoder-langtok {decoder_langtok}: no such tag placement; "

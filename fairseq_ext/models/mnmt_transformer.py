@@ -20,19 +20,22 @@ from fairseq.models.transformer import (
 from fairseq.modules.checkpoint_activations import checkpoint_wrapper
 
 from command_line.errors import InputError
-from fairseq_ext.modules import residual_block
 from fairseq_ext.modules.dropout import EmbeddingDropout
+from fairseq_ext.modules.residual_block import PLACEMENTS, layer_norm, placement_of
 from fairseq_ext.modules.transformer_layers import DecoderLayer, EncoderLayer
 
 WITHOUT_ATTENTION_WEIGHTS = -1  # an `alignment_layer` that no layer has
+WITH_FINAL_NORM = [name for name, placement in PLACEMENTS.items() if placement.final_norm]
 
 
 @dataclass
 class MnmtTransformerConfig(TransformerConfig):
-    norm_placement: ChoiceEnum(list(residual_block.PLACEMENTS)) = field(
+    norm_placement: ChoiceEnum(list(PLACEMENTS)) = field(
         default="post",
         metadata={
-            "help": "layer norm: post = LN(x+F(x)), pre = x+F(LN(x)), swap-pre = x+LN(F(x)) (8.1, E.2)"
+            "help": "layer norm: "
+            + ", ".join(f"{name} = {placement.formula}" for name, placement in PLACEMENTS.items())
+            + " (8.1, E.2)"
         },
     )
     no_norm_affine: bool = field(
@@ -40,7 +43,8 @@ class MnmtTransformerConfig(TransformerConfig):
         metadata={"help": "layer normalization without gain and bias: LayerNorm-simple (thesis E.3)"},
     )
     no_encoder_final_norm: bool = field(
-        default=False, metadata={"help": "pre, swap-pre: no norm after the last encoder layer (thesis E.1)"}
+        default=False,
+        metadata={"help": f"{', '.join(WITH_FINAL_NORM)}: no norm after the last encoder layer (thesis E.1)"},
     )
     drop_residual_layers: str = field(
         default="",
@@ -129,7 +133,7 @@ def checkpointed(layer, cfg):
 
 
 def _final_norm(side, affine: bool):
-    return residual_block.layer_norm(side.embed_dim, affine)
+    return layer_norm(side.embed_dim, affine)
 
 
 def parse_layers(text: str, layers: int) -> list[int]:
@@ -173,16 +177,19 @@ class MnmtTransformerModel(TransformerModelBase):
 
 def _check_options(args: Namespace) -> None:
     """Settle what fairseq's own options say about norms, and refuse what our layers do not compute."""
-    pre = args.norm_placement != "post"
+    chosen = str(args.norm_placement)
+    final_norm = PLACEMENTS[chosen].final_norm
     for option in ("encoder_normalize_before", "decoder_normalize_before"):
-        if getattr(args, option, False) and not pre:
+        if getattr(args, option, False) and not final_norm:
             raise InputError(
-                f"--{option.replace('_', '-')} contradicts --norm-placement post; use --norm-placement pre"
+                f"--{option.replace('_', '-')} contradicts --norm-placement {chosen}; use --norm-placement"
+                f" {WITH_FINAL_NORM[0]}"
             )
-        setattr(args, option, pre)
-    if args.norm_placement == "post" and args.no_encoder_final_norm:
+        setattr(args, option, final_norm)  # so fairseq ends encoder and decoder with a norm
+    if args.no_encoder_final_norm and not final_norm:
         raise InputError(
-            "--no-encoder-final-norm: --norm-placement post has no final norm; use it with pre or swap-pre"
+            f"--no-encoder-final-norm: --norm-placement {chosen} has no final norm; use it with"
+            f" {' or '.join(WITH_FINAL_NORM)}"
         )
     parse_layers(args.drop_residual_layers, args.encoder_layers)
     for option in UNSUPPORTED:
@@ -198,8 +205,7 @@ def _check_options(args: Namespace) -> None:
 @register_model_architecture("mnmt_transformer", "mnmt_transformer")
 def mnmt_base_architecture(args):
     """Transformer-base, 6+6 layers of width 512 with one joint embedding (thesis 8.2.1: OPUS and IWSLT)."""
-    if getattr(args, "norm_placement", None) is None and getattr(args, "encoder_normalize_before", False):
-        args.norm_placement = "pre"
+    args.norm_placement = placement_of(args)
     set_own_defaults(args, MnmtTransformerConfig, TransformerConfig)
     if not hasattr(args, "share_all_embeddings"):
         args.share_all_embeddings = True

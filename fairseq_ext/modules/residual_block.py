@@ -9,14 +9,15 @@
 `pre` and `swap-pre` leave the sum of the layers unnormalized, so encoder and decoder end with a norm of
 their own. Dropout is the last thing that happens to a block's contribution before it is added; the paper
 does not say where it is in `swap-pre`.
+
+A new placement is one entry of `PLACEMENTS`: models, tables and records read all they need there.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-
-PLACEMENTS = ("post", "pre", "swap-pre")
 
 
 class LayerNorm(nn.LayerNorm):
@@ -37,24 +38,53 @@ def layer_norm(width: int, affine: bool = True) -> LayerNorm:
     return LayerNorm(width, elementwise_affine=affine)
 
 
-def residual_block(
-    x: Tensor,
-    sublayer: Callable[[Tensor], Tensor],
-    norm: nn.Module,
-    dropout: nn.Module,
-    placement: str,
-    residual: bool = True,
-) -> Tensor:
-    """Apply one sublayer with its residual connection and norm.
+Sublayer = Callable[[Tensor], Tensor]  # T x B x C -> T x B x C
 
-    Args:
-        x: T x B x C.
-        residual: False drops the connection around the sublayer (thesis 8.2.1 (3), "w/o Res."); the rest
-            stays.
+
+def _post(x: Tensor, sublayer: Sublayer, norm: nn.Module, dropout: nn.Module, residual: bool) -> Tensor:
+    contribution = dropout(sublayer(x))
+    return norm(x + contribution if residual else contribution)
+
+
+def _pre(x: Tensor, sublayer: Sublayer, norm: nn.Module, dropout: nn.Module, residual: bool) -> Tensor:
+    contribution = dropout(sublayer(norm(x)))
+    return x + contribution if residual else contribution
+
+
+def _swap_pre(x: Tensor, sublayer: Sublayer, norm: nn.Module, dropout: nn.Module, residual: bool) -> Tensor:
+    contribution = dropout(norm(sublayer(x)))
+    return x + contribution if residual else contribution
+
+
+@dataclass(frozen=True)
+class NormPlacement:
+    """Where the norm of a residual block is.
+
+    Attributes:
+        label: in tables and names of systems.
+        formula: in `--help`.
+        final_norm: is the sum of the layers unnormalized, so that encoder and decoder end with a norm?
+        apply: function of (x, sublayer, norm, dropout, residual) -> output of the block, all T x B x C.
+            Without `residual` the connection around the sublayer is dropped (thesis 8.2.1 (3), "w/o Res.");
+            the rest stays.
     """
-    contribution = sublayer(norm(x) if placement == "pre" else x)
-    if placement == "swap-pre":
-        contribution = norm(contribution)
-    contribution = dropout(contribution)
-    total = x + contribution if residual else contribution
-    return norm(total) if placement == "post" else total
+
+    label: str
+    formula: str
+    final_norm: bool
+    apply: Callable[[Tensor, Sublayer, nn.Module, nn.Module, bool], Tensor]
+
+
+PLACEMENTS = {  # in the order of Table 8.2
+    "pre": NormPlacement("PreNorm", "x+F(LN(x))", final_norm=True, apply=_pre),
+    "post": NormPlacement("PostNorm", "LN(x+F(x))", final_norm=False, apply=_post),
+    "swap-pre": NormPlacement("Swap-PreNorm", "x+LN(F(x))", final_norm=True, apply=_swap_pre),
+}
+
+
+def placement_of(options) -> str:
+    """The placement that a model's options say: `norm_placement`, or else fairseq's
+    `encoder_normalize_before`.
+    """
+    chosen = getattr(options, "norm_placement", None)
+    return str(chosen or ("pre" if getattr(options, "encoder_normalize_before", False) else "post"))

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from fairseq_ext.modules.attention import Attention
 from fairseq_ext.modules.dropout import Dropout
-from fairseq_ext.modules.residual_block import layer_norm, residual_block
+from fairseq_ext.modules.residual_block import PLACEMENTS, layer_norm
 
 
 class Layer(nn.Module):
@@ -13,7 +13,7 @@ class Layer(nn.Module):
 
     def __init__(self, cfg, side):
         super().__init__()
-        self.placement = cfg.norm_placement
+        self.residual_block = PLACEMENTS[str(cfg.norm_placement)].apply
         width = side.embed_dim
         self._build_first(cfg, side)
         self.self_attn_layer_norm = layer_norm(width, cfg.norm_affine)
@@ -41,7 +41,7 @@ class Layer(nn.Module):
         return self.fc2(self.activation_dropout_module(self.activation_fn(self.fc1(x))))
 
     def _block(self, x: Tensor, sublayer, norm: nn.Module, residual: bool = True) -> Tensor:
-        return residual_block(x, sublayer, norm, self.dropout_module, self.placement, residual)
+        return self.residual_block(x, sublayer, norm, self.dropout_module, residual)
 
 
 class EncoderLayer(Layer):

@@ -6,9 +6,8 @@ from fairseq.models.transformer import TransformerModel
 
 from command_line.errors import InputError
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
+from fairseq_ext.modules.residual_block import PLACEMENTS
 from tests.fairseq_ext.models import build, random_batch, toy_dictionary
-
-PLACEMENTS = ("post", "pre", "swap-pre")
 
 
 @pytest.fixture
@@ -228,4 +227,4 @@ def test_options_of_a_fairseq_checkpoint_choose_the_placement(dictionary):
         MnmtTransformerModel, dictionary, encoder_normalize_before=True, decoder_normalize_before=True
     )
     assert model.encoder.layer_norm is not None
-    assert model.encoder.layers[0].placement == "pre"
+    assert model.encoder.layers[0].residual_block is PLACEMENTS["pre"].apply
