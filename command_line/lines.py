@@ -15,6 +15,7 @@ from command_line.errors import InputError, at
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
 _OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+COMPRESSIONS = tuple(_OPENERS)  # suffixes
 _ROWS = 1_000  # lines at a time; as fast as more
 
 
@@ -27,6 +28,19 @@ def open_binary(path, mode: str = "rb"):
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise InputError(f"{path}: is a folder, expected a text file") from None
+
+
+def uncompressed_name(path) -> str:
+    """The name of a file without the suffix of its compression."""
+    path = Path(path)
+    return path.stem if path.suffix in COMPRESSIONS else path.name
+
+
+def find_text(path) -> Path | None:
+    """The file of this name, plain or compressed; None if there is none."""
+    path = Path(path)
+    candidates = (path, *(path.with_name(path.name + suffix) for suffix in COMPRESSIONS))
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def _broken(path, line_number: int, error: Exception) -> InputError:

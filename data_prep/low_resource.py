@@ -19,7 +19,7 @@ from pathlib import Path
 from command_line import options
 from command_line.completion import check_finished
 from command_line.errors import InputError
-from command_line.lines import count_lines, read_lines, read_parallel
+from command_line.lines import count_lines, find_text, read_lines, read_parallel
 from command_line.progress import progress
 from data_prep.blocks import encode
 from data_prep.corpus import (
@@ -128,8 +128,7 @@ def monolingual_files(folder: Path, train: Bitext) -> list[Path]:
     check_finished(folder)
     found = []
     for language in train.languages:
-        names = [folder / f"{TRAIN}.{language}{suffix}" for suffix in ("", ".gz", ".xz")]
-        path = next((name for name in names if name.is_file()), None)
+        path = find_text(folder / f"{TRAIN}.{language}")
         if path is None:
             raise InputError(f"--monolingual {folder}: no {TRAIN}.{language} in it")
         if not count_lines(path):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from command_line.errors import InputError, at
-from command_line.lines import read_lines
+from command_line.lines import find_text, read_lines, uncompressed_name
 from data_prep.parsing.alignment import ends_of
 from data_prep.parsing.dependencies import tree_of_dependencies
 from data_prep.parsing.enju import read_sentence
@@ -24,13 +24,11 @@ def parse_file(folder: Path, text_path: Path, parser: str) -> Path:
     Raises:
         InputError: there is none.
     """
-    stem = text_path.name.removesuffix(".gz").removesuffix(".xz") + SUFFIXES[parser]
-    for suffix in ("", ".gz", ".xz"):
-        if (Path(folder) / f"{stem}{suffix}").is_file():
-            return Path(folder) / f"{stem}{suffix}"
-    raise InputError(
-        f"{Path(folder) / stem}: no such file (nor .gz, .xz), expected the parses of {text_path}"
-    )
+    wanted = Path(folder) / (uncompressed_name(text_path) + SUFFIXES[parser])
+    found = find_text(wanted)
+    if found is None:
+        raise InputError(f"{wanted}: no such file (nor .gz, .xz), expected the parses of {text_path}")
+    return found
 
 
 def read_parses(path: Path, parser: str) -> Iterator[Parse]:

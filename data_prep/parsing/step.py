@@ -14,7 +14,7 @@ from pathlib import Path
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
-from command_line.lines import count_lines
+from command_line.lines import count_lines, find_text, uncompressed_name
 from command_line.outputs import remove_leftovers, write_json
 from command_line.progress import progress
 from command_line.records import Optional, read_json, read_record
@@ -44,7 +44,7 @@ def find_texts(folder: Path, language: str) -> list[Path]:
     check_finished(folder)
     found: dict[str, Path] = {}
     for path in sorted(Path(folder).iterdir()):
-        name = path.name.removesuffix(".gz").removesuffix(".xz")
+        name = uncompressed_name(path)
         parts = name.split(".")
         if path.is_file() and len(parts) > 1 and parts[0] in SPLITS and parts[-1] == language:
             if name in found:
@@ -62,11 +62,11 @@ def raw_text(folder: Path, path: Path) -> Path:
         InputError: there is none, or the step that writes it did not finish.
     """
     check_finished(folder)
-    stem = path.name.removesuffix(".gz").removesuffix(".xz")
-    for suffix in ("", ".gz", ".xz"):
-        if (folder / f"{stem}{suffix}").is_file():
-            return folder / f"{stem}{suffix}"
-    raise InputError(f"{folder / stem}: no such file, expected the text behind {path}")
+    wanted = folder / uncompressed_name(path)
+    found = find_text(wanted)
+    if found is None:
+        raise InputError(f"{wanted}: no such file, expected the text behind {path}")
+    return found
 
 
 def read_shards(path: Path, raw: Path | None, parses: Path | None, parser: str) -> Iterator[Shard]:

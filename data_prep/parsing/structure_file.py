@@ -32,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from command_line.errors import InputError, at
+from command_line.lines import uncompressed_name
 from command_line.outputs import atomic_path
 from data_prep.binary_header import read_header
 
@@ -81,8 +82,7 @@ def order_of_parts(order: np.ndarray, starts: np.ndarray) -> np.ndarray:
 def structure_path(text_path, kind: str) -> Path:
     """The file beside a file of text or the prefix of a binarized one (`DATA/train.en-ja.ja`)."""
     path = Path(text_path)
-    name = path.name.removesuffix(".gz").removesuffix(".xz")
-    return path.with_name(f"{name}.{kind}")
+    return path.with_name(f"{uncompressed_name(path)}.{kind}")
 
 
 def encode(boundaries: Sequence[int], order: Sequence[int], starts: Sequence[int] = ()) -> list[int]:

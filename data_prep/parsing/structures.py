@@ -11,6 +11,7 @@ from pathlib import Path
 from command_line import options
 from command_line.completion import check_finished
 from command_line.errors import InputError, at
+from command_line.lines import find_text
 from command_line.outputs import scratch_folder
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
@@ -67,10 +68,10 @@ def main(args) -> None:
 
 
 def _find(folder: Path, name: str) -> Path:
-    for suffix in ("", ".gz", ".xz"):
-        if (folder / f"{name}{suffix}").is_file():
-            return folder / f"{name}{suffix}"
-    raise InputError(f"{folder / name}: no such file (nor .gz, .xz), but there is an analysis of it")
+    found = find_text(folder / name)
+    if found is None:
+        raise InputError(f"{folder / name}: no such file (nor .gz, .xz), but there is an analysis of it")
+    return found
 
 
 def carry_file(analysis: Path, words: Path, units: Path, output: Path, subword_type: str, workers) -> None:

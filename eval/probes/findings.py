@@ -1,13 +1,12 @@
 """What every probe does with its findings: one JSON file, tables and figures of its report section."""
 
-import shlex
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from command_line import options
 from command_line.completion import Stamp
-from command_line.outputs import checksum, write_json
+from command_line.outputs import write_json
+from command_line.provenance import checksums, command_typed
 from eval.reporting.parts import write_parts
 from eval.results.files import FORMAT
 from eval.results.result_set import ResultSet
@@ -52,8 +51,8 @@ def publish(
         "format": FORMAT,
         "kind": kind,
         **found,
-        "inputs": [{"path": str(path), "sha256": checksum(path)} for path in inputs],
-        "command": shlex.join(["python", "-m", "eval", *sys.argv[1:]]),
+        "inputs": checksums(inputs),
+        "command": command_typed("eval"),
     }
     write_json(file, record)
     parts = write_parts([section(ResultSet({kind: [(file, record)]}))], output, output)

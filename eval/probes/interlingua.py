@@ -57,9 +57,10 @@ def run(args) -> dict:
     """The findings of one checkpoint."""
     from eval.probes.interlingua_lengths import predictions
     from eval.probes.interlingua_similarity import similarities
-    from eval.results.system_record import describe_checkpoint, describe_system
+    from eval.results.system_record import describe_system
     from eval.translation.decoding import build_decoder
     from fairseq_ext.checkpoints import load_for_inference
+    from fairseq_ext.checkpoints.provenance import describe_origin
 
     loaded = load_for_inference(args.checkpoint, args.data)
     encoder = loaded.model.encoder
@@ -69,7 +70,7 @@ def run(args) -> dict:
     system = describe_system(loaded.state["cfg"], loaded.task)
     return {
         "system": system | ({"name": args.name} if args.name else {}),
-        "checkpoint": describe_checkpoint(args.checkpoint, loaded.state),
+        **describe_origin(args.checkpoint, args.data, loaded),
         "dataset": args.dataset or Path(args.data).resolve().name,
         "split": args.split,
         "length_candidates": args.length_candidates,

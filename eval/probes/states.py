@@ -9,14 +9,13 @@ recognition train; of other sets, --directions. Layers are L0 (embeddings), L1 â
 the decoder, encoder-norm, decoder-embedding and decoder-norm; see eval/probes/store.py.
 """
 
-import shlex
-import sys
 import time
 from pathlib import Path
 
 from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
+from command_line.provenance import command_typed
 from eval.probes.store import INDEX, KIND, write_index
 from eval.translation.translate import SETS, add_search_arguments, data_files, settings_of
 
@@ -166,14 +165,14 @@ def forced_tokens(decoder, journal, args, keys, parts) -> list[list[list[int]]]:
 
 def describe(args, loaded, layers: dict, splits: dict, seconds: dict) -> dict:
     """The contents of the index beside format and kind."""
-    from eval.results.system_record import describe_checkpoint, describe_system, library_versions
+    from eval.results.system_record import describe_system
+    from fairseq_ext.checkpoints.provenance import describe_origin
     from fairseq_ext.data.binarized import format_direction
 
     system = describe_system(loaded.state["cfg"], loaded.task)
     return {
         "system": system | ({"name": args.name} if args.name else {}),
-        "checkpoint": describe_checkpoint(args.checkpoint, loaded.state),
-        "data": {"path": str(args.data), "dictionary_sha256": loaded.task.fingerprint},
+        **describe_origin(args.checkpoint, args.data, loaded),
         "dataset": args.dataset or Path(args.data).resolve().name,
         "forced": args.forced,
         "beam": args.beam,
@@ -184,6 +183,5 @@ def describe(args, loaded, layers: dict, splits: dict, seconds: dict) -> dict:
         "eos": loaded.task.dictionary.eos(),
         "splits": splits,
         "seconds": {stage: round(value, 2) for stage, value in seconds.items()},
-        "command": "python -m eval probe states " + shlex.join(sys.argv[3:]),
-        "versions": library_versions(),
+        "command": command_typed("eval"),
     }

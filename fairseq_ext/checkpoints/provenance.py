@@ -1,0 +1,40 @@
+"""Where a number that is measured on a checkpoint comes from: which training, how long, which data."""
+
+from pathlib import Path
+
+from command_line.outputs import checksum
+from command_line.provenance import versions
+from fairseq_ext.checkpoints.loading import LoadedModel
+
+
+def describe_checkpoint(path, state: dict) -> dict:
+    """Which checkpoint, and how long it was trained.
+
+    Args:
+        path: of the checkpoint.
+        state: its contents; the weights are not needed.
+    """
+    extra = state.get("extra_state") or {}
+    history = (state.get("optimizer_history") or [{}])[-1]
+    return {
+        "path": str(path),
+        "sha256": checksum(path),
+        "epoch": (extra.get("train_iterator") or {}).get("epoch"),
+        "updates": history.get("num_updates"),
+        "best_valid_loss": extra.get("best"),
+    }
+
+
+def describe_origin(path, data, loaded: LoadedModel) -> dict:
+    """The fields "checkpoint", "data" and "versions" of a result.
+
+    Args:
+        path: of the checkpoint.
+        data: the binarized folder.
+        loaded: from both.
+    """
+    return {
+        "checkpoint": describe_checkpoint(path, loaded.state),
+        "data": {"path": str(Path(data)), "dictionary_sha256": loaded.task.fingerprint},
+        "versions": versions("torch", "sacrebleu") | {"fairseq": versions("fairseq-fixed")["fairseq-fixed"]},
+    }
