@@ -248,6 +248,10 @@ def _canvas(width: float, height: float, rows: int = 1, columns: int = 1):
 
 
 def _png(figure) -> bytes:
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)  # names are text: a $ in one is no formula
     stream = io.BytesIO()
     figure.savefig(stream, format="png", metadata={"Software": None})
     return stream.getvalue()

@@ -1,0 +1,21 @@
+"""Plots take names as they are."""
+
+import pytest
+
+from eval.reporting import plots
+from eval.results.systems import MeanStd
+
+NAME = '$a_{$ \\frac{ <b> & "q"'
+VALUE = MeanStd(1.0, 0.5)
+PLOTS = {
+    "horizontal_bars": lambda: plots.horizontal_bars([NAME, "x"], {NAME: [VALUE, None]}, NAME),
+    "dots": lambda: plots.dots([NAME, "x"], {NAME: [VALUE, None]}, NAME, []),
+    "lines": lambda: plots.lines([NAME, "x"], {NAME: {NAME: [VALUE, None]}}, NAME),
+    "scatter": lambda: plots.scatter({NAME: [(0.0, 1.0, NAME), (1.0, 2.0, NAME)]}, NAME, NAME),
+    "signed_heatmap": lambda: plots.signed_heatmap([NAME], [NAME, "x"], [[1.0, -1.0]], NAME),
+}
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_a_dollar_in_a_name_is_no_formula(plot):
+    assert PLOTS[plot]().startswith(b"\x89PNG")
