@@ -8,8 +8,8 @@ over the training text of all languages; every training file counts, so English 
 run to new text instead, for test sets that come later or for fine-tuning.
 
 `--pretrained` applies the sentencepiece model of mBART and trims its dictionary to the corpus (5.2.1): of its
-symbols, those stay that occur in the training text at least `--min-count` times. `python -m eval trim-mbart`
-then makes the checkpoint for this dictionary.
+symbols, those stay that occur in the training text at least `--min-count` times. `python -m fairseq_ext
+trim-mbart` then makes the checkpoint for this dictionary.
 """
 
 import functools

@@ -13,9 +13,10 @@ COMMANDS = {
     ),
     "compare": ("eval.scoring.compare", "significance of differences between systems"),
     "probe": ("eval.probes", "analyses of the hidden states and outputs of checkpoints"),
-    "trim-mbart": ("eval.trim_mbart", "start from mBART: a checkpoint with the corpus's vocabulary"),
     "report": ("eval.reporting.report", "tables, plots and one HTML file from result files"),
 }
 
+MOVED = {"trim-mbart": "python -m fairseq_ext trim-mbart"}
+
 if __name__ == "__main__":
-    sys.exit(run("eval", "Evaluate multilingual translation models.", COMMANDS))
+    sys.exit(run("eval", "Evaluate multilingual translation models.", COMMANDS, moved=MOVED))

@@ -6,15 +6,9 @@ our classes where fairseq's own commands load it, so nothing later than the impo
 in fairseq's own commands it makes bad input one line (`fairseq_ext.uncaught`).
 """
 
-from fairseq_ext import checkpoints, uncaught
-from fairseq_ext.criterions import (  # noqa: F401
-    fused_label_smoothed_cross_entropy,
-    nmt_with_auxiliary_losses,
-    weighted_losses,
-)
-from fairseq_ext.models import interlingua_transformer, mnmt_transformer  # noqa: F401
-from fairseq_ext.optim import fused_adam  # noqa: F401
-from fairseq_ext.tasks import linguistic_pretraining, multilingual_nmt  # noqa: F401
+import sys
 
-checkpoints.guard_fairseq()
-uncaught.report_input_errors()
+# `python -m fairseq_ext` imports this package before its `__main__`, and its help should not wait seconds for
+# torch and fairseq. Commands import the plug-ins when they run.
+if not (sys.argv[:1] == ["-m"] and __name__ in sys.orig_argv):
+    from fairseq_ext import plug_ins  # noqa: F401

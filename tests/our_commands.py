@@ -36,7 +36,7 @@ def run_command(words: list[str]) -> int:
 def parsers() -> dict[str, CommandParser]:
     """The parser of every command that users type, by what they type before the options."""
     found = {}
-    for package in ("data_prep", "eval"):
+    for package in ("data_prep", "eval", "fairseq_ext"):
         _collect(found, f"python -m {package}", _steps(importlib.import_module(f"{package}.__main__")))
     sys.path.insert(0, str(BENCHMARKS))  # as the interpreter does for a script
     try:

@@ -59,7 +59,7 @@ def run(args) -> dict:
     from eval.probes.interlingua_similarity import similarities
     from eval.results.system_record import describe_system
     from eval.translation.decoding import build_decoder
-    from fairseq_ext.checkpoints import load_for_inference
+    from fairseq_ext.checkpoints.loading import load_for_inference
     from fairseq_ext.checkpoints.provenance import describe_origin
 
     loaded = load_for_inference(args.checkpoint, args.data)

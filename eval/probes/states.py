@@ -90,7 +90,7 @@ def extract(args, stamp: Stamp) -> None:
     from eval.probes.storing import Sentences, StateWriter
     from eval.translation.decoding import build_decoder, load_sources
     from eval.translation.journal import Journal
-    from fairseq_ext.checkpoints import load_for_inference
+    from fairseq_ext.checkpoints.loading import load_for_inference
 
     started = time.monotonic()
     loaded = load_for_inference(args.checkpoint, args.data)

@@ -152,7 +152,7 @@ def translate(args, stamp: Stamp) -> None:
     from eval.translation.decoding import build_decoder, load_sources, search_all
     from eval.translation.directions import choose_directions
     from eval.translation.journal import Journal
-    from fairseq_ext.checkpoints import load_for_inference
+    from fairseq_ext.checkpoints.loading import load_for_inference
 
     started = time.monotonic()
     loaded = load_for_inference(args.checkpoint, args.data, autocast_bf16=args.bf16)

@@ -11,7 +11,7 @@ MBART_TAGS=() # --tags LANG=NAME for languages that mBART does not have
 
 trim_mbart() {
   [[ ,$SYSTEM_LIST == *,mbart* ]] || return 0
-  run python -m eval trim-mbart --pretrained "$MBART" --data "$DATA" "${MBART_TAGS[@]}" --output "$MBART_START"
+  run python -m fairseq_ext trim-mbart --pretrained "$MBART" --data "$DATA" "${MBART_TAGS[@]}" --output "$MBART_START"
 }
 
 finetune_mbart() { # FOLDER SEED OPTION...

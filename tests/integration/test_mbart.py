@@ -34,7 +34,7 @@ def prepare(folder) -> None:
         ("data_prep", "subword", "--pretrained", mbart, "--input", words, "--output", subword),
         ("data_prep", "binarize", "--input", subword, "--text", folder / "text", "--output", data),
         ("data_prep", "align", "--input", words, "--subword", subword, "--data", data, "--output", aligned),
-        ("eval", "trim-mbart", "--pretrained", mbart, "--data", data, "--output", folder / "start.pt"),
+        ("fairseq_ext", "trim-mbart", "--pretrained", mbart, "--data", data, "--output", folder / "start.pt"),
     ):  # fmt: skip
         result = commands.run_forked(folder / "logs", package, *arguments)
         assert result.status == 0, result.text

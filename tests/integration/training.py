@@ -43,6 +43,6 @@ def logged(result, kind: str) -> list[dict]:
 
 
 def final_state(save_dir, name: str = "checkpoint_last.pt") -> dict:
-    from fairseq_ext.checkpoints import read_checkpoint
+    from fairseq_ext.checkpoints.reading import read_checkpoint
 
     return read_checkpoint(save_dir / name)

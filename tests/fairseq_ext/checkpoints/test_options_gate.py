@@ -13,13 +13,14 @@ from omegaconf import OmegaConf
 
 import fairseq_ext  # noqa: F401  (registers)
 from command_line.errors import InputError
-from fairseq_ext.checkpoints import declared_options, read_checkpoint
+from fairseq_ext.checkpoints import declared_options
 from fairseq_ext.checkpoints.options_gate import (
     EVALUATED,
     FILES_OF_THE_TRAINING,
     REFUSED_FILES,
     pass_gate,
 )
+from fairseq_ext.checkpoints.reading import read_checkpoint
 from tests.fairseq_ext.attacks import write_attack
 from tests.fairseq_ext.folders import write_toy_folder
 

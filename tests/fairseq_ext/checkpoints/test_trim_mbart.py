@@ -1,6 +1,9 @@
-"""`python -m eval trim-mbart`: from text and a small mBART to a checkpoint that says the same."""
+"""`python -m fairseq_ext trim-mbart`: from text and a small mBART to a checkpoint that says the same."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,10 +11,12 @@ import torch
 
 import data_prep.__main__ as preparation
 import eval.__main__ as evaluation
+import fairseq_ext.__main__ as plug_ins
 from command_line.dispatch import run
-from eval.mbart_comparison import check_outputs
-from fairseq_ext.checkpoints import load_for_inference, read_checkpoint
+from fairseq_ext.checkpoints.loading import load_for_inference
 from fairseq_ext.checkpoints.mbart import LANGUAGES
+from fairseq_ext.checkpoints.mbart_comparison import check_outputs
+from fairseq_ext.checkpoints.reading import read_checkpoint
 from tests.fairseq_ext.mbart import train_pieces, write_mbart
 from tests.integration.toy_corpus import random_concepts, sentence, write_sides
 
@@ -19,7 +24,7 @@ PAIR = ("de", "en")
 
 
 def command(package, *words) -> int:
-    steps = preparation.STEPS if package == "data_prep" else evaluation.COMMANDS
+    steps = preparation.STEPS if package == "data_prep" else plug_ins.COMMANDS
     return run(package, "", steps, [str(word) for word in words])
 
 
@@ -62,7 +67,7 @@ def trimmed(made, tmp_path_factory):
 
 def trim(made, output, *options) -> int:
     words = ("--pretrained", made / "mbart", "--data", made / "data", "--output", output)
-    return command("eval", "trim-mbart", *words, *options)
+    return command("fairseq_ext", "trim-mbart", *words, *options)
 
 
 def test_the_dictionary_is_what_the_training_text_uses(made):
@@ -138,7 +143,7 @@ def test_data_of_another_dictionary(made, tmp_path, capsys):
     other = tmp_path / "other"
     write_mbart(other, ["a", "b"])
     words = ("--pretrained", other, "--data", made / "data", "--output", tmp_path / "x.pt")
-    assert command("eval", "trim-mbart", *words) == 2
+    assert command("fairseq_ext", "trim-mbart", *words) == 2
     assert "is not in mBART's dictionary; make the data with" in capsys.readouterr().err
 
 
@@ -155,3 +160,23 @@ def test_outputs_that_differ_are_noticed(made, trimmed):
     assert check_outputs(loaded.model, loaded.model, rows, samples, "model.pt") == 2
     with pytest.raises(InputError, match=r"model.pt: trimmed, its outputs differ"):
         check_outputs(loaded.model, loaded.model, rows.roll(1), samples, "model.pt")
+
+
+def test_the_former_command_says_what_to_type(capsys):
+    assert run("eval", "", evaluation.COMMANDS, ["trim-mbart", "--data", "x"], evaluation.MOVED) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == "error: python -m eval trim-mbart is now: python -m fairseq_ext trim-mbart"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["trim-mbart", "--help"], []])
+def test_help_needs_neither_torch_nor_fairseq(words, tmp_path):
+    """Where they would be imported, there are files that refuse."""
+    for name in ("torch", "fairseq"):
+        (tmp_path / f"{name}.py").write_text("raise AssertionError('imported')")
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[3])])
+    done = subprocess.run(
+        [sys.executable, "-m", "fairseq_ext", *words],
+        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0 if words else 2, "")
+    assert "trim-mbart" in done.stdout

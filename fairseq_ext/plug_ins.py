@@ -1,0 +1,17 @@
+"""What importing `fairseq_ext` does: everything is registered, fairseq reads checkpoints safely, and in
+fairseq's own commands bad input is one line.
+"""
+
+from fairseq_ext import uncaught
+from fairseq_ext.checkpoints.reading import guard_fairseq
+from fairseq_ext.criterions import (  # noqa: F401
+    fused_label_smoothed_cross_entropy,
+    nmt_with_auxiliary_losses,
+    weighted_losses,
+)
+from fairseq_ext.models import interlingua_transformer, mnmt_transformer  # noqa: F401
+from fairseq_ext.optim import fused_adam  # noqa: F401
+from fairseq_ext.tasks import linguistic_pretraining, multilingual_nmt  # noqa: F401
+
+guard_fairseq()
+uncaught.report_input_errors()
