@@ -33,8 +33,8 @@ def make_bunsetsu(data: Path, language: str) -> None:
     """Analyses of all training text of a language: every three subwords are a bunsetsu; reordering exchanges
     the first with the last and so on.
     """
-    from data_prep.parsing.structure_file import BUNSETSU, encode, structure_path, write_structures
-    from fairseq_ext.data.binarized import load_sentences
+    from data_prep.formats.sentences import load_sentences
+    from data_prep.formats.structures import BUNSETSU, encode, structure_path, write_structures
     from fairseq_ext.data.pretraining_dataset import find_texts
 
     for prefix in find_texts(data, "train", language):

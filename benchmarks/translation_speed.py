@@ -93,7 +93,7 @@ def main(args) -> None:
         raise InputError(
             f"{args.checkpoint}: no such file; run `make quickstart`, or give --checkpoint and --data"
         )
-    from data_prep.preparation import Preparation
+    from data_prep.formats.preparation import Preparation
 
     preparation = Preparation.load(args.data)
     ratios = []

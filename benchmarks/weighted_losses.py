@@ -32,8 +32,10 @@ TRANSLATION = "translation loss"
 
 def pair_words(data: Path, lang_pairs: str) -> None:
     """Align the n-th words of both sides of the training data."""
-    from data_prep.aligned_spans import AlignedSpansWriter
-    from fairseq_ext.data.binarized import load_pair, load_shared_dictionary, parse_directions
+    from data_prep.formats.alignments import AlignedSpansWriter
+    from data_prep.formats.dictionary import load_shared_dictionary
+    from data_prep.formats.directions import parse_directions
+    from data_prep.formats.sentences import load_pair
 
     for pair in {tuple(sorted(direction)) for direction in parse_directions(lang_pairs, "--lang-pairs")}:
         symbols = load_shared_dictionary(data, pair).symbols

@@ -17,8 +17,17 @@ from command_line.names_in_records import path_inside
 from command_line.outputs import atomic_path, checksum, copy_file, scratch_folder
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
-from data_prep.corpus import TRAIN, Bitext, check_parallel, find_bitexts, languages_of, open_outputs, paths_of
-from data_prep.preparation import FILE_NAME, Preparation
+from data_prep.formats.dictionary import load_dictionary, required_dictionary
+from data_prep.formats.preparation import FILE_NAME, Preparation
+from data_prep.formats.texts import (
+    TRAIN,
+    Bitext,
+    check_parallel,
+    find_bitexts,
+    languages_of,
+    open_outputs,
+    paths_of,
+)
 from data_prep.step_folder import StepFolder, read_record
 from data_prep.subword import DICTIONARY, MODEL_FILES
 
@@ -40,7 +49,7 @@ def add_arguments(parser) -> None:
 
 
 def is_data_file(path: Path) -> bool:
-    from data_prep.parsing.structure_file import KINDS
+    from data_prep.formats.structures import KINDS
 
     names = {FILE_NAME, *filter(None, MODEL_FILES.values())}
     beside = (".alignment", *(f".{kind}" for kind in KINDS))  # belong to the sentences, and go with them
@@ -50,30 +59,6 @@ def is_data_file(path: Path) -> bool:
         or path.name in names
         or (path.parent.name == "text")
     )
-
-
-def required_dictionary(path: Path) -> Path:
-    """The file, if it is there; an `InputError` otherwise."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such file, expected the joint dictionary that `subword` writes")
-    return path
-
-
-def load_dictionary(path: Path):
-    """fairseq's Dictionary.
-
-    Raises:
-        InputError: missing or malformed; names the file.
-    """
-    from fairseq.data import Dictionary
-
-    required_dictionary(path)
-    try:
-        path.read_text(encoding="utf-8")  # fairseq's own complaint about it is of no particular kind
-        return Dictionary.load(str(path))
-    except (ValueError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{path}: not a fairseq dictionary (SYMBOL COUNT per line): {reason}") from None
 
 
 def binarize_file(path: Path, prefix: Path, dictionary, workers: Workers) -> int:

@@ -25,8 +25,8 @@ from command_line.outputs import scratch_folder, write_text
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import Block, encode, read_blocks
-from data_prep.corpus import TRAIN, Bitext, find_bitexts, is_corpus_file, open_outputs, paths_of
 from data_prep.duplicates import KEY_BYTES, duplicate_flags, key
+from data_prep.formats.texts import TRAIN, Bitext, find_bitexts, is_corpus_file, open_outputs, paths_of
 from data_prep.normalization import measure_length, normalize
 from data_prep.step_folder import StepFolder
 

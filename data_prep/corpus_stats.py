@@ -15,7 +15,7 @@ from command_line.outputs import atomic_path, write_json, write_text
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import Block, read_blocks
-from data_prep.corpus import SPLITS, TRAIN, Bitext, find_bitexts
+from data_prep.formats.texts import SPLITS, TRAIN, Bitext, find_bitexts
 
 COLUMNS = (
     "split",

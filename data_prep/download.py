@@ -28,8 +28,15 @@ from command_line.errors import InputError
 from command_line.outputs import remove_leftovers, write_json
 from command_line.progress import progress
 from data_prep.blocks import encode
-from data_prep.corpus import LANGUAGE, LANGUAGES, SPLITS, centric_language, is_corpus_file, open_outputs
 from data_prep.fetching import Source, read_sums
+from data_prep.formats.texts import (
+    LANGUAGE,
+    LANGUAGES,
+    SPLITS,
+    centric_language,
+    is_corpus_file,
+    open_outputs,
+)
 from data_prep.languages import is_english
 from data_prep.step_folder import StepFolder
 

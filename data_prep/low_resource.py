@@ -22,7 +22,7 @@ from command_line.errors import InputError
 from command_line.lines import count_lines, find_text, read_lines, read_parallel
 from command_line.progress import progress
 from data_prep.blocks import encode
-from data_prep.corpus import (
+from data_prep.formats.texts import (
     TRAIN,
     VALID,
     Bitext,

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Iterator
 
 from command_line.errors import InputError
-from data_prep.corpus import TRAIN, pair_name
 from data_prep.fetching import Source
+from data_prep.formats.texts import TRAIN, pair_name
 from data_prep.languages import find_language
 from data_prep.public_corpora import Splits
 

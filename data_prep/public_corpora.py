@@ -12,8 +12,8 @@ from itertools import chain
 from pathlib import Path
 
 from command_line.lines import read_lines, read_parallel
-from data_prep.corpus import TEST, TRAIN, VALID, all_pairs
 from data_prep.fetching import Source
+from data_prep.formats.texts import TEST, TRAIN, VALID, all_pairs
 from data_prep.multiway import choose_multiway
 
 OPUS100_URL = "https://object.pouta.csc.fi/OPUS-100/v1.0/opus-100-corpus-v1.0.tar.gz"

@@ -22,7 +22,7 @@ from command_line.outputs import copy_file
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import read_blocks
-from data_prep.corpus import (
+from data_prep.formats.texts import (
     TRAIN,
     Bitext,
     check_parallel,
@@ -161,7 +161,7 @@ def apply(path: Path, output: Path, type_name: str, model: Path | None, workers:
 
 
 def main(args) -> None:
-    from data_prep.dictionary import read_symbols, write_dictionary
+    from data_prep.formats.dictionary import read_symbols, write_dictionary
 
     bitexts = find_bitexts(args.input)
     languages = languages_of(bitexts)

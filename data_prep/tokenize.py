@@ -14,7 +14,7 @@ from command_line import options
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import Block, encode, read_blocks
-from data_prep.corpus import (
+from data_prep.formats.texts import (
     check_parallel,
     find_bitexts,
     is_corpus_file,

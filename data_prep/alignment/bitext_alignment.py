@@ -14,7 +14,7 @@ from data_prep.alignment.links import format_line
 from data_prep.alignment.symmetrization import SYMMETRIZATIONS, one_to_one
 from data_prep.alignment.training_text import is_usable
 from data_prep.blocks import encode, read_blocks
-from data_prep.corpus import Bitext, open_outputs
+from data_prep.formats.texts import Bitext, open_outputs
 
 LINES_PER_TASK = 2_000
 

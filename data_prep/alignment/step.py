@@ -26,7 +26,7 @@ from command_line.outputs import scratch_folder, write_json, write_text
 from command_line.workers import Workers, add_workers_argument
 from data_prep.alignment.aligners import ALIGNERS
 from data_prep.alignment.symmetrization import SYMMETRIZATIONS
-from data_prep.corpus import TRAIN, Bitext, check_parallel, find_bitexts, paths_of
+from data_prep.formats.texts import TRAIN, Bitext, check_parallel, find_bitexts, paths_of
 from data_prep.step_folder import StepFolder, read_record
 
 TEXT_SUFFIX = ".align"
@@ -200,9 +200,9 @@ def align_pair(args, bitexts, out_of_domain, pair: str, workers: Workers) -> lis
 
 def store_subword_spans(args, bitexts: list[Bitext], workers: Workers) -> None:
     """Write the aligned subword spans of all bitexts into the binarized folder; skips when that is done."""
-    from data_prep.aligned_spans import SUFFIX
     from data_prep.alignment.subword_alignment import write_subword_spans
-    from data_prep.preparation import Preparation
+    from data_prep.formats.alignments import SUFFIX
+    from data_prep.formats.preparation import Preparation
 
     subwords = {(bitext.split, bitext.pair): bitext for bitext in find_bitexts(args.subword)}
     for bitext in bitexts:

@@ -9,10 +9,10 @@ import numpy as np
 from command_line.errors import InputError
 from command_line.progress import progress
 from command_line.workers import Workers
-from data_prep.aligned_spans import AlignedSpans, AlignedSpansWriter
 from data_prep.alignment.links import check_range, parse_line
 from data_prep.blocks import Block, read_blocks
-from data_prep.corpus import Bitext
+from data_prep.formats.alignments import AlignedSpans, AlignedSpansWriter
+from data_prep.formats.texts import Bitext
 from data_prep.subword_spans import subword_spans, word_boundaries
 
 _INDEX_MAGIC = b"MMIDIDX\0\0"

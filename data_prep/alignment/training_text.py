@@ -6,7 +6,7 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.lines import count_lines, read_parallel
 from command_line.progress import progress
-from data_prep.corpus import Bitext
+from data_prep.formats.texts import Bitext
 
 
 def is_usable(words_a: int, words_b: int, longest: int) -> bool:

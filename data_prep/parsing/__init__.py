@@ -3,5 +3,5 @@ phrases.
 
 Every parser's output becomes one of two things over the words of the tokenized text: the boundaries of the
 bunsetsu, or a binary tree of phrases (`trees.Tree`). Both go, with the reordering that BRSS and HFSS need,
-into one compact file (`structure_file`).
+into one compact file (`formats.structures`).
 """

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from command_line.errors import InputError, at
 from data_prep.blocks import Block
+from data_prep.formats.structures import MOST_UNITS, encode
 from data_prep.languages import is_unspaced
 from data_prep.parsing.alignment import (
     ends_of,
@@ -20,7 +21,6 @@ from data_prep.parsing.alignment import (
 from data_prep.parsing.bunsetsu_order import reversed_bunsetsu
 from data_prep.parsing.parse_files import SUFFIXES, Parse, read_parse
 from data_prep.parsing.parsers import BUNSETSU_PARSERS, LINES_TO_JUDGE, ParserChoice, make_parser
-from data_prep.parsing.structure_file import MOST_UNITS, encode
 from data_prep.parsing.trees import head_final_order
 from data_prep.tokenizers import UnspacedText
 
@@ -44,7 +44,7 @@ class Result(NamedTuple):
     """
     Attributes:
         number: of the shard.
-        values: of every line, as `structure_file.encode` makes them; empty for a line without analysis.
+        values: of every line, as `structures.encode` makes them; empty for a line without analysis.
         counts: `lines`; `empty`, `unparsed` (the parser failed), `unmapped` (what was parsed is not the
             text), `too-long`, `analysed`; over the analysed lines `words`, `moved` (words whose position the
             reordering changes) and `inside-words` (boundaries of bunsetsu inside a word, left out).

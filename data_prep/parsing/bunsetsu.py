@@ -22,7 +22,7 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
+    from data_prep.formats.structures import BUNSETSU
     from data_prep.parsing.step import run
-    from data_prep.parsing.structure_file import BUNSETSU
 
     run(args, BUNSETSU, args.parser, args.model or "")

@@ -2,7 +2,7 @@
 
 from command_line import options
 from command_line.workers import add_workers_argument
-from data_prep.corpus import LANGUAGE
+from data_prep.formats.texts import LANGUAGE
 
 
 def add_arguments(parser, language: str) -> None:

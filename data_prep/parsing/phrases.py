@@ -36,9 +36,9 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
+    from data_prep.formats.structures import PHRASES
     from data_prep.parsing.parse_files import SUFFIXES
     from data_prep.parsing.step import run
-    from data_prep.parsing.structure_file import PHRASES
 
     if (args.parser in SUFFIXES) != (args.parses is not None):
         needs = "needs --parses DIR" if args.parser in SUFFIXES else "parses itself, --parses is for files"

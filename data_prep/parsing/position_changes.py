@@ -32,7 +32,7 @@ def shares(structures, seed: int) -> tuple[int, float, float]:
 
 
 def main(args) -> None:
-    from data_prep.parsing.structure_file import KINDS, Structures
+    from data_prep.formats.structures import KINDS, Structures
 
     check_finished(args.input)
     paths = sorted(path for kind in KINDS for path in args.input.glob(f"*.{kind}"))

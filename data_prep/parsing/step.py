@@ -20,11 +20,11 @@ from command_line.progress import progress
 from command_line.records import Optional, read_json, read_record
 from command_line.workers import Workers
 from data_prep.blocks import read_blocks
-from data_prep.corpus import SPLITS
+from data_prep.formats.structures import join_structures, structure_path, write_structures
+from data_prep.formats.texts import SPLITS
 from data_prep.parsing.analysis import Shard, analyse_shard
 from data_prep.parsing.parse_files import SUFFIXES, parse_file, read_parses
 from data_prep.parsing.parsers import ParserChoice, make_parser
-from data_prep.parsing.structure_file import join_structures, structure_path, write_structures
 from data_prep.step_folder import StepFolder
 
 LINES_PER_SHARD = 1_000
@@ -104,7 +104,7 @@ def run(args, kind: str, parser: str, model: str = "", parses: Path | None = Non
     """Analyse every file of the language.
 
     Args:
-        kind: name of the step, and of what it writes (`structure_file`).
+        kind: name of the step, and of what it writes (`formats.structures`).
         parser: key of `parsers.PARSERS` or `parse_files.SUFFIXES`.
         model: for the parser.
         parses: folder of the parses, for a parser that reads files.

@@ -33,7 +33,7 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    from data_prep.parsing.structure_file import KINDS
+    from data_prep.formats.structures import KINDS
 
     analyses = sorted(path for kind in KINDS for path in args.input.glob(f"*.{kind}"))
     if not analyses:
@@ -80,7 +80,7 @@ def carry_file(analysis: Path, words: Path, units: Path, output: Path, subword_t
     Raises:
         InputError: the files are not of the same lines; names file and line.
     """
-    from data_prep.parsing.structure_file import Structures, join_structures, write_structures
+    from data_prep.formats.structures import Structures, join_structures, write_structures
 
     kind = analysis.suffix[1:]
     lines, expected = 0, len(Structures(analysis, kind))
@@ -105,7 +105,7 @@ def carry_block(analysis: Path, kind: str, subword_type: str, block: Block) -> l
         InputError: a line has another number of words than its analysis, or other characters than its
             subwords.
     """
-    from data_prep.parsing.structure_file import Structures
+    from data_prep.formats.structures import Structures
     from data_prep.subword_spans import word_boundaries
 
     structures = Structures(analysis, kind)
@@ -136,7 +136,7 @@ def carry(structure, kind: str, boundaries: tuple[list[int], list[int]], length:
         boundaries: where every word begins and ends in subwords (`subword_spans.word_boundaries`).
         length: number of subwords.
     """
-    from data_prep.parsing.structure_file import BUNSETSU, encode
+    from data_prep.formats.structures import BUNSETSU, encode
     from data_prep.parsing.trees import KEEP, Tree, keep_tokens
 
     starts, ends = boundaries

@@ -21,7 +21,7 @@ from pathlib import Path
 from command_line import options
 from command_line.errors import InputError
 from command_line.progress import progress
-from data_prep.corpus import (
+from data_prep.formats.texts import (
     LANGUAGE,
     LANGUAGES,
     SPLITS,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from command_line.errors import InputError
-from data_prep.aligned_spans import AlignedSpans
+from data_prep.formats.alignments import AlignedSpans
 from eval.probes.parallel import ParallelPair
 from eval.probes.precision import both_ways, normalized
 from eval.probes.state_part import StatePart

@@ -9,12 +9,12 @@ import torch
 from command_line.errors import InputError
 from command_line.progress import progress
 from data_prep.bleu import bleu_metric
+from data_prep.formats.sentences import load_pair, with_data
 from eval.scoring.paired_test import PairedTest
 from eval.scoring.significance import holm
 from eval.scoring.surface_metrics import surface_scores
 from eval.translation.decoding import build_decoder, load_sources, to_device
 from eval.translation.translate import text_of
-from fairseq_ext.data.binarized import load_pair, with_data
 from fairseq_ext.data.multilingual_dataset import DirectionData
 from fairseq_ext.data.multipart_dataset import BatchField
 
@@ -115,7 +115,7 @@ def predicted_lengths(decoder, part: DirectionData) -> np.ndarray:
 
 def translated(decoder, args, part: DirectionData, task: str) -> list[str]:
     """Detokenized hypotheses in the order of the sentences."""
-    from data_prep.preparation import Preparation
+    from data_prep.formats.preparation import Preparation
 
     preparation, dictionary = Preparation.load(args.data), decoder.task.dictionary
     lines = [""] * len(part)

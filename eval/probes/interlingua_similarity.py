@@ -7,9 +7,10 @@ import torch
 
 from command_line.errors import InputError
 from command_line.progress import progress
+from data_prep.formats.directions import Direction
+from data_prep.formats.sentences import load_pair, with_data
 from eval.translation.decoding import to_device
 from fairseq_ext.data.batch_fields import Mirror
-from fairseq_ext.data.binarized import Direction, load_pair, with_data
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.losses.interlingua_alignment import misalignment
 

@@ -43,7 +43,7 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    from data_prep.aligned_spans import SUFFIX
+    from data_prep.formats.alignments import SUFFIX
     from eval.probes.findings import publish
     from eval.probes.parallel import index_files
     from eval.reporting.sections import retrieval

@@ -150,8 +150,8 @@ def directions_of(task, args, split: str) -> list:
 
 def forced_tokens(decoder, journal, args, keys, parts) -> list[list[list[int]]]:
     """What the decoder is given per part and sentence, without forced tag and `</s>`."""
+    from data_prep.formats.sentences import load_pair
     from eval.translation.decoding import search_all
-    from fairseq_ext.data.binarized import load_pair
 
     if args.forced == "output":
         return search_all(decoder, journal, parts, "translate")
@@ -165,9 +165,9 @@ def forced_tokens(decoder, journal, args, keys, parts) -> list[list[list[int]]]:
 
 def describe(args, loaded, layers: dict, splits: dict, seconds: dict) -> dict:
     """The contents of the index beside format and kind."""
+    from data_prep.formats.directions import format_direction
     from eval.results.system_record import describe_system
     from fairseq_ext.checkpoints.provenance import describe_origin
-    from fairseq_ext.data.binarized import format_direction
 
     system = describe_system(loaded.state["cfg"], loaded.task)
     return {

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from command_line.errors import InputError
 from command_line.progress import progress
+from data_prep.formats.directions import Direction, format_direction
 from eval.probes.forward_states import forced_states
 from eval.probes.state_part import PartWriter
 from eval.probes.store import SIDES
 from eval.translation.decoding import to_device
-from fairseq_ext.data.binarized import Direction, format_direction
 from fairseq_ext.data.multilingual_dataset import DirectionData, tagged
 
 INPUTS = ("src_tokens", "src_lengths", "prev_output_tokens")

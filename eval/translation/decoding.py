@@ -7,9 +7,9 @@ import numpy as np
 import torch
 
 from command_line.progress import progress
+from data_prep.formats.sentences import file_prefix, load_sentences
 from eval.translation.beam_search import BeamSearch, SearchOptions
 from eval.translation.length_search import LengthSearch
-from fairseq_ext.data.binarized import file_prefix, load_sentences
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 
 

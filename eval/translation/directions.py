@@ -4,7 +4,8 @@ from itertools import permutations
 from pathlib import Path
 
 from command_line.errors import InputError
-from fairseq_ext.data.binarized import Direction, file_prefix, parse_directions, with_data
+from data_prep.formats.directions import Direction, parse_directions
+from data_prep.formats.sentences import file_prefix, with_data
 
 
 def choose_directions(task, data, split: str, wanted: str, pivot: str | None = None) -> list[Direction]:

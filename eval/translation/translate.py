@@ -215,7 +215,7 @@ def through_pivot(decoder, journal, args, directions) -> list[list[list[int]]]:
 
 def _write_hypotheses(task, args, directions, hypotheses) -> dict[str, int]:
     """Write `SRC-TGT.txt`; returns lines per direction."""
-    from data_prep.preparation import Preparation
+    from data_prep.formats.preparation import Preparation
 
     preparation = Preparation.load(args.data)
     lines = {}
@@ -235,9 +235,9 @@ def text_of(preparation, dictionary, language: str, tokens: list[int]) -> str:
 
 def describe(args, loaded, directions, lines: dict[str, int]) -> dict:
     """The contents of `translate.json`: everything that a table needs to say where its numbers come from."""
+    from data_prep.formats.directions import format_direction
     from eval.results.system_record import describe_system
     from fairseq_ext.checkpoints.provenance import describe_origin
-    from fairseq_ext.data.binarized import format_direction
 
     system = describe_system(loaded.state["cfg"], loaded.task)
     kinds = {}

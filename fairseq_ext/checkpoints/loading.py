@@ -38,7 +38,7 @@ def load_for_inference(path, data, **task_options) -> LoadedModel:
     Raises:
         InputError: the dictionary is not the checkpoint's, or the checkpoint is of another kind.
     """
-    from fairseq_ext.data.binarized import load_shared_dictionary
+    from data_prep.formats.dictionary import load_shared_dictionary
     from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
 
     state = read_checkpoint(path)

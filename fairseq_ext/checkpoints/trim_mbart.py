@@ -59,7 +59,7 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    from data_prep.preparation import Preparation
+    from data_prep.formats.preparation import Preparation
 
     preparation = Preparation.load(args.data)
     languages = args.langs or preparation.languages
@@ -94,7 +94,7 @@ def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) ->
     import torch
 
     import fairseq_ext.plug_ins  # noqa: F401 (registers task and model)
-    from data_prep.dictionary import read_symbols
+    from data_prep.formats.dictionary import read_symbols
     from fairseq_ext.checkpoints import mbart
     from fairseq_ext.checkpoints.mbart_comparison import batches, check_outputs, fairseqs_mbart
     from fairseq_ext.checkpoints.reading import read_weights
@@ -126,7 +126,7 @@ def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) ->
 
 def vocabulary_of(args, embeddings: int):
     """mBART's vocabulary; refused if its checkpoint has another number of embeddings."""
-    from data_prep.dictionary import read_symbols
+    from data_prep.formats.dictionary import read_symbols
     from fairseq_ext.checkpoints.mbart import LANGUAGES, MbartVocabulary
 
     path = args.pretrained / DICTIONARY

@@ -9,7 +9,7 @@ training directions).
 import numpy as np
 import torch
 
-from data_prep.aligned_spans import AlignedSpans, alignment_path
+from data_prep.formats.alignments import AlignedSpans, alignment_path
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, tagged
 from fairseq_ext.data.multipart_dataset import BatchField, pad_right

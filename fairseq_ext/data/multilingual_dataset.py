@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from fairseq_ext.data.binarized import Direction
+from data_prep.formats.directions import Direction
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multipart_dataset import DatasetPart, MultipartDataset, pad_right
 

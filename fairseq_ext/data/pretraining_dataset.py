@@ -8,8 +8,8 @@ import torch
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
-from data_prep.parsing.structure_file import Structures, structure_path
-from fairseq_ext.data.binarized import load_sentences
+from data_prep.formats.sentences import load_sentences
+from data_prep.formats.structures import Structures, structure_path
 from fairseq_ext.data.multilingual_dataset import tagged
 from fairseq_ext.data.multipart_dataset import DatasetPart, MultipartDataset, pad_right
 from fairseq_ext.data.noising.example import Symbols

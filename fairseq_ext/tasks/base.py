@@ -13,7 +13,7 @@ from fairseq.tasks import FairseqTask
 from omegaconf import II
 
 from command_line.errors import InputError
-from fairseq_ext.data import binarized
+from data_prep.formats.dictionary import dictionary_fingerprint
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multipart_dataset import MultipartDataset
 from fairseq_ext.losses.weighted_loss import ModelSizes
@@ -98,7 +98,7 @@ class BaseTask(FairseqTask):
     def __init__(self, cfg: SharedTaskConfig, dictionary):
         super().__init__(cfg)
         self.dictionary = dictionary
-        self.fingerprint = binarized.dictionary_fingerprint(dictionary)
+        self.fingerprint = dictionary_fingerprint(dictionary)
         self.base_vocabulary_size = len(dictionary)
         self.tags: LanguageTags | None = None
         self.batch_fields: tuple[str, ...] = ()

@@ -11,8 +11,8 @@ from fairseq.logging import metrics
 from fairseq.tasks import register_task
 
 from command_line.errors import InputError
-from fairseq_ext.data import binarized
-from fairseq_ext.data.binarized import Direction, format_direction
+from data_prep.formats.dictionary import load_shared_dictionary
+from data_prep.formats.directions import Direction, format_direction
 from fairseq_ext.data.noising.example import Symbols
 from fairseq_ext.data.noising.tasks import (
     FALLBACK,
@@ -73,7 +73,7 @@ class LinguisticPretrainingTask(BaseTask):
         check_shared_options(cfg)
         mixtures = parse_mixtures(cfg.pretraining_tasks, "--pretraining-tasks")
         folder = utils.split_paths(cfg.data)[0]
-        return cls(cfg, binarized.load_shared_dictionary(folder, mixtures))
+        return cls(cfg, load_shared_dictionary(folder, mixtures))
 
     def state_dict(self) -> dict:
         return {**super().state_dict(), "unify_task_tokens": bool(self.cfg.unify_task_tokens)}

@@ -15,10 +15,11 @@ from fairseq.dataclass import ChoiceEnum
 from fairseq.tasks import register_task
 
 from command_line.errors import InputError
+from data_prep.formats.dictionary import load_shared_dictionary
+from data_prep.formats.directions import Direction, format_direction, parse_directions
+from data_prep.formats.sentences import load_pair
 from fairseq_ext.checkpoints import initializing
-from fairseq_ext.data import binarized
 from fairseq_ext.data.batch_fields import FIELDS
-from fairseq_ext.data.binarized import Direction, format_direction
 from fairseq_ext.data.language_tags import PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.tasks import validation
@@ -77,8 +78,8 @@ class MultilingualNmtTask(BaseTask):
 
     def __init__(self, cfg: MultilingualNmtConfig, dictionary):
         super().__init__(cfg, dictionary)
-        self.supervised = binarized.parse_directions(cfg.lang_pairs, "--lang-pairs")
-        self.zero_shot = binarized.parse_directions(cfg.zero_shot_lang_pairs, "--zero-shot-lang-pairs")
+        self.supervised = parse_directions(cfg.lang_pairs, "--lang-pairs")
+        self.zero_shot = parse_directions(cfg.zero_shot_lang_pairs, "--zero-shot-lang-pairs")
         if self.supervised:
             self.add_tags(_languages(cfg, self.supervised), cfg.language_tags)
             self._check_zero_shot()
@@ -93,13 +94,13 @@ class MultilingualNmtTask(BaseTask):
         check_shared_options(cfg)
         if bool(cfg.source_lang) != bool(cfg.target_lang):
             raise InputError("--source-lang and --target-lang go together: give both or neither")
-        supervised = binarized.parse_directions(cfg.lang_pairs, "--lang-pairs")
+        supervised = parse_directions(cfg.lang_pairs, "--lang-pairs")
         if not supervised and not cfg.source_lang:
             raise InputError(
                 "--lang-pairs (training) or --source-lang and --target-lang (inference) are needed"
             )
         languages = _languages(cfg, supervised) if supervised else [cfg.source_lang, cfg.target_lang]
-        return cls(cfg, binarized.load_shared_dictionary(folder, _with_dictionary(folder, languages)))
+        return cls(cfg, load_shared_dictionary(folder, _with_dictionary(folder, languages)))
 
     def _check_zero_shot(self) -> None:
         for direction in self.zero_shot:
@@ -142,7 +143,7 @@ class MultilingualNmtTask(BaseTask):
         if self.tags is None:
             exist = state.get("tags_exist", True)
             self.tags = LanguageTags(self.dictionary, state["languages"], state["language_tags"], exist)
-            self.supervised = binarized.parse_directions(",".join(state["lang_pairs"]), "checkpoint")
+            self.supervised = parse_directions(",".join(state["lang_pairs"]), "checkpoint")
         elif (self.tags.languages, self.tags.placement_name) != (state["languages"], state["language_tags"]):
             raise InputError(
                 f"the checkpoint has tags {state['language_tags']} for {','.join(state['languages'])}, "
@@ -165,7 +166,7 @@ class MultilingualNmtTask(BaseTask):
         return self.supervised, self.zero_shot
 
     def _direction_data(self, folder, split: str, direction: Direction) -> DirectionData:
-        sources, targets = binarized.load_pair(folder, split, direction)
+        sources, targets = load_pair(folder, split, direction)
         sizes = sources.sizes, targets.sizes
         part = DirectionData.with_tags(self.tags, direction, sources, targets, *sizes)
         beside = direction not in self.supervised
@@ -256,7 +257,7 @@ class MultilingualNmtTask(BaseTask):
         return model
 
     def _validation_bleu(self):
-        from data_prep.preparation import Preparation
+        from data_prep.formats.preparation import Preparation
 
         folder = utils.split_paths(self.cfg.data)[0]
         preparation = Preparation.load(folder)

@@ -14,7 +14,7 @@ import torch
 from fairseq.logging import metrics
 
 from command_line.lines import read_lines
-from fairseq_ext.data.binarized import Direction, format_direction
+from data_prep.formats.directions import Direction, format_direction
 
 BLEU_STATISTICS = 10  # 4 n-gram matches, 4 n-gram totals, length of the hypotheses, length of the references
 
@@ -77,7 +77,7 @@ class ValidationBleu:
     """sacreBLEU of the validation sets, on detokenized text against the raw references.
 
     Args:
-        preparation: the `data_prep.preparation.Preparation` of the binarized folder: how to detokenize.
+        preparation: the `Preparation` of the binarized folder: how to detokenize.
         references: function (split, direction, line numbers) -> raw reference lines.
     """
 

@@ -11,7 +11,7 @@ import pytest
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from data_prep.preparation import Preparation
+from data_prep.formats.preparation import Preparation
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,7 +81,8 @@ def test_segment_and_detokenize_are_the_steps_and_their_inverse(prepared, read):
 def test_the_record_needs_the_standard_library_only(prepared):
     code = (
         "import sys; before = set(sys.modules)\n"
-        f"from data_prep.preparation import Preparation; Preparation.load({str(prepared / 'data')!r})\n"
+        "from data_prep.formats.preparation import Preparation\n"
+        f"Preparation.load({str(prepared / 'data')!r})\n"
         "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
         "sys.exit(str(new - set(sys.stdlib_module_names) - {'data_prep', 'command_line'}) if "
         "new - set(sys.stdlib_module_names) - {'data_prep', 'command_line'} else 0)"
@@ -195,7 +196,7 @@ def test_several_processes_give_the_same_files(step, copies, prepared, monkeypat
 
 @pytest.mark.parametrize("content", [b"caf\xe9 3\n", b"no count\n"])
 def test_a_file_that_is_no_dictionary_is_named(tmp_path, content):
-    from data_prep.binarize import load_dictionary
+    from data_prep.formats.dictionary import load_dictionary
 
     path = tmp_path / "dict.txt"
     path.write_bytes(content)

@@ -13,9 +13,9 @@ from command_line.completion import read_settings
 from command_line.dispatch import run
 from command_line.errors import InputError
 from data_prep.__main__ import DESCRIPTION, STEPS
-from data_prep.corpus import find_bitexts
-from data_prep.parsing.structure_file import BUNSETSU, encode, write_structures
-from data_prep.preparation import Preparation
+from data_prep.formats.preparation import Preparation
+from data_prep.formats.structures import BUNSETSU, encode, write_structures
+from data_prep.formats.texts import find_bitexts
 from tests.kill_points import sweep
 
 LINES = {"de": "das ist Zeile {} , gut .", "en": "this is line {} , good ."}
@@ -104,7 +104,7 @@ def read_output(name: str, out: Path, data: Path) -> object:
     if name == "low-resource":
         return [find_bitexts(out / size) for size in ("5", "10", "monolingual")]
     if name == "binarize":
-        from fairseq_ext.data.binarized import load_pair
+        from data_prep.formats.sentences import load_pair
 
         Preparation.load(out)
         return load_pair(out, "train", ("de", "en"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line.errors import InputError
-from data_prep.dictionary import dictionary_lines
+from data_prep.formats.dictionary import dictionary_lines
 from data_prep.subword_models import BytePairs, load_subwords
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from fairseq_ext.data.binarized import parse_directions
+from data_prep.formats.directions import parse_directions
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.models.interlingua_transformer import InterlinguaTransformerModel
 from tests.fairseq_ext import models

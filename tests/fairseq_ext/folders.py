@@ -7,7 +7,7 @@ import torch
 from fairseq.data.indexed_dataset import MMapIndexedDataset, MMapIndexedDatasetBuilder
 
 from command_line.outputs import checksum
-from data_prep.preparation import Preparation
+from data_prep.formats.preparation import Preparation
 from tests.fairseq_ext.models import toy_dictionary
 
 

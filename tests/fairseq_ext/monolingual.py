@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from data_prep.parsing.structure_file import BUNSETSU, PHRASES, encode, structure_path, write_structures
+from data_prep.formats.structures import BUNSETSU, PHRASES, encode, structure_path, write_structures
 from tests.fairseq_ext.folders import write_dictionaries, write_sentences
 from tests.fairseq_ext.random_sentences import random_splits
 

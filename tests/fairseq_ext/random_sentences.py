@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from data_prep.parsing.structure_file import Structure
+from data_prep.formats.structures import Structure
 
 
 def random_splits(rng: np.random.Generator, words: int) -> np.ndarray:

@@ -9,8 +9,9 @@ from fairseq.logging import metrics
 from fairseq.models import FairseqEncoderModel
 
 from command_line.errors import InputError
+from data_prep.formats.dictionary import load_shared_dictionary
+from data_prep.formats.sentences import load_pair
 from fairseq_ext.criterions.weighted_losses import WeightedLosses, WeightedLossesConfig
-from fairseq_ext.data import binarized
 from fairseq_ext.data.batch_fields import FIELDS
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
@@ -31,7 +32,7 @@ class PairTask(BaseTask):
         self.add_tags(DIRECTION, "none")
 
     def make_dataset(self, folder, name, is_training, **options):
-        sides = binarized.load_pair(folder, name, DIRECTION)
+        sides = load_pair(folder, name, DIRECTION)
         part = DirectionData.with_tags(self.tags, DIRECTION, *sides, *(side.sizes for side in sides))
         for field in self.batch_fields:
             part.fields[field] = FIELDS[field](part, self.tags, folder, name)
@@ -42,7 +43,7 @@ class PairTask(BaseTask):
 def task(tmp_path) -> PairTask:
     folder = write_toy_folder(tmp_path / "data")
     cfg = SharedTaskConfig(data=str(folder), train_subset="train", seed=1)
-    return PairTask(cfg, binarized.load_shared_dictionary(folder, DIRECTION))
+    return PairTask(cfg, load_shared_dictionary(folder, DIRECTION))
 
 
 def make_encoder(task) -> FairseqEncoderModel:

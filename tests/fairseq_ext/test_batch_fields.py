@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from command_line.errors import InputError
-from data_prep.aligned_spans import AlignedSpansWriter, alignment_path
+from data_prep.formats.alignments import AlignedSpansWriter, alignment_path
 from fairseq_ext.data.language_tags import PLACEMENTS
 from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
 from tests.fairseq_ext.folders import write_dictionaries, write_pair

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from data_prep.parsing.structure_file import Structure
+from data_prep.formats.structures import Structure
 from fairseq_ext.data.noising.example import Symbols
 from fairseq_ext.data.noising.pmass import plural_spans, pmass_plural, single_span
 from tests.fairseq_ext.random_sentences import Draws, random_splits, random_starts

@@ -4,7 +4,7 @@ import pytest
 import sacrebleu
 
 from command_line.lines import read_lines
-from data_prep.preparation import Preparation
+from data_prep.formats.preparation import Preparation
 from tests.integration.commands import Result, run_script
 from tests.integration.toy_corpus import SUPERVISED, sentence
 from tests.integration.training import TASK, USER_DIR, logged

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from command_line.lines import read_lines
-from data_prep.preparation import Preparation
+from data_prep.formats.dictionary import load_shared_dictionary
+from data_prep.formats.preparation import Preparation
 from eval.probes.store import StateStore
-from fairseq_ext.data.binarized import load_shared_dictionary
 from tests.integration.test_translate import translate_arguments
 from tests.integration.toy_corpus import LANGUAGES, SUPERVISED
 

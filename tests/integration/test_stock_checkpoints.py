@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from command_line.lines import read_lines
-from data_prep.preparation import Preparation
+from data_prep.formats.preparation import Preparation
 from tests.integration.commands import run_forked
 from tests.integration.test_fairseq_commands import hypotheses
 from tests.integration.test_translate import translate_arguments

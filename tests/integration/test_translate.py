@@ -7,7 +7,7 @@ import time
 import pytest
 
 from command_line.lines import read_lines
-from data_prep.preparation import Preparation
+from data_prep.formats.preparation import Preparation
 from tests.integration.commands import Forked, run_script
 from tests.integration.test_fairseq_commands import hypotheses
 from tests.integration.toy_corpus import SUPERVISED, ZERO_SHOT

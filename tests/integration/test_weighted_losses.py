@@ -5,7 +5,7 @@ import shutil
 import pytest
 import torch
 
-from data_prep.aligned_spans import AlignedSpansWriter
+from data_prep.formats.alignments import AlignedSpansWriter
 from tests.integration.commands import FAIRSEQ, USER_DIR, Forked
 from tests.integration.conftest import made_once
 from tests.integration.training import final_state, logged, training

@@ -14,7 +14,7 @@
 Every transform is a `Transform`: called with
 
     tokens     T ids of a sentence, without tags and `</s>`
-    structure  what an analysis knows about it (`data_prep.parsing.structure_file.Structure`); None where the
+    structure  what an analysis knows about it (`data_prep.formats.structures.Structure`); None where the
                task needs none
     rng        a `numpy` generator, the only source of randomness
     symbols    the `Symbols`

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from data_prep.parsing.structure_file import Structure
+from data_prep.formats.structures import Structure
 
 
 class Symbols(NamedTuple):

@@ -4,7 +4,7 @@ infilling (BART, Lewis et al. 2020; 4.4.4). PMASS, which masks phrases of a tree
 
 import numpy as np
 
-from data_prep.parsing.structure_file import Structure
+from data_prep.formats.structures import Structure
 from fairseq_ext.data.noising.example import Example, Symbols, masked_example, sequence_example
 
 MASKED_SHARE = 0.3  # of the tokens in text infilling (Lewis et al. 2020, section 5.1)

@@ -8,7 +8,7 @@ subwords.
 
 import numpy as np
 
-from data_prep.parsing.structure_file import Structure
+from data_prep.formats.structures import Structure
 from fairseq_ext.data.noising.example import Example, Symbols, masked_example
 from fairseq_ext.data.noising.masking import mass
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from data_prep.parsing.structure_file import Structure
+from data_prep.formats.structures import Structure
 from fairseq_ext.data.noising.example import Example, Symbols, sequence_example
 
 

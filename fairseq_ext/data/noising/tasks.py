@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from command_line.errors import InputError
-from data_prep.parsing.structure_file import BUNSETSU, PHRASES
+from data_prep.formats.structures import BUNSETSU, PHRASES
 from fairseq_ext.data.noising.example import Transform
 from fairseq_ext.data.noising.masking import bmass, infilling, mass, multimass
 from fairseq_ext.data.noising.pmass import pmass_plural, pmass_single

@@ -9,12 +9,12 @@ import pytest
 
 from command_line.errors import InputError
 from command_line.workers import Workers
-from data_prep.aligned_spans import AlignedSpans
 from data_prep.alignment.aligners import ALIGNERS
 from data_prep.alignment.error_rate import judge
 from data_prep.alignment.links import format_line, parse_line
 from data_prep.alignment.subword_alignment import write_subword_spans
-from data_prep.corpus import find_bitexts
+from data_prep.formats.alignments import AlignedSpans
+from data_prep.formats.texts import find_bitexts
 
 FAST_ALIGN = """#!{python}
 import sys

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from data_prep.formats.structures import BUNSETSU, PHRASES, Structures
 from data_prep.parsing import step as parsing_step
 from data_prep.parsing.parsers import make_parser
-from data_prep.parsing.structure_file import BUNSETSU, PHRASES, Structures
 from tests.data_prep.parsing.toy_parser import ENJU, phrases, reordered
 
 

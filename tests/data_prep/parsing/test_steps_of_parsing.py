@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from data_prep.formats.structures import PHRASES, Structures
 from data_prep.parsing import step as parsing_step
-from data_prep.parsing.structure_file import PHRASES, Structures
 from tests.data_prep.parsing.toy_parser import (
     CONLLU,
     ENGLISH,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from command_line.errors import InputError
-from data_prep.parsing.structure_file import (
+from data_prep.formats.structures import (
     BUNSETSU,
     PHRASES,
     Structure,
@@ -49,7 +49,7 @@ def structures_step(step, root, *more):
 
 
 def test_structures_of_binarized_text(step, folders, read):
-    from fairseq_ext.data.binarized import load_sentences
+    from data_prep.formats.sentences import load_sentences
 
     root, lines = folders
     status, error = structures_step(step, root)

@@ -8,7 +8,7 @@ import numpy as np
 import spacy
 from spacy.language import Language
 
-from data_prep.parsing.structure_file import Structures
+from data_prep.formats.structures import Structures
 
 VERBS = {"hit", "eats", "saw"}
 

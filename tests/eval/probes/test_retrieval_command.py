@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from data_prep.aligned_spans import AlignedSpansWriter
+from data_prep.formats.alignments import AlignedSpansWriter
 from eval.probes.aligned_words import word_vectors
 from eval.probes.store import StateStore
 from tests.eval.probes.planted import write_store

@@ -6,7 +6,7 @@ import pytest
 
 from command_line.completion import read_settings
 from command_line.errors import InputError
-from data_prep.corpus import LANGUAGES, find_bitexts, languages_of, open_outputs
+from data_prep.formats.texts import LANGUAGES, find_bitexts, languages_of, open_outputs
 from data_prep.step_folder import StepFolder
 
 

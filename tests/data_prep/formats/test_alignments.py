@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from command_line.errors import InputError
-from data_prep.aligned_spans import AlignedSpans, AlignedSpansWriter, alignment_path
+from data_prep.formats.alignments import AlignedSpans, AlignedSpansWriter, alignment_path
 
 PAIR = ("de", "en")
 LINES = [[(0, 1, 0, 2), (2, 4, 3, 4)], [], [(1, 2, 0, 1)], []]
@@ -121,7 +121,7 @@ def test_missing_files(tmp_path):
 )
 @pytest.mark.parametrize("at_once", [1, 2, 1000])
 def test_alignments_of_other_data_are_refused(tmp_path, monkeypatch, lengths, message, at_once):
-    monkeypatch.setattr("data_prep.aligned_spans._LINES_AT_ONCE", at_once)
+    monkeypatch.setattr("data_prep.formats.alignments._LINES_AT_ONCE", at_once)
     spans = write(tmp_path)
     spans.check(*LENGTHS)
     with pytest.raises(InputError, match=message):

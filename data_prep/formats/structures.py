@@ -34,7 +34,7 @@ import numpy as np
 from command_line.errors import InputError, at
 from command_line.lines import uncompressed_name
 from command_line.outputs import atomic_path
-from data_prep.binary_header import read_header
+from data_prep.formats.binary_header import read_header
 
 BUNSETSU, PHRASES = "bunsetsu", "phrases"
 KINDS = {BUNSETSU: 1, PHRASES: 2}

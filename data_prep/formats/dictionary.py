@@ -4,6 +4,7 @@ fairseq adds its four special symbols itself when it loads the file. As fairseq'
 dummy symbols of count 0 make the size a multiple of 8 (with the special symbols), which GPUs like.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,3 +49,52 @@ def read_symbols(path: Path) -> list[str]:
             raise InputError(f"{at(path, number)}: {symbol!r} is in line {symbols[symbol]} already")
         symbols[symbol] = number
     return list(symbols)
+
+
+def required_dictionary(path: Path) -> Path:
+    """The file, if it is there; an `InputError` otherwise."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file, expected the joint dictionary that `subword` writes")
+    return path
+
+
+def load_dictionary(path: Path):
+    """fairseq's Dictionary.
+
+    Raises:
+        InputError: missing or malformed; names the file.
+    """
+    from fairseq.data import Dictionary
+
+    required_dictionary(path)
+    try:
+        path.read_text(encoding="utf-8")  # fairseq's own complaint about it is of no particular kind
+        return Dictionary.load(str(path))
+    except (ValueError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{path}: not a fairseq dictionary (SYMBOL COUNT per line): {reason}") from None
+
+
+def load_shared_dictionary(folder, languages):
+    """The joint dictionary of a folder, without tags; every language's file must hold the same.
+
+    Raises:
+        InputError: a file is missing or malformed, or differs from the first language's.
+    """
+    first, contents = None, None
+    for language in languages:
+        path = Path(folder) / f"dict.{language}.txt"
+        if not path.is_file():
+            raise InputError(f"{path}: no such file; expected the joint dictionary of a binarized folder")
+        if first is None:
+            first, contents = path, path.read_bytes()
+        elif path.read_bytes() != contents:
+            raise InputError(
+                f"{path}: differs from {first}; the model needs one joint dictionary for all languages"
+            )
+    return load_dictionary(first)
+
+
+def dictionary_fingerprint(dictionary) -> str:
+    """SHA-256 over the symbols in order: equal exactly when token ids mean the same."""
+    return hashlib.sha256("\n".join(dictionary.symbols).encode()).hexdigest()

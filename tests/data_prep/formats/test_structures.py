@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from command_line.errors import InputError
-from data_prep.parsing.structure_file import (
+from data_prep.formats.structures import (
     BUNSETSU,
     PHRASES,
     Structures,

@@ -22,7 +22,7 @@ import numpy as np
 
 from command_line.errors import InputError, at
 from command_line.outputs import atomic_path
-from data_prep.binary_header import read_header
+from data_prep.formats.binary_header import read_header
 
 SUFFIX = ".alignment"
 MAGIC = b"WORDALGN"

@@ -3,15 +3,9 @@
 import pytest
 
 from command_line.errors import InputError
-from fairseq_ext.data.binarized import (
-    dictionary_fingerprint,
-    file_prefix,
-    load_pair,
-    load_sentences,
-    load_shared_dictionary,
-    parse_directions,
-    with_data,
-)
+from data_prep.formats.dictionary import dictionary_fingerprint, load_shared_dictionary
+from data_prep.formats.directions import parse_directions
+from data_prep.formats.sentences import file_prefix, load_pair, load_sentences, with_data
 from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.models import toy_dictionary
 

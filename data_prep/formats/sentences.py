@@ -2,45 +2,20 @@
 folder.
 """
 
-import hashlib
 import struct
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from fairseq.data import Dictionary
 from fairseq.data.indexed_dataset import MMapIndexedDataset, _code_to_dtype
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
-from data_prep.binarize import load_dictionary
-from data_prep.preparation import FILE_NAME, Preparation
+from data_prep.formats.directions import Direction, format_direction
+from data_prep.formats.preparation import FILE_NAME, Preparation
 
 INDEX_MAGIC = b"MMIDIDX\x00\x00"
 INDEX_HEADER = struct.Struct("<9sQBQ")  # magic, version, type of the token ids, number of sentences
-
-Direction = tuple[str, str]  # (source language, target language)
-
-
-def parse_directions(text: str | None, option: str) -> list[Direction]:
-    """`en-de,de-en` -> [("en", "de"), ("de", "en")].
-
-    Raises:
-        InputError: an entry is not SOURCE-TARGET, or occurs twice.
-    """
-    directions: list[Direction] = []
-    for entry in filter(None, (text or "").split(",")):
-        source, _, target = entry.strip().partition("-")
-        if not source or not target or source == target:
-            raise InputError(f"{option}: {entry!r} is not SOURCE-TARGET (for example en-de)")
-        if (source, target) in directions:
-            raise InputError(f"{option}: {entry!r} occurs twice")
-        directions.append((source, target))
-    return directions
-
-
-def format_direction(direction: Direction) -> str:
-    return "-".join(direction)
 
 
 def file_prefix(folder, split: str, direction: Direction, language: str) -> Path:
@@ -149,28 +124,3 @@ def load_pair(folder, split: str, direction: Direction) -> tuple[MMapIndexedData
             f"{prefixes[0]}.idx: {len(source)} sentences, but {prefixes[1]}.idx has {len(target)}"
         )
     return source, target
-
-
-def load_shared_dictionary(folder, languages) -> Dictionary:
-    """The joint dictionary of a folder, without tags; every language's file must hold the same.
-
-    Raises:
-        InputError: a file is missing or malformed, or differs from the first language's.
-    """
-    first, contents = None, None
-    for language in languages:
-        path = Path(folder) / f"dict.{language}.txt"
-        if not path.is_file():
-            raise InputError(f"{path}: no such file; expected the joint dictionary of a binarized folder")
-        if first is None:
-            first, contents = path, path.read_bytes()
-        elif path.read_bytes() != contents:
-            raise InputError(
-                f"{path}: differs from {first}; the model needs one joint dictionary for all languages"
-            )
-    return load_dictionary(first)
-
-
-def dictionary_fingerprint(dictionary: Dictionary) -> str:
-    """SHA-256 over the symbols in order: equal exactly when token ids mean the same."""
-    return hashlib.sha256("\n".join(dictionary.symbols).encode()).hexdigest()
