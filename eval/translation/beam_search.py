@@ -52,6 +52,18 @@ class _Hypotheses:
     best: Tensor  # n: normalized score of the best finished one
 
 
+class NoScore(Exception):
+    """The model gives a sentence scores that are NaN or infinite, so none of its hypotheses is the best.
+
+    Attributes:
+        row: of the sentence in the batch.
+    """
+
+    def __init__(self, row: int):
+        super().__init__(row)
+        self.row = row
+
+
 class BeamSearch:
     """Best hypotheses of a batch.
 
@@ -101,6 +113,9 @@ class BeamSearch:
             prefix: B x P token ids that every hypothesis begins with (the decoder's language tag).
             starts: B, the first token of the decoder's input; `</s>` by default. It does not count.
             encoder_arguments: what else the model's encoder is to be given.
+
+        Raises:
+            NoScore: a score is not a number.
         """
         encoder_out = self.model.encoder(src_tokens, src_lengths=src_lengths, **encoder_arguments)
         try:
@@ -114,6 +129,7 @@ class BeamSearch:
         decoder, state = self.model.decoder, {}
         decoder.set_beam_size(1)
         results: list[tuple[list[int], float]] = [([], -math.inf)] * size
+        failed = torch.zeros(size, dtype=torch.bool, device=src_tokens.device)
         live = self._start(src_tokens, starts)
         following = NextTokens(decoder.output_projection.weight, never=[self.pad])
         first = NextTokens(decoder.output_projection.weight, never=[self.pad, self.eos])  # min_len 1
@@ -128,6 +144,7 @@ class BeamSearch:
             scores, origins, tokens = self._continuations(
                 live, following if step else first, features, only_eos=step == max_length
             )
+            failed[live.sentences] |= ~(scores[:, 0] < math.inf)  # NaN is sorted as the highest score
             forced = min(width, max_length)
             self._finish(live, scores, origins, tokens, self.options.normalizer(forced, step + 1), results)
             keep = (live.finished < self.options.beam) & (step < max_length)
@@ -137,6 +154,9 @@ class BeamSearch:
             order, live = self._continue(live, scores, origins, tokens, keep)
             decoder.set_beam_size(self.options.beam)
             decoder.reorder_incremental_state_scripting(state, order)
+        for row, (no_number, (_, score)) in enumerate(zip(failed.tolist(), results, strict=True)):
+            if no_number or not math.isfinite(score):
+                raise NoScore(row)
         return [(tokens[width:], score) for tokens, score in results]
 
     def _start(self, src_tokens: Tensor, starts: Tensor | None) -> _Hypotheses:

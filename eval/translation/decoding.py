@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import torch
 
+from command_line.errors import InputError
 from command_line.progress import progress
+from data_prep.formats.directions import format_direction
 from data_prep.formats.sentences import file_prefix, load_sentences
-from eval.translation.beam_search import BeamSearch, SearchOptions
+from eval.translation.beam_search import BeamSearch, NoScore, SearchOptions
 from eval.translation.length_search import LengthSearch
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 
@@ -97,14 +99,22 @@ class Decoder:
         for batch in progress(batches, total, task, "sentence", size=len):
             sample = to_device(sentences.collater([sentences[index] for index in batch]), self.device)
             starts = {"starts": sample["decoder_start"]} if "decoder_start" in sample else {}
-            with self.task.autocast(sample):
-                tokens = self.search(
-                    sample["net_input"]["src_tokens"],
-                    sample["net_input"]["src_lengths"],
-                    sample["prefix_tokens"],
-                    **starts,
-                    **sample.get("encoder_arguments", {}),
-                )
+            try:
+                with self.task.autocast(sample):
+                    tokens = self.search(
+                        sample["net_input"]["src_tokens"],
+                        sample["net_input"]["src_lengths"],
+                        sample["prefix_tokens"],
+                        **starts,
+                        **sample.get("encoder_arguments", {}),
+                    )
+            except NoScore as error:
+                example = sentences[batch[error.row]]
+                direction = format_direction(parts[example["owner"]].direction)
+                raise InputError(
+                    f"{task}: {direction}, sentence {example['item'] + 1}: the model's scores are NaN or"
+                    " infinite, so it has no translation; expected a checkpoint of a training that converged"
+                ) from None
             yield sample["id"].tolist(), [self._strip(hypothesis) for hypothesis in tokens]
 
     def _strip(self, tokens: list[int]) -> list[int]:

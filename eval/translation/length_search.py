@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from command_line.errors import InputError
-from eval.translation.beam_search import BeamSearch
+from eval.translation.beam_search import BeamSearch, NoScore
 
 
 class LengthSearch:
@@ -40,9 +40,12 @@ class LengthSearch:
     def __call__(self, src_tokens: Tensor, src_lengths: Tensor, prefix: Tensor) -> list[list[int]]:
         """As `BeamSearch`."""
         rows, lengths, log_p = self.search.model.encoder.length_candidates(src_tokens, self.count)
-        found = self.search.scored(
-            src_tokens[rows], src_lengths[rows], prefix[rows], interlingua_lengths=lengths
-        )
+        try:
+            found = self.search.scored(
+                src_tokens[rows], src_lengths[rows], prefix[rows], interlingua_lengths=lengths
+            )
+        except NoScore as error:
+            raise NoScore(int(rows[error.row])) from None
         best: dict[int, tuple[float, list[int]]] = {}
         for row, of_length, (tokens, score) in zip(rows.tolist(), log_p.tolist(), found, strict=True):
             size = len(tokens) + prefix.size(1) + 1  # with `</s>`

@@ -8,6 +8,7 @@ from typing import Any
 
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
+from fairseq_ext.checkpoints.finite import check_weights
 from fairseq_ext.checkpoints.reading import read_checkpoint
 
 STOCK_MULTILINGUAL, STOCK_BILINGUAL, OURS, PRETRAINING = (
@@ -36,7 +37,8 @@ def load_for_inference(path, data, **task_options) -> LoadedModel:
         task_options: further fields of `MultilingualNmtConfig`, for example `autocast_bf16`.
 
     Raises:
-        InputError: the dictionary is not the checkpoint's, or the checkpoint is of another kind.
+        InputError: the dictionary is not the checkpoint's, the checkpoint is of another kind, or it has
+            weights that are NaN or infinite.
     """
     from data_prep.formats.dictionary import load_shared_dictionary
     from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
@@ -60,6 +62,7 @@ def load_for_inference(path, data, **task_options) -> LoadedModel:
         _check_sides(model, path)
         _check_embeddings(model, state["model"], path, data, task.tags.exist)
         model.load_state_dict(state["model"], strict=True, model_cfg=state["cfg"]["model"])
+    check_weights(model, path)
     state.pop("model")
     return LoadedModel(model.eval(), task, state)
 

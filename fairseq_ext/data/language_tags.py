@@ -54,6 +54,7 @@ PLACEMENTS = {  # in the order of Table 8.2
     "none": TagPlacement("NONE", encoder=(), decoder=False),
     "mbart": TagPlacement("MBART", encoder=(), decoder=False, source_ending=("source",), starts_decoder=True),
 }
+DEFAULT_PLACEMENT = "s-enc-t-dec"
 
 
 def tag_token(language: str) -> str:

@@ -19,8 +19,9 @@ from data_prep.formats.dictionary import load_shared_dictionary
 from data_prep.formats.directions import Direction, format_direction, parse_directions
 from data_prep.formats.sentences import load_pair
 from fairseq_ext.checkpoints import initializing
+from fairseq_ext.checkpoints.finite import check_weights
 from fairseq_ext.data.batch_fields import FIELDS
-from fairseq_ext.data.language_tags import PLACEMENTS, LanguageTags
+from fairseq_ext.data.language_tags import DEFAULT_PLACEMENT, PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.tasks import validation
 from fairseq_ext.tasks.base import BaseTask, SharedTaskConfig, check_shared_options, languages_with_tag
@@ -37,9 +38,12 @@ class MultilingualNmtConfig(SharedTaskConfig):
             "help": "directions to validate on as well; they never enter the loss that selects a checkpoint"
         },
     )
-    language_tags: ChoiceEnum(list(PLACEMENTS)) = field(
-        default="s-enc-t-dec",
-        metadata={"help": "which tags stand where: s = source, t = target, enc/dec = side (thesis 8.2.1)"},
+    language_tags: Optional[ChoiceEnum(list(PLACEMENTS))] = field(
+        default=None,
+        metadata={
+            "help": "which tags stand where: s = source, t = target, enc/dec = side (thesis 8.2.1)"
+            f" (default: {DEFAULT_PLACEMENT} in training, the checkpoint's at inference)"
+        },
     )
     pretrained_checkpoint: Optional[str] = field(
         default=None,
@@ -81,7 +85,7 @@ class MultilingualNmtTask(BaseTask):
         self.supervised = parse_directions(cfg.lang_pairs, "--lang-pairs")
         self.zero_shot = parse_directions(cfg.zero_shot_lang_pairs, "--zero-shot-lang-pairs")
         if self.supervised:
-            self.add_tags(_languages(cfg, self.supervised), cfg.language_tags)
+            self.add_tags(_languages(cfg, self.supervised), cfg.language_tags or DEFAULT_PLACEMENT)
             self._check_zero_shot()
 
     @classmethod
@@ -140,14 +144,25 @@ class MultilingualNmtTask(BaseTask):
                 "use the folder of its training, or prepare the data with its subword model and dictionary"
             )
         self.improvements.load_state_dict(state)
+        self._check_tags(state)
         if self.tags is None:
             exist = state.get("tags_exist", True)
             self.tags = LanguageTags(self.dictionary, state["languages"], state["language_tags"], exist)
             self.supervised = parse_directions(",".join(state["lang_pairs"]), "checkpoint")
-        elif (self.tags.languages, self.tags.placement_name) != (state["languages"], state["language_tags"]):
+
+    def _check_tags(self, state: dict) -> None:
+        """What the command line says of tags is what the checkpoint says; it need not say anything at
+        inference.
+        """
+        if self.tags is not None:
+            placement, languages = self.tags.placement_name, self.tags.languages
+        else:
+            placement = str(self.cfg.language_tags or state["language_tags"])
+            languages = self.cfg.langs.split(",") if self.cfg.langs else state["languages"]
+        if (placement, languages) != (state["language_tags"], state["languages"]):
             raise InputError(
                 f"the checkpoint has tags {state['language_tags']} for {','.join(state['languages'])}, "
-                f"the options say {self.tags.placement_name} for {','.join(self.tags.languages)}; "
+                f"the options say {placement} for {','.join(languages)}; "
                 "give --language-tags and --langs as there"
             )
 
@@ -213,6 +228,8 @@ class MultilingualNmtTask(BaseTask):
     # --- generation
 
     def build_generator(self, models, args, seq_gen_cls=None, extra_gen_cls_kwargs=None, **kwargs):
+        for model in models:
+            check_weights(model, "the model")  # fairseq would write empty lines
         extra = {"symbols_to_strip_from_output": self.tags.all_ids() | {self.dictionary.eos()}}
         return super().build_generator(
             models, args, seq_gen_cls, {**extra, **(extra_gen_cls_kwargs or {})}, **kwargs

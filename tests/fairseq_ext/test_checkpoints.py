@@ -1,5 +1,6 @@
 """Checkpoints: read safely, ours and stock fairseq's, and refused with one line that names the file."""
 
+import math
 import os
 import pickle
 from argparse import Namespace
@@ -245,6 +246,19 @@ def test_options_and_weights_that_do_not_fit_together(tmp_path, folder):
     state["cfg"]["model"].encoder_ffn_embed_dim = 48
     message = refused(load_for_inference, save(tmp_path / "x.pt", state), folder)
     assert message.startswith(f"{tmp_path}/x.pt: its options and weights make no model: ")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_weights_that_are_no_numbers(tmp_path, folder, value):
+    state = checkpoint_state(folder)
+    state["model"]["encoder.layers.0.fc2.weight"][1, 2:4] = value
+    state["model"]["decoder.layers.0.fc1.bias"][0] = value
+    path = save(tmp_path / "diverged.pt", state)
+    size = state["model"]["encoder.layers.0.fc2.weight"].numel()
+    assert refused(load_for_inference, path, folder) == (
+        f"{path}: 2 of {size} weights of encoder.layers.0.fc2.weight are NaN or infinite; expected a"
+        " checkpoint from before the training diverged"
+    )
 
 
 def test_tags_that_replace_other_symbols(tmp_path, folder):

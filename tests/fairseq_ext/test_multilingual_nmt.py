@@ -3,6 +3,7 @@
 import json
 import math
 import multiprocessing
+from argparse import Namespace
 
 import pytest
 import sacrebleu
@@ -155,6 +156,45 @@ def test_unknown_language_at_inference_lists_the_known(folder):
 def test_options_that_contradict_the_checkpoint(folder, options):
     message = refused(make_task(folder, **options).load_state_dict, make_task(folder).state_dict())
     assert message.startswith("the checkpoint has tags s-enc-t-dec for de,en,fr, the options say ")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"language_tags": "s-enc-t-dec"}, "s-enc-t-dec for de,en,fr"),  # also the default of a training
+        ({"langs": "de,en"}, "t-enc for de,en"),
+        ({"langs": "fr,en,de"}, "t-enc for fr,en,de"),
+    ],
+    ids=str,
+)
+def test_options_that_contradict_the_checkpoint_at_inference(folder, options, said):
+    state = make_task(folder, language_tags="t-enc").state_dict()
+    inference = {"lang_pairs": "", "source_lang": "de", "target_lang": "fr"}
+    message = refused(make_task(folder, **inference, **options).load_state_dict, state)
+    assert message == (
+        f"the checkpoint has tags t-enc for de,en,fr, the options say {said};"
+        " give --language-tags and --langs as there"
+    )
+    for same in ({}, {"language_tags": "t-enc"}, {"langs": "de,en,fr"}):
+        task = make_task(folder, **inference, **same)
+        task.load_state_dict(state)
+        assert task.tags.placement_name == "t-enc"
+
+
+def test_tags_of_a_training_that_does_not_name_any(folder):
+    assert make_task(folder).tags.placement_name == "s-enc-t-dec"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_generation_refuses_weights_that_are_no_numbers(folder, value):
+    task = make_task(folder)
+    model = build(MnmtTransformerModel, task.dictionary)
+    with torch.no_grad():
+        model.decoder.layers[1].fc1.bias[3] = value
+    message = refused(task.build_generator, [model], Namespace(beam=2))
+    assert (
+        message.startswith("the model: 1 of ") and " weights of decoder.layers.1.fc1.bias are NaN" in message
+    )
 
 
 def test_another_dictionary_than_the_checkpoint(folder):

@@ -6,7 +6,7 @@ from fairseq.models.transformer import TransformerModel
 from fairseq.sequence_generator import SequenceGenerator
 
 from command_line.errors import InputError
-from eval.translation.beam_search import BeamSearch, SearchOptions
+from eval.translation.beam_search import BeamSearch, NoScore, SearchOptions
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
 from tests.fairseq_ext.models import build, random_batch, toy_dictionary
 
@@ -209,3 +209,28 @@ def test_the_forced_tag_counts_in_the_score_or_not(lenpen):
                 assert (tokens, score) == (words, pytest.approx(expected, rel=1e-4))
                 hypotheses.append(tokens)
     assert found[True] != found[False]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("step", [0, 1, 3, 6])
+def test_scores_that_are_no_numbers_are_an_error(monkeypatch, value, step):
+    """Of one sentence of a batch, at any step, also when it has a finished hypothesis already."""
+    dictionary = toy_dictionary(20)
+    model = model_that_ends(MnmtTransformerModel, dictionary, seed=1)
+    batch = random_batch(dictionary, LENGTHS, seed=1)["net_input"]
+    prefix = torch.zeros(len(LENGTHS), 0, dtype=torch.long)
+    search = BeamSearch(model, dictionary, SearchOptions(max_len_b=6))
+    continuations, seen = search._continuations, []
+
+    def broken(live, *arguments, **options):
+        row = (live.sentences == 3).nonzero().flatten()
+        if live.tokens.size(2) - 1 == step and len(row):
+            live.scores = live.scores.index_fill(0, row, value)
+            seen.append(row)
+        return continuations(live, *arguments, **options)
+
+    search(batch["src_tokens"], batch["src_lengths"], prefix)
+    monkeypatch.setattr(search, "_continuations", broken)
+    with pytest.raises(NoScore) as caught:
+        search(batch["src_tokens"], batch["src_lengths"], prefix)
+    assert (caught.value.row, len(seen)) == (3, 1)

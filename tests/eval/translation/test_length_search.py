@@ -7,7 +7,7 @@ import torch
 from fairseq.sequence_generator import SequenceGenerator
 
 from command_line.errors import InputError
-from eval.translation.beam_search import BeamSearch, SearchOptions
+from eval.translation.beam_search import BeamSearch, NoScore, SearchOptions
 from eval.translation.length_search import LengthSearch
 from eval.translation.translate import add_length_arguments
 from tests.fairseq_ext import bridges
@@ -128,3 +128,21 @@ def test_one_length_is_the_default():
     add_length_arguments(parser)
     args = parser.parse_args([])
     assert (args.length_candidates, args.length_weight) == (1, 1.0)
+
+
+def test_scores_that_are_no_numbers_are_an_error_of_their_sentence(task, monkeypatch):
+    """Most sentences have several rows in the search."""
+    model = model_that_ends(task, seed=1)
+    inputs, prefix = inputs_of(task, seed=1)
+    search = BeamSearch(model, task.dictionary, OPTIONS)
+    rows = model.encoder.length_candidates(inputs["src_tokens"], 3)[0].tolist()
+    row = len(rows) - 1
+    assert rows[row] != row
+
+    def fail(*arguments, **options):
+        raise NoScore(row)
+
+    monkeypatch.setattr(search, "scored", fail)
+    with pytest.raises(NoScore) as caught:
+        LengthSearch(search, 3)(inputs["src_tokens"], inputs["src_lengths"], prefix)
+    assert caught.value.row == rows[row]

@@ -1,0 +1,98 @@
+"""`eval translate` with a tiny model that nobody trained: what it refuses, and what a kill leaves."""
+
+import functools
+import importlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+import eval.__main__ as commands
+from command_line.dispatch import run
+from command_line.errors import InputError
+from eval.results.files import TRANSLATION, Translation
+from tests.fairseq_ext.folders import write_pair, write_preparation, write_toy_folder
+from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
+from tests.kill_points import sweep
+
+SENTENCES = {
+    "de": [[5, 6, 7, 2], [8, 2], [2], [9, 10, 11, 12, 13, 2]],
+    "en": [[14, 15, 2], [16, 17, 2], [18, 2], [19, 20, 21, 22, 2]],
+    "fr": [[23, 24, 25, 2], [26, 2], [27, 28, 2], [29, 30, 31, 2]],
+}
+
+
+@pytest.fixture
+def data(tmp_path) -> Path:
+    folder = write_toy_folder(tmp_path / "data")
+    for pair in ("de-en", "en-fr", "de-fr"):
+        first, second = pair.split("-")
+        write_pair(folder, "test", pair, SENTENCES[first], SENTENCES[second])
+    write_preparation(folder)
+    return folder
+
+
+@pytest.fixture
+def checkpoint(tmp_path, data) -> str:
+    return save(tmp_path / "model.pt", checkpoint_state(data))
+
+
+@pytest.fixture
+def translate(data, checkpoint, tmp_path):
+    """Arguments of the command."""
+    return [
+        "translate", "--checkpoint", checkpoint, "--data", str(data), "--output", str(tmp_path / "work/out"),
+        "--cpu", "--max-len-b", "4", "--max-tokens", "20",
+    ]  # fmt: skip
+
+
+def texts(out: Path) -> dict[str, str]:
+    return {path.stem: path.read_text() for path in sorted(out.glob("*.txt"))}
+
+
+def test_scores_that_are_no_numbers_name_direction_and_sentence(data, tmp_path, command, translate):
+    """The weights are finite; what the first layer makes of word 9 is not."""
+    state = checkpoint_state(data, share_all_embeddings=False)
+    state["model"]["encoder.embed_tokens.weight"][9] = 1e38
+    save(tmp_path / "model.pt", state)
+    result = command(*translate, "--directions", "de-fr,en-fr")
+    assert result.status == 2
+    assert result.err.splitlines()[-1].startswith(
+        "error: translate: de-fr, sentence 4: the model's scores are NaN or infinite"
+    )
+    assert not texts(tmp_path / "work/out")
+    assert command(*translate, "--directions", "en-fr").status == 0
+
+
+def test_killed_and_run_again_gives_the_files_of_an_undisturbed_run(translate, tmp_path):
+    for module in ("eval.translation.decoding", "fairseq_ext", "eval.results.system_record"):
+        importlib.import_module(module)  # once here, not in every child
+    torch.set_num_threads(1)
+    work = tmp_path / "work"
+
+    def reset() -> None:
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+
+    def comparable(found: dict) -> dict:
+        """Without what says how long it took."""
+        return {name: _without_times(name, content) for name, content in found.items()}
+
+    sweep(
+        functools.partial(run, "eval", "", commands.COMMANDS, translate),
+        [work],
+        reset,
+        lambda: Translation.load(work / "out" / TRANSLATION).directions,
+        InputError,
+        comparable=comparable,
+    )
+
+
+def _without_times(name: str, content: bytes | None):
+    if content is None or not name.endswith((TRANSLATION, ".translate.done")):
+        return content
+    record = json.loads(content)
+    record.get("outputs", {}).pop(TRANSLATION, None)  # checksum of the times
+    return {key: value for key, value in record.items() if key not in ("seconds", "sentences_per_second")}
