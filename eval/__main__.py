@@ -8,12 +8,12 @@ COMMANDS = {
     "translate": ("eval.translation.translate", "translate a test set in all directions with one checkpoint"),
     "score": ("eval.scoring.score", "BLEU, chrF++, off-target rate, copies, COMET of translated folders"),
     "adequacy": (
-        "eval.scoring.adequacy",
+        "eval.probes.adequacy",
         "cosine of sentence embeddings of sources and translations (4.5.2)",
     ),
     "compare": ("eval.scoring.compare", "significance of differences between systems"),
     "probe": ("eval.probes", "analyses of the hidden states and outputs of checkpoints"),
-    "report": ("eval.reporting.report", "tables, plots and one HTML file from result files"),
+    "report": ("eval.report", "tables, plots and one HTML file from result files"),
 }
 
 MOVED = {"trim-mbart": "python -m fairseq_ext trim-mbart"}

@@ -4,15 +4,54 @@
 file that `python -m eval report` shows.
 """
 
-COMMANDS = {
-    "states": ("eval.probes.states", "extract the hidden states of a checkpoint (8.2.3)"),
-    "llr": ("eval.probes.llr", "layer-wise language recognition (8.2.3, E.4)"),
-    "similarity": ("eval.probes.similarity", "SVCCA and linear CKA of parallel sentences per layer (E.1)"),
-    "retrieval": ("eval.probes.retrieval", "sentence and word retrieval P@1 in the encoder (5.3.2 to 5.3.4)"),
-    "correlate": ("eval.probes.correlate", "change in BLEU against change in retrieval P@1 (5.3.3)"),
-    "cosine": ("eval.probes.parallel_cosine", "cosine of parallel sentences per layer, and changes (6.4.5)"),
-    "off-target": ("eval.probes.off_target", "intended against identified languages, and the worst lines"),
-    "interlingua": ("eval.probes.interlingua", "lengths and similarity of an interlingua (7.4.3, Table 7.5)"),
-    "pretraining-accuracy": ("eval.probes.pretraining_accuracy", "accuracy per pre-training task (4.5.5)"),
-    "validation-curves": ("eval.probes.validation_curves", "validation loss during training (Figure 7.3)"),
+from typing import NamedTuple
+
+
+class Probe(NamedTuple):
+    """One file: what is measured, its options (`add_arguments`), and its section of the report (`section`).
+
+    Attributes:
+        module: is imported when the probe runs or is shown.
+        summary: one line for `--help`.
+        kind: of the result file; None for one that no section shows.
+    """
+
+    module: str
+    summary: str
+    kind: str | None
+
+
+# In the order of `--help`, and of the report where `eval.report` does not place a section itself.
+PROBES = {
+    "states": Probe("eval.probes.states", "extract the hidden states of a checkpoint (8.2.3)", None),
+    "llr": Probe("eval.probes.llr", "layer-wise language recognition (8.2.3, E.4)", "llr"),
+    "similarity": Probe(
+        "eval.probes.similarity", "SVCCA and linear CKA of parallel sentences per layer (E.1)", "similarity"
+    ),
+    "retrieval": Probe(
+        "eval.probes.retrieval",
+        "sentence and word retrieval P@1 in the encoder (5.3.2 to 5.3.4)",
+        "retrieval",
+    ),
+    "correlate": Probe(
+        "eval.probes.correlate", "change in BLEU against change in retrieval P@1 (5.3.3)", "correlation"
+    ),
+    "cosine": Probe(
+        "eval.probes.cosine", "cosine of parallel sentences per layer, and changes (6.4.5)", "cosine"
+    ),
+    "off-target": Probe(
+        "eval.probes.off_target", "intended against identified languages, and the worst lines", "off-target"
+    ),
+    "pretraining-accuracy": Probe(
+        "eval.probes.pretraining_accuracy", "accuracy per pre-training task (4.5.5)", "pretraining-accuracy"
+    ),
+    "interlingua": Probe(
+        "eval.probes.interlingua",
+        "lengths and similarity of an interlingua (7.4.3, Table 7.5)",
+        "interlingua",
+    ),
+    "validation-curves": Probe(
+        "eval.probes.validation_curves", "validation loss during training (Figure 7.3)", "validation-curves"
+    ),
 }
+COMMANDS = {name: (probe.module, probe.summary) for name, probe in PROBES.items()}

@@ -11,7 +11,7 @@ from command_line.progress import progress
 from eval.probes.classifiers import LinearClassifiers, Trainer
 from eval.probes.logistic_regression import TOLERANCE, solve
 from eval.probes.protocol import Protocol
-from eval.probes.recognition import TrainingSet
+from eval.probes.training_set import TrainingSet
 
 
 @dataclass(frozen=True)

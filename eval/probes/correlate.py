@@ -6,34 +6,63 @@ are taken. Systems are told apart by their names: give --name to `translate` and
 """
 
 import statistics
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from command_line import options
+from command_line import options as types
 from command_line.errors import InputError
-from eval.results.files import SCORES, Scores, result_file
+from command_line.option_classes import from_arguments
+from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.plots import scatter
+from eval.reporting.result_file import add_output_arguments, publish
+from eval.results.files import SCORES, Scores, field, result_file
+from eval.results.result_set import ResultSet
 from eval.results.runs import Runs, runs_of
+from eval.results.system_pairs import pairs_with_first
 from eval.results.systems import System, group_systems
 
 KIND = "correlation"
-MEASURES = ("sentence", "sentence_in_batch", "word")
 FEWEST = 3  # points: through two there is always a line
+NOTES = [
+    "One point per pair of languages: the change in BLEU (mean of both directions) and in P@1 on top of the"
+    " encoder between two systems. r: Pearson's correlation, p: two-sided, n: number of pairs."
+]
+MEASURES = {
+    "sentence": "sentence retrieval P@1",
+    "sentence_in_batch": "sentence retrieval P@1 within batches",
+    "word": "word retrieval P@1",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the probe.
+
+    Attributes:
+        scores: scored folders of at least two systems, the baseline first.
+        retrieval: outputs of `eval probe retrieval`.
+        measure: which P@1.
+    """
+
+    scores: list[Path]
+    retrieval: list[Path]
+    measure: str = "sentence"
 
 
 def add_arguments(parser) -> None:
-    from eval.probes.findings import add_output_arguments
-
     parser.add_argument(
         "scores",
         nargs="+",
-        type=options.path,
+        type=types.path,
         metavar="OUT",
         help="scored folders of at least two systems, the baseline first",
     )
     parser.add_argument(
         "--retrieval",
         nargs="+",
-        type=options.path,
+        type=types.path,
         required=True,
         metavar="DIR",
         help="outputs of `eval probe retrieval`",
@@ -43,22 +72,20 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    from eval.probes.findings import publish
-    from eval.reporting.sections import correlation
-    from eval.results.result_set import ResultSet
-    from eval.results.system_pairs import pairs_with_first
+    options = from_arguments(Options, args)
+    inputs = [*(result_file(path, SCORES) for path in options.scores), *retrieval_files(options)]
+    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
 
-    files = [result_file(path, "retrieval.json") for path in args.retrieval]
-    retrieval = runs_of(ResultSet.load(files, ["retrieval"]), "retrieval")
-    scores = [Scores.load(result_file(path, SCORES)) for path in args.scores]
-    pairs = pairs_with_first(group_systems(scores))
-    publish(
-        args,
-        KIND,
-        [*(one.path for one in scores), *files],
-        correlation.section,
-        lambda: {"correlations": [correlate(*pair[:2], retrieval, args.measure) for pair in pairs]},
-    )
+
+def retrieval_files(options: Options) -> list[Path]:
+    return [result_file(path, "retrieval.json") for path in options.retrieval]
+
+
+def measure(options: Options) -> dict:
+    """One correlation for every system but the baseline."""
+    retrieval = runs_of(ResultSet.load(retrieval_files(options), ["retrieval"]), "retrieval")
+    pairs = pairs_with_first(group_systems(Scores.load(result_file(path, SCORES)) for path in options.scores))
+    return {"correlations": [correlate(*pair[:2], retrieval, options.measure) for pair in pairs]}
 
 
 def correlate(baseline: System, system: System, retrieval: Runs, measure: str) -> dict:
@@ -147,3 +174,46 @@ def pearson(points, where: str) -> dict:
             raise InputError(f"{where}: {title} changes by {one[0]:g} for every pair: no correlation")
     result = pearsonr(*values)
     return {"n": len(values[0]), "r": float(result.statistic), "p_value": float(result.pvalue)}
+
+
+# --- the section of the report
+
+
+def section(results: ResultSet) -> Section:
+    groups: dict[tuple, list[dict]] = {}
+    for path, record in results.of_kind("correlation"):
+        for one in field(record, "correlations", list, path):
+            groups.setdefault((one["dataset"], one["measure"], one["baseline"]), []).append(one)
+    return Section("Retrieval and translation quality", [figure(*key, g) for key, g in groups.items()], NOTES)
+
+
+def figure(dataset: str, measure: str, baseline: str, correlations: list[dict]) -> Figure:
+    """Scatter plot of all systems that were compared with one baseline."""
+    series = {
+        f"{one['system']}: {shown(one['pearson']['all'])}": [
+            (point["precision_change"], point["bleu_change"], pair) for pair, point in one["pairs"].items()
+        ]
+        for one in correlations
+    }
+    caption = f"Changes from {baseline} on {dataset}: BLEU against {MEASURES[measure]}, in points."
+    name = slug("correlation", measure, dataset, baseline)
+    png = scatter(series, f"change in {MEASURES[measure]}", "change in BLEU")
+    rows, data = [], []
+    for one in correlations:
+        for group, found in one["pearson"].items():
+            numbers = [
+                cell(f"{found['r']:.2f}", value=found["r"]),
+                cell(f"{found['p_value']:.3f}", value=found["p_value"]),
+            ]
+            rows.append([*cells(one["system"], f"r, p of {group} pairs ({found['n']})"), *numbers])
+        for pair, point in one["pairs"].items():
+            values = [point["precision_change"], point["bleu_change"]]
+            rows.append([*cells(one["system"], pair), *(cell(f"{v:+.2f}", value=v) for v in values)])
+            data.append([dataset, baseline, one["system"], point["kind"], pair, *values])
+    titles = ["dataset", "baseline", "system", "kind", "pair", "precision_change", "bleu_change"]
+    header = [cells("System", "Pair", "P@1 change (or r)", "BLEU change (or p)")]
+    return Figure(name, caption, png, Table(name, caption, header, rows, data=tidy(titles, data)))
+
+
+def shown(found: dict) -> str:
+    return f"r = {found['r']:.2f}, p = {found['p_value']:.3f}, n = {found['n']}"

@@ -8,53 +8,107 @@ Similarity: the mean cosine between the interlinguas of parallel sentences, posi
 equation 7.6), for every pair of languages; and for sentences that do not belong together.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
+from command_line import options as types
 from command_line.errors import InputError
+from command_line.option_classes import from_arguments
+from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.plots import heatmap
+from eval.reporting.result_file import add_output_arguments, publish
+from eval.results.labels import UNKNOWN
+from eval.results.result_set import ResultSet
+from eval.results.runs import datasets_of, on, runs_of, seed_of
+from eval.results.systems import MeanStd
+from eval.translation.translate import add_length_arguments, add_search_arguments
 
 KIND = "interlingua"
+LEVEL = 0.05
+MEASURES = {  # as the rows of Table 7.5
+    "accuracy": ("Acc. of Len. Pre. (%)", 100.0),
+    "absolute_error": ("Avg. of |Len. Pre. - gold|", 1.0),
+    "bleu_predicted": ("BLEU w/ Len. Pre.", 1.0),
+    "bleu_gold": ("BLEU w/ gold", 1.0),
+}
+COUNTED = ("lines", "mean_length", "bias", *MEASURES, "p_value", "adjusted_p_value")
+NOTES = [
+    "Lengths: translation into the centric language with the predicted length of the interlingua and with the"
+    " right one, that of the reference. †: significantly better with all seeds (paired approximate"
+    f" randomization, p <= {LEVEL} after Holm's correction over the languages; findings of version 0.1, whose"
+    " test found too much, are not marked)."
+    " Similarity: mean cosine between the interlinguas of parallel sentences, position by position;"
+    ' "by chance": between sentences that do not belong together.'
+]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the probe.
+
+    Attributes:
+        checkpoint, data, split: a trained model, and the set that is translated into its centric language.
+        max_lines: only the first lines of every set; None for all.
+        samples: of the significance test.
+        name, dataset: in tables; None for those made from the model and the data.
+
+    The others are those of the search (`eval.translation.translate`).
+    """
+
+    checkpoint: Path
+    data: Path
+    split: str
+    max_lines: int | None
+    samples: int
+    beam: int
+    lenpen: float
+    score_without_tag: bool
+    max_len_a: float
+    max_len_b: int
+    max_tokens: int
+    cpu: bool
+    length_candidates: int
+    length_weight: float
+    name: str | None
+    dataset: str | None
 
 
 def add_arguments(parser) -> None:
-    from eval.probes.findings import add_output_arguments
-    from eval.translation.translate import add_length_arguments, add_search_arguments
-
     parser.add_argument(
-        "--checkpoint", required=True, type=options.path, help="of --arch interlingua_transformer"
+        "--checkpoint", required=True, type=types.path, help="of --arch interlingua_transformer"
     )
-    parser.add_argument("--data", required=True, type=options.path, help="binarized folder with the test set")
-    parser.add_argument("--split", type=options.split, default="test", help="which set")
+    parser.add_argument("--data", required=True, type=types.path, help="binarized folder with the test set")
+    parser.add_argument("--split", type=types.split, default="test", help="which set")
     parser.add_argument(
-        "--max-lines", type=options.positive, help="only the first lines of every set (default: all)"
+        "--max-lines", type=types.positive, help="only the first lines of every set (default: all)"
     )
-    parser.add_argument(
-        "--samples", type=options.positive, default=9999, help="of the significance test (7.4)"
-    )
+    parser.add_argument("--samples", type=types.positive, default=9999, help="of the significance test (7.4)")
     add_search_arguments(parser)
     add_length_arguments(parser)
     parser.add_argument(
-        "--name", type=options.text, help="name of the system in tables (default: made from its options)"
+        "--name", type=types.text, help="name of the system in tables (default: made from its options)"
     )
     parser.add_argument(
-        "--dataset", type=options.text, help="name of the data in tables (default: the name of DATA)"
+        "--dataset", type=types.text, help="name of the data in tables (default: the name of DATA)"
     )
     add_output_arguments(parser, KIND)
 
 
 def main(args) -> None:
-    from eval.probes.findings import publish
-    from eval.reporting.sections import interlingua
-
-    inputs = [Path(args.checkpoint), Path(args.data) / "preparation.json"]
+    options = from_arguments(Options, args)
+    inputs = [Path(options.checkpoint), Path(options.data) / "preparation.json"]
     for path in inputs:
         if not path.is_file():
             raise InputError(f"{path}: no such file; expected a checkpoint and a binarized folder")
-    publish(args, KIND, inputs, interlingua.section, lambda: {"runs": [run(args)]})
+    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
 
 
-def run(args) -> dict:
-    """The findings of one checkpoint."""
+def measure(options: Options) -> dict:
+    return {"runs": [run(options)]}
+
+
+def run(options: Options) -> dict:
+    """The run of one checkpoint."""
     from eval.probes.interlingua_lengths import predictions
     from eval.probes.interlingua_similarity import similarities
     from eval.results.system_record import describe_system
@@ -62,18 +116,120 @@ def run(args) -> dict:
     from fairseq_ext.checkpoints.loading import load_for_inference
     from fairseq_ext.checkpoints.provenance import describe_origin
 
-    loaded = load_for_inference(args.checkpoint, args.data)
+    loaded = load_for_inference(options.checkpoint, options.data)
     encoder = loaded.model.encoder
     if not hasattr(encoder, "interlingua"):
-        raise InputError(f"{args.checkpoint}: has no interlingua, expected --arch interlingua_transformer")
-    decoder = build_decoder(loaded, args)
+        raise InputError(f"{options.checkpoint}: has no interlingua, expected --arch interlingua_transformer")
+    decoder = build_decoder(loaded, options)
     system = describe_system(loaded.state["cfg"], loaded.task)
     return {
-        "system": system | ({"name": args.name} if args.name else {}),
-        **describe_origin(args.checkpoint, args.data, loaded),
-        "dataset": args.dataset or Path(args.data).resolve().name,
-        "split": args.split,
-        "length_candidates": args.length_candidates,
-        "lengths": {} if encoder.centric is None else predictions(decoder, loaded, args),
-        "similarity": similarities(decoder, args),
+        "system": system | ({"name": options.name} if options.name else {}),
+        **describe_origin(options.checkpoint, options.data, loaded),
+        "dataset": options.dataset or Path(options.data).resolve().name,
+        "split": options.split,
+        "length_candidates": options.length_candidates,
+        "lengths": {} if encoder.centric is None else predictions(decoder, loaded, options),
+        "similarity": similarities(decoder, options),
     }
+
+
+# --- the section of the report
+
+
+def section(results: ResultSet) -> Section:
+    groups = runs_of(results, "interlingua")
+    parts = []
+    for dataset in datasets_of(groups):
+        systems = on(groups, dataset)
+        if any(run["lengths"] for runs in systems.values() for run in runs):
+            parts.append(lengths(systems, dataset))
+        parts.append(similarity(systems, dataset))
+    return Section("Interlingua", parts, NOTES)
+
+
+def lengths(systems: dict[str, list[dict]], dataset: str) -> Table:
+    """Table 7.5: four rows per system, one column per source language, and their mean."""
+    languages = sorted({language for runs in systems.values() for run in runs for language in run["lengths"]})
+    rows, rules, data = [], set(), []
+    for system, runs in systems.items():
+        runs = [run for run in runs if run["lengths"]]
+        if not runs:
+            continue
+        rules.add(len(rows))
+        for measure, (title, scale) in MEASURES.items():
+            values = [value(runs, language, measure, scale) for language in languages]
+            mean = MeanStd.of(
+                sum(scale * entry[measure] for entry in run["lengths"].values()) / len(run["lengths"])
+                for run in runs
+            )
+            mark = [measure == "bleu_gold" and is_better(runs, language) for language in languages]
+            shown = [number(v, one) for v, one in zip(values, mark, strict=True)]
+            rows.append([*cells(system, len(runs), title), *shown, number(mean)])
+        data += [
+            [dataset, system, seed_of(run, i), run["length_candidates"], language, *map(entry.get, COUNTED)]
+            for i, run in enumerate(runs, 1)
+            for language, entry in run["lengths"].items()
+        ]
+    caption = (
+        f"Accuracy of the length predictor, mean absolute error in tokens, and BLEU with predicted and with"
+        f" right lengths on {dataset}, by source language, as in Table 7.5; mean ± deviation over seeds."
+    )
+    titles = ["dataset", "system", "seed", "length_candidates", "language", *COUNTED]
+    header = [cells("System", "Seeds", "", *languages, "Avg.")]
+    name = slug("interlingua_lengths", dataset)
+    return Table(name, caption, header, rows, frozenset(rules - {0}), data=tidy(titles, data))
+
+
+def value(runs: list[dict], language: str, measure: str, scale: float) -> MeanStd | None:
+    if not all(language in run["lengths"] for run in runs):
+        return None
+    return MeanStd.of(scale * run["lengths"][language][measure] for run in runs)
+
+
+def is_better(runs: list[dict], language: str) -> bool:
+    """Whether right lengths are significantly better than predicted ones, with every seed."""
+    found = [run["lengths"].get(language) for run in runs]
+    return all(
+        entry and entry.get("adjusted_p_value", 1.0) <= LEVEL and entry["bleu_gold"] > entry["bleu_predicted"]
+        for entry in found
+    )
+
+
+def number(found: MeanStd | None, marked: bool = False):
+    if found is None:
+        return cell(UNKNOWN)
+    text = f"{found.mean:.1f}" + (f" ± {found.std:.1f}" if found.std else "") + ("†" if marked else "")
+    return cell(text, value=found.mean)
+
+
+def similarity(systems: dict[str, list[dict]], dataset: str) -> Figure:
+    """Systems by pairs of languages, each system with its similarity by chance."""
+    pairs = sorted({pair for runs in systems.values() for run in runs for pair in run["similarity"]})
+    names, grid, data = [], [], []
+    numbers = ("lines", "cosine", "cosine_by_chance")
+    for system, runs in systems.items():
+        for measure, label in (("cosine", system), ("cosine_by_chance", f"{system}, by chance")):
+            names.append(label)
+            grid.append([similarity_of(runs, pair, measure) for pair in pairs])
+        data += [
+            [dataset, system, seed_of(run, i), entry["kind"], pair, *(entry[name] for name in numbers)]
+            for i, run in enumerate(runs, 1)
+            for pair, entry in run["similarity"].items()
+        ]
+    rows = [
+        [cell(pair), *(cell(UNKNOWN) if v is None else cell(f"{v.mean:.3f}", value=v.mean) for v in column)]
+        for pair, column in zip(pairs, zip(*grid, strict=True), strict=True)
+    ]
+    caption = f"Cosine between the interlinguas of parallel sentences on {dataset}, mean over seeds."
+    name = slug("interlingua_similarity", dataset)
+    percent = [[None if v is None else max(0.0, 100 * v.mean) for v in row] for row in grid]
+    png = heatmap(names, pairs, percent, "cosine x 100", [])
+    titles = ["dataset", "system", "seed", "kind", "pair", *numbers]
+    table = Table(name, caption, [cells("Pair", *names)], rows, data=tidy(titles, data), folded=True)
+    return Figure(name, caption, png, table)
+
+
+def similarity_of(runs: list[dict], pair: str, measure: str) -> MeanStd | None:
+    if not all(pair in run["similarity"] for run in runs):
+        return None
+    return MeanStd.of(run["similarity"][pair][measure] for run in runs)

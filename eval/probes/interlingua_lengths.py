@@ -1,6 +1,5 @@
 """Predicted against right lengths of the interlingua, and what the difference costs (thesis Table 7.5)."""
 
-import copy
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +32,7 @@ class GivenLengths(BatchField):
         return {"interlingua_lengths": torch.tensor(lengths)}
 
 
-def predictions(decoder, loaded, args) -> dict[str, dict]:
+def predictions(decoder, loaded, options) -> dict[str, dict]:
     """The columns of Table 7.5 by source language.
 
     Args:
@@ -46,40 +45,38 @@ def predictions(decoder, loaded, args) -> dict[str, dict]:
     task = decoder.task
     centric = task.tags.languages[decoder.model.encoder.centric]
     directions = [(language, centric) for language in task.tags.languages if language != centric]
-    directions = with_data(args.data, args.split, directions)
+    directions = with_data(options.data, options.split, directions)
     if not directions:
         raise InputError(
-            f"{args.data}: no {args.split} set into {centric}, the centric language of the model"
+            f"{options.data}: no {options.split} set into {centric}, the centric language of the model"
         )
-    one_length = copy.copy(args)
-    one_length.length_candidates = 1
-    forced = build_decoder(loaded, one_length)
-    found = {direction[0]: of_direction(decoder, forced, args, direction) for direction in directions}
+    forced = build_decoder(loaded, replace(options, length_candidates=1))
+    found = {direction[0]: of_direction(decoder, forced, options, direction) for direction in directions}
     adjusted = holm([entry["p_value"] for entry in found.values()])
     for entry, p_value in zip(found.values(), adjusted, strict=True):
         entry["adjusted_p_value"] = p_value
     return found
 
 
-def of_direction(decoder, forced, args, direction) -> dict:
+def of_direction(decoder, forced, options, direction) -> dict:
     """The numbers of one language."""
     task = decoder.task
-    part = load_sources(task, args.data, args.split, direction, args.max_lines)
-    gold = right_lengths(decoder, args, direction)[: len(part)]
+    part = load_sources(task, options.data, options.split, direction, options.max_lines)
+    gold = right_lengths(decoder, options, direction)[: len(part)]
     predicted = predicted_lengths(decoder, part)
     given = replace(part, fields={"encoder_arguments": GivenLengths(gold)})
     texts = {
-        "predicted": translated(decoder, args, part, f"{direction[0]}, predicted lengths"),
-        "gold": translated(forced, args, given, f"{direction[0]}, right lengths"),
+        "predicted": translated(decoder, options, part, f"{direction[0]}, predicted lengths"),
+        "gold": translated(forced, options, given, f"{direction[0]}, right lengths"),
     }
-    sources, references = raw_lines(args, direction, len(part))
+    sources, references = raw_lines(options, direction, len(part))
     bleu, scores, statistics = bleu_metric(direction[1]), {}, {}
     for name, lines in texts.items():
         found, rows = surface_scores(bleu, lines, sources, references)
         statistics[name] = {"": [rows["bleu"]]}
         scores[f"bleu_{name}"] = found["bleu"]
         scores["bleu_signature"] = found["bleu_signature"]
-    test = PairedTest(args.samples)
+    test = PairedTest(options.samples)
     result = test("bleu", statistics["predicted"], statistics["gold"], {"": [""]})[""]
     return {
         "direction": "-".join(direction),
@@ -93,9 +90,9 @@ def of_direction(decoder, forced, args, direction) -> dict:
     }
 
 
-def right_lengths(decoder, args, direction) -> np.ndarray:
+def right_lengths(decoder, options, direction) -> np.ndarray:
     """Tokens of the references as encoder input, as in training: tags and `</s>` count; at most K."""
-    references = load_pair(args.data, args.split, direction)[1]
+    references = load_pair(options.data, options.split, direction)[1]
     tags = decoder.task.tags.encoder_ids(*direction[::-1])
     lengths = np.asarray(references.sizes) + len(tags)
     return np.minimum(lengths, decoder.model.encoder.lengths.longest).astype(np.int64)
@@ -113,11 +110,11 @@ def predicted_lengths(decoder, part: DirectionData) -> np.ndarray:
     return lengths
 
 
-def translated(decoder, args, part: DirectionData, task: str) -> list[str]:
+def translated(decoder, options, part: DirectionData, task: str) -> list[str]:
     """Detokenized hypotheses in the order of the sentences."""
     from data_prep.formats.preparation import Preparation
 
-    preparation, dictionary = Preparation.load(args.data), decoder.task.dictionary
+    preparation, dictionary = Preparation.load(options.data), decoder.task.dictionary
     lines = [""] * len(part)
     for examples, hypotheses in decoder.translate([part], task=task):
         for example, tokens in zip(examples, hypotheses, strict=True):
@@ -125,10 +122,10 @@ def translated(decoder, args, part: DirectionData, task: str) -> list[str]:
     return lines
 
 
-def raw_lines(args, direction, count: int) -> tuple[list[str], list[str]]:
+def raw_lines(options, direction, count: int) -> tuple[list[str], list[str]]:
     """The first lines of sources and references."""
     from fairseq_ext.tasks.validation import RawReferences
 
-    raw = RawReferences(args.data)
+    raw = RawReferences(options.data)
     sides = (direction[::-1], direction)
-    return tuple(raw(args.split, side, range(count)) for side in sides)
+    return tuple(raw(options.split, side, range(count)) for side in sides)

@@ -15,7 +15,7 @@ from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDat
 from fairseq_ext.losses.interlingua_alignment import misalignment
 
 
-def similarities(decoder, args) -> dict[str, dict]:
+def similarities(decoder, options) -> dict[str, dict]:
     """Mean cosine per pair of languages, and the same for sentences that do not belong together.
 
     Raises:
@@ -23,15 +23,15 @@ def similarities(decoder, args) -> dict[str, dict]:
     """
     languages = decoder.task.tags.languages
     found = {}
-    for pair in with_data(args.data, args.split, combinations(sorted(languages), 2)):
-        found["-".join(pair)] = of_pair(decoder, args, pair)
+    for pair in with_data(options.data, options.split, combinations(sorted(languages), 2)):
+        found["-".join(pair)] = of_pair(decoder, options, pair)
     if not found:
-        raise InputError(f"{args.data}: no {args.split} set of any pair of {', '.join(languages)}")
+        raise InputError(f"{options.data}: no {options.split} set of any pair of {', '.join(languages)}")
     return found
 
 
 @torch.no_grad()
-def of_pair(decoder, args, pair: Direction) -> dict:
+def of_pair(decoder, options, pair: Direction) -> dict:
     """Both sentences get the length that the first has at inference; the centric language comes first.
 
     A sentence is compared with its translation and, for the similarity by chance, with the next translation
@@ -40,7 +40,7 @@ def of_pair(decoder, args, pair: Direction) -> dict:
     encoder, task = decoder.model.encoder, decoder.task
     centric = None if encoder.centric is None else task.tags.languages[encoder.centric]
     direction = pair[::-1] if pair[1] == centric else pair
-    dataset = parallel_sentences(task, args, direction)
+    dataset = parallel_sentences(task, options, direction)
     fitting, _ = dataset.filter_indices_by_size(dataset.ordered_indices(), task.max_positions())
     batches = dataset.batch_by_size(fitting, max_tokens=max(decoder.max_tokens, int(dataset.sizes.max())))
     own, others = [], []
@@ -67,10 +67,10 @@ def _mean(parts: list[torch.Tensor]) -> float | None:
     return float(torch.cat(parts).double().mean()) if parts else None
 
 
-def parallel_sentences(task, args, direction: Direction) -> MultilingualDataset:
+def parallel_sentences(task, options, direction: Direction) -> MultilingualDataset:
     """Source sentences with their translations as mirrors."""
-    sources, targets = load_pair(args.data, args.split, direction)
-    sizes = [np.asarray(side.sizes)[: args.max_lines] for side in (sources, targets)]
+    sources, targets = load_pair(options.data, options.split, direction)
+    sizes = [np.asarray(side.sizes)[: options.max_lines] for side in (sources, targets)]
     part = DirectionData.with_tags(task.tags, direction, sources, targets, *sizes)
-    part.fields["mirror"] = Mirror(part, task.tags, args.data, args.split)
+    part.fields["mirror"] = Mirror(part, task.tags, options.data, options.split)
     return MultilingualDataset([part], task.dictionary.pad(), task.dictionary.eos(), shuffle=False)

@@ -6,67 +6,286 @@ directions apart. STATES are folders of `eval probe states`; those of one system
 one curve. Writes llr.json, the figure (Figures 8.2 and E.4) and its numbers as CSV.
 """
 
-import functools
+import re
+from dataclasses import dataclass
+from pathlib import Path
 
-from command_line import options
-from eval.probes.findings import add_output_arguments, publish
+from command_line import options as types
+from command_line.option_classes import from_arguments
 from eval.probes.parallel import index_files
-from eval.probes.protocol import PROTOCOLS, Protocol, default_of
+from eval.probes.protocol import ProtocolOptions, add_protocol_arguments, unconverged, variant
+from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.plots import lines
+from eval.reporting.result_file import add_output_arguments, publish
+from eval.results.files import field
+from eval.results.labels import UNKNOWN
+from eval.results.result_set import ResultSet
+from eval.results.runs import Runs, datasets_of, grouped, on, seed_of
+from eval.results.systems import MeanStd
 
-QUESTIONS = ("source", "target")
+KIND = "llr"
 TOKENS = ("all", "no-tags", "words")
+QUESTIONS = {"source": "source language", "target": "target language"}
+TRAINING = "training"  # beside the kinds of directions: the tokens that the classifiers were trained on
+KINDS = {"supervised": "Supervised", "zero-shot": "Zero-shot", TRAINING: "Training"}
+SIDES = ("encoder", "decoder")
+VARIANTS = {"all": "", "no-tags": ", without tags", "words": ", only words"}
+NOTES = [
+    "Accuracy of linear classifiers that recognize the source or the target language of a sentence from the"
+    " state of one token in one layer, trained on the validation sets of the supervised directions. Layers"
+    " are counted through encoder and decoder, before their final norms. Chance: one of as many languages;"
+    " majority: always the most frequent language of the training tokens, in encoder and in decoder."
+    " \"Training\" is the accuracy on the tokens that the classifiers were trained on: where it is low, the"
+    " state does not tell the language, or the classifier has not learned it.",
+    "By default the states are standardized, and each classifier is trained until its loss on held-out"
+    " sentences stops falling. \"The paper's protocol\" (8.2.3: 3 epochs, states as they are) depends on the"
+    " norm of the states: it does not compare layers or systems whose norms differ.",
+]  # fmt: skip
+COURSES = {"held_out": "held-out accuracy", "epochs": "epochs"}
+UNKNOWN_CELL = cell(UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Options(ProtocolOptions):
+    """Options of the probe: the tokens to learn from and to test on; those of the training are inherited.
+
+    Attributes:
+        states: folders of `eval probe states`.
+        train_split, test_split: sets of the store.
+        tokens: "all", "no-tags" or "words".
+        questions: "source", "target" or both.
+    """
+
+    states: list[Path]
+    train_split: str
+    test_split: str
+    tokens: str
+    questions: list[str]
 
 
 def add_arguments(parser) -> None:
     parser.add_argument(
-        "states", nargs="+", type=options.path, metavar="STATES", help="folder of `eval probe states`"
+        "states", nargs="+", type=types.path, metavar="STATES", help="folder of `eval probe states`"
     )
-    add_output_arguments(parser, "llr")
+    add_output_arguments(parser, KIND)
     parser.add_argument(
-        "--train-split", type=options.split, default="valid", help="set of supervised directions to train on"
+        "--train-split", type=types.split, default="valid", help="set of supervised directions to train on"
     )
-    parser.add_argument("--test-split", type=options.split, default="test", help="set to test on")
+    parser.add_argument("--test-split", type=types.split, default="test", help="set to test on")
     parser.add_argument(
         "--tokens", choices=TOKENS, default="all", help="all, without language tags, or also without </s>"
     )
     parser.add_argument(
         "--questions",
-        type=options.items(options.one_of(QUESTIONS)),
+        type=types.items(types.one_of(QUESTIONS)),
         default=",".join(QUESTIONS),
         help="languages to recognize",
     )
-    parser.add_argument(
-        "--protocol",
-        choices=PROTOCOLS,
-        default="converged",
-        help="converged: standardized states, each classifier until its held-out loss stops falling;"
-        " paper: 3 epochs, states as they are (8.2.3)",
-    )
-    add = functools.partial(_add_setting, parser)
-    add("epochs", options.positive, "passes over the training set; of converged, at most")
-    add("patience", options.positive, "passes without a lower held-out loss")
-    add("lr", options.number(0, 100, above=True), "learning rate of Adam")
-    add("batch-size", options.positive, "sentences per batch")
-    add("seeds", options.items(options.seed), "of the initialization, on which converged does not depend")
-
-
-def _add_setting(parser, name: str, kind, text: str) -> None:
-    """An option that some protocols have; its default is theirs."""
-    default = default_of(name.replace("-", "_"))
-    parser.add_argument(f"--{name}", type=kind, help=f"{text} ({default})")
+    add_protocol_arguments(parser)
 
 
 def main(args) -> None:
-    from eval.reporting.sections import llr
+    options = from_arguments(Options, args)
+    options.chosen()  # refuses settings that the protocol does not have before anything is read
+    inputs = index_files(options.states)
+    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
 
-    protocol = Protocol.of(
-        args.protocol, epochs=args.epochs, patience=args.patience, lr=args.lr, batch_size=args.batch_size,
-        seeds=args.seeds and tuple(args.seeds),
+
+def measure(options: Options) -> dict:
+    """One run per store."""
+    from eval.probes.recognition import recognize
+
+    return {"runs": [recognize(folder, options) for folder in options.states]}
+
+
+# --- the section of the report
+
+
+def section(results: ResultSet) -> Section:
+    runs = [
+        (path, with_variant(run, path))
+        for path, record in results.of_kind("llr")
+        for run in field(record, "runs", list, path)
+    ]
+    groups: Runs = grouped(runs)
+    parts = []
+    for dataset in datasets_of(groups):
+        series = on(groups, dataset)
+        layers = layers_of([run for runs in series.values() for run in runs])
+        parts += [figure(series, layers, dataset), *courses(series, layers, dataset)]
+    return Section("Layer-wise language recognition", parts, [*NOTES, *warnings(groups)])
+
+
+def with_variant(run: dict, path) -> dict:
+    """The run under a name that says how it differs: other tokens or another protocol make another curve."""
+    name = run["system"]["name"] + VARIANTS[run["tokens"]] + variant(run["training"], path)
+    name += ", references" if run["forced"] == "reference" else ""
+    return run | {"system": run["system"] | {"name": name}}
+
+
+def layers_of(runs: list[dict]) -> list[str]:
+    """All layers of the runs, from the bottom of the encoder to the top of the decoder."""
+    longest = {side: max((run["layers"].get(side, []) for run in runs), key=len) for side in SIDES}
+    return [*longest["encoder"], *longest["decoder"]]
+
+
+def figure(series: dict[str, list[dict]], layers: list[str], dataset: str) -> Figure:
+    """Panels of supervised and zero-shot directions and of training, for both questions; one curve each."""
+    every = [run for runs in series.values() for run in runs]
+    shown = [layer for layer in layers if re.fullmatch(r"L[1-9]\d*", layer)]
+    panels, levels, rows, rules = {}, {}, [], set()
+    for kind, kind_title in KINDS.items():
+        for question, question_title in QUESTIONS.items():
+            curves = {}
+            for name, runs in series.items():
+                values = [accuracy(runs, kind, question, layer) for layer in layers]
+                if any(values):
+                    curves[name] = [values[layers.index(layer)] for layer in shown]
+                    rows.append(row(kind_title, question, name, runs, values, kind))
+            if curves:
+                title = f"{kind_title}, {question_title}"
+                panels[title] = curves
+                levels[title] = baselines(every, kind, question, shown)
+                rules.add(len(rows))
+    caption = (
+        f"Layer-wise language recognition on {dataset}: accuracy in %, mean over directions (of training:"
+        " over tokens) and seeds; bands: standard deviation over seeds of the system, or of the classifiers"
+        " where there is one system seed."
+    )
+    encoder = [layer for layer in shown if any(side_of(run, layer) == "encoder" for run in every)]
+    png = lines(
+        shown, panels, "accuracy %", columns=2, rules=[len(encoder)] if 0 < len(encoder) < len(shown) else [],
+        levels=levels,
     )  # fmt: skip
+    header = ["Directions", "Language", "System", "Seeds", "chance", "majority enc.", "majority dec."]
+    table = Table(
+        slug("llr", dataset), caption, [cells(*header, *layers)], rows, frozenset(rules - {len(rows)}),
+        data(series, dataset),
+    )  # fmt: skip
+    return Figure(slug("llr", dataset), caption, png, table)
 
-    def measure() -> dict:
-        from eval.probes.llr_record import recognize
 
-        return {"runs": [recognize(folder, args, protocol, args.questions) for folder in args.states]}
+def accuracy(runs: list[dict], kind: str, question: str, layer: str) -> MeanStd | None:
+    """In percent, over the system's seeds, each the mean over its classifiers; with one system seed, over the
+    classifiers. None where a run lacks the kind, the question or the layer.
+    """
+    if kind == TRAINING:
+        found = [course_of(run, question, layer).get("training") for run in runs]
+    else:
+        found = [run["averages"].get(kind, {}).get(question, {}).get(layer) for run in runs]
+    return over_seeds([values and [100 * value for value in values] for values in found])
 
-    publish(args, "llr", index_files(args.states), llr.section, measure)
+
+def side_of(run: dict, layer: str) -> str | None:
+    return next((side for side in SIDES if layer in run["layers"].get(side, [])), None)
+
+
+def baselines(runs: list[dict], kind: str, question: str, layers: list[str]) -> dict[str, list]:
+    """Chance and majority in percent, one line per different one among the runs, one height per layer."""
+    found: dict[str, dict] = {"chance": {}, "majority": {}}
+    for run in runs:
+        if question in run["chance"]:
+            known = [side_of(run, layer) for layer in layers]
+            sides = run["majority"][question]
+            majority = [sides.get(side, {}).get(kind) for side in known]
+            for name, values in (("chance", [run["chance"][question]] * len(layers)), ("majority", majority)):
+                found[name][tuple(None if value is None else 100 * value for value in values)] = None
+    return {name: list(rows) for name, rows in found.items()}
+
+
+def row(kind_title: str, question: str, name: str, runs: list[dict], values: list, kind: str) -> list:
+    first = runs[0]
+    majority = [first["majority"][question].get(side, {}).get(kind) for side in SIDES]
+    baselines = [first["chance"][question], *majority]
+    seeds = ", ".join(seed_of(run, i) for i, run in enumerate(runs, 1))
+    return [
+        *cells(kind_title, question, name, seeds),
+        *(UNKNOWN_CELL if one is None else cell(f"{100 * one:.1f}", value=100 * one) for one in baselines),
+        *map(percent, values),
+    ]
+
+
+def data(series: dict[str, list[dict]], dataset: str) -> list[list]:
+    """One row per system, seed, direction, question and layer; accuracies from 0 to 1, over classifiers."""
+    rows = []
+    for name, runs in series.items():
+        for i, run in enumerate(runs, 1):
+            for direction, entry in run["directions"].items():
+                for question, layers in entry["accuracy"].items():
+                    for layer, values in layers.items():
+                        found = MeanStd.of(values or [])
+                        majority = run["majority"][question].get(side_of(run, layer), {}).get(entry["kind"])
+                        course = course_of(run, question, layer)
+                        means = [
+                            MeanStd.of(course.get(one) or []) for one in ("training", *COURSES, "converged")
+                        ]
+                        rows.append(
+                            [
+                                dataset, name, seed_of(run, i), entry["kind"], direction, question, layer,
+                                found and found.mean, found and found.std, len(run["seeds"]) or None,
+                                run["chance"][question], majority, *(one and one.mean for one in means),
+                            ]
+                        )  # fmt: skip
+    header = ["dataset", "system", "seed", "kind", "direction", "question", "layer", "accuracy"]
+    header += ["deviation", "classifier_seeds", "chance", "majority"]
+    return tidy([*header, "training_accuracy", "held_out_accuracy", "epochs", "converged"], rows)
+
+
+def courses(series: dict[str, list[dict]], layers: list[str], dataset: str) -> list[Table]:
+    """Accuracy on what was held out of training, and epochs; * where a classifier has not converged."""
+    rows, rules = [], set()
+    for question in ("source", "target"):
+        for name, runs in series.items():
+            known = {layer: [course_of(run, question, layer) for run in runs] for layer in layers}
+            if any(all(found) for found in known.values()):
+                rows += [
+                    [*cells(question, name, title), *(of_course(found, measure) for found in known.values())]
+                    for measure, title in COURSES.items()
+                ]
+        rules.add(len(rows))
+    caption = (
+        f"Training of the classifiers on {dataset}: accuracy in % on the tokens of held-out sentences, and"
+        " epochs that the classifiers come from; mean ± deviation as above. *: not all have converged."
+    )
+    name = slug("llr_training", dataset)
+    header = [cells("Language", "System", "", *layers)]
+    rules -= {0, len(rows)}
+    return [Table(name, caption, header, rows, frozenset(rules), folded=True)] if rows else []
+
+
+def of_course(found: list[dict], measure: str):
+    if not all(found):
+        return UNKNOWN_CELL
+    scale = 100 if measure == "held_out" else 1
+    values = [one[measure] and [scale * value for value in one[measure]] for one in found]
+    return percent(over_seeds(values), "" if all(all(one["converged"]) for one in found) else "*")
+
+
+def warnings(groups: Runs) -> list[str]:
+    """A line per run with classifiers that have not converged."""
+    return [
+        f"Warning: {system} on {dataset}, {seed_of(run, i)}: {missing}. They say less than the states hold."
+        for (dataset, system), runs in groups.items()
+        for i, run in enumerate(runs, 1)
+        if (missing := unconverged(run.get("classifiers", {})))
+    ]
+
+
+def course_of(run: dict, question: str, layer: str) -> dict:
+    """How the training of these classifiers went; empty in files of version 0.1."""
+    return run.get("classifiers", {}).get(question, {}).get(layer, {})
+
+
+def over_seeds(found: list[list[float] | None]) -> MeanStd | None:
+    """Of one list per system seed, of one value per classifier; None if one is missing."""
+    if not all(found):
+        return None
+    per_run = [MeanStd.of(values) for values in found]
+    return per_run[0] if len(found) == 1 else MeanStd.of(value.mean for value in per_run)
+
+
+def percent(value: MeanStd | None, mark: str = ""):
+    if value is None:
+        return UNKNOWN_CELL
+    deviation = f" ± {value.std:.1f}" if value.std is not None else ""
+    return cell(f"{value.mean:.1f}{deviation}{mark}", value=value.mean)

@@ -15,7 +15,7 @@ from torch import Tensor
 from command_line.progress import progress
 from eval.probes.classifiers import LinearClassifiers
 from eval.probes.lbfgs import LBFGS
-from eval.probes.recognition import TrainingSet
+from eval.probes.training_set import TrainingSet
 
 TOLERANCE = 1e-3  # nats: a held-out loss that falls by less does not improve
 RIDGE = 1e-2  # the least that is added to the correlations of dimensions, whose diagonal is 1

@@ -6,63 +6,90 @@ not the model's. The worst lines of a direction are those that it is surest abou
 first of all those whose reference it identifies rightly.
 """
 
-import sys
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
-from command_line import options
-from command_line.errors import at
-from eval.results.files import TRANSLATION, Translation, result_file, split_direction
-from eval.scoring.off_target import RULES
-from eval.scoring.test_sets import DirectionFiles, direction_files
+from command_line import options as types
+from command_line.option_classes import from_arguments
+from command_line.progress import progress
+from eval.probes.identified_languages import confusion_of
+from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.plots import heatmap
+from eval.reporting.result_file import add_output_arguments, publish
+from eval.results.files import Translation, split_direction
+from eval.results.labels import UNKNOWN, direction_order
+from eval.results.result_set import ResultSet
+from eval.results.runs import runs_of, seed_of
+from eval.scoring.language_identification import EMPTY, NO_LETTERS
+from eval.scoring.off_target import RULES, names_of_labels
+from eval.scoring.test_sets import DirectionFiles, paths_of, translated_files
 
 KIND = "off-target"
-PLACES = ("source", "english", "empty", "other", "no_letters")
+OTHER = "other"
+PLACES = {
+    "source": "source language",
+    "english": "English",
+    "empty": "empty",
+    "other": "other",
+    "no_letters": "no letters",
+}
+NOTES = [
+    "Columns: the direction, that is the intended language; rows: the language that fastText identifies, as a"
+    " share of the lines. Columns in brackets are the references in that language: what the identifier finds"
+    " there besides it is its own error.",
+]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the probe.
+
+    Attributes:
+        out: folders of `eval translate`.
+        data: binarized folder with text/; None for the one that translate.json names.
+        worst: lines to list per direction.
+    """
+
+    out: list[Path]
+    data: Path | None = None
+    worst: int = 5
 
 
 def add_arguments(parser) -> None:
-    from eval.probes.findings import add_output_arguments
-
     parser.add_argument(
         "out",
         nargs="+",
-        type=options.path,
+        type=types.path,
         metavar="OUT",
         help="folder written by `python -m eval translate`",
     )
     parser.add_argument(
         "--data",
-        type=options.path,
+        type=types.path,
         help="binarized folder with text/, if it is not where translate.json says",
     )
-    parser.add_argument(
-        "--worst", type=options.natural, default=5, help="lines to list per direction; 0: none"
-    )
+    parser.add_argument("--worst", type=types.natural, default=5, help="lines to list per direction; 0: none")
     add_output_arguments(parser, KIND)
 
 
 def main(args) -> None:
-    from eval.probes.findings import publish
-    from eval.reporting.sections import confusion
-
-    translations = [Translation.load(result_file(out, TRANSLATION)) for out in args.out]
-    todo = [(one, direction_files(one, args.data)) for one in translations]
-    inputs = [one.path for one in translations]
-    inputs += sorted({path for _, files in todo for one in files for path in one.paths})
+    options = from_arguments(Options, args)
+    translated = translated_files(options.out, options.data)
+    inputs = paths_of(translated)
     publish(
-        args,
-        KIND,
-        inputs,
-        confusion.section,
-        lambda: {"runs": [run(*one, args.worst) for one in todo]},
-        version=RULES,
+        KIND, options, inputs, lambda: measure(options, translated), section, args.output, args.force, RULES
     )
 
 
-def run(translation: Translation, files: list[DirectionFiles], worst: int) -> dict:
-    """The findings of one folder."""
-    from command_line.progress import progress
+def measure(options: Options, translated: list[tuple[Translation, list[DirectionFiles]]]) -> dict:
+    """One run per folder."""
+    return {"runs": [run(*one, options.worst) for one in translated]}
 
+
+def run(translation: Translation, files: list[DirectionFiles], worst: int) -> dict:
+    """The run of one folder."""
     languages = {language for direction in translation.directions for language in split_direction(direction)}
     directions = {}
     for one in progress(files, len(files), "identify", "direction"):
@@ -76,99 +103,128 @@ def run(translation: Translation, files: list[DirectionFiles], worst: int) -> di
     }
 
 
-def confusion_of(files: DirectionFiles, languages: Iterable[str], worst: int) -> dict:
-    """Languages of the hypotheses and of the references of one direction.
+# --- the section of the report
 
-    Args:
-        languages: all of the test set.
 
-    Returns:
-        "identified", "identified_references": lines per language; "off_target" and "identifier_error": the
-        shares of them that are not in the intended language (None if the identifier cannot tell: "note" says
-        why); "off_target_as": off-target lines in the source language, in English, without text, without
-        letters, in others; "worst": the worst lines.
-    """
-    from eval.scoring.language_identification import EMPTY, default_identifier
-    from eval.scoring.off_target import by_number, identifier_label, intended
+def section(results: ResultSet) -> Section:
+    parts = []
+    for (dataset, system), runs in runs_of(results, "off-target").items():
+        parts.append(matrix(dataset, system, runs))
+        if any(entry["worst"] for run in runs for entry in run["directions"].values()):
+            parts.append(worst(dataset, system, runs))
+    return Section("Languages of the output", parts, [*NOTES, *limits(results)])
 
-    identifier = default_identifier()
-    texts = files.read()
-    source, target = split_direction(files.direction)
-    goal = intended((source, target), languages)
-    found = identifier.identify_with_confidence(texts[0])
-    expected = identifier.identify(texts[2])
-    counts, reference_counts = Counter(language for language, _ in found), Counter(expected)
-    if counts[EMPTY]:
-        number = [language for language, _ in found].index(EMPTY) + 1
-        print(
-            f"warning: {at(files.hypothesis, number)}: empty, as are {counts[EMPTY]} of {len(found)} lines;"
-            " they count as off-target",
-            file=sys.stderr,
-        )
-    labels = [language for language, _ in found]
-    known = goal.label is not None
-    missed = [
-        label for label, reference in zip(labels, expected, strict=True) if not goal.is_met(label, reference)
-    ]
-    return {
-        "intended": target,
-        "note": goal.note,
-        "lines": len(found),
-        "off_target": goal.rate(labels, expected),
-        "identifier_error": goal.rate(expected, expected),
-        "identified": by_number(counts),
-        "identified_references": by_number(reference_counts),
-        "off_target_as": _places(missed, identifier_label(source)) if known else None,
-        "worst": worst_lines(texts, found, expected, goal)[:worst] if known else [],
+
+def limits(results: ResultSet) -> list[str]:
+    """What the identifier cannot tell, per target language."""
+    found = {
+        f"Into {split_direction(direction)[1]}: {entry['note']}."
+        for runs in runs_of(results, "off-target").values()
+        for run in runs
+        for direction, entry in run["directions"].items()
+        if entry.get("note")
     }
+    return sorted(found)
 
 
-def worst_lines(texts, found, expected: list[str], goal) -> list[dict]:
-    """All off-target lines, the worst first, those without letters and empty ones last.
+def matrix(dataset: str, system: str, runs: list[dict]) -> Figure:
+    """Confusion matrix as a heat map: identified languages by directions and references."""
+    kinds = {d: entry["kind"] for run in runs for d, entry in run["directions"].items()}
+    zero_shot, supervised = (
+        direction_order(kind, [d for d in kinds if kinds[d] == kind]) for kind in ("zero-shot", "supervised")
+    )
+    directions = zero_shot + supervised
+    names = names_in(directions)
+    own = sorted(names, key=names.get)
+    targets = sorted({direction.split("-")[1] for direction in directions})
+    columns = [shares(total(runs, [d], "identified"), own) for d in directions]
+    for target in targets:
+        into = [d for d in directions if d.split("-")[1] == target]
+        columns.append(shares(total(runs, into, "identified_references"), own))
+    rows = [*own, OTHER, NO_LETTERS, EMPTY]
+    grid = [[100 * column[row] for column in columns] for row in rows]
+    rules = [rule for rule in (len(zero_shot), len(directions)) if 0 < rule < len(columns)]
+    titles = [*directions, *(f"[{target}]" for target in targets)]
+    caption = f"Identified languages of the output of {system} on {dataset} in percent of the lines"
+    caption += ", all seeds together." if len(runs) > 1 else "."
+    if zero_shot and supervised:
+        caption += " Zero-shot directions left of the line, supervised ones right of it, then references."
+    png = heatmap([names.get(row, row) for row in rows], titles, grid, "% of lines", rules)
+    name = slug("confusion", dataset, system)
+    return Figure(name, caption, png, numbers(name, caption, dataset, system, runs, directions))
 
-    Args:
-        texts: hypotheses, sources, references.
-        found: language and confidence of the hypotheses.
-        expected: languages of the references.
-        goal: the `eval.scoring.off_target.Intended` of the direction.
-    """
-    from eval.scoring.language_identification import EMPTY, NO_LETTERS
 
-    lines = [
-        {
-            "line": number,
-            "identified": language,
-            "confidence": round(confidence, 4),
-            "identified_reference": reference_language,
-            "source": source,
-            "reference": reference,
-            "hypothesis": hypothesis,
-        }
-        for number, (hypothesis, source, reference), (language, confidence), reference_language in zip(
-            range(1, len(found) + 1), zip(*texts, strict=True), found, expected, strict=True
-        )
-        if not goal.is_met(language, reference_language)
+def names_in(directions: Iterable[str]) -> dict[str, str]:
+    """The identifier's label -> what the directions call that language."""
+    return names_of_labels(language for direction in directions for language in split_direction(direction))
+
+
+def numbers(name, caption, dataset, system, runs: list[dict], directions: list[str]) -> Table:
+    """Per direction: rate, identifier's error, where off-target lines are; all counts in the CSV file."""
+    rows = []
+    for direction in directions:
+        entries = [run["directions"][direction] for run in runs if direction in run["directions"]]
+        lines = sum(entry["lines"] for entry in entries)
+        places: Counter = Counter()
+        for entry in entries:
+            places.update(entry["off_target_as"] or {})
+        known = all(entry["off_target"] is not None for entry in entries)
+        rate = places.total() / lines if known else None
+        error = sum(entry["identifier_error"] for entry in entries) / len(entries) if known else None
+        values = [rate, error, *(places[place] / lines if known else None for place in PLACES)]
+        rows.append([*cells(direction, entries[0]["kind"], lines), *map(percent, values)])
+    header = ["Direction", "Kind", "Lines", "off-target", "identifier's error"]
+    header += [f"as {title}" for title in PLACES.values()]
+    data = [
+        [dataset, system, seed_of(run, i), direction, entry["kind"], entry["intended"], text, language, n]
+        for i, run in enumerate(runs, 1)
+        for direction, entry in run["directions"].items()
+        for text, key in (("hypotheses", "identified"), ("references", "identified_references"))
+        for language, n in entry[key].items()
     ]
-    without_language = {NO_LETTERS: 1, EMPTY: 2}
-
-    def order(one: dict) -> tuple:
-        reference_is_elsewhere = one["identified_reference"] != goal.label
-        return without_language.get(one["identified"], 0), reference_is_elsewhere, -one["confidence"]
-
-    return sorted(lines, key=order)
+    titles = ["dataset", "system", "seed", "direction", "kind", "intended", "text", "identified", "lines"]
+    return Table(name, caption, [cells(*header)], rows, data=tidy(titles, data))
 
 
-def _places(missed: list[str], source: str | None) -> dict[str, int]:
-    """Off-target lines by where they are; English where it is the source counts as the source.
+def percent(share: float | None):
+    return cell(UNKNOWN if share is None else f"{100 * share:.2f}%", value=share)
 
-    Args:
-        missed: the identifier's answers to the off-target lines.
-        source: its label for the source language.
-    """
-    from eval.scoring.language_identification import EMPTY, NO_LETTERS
 
-    names = {"en": "english", EMPTY: "empty", NO_LETTERS: "no_letters", source: "source"}
-    places = dict.fromkeys(PLACES, 0)
-    for label in missed:
-        places[names.get(label, "other")] += 1
-    return places
+def total(runs: list[dict], directions: list[str], key: str) -> Counter:
+    """Lines per identified language, over runs and directions."""
+    counts: Counter = Counter()
+    for run in runs:
+        for direction in directions:
+            counts.update(run["directions"].get(direction, {}).get(key, {}))
+    return counts
+
+
+def shares(counts: Counter, own: list[str]) -> dict[str, float]:
+    """Shares of the lines per language of the system, in other languages and without text."""
+    found = {language: counts[language] / counts.total() for language in [*own, NO_LETTERS, EMPTY]}
+    return found | {OTHER: max(0.0, 1 - sum(found.values()))}
+
+
+def worst(dataset: str, system: str, runs: list[dict]) -> Table:
+    """The listed lines of every direction, zero-shot directions first."""
+    listed = [
+        (entry["kind"] != "zero-shot", direction, seed_of(run, i), one)
+        for i, run in enumerate(runs, 1)
+        for direction, entry in run["directions"].items()
+        for one in entry["worst"]
+    ]
+    listed.sort(key=lambda item: item[:2])
+    names = names_in(direction for run in runs for direction in run["directions"])
+    rows, rules, previous = [], set(), None
+    for _, direction, seed, one in listed:
+        if previous not in (None, direction):
+            rules.add(len(rows))
+        previous = direction
+        sure = cell(f"{one['confidence']:.2f}", value=one["confidence"])
+        texts = cells(*(one[text] or EMPTY for text in ("source", "reference", "hypothesis")))
+        identified = names.get(one["identified"], one["identified"])
+        rows.append([*cells(direction, seed, one["line"], identified), sure, *texts])
+    titles = ["Direction", "Seed", "Line", "Identified", "Confidence", "Source", "Reference", "Hypothesis"]
+    caption = f"The worst off-target lines of {system} on {dataset}."
+    name = slug("worst_lines", dataset, system)
+    return Table(name, caption, [cells(*titles)], rows, frozenset(rules), folded=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from command_line import options
+from command_line import options as types
 from command_line.errors import InputError
 from command_line.progress import progress
 from eval.probes.store import INDEX, StatePart, StateStore
@@ -19,16 +19,31 @@ COUNTS = ("kind", "lines", "words")  # of an entry, not measures
 OUTPUT = "output"  # of the encoder, what the decoder attends to, with or without a final norm below it
 
 
+@dataclass(frozen=True)
+class StoreOptions:
+    """The options that all probes of parallel sentences have.
+
+    Attributes:
+        states: folders of `eval probe states`.
+        split: which set, that all folders must have.
+        only_words: leave language tags and `</s>` out of the means of sentences.
+    """
+
+    states: list[Path]
+    split: str
+    only_words: bool
+
+
 def add_store_arguments(parser) -> None:
     parser.add_argument(
         "states",
         nargs="+",
-        type=options.path,
+        type=types.path,
         metavar="STATES",
         help="folder of `python -m eval probe states`",
     )
     parser.add_argument(
-        "--split", type=options.split, default="test", help="which set; all STATES must have it"
+        "--split", type=types.split, default="test", help="which set; all STATES must have it"
     )
     parser.add_argument(
         "--only-words", action="store_true", help="leave language tags and </s> out of the means of sentences"
@@ -135,7 +150,7 @@ class Pooled:
 
 def layerwise(
     folder,
-    args,
+    options: StoreOptions,
     then: Callable[[np.ndarray], np.ndarray],
     compare: Callable[..., Mapping[str, float]],
     task: str,
@@ -144,7 +159,6 @@ def layerwise(
 
     Args:
         folder: of the store.
-        args: with `split` and `only_words`.
         then: applied to the mean-pooled sentences of each side.
         compare: function of the pair and of what `then` gave for both sides -> measures by name.
 
@@ -153,14 +167,14 @@ def layerwise(
         list of numbers per measure, one for each layer.
     """
     store = StateStore.open(folder)
-    pairs, layers = parallel_pairs(store, args.split), encoder_layers(store)
+    pairs, layers = parallel_pairs(store, options.split), encoder_layers(store)
     values: dict[str, dict] = {pair.name: {"kind": pair.kind, "lines": len(pair)} for pair in pairs}
     for name in progress(layers.values(), len(layers), task, "layer"):
-        pooled = Pooled(name, args.only_words, then)
+        pooled = Pooled(name, options.only_words, then)
         for pair in pairs:
             for measure, value in compare(pair, *map(pooled, pair.parts)).items():
                 values[pair.name].setdefault(measure, []).append(value)
-    return describe(store, args.split) | {
+    return describe(store, options.split) | {
         "layers": list(layers), "pairs": values, "averages": averages(values)
     }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Precision at 1 of nearest-neighbour retrieval by cosine, and the cosine itself."""
+"""Precision at 1 of nearest-neighbour retrieval by cosine."""
 
 from collections.abc import Iterable
 
@@ -50,11 +50,6 @@ def both_ways(batches: Iterable[tuple[np.ndarray, ...]]) -> float:
         there.append(hits(first, second, *gold))
         back.append(hits(second, first, *(one.T for one in gold)))
     return float(np.concatenate(there).mean() + np.concatenate(back).mean()) / 2
-
-
-def parallel_cosine(first: np.ndarray, second: np.ndarray) -> float:
-    """Mean cosine between rows i of both sides (thesis 6.4.5), from -1 to 1."""
-    return float(np.einsum("ij,ij->i", normalized(first), normalized(second)).mean())
 
 
 def batches_of(sizes: np.ndarray, most: int) -> list[slice]:

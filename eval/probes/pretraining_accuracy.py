@@ -9,20 +9,39 @@ fine-tuned.
 from pathlib import Path
 
 from command_line.errors import InputError
-from eval.probes.training_logs import add_log_arguments, publish_runs, validations
+from command_line.option_classes import from_arguments
+from eval.probes.training_logs import LogOptions, add_log_arguments, log_files, validations
+from eval.reporting.parts import Section, Table, cell, cells, slug, tidy
+from eval.reporting.result_file import add_output_arguments, publish
+from eval.results.labels import UNKNOWN
+from eval.results.result_set import ResultSet
+from eval.results.runs import datasets_of, on, runs_of, seed_of
+from eval.results.systems import MeanStd
 
 KIND = "pretraining-accuracy"
 MEASURES = ("accuracy", "ppl")
+TITLES = {"accuracy": "Accuracy (%)", "ppl": "Perplexity"}
+NOTES = [
+    "Predicted tokens of the validation set, by pre-training task; sentences without the analysis that a task"
+    " needs are left out. A reordering task predicts whole sentences and a masking task the masked tokens"
+    " only, so their numbers are not to be compared with each other."
+]
 
 
 def add_arguments(parser) -> None:
-    add_log_arguments(parser, KIND)
+    add_log_arguments(parser)
+    add_output_arguments(parser, KIND)
 
 
 def main(args) -> None:
-    from eval.reporting.sections import pretraining_accuracy
+    options = from_arguments(LogOptions, args)
+    inputs = log_files(options)
+    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
 
-    publish_runs(args, KIND, pretraining_accuracy.section, run)
+
+def measure(options: LogOptions) -> dict:
+    """One run per log."""
+    return {"runs": [run(name, path, options.dataset) for name, path in options.logs]}
 
 
 def run(name: str, path: Path, dataset: str) -> dict:
@@ -48,3 +67,50 @@ def run(name: str, path: Path, dataset: str) -> dict:
         "update": update,
         "languages": languages,
     }
+
+
+# --- the section of the report
+
+
+def section(results: ResultSet) -> Section:
+    groups = runs_of(results, "pretraining-accuracy")
+    parts = []
+    for dataset in datasets_of(groups):
+        systems = on(groups, dataset)
+        languages = {language for runs in systems.values() for run in runs for language in run["languages"]}
+        parts += [
+            table(systems, dataset, language, measure) for language in sorted(languages) for measure in TITLES
+        ]
+    return Section("Pre-training", parts, NOTES)
+
+
+def table(systems: dict[str, list[dict]], dataset: str, language: str, measure: str) -> Table:
+    """Systems by tasks of one language; the task "" is all of them."""
+    found = {system: [run["languages"].get(language, {}) for run in runs] for system, runs in systems.items()}
+    tasks = sorted({task for runs in found.values() for run in runs for task in run})
+    rows = [
+        [
+            *cells(system, len(runs)),
+            *(shown([run.get(task, {}).get(measure) for run in runs]) for task in tasks),
+        ]
+        for system, runs in found.items()
+    ]
+    data = [
+        [dataset, system, seed_of(run, i), run["update"], language, task or "all", values[measure]]
+        for system, runs in systems.items()
+        for i, run in enumerate(runs, 1)
+        for task, values in run["languages"].get(language, {}).items()
+    ]
+    caption = f"{TITLES[measure]} of pre-training on {dataset}, {language}, as in Tables 4.12 and 4.13."
+    header = [cells("System", "Seeds", *(task.upper() or "Overall" for task in tasks))]
+    titles = ["dataset", "system", "seed", "updates", "language", "task", measure]
+    return Table(
+        slug(f"pretraining_{measure}", dataset, language), caption, header, rows, data=tidy(titles, data)
+    )
+
+
+def shown(values: list[float | None]):
+    found = MeanStd.of(values)
+    if found is None:
+        return cell(UNKNOWN)
+    return cell(f"{found.mean:.2f}" + (f" ± {found.std:.2f}" if found.std else ""), value=found.mean)

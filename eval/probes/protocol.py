@@ -1,8 +1,10 @@
 """How the classifiers of layer-wise language recognition are trained, and how that is written in a table."""
 
+import functools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
+from command_line import options as types
 from command_line.errors import InputError
 
 
@@ -64,6 +66,47 @@ PROTOCOLS = {
     "paper": Protocol("paper", epochs=3, lr=1e-3, batch_size=64, seeds=(1, 2, 3)),  # thesis 8.2.3
 }
 WORDS = {"epochs": "{} epochs", "lr": "lr {}", "batch_size": "batches of {}", "patience": "patience {}"}
+
+
+@dataclass(frozen=True)
+class ProtocolOptions:
+    """How to train, as asked for: a setting that is None is that of the protocol."""
+
+    protocol: str
+    epochs: int | None
+    patience: int | None
+    lr: float | None
+    batch_size: int | None
+    seeds: list[int] | None
+
+    def chosen(self) -> Protocol:
+        """The protocol with these settings; an `InputError` for one that it does not have."""
+        return Protocol.of(
+            self.protocol, epochs=self.epochs, patience=self.patience, lr=self.lr, batch_size=self.batch_size,
+            seeds=self.seeds and tuple(self.seeds),
+        )  # fmt: skip
+
+
+def add_protocol_arguments(parser) -> None:
+    parser.add_argument(
+        "--protocol",
+        choices=PROTOCOLS,
+        default="converged",
+        help="converged: standardized states, each classifier until its held-out loss stops falling;"
+        " paper: 3 epochs, states as they are (8.2.3)",
+    )
+    add = functools.partial(_add_setting, parser)
+    add("epochs", types.positive, "passes over the training set; of converged, at most")
+    add("patience", types.positive, "passes without a lower held-out loss")
+    add("lr", types.number(0, 100, above=True), "learning rate of Adam")
+    add("batch-size", types.positive, "sentences per batch")
+    add("seeds", types.items(types.seed), "of the initialization, on which converged does not depend")
+
+
+def _add_setting(parser, name: str, kind, text: str) -> None:
+    """An option that some protocols have; its default is theirs."""
+    default = default_of(name.replace("-", "_"))
+    parser.add_argument(f"--{name}", type=kind, help=f"{text} ({default})")
 
 
 def default_of(setting: str) -> str:

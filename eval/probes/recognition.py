@@ -1,123 +1,215 @@
-"""Layer-wise language recognition on one store of states (thesis 8.2.3): what to learn from, and the test."""
+"""Layer-wise language recognition on one store of states (thesis 8.2.3): training, test, and their record."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import sys
+from collections.abc import Mapping
 
 import numpy as np
 import torch
 
 from command_line.errors import InputError
 from command_line.progress import progress
+from eval.probes.classifier_training import Trained, train
 from eval.probes.classifiers import LinearClassifiers
-from eval.probes.state_part import StatePart
-from eval.probes.store import SIDES, Direction, StateStore
+from eval.probes.protocol import unconverged
+from eval.probes.store import SIDES, Direction, StatePart, StateStore
+from eval.probes.training_set import UNKNOWN, Labels, TrainingSet, kept_tokens
 
 BLOCK = 2048  # tokens that are tested at once
-READ = 64  # sentences that are read at once
-HELD_OUT = 10  # one of so many lines
-UNKNOWN = -1  # label of a language that no training direction has
+KINDS = ("supervised", "zero-shot")
 
 
-def kept_tokens(part: StatePart, tokens: str) -> np.ndarray | None:
-    """Per token whether it takes part; None for all of them."""
-    if tokens == "all":
-        return None
-    return part.is_word if tokens == "words" else ~part.is_tag
-
-
-@dataclass(frozen=True)
-class Labels:
-    """The languages that each question tells apart, in alphabetical order."""
-
-    languages: dict[str, list[str]]
-
-    @classmethod
-    def of(cls, directions: list[Direction], questions: list[str], where: str) -> "Labels":
-        """
-        Raises:
-            InputError: a question has one language only.
-        """
-        found = {}
-        for question in questions:
-            position = 0 if question == "source" else 1
-            found[question] = sorted({direction[position] for direction in directions})
-            if len(found[question]) < 2:
-                others = [other for other in ("source", "target") if other != question]
-                raise InputError(
-                    f"{where}: the only {question} language is {found[question][0]}, so there is nothing to"
-                    f" recognize; extract more directions, or use --questions {others[0]}"
-                )
-        return cls(found)
-
-    def label(self, question: str, direction: Direction) -> int:
-        languages, language = self.languages[question], direction[0 if question == "source" else 1]
-        return languages.index(language) if language in languages else UNKNOWN
-
-    def labels(self, direction: Direction) -> list[int]:
-        return [self.label(question, direction) for question in self.languages]
-
-
-class TrainingSet:
-    """The sentences of one side of several directions, in batches.
+def recognize(folder, options) -> dict:
+    """LLR of one store: one run of llr.json. Warns of classifiers that have not converged.
 
     Args:
-        parts: one per direction.
-        labels: sentences x questions, over all parts one after the other.
-        tokens: "all", "no-tags" or "words".
+        folder: of the store.
+        options: `eval.probes.llr.Options`.
+
+    Raises:
+        InputError: a set without states or without tokens, or one language only.
     """
+    store, protocol = StateStore.open(folder), options.chosen()
+    supervised = [one for one in store.directions(options.train_split) if one in store.supervised]
+    if not supervised:
+        raise InputError(f"{folder}: no {options.train_split} states of supervised directions to train on")
+    labels = Labels.of(supervised, options.questions, f"{folder}: {options.train_split} set")
+    sets = training_sets(store, options, supervised, labels)
+    classes = [len(languages) for languages in labels.languages.values()]
+    trained = {side: train(one, classes, protocol, f"train {side}") for side, one in sets.items()}
+    tested = {side: recognized(store, options, side, one.classifiers) for side, one in trained.items()}
+    run = run_record(store, options, labels, sets, trained, tested)
+    if missing := unconverged(run["classifiers"]):
+        print(f"warning: {folder}: {missing}; {protocol.advice}", file=sys.stderr)
+    return run
 
-    def __init__(self, parts: list[StatePart], labels: np.ndarray, tokens: str):
-        self.parts, self.labels = parts, labels
-        self.kept = [kept_tokens(part, tokens) for part in parts]
-        self.owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-        self.sentences = np.concatenate([np.arange(len(part)) for part in parts])
 
-    def __len__(self) -> int:
-        """Number of sentences."""
-        return len(self.sentences)
+def run_record(
+    store: StateStore,
+    options,
+    labels: Labels,
+    sets: Mapping[str, TrainingSet],
+    trained: Mapping[str, Trained],
+    tested: Mapping,
+) -> dict:
+    """
+    Args:
+        sets, trained: per side.
+        tested: side -> direction -> per question layers x seeds x classes, numbers of tokens.
 
-    def split(self) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the sentences to train on, and of those that are held out: every tenth line of the set.
+    Returns:
+        "layers" per side; "directions" with "accuracy" (question -> layer -> one number per seed; null where
+        no training direction has the language); "averages", unweighted means over the directions of a kind;
+        "classifiers", how training went, as `courses` has it;
+        "chance" (1 / classes) and "majority" (always the most frequent class of the training tokens).
+    """
+    layers = {side: getattr(store, f"{side}_layers") for side in sets}
+    first = next(iter(sets))
+    directions = {
+        "-".join(direction): {
+            "kind": "supervised" if direction in store.supervised else "zero-shot",
+            "tokens": {side: int(tested[side][direction][0][0, 0].sum()) for side in sets},
+            "accuracy": accuracies(direction, labels, layers, tested),
+        }
+        for direction in tested[first]
+    }
+    return {
+        "system": store.system,
+        "dataset": store.record["dataset"],
+        "split": options.test_split,
+        "states": str(store.folder),
+        "forced": store.record["forced"],
+        "tokens": options.tokens,
+        "seeds": list(options.chosen().seeds or []),
+        "training": {
+            "split": options.train_split,
+            "sentences": len(sets[first].sentences),
+            "tokens": {side: int(one.token_counts().sum()) for side, one in sets.items()},
+            **options.chosen().record(),
+        },
+        "languages": labels.languages,
+        "layers": layers,
+        "chance": {question: 1 / len(found) for question, found in labels.languages.items()},
+        "majority": majority(labels, sets, list(tested[first]), store),
+        "classifiers": courses(labels, layers, trained),
+        "averages": averages(directions, layers, labels),
+        "directions": directions,
+    }
 
-        Lines of the same number are on the same side in all directions, since in a multi-way parallel set
-        they are one sentence in several languages.
 
-        Raises:
-            InputError: a part would have no tokens.
-        """
-        held_out = self.sentences % HELD_OUT == HELD_OUT // 2
-        parts = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-        if not all(self.token_counts()[part].any() for part in parts):
-            raise InputError(
-                f"{self.parts[0].path}: found {max(map(len, self.parts))} sentences, too few to hold out one"
-                f" in {HELD_OUT}; extract more, or use --protocol paper"
-            )
-        return parts
+def courses(labels: Labels, layers: Mapping, trained: Mapping[str, Trained]) -> dict[str, dict]:
+    """question -> layer -> accuracy per token on the "training" and on the "held_out" part (null if there
+    is none), "epochs" and "converged", one of each per seed.
+    """
+    found: dict = {}
+    for number, question in enumerate(labels.languages):
+        found[question] = {}
+        for side, names in layers.items():
+            one = trained[side]
+            for row, name in enumerate(names):
+                held_out = one.held_out_accuracy
+                found[question][name] = {
+                    "training": one.training_accuracy[row, :, number].tolist(),
+                    "held_out": None if held_out is None else held_out[row, :, number].tolist(),
+                    "epochs": one.epochs[row, :, number].tolist(),
+                    "converged": one.converged[row, :, number].tolist(),
+                }
+    return found
 
-    def blocks(self, examples: np.ndarray) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """`batch` after `batch` of some sentences, in their order."""
-        for first in range(0, len(examples), READ):
-            yield self.batch(examples[first : first + READ])
 
-    def token_counts(self) -> np.ndarray:
-        """Kept tokens per sentence."""
-        counts = []
-        for part, kept in zip(self.parts, self.kept, strict=True):
-            ones = np.ones(len(part.tokens), np.int64) if kept is None else kept.astype(np.int64)
-            counts.append(np.add.reduceat(ones, part.offsets[:-1]))
-        return np.concatenate(counts)
+def accuracies(direction: Direction, labels: Labels, layers: Mapping, tested: Mapping) -> dict[str, dict]:
+    found = {}
+    for number, question in enumerate(labels.languages):
+        label = labels.label(question, direction)
+        found[question] = {}
+        for side, names in layers.items():
+            counts = tested[side][direction][number].double()
+            right = (counts[:, :, label] / counts.sum(dim=2)).tolist()
+            found[question] |= {
+                name: None if label == UNKNOWN else row for name, row in zip(names, right, strict=True)
+            }
+    return found
 
-    def batch(self, examples: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        """States (layers x T x C, float32) and labels (questions x T) of the tokens of some sentences."""
-        blocks, lengths = [], []
-        for example in examples:
-            part, kept = self.parts[self.owners[example]], self.kept[self.owners[example]]
-            first, end = part.offsets[self.sentences[example] :][:2]
-            block = part.all_states[:, first:end]
-            blocks.append(block if kept is None else block[:, kept[first:end]])
-            lengths.append(blocks[-1].shape[1])
-        states = torch.from_numpy(np.concatenate(blocks, axis=1)).float()
-        return states, torch.from_numpy(np.repeat(self.labels[examples], lengths, axis=0).T.copy())
+
+def averages(directions: Mapping[str, Mapping], layers: Mapping, labels: Labels) -> dict[str, dict]:
+    """kind -> number of directions, and question -> layer -> mean over directions, one number per seed."""
+    found = {}
+    names = [name for side in layers.values() for name in side]
+    for kind in KINDS:
+        members = [entry["accuracy"] for entry in directions.values() if entry["kind"] == kind]
+        if not members:
+            continue
+        found[kind] = {"directions": len(members)}
+        for question in labels.languages:
+            known = [entry[question] for entry in members if entry[question][names[0]] is not None]
+            found[kind][question] = {
+                name: np.mean([one[name] for one in known], axis=0).tolist() if known else None
+                for name in names
+            }
+    return found
+
+
+def majority(labels: Labels, sets: Mapping[str, TrainingSet], tested: list[Direction], store) -> dict:
+    """question -> side -> the most frequent language of the training tokens, its share of them ("training"),
+    and what share of directions (as in `averages`, unweighted) would be right with it.
+    """
+    found: dict = {}
+    for number, (question, languages) in enumerate(labels.languages.items()):
+        found[question] = {}
+        for side, one in sets.items():
+            tokens = np.bincount(one.labels[:, number], weights=one.token_counts(), minlength=len(languages))
+            best = int(tokens.argmax())
+            found[question][side] = {
+                "language": languages[best],
+                "training": float(tokens[best] / tokens.sum()),
+            }
+            for kind in KINDS:
+                gold = [
+                    labels.label(question, direction)
+                    for direction in tested
+                    if (direction in store.supervised) == (kind == "supervised")
+                ]
+                known = [label for label in gold if label != UNKNOWN]
+                if known:
+                    found[question][side][kind] = known.count(best) / len(known)
+    return found
+
+
+# --- training sets and the test
+
+
+def training_sets(store: StateStore, options, directions: list[Direction], labels: Labels) -> dict:
+    """The validation set of the supervised directions, per side that has layers."""
+    sets = {}
+    for side in SIDES:
+        parts = [getattr(store, side)(options.train_split, direction) for direction in directions]
+        if parts[0].layers:
+            rows = [labels.labels(direction) for direction in directions]
+            gold = np.repeat(np.array(rows), [len(part) for part in parts], axis=0)
+            sets[side] = TrainingSet(parts, gold, options.tokens)
+            if not sets[side].token_counts().any():
+                raise InputError(f"{store.folder}: no {side} tokens left to train on; use --tokens all")
+    return sets
+
+
+def recognized(
+    store: StateStore, options, side: str, classifiers: LinearClassifiers
+) -> dict[Direction, list]:
+    """`answers` per direction; parts that directions share are tested once."""
+    directions = store.directions(options.test_split)
+    names = {direction: store.part_name(options.test_split, direction, side) for direction in directions}
+    done: dict[str, list] = {}
+    for direction in progress(directions, len(directions), f"test {side}", "direction"):
+        if names[direction] not in done:
+            part = getattr(store, side)(options.test_split, direction)
+            counts = answers(classifiers, part, options.tokens)
+            if not counts[0].any():
+                raise InputError(
+                    f"{part.path}: no tokens left of direction {'-'.join(direction)}"
+                    + (": every output is empty" if side == "decoder" else "")
+                    + "; use --tokens all"
+                )
+            done[names[direction]] = counts
+    return {direction: done[name] for direction, name in names.items()}
 
 
 def answers(classifiers: LinearClassifiers, part: StatePart, tokens: str) -> list[torch.Tensor]:
@@ -130,36 +222,3 @@ def answers(classifiers: LinearClassifiers, part: StatePart, tokens: str) -> lis
         counts = classifiers.answers(torch.from_numpy(block).float())
         total = counts if total is None else [a + b for a, b in zip(total, counts, strict=True)]
     return total
-
-
-def training_sets(store: StateStore, args, directions: list[Direction], labels: Labels) -> dict:
-    """The validation set of the supervised directions, per side that has layers."""
-    sets = {}
-    for side in SIDES:
-        parts = [getattr(store, side)(args.train_split, direction) for direction in directions]
-        if parts[0].layers:
-            rows = [labels.labels(direction) for direction in directions]
-            gold = np.repeat(np.array(rows), [len(part) for part in parts], axis=0)
-            sets[side] = TrainingSet(parts, gold, args.tokens)
-            if not sets[side].token_counts().any():
-                raise InputError(f"{store.folder}: no {side} tokens left to train on; use --tokens all")
-    return sets
-
-
-def recognized(store: StateStore, args, side: str, classifiers: LinearClassifiers) -> dict[Direction, list]:
-    """`answers` per direction; parts that directions share are tested once."""
-    directions = store.directions(args.test_split)
-    names = {direction: store.part_name(args.test_split, direction, side) for direction in directions}
-    done: dict[str, list] = {}
-    for direction in progress(directions, len(directions), f"test {side}", "direction"):
-        if names[direction] not in done:
-            part = getattr(store, side)(args.test_split, direction)
-            counts = answers(classifiers, part, args.tokens)
-            if not counts[0].any():
-                raise InputError(
-                    f"{part.path}: no tokens left of direction {'-'.join(direction)}"
-                    + (": every output is empty" if side == "decoder" else "")
-                    + "; use --tokens all"
-                )
-            done[names[direction]] = counts
-    return {direction: done[name] for direction, name in names.items()}

@@ -11,31 +11,78 @@ consecutive lines with at most so many tokens in the longer of both languages.
 """
 
 import functools
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from command_line import options
+from command_line import options as types
+from command_line.option_classes import from_arguments
+from command_line.progress import progress
+from data_prep.formats.alignments import SUFFIX
+from eval.probes.aligned_words import word_retrieval
+from eval.probes.layer_curves import KINDS, curves
+from eval.probes.parallel import (
+    OUTPUT,
+    StoreOptions,
+    add_store_arguments,
+    averages,
+    encoder_layers,
+    index_files,
+    layerwise,
+    parallel_pairs,
+)
 from eval.probes.precision import batches_of, both_ways, normalized
+from eval.probes.store import StateStore
+from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.plots import dots
+from eval.reporting.result_file import add_output_arguments, publish
+from eval.results.labels import UNKNOWN
+from eval.results.result_set import ResultSet
+from eval.results.runs import datasets_of, on, runs_of, seed_of
+from eval.results.systems import MeanStd
 
 KIND = "retrieval"
 BATCH_TOKENS = 512  # C.3
+NOTES = [
+    "P@1: how often the nearest sentence (or word) of the other language, by the cosine of encoder states, is"
+    " the translation (or an aligned word); average of both directions. A sentence is the mean of its tokens."
+]
+SENTENCES = {
+    "sentence": ("P@1", "Sentence retrieval from the whole set, P@1 per encoder layer."),
+    "sentence_in_batch": ("P@1 in batches", "Sentence retrieval within batches, P@1 per encoder layer."),
+}
+TOP = {
+    "sentence": "Sentence retrieval P@1 on top of the encoder",
+    "sentence_in_batch": "Sentence retrieval P@1 within batches on top of the encoder",
+    "word": "Word retrieval P@1 within batches on top of the encoder",
+}
+
+
+@dataclass(frozen=True)
+class Options(StoreOptions):
+    """Options of the probe; those of the states are inherited.
+
+    Attributes:
+        words: binarized folder with alignments, for word retrieval; None for sentences only.
+        batch_tokens: tokens of a batch to retrieve from.
+    """
+
+    words: Path | None = None
+    batch_tokens: int = BATCH_TOKENS
 
 
 def add_arguments(parser) -> None:
-    from eval.probes.findings import add_output_arguments
-    from eval.probes.parallel import add_store_arguments
-
     add_store_arguments(parser)
     parser.add_argument(
         "--words",
-        type=options.path,
+        type=types.path,
         metavar="DATA",
         help="also word retrieval, with the alignments of this binarized folder (data_prep align)",
     )
     parser.add_argument(
         "--batch-tokens",
-        type=options.positive,
+        type=types.positive,
         default=BATCH_TOKENS,
         help="tokens of a batch to retrieve from (C.3)",
     )
@@ -43,32 +90,28 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    from data_prep.formats.alignments import SUFFIX
-    from eval.probes.findings import publish
-    from eval.probes.parallel import index_files
-    from eval.reporting.sections import retrieval
-
-    inputs = index_files(args.states)
-    if args.words:
-        inputs += sorted(Path(args.words).glob(f"{args.split}.*{SUFFIX}"))
-    publish(args, KIND, inputs, retrieval.section, lambda: {"runs": [run(one, args) for one in args.states]})
+    options = from_arguments(Options, args)
+    inputs = index_files(options.states)
+    if options.words:
+        inputs += sorted(Path(options.words).glob(f"{options.split}.*{SUFFIX}"))
+    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
 
 
-def run(folder, args) -> dict:
-    """The findings in one store."""
-    from command_line.progress import progress
-    from eval.probes.aligned_words import word_retrieval
-    from eval.probes.parallel import OUTPUT, averages, encoder_layers, layerwise, parallel_pairs
-    from eval.probes.store import StateStore
+def measure(options: Options) -> dict:
+    """One run per store."""
+    return {"runs": [run(folder, options) for folder in options.states]}
 
-    compare = functools.partial(sentence_retrieval, batch_tokens=args.batch_tokens)
-    found = layerwise(folder, args, normalized, compare, "sentence retrieval")
-    if args.words:
+
+def run(folder, options: Options) -> dict:
+    """The run of one store."""
+    compare = functools.partial(sentence_retrieval, batch_tokens=options.batch_tokens)
+    found = layerwise(folder, options, normalized, compare, "sentence retrieval")
+    if options.words:
         store = StateStore.open(folder)
-        pairs, layer = parallel_pairs(store, args.split), encoder_layers(store)[OUTPUT]
+        pairs, layer = parallel_pairs(store, options.split), encoder_layers(store)[OUTPUT]
         for pair in progress(pairs, len(pairs), "word retrieval", "pair"):
-            batches = batches_of(longer(pair), args.batch_tokens)
-            found["pairs"][pair.name] |= word_retrieval(pair, layer, args.words, args.split, batches)
+            batches = batches_of(longer(pair), options.batch_tokens)
+            found["pairs"][pair.name] |= word_retrieval(pair, layer, options.words, options.split, batches)
         found["averages"] = averages(found["pairs"])
     return found
 
@@ -89,3 +132,91 @@ def sentence_retrieval(pair, first: np.ndarray, second: np.ndarray, batch_tokens
 def longer(pair) -> np.ndarray:
     """Tokens of every line in the language that has more, with tags and `</s>`."""
     return np.maximum(*(np.diff(part.offsets) for part in pair.parts))
+
+
+# --- the section of the report
+
+
+def section(results: ResultSet) -> Section:
+    groups = runs_of(results, "retrieval")
+    parts = []
+    for dataset in datasets_of(groups):
+        systems = on(groups, dataset)
+        parts += [
+            curves("retrieval", systems, dataset, measure, *titles) for measure, titles in SENTENCES.items()
+        ]
+        for measure, title in TOP.items():
+            with_measure = {
+                system: runs
+                for system, runs in systems.items()
+                if all(measure in entry for run in runs for entry in run["pairs"].values())
+            }
+            if with_measure:
+                parts.append(per_pair(with_measure, dataset, measure, title))
+    return Section("Retrieval in the encoder", parts, NOTES)
+
+
+def at_the_top(value) -> float:
+    """Of a list of one number per layer the last, which is the encoder's output."""
+    return value[-1] if isinstance(value, list) else value
+
+
+def per_pair(systems: dict[str, list[dict]], dataset: str, measure: str, title: str) -> Figure:
+    """Rows: pairs of languages and their averages; columns: systems, in percent."""
+    pairs = {
+        name: entry["kind"]
+        for runs in systems.values()
+        for run in runs
+        for name, entry in run["pairs"].items()
+    }
+    ordered = sorted(pairs, key=lambda name: (list(KINDS).index(pairs[name]), name))
+    values = {
+        system: [pair_value(runs, name, measure) for name in ordered] for system, runs in systems.items()
+    }
+    rule = sum(kind == "supervised" for kind in pairs.values())
+    rows = [
+        [*cells(name, pairs[name]), *(percent(values[system][i]) for system in systems)]
+        for i, name in enumerate(ordered)
+    ]
+    rules = {rule} if 0 < rule < len(ordered) else set()
+    for kind in KINDS:
+        if kind in pairs.values():
+            rules |= {len(rows)}
+            rows.append(
+                [*cells("Avg.", kind), *(percent(average(runs, kind, measure)) for runs in systems.values())]
+            )
+    caption = (
+        f"{title}, on {dataset}, in percent; mean over seeds, error bars: standard deviation over seeds."
+    )
+    name = slug("retrieval", measure, dataset)
+    png = dots(ordered, values, "P@1 in %", [rule] if 0 < rule < len(ordered) else [])
+    data = [
+        [dataset, system, seed_of(run, i), entry["kind"], pair, at_the_top(entry[measure])]
+        for system, runs in systems.items()
+        for i, run in enumerate(runs, 1)
+        for pair, entry in run["pairs"].items()
+    ]
+    header = [cells("Pair", "Kind", *systems)]
+    titles = ["dataset", "system", "seed", "kind", "pair", measure]
+    return Figure(
+        name, caption, png, Table(name, caption, header, rows, frozenset(rules), tidy(titles, data))
+    )
+
+
+def pair_value(runs: list[dict], pair: str, measure: str) -> MeanStd | None:
+    """Mean over seeds, in percent; None where a run does not have the pair."""
+    found = [run["pairs"].get(pair) for run in runs]
+    return MeanStd.of(entry and 100 * at_the_top(entry[measure]) for entry in found)
+
+
+def average(runs: list[dict], kind: str, measure: str) -> MeanStd | None:
+    found = [run["averages"].get(kind) for run in runs]
+    return MeanStd.of(entry and 100 * at_the_top(entry[measure]) for entry in found)
+
+
+def percent(value: MeanStd | None):
+    if value is None:
+        return cell(UNKNOWN)
+    return cell(
+        f"{value.mean:.1f}" + (f" ± {value.std:.1f}" if value.std is not None else ""), value=value.mean
+    )

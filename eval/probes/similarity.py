@@ -16,27 +16,53 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from command_line import options
+from command_line import options as types
+from command_line.option_classes import from_arguments
+from eval.probes.layer_curves import curves
+from eval.probes.parallel import StoreOptions, add_store_arguments, index_files, layerwise
+from eval.probes.svcca_and_cka import PERMUTATIONS, VARIANCE, Sentences, compare
+from eval.reporting.parts import Section
+from eval.reporting.result_file import add_output_arguments, publish
+from eval.results.result_set import ResultSet
+from eval.results.runs import datasets_of, on, runs_of
 
 KIND = "similarity"
-VARIANCE = 0.99  # of Raghu et al. (2017)
-PERMUTATIONS = 10
+NOTES = [
+    "Similarity of the mean-pooled states of parallel sentences in two languages. It compares layers of one"
+    " system; as E.1 of the thesis shows with PreNorm w/o Enc-Last, a high score on top of the encoder does"
+    " not mean good zero-shot translation. By chance (dashed): the same with the sentences of one side in"
+    " other orders; where that is high too, there are too few sentences for the number of directions."
+]
+MEASURES = {
+    "svcca": ("SVCCA", "SVCCA (mean canonical correlation) per encoder layer."),
+    "cka": ("linear CKA", "Linear CKA per encoder layer."),
+}
+
+
+@dataclass(frozen=True)
+class Options(StoreOptions):
+    """Options of the probe; those of the states are inherited.
+
+    Attributes:
+        variance: share of the variance that SVCCA keeps.
+        permutations: orders of sentences that chance is measured with.
+    """
+
+    variance: float = VARIANCE
+    permutations: int = PERMUTATIONS
 
 
 def add_arguments(parser) -> None:
-    from eval.probes.findings import add_output_arguments
-    from eval.probes.parallel import add_store_arguments
-
     add_store_arguments(parser)
     parser.add_argument(
         "--variance",
-        type=options.number(0, 1, above=True),
+        type=types.number(0, 1, above=True),
         default=VARIANCE,
         help="share of the variance that SVCCA keeps",
     )
     parser.add_argument(
         "--permutations",
-        type=options.positive,
+        type=types.positive,
         default=PERMUTATIONS,
         help="orders of sentences that chance is measured with",
     )
@@ -44,28 +70,23 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    from eval.probes.findings import publish
-    from eval.probes.parallel import index_files
-    from eval.reporting.sections import similarity
-
-    publish(
-        args,
-        KIND,
-        index_files(args.states),
-        similarity.section,
-        lambda: {"runs": [run(folder, args) for folder in args.states]},
-    )
+    options = from_arguments(Options, args)
+    inputs = index_files(options.states)
+    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
 
 
-def run(folder, args) -> dict:
-    """The findings in one store; a warning where sentences in any order would be about as similar."""
-    from eval.probes.parallel import layerwise
+def measure(options: Options) -> dict:
+    """One run per store."""
+    return {"runs": [run(folder, options) for folder in options.states]}
 
+
+def run(folder, options: Options) -> dict:
+    """The run of one store; a warning where sentences in any order would be about as similar."""
     found = layerwise(
         folder,
-        args,
-        functools.partial(Sentences.of, variance=args.variance),
-        functools.partial(compare, permutations=args.permutations),
+        options,
+        functools.partial(Sentences.of, variance=options.variance),
+        functools.partial(compare, permutations=options.permutations),
         KIND,
     )
     for entry in found["averages"].values():
@@ -82,101 +103,16 @@ def run(folder, args) -> dict:
     return found
 
 
-def centred(states: np.ndarray) -> np.ndarray:
-    """States (n x C) in double precision around their mean; a ValueError if all are equal, up to rounding."""
-    states = np.asarray(states, dtype=np.float64)
-    around = states - states.mean(axis=0)
-    if np.abs(around).max() <= 1e-12 * np.abs(states).max():
-        raise ValueError("all states are equal")
-    return around
+# --- the section of the report
 
 
-def principal_directions(states: np.ndarray, variance: float = VARIANCE) -> np.ndarray:
-    """An orthonormal basis of the sentences' coordinates in the leading principal directions.
-
-    Args:
-        states: n x C.
-        variance: share of the variance that the fewest leading directions must keep.
-
-    Returns:
-        n x k, orthonormal columns, k >= 1: left singular vectors of the centred states.
-
-    Raises:
-        ValueError: all states are equal, so that there is no variance to keep.
-    """
-    vectors, values, _ = np.linalg.svd(centred(states), full_matrices=False)
-    kept = np.cumsum(values**2) / np.sum(values**2)
-    return vectors[:, : int(np.searchsorted(kept, variance)) + 1]
-
-
-def svcca(first: np.ndarray, second: np.ndarray, variance: float = VARIANCE) -> float:
-    """Mean canonical correlation of the principal directions of two sets of states (Raghu et al., 2017).
-
-    The canonical correlations of two subspaces are the singular values of the product of orthonormal bases
-    (Bjorck and Golub, 1973): no covariance matrix is inverted, so small variances do no harm. With fewer
-    sentences than kept directions of both sides together, correlations of 1 are inevitable.
-
-    Args:
-        first, second: n x C and n x D, row i of both belongs together.
-
-    Returns:
-        Mean over the smaller number of kept directions, from 0 to 1.
-    """
-    bases = principal_directions(first, variance), principal_directions(second, variance)
-    return mean_correlation(*bases)
-
-
-def mean_correlation(first: np.ndarray, second: np.ndarray) -> float:
-    """Mean canonical correlation of the spans of orthonormal columns, n x k and n x l."""
-    return float(np.linalg.svd(first.T @ second, compute_uv=False).clip(0, 1).mean())
-
-
-def linear_cka(first: np.ndarray, second: np.ndarray) -> float:
-    """Linear centred kernel alignment (Kornblith et al., 2019, section 3), from 0 to 1.
-
-    ||Y'X||^2 / (||X'X|| ||Y'Y||) in Frobenius norms of the centred states: n x C and n x D.
-
-    Raises:
-        ValueError: all states of a side are equal.
-    """
-    return alignment(unit_covariance(centred(first)), unit_covariance(centred(second)))
-
-
-def unit_covariance(states: np.ndarray) -> np.ndarray:
-    """Centred states scaled so that ||X'X|| is 1."""
-    return states / np.sqrt(np.linalg.norm(states.T @ states))
-
-
-def alignment(first: np.ndarray, second: np.ndarray) -> float:
-    """Linear CKA of states that `unit_covariance` has scaled."""
-    return float(np.linalg.norm(second.T @ first) ** 2)
-
-
-@dataclass(frozen=True)
-class Sentences:
-    """What both measures need of the states of one side: prepared once, compared with several others."""
-
-    scaled: np.ndarray  # n x C, by `unit_covariance`
-    basis: np.ndarray  # n x k
-
-    @classmethod
-    def of(cls, states: np.ndarray, variance: float = VARIANCE) -> "Sentences":
-        around = centred(states)
-        return cls(unit_covariance(around), principal_directions(around, variance))
-
-
-def compare(pair, first: Sentences, second: Sentences, permutations: int = PERMUTATIONS) -> dict:
-    """Both measures, the number of directions that SVCCA compares, and what is chance.
-
-    Chance is what the same sentences give in another order, when sentence i of one side says something else
-    than sentence i of the other: one number for each of several permutations, the same ones for every pair
-    and layer with as many sentences. With few sentences of wide states it is far above zero.
-    """
-    orders = [np.random.default_rng(seed).permutation(len(first.basis)) for seed in range(permutations)]
-    return {
-        "svcca": mean_correlation(first.basis, second.basis),
-        "svcca_by_chance": [mean_correlation(first.basis, second.basis[order]) for order in orders],
-        "svcca_directions": float(min(first.basis.shape[1], second.basis.shape[1])),
-        "cka": alignment(first.scaled, second.scaled),
-        "cka_by_chance": [alignment(first.scaled, second.scaled[order]) for order in orders],
-    }
+def section(results: ResultSet) -> Section:
+    groups = runs_of(results, "similarity")
+    parts = []
+    for dataset in datasets_of(groups):
+        systems = on(groups, dataset)
+        parts += [
+            curves("similarity", systems, dataset, measure, *titles, chance=f"{measure}_by_chance")
+            for measure, titles in MEASURES.items()
+        ]
+    return Section("Similarity of languages in the encoder", parts, NOTES)

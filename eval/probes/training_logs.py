@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
@@ -12,9 +12,15 @@ from command_line.lines import read_lines
 VALID = "| valid | "
 
 
-def add_log_arguments(parser, kind: str) -> None:
-    from eval.probes.findings import add_output_arguments
+@dataclass(frozen=True)
+class LogOptions:
+    """Logs of trainings, each with the name of its system, and the name of the data in tables."""
 
+    logs: list[tuple[str, Path]]
+    dataset: str
+
+
+def add_log_arguments(parser) -> None:
     parser.add_argument(
         "logs",
         nargs="+",
@@ -23,22 +29,15 @@ def add_log_arguments(parser, kind: str) -> None:
         help="log of a training",
     )
     parser.add_argument("--dataset", required=True, type=options.text, help="name of the data in tables")
-    add_output_arguments(parser, kind)
 
 
-def publish_runs(args, kind: str, section, run: Callable[[str, Path, str], dict]) -> None:
-    """As `findings.publish`, one run per log.
-
-    Args:
-        run: function of name, log and dataset.
-    """
-    from eval.probes.findings import publish
-
-    paths = [path for _, path in args.logs]
+def log_files(options: LogOptions) -> list[Path]:
+    """The logs; an `InputError` for one that does not exist."""
+    paths = [path for _, path in options.logs]
     for path in paths:
         if not path.is_file():
             raise InputError(f"{path}: no such file; expected the log of a training")
-    publish(args, kind, paths, section, lambda: {"runs": [run(*log, args.dataset) for log in args.logs]})
+    return paths
 
 
 def validations(path: Path) -> dict[int, dict[str, float]]:

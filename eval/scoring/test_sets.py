@@ -1,12 +1,13 @@
 """Hypotheses, sources and references of one direction, from a translated folder and its data."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.outputs import checksum
-from eval.results.files import Translation, split_direction
+from eval.results.files import TRANSLATION, Translation, result_file, split_direction
 
 
 @dataclass(frozen=True)
@@ -74,3 +75,23 @@ def direction_files(translation: Translation, data=None) -> list[DirectionFiles]
             )
         files.append(one)
     return files
+
+
+def translated_files(
+    folders: Iterable, data: Path | None = None
+) -> list[tuple[Translation, list[DirectionFiles]]]:
+    """Translated folders, each with the files of its directions.
+
+    Args:
+        folders: of `eval translate`, or their translate.json.
+        data: binarized folder with text/; by default the one that translate.json names.
+    """
+    translations = [Translation.load(result_file(folder, TRANSLATION)) for folder in folders]
+    return [(one, direction_files(one, data)) for one in translations]
+
+
+def paths_of(translated: Iterable[tuple[Translation, list[DirectionFiles]]]) -> list[Path]:
+    """All files that are read of translated folders, those of the test set once."""
+    translated = list(translated)
+    texts = {path for _, files in translated for one in files for path in one.paths}
+    return [*(one.path for one, _ in translated), *sorted(texts)]

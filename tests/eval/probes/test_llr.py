@@ -12,7 +12,8 @@ from torch import nn
 from eval.probes.classifier_training import batches, train
 from eval.probes.classifiers import LinearClassifiers
 from eval.probes.protocol import PROTOCOLS, Protocol, variant
-from eval.probes.recognition import TrainingSet, answers
+from eval.probes.recognition import answers
+from eval.probes.training_set import TrainingSet
 from tests.eval.probes.stores import ENGLISH_CENTRIC, TAGS, ZERO_SHOT, noise, write_store
 from tests.eval.probes.stores import LAYERS as STORE_LAYERS
 
@@ -425,7 +426,7 @@ def test_training_is_in_record_table_and_figure(tmp_path, llr, command, monkeypa
     assert float(row["held_out_accuracy"]) == course["held_out"][0]
     assert (row["epochs"], row["converged"]) == (str(float(course["epochs"][0])), "1.0")
     assert (row["chance"], row["majority"]) == ("0.25", "0.0")
-    monkeypatch.setattr("eval.reporting.sections.llr.lines", draw)
+    monkeypatch.setattr("eval.probes.llr.lines", draw)
     assert command("report", tmp_path / "llr" / "llr.json", "--output", tmp_path / "report").status == 0
     assert list(drawn["panels"])[-2:] == ["Training, source language", "Training, target language"]
     curve = drawn["panels"]["Training, source language"]["PreNorm S-ENC-T-DEC"]

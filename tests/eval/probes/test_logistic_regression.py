@@ -13,8 +13,8 @@ from eval.probes.classifier_training import accuracy, train
 from eval.probes.lbfgs import LBFGS
 from eval.probes.logistic_regression import Best, Objective, Questions, Whitening, solve
 from eval.probes.protocol import PROTOCOLS, Protocol
-from eval.probes.recognition import TrainingSet
 from eval.probes.state_part import PartWriter, StatePart
+from eval.probes.training_set import TrainingSet
 
 SENTENCES, LENGTH, CLASSES, WIDTH = 200, 5, 4, 16
 DEFAULT, PAPER = PROTOCOLS["converged"], PROTOCOLS["paper"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eval.probes import precision
-from eval.probes.precision import batches_of, both_ways, hits, normalized, parallel_cosine
+from eval.probes.precision import batches_of, both_ways, hits, normalized
 
 
 def cosine(a, b):
@@ -58,11 +58,6 @@ def test_several_right_answers():
 def test_a_vector_counts_the_same_in_batches_of_any_size():
     easy, hard = normalized([[1, 0], [0, 1], [-1, 0]]), normalized([[1, 0]] * 2)
     assert both_ways([(easy, easy), (hard, hard)]) == pytest.approx((3 + 2 * 0.5) / 5)
-
-
-def test_parallel_cosine():
-    assert parallel_cosine([[1, 0], [2, 2]], [[3, 0], [5, 0]]) == pytest.approx((1 + math.sqrt(0.5)) / 2)
-    assert parallel_cosine([[1, 0]], [[-2, 0]]) == pytest.approx(-1)
 
 
 @pytest.mark.parametrize(

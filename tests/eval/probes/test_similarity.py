@@ -1,116 +1,214 @@
-"""SVCCA and linear CKA against independent implementations, and their invariances."""
+"""`python -m eval probe similarity` on planted states, and what all probes of parallel sentences refuse."""
+
+import csv
+import json
 
 import numpy as np
 import pytest
-import scipy.linalg
 
-from eval.probes.similarity import linear_cka, principal_directions, svcca
+from eval.probes.svcca_and_cka import linear_cka, svcca
+from tests.eval.probes.planted import sentence_states, write_store
+
+PAIRS = {("de", "en"): 0.5, ("en", "de"): 0.5, ("de", "fr"): 1.5, ("fr", "de"): 1.5}
+N, C = 120, 6
 
 
 @pytest.fixture
-def rng():
-    return np.random.default_rng(7)
+def vectors():
+    """Direction -> layers x N x C: unrelated in L0, related in L1, the same up to a rotation at the top."""
+    rng = np.random.default_rng(5)
+    meaning = rng.normal(size=(N, C))
+
+    def of(noise: float) -> np.ndarray:
+        rotation = np.linalg.qr(rng.normal(size=(C, C)))[0]
+        related = meaning + noise * rng.normal(size=(N, C))
+        return np.stack([rng.normal(size=(N, C)), related, meaning @ rotation])
+
+    return {direction: of(noise) for direction, noise in PAIRS.items()}
 
 
-def related(rng, n=200, c=12, d=9, noise=0.5):
-    """Two views of the same random factors, with variances of very different sizes."""
-    factors = rng.normal(size=(n, 6))
-    scales = 10.0 ** -np.linspace(0, 3, c)
-    x = (factors @ rng.normal(size=(6, c)) + noise * rng.normal(size=(n, c))) * scales + 5
-    y = factors @ rng.normal(size=(6, d)) + noise * rng.normal(size=(n, d)) - 3
-    return x, y
+@pytest.fixture
+def store(tmp_path, vectors):
+    def write(folder="states", keep=tuple(PAIRS), **options):
+        states = {direction: sentence_states(vectors[direction]) for direction in keep}
+        return write_store(tmp_path / folder, states, **options)
+
+    return write
 
 
-def svcca_by_eigenvalues(x, y, variance=0.99):
-    """SVD by the eigenvectors of the covariance, CCA as its textbook's generalized eigenvalue problem."""
-
-    def reduced(a):
-        a = a - a.mean(0)
-        values, vectors = scipy.linalg.eigh(a.T @ a)
-        order = np.argsort(values)[::-1]
-        k, total = 0, 0.0
-        while total < variance * values.sum():
-            total += values[order[k]]
-            k += 1
-        return a @ vectors[:, order[:k]]
-
-    a, b = reduced(x), reduced(y)
-    k, n = a.shape[1], a.shape[1] + b.shape[1]
-    covariance = np.cov(np.hstack([a, b]).T)
-    across, within = np.zeros((n, n)), np.zeros((n, n))
-    across[:k, k:], across[k:, :k] = covariance[:k, k:], covariance[k:, :k]
-    within[:k, :k], within[k:, k:] = covariance[:k, :k], covariance[k:, k:]
-    correlations = np.sort(scipy.linalg.eigh(across, within, eigvals_only=True))[::-1]
-    return correlations[: min(k, n - k)].mean()
+@pytest.fixture
+def probe(command, tmp_path):
+    return lambda *arguments: command("probe", "similarity", *arguments, "--output", tmp_path / "out")
 
 
-def cka_by_grams(x, y):
-    """HSIC of centred n x n Gram matrices, as the definition has it."""
-    n = len(x)
-    centre = np.eye(n) - 1 / n
-    k, m = centre @ (x @ x.T) @ centre, centre @ (y @ y.T) @ centre
-    return np.trace(k @ m) / np.sqrt(np.trace(k @ k) * np.trace(m @ m))
+@pytest.fixture
+def findings(tmp_path):
+    return lambda: json.loads((tmp_path / "out/similarity.json").read_text(encoding="utf-8"))["runs"]
 
 
-@pytest.mark.parametrize("noise", [0.05, 0.5, 5.0])
-def test_svcca_is_the_generalized_eigenvalue_problem(rng, noise):
-    x, y = related(rng, noise=noise)
-    assert svcca(x, y) == pytest.approx(svcca_by_eigenvalues(x, y), abs=1e-8)
+def test_it_measures_the_means_of_every_layer_and_pair(store, vectors, probe, findings):
+    result = probe(store())
+    assert result.status == 0, result.err
+    (run,) = findings()
+    assert run["layers"] == ["L0", "L1", "output"]
+    assert {name: entry["kind"] for name, entry in run["pairs"].items()} == {
+        "de-en": "supervised", "de-fr": "zero-shot",
+    }  # fmt: skip
+    for name, entry in run["pairs"].items():
+        pair = tuple(name.split("-"))
+        sides = vectors[pair], vectors[pair[::-1]]
+        for measure, function in (("svcca", svcca), ("cka", linear_cka)):
+            expected = [function(sides[0][layer], sides[1][layer]) for layer in range(3)]
+            assert entry[measure] == pytest.approx(expected, abs=1e-5)
+    supervised, zero_shot = (run["averages"][kind]["svcca"] for kind in ("supervised", "zero-shot"))
+    assert supervised[0] < zero_shot[1] < 0.5 < supervised[1] < supervised[2] == pytest.approx(1, abs=1e-5)
+    assert max(run["averages"]["supervised"]["svcca_by_chance"][2]) < 0.3
 
 
-@pytest.mark.parametrize("noise", [0.05, 0.5, 5.0])
-def test_cka_is_the_ratio_of_hsic(rng, noise):
-    x, y = related(rng, noise=noise)
-    assert linear_cka(x, y) == pytest.approx(cka_by_grams(x, y), abs=1e-10)
+def test_seeds_make_one_curve_and_the_numbers_behind_it(store, probe, tmp_path):
+    assert probe(store("one"), store("two", seed=2), store("three", name="B")).status == 0
+    with open(tmp_path / "out/similarity_svcca_layers_toy.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 3 * 2 * 3  # runs, pairs, layers
+    assert {(row["system"], row["seed"]) for row in rows} == {("A", "1"), ("A", "2"), ("B", "1")}
+    assert {row["layer"] for row in rows} == {"L0", "L1", "output"}
+    assert (tmp_path / "out/similarity_cka_layers_toy.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_one_canonical_correlation_is_pearsons(rng):
-    x, y = rng.normal(size=(50, 1)), rng.normal(size=(50, 1))
-    assert svcca(x, y) == pytest.approx(abs(np.corrcoef(x[:, 0], y[:, 0])[0, 1]))
-    assert linear_cka(x, y) == pytest.approx(np.corrcoef(x[:, 0], y[:, 0])[0, 1] ** 2)
+@pytest.mark.parametrize(("measure", "function"), [("svcca", svcca), ("cka", linear_cka)])
+def test_chance_is_that_of_permuted_sentences_in_the_same_axes(
+    store, vectors, probe, findings, tmp_path, command, monkeypatch, measure, function
+):
+    assert probe(store("one"), store("two", seed=2), "--permutations", "6").status == 0
+    run, _ = findings()
+    found = run["pairs"]["de-fr"][f"{measure}_by_chance"][1]
+    one, other = vectors["de", "fr"][1], vectors["fr", "de"][1]
+    rng = np.random.default_rng(99)
+    expected = [function(one, other[rng.permutation(N)]) for _ in range(200)]
+    assert len(set(found)) == 6
+    assert np.mean(found) == pytest.approx(np.mean(expected), abs=3 * np.std(expected) / np.sqrt(6))
+    assert max(found) < run["pairs"]["de-fr"][measure][1]
+    with open(tmp_path / f"out/similarity_{measure}_layers_toy.csv", encoding="utf-8", newline="") as stream:
+        row = next(r for r in csv.DictReader(stream) if (r["pair"], r["layer"]) == ("de-fr", "L1"))
+    assert float(row[f"{measure}_by_chance"]) == pytest.approx(np.mean(found))
+    assert float(row[f"{measure}_by_chance_deviation"]) == pytest.approx(np.std(found, ddof=1))
+    assert row["permutations"] == "6"
+    drawn = {}
+    monkeypatch.setattr(
+        "eval.probes.layer_curves.lines", lambda *a, **options: drawn.update({a[2]: options}) or b""
+    )
+    assert command("report", tmp_path / "out/similarity.json", "--output", tmp_path / "report").status == 0
+    title = "SVCCA" if measure == "svcca" else "linear CKA"
+    drawn_level = drawn[title]["baselines"]["Zero-shot pairs"]["A"][1]
+    assert drawn_level.mean == pytest.approx(np.mean(found))
+    assert "A, by chance" in (tmp_path / "report/report.html").read_text(encoding="utf-8")
 
 
-def test_99_percent_of_the_variance_is_kept():
-    """Orthogonal columns with squared lengths 90, 9.5 and 0.5: two of them are 99.5%."""
-    columns = np.linalg.qr(np.column_stack([np.ones(8), np.random.default_rng(0).normal(size=(8, 3))]))[0][
-        :, 1:
-    ]
-    states = columns * np.sqrt([90, 9.5, 0.5])
-    assert principal_directions(states).shape == (8, 2)
-    assert principal_directions(states, variance=0.9).shape == (8, 1)
-    assert principal_directions(states, variance=0.999).shape == (8, 3)
+def test_files_of_version_0_1_have_one_permutation_and_no_chance_of_cka(store, probe, command, tmp_path):
+    assert probe(store()).status == 0
+    file = tmp_path / "out/similarity.json"
+    record = json.loads(file.read_text())
+    for run in record["runs"]:
+        for entry in [*run["pairs"].values(), *run["averages"].values()]:
+            entry["svcca_by_chance"] = [values[0] for values in entry["svcca_by_chance"]]
+            del entry["cka_by_chance"]
+    file.write_text(json.dumps(record))
+    result = command("report", file, "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    tables = tmp_path / "report/tables"
+    for measure, column, expected in (("cka", "cka_by_chance", ""), ("svcca", "permutations", "1")):
+        with open(tables / f"similarity_{measure}_layers_toy.csv", encoding="utf-8", newline="") as stream:
+            assert {row[column] for row in csv.DictReader(stream)} == {expected}
 
 
-@pytest.mark.parametrize("measure", [svcca, linear_cka])
-class TestInvariances:
-    def test_rotation_scale_and_shift_do_not_matter(self, rng, measure):
-        x, y = related(rng)
-        rotation = np.linalg.qr(rng.normal(size=(x.shape[1], x.shape[1])))[0]
-        assert measure(3 * x @ rotation + 7, y) == pytest.approx(measure(x, y), abs=1e-9)
-
-    def test_the_same_states_are_1_and_the_order_of_the_sides_does_not_matter(self, rng, measure):
-        x, y = related(rng)
-        assert measure(x, x) == pytest.approx(1)
-        assert measure(x, y) == pytest.approx(measure(y, x))
-
-    def test_lines_that_do_not_belong_together_are_far_below_those_that_do(self, rng, measure):
-        x, y = related(rng, n=2000)
-        assert measure(x, y[rng.permutation(len(y))]) < 0.2 * measure(x, y)
-
-    def test_equal_states_are_refused(self, rng, measure):
-        with pytest.raises(ValueError, match="all states are equal"):
-            measure(np.full((9, 3), 0.1, dtype=np.float16), rng.normal(size=(9, 3)))
+def test_the_report_shows_it(store, probe, command, tmp_path):
+    assert probe(store()).status == 0
+    result = command("report", tmp_path / "out/similarity.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    assert html.count("<figure>") == html.count('download="') == 2
 
 
-def test_without_truncation_any_invertible_map_keeps_svcca_but_not_cka(rng):
-    x, y = related(rng)
-    mapped = x @ rng.normal(size=(x.shape[1], x.shape[1]))
-    assert svcca(mapped, y, variance=1.0) == pytest.approx(svcca(x, y, variance=1.0), abs=1e-6)
-    assert abs(linear_cka(mapped, y) - linear_cka(x, y)) > 0.01
+def test_tags_can_be_left_out(store, probe, findings):
+    folder = store()
+    assert probe(folder).status == 0
+    (everything,) = findings()
+    assert probe(folder, "--only-words").status == 0
+    (words,) = findings()
+    assert words["pairs"]["de-en"]["cka"] != everything["pairs"]["de-en"]["cka"]
 
 
-def test_nearly_dependent_columns_do_no_harm(rng):
-    """A covariance with a condition number of 1e20 would be inverted into noise."""
-    x, y = related(rng)
-    doubled = np.hstack([x, x + 1e-10 * rng.normal(size=x.shape)])
-    assert svcca(doubled, y) == pytest.approx(svcca(x, y), abs=1e-6)
+def test_a_final_norm_or_none_both_end_in_the_output(store, probe, findings):
+    assert probe(store(), store("post", layers=("L0", "L1", "L2"), name="B")).status == 0
+    pre, post = findings()
+    assert (pre["layers"], post["layers"]) == (["L0", "L1", "output"], ["L0", "L1", "L2", "output"])
+    assert post["pairs"]["de-en"]["svcca"][2] == post["pairs"]["de-en"]["svcca"][3]
+
+
+def test_too_few_sentences_are_a_warning(tmp_path, vectors, store, probe):
+    assert "warning" not in probe(store()).err
+    few = {direction: sentence_states(vectors[direction][:, :14]) for direction in PAIRS}
+    (line,) = [one for one in probe(write_store(tmp_path / "few", few)).err.splitlines() if "warning" in one]
+    assert "few: SVCCA of 1.00 on top of the encoder, but 0." in line
+    assert "14 are few for 6 directions; use more sentences" in line
+
+
+def refused(result) -> str:
+    assert result.status == 2, result.err
+    lines = [line for line in result.err.splitlines() if not line.startswith(("warning", "similarity:"))]
+    assert len(lines) == 1, result.err
+    return lines[0].removeprefix("error: ")
+
+
+def test_directions_without_their_opposite(store, probe, findings):
+    lonely = (("de", "en"), ("de", "fr"))
+    message = refused(probe(store("one", keep=lonely)))
+    assert message.endswith(
+        "one: no pair of languages in both directions in the set 'test', only de-en, de-fr;"
+        " extract the states of the opposite directions too"
+    )
+    result = probe(store("two", keep=(*lonely, ("en", "de"))))
+    assert result.status == 0
+    assert "two: without the opposite direction, left out: de-fr" in result.err
+    assert list(findings()[0]["pairs"]) == ["de-en"]
+
+
+def test_sides_of_different_length(tmp_path, vectors, probe):
+    states = {("de", "en"): sentence_states(vectors["de", "en"])}
+    states["en", "de"] = sentence_states(vectors["en", "de"][:, :7])
+    message = refused(probe(write_store(tmp_path / "states", states)))
+    assert "120 sentences of de-en but 7 of en-de, expected parallel ones" in message
+
+
+def test_states_without_variance(tmp_path, vectors, probe):
+    vectors["de", "en"][1] = 3
+    states = {d: [v[:, i, None] for i in range(N)] for d, v in vectors.items()}
+    message = refused(probe(write_store(tmp_path / "states", states, tagged=False)))
+    assert message.endswith("test.encoder.de-en: layer L1: all states are equal")
+
+
+def test_an_empty_sentence_has_no_words(tmp_path, vectors, probe):
+    states = {d: [v[:, i, None].repeat(3, axis=1) for i in range(N)] for d, v in vectors.items()}
+    states["en", "de"][4] = states["en", "de"][4][:, :2]  # a tag and </s>
+    folder = write_store(tmp_path / "states", states)
+    assert probe(folder).status == 0
+    assert "test.encoder.en-de: sentence 5 has no words" in refused(probe(folder, "--only-words"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--split", "valid"], "no states of the set 'valid', it has: test"),
+        (["--variance", "0"], "--variance: found '0', expected a number above 0 to 1"),
+        (["no-such-folder"], "no-such-folder/states.json: no such file; expected the complete output of"),
+    ],
+)
+def test_bad_options(store, probe, options, message):
+    assert message in refused(probe(store(), *options))
+
+
+def test_a_store_without_the_output_of_the_encoder(tmp_path, store, probe):
+    folder = store()
+    record = json.loads((folder / "states.json").read_text())
+    (folder / "states.json").write_text(json.dumps(record | {"encoder_output": "L9"}))
+    assert "has no states of the encoder's output, L9" in refused(probe(folder))

@@ -9,38 +9,42 @@ the encoder.
 import numpy as np
 
 from command_line.errors import InputError
-from eval.probes.precision import normalized, parallel_cosine
-from eval.results.runs import Runs, datasets_of, grouped, on
+from command_line.option_classes import from_arguments
+from eval.probes.layer_curves import KINDS, curves
+from eval.probes.parallel import StoreOptions, add_store_arguments, averages, index_files, layerwise
+from eval.probes.precision import normalized
+from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.plots import signed_heatmap
+from eval.reporting.result_file import add_output_arguments, publish
+from eval.results.result_set import ResultSet
+from eval.results.runs import Runs, datasets_of, grouped, on, runs_of
 
 KIND = "cosine"
+NOTES = [
+    "Cosine of the mean-pooled states of parallel sentences in two languages, per encoder layer. States of a"
+    " layer may all point into one direction: compare by differences, not by the height."
+]
 
 
 def add_arguments(parser) -> None:
-    from eval.probes.findings import add_output_arguments
-    from eval.probes.parallel import add_store_arguments
-
     add_store_arguments(parser)
     add_output_arguments(parser, KIND)
 
 
 def main(args) -> None:
-    from eval.probes.findings import publish
-    from eval.probes.parallel import index_files
-    from eval.reporting.sections import cosine
-
-    publish(args, KIND, index_files(args.states), cosine.section, lambda: measure(args))
+    options = from_arguments(StoreOptions, args)
+    inputs = index_files(options.states)
+    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
 
 
-def measure(args) -> dict:
+def measure(options: StoreOptions) -> dict:
     """The runs, and the differences between their systems.
 
     Raises:
         InputError: systems on the same dataset have other pairs, numbers of sentences, or layers.
     """
-    from eval.probes.parallel import layerwise
-
-    runs = [layerwise(folder, args, normalized, compare, KIND) for folder in args.states]
-    groups = grouped(zip(args.states, runs, strict=True))
+    runs = [layerwise(folder, options, normalized, compare, KIND) for folder in options.states]
+    groups = grouped(zip(options.states, runs, strict=True))
     for dataset in datasets_of(groups):
         first, *others = (run for runs in on(groups, dataset).values() for run in runs)
         for run in others:
@@ -53,12 +57,15 @@ def compare(pair, first: np.ndarray, second: np.ndarray) -> dict[str, float]:
     return {"cosine": parallel_cosine(first, second)}
 
 
+def parallel_cosine(first: np.ndarray, second: np.ndarray) -> float:
+    """Mean cosine between rows i of both sides (thesis 6.4.5), from -1 to 1."""
+    return float(np.einsum("ij,ij->i", normalized(first), normalized(second)).mean())
+
+
 def differences(groups: Runs) -> list[dict]:
     """Means over the seeds of every further system minus those of the first one on the same dataset, where
     they have the same layers and sentences.
     """
-    from eval.probes.parallel import averages
-
     found = []
     for dataset in datasets_of(groups):
         (baseline, first), *others = on(groups, dataset).items()
@@ -105,3 +112,52 @@ def mismatch_of(first: dict, other: dict) -> str | None:
                 f" in {first['states']}; differences need the same"
             )
     return None
+
+
+# --- the section of the report
+
+
+def section(results: ResultSet) -> Section:
+    groups = runs_of(results, "cosine")
+    parts = [
+        curves(
+            "cosine", on(groups, dataset), dataset, "cosine", "cosine", "Cosine between parallel sentences."
+        )
+        for dataset in datasets_of(groups)
+    ]
+    parts += map(change, differences(groups))  # also between runs of different files
+    return Section("Parallel sentences in the encoder", parts, NOTES)
+
+
+def change(one: dict) -> Figure:
+    """Pairs of languages by layers, the averages of each kind of pairs last."""
+    members = [
+        (f"{pair}", entry["kind"], entry["cosine"])
+        for kind in KINDS
+        for pair, entry in one["pairs"].items()
+        if entry["kind"] == kind
+    ]
+    members += [
+        (f"mean of {kind}", kind, one["averages"][kind]["cosine"])
+        for kind in KINDS
+        if kind in one["averages"]
+    ]
+    caption = (
+        f"Change of the cosine between parallel sentences from {one['baseline']} to {one['system']} on"
+        f" {one['dataset']}, mean over seeds."
+    )
+    name = slug("cosine_change", one["dataset"], one["baseline"], one["system"])
+    png = signed_heatmap(
+        [row[0] for row in members], one["layers"], [row[2] for row in members], "change of cosine"
+    )
+    rows = [
+        [*cells(pair, kind), *(cell(f"{v:+.3f}", value=v) for v in values)] for pair, kind, values in members
+    ]
+    data = [
+        [one["dataset"], one["baseline"], one["system"], entry["kind"], pair, layer, value]
+        for pair, entry in one["pairs"].items()
+        for layer, value in zip(one["layers"], entry["cosine"], strict=True)
+    ]
+    titles = ["dataset", "baseline", "system", "kind", "pair", "layer", "change"]
+    table = Table(name, caption, [cells("Pair", "Kind", *one["layers"])], rows, data=tidy(titles, data))
+    return Figure(name, caption, png, table)

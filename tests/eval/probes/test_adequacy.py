@@ -8,8 +8,8 @@ import types
 import numpy as np
 import pytest
 
+from eval.probes.adequacy import cosines
 from eval.scoring import sentence_encoders
-from eval.scoring.adequacy import cosines
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

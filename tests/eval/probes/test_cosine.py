@@ -7,9 +7,15 @@ import math
 import numpy as np
 import pytest
 
+from eval.probes.cosine import parallel_cosine
 from tests.eval.probes.planted import sentence_states, write_store
 
 N = 6
+
+
+def test_parallel_cosine():
+    assert parallel_cosine([[1, 0], [2, 2]], [[3, 0], [5, 0]]) == pytest.approx((1 + math.sqrt(0.5)) / 2)
+    assert parallel_cosine([[1, 0]], [[-2, 0]]) == pytest.approx(-1)
 
 
 def side(angles) -> np.ndarray:

@@ -1,0 +1,180 @@
+"""Adequacy without references: cosine of the sentence embeddings of source and hypothesis (thesis 4.5.2).
+
+Reads folders of `python -m eval translate` and the raw test set beside the data. The mean over the lines of a
+direction, times 100, is what Table 4.7 shows; the same of source and reference is its row "Reference". The
+thesis takes LASER; any encoder of `eval/scoring/sentence_encoders.py` is possible, but only numbers of the
+same encoder can be compared.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line import options as types
+from command_line.errors import InputError
+from command_line.option_classes import from_arguments
+from command_line.progress import progress
+from eval.reporting.parts import Section, Table, cell, cells, slug, tidy
+from eval.reporting.result_file import add_output_arguments, publish
+from eval.results.files import Translation, split_direction
+from eval.results.labels import UNKNOWN
+from eval.results.result_set import ResultSet
+from eval.results.runs import datasets_of, on, runs_of, seed_of
+from eval.results.systems import MeanStd
+from eval.scoring.sentence_encoders import ENCODERS, Encoder
+from eval.scoring.test_sets import DirectionFiles, paths_of, translated_files
+
+KIND = "adequacy"
+COUNTED = ("lines", "cosine", "reference_cosine")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the command.
+
+    Attributes:
+        out: folders of `eval translate`.
+        data: binarized folder with text/; None for the one that translate.json names.
+        encoder, model: name of a kind of encoder, and the folder of the model.
+    """
+
+    out: list[Path]
+    data: Path | None
+    encoder: str
+    model: Path
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "out",
+        nargs="+",
+        type=types.path,
+        metavar="OUT",
+        help="folder written by `python -m eval translate`",
+    )
+    parser.add_argument(
+        "--data",
+        type=types.path,
+        help="binarized folder with text/, if it is not where translate.json says",
+    )
+    parser.add_argument(
+        "--encoder", choices=sorted(ENCODERS), default="sentence-transformers", help="4.5.2 uses LASER"
+    )
+    parser.add_argument(
+        "--model", required=True, type=types.path, metavar="DIR", help="the encoder's model, a local folder"
+    )
+    add_output_arguments(parser, KIND)
+
+
+def main(args) -> None:
+    options = from_arguments(Options, args)
+    translated = translated_files(options.out, options.data)
+    inputs = paths_of(translated)
+    publish(KIND, options, inputs, lambda: measure(options, translated), section, args.output, args.force)
+
+
+def measure(options: Options, translated: list[tuple[Translation, list[DirectionFiles]]]) -> dict:
+    """One run per folder."""
+    encoder = ENCODERS[options.encoder](options.model)
+    references: dict[tuple, float] = {}  # systems share them
+    runs = [run(*one, encoder, references) for one in translated]
+    return {"encoder": {"name": options.encoder, "model": str(options.model)}, "runs": runs}
+
+
+def run(translation: Translation, files: list[DirectionFiles], encoder: Encoder, references: dict) -> dict:
+    """The run of one folder.
+
+    Args:
+        references: (source, reference) -> mean cosine, of files seen before; is added to.
+    """
+    directions = {}
+    for one in progress(files, len(files), "embed", "direction"):
+        source, target = split_direction(one.direction)
+        hypotheses, sources, gold = one.read()
+        embedded = embed(encoder, sources, source)
+        key = (one.source, one.reference)
+        if key not in references:
+            references[key] = float(cosines(embedded, embed(encoder, gold, target)).mean())
+        found = cosines(embedded, embed(encoder, hypotheses, target))
+        directions[one.direction] = {
+            "kind": translation.directions[one.direction]["kind"],
+            "lines": len(found),
+            "cosine": float(found.mean()),
+            "reference_cosine": references[key],
+        }
+    return {
+        "system": translation.system | {"name": translation.name},
+        "dataset": translation.dataset,
+        "split": translation.record["split"],
+        "directions": directions,
+    }
+
+
+def embed(encoder: Encoder, sentences: list[str], language: str):
+    """B x C vectors, checked.
+
+    Raises:
+        InputError: the encoder returned something else.
+    """
+    import numpy
+
+    vectors = numpy.asarray(encoder(sentences, language), dtype=numpy.float64)
+    if vectors.ndim != 2 or len(vectors) != len(sentences) or not numpy.isfinite(vectors).all():
+        raise InputError(
+            f"--encoder: an array of shape {vectors.shape} for {len(sentences)} sentences of {language},"
+            " expected one vector of finite numbers each"
+        )
+    return vectors
+
+
+def cosines(first, second):
+    """B cosines of two B x C arrays; a vector of zeros has cosine 0 with all."""
+    import numpy
+
+    norms = numpy.linalg.norm(first, axis=1) * numpy.linalg.norm(second, axis=1)
+    products = (first * second).sum(axis=1)
+    return numpy.divide(products, norms, out=numpy.zeros_like(products), where=norms > 0)
+
+
+# --- the section of the report
+
+
+def section(results: ResultSet) -> Section:
+    groups = runs_of(results, "adequacy")
+    encoders = {f"{r['encoder']['name']} ({r['encoder']['model']})" for _, r in results.of_kind("adequacy")}
+    notes = [
+        "Cosine of the sentence embeddings of source and translation, mean over lines, x 100 (thesis 4.5.2),"
+        f" by {', '.join(sorted(encoders))}."
+    ]
+    tables = [table(on(groups, dataset), dataset) for dataset in datasets_of(groups)]
+    return Section("Adequacy", tables, notes)
+
+
+def table(systems: dict[str, list[dict]], dataset: str) -> Table:
+    """Systems by directions, the references first."""
+    every = [run for runs in systems.values() for run in runs]
+    directions = sorted({direction for run in every for direction in run["directions"]})
+    rows = [[*cells("Reference", ""), *(number(every, one, "reference_cosine") for one in directions)]]
+    data = []
+    for system, runs in systems.items():
+        rows.append([*cells(system, len(runs)), *(number(runs, one, "cosine") for one in directions)])
+        data += [
+            [dataset, system, seed_of(run, i), direction, *map(entry.get, COUNTED)]
+            for i, run in enumerate(runs, 1)
+            for direction, entry in run["directions"].items()
+        ]
+    caption = f"Adequacy on {dataset}, as in Table 4.7; mean ± deviation over seeds."
+    titles = ["dataset", "system", "seed", "direction", *COUNTED]
+    header = [cells("System", "Seeds", *directions)]
+    return Table(slug("adequacy", dataset), caption, header, rows, frozenset({1}), data=tidy(titles, data))
+
+
+def number(runs: list[dict], direction: str, name: str):
+    """One cell; the references are the same for all runs that have the direction."""
+    entries = [run["directions"].get(direction) for run in runs]
+    if name == "reference_cosine":
+        entries = [entry for entry in entries if entry][:1]
+    found = MeanStd.of(100 * entry[name] if entry else None for entry in entries)
+    if found is None:
+        return cell(UNKNOWN)
+    text = f"{found.mean:.2f}" + (f" ± {found.std:.2f}" if found.std else "")
+    return cell(text, value=found.mean)

@@ -1,0 +1,78 @@
+"""Tables, plots and one HTML file from result files alone.
+
+Takes any mixture of scores.json (or scored folders) and comparison files; folders with the same system name
+and other seeds become one system with mean and standard deviation. Writes report.html (self-contained),
+report.md, tables/*.csv and plots/*.png. Tables follow Table 8.2 and Tables E.3-E.8 of the thesis. The same
+files give the same bytes.
+"""
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+
+from command_line import options
+from command_line.outputs import write_text
+from eval.probes import PROBES
+from eval.reporting.pages import html, markdown
+from eval.reporting.parts import write_parts
+from eval.results.result_set import ResultSet
+
+# Kind of result file, and the module with `section(results) -> Section` that shows it.
+TRANSLATIONS = (
+    ("scores", "eval.reporting.sections.summary"),
+    ("scores", "eval.reporting.sections.off_target"),
+    ("off-target", PROBES["off-target"].module),
+    ("comparison", "eval.reporting.sections.significance"),
+    ("scores", "eval.reporting.sections.directions"),
+    ("scores", "eval.reporting.sections.indicators"),
+    ("adequacy", "eval.probes.adequacy"),
+)
+SOURCES = (("scores", "eval.reporting.sections.provenance"),)
+
+
+def sections() -> list[tuple[str, str]]:
+    """Kind of result file and module of every section, in the order of the report: how systems translate,
+    what probes found, where the numbers come from.
+    """
+    probes = [(probe.kind, probe.module) for probe in PROBES.values() if probe.kind]
+    return [*TRANSLATIONS, *(one for one in probes if one not in TRANSLATIONS), *SOURCES]
+
+
+def section_of(module: str) -> Callable:
+    """The function `section` of a module."""
+    return importlib.import_module(module).section
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "results",
+        nargs="+",
+        type=options.path,
+        metavar="RESULT.json",
+        help="scores.json, scored folder or comparison",
+    )
+    parser.add_argument(
+        "--output", required=True, type=options.output_folder, metavar="DIR", help="folder for the report"
+    )
+    parser.add_argument(
+        "--title", type=options.text, default="Multilingual translation", help="heading of the report"
+    )
+
+
+def main(args) -> None:
+    write_report(args.results, args.title, Path(args.output))
+    print(Path(args.output) / "report.html")
+
+
+def write_report(files, title: str, output: Path) -> None:
+    """Write the report of result files (or scored folders) into a folder.
+
+    Raises:
+        InputError: a file is of no known kind, or files do not belong together.
+    """
+    known = sections()
+    results = ResultSet.load(files, dict.fromkeys(kind for kind, _ in known))
+    shown = [section_of(module)(results) for kind, module in known if results.of_kind(kind)]
+    write_parts(shown, output / "tables", output / "plots")
+    write_text(output / "report.md", markdown(title, shown))
+    write_text(output / "report.html", html(title, shown))
