@@ -1,19 +1,6 @@
 """Fetch a public corpus and lay it out as SPLIT.SRC-TGT.LANG files.
 
-  opus100   OPUS-100 (Zhang et al., 2020): 1M training pairs per language; published valid, test and zero-shot
-  test sets iwslt17   IWSLT 2017 multilingual task (Wu et al., 2021): valid is dev2010 + tst2010 (Table 7.1
-  has 2,562 lines per
-            pair, these have somewhat more or fewer), test is tst2017; zero-shot pairs have their own test
-            sets
-  europarl  Europarl v7 (Liu et al., 2021). v7 has no test set. Valid and test are cut out of training:
-  English lines that occur
-            exactly once in every pair, in the order of their SHA-256; the first 2,000 are the multi-way test
-            set, the next 2,000 the valid set. This is our documented choice: the lines are not those of the
-            paper
-  multi30k  Multi30k task 1: multi-way train, valid and test (test_2016_flickr); research use only
-  enja      small_parallel_enja (Tanaka corpus): 50,000 short pairs, English tokenized in lower case; of a
-            folder without test set, the last 1,000 training lines are the test set
-  mtdata    any bitexts of mtdata's index: --train ID ... --valid ID ... --test ID ...
+{corpora}
 
 Languages default to those of Table 8.1. Training is with --centric (8.2.1: English) only. Downloads resume,
 are kept in OUTPUT/downloads, and are verified against OUTPUT/downloads/SHA256SUMS, which is written at the
@@ -21,6 +8,7 @@ first download or may be there before. --from-folder takes a folder with the arc
 instead of the network.
 """
 
+import textwrap
 from pathlib import Path
 
 from command_line import options
@@ -28,7 +16,8 @@ from command_line.errors import InputError
 from command_line.outputs import remove_leftovers, write_json
 from command_line.progress import progress
 from data_prep.blocks import encode
-from data_prep.fetching import Source, read_sums
+from data_prep.corpora import CORPORA
+from data_prep.corpora.fetching import Source, read_sums
 from data_prep.formats.texts import (
     LANGUAGE,
     LANGUAGES,
@@ -41,11 +30,25 @@ from data_prep.languages import is_english
 from data_prep.step_folder import StepFolder
 
 REPORT = "download-report.json"
-NAMES = ("opus100", "iwslt17", "europarl", "multi30k", "enja", "mtdata")
+WIDTH = 110  # of the text of --help
+MTDATA = "mtdata"
+
+
+def _paragraphs() -> str:
+    """What the corpora are, one paragraph each."""
+    described = {name: corpus.description for name, corpus in CORPORA.items()}
+    described[MTDATA] = "any bitexts of mtdata's index: --train ID ... --valid ID ... --test ID ..."
+    return "\n".join(
+        textwrap.fill(text, WIDTH, initial_indent=f"  {name:<10}", subsequent_indent=" " * 12)
+        for name, text in described.items()
+    )
+
+
+__doc__ = __doc__.replace("{corpora}", _paragraphs())
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("name", choices=NAMES, help="the corpus")
+    parser.add_argument("name", choices=(*CORPORA, MTDATA), help="the corpus")
     parser.add_argument(
         "--langs", type=LANGUAGES, help="languages, separated by commas (default: all of the corpus)"
     )
@@ -76,8 +79,6 @@ def chosen_languages(args) -> list[str]:
     Raises:
         InputError: one that the corpus does not have.
     """
-    from data_prep.public_corpora import CORPORA
-
     corpus = CORPORA.get(args.name)
     if args.langs is None:
         if corpus is None:
@@ -93,12 +94,10 @@ def chosen_languages(args) -> list[str]:
 
 def find_splits(args, languages: list[str], source: Source):
     """The bitexts of the corpus that the arguments ask for."""
-    if args.name == "mtdata":
-        from data_prep.mtdata_corpora import mtdata_splits
+    if args.name == MTDATA:
+        from data_prep.corpora.mtdata_index import mtdata_splits
 
         return mtdata_splits(source, languages, {split: getattr(args, split) for split in SPLITS})
-    from data_prep.public_corpora import CORPORA
-
     corpus = CORPORA[args.name]
     centric = centric_language(languages, args.centric)
     if corpus.english_centric and not is_english(centric):
@@ -130,8 +129,6 @@ def _one_line(line: str) -> str:
 
 def compare_with_paper(name: str, counts: dict[str, int]) -> list[str]:
     """Differences from Table 7.1, for a warning."""
-    from data_prep.public_corpora import CORPORA
-
     expected = CORPORA[name].lines if name in CORPORA else {}
     return [
         f"{bitext}: {lines} lines, the published corpus has {expected[bitext.split('.')[0]]}"

@@ -18,9 +18,9 @@ from types import SimpleNamespace
 import pytest
 
 from command_line.errors import InputError
-from data_prep import fetching, multiway, public_corpora
-from data_prep.fetching import SUMS, Source, fetch, take_out
-from data_prep.multiway import choose_multiway
+from data_prep.corpora import europarl, fetching, multiway, opus100
+from data_prep.corpora.fetching import SUMS, Source, fetch, take_out
+from data_prep.corpora.multiway import choose_multiway
 
 CONTENT = bytes(range(256)) * 400
 
@@ -213,11 +213,11 @@ def test_opus100_over_the_network_keeps_checksums(tmp_path):
         return tar_of(path, {name: lines("x") for name in names})
 
     source = Source(None, tmp_path / "downloads", fetch=pretend)
-    splits = list(public_corpora.opus100(source, ["de", "en"], "en"))
+    splits = list(opus100.read(source, ["de", "en"], "en"))
     assert [(split.split, list(split.rows())) for split in splits] == [
         ("train", [("x", "x")]), ("valid", [("x", "x")]), ("test", [("x", "x")]),
     ]  # fmt: skip
-    assert asked == [public_corpora.OPUS100_URL]
+    assert asked == [opus100.URL]
 
 
 def test_iwslt17(step, tmp_path, read):
@@ -250,7 +250,7 @@ def test_iwslt17(step, tmp_path, read):
 
 
 def test_europarl_multiway_sets_are_cut_out_of_training(step, tmp_path, read, monkeypatch):
-    monkeypatch.setattr(public_corpora, "EUROPARL_LINES", 5)
+    monkeypatch.setattr(europarl, "HELD_OUT_LINES", 5)
     folder = tmp_path / "in"
     folder.mkdir()
     numbers = {"de": range(60), "fr": range(20, 80)}
@@ -405,7 +405,7 @@ def test_mtdata_ids_under_our_own_codes(step, tmp_path, read, mtdata_index, lang
 
 
 def test_two_languages_of_ours_are_never_one_of_mtdata():
-    from data_prep.mtdata_corpora import mtdata_tag, own_code
+    from data_prep.corpora.mtdata_index import mtdata_tag, own_code
 
     tags = {code: mtdata_tag(code) for code in ("zho_Hans", "zho_Hant", "en_XX")}
     assert own_code(mtdata_tag("zh_Hant"), tags) == "zho_Hant"

@@ -4,10 +4,10 @@ import logging
 from collections.abc import Iterator
 
 from command_line.errors import InputError
-from data_prep.fetching import Source
+from data_prep.corpora.corpus import BitextRows
+from data_prep.corpora.fetching import Source
 from data_prep.formats.texts import TRAIN, pair_name
 from data_prep.languages import find_language
-from data_prep.public_corpora import Splits
 
 
 def find_entry(identifier: str):
@@ -64,7 +64,7 @@ def read_entry(source: Source, entry) -> Iterator[tuple[str, str]]:
 
 def mtdata_splits(
     source: Source, languages: list[str], identifiers: dict[str, list[str]]
-) -> Iterator[Splits]:
+) -> Iterator[BitextRows]:
     """Bitexts of mtdata ids; several ids of one split and pair are put one after the other.
 
     Args:
@@ -87,7 +87,7 @@ def mtdata_splits(
     if not any(split == TRAIN for split, _ in grouped):
         raise InputError("download mtdata: no --train ids")
     for (split, pair), entries in grouped.items():
-        yield Splits(split, pair, lambda entries=entries: _concatenate(source, entries))
+        yield BitextRows(split, pair, lambda entries=entries: _concatenate(source, entries))
 
 
 def mtdata_tag(code: str):

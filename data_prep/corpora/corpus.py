@@ -1,0 +1,64 @@
+"""What a public corpus is: languages, and a function from its files to bitexts, which come as streams.
+
+No corpus of this folder removes lines from a published test set.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.lines import read_parallel
+from data_prep.corpora.fetching import Source
+from data_prep.formats.texts import all_pairs
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus.
+
+    Attributes:
+        description: what it is and what its splits are, for `download --help`.
+        languages: codes, those of the papers.
+        read: function (source, languages, centric language) -> bitexts.
+        lines: split -> lines of every pair in Table 7.1 (left out where pairs differ).
+        english_centric: is its training data with English only?
+    """
+
+    description: str
+    languages: tuple[str, ...]
+    read: "Callable[[Source, list[str], str], Iterator[BitextRows]]"
+    lines: dict[str, int] = field(default_factory=dict)
+    english_centric: bool = True
+
+
+@dataclass(frozen=True)
+class BitextRows:
+    """One bitext: `rows` gives its line pairs anew at every call, languages in alphabetical order."""
+
+    split: str
+    pair: str
+    rows: Callable[[], Iterator[tuple[str, str]]]
+
+
+def supervised_pairs(languages: list[str], centric: str) -> list[str]:
+    return [pair for pair in all_pairs(languages) if centric in pair.split("-")]
+
+
+def rows_of(*paths: Path) -> Callable[[], Iterator[tuple[str, str]]]:
+    return lambda: read_parallel(*paths)
+
+
+def file_of(source: Source, url: str, published: str, ours: str) -> Path:
+    """A published file; a local folder may use this project's names of the splits.
+
+    Args:
+        published: its name where it is published.
+        ours: SPLIT.LANG.
+    """
+    try:
+        return source.file(url, published)
+    except InputError:
+        if not source.is_local:
+            raise
+        return source.file("", ours)
