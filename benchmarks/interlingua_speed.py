@@ -45,7 +45,7 @@ def decoders(data: str, args) -> dict:
 
     from eval.translation.beam_search import BeamSearch, SearchOptions
     from eval.translation.decoding import Decoder
-    from fairseq_ext.checkpoints.loading import load_for_inference
+    from fairseq_ext.inference import load_for_inference
 
     torch.set_num_threads(args.threads)
     device = torch.device("cuda" if args.gpu else "cpu")

@@ -6,7 +6,7 @@ from command_line.dispatch import run
 
 COMMANDS = {
     "trim-mbart": (
-        "fairseq_ext.checkpoints.trim_mbart",
+        "fairseq_ext.commands.trim_mbart",
         "start from mBART: a checkpoint with the corpus's vocabulary",
     ),
 }

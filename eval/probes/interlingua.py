@@ -113,8 +113,8 @@ def run(options: Options) -> dict:
     from eval.probes.interlingua_similarity import similarities
     from eval.results.system_record import describe_system
     from eval.translation.decoding import build_decoder
-    from fairseq_ext.checkpoints.loading import load_for_inference
-    from fairseq_ext.checkpoints.provenance import describe_origin
+    from fairseq_ext.inference import load_for_inference
+    from fairseq_ext.provenance import describe_origin
 
     loaded = load_for_inference(options.checkpoint, options.data)
     encoder = loaded.model.encoder

@@ -90,7 +90,7 @@ def extract(args, stamp: Stamp) -> None:
     from eval.probes.storing import Sentences, StateWriter
     from eval.translation.decoding import build_decoder, load_sources
     from eval.translation.journal import Journal
-    from fairseq_ext.checkpoints.loading import load_for_inference
+    from fairseq_ext.inference import load_for_inference
 
     started = time.monotonic()
     loaded = load_for_inference(args.checkpoint, args.data)
@@ -167,7 +167,7 @@ def describe(args, loaded, layers: dict, splits: dict, seconds: dict) -> dict:
     """The contents of the index beside format and kind."""
     from data_prep.formats.directions import format_direction
     from eval.results.system_record import describe_system
-    from fairseq_ext.checkpoints.provenance import describe_origin
+    from fairseq_ext.provenance import describe_origin
 
     system = describe_system(loaded.state["cfg"], loaded.task)
     return {

@@ -152,7 +152,7 @@ def translate(args, stamp: Stamp) -> None:
     from eval.translation.decoding import build_decoder, load_sources, search_all
     from eval.translation.directions import choose_directions
     from eval.translation.journal import Journal
-    from fairseq_ext.checkpoints.loading import load_for_inference
+    from fairseq_ext.inference import load_for_inference
 
     started = time.monotonic()
     loaded = load_for_inference(args.checkpoint, args.data, autocast_bf16=args.bf16)
@@ -237,7 +237,7 @@ def describe(args, loaded, directions, lines: dict[str, int]) -> dict:
     """The contents of `translate.json`: everything that a table needs to say where its numbers come from."""
     from data_prep.formats.directions import format_direction
     from eval.results.system_record import describe_system
-    from fairseq_ext.checkpoints.provenance import describe_origin
+    from fairseq_ext.provenance import describe_origin
 
     system = describe_system(loaded.state["cfg"], loaded.task)
     kinds = {}

@@ -1,1 +1,1 @@
-"""Checkpoints: read safely, loaded for inference, started from, made of mBART."""
+"""Checkpoints: read safely, started from, made of mBART."""

@@ -12,8 +12,8 @@ from omegaconf import OmegaConf
 
 from command_line.errors import InputError
 from eval.translation.directions import choose_directions
-from fairseq_ext.checkpoints.loading import load_for_inference
 from fairseq_ext.checkpoints.reading import read_checkpoint
+from fairseq_ext.inference import load_for_inference
 from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
 from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_toy_folder
 from tests.fairseq_ext.models import SIZES, toy_dictionary

@@ -11,7 +11,7 @@ from eval.probes.forward_states import forced_states
 from eval.probes.states import choose_layers
 from eval.probes.store import StateStore, layer_names
 from eval.translation.beam_search import BeamSearch, SearchOptions
-from fairseq_ext.checkpoints.loading import load_for_inference
+from fairseq_ext.inference import load_for_inference
 from tests.fairseq_ext.folders import write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 

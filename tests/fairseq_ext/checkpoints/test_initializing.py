@@ -7,7 +7,7 @@ import torch
 
 from command_line.errors import InputError
 from fairseq_ext.checkpoints.initializing import EMBEDDINGS, tag_rows
-from fairseq_ext.checkpoints.loading import load_for_inference
+from fairseq_ext.inference import load_for_inference
 from fairseq_ext.tasks.linguistic_pretraining import LinguisticPretrainingConfig, LinguisticPretrainingTask
 from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
 from tests.fairseq_ext.folders import write_dictionaries

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from command_line.outputs import checksum
 from command_line.provenance import versions
-from fairseq_ext.checkpoints.loading import LoadedModel
+from fairseq_ext.inference import LoadedModel
 
 
 def describe_checkpoint(path, state: dict) -> dict:

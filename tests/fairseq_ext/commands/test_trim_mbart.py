@@ -13,10 +13,10 @@ import data_prep.__main__ as preparation
 import eval.__main__ as evaluation
 import fairseq_ext.__main__ as plug_ins
 from command_line.dispatch import run
-from fairseq_ext.checkpoints.loading import load_for_inference
 from fairseq_ext.checkpoints.mbart import LANGUAGES
-from fairseq_ext.checkpoints.mbart_comparison import check_outputs
 from fairseq_ext.checkpoints.reading import read_checkpoint
+from fairseq_ext.commands.mbart_comparison import check_outputs
+from fairseq_ext.inference import load_for_inference
 from tests.fairseq_ext.mbart import train_pieces, write_mbart
 from tests.integration.toy_corpus import random_concepts, sentence, write_sides
 

@@ -96,8 +96,8 @@ def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) ->
     import fairseq_ext.plug_ins  # noqa: F401 (registers task and model)
     from data_prep.formats.dictionary import read_symbols
     from fairseq_ext.checkpoints import mbart
-    from fairseq_ext.checkpoints.mbart_comparison import batches, check_outputs, fairseqs_mbart
     from fairseq_ext.checkpoints.reading import read_weights
+    from fairseq_ext.commands.mbart_comparison import batches, check_outputs, fairseqs_mbart
 
     if args.check_lines and not pairs:
         raise InputError(f"{args.data}: no set {args.check_split!r}; --check-split chooses another one")
