@@ -43,8 +43,9 @@ def decoders(data: str, args) -> dict:
     """A decoder around each trained model."""
     import torch
 
-    from eval.translation.beam_search import BeamSearch, SearchOptions
+    from eval.translation.beam_search import BeamSearch
     from eval.translation.decoding import Decoder
+    from eval.translation.search_options import SearchOptions
     from fairseq_ext.inference import load_for_inference
 
     torch.set_num_threads(args.threads)

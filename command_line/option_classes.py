@@ -24,9 +24,14 @@ def from_arguments(kind: type[Options], args) -> Options:
 
 
 def by_name(options) -> dict:
-    """Option -> value of a dataclass and of those in it, as on the command line: one level."""
+    """Option -> value of a dataclass and of those in it, as on the command line: one level.
+
+    Fields by which two dataclasses are not compared (`field(compare=False)`) are left out: how the work is
+    done, not what comes of it.
+    """
     found = {}
     for field in fields(options):
         value = getattr(options, field.name)
-        found |= by_name(value) if is_dataclass(value) else {field.name: value}
+        if field.compare:
+            found |= by_name(value) if is_dataclass(value) else {field.name: value}
     return found

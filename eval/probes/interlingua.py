@@ -9,7 +9,6 @@ equation 7.6), for every pair of languages; and for sentences that do not belong
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from command_line import options as types
 from command_line.errors import InputError
@@ -21,7 +20,13 @@ from eval.results.labels import UNKNOWN
 from eval.results.result_set import ResultSet
 from eval.results.runs import datasets_of, on, runs_of, seed_of
 from eval.results.systems import MeanStd
-from eval.translation.translate import add_length_arguments, add_search_arguments
+from eval.translation.evaluated_model import EvaluatedModel, add_model_arguments, add_name_arguments
+from eval.translation.search_options import (
+    DecodingOptions,
+    LengthOptions,
+    add_decoding_arguments,
+    add_length_arguments,
+)
 
 KIND = "interlingua"
 LEVEL = 0.05
@@ -47,56 +52,35 @@ class Options:
     """Options of the probe.
 
     Attributes:
-        checkpoint, data, split: a trained model, and the set that is translated into its centric language.
+        split: that is translated into the centric language of the model.
         max_lines: only the first lines of every set; None for all.
         samples: of the significance test.
-        name, dataset: in tables; None for those made from the model and the data.
-
-    The others are those of the search (`eval.translation.translate`).
     """
 
-    checkpoint: Path
-    data: Path
+    model: EvaluatedModel
     split: str
     max_lines: int | None
     samples: int
-    beam: int
-    lenpen: float
-    score_without_tag: bool
-    max_len_a: float
-    max_len_b: int
-    max_tokens: int
-    cpu: bool
-    length_candidates: int
-    length_weight: float
-    name: str | None
-    dataset: str | None
+    decoding: DecodingOptions
+    lengths: LengthOptions
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--checkpoint", required=True, type=types.path, help="of --arch interlingua_transformer"
-    )
-    parser.add_argument("--data", required=True, type=types.path, help="binarized folder with the test set")
+    add_model_arguments(parser)
     parser.add_argument("--split", type=types.split, default="test", help="which set")
     parser.add_argument(
         "--max-lines", type=types.positive, help="only the first lines of every set (default: all)"
     )
     parser.add_argument("--samples", type=types.positive, default=9999, help="of the significance test (7.4)")
-    add_search_arguments(parser)
+    add_decoding_arguments(parser)
     add_length_arguments(parser)
-    parser.add_argument(
-        "--name", type=types.text, help="name of the system in tables (default: made from its options)"
-    )
-    parser.add_argument(
-        "--dataset", type=types.text, help="name of the data in tables (default: the name of DATA)"
-    )
+    add_name_arguments(parser)
     add_output_arguments(parser, KIND)
 
 
 def main(args) -> None:
     options = from_arguments(Options, args)
-    inputs = [Path(options.checkpoint), Path(options.data) / "preparation.json"]
+    inputs = [options.model.checkpoint, options.model.data / "preparation.json"]
     for path in inputs:
         if not path.is_file():
             raise InputError(f"{path}: no such file; expected a checkpoint and a binarized folder")
@@ -111,23 +95,18 @@ def run(options: Options) -> dict:
     """The run of one checkpoint."""
     from eval.probes.interlingua_lengths import predictions
     from eval.probes.interlingua_similarity import similarities
-    from eval.results.system_record import describe_system
     from eval.translation.decoding import build_decoder
-    from fairseq_ext.inference import load_for_inference
-    from fairseq_ext.provenance import describe_origin
 
-    loaded = load_for_inference(options.checkpoint, options.data)
+    model = options.model
+    loaded = model.load()
     encoder = loaded.model.encoder
     if not hasattr(encoder, "interlingua"):
-        raise InputError(f"{options.checkpoint}: has no interlingua, expected --arch interlingua_transformer")
-    decoder = build_decoder(loaded, options)
-    system = describe_system(loaded.state["cfg"], loaded.task)
+        raise InputError(f"{model.checkpoint}: has no interlingua, expected --arch interlingua_transformer")
+    decoder = build_decoder(loaded, options.decoding, options.lengths)
     return {
-        "system": system | ({"name": options.name} if options.name else {}),
-        **describe_origin(options.checkpoint, options.data, loaded),
-        "dataset": options.dataset or Path(options.data).resolve().name,
+        **model.provenance(loaded),
         "split": options.split,
-        "length_candidates": options.length_candidates,
+        "length_candidates": options.lengths.length_candidates,
         "lengths": {} if encoder.centric is None else predictions(decoder, loaded, options),
         "similarity": similarities(decoder, options),
     }

@@ -45,12 +45,12 @@ def predictions(decoder, loaded, options) -> dict[str, dict]:
     task = decoder.task
     centric = task.tags.languages[decoder.model.encoder.centric]
     directions = [(language, centric) for language in task.tags.languages if language != centric]
-    directions = with_data(options.data, options.split, directions)
+    directions = with_data(options.model.data, options.split, directions)
     if not directions:
         raise InputError(
-            f"{options.data}: no {options.split} set into {centric}, the centric language of the model"
+            f"{options.model.data}: no {options.split} set into {centric}, the centric language of the model"
         )
-    forced = build_decoder(loaded, replace(options, length_candidates=1))
+    forced = build_decoder(loaded, options.decoding)
     found = {direction[0]: of_direction(decoder, forced, options, direction) for direction in directions}
     adjusted = holm([entry["p_value"] for entry in found.values()])
     for entry, p_value in zip(found.values(), adjusted, strict=True):
@@ -61,7 +61,7 @@ def predictions(decoder, loaded, options) -> dict[str, dict]:
 def of_direction(decoder, forced, options, direction) -> dict:
     """The numbers of one language."""
     task = decoder.task
-    part = load_sources(task, options.data, options.split, direction, options.max_lines)
+    part = load_sources(task, options.model.data, options.split, direction, options.max_lines)
     gold = right_lengths(decoder, options, direction)[: len(part)]
     predicted = predicted_lengths(decoder, part)
     given = replace(part, fields={"encoder_arguments": GivenLengths(gold)})
@@ -92,7 +92,7 @@ def of_direction(decoder, forced, options, direction) -> dict:
 
 def right_lengths(decoder, options, direction) -> np.ndarray:
     """Tokens of the references as encoder input, as in training: tags and `</s>` count; at most K."""
-    references = load_pair(options.data, options.split, direction)[1]
+    references = load_pair(options.model.data, options.split, direction)[1]
     tags = decoder.task.tags.encoder_ids(*direction[::-1])
     lengths = np.asarray(references.sizes) + len(tags)
     return np.minimum(lengths, decoder.model.encoder.lengths.longest).astype(np.int64)
@@ -114,7 +114,7 @@ def translated(decoder, options, part: DirectionData, task: str) -> list[str]:
     """Detokenized hypotheses in the order of the sentences."""
     from data_prep.formats.preparation import Preparation
 
-    preparation, dictionary = Preparation.load(options.data), decoder.task.dictionary
+    preparation, dictionary = Preparation.load(options.model.data), decoder.task.dictionary
     lines = [""] * len(part)
     for examples, hypotheses in decoder.translate([part], task=task):
         for example, tokens in zip(examples, hypotheses, strict=True):
@@ -126,6 +126,6 @@ def raw_lines(options, direction, count: int) -> tuple[list[str], list[str]]:
     """The first lines of sources and references."""
     from fairseq_ext.tasks.validation import RawReferences
 
-    raw = RawReferences(options.data)
+    raw = RawReferences(options.model.data)
     sides = (direction[::-1], direction)
     return tuple(raw(options.split, side, range(count)) for side in sides)

@@ -23,10 +23,12 @@ def similarities(decoder, options) -> dict[str, dict]:
     """
     languages = decoder.task.tags.languages
     found = {}
-    for pair in with_data(options.data, options.split, combinations(sorted(languages), 2)):
+    for pair in with_data(options.model.data, options.split, combinations(sorted(languages), 2)):
         found["-".join(pair)] = of_pair(decoder, options, pair)
     if not found:
-        raise InputError(f"{options.data}: no {options.split} set of any pair of {', '.join(languages)}")
+        raise InputError(
+            f"{options.model.data}: no {options.split} set of any pair of {', '.join(languages)}"
+        )
     return found
 
 
@@ -69,8 +71,8 @@ def _mean(parts: list[torch.Tensor]) -> float | None:
 
 def parallel_sentences(task, options, direction: Direction) -> MultilingualDataset:
     """Source sentences with their translations as mirrors."""
-    sources, targets = load_pair(options.data, options.split, direction)
+    sources, targets = load_pair(options.model.data, options.split, direction)
     sizes = [np.asarray(side.sizes)[: options.max_lines] for side in (sources, targets)]
     part = DirectionData.with_tags(task.tags, direction, sources, targets, *sizes)
-    part.fields["mirror"] = Mirror(part, task.tags, options.data, options.split)
+    part.fields["mirror"] = Mirror(part, task.tags, options.model.data, options.split)
     return MultilingualDataset([part], task.dictionary.pad(), task.dictionary.eos(), shuffle=False)

@@ -10,39 +10,57 @@ the decoder, encoder-norm, decoder-embedding and decoder-norm; see eval/probes/s
 """
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
-from command_line.provenance import command_typed
+from command_line.option_classes import from_arguments
 from eval.probes.store import INDEX, KIND, write_index
-from eval.translation.translate import SETS, add_search_arguments, data_files, settings_of
+from eval.translation.evaluated_model import (
+    EvaluatedModel,
+    add_directions_argument,
+    add_model_arguments,
+    add_name_arguments,
+    settings_of,
+)
+from eval.translation.search_options import DecodingOptions, add_decoding_arguments
 
 TRAINING_SPLIT = "valid"
 DTYPES = ("float16", "float32")
 
 
+@dataclass(frozen=True)
+class Extraction:
+    """Which states of which sentences.
+
+    Attributes:
+        splits: of the data.
+        directions: "all", "supervised", "zero-shot", or a list such as "de-fr,fr-de"; not of the set `valid`.
+        layers: their names, or ["all"].
+        max_lines: only the first lines of every set; None for all.
+        forced: the decoder is given its own "output", or the "reference".
+        dtype: of the states on disk.
+    """
+
+    model: EvaluatedModel
+    splits: list[str]
+    directions: str
+    layers: list[str]
+    max_lines: int | None
+    forced: str
+    dtype: str
+    decoding: DecodingOptions
+
+
 def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--checkpoint",
-        required=True,
-        type=options.path,
-        help="fairseq checkpoint, for example checkpoint_best.pt",
-    )
-    parser.add_argument(
-        "--data", required=True, type=options.path, help="binarized folder with the sets (data_prep binarize)"
-    )
+    add_model_arguments(parser)
     parser.add_argument("--output", required=True, type=options.output_folder, help="folder for the states")
     parser.add_argument(
         "--splits", type=options.items(options.split), default="valid,test", help="sets to take"
     )
-    parser.add_argument(
-        "--directions",
-        type=options.text,
-        default="all",
-        help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)",
-    )
+    add_directions_argument(parser)
     parser.add_argument(
         "--layers",
         type=options.items(options.text),
@@ -61,21 +79,17 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--dtype", choices=DTYPES, default="float16", help="of the states on disk; float16 ends at 65504"
     )
-    add_search_arguments(parser)
-    parser.add_argument(
-        "--name", type=options.text, help="name of the system in tables (default: made from its options)"
-    )
-    parser.add_argument(
-        "--dataset", type=options.text, help="name of the data in tables (default: the name of DATA)"
-    )
+    add_decoding_arguments(parser)
+    add_name_arguments(parser)
     parser.add_argument("--force", action="store_true", help="extract again even if it is done")
 
 
 def main(args) -> None:
-    files = data_files(args.data, args.splits)
-    stamp = Stamp(Path(args.output) / ".states.done", KIND, settings_of(args), files)
+    job = from_arguments(Extraction, args)
+    files = job.model.data_files(job.splits)
+    stamp = Stamp(args.output / ".states.done", KIND, settings_of(job), files)
     if not stamp.is_current(args.force):
-        extract(args, stamp)
+        extract(job, args.output, stamp, continued=not args.force)
 
 
 def _written(output: Path) -> list[Path]:
@@ -84,36 +98,36 @@ def _written(output: Path) -> list[Path]:
     return [path for pattern in patterns for path in sorted(output.glob(pattern))]
 
 
-def extract(args, stamp: Stamp) -> None:
-    """Load, translate, force, store; the journal of translations is kept for the work of `stamp`."""
+def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True) -> None:
+    """Load, translate, force, store.
+
+    Args:
+        stamp: describes the work, for which a journal of translations is kept.
+        continued: take what is in the journal of a run that was killed.
+    """
     from eval.probes.forward_states import layers_of
     from eval.probes.storing import Sentences, StateWriter
     from eval.translation.decoding import build_decoder, load_sources
     from eval.translation.journal import Journal
-    from fairseq_ext.inference import load_for_inference
 
     started = time.monotonic()
-    loaded = load_for_inference(args.checkpoint, args.data)
-    available = layers_of(loaded.model, args.checkpoint)
-    layers = choose_layers(available, args.layers)
-    decoder = build_decoder(loaded, args, keep_tags=True)
-    keys = [
-        (split, direction) for split in args.splits for direction in directions_of(decoder.task, args, split)
-    ]
-    parts = [
-        load_sources(decoder.task, args.data, split, direction, args.max_lines) for split, direction in keys
-    ]
-    output = Path(args.output)
+    loaded = job.model.load()
+    available = layers_of(loaded.model, job.model.checkpoint)
+    layers = choose_layers(available, job.layers)
+    decoder = build_decoder(loaded, job.decoding, keep_tags=True)
+    task, data = decoder.task, job.model.data
+    keys = [(split, direction) for split in job.splits for direction in directions_of(task, job, split)]
+    parts = [load_sources(task, data, split, direction, job.max_lines) for split, direction in keys]
     stamp.begin()
     for path in _written(output):  # of an earlier extraction
         path.unlink()
-    with Journal(output / ".journal.jsonl", stamp.work, keep=not args.force) as journal:
-        outputs = forced_tokens(decoder, journal, args, keys, parts)
+    with Journal(output / ".journal.jsonl", stamp.work, keep=continued) as journal:
+        outputs = forced_tokens(decoder, journal, job, keys, parts)
     translated = time.monotonic()
     sentences = [Sentences(*each) for each in zip(keys, parts, outputs, strict=True)]
-    splits = StateWriter(decoder, layers, args.dtype, output).write(sentences)
+    splits = StateWriter(decoder, layers, job.dtype, output).write(sentences)
     seconds = {"translate": translated - started, "states": time.monotonic() - translated}
-    record = describe(args, loaded, layers, splits, seconds)
+    record = describe(job, loaded, layers, splits, seconds)
     write_index(output, record | {"encoder_output": available["encoder"][-1]})
     journal.remove()
     stamp.finish(_written(output))
@@ -141,47 +155,41 @@ def choose_layers(available: dict[str, list[str]], wanted: list[str]) -> dict[st
     }
 
 
-def directions_of(task, args, split: str) -> list:
+def directions_of(task, job: Extraction, split: str) -> list:
     from eval.translation.directions import choose_directions
 
-    wanted = "supervised" if split == TRAINING_SPLIT else args.directions
-    return choose_directions(task, args.data, split, wanted)
+    wanted = "supervised" if split == TRAINING_SPLIT else job.directions
+    return choose_directions(task, job.model.data, split, wanted)
 
 
-def forced_tokens(decoder, journal, args, keys, parts) -> list[list[list[int]]]:
+def forced_tokens(decoder, journal, job: Extraction, keys, parts) -> list[list[list[int]]]:
     """What the decoder is given per part and sentence, without forced tag and `</s>`."""
     from data_prep.formats.sentences import load_pair
     from eval.translation.decoding import search_all
 
-    if args.forced == "output":
+    if job.forced == "output":
         return search_all(decoder, journal, parts, "translate")
     outputs = []
     for (split, direction), part in zip(keys, parts, strict=True):
-        references = load_pair(args.data, split, direction)[1]
+        references = load_pair(job.model.data, split, direction)[1]
         room = decoder.task.max_positions()[1] - len(part.target_tags) - 1
         outputs.append([references[i][:-1][:room].tolist() for i in range(len(part))])
     return outputs
 
 
-def describe(args, loaded, layers: dict, splits: dict, seconds: dict) -> dict:
+def describe(job: Extraction, loaded, layers: dict, splits: dict, seconds: dict) -> dict:
     """The contents of the index beside format and kind."""
     from data_prep.formats.directions import format_direction
-    from eval.results.system_record import describe_system
-    from fairseq_ext.provenance import describe_origin
 
-    system = describe_system(loaded.state["cfg"], loaded.task)
     return {
-        "system": system | ({"name": args.name} if args.name else {}),
-        **describe_origin(args.checkpoint, args.data, loaded),
-        "dataset": args.dataset or Path(args.data).resolve().name,
-        "forced": args.forced,
-        "beam": args.beam,
-        "max_lines": args.max_lines,
+        **job.model.provenance(loaded),
+        "forced": job.forced,
+        "beam": job.decoding.search.beam,
+        "max_lines": job.max_lines,
         "supervised": [format_direction(direction) for direction in loaded.task.supervised],
         "layers": {side: list(chosen) for side, chosen in layers.items()},
         "tags": sorted(loaded.task.tags.all_ids()),
         "eos": loaded.task.dictionary.eos(),
         "splits": splits,
         "seconds": {stage: round(value, 2) for stage, value in seconds.items()},
-        "command": command_typed("eval"),
     }

@@ -16,29 +16,7 @@ from torch import Tensor
 
 from command_line.errors import InputError
 from eval.translation.best_tokens import NextTokens
-
-
-@dataclass(frozen=True)
-class SearchOptions:
-    """Options of the search, with the defaults of `fairseq-generate`.
-
-    Attributes:
-        score_prefix: the forced prefix counts in the score, its log-probability and its length, as in
-            fairseq. Every hypothesis of a sentence has the same prefix: an improbable one, the tag of a
-            language that the model was never trained to translate this source into, favours long hypotheses,
-            which spread it over more tokens.
-    """
-
-    beam: int = 5
-    lenpen: float = 1.0
-    max_len_a: float = 0.0
-    max_len_b: int = 200
-    score_prefix: bool = True
-
-    def normalizer(self, prefix: int, tokens: float) -> float:
-        """length^lenpen of a hypothesis of `tokens` tokens, of which `prefix` are forced, `</s>` included."""
-        scored = tokens if self.score_prefix else tokens - prefix
-        return scored**self.lenpen
+from eval.translation.search_options import SearchOptions
 
 
 @dataclass
@@ -173,7 +151,7 @@ class BeamSearch:
 
     def _force(self, live: _Hypotheses, following: NextTokens, features: Tensor, token: Tensor):
         """Append the prefix's token."""
-        if self.options.score_prefix:
+        if not self.options.score_without_tag:
             live.scores = live.scores + following.log_p(features, token[:, None])
         live.tokens = torch.cat([live.tokens, token[:, None, None]], dim=2)
         return live

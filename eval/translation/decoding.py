@@ -10,8 +10,9 @@ from command_line.errors import InputError
 from command_line.progress import progress
 from data_prep.formats.directions import format_direction
 from data_prep.formats.sentences import file_prefix, load_sentences
-from eval.translation.beam_search import BeamSearch, NoScore, SearchOptions
+from eval.translation.beam_search import BeamSearch, NoScore
 from eval.translation.length_search import LengthSearch
+from eval.translation.search_options import DecodingOptions, LengthOptions
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 
 
@@ -122,20 +123,17 @@ class Decoder:
         return [token for token in tokens if token not in self.stripped]
 
 
-def build_decoder(loaded, args, keep_tags: bool = False) -> Decoder:
-    """A `Decoder` with the options of `add_search_arguments` of `eval.translation.translate`, and of
-    `add_length_arguments` where a command has them.
-    """
-    device = torch.device("cuda" if torch.cuda.is_available() and not args.cpu else "cpu")
-    options = SearchOptions(
-        args.beam, args.lenpen, args.max_len_a, args.max_len_b, score_prefix=not args.score_without_tag
-    )
-    search = BeamSearch(loaded.model, loaded.task.dictionary, options)
-    lengths = getattr(args, "length_candidates", 1)
-    if lengths > 1:
-        search = LengthSearch(search, lengths, args.length_weight)
+def build_decoder(
+    loaded, options: DecodingOptions, lengths: LengthOptions | None = None, keep_tags: bool = False
+) -> Decoder:
+    """A `Decoder` of a loaded model; with `lengths`, it may search with several lengths of an interlingua."""
+    device = torch.device("cuda" if torch.cuda.is_available() and not options.cpu else "cpu")
+    search = BeamSearch(loaded.model, loaded.task.dictionary, options.search)
+    candidates = lengths.length_candidates if lengths else 1
+    if candidates > 1:
+        search = LengthSearch(search, candidates, lengths.length_weight)
     # a sentence is searched with every length at once
-    return Decoder(loaded, search, max(1, args.max_tokens // lengths), device, keep_tags)
+    return Decoder(loaded, search, max(1, options.max_tokens // candidates), device, keep_tags)
 
 
 def search_all(decoder, journal, parts, stage: str) -> list[list[list[int]]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from command_line.errors import InputError
 from data_prep.formats.directions import Direction, parse_directions
 from data_prep.formats.sentences import file_prefix, with_data
+from eval.translation.evaluated_model import SETS
 
 
 def choose_directions(task, data, split: str, wanted: str, pivot: str | None = None) -> list[Direction]:
@@ -20,7 +21,7 @@ def choose_directions(task, data, split: str, wanted: str, pivot: str | None = N
     Raises:
         InputError: an unknown language, a direction without data, one whose data is gone; or none is left.
     """
-    if wanted in ("all", "supervised", "zero-shot"):
+    if wanted in SETS:
         known = permutations(task.tags.languages, 2) if task.tags.exist else task.supervised
         directions = with_data(data, split, known)
         if wanted != "all":

@@ -3,7 +3,7 @@
 import contextlib
 import csv
 import json
-from argparse import Namespace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,9 +11,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from eval.probes.interlingua import Options
 from eval.probes.interlingua_lengths import GivenLengths, predicted_lengths, right_lengths
 from eval.probes.interlingua_similarity import of_pair, similarities
 from eval.translation.decoding import Decoder, sources_of
+from eval.translation.evaluated_model import EvaluatedModel
+from eval.translation.search_options import DecodingOptions, LengthOptions
 from tests.fairseq_ext import bridges
 from tests.fairseq_ext.folders import write_pair
 
@@ -49,16 +52,17 @@ def decoder_of(task, kind: str = "variable") -> Decoder:
     return Decoder(loaded, None, max_tokens=60, device=torch.device("cpu"))
 
 
-def arguments(tmp_path, **options) -> Namespace:
-    return Namespace(**{"data": tmp_path, "split": "test", "max_lines": None, **options})
+def options_of(data, max_lines: int | None = None, samples: int = 9999) -> Options:
+    model = EvaluatedModel(Path("best.pt"), data)
+    return Options(model, "test", max_lines, samples, DecodingOptions(), LengthOptions())
 
 
 def test_right_lengths_are_those_of_training(task, sentences, tmp_path):
     decoder = decoder_of(task)
-    found = right_lengths(decoder, arguments(tmp_path), ("de", "en")).tolist()
+    found = right_lengths(decoder, options_of(tmp_path), ("de", "en")).tolist()
     assert found == [len(sentence) + 1 for sentence in sentences["de-en"][1]]  # the tag counts
     decoder.model.encoder.lengths.longest = 4
-    assert max(right_lengths(decoder, arguments(tmp_path), ("de", "en"))) == 4
+    assert max(right_lengths(decoder, options_of(tmp_path), ("de", "en"))) == 4
 
 
 def test_predicted_lengths_are_in_the_order_of_the_sentences(task, sentences):
@@ -109,7 +113,7 @@ def test_similarity_is_the_mean_cosine_of_positions(task, sentences, tmp_path, k
         cosines.append(
             sum(float(F.cosine_similarity(h[i], h_mirror[i], dim=0).detach()) for i in range(length)) / length
         )
-    found = of_pair(decoder, arguments(tmp_path), pair)
+    found = of_pair(decoder, options_of(tmp_path), pair)
     assert found["cosine"] == pytest.approx(np.mean(cosines), abs=1e-5)
     assert found["lines"] == len(cosines) == (6 if pair[0] == "de" else 7)
     assert found["kind"] == ("supervised" if "en" in pair else "zero-shot")
@@ -117,7 +121,7 @@ def test_similarity_is_the_mean_cosine_of_positions(task, sentences, tmp_path, k
 
 
 def test_all_pairs_and_the_first_lines(task, sentences, tmp_path):
-    found = similarities(decoder_of(task), arguments(tmp_path, max_lines=3))
+    found = similarities(decoder_of(task), options_of(tmp_path, max_lines=3))
     assert {pair: entry["lines"] for pair, entry in found.items()} == {"de-en": 3, "de-fr": 3, "en-fr": 3}
 
 
@@ -146,9 +150,7 @@ def test_right_lengths_are_tested_over_all_languages(monkeypatch):
     tags = SimpleNamespace(languages=["en", "de", "fr"])
     encoder = SimpleNamespace(centric=0)
     decoder = SimpleNamespace(task=SimpleNamespace(tags=tags), model=SimpleNamespace(encoder=encoder))
-    found = module.predictions(
-        decoder, None, SimpleNamespace(samples=999, data="", split="test", max_lines=None)
-    )
+    found = module.predictions(decoder, None, options_of(Path(), samples=999))
     assert found["de"]["bleu_gold"] == pytest.approx(100.0) and found["de"]["bleu_predicted"] < 90
     assert (found["de"]["p_value"], found["de"]["adjusted_p_value"]) == (0.001, 0.002)
     assert found["fr"]["p_value"] == found["fr"]["adjusted_p_value"] > 0.05

@@ -6,7 +6,8 @@ from fairseq.models.transformer import TransformerModel
 from fairseq.sequence_generator import SequenceGenerator
 
 from command_line.errors import InputError
-from eval.translation.beam_search import BeamSearch, NoScore, SearchOptions
+from eval.translation.beam_search import BeamSearch, NoScore
+from eval.translation.search_options import SearchOptions
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
 from tests.fairseq_ext.models import build, random_batch, toy_dictionary
 
@@ -171,7 +172,7 @@ def plain_search(model, dictionary, source, tag: int, options: SearchOptions) ->
         lengths = source.ne(dictionary.pad()).sum(1)
         return model(source, lengths, torch.tensor([tokens]))[0][0, -1].log_softmax(-1)
 
-    first = float(log_p([dictionary.eos()])[tag]) if options.score_prefix else 0.0
+    first = float(log_p([dictionary.eos()])[tag]) if not options.score_without_tag else 0.0
     beam, finished = [(first, [dictionary.eos(), tag])], []
     for step in range(1, options.max_len_b + 1):
         candidates = []
@@ -182,7 +183,7 @@ def plain_search(model, dictionary, source, tag: int, options: SearchOptions) ->
         candidates = sorted(candidates, reverse=True)[: 2 * options.beam]
         for score, tokens in candidates[: options.beam]:
             if tokens[-1] == dictionary.eos() and len(finished) < options.beam:
-                length = len(tokens) - (1 if options.score_prefix else 2)
+                length = len(tokens) - (2 if options.score_without_tag else 1)
                 finished.append((score / length**options.lenpen, tokens[2:-1]))
         if len(finished) == options.beam:
             break
@@ -198,8 +199,8 @@ def test_the_forced_tag_counts_in_the_score_or_not(lenpen):
         model = model_that_ends(MnmtTransformerModel, dictionary, seed)
         inputs = random_batch(dictionary, LENGTHS, seed=seed)["net_input"]
         prefix = torch.full((len(LENGTHS), 1), tag)
-        for score_prefix, hypotheses in found.items():
-            options = SearchOptions(beam=3, lenpen=lenpen, max_len_b=10, score_prefix=score_prefix)
+        for without_tag, hypotheses in found.items():
+            options = SearchOptions(beam=3, lenpen=lenpen, max_len_b=10, score_without_tag=without_tag)
             search = BeamSearch(model, dictionary, options)
             found_here = search.scored(inputs["src_tokens"], inputs["src_lengths"], prefix)
             for row, (tokens, score) in enumerate(found_here):

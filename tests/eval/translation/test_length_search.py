@@ -7,9 +7,9 @@ import torch
 from fairseq.sequence_generator import SequenceGenerator
 
 from command_line.errors import InputError
-from eval.translation.beam_search import BeamSearch, NoScore, SearchOptions
+from eval.translation.beam_search import BeamSearch, NoScore
 from eval.translation.length_search import LengthSearch
-from eval.translation.translate import add_length_arguments
+from eval.translation.search_options import SearchOptions, add_length_arguments
 from tests.fairseq_ext import bridges
 from tests.fairseq_ext.bridges import KINDS, TaggedTask
 

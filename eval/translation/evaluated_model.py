@@ -1,0 +1,111 @@
+"""What translations, states and analyses of an interlingua are made of: a checkpoint with its data."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line import options
+from command_line.errors import InputError
+from command_line.option_classes import by_name
+from command_line.outputs import checksum
+from command_line.provenance import command_typed
+
+SETS = ("all", "supervised", "zero-shot")  # of directions
+
+
+@dataclass(frozen=True)
+class EvaluatedModel:
+    """
+    Attributes:
+        checkpoint: of fairseq, ours or stock.
+        data: binarized folder.
+        name: of the system in tables; None for one that is made from its options.
+        dataset: name of the test set in tables; None for the name of `data`.
+    """
+
+    checkpoint: Path
+    data: Path
+    name: str | None = None
+    dataset: str | None = None
+
+    def load(self, **task_options):
+        """The `fairseq_ext.inference.LoadedModel`; see `load_for_inference`."""
+        from fairseq_ext.inference import load_for_inference
+
+        return load_for_inference(self.checkpoint, self.data, **task_options)
+
+    def provenance(self, loaded) -> dict:
+        """What a result says of its model, and of how it was made.
+
+        Args:
+            loaded: from `load`.
+        """
+        from eval.results.system_record import describe_system
+        from fairseq_ext.provenance import describe_origin
+
+        system = describe_system(loaded.state["cfg"], loaded.task)
+        return {
+            "system": system | ({"name": self.name} if self.name else {}),
+            **describe_origin(self.checkpoint, self.data, loaded),
+            "dataset": self.dataset or self.data.resolve().name,
+            "command": command_typed("eval"),
+        }
+
+    def data_files(self, splits: Iterable[str]) -> list[Path]:
+        """The files of the binarized folder that what is made of these sets depends on."""
+        preparation = self.data / "preparation.json"
+        if not preparation.is_file():
+            raise InputError(
+                f"{preparation}: no such file; expected in the output of `python -m data_prep binarize`"
+            )
+        patterns = ["dict.*.txt", "subword.*"]
+        patterns += [f"{split}.*.{ending}" for split in splits for ending in ("idx", "bin")]
+        return [preparation, *(path for pattern in patterns for path in sorted(self.data.glob(pattern)))]
+
+
+def settings_of(job) -> dict:
+    """What decides whether a job is done already: its options, and which checkpoint its `model` is.
+
+    Args:
+        job: a dataclass with an `EvaluatedModel` as field `model`.
+    """
+    path = job.model.checkpoint
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; expected a fairseq checkpoint")
+    return by_name(job) | {"checkpoint_sha256": checksum(path)}
+
+
+def add_model_arguments(parser) -> None:
+    """Checkpoint and data of an `EvaluatedModel`."""
+    parser.add_argument(
+        "--checkpoint",
+        required=True,
+        type=options.path,
+        help="fairseq checkpoint, for example checkpoint_best.pt",
+    )
+    parser.add_argument(
+        "--data",
+        required=True,
+        type=options.path,
+        help="binarized folder with the sets (data_prep binarize)",
+    )
+
+
+def add_name_arguments(parser) -> None:
+    """What an `EvaluatedModel` and its data are called."""
+    parser.add_argument(
+        "--name", type=options.text, help="name of the system in tables (default: made from its options)"
+    )
+    parser.add_argument(
+        "--dataset", type=options.text, help="name of the data in tables (default: the name of DATA)"
+    )
+
+
+def add_directions_argument(parser) -> None:
+    """Which directions: see `eval.translation.directions`."""
+    parser.add_argument(
+        "--directions",
+        type=options.text,
+        default="all",
+        help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)",
+    )

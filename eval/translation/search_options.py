@@ -1,0 +1,102 @@
+"""The options of a search: what `--beam` and its like mean. Nothing heavy is imported here."""
+
+from dataclasses import dataclass, field
+
+from command_line import options
+
+LARGEST_BEAM = 1000
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Options of beam search, with the defaults of `fairseq-generate`.
+
+    Attributes:
+        score_without_tag: the forced prefix, the language tag, does not count in the score, neither its
+            log-probability nor its length; in fairseq it does. Every hypothesis of a sentence has the same
+            prefix: an improbable one, the tag of a language that the model was never trained to translate
+            this source into, favours long hypotheses, which spread it over more tokens.
+    """
+
+    beam: int = 5
+    lenpen: float = 1.0
+    max_len_a: float = 0.0
+    max_len_b: int = 200
+    score_without_tag: bool = False
+
+    def normalizer(self, prefix: int, tokens: float) -> float:
+        """length^lenpen of a hypothesis of `tokens` tokens, of which `prefix` are forced, `</s>` included."""
+        scored = tokens - prefix if self.score_without_tag else tokens
+        return scored**self.lenpen
+
+
+@dataclass(frozen=True)
+class DecodingOptions:
+    """How sentences are decoded.
+
+    Attributes:
+        max_tokens: source tokens per batch, padding included.
+        cpu: do not use a GPU.
+    """
+
+    search: SearchOptions = field(default_factory=SearchOptions)
+    max_tokens: int = 4096
+    cpu: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True)
+class LengthOptions:
+    """Options of `eval.translation.length_search`.
+
+    Attributes:
+        length_candidates: lengths of the interlingua to search with.
+        length_weight: of log p(length).
+    """
+
+    length_candidates: int = 1
+    length_weight: float = 1.0
+
+
+def add_decoding_arguments(parser) -> None:
+    """Of `DecodingOptions`."""
+    parser.add_argument("--beam", type=options.whole_number(1, LARGEST_BEAM), default=5, help="beam size")
+    parser.add_argument(
+        "--lenpen",
+        type=options.number(-10, 10),
+        default=1.0,
+        help="length penalty: > 1 favours longer output",
+    )
+    parser.add_argument(
+        "--score-without-tag",
+        action="store_true",
+        help="the forced language tag does not count in the score that chooses a hypothesis, neither its "
+        "log-probability nor its length (default: it does, as in fairseq)",
+    )
+    parser.add_argument(
+        "--max-len-a",
+        type=options.number(0, 100),
+        default=0.0,
+        help="output has at most a * source + b tokens",
+    )
+    parser.add_argument("--max-len-b", type=options.positive, default=200, help="see --max-len-a")
+    parser.add_argument(
+        "--max-tokens", type=options.positive, default=4096, help="source tokens per batch, padding included"
+    )
+    parser.add_argument("--cpu", action="store_true", help="do not use a GPU")
+
+
+def add_length_arguments(parser) -> None:
+    """Of `LengthOptions`."""
+    parser.add_argument(
+        "--length-candidates",
+        type=options.positive,
+        default=1,
+        metavar="K",
+        help="models that predict the length of an interlingua: search with the best K lengths (7.3: 1)",
+    )
+    parser.add_argument(
+        "--length-weight",
+        type=options.number(0, 1000),
+        default=1.0,
+        help="of log p(length) in their choice",
+    )

@@ -1,0 +1,59 @@
+from argparse import ArgumentParser
+
+import pytest
+
+from command_line.errors import InputError
+from command_line.option_classes import from_arguments
+from command_line.outputs import checksum
+from eval.translation import translate
+from eval.translation.evaluated_model import settings_of
+
+
+def job(tmp_path, *argv: str) -> translate.TranslationJob:
+    parser = ArgumentParser()
+    translate.add_arguments(parser)
+    required = (
+        "--checkpoint",
+        tmp_path / "best.pt",
+        "--data",
+        tmp_path / "data",
+        "--output",
+        tmp_path / "out",
+    )
+    return from_arguments(translate.TranslationJob, parser.parse_args([*map(str, required), *argv]))
+
+
+def test_what_a_translation_depends_on(tmp_path):
+    """As records of version 0.2 have it, so that finished translations are not made again."""
+    (tmp_path / "best.pt").write_bytes(b"weights")
+    assert settings_of(job(tmp_path)) == {
+        "checkpoint": tmp_path / "best.pt", "checkpoint_sha256": checksum(tmp_path / "best.pt"),
+        "data": tmp_path / "data", "split": "test", "directions": "all", "pivot": None, "bf16": False,
+        "beam": 5, "lenpen": 1.0, "max_len_a": 0.0, "max_len_b": 200, "score_without_tag": False,
+        "max_tokens": 4096, "length_candidates": 1, "length_weight": 1.0, "name": None, "dataset": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        (["--cpu"], True),
+        (["--force"], True),
+        (["--beam", "4"], False),
+        (["--length-weight", "0.5"], False),
+        (["--name", "ours"], False),
+    ],
+)
+def test_where_it_is_made_does_not_matter(tmp_path, options, same):
+    (tmp_path / "best.pt").write_bytes(b"weights")
+    assert (settings_of(job(tmp_path, *options)) == settings_of(job(tmp_path))) == same
+
+
+def test_another_checkpoint_of_the_same_name(tmp_path):
+    (tmp_path / "best.pt").write_bytes(b"weights")
+    before = settings_of(job(tmp_path))
+    (tmp_path / "best.pt").write_bytes(b"others")
+    assert settings_of(job(tmp_path)) != before
+    (tmp_path / "best.pt").unlink()
+    with pytest.raises(InputError, match=r"best\.pt: no such file; expected a fairseq checkpoint"):
+        settings_of(job(tmp_path))
