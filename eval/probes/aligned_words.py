@@ -97,7 +97,7 @@ def word_vectors(part: StatePart, layer: str, words: np.ndarray) -> np.ndarray:
     """
     lines = slice(int(words[0, 0]), int(words[-1, 0]) + 1)
     begin, end = part.offsets[lines.start], part.offsets[lines.stop]
-    sums = np.cumsum(part.states(layer)[begin:end], axis=0, dtype=np.float64)
+    sums = np.cumsum(part.read(begin, end, layer), axis=0, dtype=np.float64)
     sums = np.concatenate([np.zeros((1, sums.shape[1])), sums])
     offsets = part.offsets[lines.start : lines.stop] - begin
     places = np.where(part.is_tag[begin:end], end - begin, np.arange(end - begin))

@@ -217,8 +217,8 @@ def answers(classifiers: LinearClassifiers, part: StatePart, tokens: str) -> lis
     kept, total = kept_tokens(part, tokens), None
     for first, end in part.blocks(BLOCK):
         start, stop = part.offsets[first], part.offsets[end]
-        block = part.all_states[:, start:stop]
-        block = np.array(block) if kept is None else block[:, kept[start:stop]]
-        counts = classifiers.answers(torch.from_numpy(block).float())
+        block = part.read(start, stop)
+        block = block if kept is None else block[:, kept[start:stop]]
+        counts = classifiers.answers(torch.from_numpy(block))
         total = counts if total is None else [a + b for a, b in zip(total, counts, strict=True)]
     return total

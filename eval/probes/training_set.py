@@ -110,8 +110,8 @@ class TrainingSet:
         for example in examples:
             part, kept = self.parts[self.owners[example]], self.kept[self.owners[example]]
             first, end = part.offsets[self.sentences[example] :][:2]
-            block = part.all_states[:, first:end]
+            block = part.read(first, end)
             blocks.append(block if kept is None else block[:, kept[first:end]])
             lengths.append(blocks[-1].shape[1])
-        states = torch.from_numpy(np.concatenate(blocks, axis=1)).float()
+        states = torch.from_numpy(np.concatenate(blocks, axis=1))
         return states, torch.from_numpy(np.repeat(self.labels[examples], lengths, axis=0).T.copy())

@@ -1,6 +1,7 @@
 """What a report section is made of: tables and figures, and how they become Markdown and CSV."""
 
 import csv
+import hashlib
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -150,10 +151,22 @@ def _markdown_cell(one: Cell) -> str:
     return "".join(parts)
 
 
-def slug(*names: str) -> str:
-    """A file name from names: letters, digits, `-` and `_`."""
-    text = "_".join(names)
-    return "".join(character if character.isalnum() or character in "-_" else "-" for character in text)
+LONGEST = 50  # characters of a file name that is made from names of any kind
+
+
+def slug(kind: str, *names: str) -> str:
+    """A file name: letters, digits, `-` and `_`. Others than these names have another one, always.
+
+    Args:
+        kind: of the table or figure, a word of this project.
+        names: of data sets, systems, …; where one has other characters than letters, digits and `-`, or all
+            are long, a checksum of them ends the file name.
+    """
+    text = "_".join([kind, *names])
+    plain = "".join(character if character.isalnum() or character in "-_" else "-" for character in text)
+    if all(name.replace("-", "").isalnum() for name in names) and len(plain) <= LONGEST:
+        return plain
+    return f"{plain[:LONGEST]}-{hashlib.sha256(repr(names).encode()).hexdigest()[:8]}"
 
 
 def tidy(header: Sequence[str], rows: Sequence[Sequence]) -> list[list]:

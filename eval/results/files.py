@@ -110,7 +110,27 @@ class Scores(Translation):
             raise InputError(
                 f"{path}: kind is {scores.record.get('kind')!r}, expected 'scores'; run: eval score"
             )
+        scores._check_translation()
         return scores
+
+    def _check_translation(self) -> None:
+        """Where the translation lies beside its scores, it is the one that was scored."""
+        beside = self.folder / TRANSLATION
+        if self.path.name != SCORES or not beside.is_file():
+            return
+        translation = Translation.load(beside)
+        for name in ("system", "checkpoint", "data", "split", "beam", "pivot"):
+            if self.record.get(name) != translation.record.get(name):
+                raise self._refusal(f"field {name!r}")
+        for direction in sorted(set(self.directions) | set(translation.directions)):
+            scored, written = (one.directions.get(direction) for one in (self, translation))
+            if not scored or not written or scored.get("sha256") != written.get("sha256"):
+                raise self._refusal(f"direction {direction}")
+
+    def _refusal(self, where: str) -> InputError:
+        return InputError(
+            f"{self.path}: is of another translation than {TRANSLATION} beside it ({where}); score again"
+        )
 
     def average(self, group: str, measure: str) -> float | None:
         """Mean over the directions of a group ("zero-shot", "supervised", "from-en", "to-en", "all")."""

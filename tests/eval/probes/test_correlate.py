@@ -110,7 +110,8 @@ def test_word_retrieval_can_be_asked_for(systems, probe, findings):
 
 def test_tables_and_report(systems, probe, command, tmp_path):
     assert probe(systems).status == 0
-    with open(tmp_path / "out/correlation_sentence_626_mBART-FT.csv", encoding="utf-8", newline="") as stream:
+    (table,) = (tmp_path / "out").glob("correlation_sentence_626_mBART-FT-????????.csv")
+    with open(table, encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == 3 * 5
     result = command("report", tmp_path / "out/correlation.json", "--output", tmp_path / "report")

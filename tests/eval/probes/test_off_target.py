@@ -79,6 +79,16 @@ def test_an_empty_hypothesis_is_a_warning_that_names_the_line(mixed, probe, tmp_
     )
 
 
+def test_names_that_differ_in_other_characters_than_letters_have_files_of_their_own(
+    translated, texts, probe, tmp_path
+):
+    names = ("A+", "A*", "A-")
+    assert probe(*(translated(name, {"de-fr": texts["de"]}) for name in names)).status == 0
+    assert len(list((tmp_path / "probe").glob("confusion_toy_*.png"))) == 3
+    tables = [path.read_text(encoding="utf-8") for path in (tmp_path / "probe").glob("confusion_toy_*.csv")]
+    assert sorted(name for name in names for table in tables if name in table) == sorted(names)
+
+
 def test_tables_and_figure_add_the_seeds_up(mixed, probe, tmp_path):
     assert probe(mixed(), mixed(seed=2)).status == 0
     with open(tmp_path / "probe" / "confusion_toy_A.csv", encoding="utf-8", newline="") as stream:

@@ -215,7 +215,7 @@ def test_words_start_behind_the_tags_in_front_and_not_before_those_at_the_end():
     part = SimpleNamespace(
         is_tag=np.array([True, False, False, False, False, False, False, False, True]),
         offsets=np.array([0, 4, 9]),
-        states=lambda layer: np.arange(9.0)[:, None],
+        read=lambda start, stop, layer: np.arange(9.0)[start:stop, None],
     )
     words = np.array([(0, 0, 1), (0, 0, 2), (1, 0, 1), (1, 1, 3)])
     assert word_vectors(part, "output", words).tolist() == [[1.0], [1.5], [4.0], [5.5]]

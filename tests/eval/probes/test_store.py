@@ -54,6 +54,25 @@ def test_mean_pooled_of_words_only_and_a_sentence_without_any(part, states, tmp_
     assert np.allclose(found, expected, atol=1e-6)
 
 
+def test_what_is_read_is_in_memory_and_of_single_precision(part, states):
+    assert np.array_equal(part.read(2, 6), states[:, 2:6].astype(np.float32))
+    assert np.array_equal(part.read(0, 9, "L2"), states[1].astype(np.float32))
+    assert part.read(0, 9).dtype == np.float32
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(("token", "sentence"), [(0, 1), (3, 1), (4, 2), (8, 3)])
+def test_states_that_are_no_numbers_are_refused(part, tmp_path, value, token, sentence):
+    stored = np.load(tmp_path / "p.states.npy", mmap_mode="r+")
+    stored[1, token, 2] = value
+    stored.flush()
+    expected = f"p.states.npy: sentence {sentence} has a state of layer L2 that is NaN or infinite"
+    for read in (lambda: part.read(0, 9), lambda: part.mean_pooled("L2")):
+        with pytest.raises(InputError, match=expected):
+            read()
+    assert np.isfinite(part.mean_pooled("L1")).all()
+
+
 @pytest.mark.parametrize("tokens", [1, 4, 5, 6, 100])
 def test_blocks_cover_every_sentence_once(part, tokens):
     blocks = list(part.blocks(tokens))
@@ -91,6 +110,20 @@ def test_a_store_knows_its_parts(tmp_path):
 def test_what_is_not_there_is_named(tmp_path, read, message):
     with pytest.raises(InputError, match=message):
         read(write_store(tmp_path / "s", noise))
+
+
+@pytest.mark.parametrize("protocol", ["converged", "paper"])
+@pytest.mark.parametrize("file", ["valid.encoder.de-en", "test.decoder.de-fr"])
+def test_language_recognition_refuses_states_that_are_no_numbers(tmp_path, command, protocol, file):
+    folder = write_store(tmp_path / "s", noise).folder
+    stored = np.load(folder / f"{file}.states.npy", mmap_mode="r+")
+    stored[1, 1] = np.nan
+    stored.flush()
+    options = ("--epochs", 1, "--seeds", 1) if protocol == "paper" else ()
+    result = command("probe", "llr", folder, "--protocol", protocol, *options, "--output", tmp_path / "found")
+    assert result.status == 2
+    layer = "L1" if "encoder" in file else "L4"
+    assert f"{folder}/{file}.states.npy: sentence 1 has a state of layer {layer} that is" in result.err
 
 
 def test_unfinished_and_damaged_folders(tmp_path):

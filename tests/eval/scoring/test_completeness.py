@@ -1,0 +1,177 @@
+"""What `score` does again, what it keeps, and who reads scores of another translation: nobody."""
+
+import functools
+import json
+import shutil
+
+import pytest
+
+import eval.__main__ as commands
+from command_line.dispatch import run
+from command_line.errors import InputError
+from command_line.outputs import checksum
+from eval.results.files import Scores
+from tests.kill_points import sweep
+
+
+@pytest.fixture
+def hypotheses(texts) -> dict[str, list[str]]:
+    return {"de-fr": texts["fr"], "en-de": [*texts["de"][:3], "Ein neues Fahrrad."]}
+
+
+def change(path, **fields) -> None:
+    record = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(record | fields), encoding="utf-8")
+
+
+def with_checksums(out) -> None:
+    """As `translate` writes them."""
+    directions = json.loads((out / "translate.json").read_text(encoding="utf-8"))["directions"]
+    known = {name: entry | {"sha256": checksum(out / f"{name}.txt")} for name, entry in directions.items()}
+    change(out / "translate.json", directions=known)
+
+
+# --- translated again, not scored again
+
+
+def reword(out) -> None:
+    (out / "de-fr.txt").write_text("un\ndeux\ntrois\nquatre\n", encoding="utf-8")
+    with_checksums(out)
+
+
+def rename(out) -> None:
+    record = json.loads((out / "translate.json").read_text(encoding="utf-8"))
+    change(out / "translate.json", system=record["system"] | {"name": "other"})
+
+
+def drop_direction(out) -> None:
+    record = json.loads((out / "translate.json").read_text(encoding="utf-8"))
+    change(out / "translate.json", directions={"de-fr": record["directions"]["de-fr"]})
+
+
+@pytest.mark.parametrize(
+    ("again", "where"),
+    [
+        (reword, "direction de-fr"),
+        (rename, "field 'system'"),
+        (drop_direction, "direction en-de"),
+        (lambda out: change(out / "translate.json", beam=1), "field 'beam'"),
+    ],
+)
+def test_scores_of_another_translation_are_not_read(translated, command, hypotheses, tmp_path, again, where):
+    outs = [translated("A", hypotheses), translated("B", hypotheses)]
+    for out in outs:
+        with_checksums(out)
+    score = ("score", *outs, "--workers", "1")
+    readers = (
+        ("report", *outs, "--output", tmp_path / "report"),
+        ("compare", *outs, "--all-pairs", "--samples", "99", "--correction", "none"),
+    )
+    assert command(*score).status == 0
+    for reader in readers:
+        assert command(*reader).status == 0
+    again(outs[1])
+    for reader in readers:
+        result = command(*reader)
+        assert (result.status, result.err) == (
+            2,
+            f"error: {outs[1]}/scores.json: is of another translation than translate.json beside it"
+            f" ({where}); score again\n",
+        )
+    assert command(*score).status == 0
+    for reader in readers:
+        assert command(*reader).status == 0
+
+
+def test_how_long_a_translation_took_and_where_scores_lie_does_not_matter(scored, hypotheses, tmp_path):
+    out = scored("A", hypotheses)
+    change(out / "translate.json", seconds=9.9, command="python -m eval translate again")
+    expected = Scores.load(out / "scores.json").record
+    shutil.copy(out / "scores.json", tmp_path / "alone.json")
+    assert Scores.load(tmp_path / "alone.json").record == expected
+
+
+# --- what makes it score again
+
+
+@pytest.mark.parametrize("content", ["{}", "", "[]", '{"format": 1, "kind": "scores"}'])
+def test_damaged_scores_are_made_again(scored, command, hypotheses, content):
+    out = scored("A", hypotheses)
+    expected = (out / "scores.json").read_text(encoding="utf-8")
+    (out / "scores.json").write_text(content, encoding="utf-8")
+    result = command("score", out, "--workers", "1")
+    assert result.status == 0
+    assert f"{out}: scores.json has changed since; `score` is done again" in result.err
+    found = json.loads((out / "scores.json").read_text(encoding="utf-8"))
+    assert found["directions"] == json.loads(expected)["directions"]
+
+
+# --- COMET
+
+
+@pytest.fixture
+def with_comet(scored, command, hypotheses, monkeypatch):
+    """A folder with COMET scores: of a line, a hundredth of the hypothesis's length."""
+    from eval.scoring.comet import Comet
+
+    monkeypatch.setattr(Comet, "start", lambda self: None)
+    monkeypatch.setattr(
+        Comet, "scores", lambda self, sources, outputs, references: [len(line) / 100 for line in outputs]
+    )
+    out = scored("A", hypotheses)
+    assert command("score", out, "--workers", "1", "--comet-model", "a/model").status == 0
+    return out
+
+
+def comet_of(out) -> dict:
+    record = Scores.load(out / "scores.json").record
+    return {name: entry["comet"] for name, entry in record["directions"].items()}
+
+
+def test_comet_scores_are_kept_where_hypotheses_are_the_same(with_comet, command):
+    with_checksums(with_comet)
+    assert command("score", with_comet, "--workers", "1", "--comet-model", "a/model").status == 0
+    expected = comet_of(with_comet)
+    statistics = checksum(with_comet / "line_statistics.npz")
+    assert all(expected.values())
+    result = command("score", with_comet, "--workers", "1")
+    assert result.status == 0 and "complete, skipped" in result.err
+    result = command("score", with_comet, "--workers", "1", "--tokenize", "char")
+    assert result.status == 0 and "skipped" not in result.err
+    assert comet_of(with_comet) == expected
+    record = Scores.load(with_comet / "scores.json").record
+    assert record["scoring"]["comet_model"] == "a/model"
+    result = command("score", with_comet, "--workers", "1")
+    assert checksum(with_comet / "line_statistics.npz") == statistics
+
+
+def test_comet_scores_of_other_hypotheses_go_and_it_is_said(with_comet, command):
+    reword(with_comet)
+    result = command("score", with_comet, "--workers", "1")
+    assert result.status == 0
+    assert "its COMET scores are of other texts and go; --comet-model makes new ones" in result.err
+    assert comet_of(with_comet) == {"de-fr": None, "en-de": None}
+
+
+# --- kills
+
+
+def test_killed_and_run_again_gives_the_files_of_an_undisturbed_run(translated, data, hypotheses, tmp_path):
+    from eval.scoring import language_identification, surface_metrics  # noqa: F401  once, not in every child
+
+    language_identification.default_identifier()
+    translation = translated("A", hypotheses, folder="translation")
+    work = tmp_path / "work"
+
+    def reset() -> None:
+        shutil.rmtree(work, ignore_errors=True)
+        shutil.copytree(translation, work / "out")
+
+    arguments = ["score", str(work / "out"), "--workers", "1"]
+    sweep(
+        functools.partial(run, "eval", "", commands.COMMANDS, arguments),
+        [work],
+        reset,
+        lambda: Scores.load(work / "out/scores.json").record,
+        InputError,
+    )
