@@ -8,6 +8,8 @@ from typing import Any
 
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
+from fairseq_ext.axes.record import describe
+from fairseq_ext.checkpoints import origin
 from fairseq_ext.checkpoints.finite import check_weights
 from fairseq_ext.checkpoints.reading import read_checkpoint
 
@@ -26,6 +28,15 @@ class LoadedModel:
     model: Any
     task: Any
     state: dict  # the checkpoint without the weights
+
+    def system(self, name: str | None = None) -> dict:
+        """The record of the system (`fairseq_ext.axes`).
+
+        Args:
+            name: of the user's; by default it is made from the choices on all axes.
+        """
+        record = describe(self.state["cfg"], self.task.tags.placement_name, self.task.initialized_from)
+        return record | ({"name": name} if name else {})
 
 
 def load_for_inference(path, data, **task_options) -> LoadedModel:
@@ -57,7 +68,9 @@ def load_for_inference(path, data, **task_options) -> LoadedModel:
         options = {name: saved.get(name) for name in ("max_source_positions", "max_target_positions")}
         cfg = MultilingualNmtConfig(data=str(data), **{**options, **task_options})
         task = MultilingualNmtTask(cfg, load_shared_dictionary(data, found))
-        task.load_state_dict({"dictionary_sha256": task.fingerprint, **tags})
+        initialized_from = origin.initialized_from(state, path)
+        known = {"dictionary_sha256": task.fingerprint, origin.FIELD: initialized_from}
+        task.load_state_dict({**known, **tags})
         model = task.build_model(state["cfg"]["model"], from_checkpoint=True)
         _check_sides(model, path)
         _check_embeddings(model, state["model"], path, data, task.tags.exist)

@@ -4,7 +4,10 @@ from pathlib import Path
 
 from command_line.outputs import checksum
 from command_line.provenance import versions
+from fairseq_ext.checkpoints.origin import initialized_from
 from fairseq_ext.inference import LoadedModel
+
+ORIGIN = ("file", "sha256", "seed")  # what is no choice of the system
 
 
 def describe_checkpoint(path, state: dict) -> dict:
@@ -15,6 +18,7 @@ def describe_checkpoint(path, state: dict) -> dict:
         state: its contents; the weights are not needed.
     """
     extra = state.get("extra_state") or {}
+    origin = initialized_from(state, path)
     history = (state.get("optimizer_history") or [{}])[-1]
     return {
         "path": str(path),
@@ -22,6 +26,7 @@ def describe_checkpoint(path, state: dict) -> dict:
         "epoch": (extra.get("train_iterator") or {}).get("epoch"),
         "updates": history.get("num_updates"),
         "best_valid_loss": extra.get("best"),
+        "initialized_from": origin and {name: origin[name] for name in ORIGIN if name in origin},
     }
 
 

@@ -4,14 +4,7 @@ from command_line.errors import InputError
 from command_line.records import AnyOf, Anything, Objects, OneOf, Optional, check
 
 KIND = OneOf("supervised", "zero-shot")
-SYSTEM = {
-    "name": str,
-    "norm_placement": Optional(str),
-    "language_tags": Optional(str),
-    "drop_residual_layers": Optional(str),
-    "norm_affine": Optional(bool),
-    "encoder_final_norm": Optional(bool),
-}
+SYSTEM = {"name": str}  # its other fields are those of `fairseq_ext.axes`, which checks them
 RUN = {"system": SYSTEM, "dataset": str}
 SEEDED = {**RUN, "system": {**SYSTEM, "seed": Optional(int)}}
 

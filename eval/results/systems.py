@@ -86,7 +86,11 @@ def group_systems(scores: Iterable[Scores]) -> list[System]:
         InputError: one run is given twice, or runs under one name are not the same system, or do not have the
             same directions, or BLEU of one direction was scored with different tokenizers; names both files.
     """
+    from fairseq_ext.axes.record import check_record
+
     scores = list(scores)
+    for run in scores:
+        check_record(run.system, run.path)
     _check_tokenizers(scores)
     groups: dict[tuple[str, str], list[Scores]] = {}
     for run in scores:
@@ -136,7 +140,10 @@ def _same(first: Scores, run: Scores, what: str, expected, found) -> None:
     if isinstance(expected, dict):
         key = next(key for key in {**expected, **found} if expected.get(key) != found.get(key))
         what, expected, found = f"{what}.{key}", expected.get(key), found.get(key)
+    shown = [
+        "not recorded, as in version 0.1" if value is None else repr(value) for value in (found, expected)
+    ]
     raise InputError(
-        f"{run.path}: {what} is {found!r}, but {expected!r} in {first.path};"
+        f"{run.path}: {what} is {shown[0]}, but {shown[1]} in {first.path};"
         f" runs named {run.name!r} must differ in their seed only"
     )

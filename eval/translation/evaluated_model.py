@@ -40,12 +40,10 @@ class EvaluatedModel:
         Args:
             loaded: from `load`.
         """
-        from eval.results.system_record import describe_system
         from fairseq_ext.provenance import describe_origin
 
-        system = describe_system(loaded.state["cfg"], loaded.task)
         return {
-            "system": system | ({"name": self.name} if self.name else {}),
+            "system": loaded.system(self.name),
             **describe_origin(self.checkpoint, self.data, loaded),
             "dataset": self.dataset or self.data.resolve().name,
             "command": command_typed("eval"),

@@ -6,10 +6,14 @@ come the language tags, of which those that both have keep their rows, and furth
 initialized.
 """
 
+from pathlib import Path
+
 import torch
+from fairseq.distributed.utils import get_global_rank
 from torch import Tensor
 
 from command_line.errors import InputError
+from fairseq_ext.checkpoints.origin import origin_of
 from fairseq_ext.checkpoints.reading import read_checkpoint
 from fairseq_ext.data.language_tags import tag_token
 from fairseq_ext.modules.residual_block import placement_of
@@ -31,8 +35,9 @@ COMPUTATION = (  # options that change what a model computes from the same weigh
 OPTION = "--pretrained-checkpoint"
 
 
-def initialize(model, options, task, path) -> None:
-    """Replace the weights of `model` by those of the checkpoint.
+def initialize(model, options, task, path) -> dict:
+    """Replace the weights of `model` by those of the checkpoint; returns what is to be said of that
+    (`origin_of`).
 
     Args:
         model: as `task.build_model` made it, of
@@ -67,6 +72,20 @@ def initialize(model, options, task, path) -> None:
     except RuntimeError as error:
         reason = " ".join(str(error).splitlines()[1:2]).strip()[:200]
         raise InputError(f"{OPTION} {path}: is of another architecture: {reason}") from None
+    return origin_of(path, state)
+
+
+def finetuned_from(options) -> dict | None:
+    """What is to be said of a training with these options of fairseq's: `--finetune-from-model`, if any.
+
+    In a distributed training the first process saves, and knows it alone.
+    """
+    path = getattr(options, "finetune_from_model", None)
+    if not path:
+        return {}
+    if get_global_rank() != 0 or not Path(path).is_file():  # goes on without the file it began with
+        return None
+    return origin_of(path, read_checkpoint(path))
 
 
 def tag_rows(dictionary, words: int, theirs: list[str], ours: list[str]) -> list[tuple[int, int]]:

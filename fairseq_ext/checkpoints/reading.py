@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 
 from command_line.errors import InputError
+from fairseq_ext.checkpoints import origin
 from fairseq_ext.checkpoints.options_gate import pass_gate
 from fairseq_ext.criterions.nmt_with_auxiliary_losses import in_todays_words
 
@@ -31,7 +32,7 @@ class GuardedTorch:
 
     @staticmethod
     def load(file, map_location=None):
-        """A checkpoint whose options have passed the gate.
+        """A checkpoint whose options have passed the gate, and what they said of its initialization.
 
         Args:
             file: a path or an open file.
@@ -40,7 +41,11 @@ class GuardedTorch:
             InputError: the file is damaged, asks for code to be run, or the gate refuses an option.
         """
         path = getattr(file, "name", file)
-        return pass_gate(_load(file, path, map_location), path)
+        state = _load(file, path, map_location)
+        checked = pass_gate(state, path)
+        return (
+            {**checked, origin.FIELD: origin.named_by_options(state)} if isinstance(state, dict) else checked
+        )
 
 
 def guard_fairseq() -> None:

@@ -95,7 +95,7 @@ def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) ->
 
     import fairseq_ext.plug_ins  # noqa: F401 (registers task and model)
     from data_prep.formats.dictionary import read_symbols
-    from fairseq_ext.checkpoints import mbart
+    from fairseq_ext.checkpoints import mbart, origin
     from fairseq_ext.checkpoints.reading import read_weights
     from fairseq_ext.commands.mbart_comparison import batches, check_outputs, fairseqs_mbart
 
@@ -117,7 +117,8 @@ def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) ->
         samples = batches(task, args.check_split, args.check_lines)
         tokens = check_outputs(original, model.eval(), rows, samples, path)
         print(f"trim-mbart: equal outputs at {tokens} tokens")
-    state = mbart.checkpoint(model.state_dict(), options, task.state_dict() | {"lang_pairs": []})
+    said = {"lang_pairs": [], origin.FIELD: origin.origin_of_file(path)}
+    state = mbart.checkpoint(model.state_dict(), options, task.state_dict() | said)
     with atomic_path(args.output) as temporary:
         torch.save(state, temporary)
     print(f"trim-mbart: {len(rows)} of {len(vocabulary)} embeddings kept; options for fairseq-train:")

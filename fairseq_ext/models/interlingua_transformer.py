@@ -30,11 +30,16 @@ from fairseq_ext.modules.tag_reader import TagReader
 
 logger = logging.getLogger(__name__)
 VARIABLE, UNIVERSAL, LANGUAGE_SPECIFIC = "variable", "fixed-universal", "fixed-language-specific"
+INTERLINGUAS = {  # as Table 7.2 calls them
+    VARIABLE: "Len-vari. Intl.",
+    UNIVERSAL: "Len-fix. Uni. Intl.",
+    LANGUAGE_SPECIFIC: "Len-fix. LS. Intl.",
+}
 
 
 @dataclass
 class InterlinguaTransformerConfig(MnmtTransformerConfig):
-    interlingua: ChoiceEnum([VARIABLE, UNIVERSAL, LANGUAGE_SPECIFIC]) = field(
+    interlingua: ChoiceEnum(list(INTERLINGUAS)) = field(
         default=VARIABLE,
         metadata={
             "help": "queries: variable = as many as the sentence has tokens in the centric language; fixed = "

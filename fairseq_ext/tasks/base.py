@@ -14,6 +14,7 @@ from omegaconf import II
 
 from command_line.errors import InputError
 from data_prep.formats.dictionary import dictionary_fingerprint
+from fairseq_ext.checkpoints import initializing, origin
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multipart_dataset import MultipartDataset
 from fairseq_ext.losses.weighted_loss import ModelSizes
@@ -91,6 +92,7 @@ class BaseTask(FairseqTask):
         model_sizes: of the model that was built, for the criterion.
         required_losses: losses that the model that was built cannot do without.
         after_update: what the criterion does after every update, or None.
+        initialized_from: what the model was started from (`fairseq_ext.checkpoints.origin`); None if unknown.
     """
 
     cfg: SharedTaskConfig
@@ -105,6 +107,7 @@ class BaseTask(FairseqTask):
         self.model_sizes: ModelSizes | None = None
         self.required_losses: tuple[str, ...] = ()
         self.after_update = None
+        self.initialized_from: dict | None = None
         self.improvements = Improvements(cfg.improvement_metrics)
 
     def add_tags(self, languages: Iterable[str], placement: str) -> None:
@@ -115,6 +118,7 @@ class BaseTask(FairseqTask):
         return {
             "languages": list(self.tags.languages),
             "dictionary_sha256": self.fingerprint,
+            origin.FIELD: self.initialized_from,
             **self.improvements.state_dict(),
         }
 
@@ -175,6 +179,8 @@ class BaseTask(FairseqTask):
         model = super().build_model(cfg, from_checkpoint)
         self.model_sizes = ModelSizes.of(model, self.dictionary)
         self.required_losses = getattr(model, "required_losses", ())
+        if not from_checkpoint:
+            self.initialized_from = initializing.finetuned_from(cfg)
         return model
 
     def build_criterion(self, cfg, from_checkpoint=False):

@@ -18,7 +18,7 @@ from command_line.errors import InputError
 from data_prep.formats.dictionary import load_shared_dictionary
 from data_prep.formats.directions import Direction, format_direction, parse_directions
 from data_prep.formats.sentences import load_pair
-from fairseq_ext.checkpoints import initializing
+from fairseq_ext.checkpoints import initializing, origin
 from fairseq_ext.checkpoints.finite import check_weights
 from fairseq_ext.data.batch_fields import FIELDS
 from fairseq_ext.data.language_tags import DEFAULT_PLACEMENT, PLACEMENTS, LanguageTags
@@ -145,6 +145,7 @@ class MultilingualNmtTask(BaseTask):
             )
         self.improvements.load_state_dict(state)
         self._check_tags(state)
+        self.initialized_from = state.get(origin.FIELD)
         if self.tags is None:
             exist = state.get("tags_exist", True)
             self.tags = LanguageTags(self.dictionary, state["languages"], state["language_tags"], exist)
@@ -267,7 +268,8 @@ class MultilingualNmtTask(BaseTask):
         model = super().build_model(cfg, from_checkpoint)
         if self.cfg.pretrained_checkpoint and not from_checkpoint:
             # before the trainer restores a checkpoint: what it finds in --save-dir wins
-            initializing.initialize(model, cfg, self, self.cfg.pretrained_checkpoint)
+            path = self.cfg.pretrained_checkpoint
+            self.initialized_from = initializing.initialize(model, cfg, self, path)
         if self.cfg.eval_bleu:
             self._bleu = self._validation_bleu()
             self._generator = self.build_generator([model], Namespace(**json.loads(self.cfg.eval_bleu_args)))

@@ -90,7 +90,7 @@ def test_a_sentence_encoder_learns_and_is_validated(task):
     with metrics.aggregate(new_root=True) as found:
         task.reduce_metrics([log], criterion)
     assert found.get_smoothed_values()["loss"] == pytest.approx(loss.item() / 2 / math.log(2), abs=1e-3)
-    assert set(task.state_dict()) == {"languages", "dictionary_sha256"}
+    assert set(task.state_dict()) == {"languages", "dictionary_sha256", "initialized_from"}
 
 
 def test_no_task_inherits_what_it_does_not_use():

@@ -1,6 +1,5 @@
 """The parts of `translate`: journal of a killed run, choice of directions, cutting, names of systems."""
 
-import json
 from argparse import Namespace
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 import torch
 
 from command_line.errors import InputError
-from eval.results.system_record import describe_system
 from eval.translation.decoding import Truncated
 from eval.translation.directions import choose_directions
 from eval.translation.journal import Journal
@@ -163,42 +161,3 @@ def test_long_sentences_are_cut_before_their_end():
     cut = Truncated(sentences, np.array([5, 3, 1]), room=3)
     assert [cut[index].tolist() for index in range(3)] == [[4, 5, 2], [4, 5, 2], [2]]
     assert (cut.sizes.tolist(), cut.too_long) == ([3, 3, 1], 1)
-
-
-# --- names of systems
-
-
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"norm_placement": "post"}, "PostNorm T-ENC"),
-        ({"norm_placement": "pre"}, "PreNorm T-ENC"),
-        ({"norm_placement": "swap-pre", "no_norm_affine": True}, "Swap-PreNorm-simple T-ENC"),
-        ({"norm_placement": "pre", "no_encoder_final_norm": True}, "PreNorm w/o Enc-Last T-ENC"),
-        ({"norm_placement": "post", "drop_residual_layers": "4"}, "PostNorm T-ENC w/o Res."),
-        ({"norm_placement": "pre", "drop_residual_layers": "2,3"}, "PreNorm T-ENC w/o Res. (2,3)"),
-        ({"encoder_normalize_before": True}, "PreNorm T-ENC"),
-        ({}, "PostNorm T-ENC"),
-        (
-            {"interlingua": "fixed-universal", "interlingua_length": 17},
-            "PostNorm T-ENC Len-fix. Uni. Intl.",
-        ),
-        ({"interlingua": "variable", "interlingua_length_jitter": 0}, "PostNorm T-ENC Len-vari. Intl."),
-        (
-            {
-                "interlingua": "variable",
-                "interlingua_length_jitter": 0.2,
-                "length_predictor_source_length": True,
-            },
-            "PostNorm T-ENC Len-vari. Intl. jitter 0.2 source length ordinal 1",
-        ),
-    ],
-    ids=str,
-)
-def test_name_of_a_system(task, options, name):
-    criterion = Namespace(length_prediction_deviation=1.0 if "ordinal" in name else 0.0)
-    cfg = {"model": Namespace(arch="x", **options), "common": {"seed": 3}, "criterion": criterion}
-    system = describe_system(cfg, task)
-    assert system["name"] == name
-    assert (system["seed"], system["language_tags"], system["architecture"]) == (3, "t-enc", "x")
-    json.dumps(system)

@@ -35,11 +35,12 @@ def pretrained(folder, tmp_path_factory):
     task = LinguisticPretrainingTask.setup_task(cfg)
     torch.manual_seed(5)
     model_options = options()
+    task_options = {"_name": "linguistic_pretraining", "pretraining_tasks": cfg.pretraining_tasks}
     model = task.build_model(model_options)
     path = tmp_path_factory.mktemp("pretrained") / "checkpoint_best.pt"
     state = {
         "args": None,
-        "cfg": {"model": model_options, "task": {"_name": "linguistic_pretraining"}, "common": {"seed": 1}},
+        "cfg": {"model": model_options, "task": task_options, "common": {"seed": 3}},
         "model": model.state_dict(),
         "task_state": task.state_dict(),
         "optimizer_history": [{"num_updates": 7, "optimizer_name": "FusedAdam", "lr_scheduler_state": {}}],

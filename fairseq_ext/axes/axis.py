@@ -1,0 +1,52 @@
+"""What an axis is."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+Record = Mapping[str, Any]
+
+
+class Training(NamedTuple):
+    """What a checkpoint says.
+
+    Attributes:
+        cfg: its options by section.
+        language_tags: the placement of its language tags; None in pre-training.
+        initialized_from: as `fairseq_ext.checkpoints.origin` has it; None if that is not known.
+    """
+
+    cfg: Mapping[str, Any]
+    language_tags: str | None
+    initialized_from: dict | None
+
+    @property
+    def model(self):
+        return self.cfg["model"]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis.
+
+    Attributes:
+        name: in comparisons of systems that differ on it.
+        fields: its fields of a record, with schemas.
+        read: its fields of a training.
+        label: in a system's name; empty if it is as usual.
+        choice: what two systems that differ on no other axis may not differ in.
+        options: of the model, that belong to it.
+    """
+
+    name: str
+    fields: Mapping[str, Any]
+    read: Callable[[Training], dict]
+    label: Callable[[Record], str]
+    choice: Callable[[Record], Any] | None = None
+    options: tuple[str, ...] = ()
+
+    def choice_of(self, record: Record) -> Any:
+        return self.choice(record) if self.choice else tuple(record.get(name) for name in self.fields)
+
+    def is_known(self, record: Record) -> bool:
+        return any(record.get(name) is not None for name in self.fields)

@@ -1,0 +1,84 @@
+"""The record of a system: its choice on every axis, its name, its place in tables."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from command_line.records import check
+from fairseq_ext.axes.axis import Axis, Record, Training
+from fairseq_ext.axes.model import (
+    AFFINE,
+    BRIDGE,
+    PLACEMENT,
+    RESIDUAL,
+    TAGS,
+    architecture,
+    dropped_layers,
+    layer_norm,
+)
+from fairseq_ext.axes.training import EXAMPLE, LOSS, initialization
+from fairseq_ext.data import language_tags
+from fairseq_ext.modules import residual_block
+
+_MODEL: tuple[Axis, ...] = (PLACEMENT, AFFINE, TAGS, RESIDUAL, BRIDGE)
+_TRAINING: tuple[Axis, ...] = (EXAMPLE, LOSS)
+_ARCHITECTURE = architecture(_MODEL)
+_INITIALIZATION = initialization((*_MODEL, *_TRAINING, _ARCHITECTURE))
+AXES = (*_MODEL, *_TRAINING, _INITIALIZATION, _ARCHITECTURE)  # in the order of their labels in a name
+
+
+def describe(cfg: Mapping[str, Any], tags: str | None, initialized_from: dict | None = None) -> dict:
+    """The record of a system: its name, its choice on every axis, and its seed.
+
+    Args:
+        cfg: the options in the checkpoint, by section.
+        tags: its placement of language tags; None in pre-training.
+        initialized_from: see `Training`.
+    """
+    training = Training(cfg, tags, initialized_from)
+    record = {name: value for axis in AXES for name, value in axis.read(training).items()}
+    return {"name": name_of(record), **record, "seed": cfg["common"]["seed"]}
+
+
+def name_of(record: Record) -> str:
+    """For example "PreNorm S-ENC-T-DEC w/o Res. +word_contrastive"; what is as usual is not named."""
+    labels = [axis.label(record) for axis in AXES if axis not in (PLACEMENT, AFFINE)]
+    return " ".join(filter(None, [layer_norm(record), *labels]))
+
+
+def check_record(record: Any, path, name: str = "system") -> None:
+    """
+    Raises:
+        InputError: fields of an axis are not as they must be; names the file and the field.
+    """
+    check(record, {field: schema for axis in AXES for field, schema in axis.fields.items()}, path, name)
+    if origin := (record.get("initialization") or {}).get("system"):
+        check_record(origin, path, f"{name}.initialization.system")
+
+
+NEEDED = ("norm_placement", "language_tags", "drop_residual_layers", "norm_affine", "encoder_final_norm")
+
+
+def choices(record: Record) -> dict[str, Any] | None:
+    """The choice on every axis; None if nothing was recorded, as with translations made elsewhere.
+
+    A field that belongs to no axis, of another version, is an axis of its own.
+    """
+    if any(record.get(field) is None for field in NEEDED):
+        return None
+    owned = {"name", "seed", *(field for axis in AXES for field in axis.fields)}
+    others = {field: value for field, value in record.items() if field not in owned and value is not None}
+    return {axis.name: axis.choice_of(record) for axis in AXES} | others
+
+
+def order(record: Record) -> tuple:
+    """Sorting key in the order of Table 8.2: residual, tags, affine parameters, placement, final norm."""
+    placements, tags = list(residual_block.PLACEMENTS), list(language_tags.PLACEMENTS)
+    placement, tag = record.get("norm_placement"), record.get("language_tags")
+    return (
+        placement not in placements,
+        bool(dropped_layers(record)),
+        tags.index(tag) if tag in tags else len(tags),
+        record.get("norm_affine") is False,
+        placements.index(placement) if placement in placements else len(placements),
+        record.get("encoder_final_norm") is False,
+    )

@@ -1,0 +1,133 @@
+"""The axes of a training: what an example is, losses, initialization."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+from command_line.records import Anything, Objects, Optional
+from fairseq_ext.axes.axis import Axis, Record, Training
+from fairseq_ext.axes.options import default_of, option, shown, unusual
+from fairseq_ext.criterions.weighted_losses import TRANSLATION
+from fairseq_ext.data.noising.tasks import parse_mixtures
+from fairseq_ext.losses.registry import LOSSES
+
+# --- what a training example is
+
+
+def _example(training: Training) -> dict:
+    task = training.cfg.get("task")
+    mixtures = option(task, "pretraining_tasks")
+    if not mixtures:
+        return {}
+    usual = dict.fromkeys(("unify_task_tokens", "inverted_mask"), False)
+    return {
+        "pretraining_tasks": parse_mixtures(mixtures, "--pretraining-tasks"),
+        "pretraining_options": unusual(task, usual),
+    }
+
+
+def _example_label(record: Record) -> str:
+    """BMASS+BRSS.F (ja) MASS:2+HFSS (en)"""
+    mixtures = record.get("pretraining_tasks") or {}
+    labels = []
+    for language, weights in sorted(mixtures.items()):
+        tasks = (name.upper() + (f":{weight:g}" if weight != 1 else "") for name, weight in weights.items())
+        labels.append(f"{'+'.join(sorted(tasks))} ({language})")
+    return " ".join(labels) + shown(record.get("pretraining_options") or {})
+
+
+EXAMPLE = Axis(
+    "training example",
+    {
+        "pretraining_tasks": Optional(Objects(Objects(float))),
+        "pretraining_options": Optional(Objects(Anything)),
+    },
+    read=_example,
+    label=_example_label,
+)
+
+# --- losses
+
+_TRANSLATIONS = ("cross_entropy", "label_smoothed_cross_entropy", "fused_label_smoothed_cross_entropy")
+_USUAL_TRANSLATION = {  # label smoothing as in all papers; fairseq's own default is 0
+    "label_smoothing": 0.1,
+    "translation_weight": 1.0,
+    "ignore_prefix_size": 0,
+    "sentence_avg": False,
+}
+
+
+def _losses(training: Training) -> dict:
+    criterion = training.cfg.get("criterion")
+    kind = option(criterion, "_name") or option(criterion, "criterion")
+    if kind is None:
+        return {}
+    names = [TRANSLATION] if kind in _TRANSLATIONS else [kind]
+    if kind == "weighted_losses":
+        names = [name.strip() for name in str(option(criterion, "losses") or "").split(",") if name.strip()]
+    return {"losses": {name: _loss_options(name, kind, criterion) for name in names}}
+
+
+def _loss_options(name: str, kind: str, criterion) -> dict:
+    if name == TRANSLATION:
+        smoothing = 0.0 if kind == "cross_entropy" else option(criterion, "label_smoothing", 0.0)
+        section = {key: option(criterion, key, usual) for key, usual in _USUAL_TRANSLATION.items()}
+        return unusual(section | {"label_smoothing": smoothing}, _USUAL_TRANSLATION)
+    if name not in LOSSES:
+        return {}
+    usual = {field.name: default_of(field) for field in fields(LOSSES[name].Options)}
+    return unusual(criterion, usual, f"{name}_")
+
+
+def _losses_label(record: Record) -> str:
+    """+word_contrastive (temperature 0.1)"""
+    losses = record.get("losses")
+    if losses is None:
+        return ""
+    order = [TRANSLATION, *LOSSES]
+    names = sorted(losses, key=lambda name: (order.index(name) if name in order else len(order), name))
+    labels = [f"+{name}{shown(losses[name])}" for name in names if name != TRANSLATION]
+    if TRANSLATION not in losses:
+        labels.append(f"w/o {TRANSLATION}")
+    elif losses[TRANSLATION]:
+        labels.insert(0, shown(losses[TRANSLATION]).strip())
+    return " ".join(labels)
+
+
+LOSS = Axis("losses", {"losses": Optional(Objects(Objects(Anything)))}, read=_losses, label=_losses_label)
+
+# --- initialization
+
+
+def _initialization(training: Training) -> dict:
+    if training.initialized_from is None:
+        return {}
+    names = ("system",) if training.initialized_from.get("system") else ("file", "sha256")
+    known = {name: training.initialized_from.get(name) for name in names}
+    return {"initialization": {name: value for name, value in known.items() if value is not None}}
+
+
+def _origin_label(origin: Record, record: Record, others: Sequence[Axis]) -> str:
+    """Where a system is not as the one that was initialized from it."""
+    differing = (
+        axis.label(origin) or f"usual {axis.name}"
+        for axis in others
+        if axis.is_known(origin) and axis.choice_of(origin) != axis.choice_of(record)
+    )
+    return ", ".join(differing)
+
+
+def initialization(others: Sequence[Axis]) -> Axis:
+    """The axis of what a system was initialized from: another system, named by where it differs on the other
+    axes, or a file of which nothing else is known.
+    """
+
+    def label(record: Record) -> str:
+        found = record.get("initialization") or {}
+        if origin := found.get("system"):
+            labels = [_origin_label(origin, record, others), label(origin)]
+            return f"from {', '.join(filter(None, labels)) or 'a system like it'}"
+        digest = {"sha256": found["sha256"][:8]} if found.get("sha256") else {}
+        return f"from {found['file']}{shown(digest)}" if found.get("file") else ""
+
+    schema = {"file": Optional(str), "sha256": Optional(str), "system": Optional(Objects(Anything))}
+    return Axis("initialization", {"initialization": Optional(schema)}, _initialization, label)

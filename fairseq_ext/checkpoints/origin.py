@@ -1,0 +1,84 @@
+"""What a training was initialized from, which a checkpoint says in its `task_state`, "initialized_from":
+
+    {}                                             nothing: from scratch
+    {"file": …, "sha256": …, "system": {…}}        a checkpoint, and the record of its system
+    {"file": …, "sha256": …}                       a file that is no checkpoint of ours (mBART's)
+    {"file": …}                                    all that is known of a training of version 0.1
+
+and None where nothing is known.
+"""
+
+import re
+from pathlib import PurePath
+from typing import Any
+
+from command_line.outputs import checksum
+from command_line.records import Optional, check
+from fairseq_ext.axes.record import check_record, describe
+
+OPTIONS = ("pretrained_checkpoint", "finetune_from_model")
+FIELD = "initialized_from"
+SCHEMA = {FIELD: Optional({"file": Optional(str), "sha256": Optional(str), "seed": Optional(int)})}
+LONGEST_NAME = 100
+
+
+def origin_of(path, state: dict) -> dict:
+    """What is to be said of a training that starts from this checkpoint.
+
+    Args:
+        path: of the checkpoint.
+        state: its contents, `read_checkpoint`.
+    """
+    before = initialized_from(state, path)
+    if before and _updates(state) == 0:
+        return before  # another file that was only brought into our form
+    system = describe(state["cfg"], (state.get("task_state") or {}).get("language_tags"), before)
+    choices = {name: value for name, value in system.items() if name not in ("name", "seed")}
+    return {**origin_of_file(path), "seed": system["seed"], "system": choices}
+
+
+def origin_of_file(path) -> dict:
+    """As `origin_of`, of a file of another program."""
+    path = PurePath(path)
+    return {"file": _plain(f"{path.parent.name}/{path.name}"), "sha256": checksum(path)}
+
+
+def initialized_from(state: dict, path) -> dict | None:
+    """What the contents of a checkpoint say.
+
+    Raises:
+        InputError: nothing that makes sense.
+    """
+    saved = state.get("task_state") or {}
+    found = saved.get(FIELD, state.get(FIELD))
+    check({FIELD: found}, SCHEMA, path, "task_state")
+    if found and found.get("system"):
+        check_record(found["system"], path, f"task_state.{FIELD}.system")
+    return found
+
+
+def named_by_options(state: Any) -> dict:
+    """What the options of a checkpoint say, before they pass the gate, which leaves names of files out.
+
+    Args:
+        state: whatever a file holds; nothing is expected of it.
+    """
+    sections = [state.get("args")]
+    if isinstance(state.get("cfg"), dict):
+        sections += [state["cfg"].get(name) for name in ("task", "checkpoint", "model")]
+    for section in sections:
+        options = section if isinstance(section, dict) else getattr(section, "__dict__", {})
+        for name in OPTIONS:
+            if isinstance(value := options.get(name), str) and value:
+                return {"file": _plain(PurePath(value).name)}
+    return {}
+
+
+def _plain(name: str) -> str:
+    """A name that does no harm wherever it is shown."""
+    return re.sub(r"[^\w./+-]", "_", name)[-LONGEST_NAME:]
+
+
+def _updates(state: dict) -> int | None:
+    history = (state.get("optimizer_history") or [{}])[-1]
+    return history.get("num_updates")
