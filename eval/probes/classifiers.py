@@ -1,4 +1,4 @@
-"""Linear classifiers of tokens: all layers, questions and seeds as one batched linear map.
+"""Linear classifiers of tokens, all layers, questions and seeds as one batched linear map; their training.
 
 A classifier is one `C -> classes` map with bias. Classifiers of different layers see different states, those
 of different questions have different labels, those of different seeds start from different weights; none
@@ -6,10 +6,17 @@ sees another's loss, so training them together is training each alone.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+
+from command_line.progress import progress
+from eval.probes.logistic_regression import TOLERANCE, solve
+from eval.probes.protocol import Protocol
+from eval.probes.training_set import TrainingSet
 
 
 class LinearClassifiers(nn.Module):
@@ -39,6 +46,15 @@ class LinearClassifiers(nn.Module):
         parameters = (2 * torch.cat(drawn, dim=2) - 1) * bound  # L x C + 1 x S K
         self.weight = nn.Parameter(parameters[:, :width].contiguous())  # L x C x S K
         self.bias = nn.Parameter(parameters[:, width:].contiguous())  # L x 1 x S K
+
+    @classmethod
+    def of(cls, weight: Tensor, bias: Tensor, classes: Sequence[int]) -> "LinearClassifiers":
+        """Classifiers with these parameters, L x C x K and L x 1 x K, of one seed."""
+        found = cls(*weight.shape[:2], classes, seeds=[0])
+        with torch.no_grad():
+            found.weight.copy_(weight)
+            found.bias.copy_(bias)
+        return found
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -94,22 +110,97 @@ def _cross_entropy(logits: Tensor, gold: Tensor) -> Tensor:
     return -logits.log_softmax(dim=3).gather(3, chosen).mean(dim=(1, 3))
 
 
-class Trainer:
-    """Adam steps of the classifiers of one side.
+# --- training: solved until they have converged, or as the thesis trains them
 
-    Args:
-        classifiers: what is trained.
-        lr: learning rate.
+
+@dataclass(frozen=True)
+class Trained:
+    """The classifiers of one side, and how their training went: everything else is L x S x Q.
+
+    Attributes:
+        epochs: passes over the training part that the parameters come from.
+        converged: whether the loss had stopped falling: the held-out one for `patience` passes, or, where
+            nothing is held out, that of training in the last pass.
+        training_accuracy, held_out_accuracy: per token; None where nothing is held out.
     """
 
-    def __init__(self, classifiers: LinearClassifiers, lr: float):
-        self.classifiers = classifiers
-        self.optimizer = torch.optim.Adam(classifiers.parameters(), lr=lr)
+    classifiers: LinearClassifiers
+    epochs: Tensor
+    converged: Tensor
+    training_accuracy: Tensor
+    held_out_accuracy: Tensor | None
 
-    def step(self, states: Tensor, labels: Tensor) -> Tensor:
-        """The losses before the step, L x S x Q."""
-        self.optimizer.zero_grad(set_to_none=True)
-        losses = self.classifiers.losses(states, labels)
-        losses.sum().backward()
-        self.optimizer.step()
-        return losses.detach()
+
+def train(one: TrainingSet, classes: list[int], protocol: Protocol, task: str) -> Trained:
+    """Train the classifiers of all layers of one side.
+
+    Args:
+        classes: number of classes per question.
+        task: for the progress shown.
+
+    Raises:
+        InputError: there are too few sentences to hold some out.
+    """
+    if protocol.converges:
+        training, held_out = one.split()
+        found, best = solve(one, classes, training, held_out, protocol.epochs, protocol.patience, task)
+        classifiers = LinearClassifiers.of(*found, classes)
+        epochs, converged = (found.unsqueeze(1) for found in (best.passes, best.done))
+    else:
+        training, held_out = np.arange(len(one)), None
+        classifiers, falls = descend(one, classes, protocol, task)
+        epochs, converged = torch.full(falls.shape, protocol.epochs), falls < TOLERANCE
+    found = [None if part is None else accuracy(classifiers, one, part) for part in (training, held_out)]
+    return Trained(classifiers, epochs, converged, *found)
+
+
+def descend(
+    one: TrainingSet, classes: list[int], protocol: Protocol, task: str
+) -> tuple[LinearClassifiers, Tensor]:
+    """The paper's training: some epochs of Adam on states as they are, from one initialization per seed.
+
+    Returns:
+        The classifiers, and by how much the last epoch lowered their training losses (nats), L x S x Q;
+        infinite for one epoch.
+    """
+    layers, _, width = one.parts[0].all_states.shape
+    classifiers = LinearClassifiers(layers, width, classes, protocol.seeds)
+    optimizer = torch.optim.Adam(classifiers.parameters(), lr=protocol.lr)
+    losses = torch.full((protocol.epochs + 1, *classifiers.shape), torch.inf, dtype=torch.float64)
+    losses[1:] = 0
+    work = batches(len(one), protocol.batch_size, protocol.epochs)
+    total = protocol.epochs * len(one)
+    for epoch, batch in progress(work, total, task, "sentence", size=lambda item: len(item[1])):
+        states, labels = one.batch(batch)
+        if states.size(1):
+            losses[epoch] += adam_step(classifiers, optimizer, states, labels) * states.size(1)
+    return classifiers, (losses[-2] - losses[-1]) / int(one.token_counts().sum())
+
+
+def adam_step(classifiers: LinearClassifiers, optimizer, states: Tensor, labels: Tensor) -> Tensor:
+    """One step of all classifiers; returns their losses before it, L x S x Q."""
+    optimizer.zero_grad(set_to_none=True)
+    losses = classifiers.losses(states, labels)
+    losses.sum().backward()
+    optimizer.step()
+    return losses.detach()
+
+
+def batches(sentences: int, size: int, epochs: int) -> Iterator[tuple[int, np.ndarray]]:
+    """The epoch, from 1, and the numbers of the sentences of every batch.
+
+    Every epoch has another random order. It is the same for all seeds, so that states are read once for
+    all of them.
+    """
+    for epoch in range(epochs):
+        order = np.random.default_rng(epoch).permutation(sentences)
+        for batch in np.split(order, range(size, sentences, size)):
+            yield epoch + 1, batch
+
+
+def accuracy(classifiers: LinearClassifiers, one: TrainingSet, examples: np.ndarray) -> Tensor:
+    """Share of the tokens of some sentences whose language is recognized, L x S x Q."""
+    right = tokens = 0
+    for states, labels in one.blocks(examples):
+        right, tokens = right + classifiers.right(states, labels), tokens + states.size(1)
+    return right / tokens

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from command_line.progress import progress
-from eval.probes.classifiers import LinearClassifiers
 from eval.probes.lbfgs import LBFGS
 from eval.probes.training_set import TrainingSet
 
@@ -145,14 +144,12 @@ class Objective:
         return losses / self.tokens, torch.cat([whitened, by_bias.double()], dim=1) / self.tokens
 
 
-def classifiers_of(weights: Tensor, whitening: Whitening, classes: list[int]) -> LinearClassifiers:
-    """Classifiers of states as they are that answer as `weights` do on whitened ones."""
-    found = LinearClassifiers(len(weights), weights.size(1) - 1, classes, seeds=[0])
+def of_states(weights: Tensor, whitening: Whitening) -> tuple[Tensor, Tensor]:
+    """Weights (L x C x K) and bias (L x 1 x K) for states as they are that answer as `weights` do on whitened
+    ones.
+    """
     by_state = whitening.map @ weights[:, :-1]
-    with torch.no_grad():
-        found.weight.copy_(by_state)
-        found.bias.copy_(weights[:, -1:] - whitening.mean.double() @ by_state)
-    return found
+    return by_state, weights[:, -1:] - whitening.mean.double() @ by_state
 
 
 class Best:
@@ -184,13 +181,16 @@ class Best:
 
 def solve(
     one: TrainingSet, classes: list[int], training, held_out, passes: int, patience: int, task: str
-) -> tuple[LinearClassifiers, Best]:
+) -> tuple[tuple[Tensor, Tensor], Best]:
     """L-BFGS on the training part, each classifier until its held-out loss stops falling.
 
     Args:
         classes: number of classes per question.
         training, held_out: numbers of sentences.
         passes: over the training part, at most.
+
+    Returns:
+        Weights and bias for states as they are, and when each classifier was done.
     """
     questions, whitening = Questions(classes), Whitening(one, training)
     fitted, watched = (Objective(one, questions, whitening, part) for part in (training, held_out))
@@ -204,4 +204,4 @@ def solve(
         candidate = solver.candidate
         solver.update(*fitted(candidate))
         best.update(candidate, watched(candidate, with_gradient=False)[0], number)
-    return classifiers_of(best.weights, whitening, classes), best
+    return of_states(best.weights, whitening), best

@@ -8,8 +8,7 @@ import torch
 
 from command_line.errors import InputError
 from command_line.progress import progress
-from eval.probes.classifier_training import Trained, train
-from eval.probes.classifiers import LinearClassifiers
+from eval.probes.classifiers import LinearClassifiers, Trained, train
 from eval.probes.protocol import unconverged
 from eval.probes.store import SIDES, Direction, StatePart, StateStore
 from eval.probes.training_set import UNKNOWN, Labels, TrainingSet, kept_tokens

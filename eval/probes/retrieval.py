@@ -20,7 +20,6 @@ from command_line import options as types
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from data_prep.formats.alignments import SUFFIX
-from eval.probes.aligned_words import word_retrieval
 from eval.probes.layer_curves import KINDS, curves
 from eval.probes.parallel import (
     OUTPUT,
@@ -32,7 +31,7 @@ from eval.probes.parallel import (
     layerwise,
     parallel_pairs,
 )
-from eval.probes.precision import batches_of, both_ways, normalized
+from eval.probes.precision import batches_of, both_ways, normalized, word_retrieval
 from eval.probes.store import StateStore
 from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
 from eval.reporting.plots import dots

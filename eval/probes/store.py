@@ -17,18 +17,23 @@ decoder layers:
 | `LN+1` … `LN+M`       | outputs of the decoder layers, before the final norm                          |
 | `decoder-norm`        | output of the decoder's final norm, in models that have one                   |
 
-On disk are parts (`eval.probes.state_part`), one per side and direction; directions whose encoder inputs are
-the same share one. states.json is the index and is written last; its "encoder_output" names the layer that
-the decoder attends to (through the interlingua of models that have one), stored or not.
+On disk are parts, one per side (encoder or decoder) and direction, of three files each: `NAME.states.npy`
+(layers x tokens x C), `NAME.tokens.npy`, `NAME.offsets.npy`; directions whose encoder inputs are the same
+share one. states.json is the index and is written last; its "encoder_output" names the layer that the decoder
+attends to (through the interlingua of models that have one), stored or not.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+
+import numpy as np
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
 from command_line.outputs import write_json
-from eval.probes.state_part import StatePart
 from eval.results.files import FORMAT, field, read_result, split_direction
 
 INDEX = "states.json"
@@ -45,6 +50,132 @@ def layer_names(encoder_layers: int, decoder_layers: int, encoder_norm: bool, de
         "decoder": ["decoder-embedding", *(f"L{n}" for n in range(encoder_layers + 1, last + 1))]
         + ["decoder-norm"] * decoder_norm,
     }
+
+
+@dataclass(frozen=True)
+class StatePart:
+    """Hidden states of one side of the sentences of one direction, in the order of the sentences.
+
+    Attributes:
+        path: of the files, without their endings; names the part in errors.
+        layers: names of the layers stored.
+        tag_ids, eos: token ids of the language tags and of `</s>`.
+    """
+
+    path: Path
+    layers: list[str]
+    tag_ids: list[int]
+    eos: int
+
+    @cached_property
+    def all_states(self) -> np.ndarray:
+        """layers x tokens x C, memory-mapped, float16 (or float32, as extracted)."""
+        return _load(self.path, "states")
+
+    @cached_property
+    def tokens(self) -> np.ndarray:
+        """Token id of each state: encoder input, or decoder *input* (`</s>`, tag if any, w1 … wn), whose
+        state predicts the next token.
+        """
+        return _load(self.path, "tokens")
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        """sentences + 1; sentence i has the states offsets[i] to offsets[i + 1] (excluded)."""
+        return _load(self.path, "offsets")
+
+    def __len__(self) -> int:
+        """Number of sentences."""
+        return len(self.offsets) - 1
+
+    @property
+    def is_tag(self) -> np.ndarray:
+        """Per token: whether it is a language tag."""
+        return np.isin(self.tokens, self.tag_ids)
+
+    @property
+    def is_end(self) -> np.ndarray:
+        """Per token: whether it is `</s>`, the last of an encoder input and the first of a decoder input."""
+        return np.asarray(self.tokens) == self.eos
+
+    @property
+    def is_word(self) -> np.ndarray:
+        """Per token: whether it is neither a tag nor `</s>`."""
+        return ~(self.is_tag | self.is_end)
+
+    def states(self, layer: str) -> np.ndarray:
+        """tokens x C of one layer, memory-mapped.
+
+        Raises:
+            InputError: the layer was not extracted.
+        """
+        if layer not in self.layers:
+            raise InputError(
+                f"{self.path}: no states of layer {layer!r}, it has: {', '.join(self.layers) or 'none'}"
+            )
+        return self.all_states[self.layers.index(layer)]
+
+    def read(self, start: int, stop: int, layer: str | None = None) -> np.ndarray:
+        """The states of some tokens in memory, float32: layers x tokens x C, of one layer tokens x C.
+
+        Raises:
+            InputError: one is NaN or infinite; names layer and sentence.
+        """
+        import torch  # converts and compares half precision several times faster than NumPy
+
+        layers = self.layers if layer is None else [layer]
+        stored = self.all_states if layer is None else self.states(layer)[None]
+        states = torch.from_numpy(np.array(stored[:, start:stop])).float()
+        if not states.isfinite().all():
+            number, token = (~states.isfinite()).any(dim=2).nonzero()[0].tolist()
+            sentence = int(np.searchsorted(self.offsets, start + token, side="right"))
+            raise InputError(
+                f"{self.path}.states.npy: sentence {sentence} has a state of layer {layers[number]} that is"
+                " NaN or infinite; extract the states again (--force)"
+            )
+        return states.numpy() if layer is None else states[0].numpy()
+
+    def blocks(self, tokens: int = 16384) -> Iterator[tuple[int, int]]:
+        """Ranges of sentences (first, end) of about so many tokens, at least one sentence each."""
+        first = 0
+        while first < len(self):
+            end = int(np.searchsorted(self.offsets, self.offsets[first] + tokens, side="right")) - 1
+            end = min(max(end, first + 1), len(self))
+            yield first, end
+            first = end
+
+    def mean_pooled(self, layer: str, only_words: bool = False) -> np.ndarray:
+        """sentences x C, float32: the mean over the tokens of each sentence. There is no padding in it.
+
+        Args:
+            only_words: leave out tags and `</s>`.
+
+        Raises:
+            InputError: `only_words`, and a sentence has none; names it. As `read`.
+        """
+        wanted = self.is_word if only_words else np.ones(len(self.tokens), bool)
+        counts = np.add.reduceat(wanted.astype(np.int64), self.offsets[:-1])
+        if not counts.all():
+            raise InputError(
+                f"{self.path}: sentence {int(np.argmin(counts)) + 1} has no words, so its words have no mean;"
+                " include tags and </s>, or leave the line out of the data"
+            )
+        pooled = np.empty((len(self), self.all_states.shape[2]), dtype=np.float32)
+        for first, end in self.blocks():
+            start, stop = self.offsets[first], self.offsets[end]
+            block = self.read(start, stop, layer) * wanted[start:stop, None]
+            pooled[first:end] = np.add.reduceat(block, self.offsets[first:end] - start)
+        return pooled / counts[:, None].astype(np.float32)
+
+
+def _load(path: Path, ending: str) -> np.ndarray:
+    file = Path(f"{path}.{ending}.npy")
+    try:
+        return np.load(file, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise InputError(f"{file}: no such file; extract the states again (--force)") from None
+    except (ValueError, EOFError, OSError) as error:
+        raise InputError(f"{file}: damaged ({error}); extract the states again (--force)") from None
 
 
 class StateStore:

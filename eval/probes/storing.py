@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from command_line.errors import InputError
+from command_line.outputs import atomic_path, reserve
 from command_line.progress import progress
 from data_prep.formats.directions import Direction, format_direction
 from eval.probes.forward_states import forced_states
-from eval.probes.state_part import PartWriter
 from eval.probes.store import SIDES
 from eval.translation.decoding import to_device
 from fairseq_ext.data.multilingual_dataset import DirectionData, tagged
@@ -44,11 +44,11 @@ class Sentences:
         """The token of every state of a side: encoder inputs, or decoder inputs (`</s>`, tag, w1 … wn,
         or as the placement of the tags has it).
         """
-        part = self.sources
+        data = self.sources
         if side == "decoder":
-            start = eos if part.decoder_start is None else part.decoder_start
-            return [np.array([start, *part.target_tags, *tokens]) for tokens in self.outputs]
-        return [tagged(part.source_tags, part.sources[i], part.source_ending) for i in range(len(part))]
+            start = eos if data.decoder_start is None else data.decoder_start
+            return [np.array([start, *data.target_tags, *tokens]) for tokens in self.outputs]
+        return [tagged(data.source_tags, data.sources[i], data.source_ending) for i in range(len(data))]
 
     def pairs(self, eos: int) -> DirectionData:
         """Sources with outputs as targets, from which a dataset makes encoder and decoder input."""
@@ -72,6 +72,50 @@ class _Part:
     def __len__(self) -> int:
         """Number of tokens."""
         return sum(map(len, self.inputs))
+
+
+class PartWriter:
+    """Fills a part in any order of sentences.
+
+    Args:
+        path: of the files, without their endings.
+        sentences: token ids per sentence, one state each.
+        layers: number of layers.
+        width: C.
+        dtype: of the states on disk.
+    """
+
+    def __init__(self, path: Path, sentences: list[np.ndarray], layers: int, width: int, dtype="float16"):
+        self.path = Path(path)
+        self.offsets = np.zeros(len(sentences) + 1, dtype=np.int64)
+        np.cumsum([len(tokens) for tokens in sentences], out=self.offsets[1:])
+        self._save("tokens", np.concatenate(sentences).astype(np.int32))
+        self._save("offsets", self.offsets)
+        shape = (layers, int(self.offsets[-1]), width)
+        file = Path(f"{self.path}.states.npy")
+        np.lib.format.open_memmap(file, "w+", dtype, shape)  # the header, and no room on the disk yet
+        reserve(file, file.stat().st_size)
+        self._states = np.lib.format.open_memmap(file, "r+")
+
+    def _save(self, ending: str, array: np.ndarray) -> None:
+        with atomic_path(f"{self.path}.{ending}.npy") as temporary, open(temporary, "wb") as stream:
+            np.save(stream, array)
+
+    def positions(self, sentences) -> np.ndarray:
+        """Where the states of these sentences are, one after the other."""
+        return np.concatenate([np.arange(self.offsets[i], self.offsets[i + 1]) for i in sentences])
+
+    def write(self, sentences, states: np.ndarray) -> None:
+        """Store the states of some sentences.
+
+        Args:
+            sentences: their numbers.
+            states: layers x tokens x C, the sentences one after the other.
+        """
+        self._states[:, self.positions(sentences)] = states
+
+    def close(self) -> None:
+        self._states.flush()
 
 
 class StateWriter:

@@ -7,8 +7,7 @@ import numpy as np
 import torch
 
 from command_line.errors import InputError
-from eval.probes.state_part import StatePart
-from eval.probes.store import Direction
+from eval.probes.store import Direction, StatePart
 
 READ = 64  # sentences that are read at once
 HELD_OUT = 10  # one of so many lines

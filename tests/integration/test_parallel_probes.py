@@ -8,7 +8,7 @@ import pytest
 import eval.__main__ as commands
 from command_line.dispatch import run
 from data_prep.formats.alignments import AlignedSpansWriter
-from eval.probes.aligned_words import words_of
+from eval.probes.precision import words_of
 from eval.probes.store import StateStore
 
 LANGUAGES = ("de", "en", "fr")

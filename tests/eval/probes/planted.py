@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.probes.state_part import PartWriter
 from eval.probes.store import write_index
+from eval.probes.storing import PartWriter
 
 TAG, EOS, WORD = 50, 2, 10  # token ids
 

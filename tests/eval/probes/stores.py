@@ -4,13 +4,15 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.probes.state_part import PartWriter
 from eval.probes.store import StateStore, write_index
+from eval.probes.storing import PartWriter
 
 EOS, TAGS, FIRST_WORD = 2, {"cs": 90, "de": 91, "en": 92, "fr": 93}, 10
 ENGLISH_CENTRIC = [("cs", "en"), ("de", "en"), ("en", "cs"), ("en", "de"), ("en", "fr"), ("fr", "en")]
 ZERO_SHOT = [("cs", "de"), ("de", "cs"), ("de", "fr"), ("fr", "de")]
+LANGUAGES = sorted(TAGS)
 LAYERS = {"encoder": ["L0", "L1", "L2"], "decoder": ["L3", "L4"]}
+NAMES = [name for side in LAYERS.values() for name in side]
 SYSTEM = {
     "name": "PreNorm S-ENC-T-DEC", "norm_placement": "pre", "language_tags": "s-enc-t-dec",
     "drop_residual_layers": "", "norm_affine": True, "encoder_final_norm": True,
@@ -72,3 +74,21 @@ def write_store(
 
 def noise(rng, direction, side, layer, tokens) -> np.ndarray:
     return rng.normal(size=(len(tokens), 8))
+
+
+def planted(at: str, question: str, only_tags: bool = False, distance: float = 12):
+    """States from which the language of a question can be read in one layer, and nothing in others."""
+
+    def states(rng, direction, side, layer, tokens):
+        found = noise(rng, direction, side, layer, tokens)
+        if layer == at:
+            language = direction[0 if question == "source" else 1]
+            mask = np.isin(tokens, list(TAGS.values())) if only_tags else np.ones(len(tokens), bool)
+            found[mask, LANGUAGES.index(language)] += distance
+        return found
+
+    return states
+
+
+def parts_of(store, split, directions, side="encoder"):
+    return [getattr(store, side)(split, direction) for direction in directions]

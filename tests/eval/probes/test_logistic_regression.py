@@ -9,11 +9,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from command_line.errors import InputError
-from eval.probes.classifier_training import accuracy, train
+from eval.probes.classifiers import LinearClassifiers, accuracy, train
 from eval.probes.lbfgs import LBFGS
 from eval.probes.logistic_regression import Best, Objective, Questions, Whitening, solve
 from eval.probes.protocol import PROTOCOLS, Protocol
-from eval.probes.state_part import PartWriter, StatePart
+from eval.probes.store import StatePart
+from eval.probes.storing import PartWriter
 from eval.probes.training_set import TrainingSet
 
 SENTENCES, LENGTH, CLASSES, WIDTH = 200, 5, 4, 16
@@ -200,8 +201,8 @@ def test_training_stops_where_the_held_out_loss_is_lowest(side):
     training, held_out = one.split()
     found = {}
     for patience in (4, 60):
-        classifiers, best = solve(one, [CLASSES, 2], training, held_out, 60, patience, "train")
-        found[patience] = best
+        parameters, best = solve(one, [CLASSES, 2], training, held_out, 60, patience, "train")
+        classifiers, found[patience] = LinearClassifiers.of(*parameters, [CLASSES, 2]), best
         assert accuracy(classifiers, one, training)[0, 0, 0] < 1
     assert found[4].done.all() and not found[60].done.any()
     assert 1 < found[4].passes[0, 0] < 15

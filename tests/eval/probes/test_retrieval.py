@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from data_prep.formats.alignments import AlignedSpansWriter
-from eval.probes.aligned_words import word_vectors
+from eval.probes.precision import word_vectors
 from eval.probes.store import StateStore
 from tests.eval.probes.planted import write_store
 from tests.eval.probes.test_precision import cosine

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from command_line.errors import InputError
-from eval.probes.state_part import PartWriter, StatePart
-from eval.probes.store import StateStore, layer_names
+from eval.probes.store import StatePart, StateStore, layer_names
+from eval.probes.storing import PartWriter
 from tests.eval.probes.stores import EOS, noise, write_store
 
 TAG = 90

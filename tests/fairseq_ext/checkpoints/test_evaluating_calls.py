@@ -184,7 +184,7 @@ OURS = {
     "eval/scoring/line_statistics.py": {
         "np.load"
     },  # numpy refuses pickled objects unless it is told otherwise
-    "eval/probes/state_part.py": {"np.load"},
+    "eval/probes/store.py": {"np.load"},
     "fairseq_ext/checkpoints/option_values.py": {"ast.literal_eval"},
     "fairseq_ext/checkpoints/reading.py": {"torch.load"},
 }

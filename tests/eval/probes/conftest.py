@@ -1,0 +1,42 @@
+"""The commands of probes, and what they print."""
+
+import json
+import re
+
+import pytest
+
+
+@pytest.fixture
+def llr(command, tmp_path):
+    """Run `probe llr` on stores and return its record, or the result of a command that failed."""
+
+    def run(*stores, options=(), output="llr"):
+        folders = [getattr(store, "folder", store) for store in stores]
+        result = command("probe", "llr", *folders, "--output", tmp_path / output, *options)
+        return result if result.status else json.loads((tmp_path / output / "llr.json").read_text())
+
+    return run
+
+
+@pytest.fixture
+def row_of():
+    """Function of HTML and first cells: the other cells of the one row that begins with these."""
+
+    def find(html: str, *first: str) -> list[str]:
+        rows = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.S) for row in html.split("<tr")]
+        (found,) = [row[len(first) :] for row in rows if tuple(map(str.strip, row[: len(first)])) == first]
+        return [text.strip() for text in found]
+
+    return find
+
+
+@pytest.fixture
+def one_line():
+    """Function that demands a result with one error that contains a message."""
+
+    def check(result, message: str) -> None:
+        assert result.status == 2
+        (line,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
+        assert message in line
+
+    return check
