@@ -96,7 +96,7 @@ def table(systems: dict[str, list[dict]], dataset: str, language: str, measure: 
         for system, runs in found.items()
     ]
     data = [
-        [dataset, system, seed_of(run, i), run["update"], language, task or "all", values[measure]]
+        [dataset, system, seed_of(run, i), run["update"], language, task or "all", values.get(measure)]
         for system, runs in systems.items()
         for i, run in enumerate(runs, 1)
         for task, values in run["languages"].get(language, {}).items()

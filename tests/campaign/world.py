@@ -3,23 +3,23 @@
 `{w}` is the world, `{o}` the output. Nothing here is wrong: each case of the campaign changes one thing.
 """
 
-import json
+import shutil
 from pathlib import Path
 
 from tests.our_commands import run_command
 
 WORDS = {
     "data_prep phrasebook": "--langs de,en --output {o} --train-lines 9 --valid-lines 2 --test-lines 2",
-    "data_prep download": "multi30k --langs de,en --from-folder {w}/raw --output {o}",
+    "data_prep download": "multi30k --langs de,en --from-folder {w}/multi30k --output {o}",
     "data_prep clean": "--input {w}/raw --output {o} --workers 1",
     "data_prep low-resource": "--input {w}/pair --output {o} --sizes 5",
     "data_prep tokenize": "--input {w}/raw --output {o} --workers 1",
     "data_prep bunsetsu": "--input {w}/tok --output {o} --lang en --workers 1",
     "data_prep phrases": "--input {w}/tok --output {o} --parser conllu --parses {w}/parses --workers 1",
-    "data_prep position-changes": "--input {w}/tok",
+    "data_prep position-changes": "--input {w}/parsed",
     "data_prep subword": "--input {w}/tok --output {o} --merges 30 --workers 1",
     "data_prep binarize": "--input {w}/sub --text {w}/raw --output {o} --workers 1",
-    "data_prep structures": "--input {w}/tok --tokenized {w}/tok --subword {w}/sub --data {w}/data",
+    "data_prep structures": "--input {w}/parsed --tokenized {w}/tok --subword {w}/sub --data {w}/data",
     "data_prep align": "--input {w}/tok --output {o} --workers 1",
     "data_prep alignment-error": "--gold {w}/gold.txt --alignment {w}/links.txt --output {o}/aer.json",
     "data_prep corpus-stats": "--input {w}/tok --output {o} --no-plot --workers 1",
@@ -27,20 +27,23 @@ WORDS = {
     "eval score": "{w}/out --data {w}/data --workers 1 --force",
     "eval adequacy": "{w}/out --data {w}/data --model {w}/data --output {o}",
     "eval compare": "{w}/out {w}/other --output {o}/comparison.json",
-    "eval trim-mbart": "--pretrained {w}/mbart --data {w}/data --output {o}/trimmed.pt",
+    "fairseq_ext trim-mbart": "--pretrained {w}/mbart --data {w}/data --output {o}/trimmed.pt",
     "eval report": "{w}/out --output {o}",
     "eval probe states": "--checkpoint {w}/model.pt --data {w}/data --output {o} --cpu --beam 1",
-    "eval probe llr": "{w}/states --output {o}",
+    "eval probe llr": "{w}/states --output {o} --protocol paper",
     "eval probe similarity": "{w}/states --output {o}",
     "eval probe retrieval": "{w}/states --output {o}",
     "eval probe correlate": "{w}/out {w}/other --retrieval {w}/retrieval --output {o}",
     "eval probe cosine": "{w}/states --output {o}",
     "eval probe off-target": "{w}/out --data {w}/data --output {o}",
-    "eval probe interlingua": "--checkpoint {w}/model.pt --data {w}/data --output {o} --cpu --beam 1",
+    "eval probe interlingua": "--checkpoint {w}/interlingua.pt --data {w}/data --output {o} --cpu --beam 1",
     "eval probe pretraining-accuracy": "MASS={w}/train.log --dataset toy --output {o}",
     "eval probe validation-curves": "MNMT={w}/train.log --dataset toy --output {o}",
 }
-LOG = "2026-01-01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.1 | ppl 33 | num_updates 10\n"
+LOG = (
+    "2026-01-01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.1 | ppl 33"
+    " | accuracy_en-mass 20 | num_updates 10\n"
+)
 
 
 def words_of(command: str, world: Path, output: Path) -> list[str]:
@@ -62,13 +65,18 @@ def make_world(world: Path) -> None:
     for name, other in (("out", "A"), ("other", "B")):
         _run(f"{_TRANSLATE} --output {{w}}/{name} --name {other}", world)
         _run(f"eval score {{w}}/{name} --workers 1", world)
-    _run(_TRANSLATE.replace("translate", "probe states") + " --output {w}/states", world)
-    _run("eval probe retrieval {w}/states --output {w}/retrieval", world)
+    for folder, name in (("states", "A"), ("other-states", "B")):
+        _run(
+            _TRANSLATE.replace("translate", "probe states") + f" --output {{w}}/{folder} --name {name}", world
+        )
+    _run("eval probe retrieval {w}/states {w}/other-states --output {w}/retrieval", world)
+    _lay_out_multi30k(world)
     (world / "train.log").write_text(LOG)
     (world / "gold.txt").write_text("0-0 1-1\n")
     (world / "links.txt").write_text("0-0 1-0\n")
-    for name in ("parses", "mbart"):
-        (world / name).mkdir()
+    _write_parses(world)
+    _run("data_prep phrases --input {w}/tok --output {w}/parsed --parser conllu --parses {w}/parses", world)
+    _write_mbart(world)
 
 
 _PHRASEBOOK = "data_prep phrasebook --valid-lines 5 --test-lines 5"
@@ -83,7 +91,31 @@ def _write_checkpoint(world: Path) -> None:
     from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 
     save(world / "model.pt", checkpoint_state(world / "data"))
+    save(world / "interlingua.pt", checkpoint_state(world / "data", "interlingua_transformer"))
 
 
-def json_files(world: Path) -> list[Path]:
-    return [path for path in sorted(world.rglob("*.json")) if json.loads(path.read_text()) is not None]
+def _lay_out_multi30k(world: Path) -> None:
+    """A local copy of the corpus, with sentences of the phrasebook."""
+    (world / "multi30k").mkdir()
+    for split in ("train", "valid", "test"):
+        for language in ("de", "en"):
+            shutil.copyfile(world / f"raw/{split}.de-en.{language}", world / f"multi30k/{split}.{language}")
+
+
+def _write_parses(world: Path) -> None:
+    """Trees in which every word depends on the first one."""
+    (world / "parses").mkdir()
+    for text in world.glob("tok/*.en"):
+        with open(world / "parses" / f"{text.name}.conllu", "w", encoding="utf-8") as stream:
+            for line in text.read_text(encoding="utf-8").splitlines():
+                for number, word in enumerate(line.split()):
+                    head, relation = (1, "nsubj") if number else (0, "root")
+                    stream.write(f"{number + 1}\t{word}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_\n")
+                stream.write("\n")
+
+
+def _write_mbart(world: Path) -> None:
+    from data_prep.formats.dictionary import read_symbols
+    from tests.fairseq_ext.mbart import write_mbart
+
+    write_mbart(world / "mbart", read_symbols(world / "data/dict.de.txt"))

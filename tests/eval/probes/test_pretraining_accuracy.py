@@ -65,6 +65,11 @@ def test_seeds_other_tasks_and_the_report(probe, command, tmp_path):
     assert lines[2] == "| jass | 2 | 85.00 | 78.00 ± 1.41 | 98.00 | – |"  # no mass
 
 
+def test_a_measure_that_is_not_in_the_log_is_a_gap(probe, tmp_path):
+    assert probe(jass=VALID + "accuracy_en-mass 20 | num_updates 1\n").status == 0
+    assert [row["ppl"] for row in rows(tmp_path / "out/pretraining_ppl_toy_en.csv")] == [""]
+
+
 @pytest.mark.parametrize(
     ("log", "message"),
     [
