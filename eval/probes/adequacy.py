@@ -21,7 +21,7 @@ from eval.results.result_set import ResultSet
 from eval.results.runs import datasets_of, on, runs_of, seed_of
 from eval.results.systems import MeanStd
 from eval.scoring.sentence_encoders import ENCODERS, Encoder
-from eval.scoring.test_sets import DirectionFiles, paths_of, translated_files
+from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments, paths_of
 
 KIND = "adequacy"
 COUNTED = ("lines", "cosine", "reference_cosine")
@@ -32,30 +32,16 @@ class Options:
     """Options of the command.
 
     Attributes:
-        out: folders of `eval translate`.
-        data: binarized folder with text/; None for the one that translate.json names.
         encoder, model: name of a kind of encoder, and the folder of the model.
     """
 
-    out: list[Path]
-    data: Path | None
+    folders: TranslatedFolders
     encoder: str
     model: Path
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument(
-        "out",
-        nargs="+",
-        type=types.path,
-        metavar="OUT",
-        help="folder written by `python -m eval translate`",
-    )
-    parser.add_argument(
-        "--data",
-        type=types.path,
-        help="binarized folder with text/, if it is not where translate.json says",
-    )
+    add_folder_arguments(parser)
     parser.add_argument(
         "--encoder", choices=sorted(ENCODERS), default="sentence-transformers", help="4.5.2 uses LASER"
     )
@@ -67,7 +53,7 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(Options, args)
-    translated = translated_files(options.out, options.data)
+    translated = options.folders.files()
     inputs = paths_of(translated)
     publish(KIND, options, inputs, lambda: measure(options, translated), section, args.output, args.force)
 

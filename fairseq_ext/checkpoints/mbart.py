@@ -16,6 +16,7 @@ from torch import Tensor
 from command_line.errors import InputError
 from data_prep.languages import same_written_language
 from data_prep.subword_models import SPECIAL_SYMBOLS
+from fairseq_ext.checkpoints.reading import EMBEDDINGS
 
 LANGUAGES = (  # of mBART-25, in the order of its rows
     *("ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN", "hi_IN", "it_IT"),
@@ -23,11 +24,6 @@ LANGUAGES = (  # of mBART-25, in the order of its rows
     *("tr_TR", "vi_VN", "zh_CN"),
 )
 UNUSED = "madeupword"  # dictionaries are filled up with these; they never occur
-EMBEDDINGS = (
-    "encoder.embed_tokens.weight",
-    "decoder.embed_tokens.weight",
-    "decoder.output_projection.weight",
-)
 NEEDED = ("encoder.layernorm_embedding.weight", "encoder.layer_norm.weight", "encoder.embed_positions.weight")
 OFFSET_OF_POSITIONS = 2  # fairseq's learned positions begin behind the index of padding, which is 1
 HEAD_WIDTH = 64  # of mBART-25

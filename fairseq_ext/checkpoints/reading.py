@@ -21,6 +21,12 @@ from fairseq_ext.checkpoints import origin
 from fairseq_ext.checkpoints.options_gate import pass_gate
 from fairseq_ext.criterions.nmt_with_auxiliary_losses import in_todays_words
 
+EMBEDDINGS = (  # weights with a row per symbol of the shared dictionary
+    "encoder.embed_tokens.weight",
+    "decoder.embed_tokens.weight",
+    "decoder.output_projection.weight",
+)
+
 torch.serialization.add_safe_globals([Namespace])
 
 

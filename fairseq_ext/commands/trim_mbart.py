@@ -96,7 +96,7 @@ def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) ->
     import fairseq_ext.plug_ins  # noqa: F401 (registers task and model)
     from data_prep.formats.dictionary import read_symbols
     from fairseq_ext.checkpoints import mbart, origin
-    from fairseq_ext.checkpoints.reading import read_weights
+    from fairseq_ext.checkpoints.reading import EMBEDDINGS, read_weights
     from fairseq_ext.commands.mbart_comparison import batches, check_outputs, fairseqs_mbart
 
     if args.check_lines and not pairs:
@@ -105,7 +105,7 @@ def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) ->
     state = read_weights(path)
     weights = state["model"]
     options = mbart.shape_of(weights, state.get("args"), path)
-    vocabulary = vocabulary_of(args, len(weights[mbart.EMBEDDINGS[0]]))
+    vocabulary = vocabulary_of(args, len(weights[EMBEDDINGS[0]]))
     dictionary = args.data / f"dict.{languages[0]}.txt"
     tags = [vocabulary.tag_of(language, given) for language in languages]
     rows = vocabulary.rows(read_symbols(dictionary), tags, dictionary)

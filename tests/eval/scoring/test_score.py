@@ -244,6 +244,17 @@ def test_missing_file_is_named(translated, command, hypotheses, name):
     assert result.status == 2 and f"{out / name}: no such file" in result.err
 
 
+def test_a_missing_folder_is_one_without_its_file(command, tmp_path):
+    result = command("score", tmp_path / "none")
+    assert result.status == 2 and f"{tmp_path / 'none/translate.json'}: no such file" in result.err
+
+
+def test_a_folder_may_be_given_by_its_file(translated, command, scores_of, hypotheses):
+    out = translated("toy", hypotheses)
+    assert command("score", out / "translate.json").status == 0
+    assert scores_of(out)["directions"]["de-fr"]["bleu"] > 0
+
+
 def test_hypotheses_that_do_not_match_their_checksum(translated, command, hypotheses):
     out = translated("toy", hypotheses)
     record = json.loads((out / "translate.json").read_text())
