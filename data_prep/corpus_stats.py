@@ -11,7 +11,7 @@ from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
-from command_line.outputs import atomic_path, write_json, write_text
+from command_line.outputs import atomic_path, remove_leftovers, write_json, write_text
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import Block, read_blocks
@@ -166,6 +166,7 @@ def main(args) -> None:
                 name = f"{bitext.split}.{bitext.pair}.{language}"
                 details[name] = {str(size): histogram[size] for size in sorted(histogram)}
     rows += language_rows(totals)
+    remove_leftovers(args.output)
     write_text(args.output / "corpus_stats.md", as_markdown(rows))
     write_text(args.output / "corpus_stats.csv", as_csv(rows))
     write_json(args.output / "corpus_stats.json", {"format": 1, "rows": rows, "histograms": details})

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from command_line import options
-from command_line.outputs import write_text
+from command_line.outputs import remove_leftovers, write_text
 from eval.probes import PROBES
 from eval.reporting.pages import html, markdown
 from eval.reporting.parts import write_parts
@@ -73,6 +73,8 @@ def write_report(files, title: str, output: Path) -> None:
     known = sections()
     results = ResultSet.load(files, dict.fromkeys(kind for kind, _ in known))
     shown = [section_of(module)(results) for kind, module in known if results.of_kind(kind)]
+    for folder in (output, output / "tables", output / "plots"):
+        remove_leftovers(folder)
     write_parts(shown, output / "tables", output / "plots")
     write_text(output / "report.md", markdown(title, shown))
     write_text(output / "report.html", html(title, shown))

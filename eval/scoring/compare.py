@@ -14,7 +14,7 @@ from pathlib import Path
 
 from command_line import options as types
 from command_line.option_classes import from_arguments
-from command_line.outputs import write_json
+from command_line.outputs import remove_leftovers, write_json
 from command_line.provenance import checksums, command_typed
 from eval.results.files import FORMAT, SCORES, Scores, result_file
 from eval.results.measures import MEASURES
@@ -125,6 +125,7 @@ def main(args) -> None:
     record = comparison_of(options)
     print("\n\n".join([*(table(one, options.settings) for one in record["comparisons"]), "\n".join(NOTES)]))
     if args.output:
+        remove_leftovers(Path(args.output).parent)
         write_json(args.output, record)
 
 

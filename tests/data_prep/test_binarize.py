@@ -147,6 +147,27 @@ def binarize(step, folder):
     return step("binarize", *arguments)
 
 
+def test_another_subword_model_is_noticed(step, copies):
+    assert binarize(step, copies)[0] == 0
+    assert "complete, skipped" in binarize(step, copies)[1]
+    codes = copies / "sub/subword.codes"
+    codes.write_text(codes.read_text() + "x y\n")
+    assert f"was made from another {codes}" in binarize(step, copies)[1]
+    assert (copies / "data/subword.codes").read_bytes() == codes.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["train.de-en.de.bin", "dict.de.txt", "text/test.de-en.en", "subword.codes"])
+@pytest.mark.parametrize("damage", ["gone", "cut off"])
+def test_an_output_that_is_gone_or_cut_off_is_made_again(step, copies, name, damage):
+    assert binarize(step, copies)[0] == 0
+    path = copies / "data" / name
+    content = path.read_bytes()
+    path.write_bytes(content[:-1]) if damage == "cut off" else path.unlink()
+    said = {"gone": "is gone", "cut off": "has changed since"}[damage]
+    assert f"{name} {said}; `binarize` is done again" in binarize(step, copies)[1]
+    assert path.read_bytes() == content
+
+
 def test_a_carriage_return_inside_a_line_is_found(step, copies):
     path = copies / "sub/train.de-en.de"
     path.write_bytes(path.read_bytes().replace(b" ", b"\r", 1))

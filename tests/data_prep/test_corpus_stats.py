@@ -40,3 +40,12 @@ def test_percentiles():
     histogram = Counter({1: 98, 7: 1, 300: 1})
     assert [percentile(histogram, share) for share in (0.5, 0.98, 0.99, 1.0)] == [1, 1, 7, 300]
     assert summarize(histogram)["mean"] == 4.05
+
+
+def test_leftovers_of_dead_processes_go(step, tmp_path, write_corpus):
+    write_corpus(tmp_path / "in", {"train.de-en.de": ["a"], "train.de-en.en": ["b"]})
+    (tmp_path / "out").mkdir()
+    (tmp_path / f"out/.partial-{2**22 + 1}.corpus_stats.md").touch()
+    words = ("corpus-stats", "--input", tmp_path / "in", "--output", tmp_path / "out", "--no-plot")
+    assert step(*words, "--workers", 1)[0] == 0
+    assert not list((tmp_path / "out").glob(".*"))

@@ -202,6 +202,37 @@ def test_opus100_from_its_archive_and_from_its_files(step, tmp_path, read):
         assert "skipped" in step("download", *arguments)[1]
 
 
+@pytest.mark.parametrize("force", [(), ("--force",)], ids=["", "forced"])
+@pytest.mark.parametrize("kind", ["archive", "file"])
+def test_what_was_replaced_in_the_local_folder_is_read_again(step, tmp_path, read, kind, force):
+    folder, out = tmp_path / "local", tmp_path / "out"
+    folder.mkdir()
+    base = "opus-100-corpus/v1.0/supervised/de-en"
+
+    def put(word: str) -> None:
+        files = {
+            f"opus.de-en-{split}.{code}": lines(f"{word} {code}")
+            for split in ("train", "dev", "test")
+            for code in ("de", "en")
+        }
+        if kind == "archive":
+            tar_of(
+                folder / "opus-100-corpus-v1.0.tar.gz",
+                {f"{base}/{name}": content for name, content in files.items()},
+            )
+        for name, content in files.items() if kind == "file" else ():
+            (folder / name).write_bytes(content)
+
+    command = ["download", "opus100", "--langs", "de,en", "--from-folder", folder, "--output", out]
+    for word in ("first", "other"):  # as long as one another
+        put(word)
+        status, error = step(*command, *force)
+        assert status == 0 and "skipped" not in error
+        assert read(out / "train.de-en.de") == [f"{word} de"]
+    put("other")  # another file with the same contents
+    assert "complete, skipped" in step(*command)[1]
+
+
 def test_opus100_over_the_network_keeps_checksums(tmp_path):
     base = "opus-100-corpus/v1.0/supervised/de-en"
     names = [f"{base}/opus.de-en-{word}.{code}" for word in ("train", "dev", "test") for code in ("de", "en")]

@@ -3,9 +3,12 @@
 import functools
 import importlib
 import io
+import os
 import shutil
+import sys
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +19,7 @@ from data_prep.__main__ import DESCRIPTION, STEPS
 from data_prep.formats.preparation import Preparation
 from data_prep.formats.structures import BUNSETSU, encode, write_structures
 from data_prep.formats.texts import find_bitexts
+from data_prep.parsing.parsers import make_parser
 from tests.kill_points import sweep
 
 LINES = {"de": "das ist Zeile {} , gut .", "en": "this is line {} , good ."}
@@ -76,6 +80,29 @@ def analyses_of(folder: Path, corpus: Path) -> None:
                 stream.write("\n")
 
 
+class Knp:
+    """Every sentence is one bunsetsu."""
+
+    def __init__(self, jumanpp):
+        pass
+
+    def apply_to_sentence(self, text: str) -> SimpleNamespace:
+        return SimpleNamespace(phrases=[SimpleNamespace(text=text)])
+
+
+def japanese(root: Path, monkeypatch) -> None:
+    """Tokenized text, and a stand-in for its parser."""
+    (root / "japanese").mkdir()
+    (root / "japanese/train.en-ja.ja").write_text("父 が 外国 へ 行く 。\n" * 25)
+    monkeypatch.setitem(sys.modules, "rhoknp", SimpleNamespace(KNP=Knp, Jumanpp=lambda *_, **__: None))
+    (root / "bin").mkdir()
+    for name in ("knp", "jumanpp"):
+        (root / "bin" / name).write_text("#!/bin/sh\n")
+        (root / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(root / "bin"), prepend=os.pathsep)
+    make_parser.cache_clear()
+
+
 CORPUS = "--workers 1 --input {corpus}"
 CASES = {
     "phrasebook": "--langs de,en --train-lines 5 --valid-lines 2 --test-lines 2 --output {out}",
@@ -86,6 +113,7 @@ CASES = {
     "subword": CORPUS + "/tok --output {out} --merges 10",
     "binarize": CORPUS + "/sub --text {corpus}/raw --output {out}",
     "align": CORPUS + "/tok --subword {corpus}/sub --data {data} --output {out}",
+    "bunsetsu": "--workers 1 --input {out.parent}/japanese --output {out} --parser knp",
     "phrases": CORPUS + "/tok --output {out} --lang en --parser conllu --parses {out.parent}/parses",
     "structures": CORPUS + "/analyses --tokenized {corpus}/tok --subword {corpus}/sub --data {data}",
 }
@@ -108,8 +136,8 @@ def read_output(name: str, out: Path, data: Path) -> object:
 
         Preparation.load(out)
         return load_pair(out, "train", ("de", "en"))
-    if name in ("align", "phrases", "structures"):
-        folders = {"align": (out, data), "phrases": (out,), "structures": (data,)}[name]
+    if name in ("align", "bunsetsu", "phrases", "structures"):
+        folders = {"align": (out, data), "structures": (data,)}.get(name, (out,))
         records = [read_settings(folder, name) for folder in folders]
         if None in records:
             raise InputError("not begun")
@@ -125,6 +153,7 @@ def test_killed_and_run_again_gives_the_files_of_an_undisturbed_run(name, corpus
     work, out, data = tmp_path / "work", tmp_path / "work/out", tmp_path / "work/data"
     opus_archive(tmp_path / "archive", corpus) if name == "download" else None
     analyses_of(tmp_path / "parses", corpus) if name == "phrases" else None
+    japanese(tmp_path, monkeypatch) if name == "bunsetsu" else None
     command = f"{name} {CASES[name]}".replace("{out.parent}", str(tmp_path))
     command = command.format(corpus=corpus, out=out, data=data)
 

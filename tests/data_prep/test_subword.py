@@ -2,6 +2,7 @@
 
 import io
 import random
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -108,6 +109,21 @@ def test_an_existing_model_is_applied_to_new_text(step, tmp_path, prepared, read
         assert (tmp_path / "o" / name).read_bytes() == (prepared / "sub" / name).read_bytes()
     model = BytePairs(prepared / "sub/subword.codes")
     assert read(tmp_path / "o/test.de-en.en") == [model.segment("The train .")]
+
+
+def test_another_existing_model_is_noticed(step, tmp_path, prepared, write_corpus):
+    write_corpus(tmp_path / "new", {"test.de-en.de": ["Der Zug ."], "test.de-en.en": ["The train ."]})
+    shutil.copytree(prepared / "sub", tmp_path / "old")
+    command = ["subword", "--input", tmp_path / "new", "--dictionary-from", tmp_path / "old", "--workers", 1]
+    command += ["--output", tmp_path / "o"]
+    assert step(*command)[0] == 0
+    assert "complete, skipped" in step(*command)[1]
+    for name in ("subword.codes", "dict.txt"):
+        path = tmp_path / "old" / name
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+        status, error = step(*command)
+        assert (status, f"was made from another {path}" in error) == (0, True)
+        assert (tmp_path / "o" / name).read_bytes() == path.read_bytes()
 
 
 def test_bad_requests(step, tmp_path, prepared, write_corpus):

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import shutil
 
 import pytest
@@ -175,3 +176,22 @@ def test_killed_and_run_again_gives_the_files_of_an_undisturbed_run(translated, 
         lambda: Scores.load(work / "out/scores.json").record,
         InputError,
     )
+
+
+# --- leftovers
+
+
+def test_leftovers_of_dead_processes_go(scored, command, hypotheses, tmp_path):
+    outs = [scored(name, hypotheses) for name in "AB"]
+    dead, running = (f".partial-{number}.x.json" for number in (2**22 + 1, os.getppid()))
+    output, folders = tmp_path / "report", [tmp_path / "report" / one for one in ("", "tables", "plots")]
+    folders.append(tmp_path / "compared")
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+        for name in (dead, running):
+            (folder / name).touch()
+    assert command("report", *outs, "--output", output).status == 0
+    compare = ("compare", *outs, "--all-pairs", "--samples", "99", "--correction", "none")
+    assert command(*compare, "--output", tmp_path / "compared/c.json").status == 0
+    for folder in folders:
+        assert [path.name for path in folder.glob(".*")] == [running]

@@ -13,6 +13,7 @@ import eval.__main__ as commands
 from command_line.dispatch import run
 from command_line.errors import InputError
 from eval.results.files import TRANSLATION, Translation
+from eval.translation.journal import Journal
 from tests.fairseq_ext.folders import write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 from tests.kill_points import sweep
@@ -64,6 +65,49 @@ def test_scores_that_are_no_numbers_name_direction_and_sentence(data, tmp_path, 
     )
     assert not texts(tmp_path / "work/out")
     assert command(*translate, "--directions", "en-fr").status == 0
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut off", "changed"])
+def test_hypotheses_that_are_not_those_of_the_record_are_made_again(
+    command, translate, data, tmp_path, damage
+):
+    """No dead end: `score` says "translate again", and `translate` does."""
+    out, text = tmp_path / "work/out", data / "text"
+    assert command(*translate, "--directions", "de-en").status == 0
+    text.mkdir()
+    for language, sentences in SENTENCES.items():
+        (text / f"test.de-en.{language}").write_text("a line\n" * len(sentences))
+    score = ("score", out, "--workers", "1")
+    path = out / "de-en.txt"
+    content = path.read_bytes()
+    assert content.count(b"\n") == 4 and command(*score).status == 0
+    path.unlink()
+    if damage != "gone":
+        path.write_bytes(content[:-1] if damage == "cut off" else b"another\n" * 4)
+    result = command(*score)
+    assert result.status == 2
+    assert str(path) in result.err and (damage == "gone" or "translate again" in result.err)
+    result = command(*translate, "--directions", "de-en")
+    assert result.status == 0
+    assert f"de-en.txt {'is gone' if damage == 'gone' else 'has changed since'}; `translate`" in result.err
+    assert path.read_bytes() == content
+    assert command(*score).status == 0
+
+
+def test_force_discards_the_journal(command, translate, tmp_path):
+    out = tmp_path / "work/out"
+    out.mkdir(parents=True)
+    assert command(*translate).status == 0
+    expected = texts(out)
+    settings = json.loads((out / ".translate.done").read_text())
+    work = {name: settings[name] for name in ("settings", "inputs")}
+    wrong = {"stage": "translate", "examples": list(range(24)), "tokens": [[20]] * 24}
+    for options, continued in (((), True), (("--force",), False)):
+        (out / ".translate.done").rename(out / ".translate.unfinished")
+        with Journal(out / ".journal.jsonl", work) as journal:
+            journal.add(wrong)
+        assert command(*translate, *options).status == 0
+        assert (texts(out) != expected) == continued
 
 
 def test_killed_and_run_again_gives_the_files_of_an_undisturbed_run(translate, tmp_path):
