@@ -15,10 +15,16 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.outputs import remove_leftovers, write_json, write_text
-from command_line.records import OneOf, check, read_json
+from command_line.records import Objects, OneOf, Optional, check, read_json
 
 FORMAT = 2  # records of version 1 were the settings alone
 WHOLE = 16 << 20  # bytes: files up to this size are compared whole
+_RECORD = {
+    "format": OneOf(FORMAT),
+    "settings": {},
+    "inputs": Objects(Optional({})),  # null: there was no such file
+    "outputs": Objects({}),
+}
 SAMPLES, SAMPLE = 16, 16 << 10  # of larger ones, so many pieces of so many bytes
 
 
@@ -150,7 +156,7 @@ def _read_whole(path: Path) -> dict:
     """A record of this version; empty if it is none."""
     try:
         record = read_json(path)
-        check(record, {"format": OneOf(FORMAT), "settings": {}, "inputs": {}, "outputs": {}}, path)
+        check(record, _RECORD, path)
     except InputError:
         return {}
     return record

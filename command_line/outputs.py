@@ -3,12 +3,15 @@
 import contextlib
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from command_line.errors import InputError
 
 _PARTIAL = re.compile(r"\.partial-(\d+)\..*")  # made by the process of that number
 _ours: set[Path] = set()  # temporary files and folders that this process is writing
@@ -95,8 +98,32 @@ def write_text(path, text: str) -> None:
 
 
 def write_json(path, value) -> None:
-    """Write `value` as indented JSON, atomically, keys in the order given."""
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    """Write `value` as indented JSON, atomically, keys in the order given.
+
+    Raises:
+        InputError: a number is NaN or infinite, which JSON has no word for and no reader takes; names the
+            field. Whoever can tell what such a number means writes null instead.
+    """
+    try:
+        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        name, found = next(_not_finite(value), ("", ""))
+        if not name:
+            raise
+        raise InputError(f"{path}: not written: {name} is {found}, expected a finite number") from None
+    write_text(path, text + "\n")
+
+
+def _not_finite(value, name: str = "") -> Iterator[tuple[str, float]]:
+    """The numbers in a value that are NaN or infinite, with the names of their fields ("loss.de-en[3]")."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield name or "it", value
+    elif isinstance(value, Mapping):
+        for field, inner in value.items():
+            yield from _not_finite(inner, f"{name}.{field}" if name else str(field))
+    elif isinstance(value, list | tuple):
+        for number, inner in enumerate(value):
+            yield from _not_finite(inner, f"{name}[{number}]")
 
 
 def copy_file(source, path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
+from command_line.figures import show_names_as_they_are
 from command_line.outputs import atomic_path, remove_leftovers, write_json, write_text
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
@@ -145,6 +146,7 @@ def plot(totals: dict[tuple[str, str], Counter], path: Path) -> None:
             axes.plot(sizes, [100 * histogram[size] / lines for size in sizes], label=language)
     axes.set(xlabel="tokens per line", ylabel="% of the lines", title=f"Line lengths, {split}")
     axes.legend(ncols=2)
+    show_names_as_they_are(figure)
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=150, format="png")
     pyplot.close(figure)

@@ -1,5 +1,6 @@
 """Where a number that is measured on a checkpoint comes from: which training, how long, which data."""
 
+import math
 from pathlib import Path
 
 from command_line.outputs import checksum
@@ -18,6 +19,7 @@ def describe_checkpoint(path, state: dict) -> dict:
         state: its contents; the weights are not needed.
     """
     extra = state.get("extra_state") or {}
+    loss = extra.get("best")
     origin = initialized_from(state, path)
     history = (state.get("optimizer_history") or [{}])[-1]
     return {
@@ -25,7 +27,7 @@ def describe_checkpoint(path, state: dict) -> dict:
         "sha256": checksum(path),
         "epoch": (extra.get("train_iterator") or {}).get("epoch"),
         "updates": history.get("num_updates"),
-        "best_valid_loss": extra.get("best"),
+        "best_valid_loss": loss if loss is None or math.isfinite(loss) else None,  # the training diverged
         "initialized_from": origin and {name: origin[name] for name in ORIGIN if name in origin},
     }
 

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Mapping, Sequence
 
+from command_line.figures import show_names_as_they_are
 from eval.results.systems import MeanStd
 
 # Okabe and Ito (2008): distinguishable with every common kind of colour vision.
@@ -248,10 +249,7 @@ def _canvas(width: float, height: float, rows: int = 1, columns: int = 1):
 
 
 def _png(figure) -> bytes:
-    from matplotlib.text import Text
-
-    for text in figure.findobj(Text):
-        text.set_parse_math(False)  # names are text: a $ in one is no formula
+    show_names_as_they_are(figure)
     stream = io.BytesIO()
     figure.savefig(stream, format="png", metadata={"Software": None})
     return stream.getvalue()

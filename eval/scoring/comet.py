@@ -15,6 +15,7 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.processes import ProcessGroup, how_it_ended
+from command_line.records import AnyOf, check, parse_json
 
 WORKER = Path(__file__).with_name("comet_worker.py")
 
@@ -59,7 +60,10 @@ class Comet:
             return None
         self.start()
         request = {"mt": list(hypotheses), "src": list(sources), "ref": list(references)}
-        return self._ask(request)["scores"]
+        found = self._ask(request, {"scores": [float]})["scores"]
+        if len(found) != len(hypotheses):
+            raise InputError(f"COMET ({self.python}): {len(found)} scores for {len(hypotheses)} lines")
+        return found
 
     def start(self) -> None:
         """Load the model, if there is one and it is not loaded yet: its errors come before long work."""
@@ -81,19 +85,24 @@ class Comet:
             self._log.close()
             raise InputError(f"--comet-python {self.python}: cannot be run: {error.strerror}") from None
         print(f"COMET: loading {self.model} with {self.python}", file=sys.stderr)
-        self._ask({"model": self.model})
+        self._ask({"model": self.model}, {"ready": bool})
 
-    def _ask(self, request: dict) -> dict:
-        """Send one line of JSON and return the answer."""
+    def _ask(self, request: dict, schema: dict) -> dict:
+        """Send one line of JSON and return the answer, which is an error or as the schema says."""
+        where = f"COMET ({self.python})"
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
-            answer = json.loads(self._process.stdout.readline())
-        except (BrokenPipeError, json.JSONDecodeError):
+            answer = self._process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
             ended = how_it_ended(self._process.wait())
             self._log.seek(0)
             said = [line.strip() for line in self._log if line.strip()] or ["no message"]
-            raise InputError(f"COMET ({self.python}) {ended}: {said[-1]}") from None
+            raise InputError(f"{where} {ended}: {said[-1]}")
+        answer = parse_json(answer.encode("utf-8"), where)
+        check(answer, AnyOf({"error": str}, schema), where)
         if "error" in answer:
-            raise InputError(f"COMET ({self.python}): {answer['error']}")
+            raise InputError(f"{where}: {answer['error']}")
         return answer

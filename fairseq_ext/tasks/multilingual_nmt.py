@@ -1,7 +1,5 @@
 """Task `multilingual_nmt`: one model for any set of translation directions over one joint dictionary."""
 
-import json
-from argparse import Namespace
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -272,7 +270,9 @@ class MultilingualNmtTask(BaseTask):
             self.initialized_from = initializing.initialize(model, cfg, self, path)
         if self.cfg.eval_bleu:
             self._bleu = self._validation_bleu()
-            self._generator = self.build_generator([model], Namespace(**json.loads(self.cfg.eval_bleu_args)))
+            self._generator = self.build_generator(
+                [model], validation.generation_options(self.cfg.eval_bleu_args)
+            )
         return model
 
     def _validation_bleu(self):

@@ -8,13 +8,17 @@ the best checkpoint is that of the supervised directions alone.
 """
 
 import math
+from argparse import Namespace
 from pathlib import Path
 
 import torch
 from fairseq.logging import metrics
 
+from command_line.errors import InputError
 from command_line.lines import read_lines
+from command_line.records import check, parse_json
 from data_prep.formats.directions import Direction, format_direction
+from fairseq_ext.checkpoints.option_values import Unfit, describe, fitted, shown
 
 BLEU_STATISTICS = 10  # 4 n-gram matches, 4 n-gram totals, length of the hypotheses, length of the references
 
@@ -146,3 +150,29 @@ class RawReferences:
         if path not in self._lines:
             self._lines[path] = list(read_lines(path))
         return [self._lines[path][int(line)] for line in lines]
+
+
+def generation_options(text: str) -> Namespace:
+    """Fairseq's options of generation that `--eval-bleu-args` gives as JSON.
+
+    Raises:
+        InputError: not JSON, no such option, or a value of another type.
+    """
+    from fairseq.dataclass.configs import GenerationConfig
+
+    where = "--eval-bleu-args"
+    given = parse_json(text.encode("utf-8", "replace"), where)
+    check(given, {}, where)
+    declared = GenerationConfig.__dataclass_fields__
+    for name, value in given.items():
+        if name not in declared:
+            raise InputError(f"{where}: no option {shown(name)}, expected fairseq's of generation, as beam")
+        try:
+            given[name] = fitted(declared[name].type, value)
+        except Unfit:
+            raise InputError(
+                f"{where}: {name} is {shown(value)}, expected {describe(declared[name].type)}"
+            ) from None
+    if "beam" in given and (given["beam"] is None or given["beam"] < 1):
+        raise InputError(f"{where}: beam is {shown(given['beam'])}, expected a whole number of at least 1")
+    return Namespace(**given)

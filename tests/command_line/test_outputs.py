@@ -1,8 +1,10 @@
+import math
 import os
 import subprocess
 
 import pytest
 
+from command_line.errors import InputError
 from command_line.outputs import atomic_path, checksum, remove_leftovers, scratch_folder, write_json
 
 
@@ -63,4 +65,12 @@ def test_leftovers_of_ended_processes_go_and_those_of_running_ones_stay(tmp_path
 def test_a_scratch_folder_is_gone_afterwards(tmp_path):
     with scratch_folder(tmp_path) as folder:
         (folder / "x").touch()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_json_has_no_word_for_numbers_that_are_not_finite(tmp_path, number):
+    record = {"directions": {"de-en": [{"loss": 1.0}, {"loss": number}]}}
+    with pytest.raises(InputError, match=r"x.json: not written: directions.de-en\[1\].loss is (nan|-?inf)"):
+        write_json(tmp_path / "x.json", record)
     assert not list(tmp_path.iterdir())

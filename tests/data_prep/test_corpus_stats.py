@@ -2,8 +2,9 @@
 
 import csv
 import json
+from collections import Counter
 
-from data_prep.corpus_stats import percentile, summarize
+from data_prep.corpus_stats import percentile, plot, summarize
 
 
 def test_table_json_and_plot(step, tmp_path, write_corpus):
@@ -35,8 +36,6 @@ def test_table_json_and_plot(step, tmp_path, write_corpus):
 
 
 def test_percentiles():
-    from collections import Counter
-
     histogram = Counter({1: 98, 7: 1, 300: 1})
     assert [percentile(histogram, share) for share in (0.5, 0.98, 0.99, 1.0)] == [1, 1, 7, 300]
     assert summarize(histogram)["mean"] == 4.05
@@ -49,3 +48,9 @@ def test_leftovers_of_dead_processes_go(step, tmp_path, write_corpus):
     words = ("corpus-stats", "--input", tmp_path / "in", "--output", tmp_path / "out", "--no-plot")
     assert step(*words, "--workers", 1)[0] == 0
     assert not list((tmp_path / "out").glob(".*"))
+
+
+def test_names_with_dollars_are_text_in_the_plot(tmp_path):
+    totals = {("train", "a$b_$"): Counter({1: 2, 3: 1}), ("train", "$\\frac$"): Counter({2: 2})}
+    plot(totals, tmp_path / "x.png")
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")

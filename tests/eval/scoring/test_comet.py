@@ -117,3 +117,22 @@ def test_interpreter_that_dies_or_is_missing(tmp_path, checkpoint):
         pytest.raises(InputError, match="/no/python: cannot be run"),
     ):
         comet.start()
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("[]", "found a list"), ("{}", "field 'scores' is missing"), ("noise", "not JSON"),
+        ("3", "expected an object"),
+        ('{"scores": [NaN]}', "NaN"), ('{"scores": [null]}', "field 'scores[0]' is None"),
+        ('{"scores": 3}', "field 'scores' is 3"), ('{"scores": [1, 2]}', "2 scores for 1 lines"),
+        ('{"error": 3}', "field 'scores' is missing"),
+    ],
+)  # fmt: skip
+def test_answers_that_are_none(tmp_path, checkpoint, answer, message):
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\nread x\necho '{{\"ready\": true}}'\nread x\necho '{answer}'\nread x\n")
+    python.chmod(0o755)
+    with pytest.raises(InputError) as caught, Comet(str(checkpoint), str(python)) as comet:
+        comet.scores(["a"], ["b"], ["c"])
+    assert str(caught.value).startswith(f"COMET ({python})") and message in str(caught.value)
