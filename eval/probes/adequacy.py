@@ -13,10 +13,9 @@ from command_line import options as types
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
-from eval.reporting.parts import Section, Table, cell, cells, slug, tidy
+from eval.reporting.parts import Section, Table, cells, mean_cell, slug, tidy
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import Translation, split_direction
-from eval.results.labels import UNKNOWN
 from eval.results.result_set import ResultSet
 from eval.results.runs import datasets_of, on, runs_of, seed_of
 from eval.results.systems import MeanStd
@@ -159,8 +158,4 @@ def number(runs: list[dict], direction: str, name: str):
     entries = [run["directions"].get(direction) for run in runs]
     if name == "reference_cosine":
         entries = [entry for entry in entries if entry][:1]
-    found = MeanStd.of(100 * entry[name] if entry else None for entry in entries)
-    if found is None:
-        return cell(UNKNOWN)
-    text = f"{found.mean:.2f}" + (f" ± {found.std:.2f}" if found.std else "")
-    return cell(text, value=found.mean)
+    return mean_cell(MeanStd.of(100 * entry[name] if entry else None for entry in entries), digits=2)

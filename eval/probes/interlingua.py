@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
-from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.parts import Figure, Section, Table, cell, cells, mean_cell, slug, tidy
 from eval.reporting.plots import heatmap
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.labels import UNKNOWN
@@ -142,8 +142,8 @@ def lengths(systems: dict[str, list[dict]], dataset: str) -> Table:
                 for run in runs
             )
             mark = [measure == "bleu_gold" and is_better(runs, language) for language in languages]
-            shown = [number(v, one) for v, one in zip(values, mark, strict=True)]
-            rows.append([*cells(system, len(runs), title), *shown, number(mean)])
+            shown = [mean_cell(v, 1, "†" if one else "") for v, one in zip(values, mark, strict=True)]
+            rows.append([*cells(system, len(runs), title), *shown, mean_cell(mean, 1)])
         data += [
             [dataset, system, seed_of(run, i), run["length_candidates"], language, *map(entry.get, COUNTED)]
             for i, run in enumerate(runs, 1)
@@ -172,13 +172,6 @@ def is_better(runs: list[dict], language: str) -> bool:
         entry and entry.get("adjusted_p_value", 1.0) <= LEVEL and entry["bleu_gold"] > entry["bleu_predicted"]
         for entry in found
     )
-
-
-def number(found: MeanStd | None, marked: bool = False):
-    if found is None:
-        return cell(UNKNOWN)
-    text = f"{found.mean:.1f}" + (f" ± {found.std:.1f}" if found.std else "") + ("†" if marked else "")
-    return cell(text, value=found.mean)
 
 
 def similarity(systems: dict[str, list[dict]], dataset: str) -> Figure:

@@ -1,11 +1,11 @@
 """Figures of what probes measure in every encoder layer, on average over pairs of languages."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from eval.probes.parallel import OUTPUT
-from eval.reporting.parts import Figure, Table, cell, cells, slug, tidy
+from eval.reporting.parts import Figure, Table, cells, mean_cell, slug, tidy
 from eval.reporting.plots import lines
-from eval.results.labels import UNKNOWN
 from eval.results.runs import seed_of
 from eval.results.systems import MeanStd
 
@@ -37,6 +37,7 @@ def curves(
         caption: without the dataset and what the curves are.
         chance: the measure that is `measure` by chance, one number per permutation; drawn as dashed lines.
     """
+    cell_of = partial(mean_cell, digits=3)
     layers = layers_of(run for runs in systems.values() for run in runs)
     panels, baselines, rows, rules = {}, {}, [], set()
     for group, panel in KINDS.items():
@@ -44,11 +45,14 @@ def curves(
         for system, runs in systems.items():
             if all(group in run["averages"] for run in runs):
                 series[system] = [seeds_of(runs, group, measure, layer) for layer in layers]
-                rows.append([*cells(panel, system, len(runs)), *map(mean_cell, series[system])])
+                rows.append([*cells(panel, system, len(runs)), *map(cell_of, series[system])])
                 if chance:
                     lower[system] = [permutations_of(runs, group, chance, layer) for layer in layers]
                     rows.append(
-                        [*cells(panel, f"{system}, by chance", len(runs)), *map(mean_cell, lower[system])]
+                        [
+                            *cells(panel, f"{system}, by chance", len(runs)),
+                            *map(cell_of, lower[system]),
+                        ]
                     )
         if series:
             panels[panel], baselines[panel] = series, lower
@@ -85,12 +89,6 @@ def permutations_of(runs: list[dict], kind: str, measure: str, layer: str) -> Me
 
 def as_list(values: float | list[float]) -> list[float]:
     return values if isinstance(values, list) else [values]
-
-
-def mean_cell(value: MeanStd | None):
-    if value is None:
-        return cell(UNKNOWN)
-    return cell(f"{value.mean:.3f}" + (f" ± {value.std:.3f}" if value.std else ""), value=value.mean)
 
 
 def data(systems: dict[str, list[dict]], dataset: str, measure: str, chance: str | None) -> list[list]:

@@ -14,7 +14,7 @@ from command_line import options as types
 from command_line.option_classes import from_arguments
 from eval.probes.parallel import index_files
 from eval.probes.protocol import ProtocolOptions, add_protocol_arguments, unconverged, variant
-from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.parts import Figure, Section, Table, cell, cells, mean_cell, slug, tidy
 from eval.reporting.plots import lines
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import field
@@ -201,7 +201,7 @@ def row(kind_title: str, question: str, name: str, runs: list[dict], values: lis
     return [
         *cells(kind_title, question, name, seeds),
         *(UNKNOWN_CELL if one is None else cell(f"{100 * one:.1f}", value=100 * one) for one in baselines),
-        *map(percent, values),
+        *(mean_cell(value, 1) for value in values),
     ]
 
 
@@ -258,7 +258,7 @@ def of_course(found: list[dict], measure: str):
         return UNKNOWN_CELL
     scale = 100 if measure == "held_out" else 1
     values = [one[measure] and [scale * value for value in one[measure]] for one in found]
-    return percent(over_seeds(values), "" if all(all(one["converged"]) for one in found) else "*")
+    return mean_cell(over_seeds(values), 1, "" if all(all(one["converged"]) for one in found) else "*")
 
 
 def warnings(groups: Runs) -> list[str]:
@@ -282,10 +282,3 @@ def over_seeds(found: list[list[float] | None]) -> MeanStd | None:
         return None
     per_run = [MeanStd.of(values) for values in found]
     return per_run[0] if len(found) == 1 else MeanStd.of(value.mean for value in per_run)
-
-
-def percent(value: MeanStd | None, mark: str = ""):
-    if value is None:
-        return UNKNOWN_CELL
-    deviation = f" ± {value.std:.1f}" if value.std is not None else ""
-    return cell(f"{value.mean:.1f}{deviation}{mark}", value=value.mean)

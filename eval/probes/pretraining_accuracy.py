@@ -11,9 +11,8 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from eval.probes.training_logs import LogOptions, add_log_arguments, log_files, validations
-from eval.reporting.parts import Section, Table, cell, cells, slug, tidy
+from eval.reporting.parts import Section, Table, cells, mean_cell, slug, tidy
 from eval.reporting.result_file import add_output_arguments, publish
-from eval.results.labels import UNKNOWN
 from eval.results.result_set import ResultSet
 from eval.results.runs import datasets_of, on, runs_of, seed_of
 from eval.results.systems import MeanStd
@@ -110,7 +109,4 @@ def table(systems: dict[str, list[dict]], dataset: str, language: str, measure: 
 
 
 def shown(values: list[float | None]):
-    found = MeanStd.of(values)
-    if found is None:
-        return cell(UNKNOWN)
-    return cell(f"{found.mean:.2f}" + (f" ± {found.std:.2f}" if found.std else ""), value=found.mean)
+    return mean_cell(MeanStd.of(values), digits=2)

@@ -33,10 +33,9 @@ from eval.probes.parallel import (
 )
 from eval.probes.precision import batches_of, both_ways, normalized, word_retrieval
 from eval.probes.store import StateStore
-from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.parts import Figure, Section, Table, cells, mean_cell, slug, tidy
 from eval.reporting.plots import dots
 from eval.reporting.result_file import add_output_arguments, publish
-from eval.results.labels import UNKNOWN
 from eval.results.result_set import ResultSet
 from eval.results.runs import datasets_of, on, runs_of, seed_of
 from eval.results.systems import MeanStd
@@ -174,7 +173,7 @@ def per_pair(systems: dict[str, list[dict]], dataset: str, measure: str, title: 
     }
     rule = sum(kind == "supervised" for kind in pairs.values())
     rows = [
-        [*cells(name, pairs[name]), *(percent(values[system][i]) for system in systems)]
+        [*cells(name, pairs[name]), *(mean_cell(values[system][i], 1) for system in systems)]
         for i, name in enumerate(ordered)
     ]
     rules = {rule} if 0 < rule < len(ordered) else set()
@@ -182,7 +181,10 @@ def per_pair(systems: dict[str, list[dict]], dataset: str, measure: str, title: 
         if kind in pairs.values():
             rules |= {len(rows)}
             rows.append(
-                [*cells("Avg.", kind), *(percent(average(runs, kind, measure)) for runs in systems.values())]
+                [
+                    *cells("Avg.", kind),
+                    *(mean_cell(average(runs, kind, measure), 1) for runs in systems.values()),
+                ]
             )
     caption = (
         f"{title}, on {dataset}, in percent; mean over seeds, error bars: standard deviation over seeds."
@@ -211,11 +213,3 @@ def pair_value(runs: list[dict], pair: str, measure: str) -> MeanStd | None:
 def average(runs: list[dict], kind: str, measure: str) -> MeanStd | None:
     found = [run["averages"].get(kind) for run in runs]
     return MeanStd.of(entry and 100 * at_the_top(entry[measure]) for entry in found)
-
-
-def percent(value: MeanStd | None):
-    if value is None:
-        return cell(UNKNOWN)
-    return cell(
-        f"{value.mean:.1f}" + (f" ± {value.std:.1f}" if value.std is not None else ""), value=value.mean
-    )

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from command_line.outputs import atomic_path, write_text
+from eval.results.labels import UNKNOWN
+from eval.results.systems import MeanStd
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,13 @@ def cell(text, bold: bool = False, value: float | None = None, width: int = 1) -
 
 def cells(*texts) -> list[Cell]:
     return [cell(text) for text in texts]
+
+
+def mean_cell(value: MeanStd | None, digits: int, mark: str = "") -> Cell:
+    """Mean and deviation over runs; an empty one where there is no number."""
+    if value is None:
+        return cell(UNKNOWN)
+    return cell(value.text(digits) + mark, value=value.mean)
 
 
 @dataclass(frozen=True)
@@ -130,7 +139,7 @@ def write_parts(sections: Iterable[Section], tables: Path, plots: Path) -> list[
 def _csv_value(one: Cell):
     if one.value is not None:
         return one.value
-    return "" if one.text == "–" else one.text
+    return "" if one.text == UNKNOWN else one.text
 
 
 def escape_markdown(text: str) -> str:

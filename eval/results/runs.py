@@ -1,19 +1,21 @@
 """Runs of one system on one dataset, which differ in their seed, in the result files of probes."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
-from command_line.errors import InputError
 from eval.results.files import field
 from eval.results.result_set import ResultSet
+from eval.results.systems import group_runs, run_label
 
 Runs = dict[tuple[str, str], list[dict]]  # (dataset, system) -> runs
 
 
 def runs_of(results: ResultSet, kind: str) -> Runs:
-    """The runs of all result files of a kind, in the order given.
+    """The runs of all result files of a kind, systems in the order given.
 
     Raises:
-        InputError: two are the same seed of the same system.
+        InputError: two are the same seed of the same system, or runs under one name are other systems.
     """
     runs = [
         (path, run) for path, record in results.of_kind(kind) for run in field(record, "runs", list, path)
@@ -21,30 +23,42 @@ def runs_of(results: ResultSet, kind: str) -> Runs:
     return grouped(runs)
 
 
+@dataclass(frozen=True)
+class ProbedRun:
+    """One of the "runs" of a result file of a probe."""
+
+    path: Path
+    record: dict
+
+    @property
+    def system(self) -> dict:
+        return field(self.record, "system", dict, self.path)
+
+    @property
+    def name(self) -> str:
+        return field(self.record, "system.name", str, self.path)
+
+    @property
+    def dataset(self) -> str:
+        return field(self.record, "dataset", str, self.path)
+
+    @property
+    def seed(self) -> int | None:
+        return self.system.get("seed")
+
+
 def grouped(runs: Iterable[tuple[object, dict]]) -> Runs:
-    """
+    """The runs of every system, as `group_runs` groups those of scored folders.
+
     Args:
         runs: each with where it is from, for errors.
     """
-    groups: Runs = {}
-    seen: dict[tuple, object] = {}
-    for origin, run in runs:
-        key = (field(run, "dataset", str, origin), field(run, "system.name", str, origin))
-        seed = run["system"].get("seed")
-        if seed is not None and (*key, seed) in seen:
-            raise InputError(
-                f"{origin} and {seen[(*key, seed)]}: both are seed {seed} of system {key[1]!r}; give one of"
-                " them another --name"
-            )
-        seen[(*key, seed)] = origin
-        groups.setdefault(key, []).append(run)
-    return groups
+    groups = group_runs(ProbedRun(origin, run) for origin, run in runs)
+    return {group: [run.record for run in found] for group, found in groups.items()}
 
 
 def seed_of(run: dict, number: int) -> str:
-    """The seed as a label; runs without a known seed are numbered."""
-    seed = run["system"].get("seed")
-    return f"run {number}" if seed is None else str(seed)
+    return run_label(run["system"].get("seed"), number)
 
 
 def datasets_of(groups: Iterable[tuple[str, str]]) -> list[str]:

@@ -3,6 +3,8 @@
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
 from command_line.errors import InputError
 from data_prep.bleu import tokenizer_of
@@ -25,6 +27,11 @@ class MeanStd:
         if not values or any(value is None for value in values):
             return None
         return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None)
+
+    def text(self, digits: int, scale: float = 1.0, unit: str = "") -> str:
+        """As in `16.8 ± 0.6`; without deviation for one run."""
+        deviation = "" if self.std is None else f" ± {self.std * scale:.{digits}f}"
+        return f"{self.mean * scale:.{digits}f}{deviation}{unit}"
 
 
 @dataclass(frozen=True)
@@ -55,8 +62,8 @@ class System:
 
     @property
     def run_labels(self) -> list[str]:
-        """Seeds as column titles; runs without a known seed are numbered."""
-        return [str(run.seed) if run.seed is not None else f"run {i}" for i, run in enumerate(self.runs, 1)]
+        """Seeds as column titles."""
+        return [run_label(run.seed, number) for number, run in enumerate(self.runs, 1)]
 
     def directions(self, kind: str | None = None) -> list[str]:
         entries = self.runs[0].directions.items()
@@ -71,12 +78,56 @@ class System:
         return [run.average(group, measure) for run in self.runs]
 
 
-def _settings(run: Scores) -> dict:
+def run_label(seed, number: int) -> str:
+    """The seed; runs without a known seed are numbered."""
+    return f"run {number}" if seed is None else str(seed)
+
+
+class Run(Protocol):
+    """What was measured of one training of a system on one dataset."""
+
+    path: Path  # of the file, for errors
+    system: dict  # the record
+    name: str  # of the system
+    dataset: str
+    seed: int | None
+
+
+def _settings(run: Run) -> dict:
     return {key: value for key, value in run.system.items() if key not in ("name", "seed")}
 
 
 def _search(run: Scores) -> dict:
     return {option: run.record.get(option, default) for option, default in SEARCH_OPTIONS.items()}
+
+
+def group_runs(runs: Iterable[Run]) -> dict[tuple[str, str], tuple]:
+    """(dataset, name) -> the runs of one system, ordered by seed; systems as they first appear.
+
+    Raises:
+        InputError: two runs are the same seed, or runs under one name are not the same system; names both
+            files.
+    """
+    from fairseq_ext.axes.record import check_record
+
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        check_record(run.system, run.path)
+        others = groups.setdefault((run.dataset, run.name), [])
+        for other in others:
+            if run.seed is not None and run.seed == other.seed:
+                raise InputError(
+                    f"{run.path} and {other.path}: both are seed {run.seed} of system {run.name!r}; give one"
+                    " of them another --name"
+                )
+        if others:
+            _same(others[0], run, "system", _settings(others[0]), _settings(run))
+        others.append(run)
+    return {group: tuple(sorted(found, key=_by_seed)) for group, found in groups.items()}
+
+
+def _by_seed(run: Run) -> tuple:
+    return (run.seed is None, run.seed if run.seed is not None else 0)
 
 
 def group_systems(scores: Iterable[Scores]) -> list[System]:
@@ -86,34 +137,25 @@ def group_systems(scores: Iterable[Scores]) -> list[System]:
         InputError: one run is given twice, or runs under one name are not the same system, or do not have the
             same directions, or BLEU of one direction was scored with different tokenizers; names both files.
     """
-    from fairseq_ext.axes.record import check_record
-
     scores = list(scores)
+    seen = set()
     for run in scores:
-        check_record(run.system, run.path)
-    _check_tokenizers(scores)
-    groups: dict[tuple[str, str], list[Scores]] = {}
-    for run in scores:
-        groups.setdefault((run.dataset, run.name), []).append(run)
-    return [System(name, dataset, _checked(runs)) for (dataset, name), runs in groups.items()]
-
-
-def _checked(runs: list[Scores]) -> tuple[Scores, ...]:
-    first, seen = runs[0], {}
-    for run in runs:
-        if run.path.resolve() in (other.path.resolve() for other in seen.values()):
+        if run.path.resolve() in seen:
             raise InputError(f"{run.path}: given twice")
-        if run.seed is not None and run.seed in seen:
-            raise InputError(
-                f"{run.path} and {seen[run.seed].path}: both are seed {run.seed} of system {run.name!r}"
-            )
-        seen[run.seed if run.seed is not None else str(run.path)] = run
-        _same(first, run, "system", _settings(first), _settings(run))
-        _same(first, run, "split", first.record["split"], run.record["split"])
-        for option in SEARCH_OPTIONS:
-            _same(first, run, option, _search(first)[option], _search(run)[option])
-        _same(first, run, "directions", _kinds(first), _kinds(run))
-    return tuple(sorted(runs, key=lambda run: (run.seed is None, run.seed if run.seed is not None else 0)))
+        seen.add(run.path.resolve())
+    _check_tokenizers(scores)
+    groups = group_runs(scores)
+    for first, *others in groups.values():
+        for run in others:
+            _check_measured_alike(first, run)
+    return [System(name, dataset, runs) for (dataset, name), runs in groups.items()]
+
+
+def _check_measured_alike(first: Scores, run: Scores) -> None:
+    _same(first, run, "split", first.record["split"], run.record["split"])
+    for option in SEARCH_OPTIONS:
+        _same(first, run, option, _search(first)[option], _search(run)[option])
+    _same(first, run, "directions", _kinds(first), _kinds(run))
 
 
 def _kinds(run: Scores) -> dict:
@@ -134,7 +176,7 @@ def _check_tokenizers(scores: list[Scores]) -> None:
                 )
 
 
-def _same(first: Scores, run: Scores, what: str, expected, found) -> None:
+def _same(first: Run, run: Run, what: str, expected, found) -> None:
     if expected == found:
         return
     if isinstance(expected, dict):

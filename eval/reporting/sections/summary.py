@@ -121,9 +121,7 @@ def show(value: MeanStd | None, measure: str) -> str:
     if value is None:
         return UNKNOWN
     one = MEASURES[measure]
-    if value.std is None:
-        return one.show(value.mean)
-    return f"{value.mean * one.scale:.{one.digits}f} ± {value.std * one.scale:.{one.digits}f}{one.unit}"
+    return value.text(one.digits, one.scale, one.unit)
 
 
 def summary_data(results: ResultSet) -> list[list]:

@@ -62,7 +62,7 @@ def test_seeds_other_tasks_and_the_report(probe, command, tmp_path):
     text = (tmp_path / "report/report.md").read_text(encoding="utf-8")
     assert "Accuracy (%) of pre-training on toy, ja" in text
     lines = [line for line in text.splitlines() if line.startswith("| jass")]
-    assert lines[2] == "| jass | 2 | 85.00 | 78.00 ± 1.41 | 98.00 | – |"  # no mass
+    assert lines[2] == "| jass | 2 | 85.00 ± 0.00 | 78.00 ± 1.41 | 98.00 ± 0.00 | – |"  # no mass
 
 
 def test_a_measure_that_is_not_in_the_log_is_a_gap(probe, tmp_path):
