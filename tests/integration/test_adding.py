@@ -1,0 +1,228 @@
+"""The map of CONTRIBUTING.md: a loss, tags, a norm, a probe, a corpus and a recipe are added to a copy.
+
+What each addition costs stands here: a file, and the lines that register it. Nothing else is edited.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integration.commands import REPOSITORY
+from tests.integration.training import training
+
+FOLDERS = ("command_line", "data_prep", "fairseq_ext", "eval", "recipes")
+
+FILES = {
+    # a loss: the mean squared state on top of the encoder
+    "fairseq_ext/losses/small.py": '''
+from dataclasses import dataclass, field
+
+from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, states_of
+
+
+@dataclass
+class SmallStatesOptions:
+    weight: float = field(default=0.1, metadata={"help": "of the loss"})
+
+
+class SmallStates(WeightedLoss):
+    """States on top of the encoder should be small."""
+
+    name = "small_states"
+    Options = SmallStatesOptions
+
+    def forward(self, outputs, batch) -> Term:
+        value = states_of(outputs.source).float().square().mean()
+        return Term(self.options.weight * batch["ntokens"] * value, value.detach(), 1)
+''',
+    # a probe: the number of lines of a log
+    "eval/probes/log_length.py": '''
+"""Length of training logs, in lines."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line import options as types
+from command_line.option_classes import from_arguments
+from eval.reporting.parts import Section, Table, cells
+from eval.reporting.result_file import add_output_arguments, publish
+from eval.results.result_set import ResultSet
+
+KIND = "log-length"
+
+
+@dataclass(frozen=True)
+class LengthOptions:
+    logs: list[Path]
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("logs", nargs="+", type=types.path, help="logs of trainings")
+    add_output_arguments(parser, KIND)
+
+
+def main(args) -> None:
+    options = from_arguments(LengthOptions, args)
+    publish(KIND, options, options.logs, lambda: measure(options), section, args.output, args.force)
+
+
+def measure(options: LengthOptions) -> dict:
+    return {"logs": {str(path): len(path.read_text().splitlines()) for path in options.logs}}
+
+
+def section(results: ResultSet) -> Section:
+    counted = [record["logs"] for _, record in results.of_kind(KIND)]
+    rows = [[name, str(lines)] for logs in counted for name, lines in logs.items()]
+    table = Table("log-length", "Lines of each log.", [cells("log", "lines")], [cells(*row) for row in rows])
+    return Section("Length of logs", [table])
+''',
+    # a corpus: two lines in two languages
+    "data_prep/corpora/proverbs.py": '''
+"""Two proverbs."""
+
+from data_prep.corpora.corpus import BitextRows, Corpus
+from data_prep.formats.texts import TEST, TRAIN, VALID
+
+
+def read(source, languages, centric):
+    for split in (TRAIN, VALID, TEST):
+        rows = [("Ende gut, alles gut.", "All is well that ends well.")]
+        yield BitextRows(split, "de-en", lambda: iter(rows))
+
+
+CORPUS = Corpus("two proverbs", ("de", "en"), read)
+''',
+    # a recipe: a table, a configuration, a script
+    "recipes/small_states/systems.sh": """
+MODEL="--arch $ARCHITECTURE --dropout $DROPOUT"
+default_systems << END
+plain | | $MODEL --criterion weighted_losses | | plain
+small | | $MODEL --criterion weighted_losses --losses translation,small_states | | small states
+END
+""",
+    "recipes/small_states/configs/tiny.sh": """
+CORPUS=proverbs
+LANGUAGES=(de en)
+MERGES=100
+ARCHITECTURE=mnmt_transformer_tiny
+DROPOUT=0.1
+LEARNING_RATE=1e-3
+EPOCHS=1
+BATCH_GPUS=1
+""",
+    "recipes/small_states/run.sh": """
+#!/usr/bin/env bash
+set -euo pipefail
+RECIPE=small_states TITLE="Small states"
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source "$HERE/../shared/experiment.sh"
+ALL_STAGES="prepare train translate score report"
+usage() {
+  usage_of_experiment
+}
+stage_report() {
+  report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
+}
+experiment "" "" "$@"
+""",
+}
+LINES = {  # file -> (a line of it, what is put in front of that line)
+    "fairseq_ext/losses/registry.py": [
+        ("from fairseq_ext.losses.weighted_loss", "from fairseq_ext.losses.small import SmallStates\n"),
+        ("        WordContrastive,", "        SmallStates,\n"),
+    ],
+    "fairseq_ext/modules/residual_block.py": [
+        ('    "pre": NormPlacement', '    "none": NormPlacement("NoNorm", "x+F(x)", True, _pre),\n'),
+    ],
+    "fairseq_ext/data/language_tags.py": [
+        ('    "t-enc": TagPlacement', '    "t-both": TagPlacement("T-BOTH", ("target",), decoder=True),\n'),
+    ],
+    "eval/probes/__init__.py": [
+        ('    "states": Probe', '    "log-length": Probe("eval.probes.log_length", "…", "log-length"),\n'),
+    ],
+    "data_prep/corpora/__init__.py": [
+        ("from data_prep.corpora.corpus", "from data_prep.corpora import proverbs\n"),
+        ('    "enja"', '    "proverbs": proverbs.CORPUS,\n'),
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Path:
+    """A copy of the project with the additions."""
+    root = tmp_path_factory.mktemp("copy")
+    for folder in FOLDERS:
+        shutil.copytree(REPOSITORY / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text.lstrip("\n"))
+    for name, additions in LINES.items():
+        text = (root / name).read_text()
+        for before, added in additions:
+            assert text.count(f"\n{before}") == 1, (name, before)
+            text = text.replace(f"\n{before}", f"\n{added}{before}")
+        (root / name).write_text(text)
+    return root
+
+
+def run(copy: Path, *words) -> str:
+    """Standard output of a command in the copy."""
+    environment = {**os.environ, "PYTHONPATH": str(copy)}
+    done = subprocess.run(
+        list(map(str, words)),
+        cwd=copy,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def python(copy: Path, module: str, *words) -> str:
+    return run(copy, sys.executable, "-m", module, *words)
+
+
+def test_a_loss_a_norm_and_tags_train_translate_and_are_named(copy, data, tmp_path):
+    arguments = training(
+        data, tmp_path, "--user-dir", copy / "fairseq_ext", "--norm-placement", "none",
+        "--language-tags", "t-both", "--criterion", "weighted_losses", "--losses", "translation,small_states",
+        "--max-update", 2,
+    )  # fmt: skip
+    assert '"small_states"' in python(copy, "fairseq_cli.train", *arguments)
+    python(
+        copy, "eval", "translate", "--checkpoint", tmp_path / "checkpoint_best.pt", "--data", data,
+        "--directions", "de-en", "--cpu", "--max-len-b", 10, "--output", tmp_path / "out",
+    )  # fmt: skip
+    name = json.loads((tmp_path / "out/translate.json").read_text())["system"]["name"]
+    assert "NoNorm" in name and "T-BOTH" in name and "small_states" in name.replace(" ", "_").lower()
+
+
+def test_a_probe_is_a_command_and_a_section_of_the_report(copy, tmp_path):
+    assert "log-length" in python(copy, "eval", "probe", "--help")
+    (tmp_path / "train.log").write_text("one\ntwo\n")
+    python(copy, "eval", "probe", "log-length", tmp_path / "train.log", "--output", tmp_path)
+    python(copy, "eval", "report", tmp_path / "log-length.json", "--output", tmp_path / "report")
+    assert "Length of logs" in (tmp_path / "report/report.md").read_text()
+
+
+def test_a_corpus_is_laid_out(copy, tmp_path):
+    assert "two proverbs" in python(copy, "data_prep", "download", "--help")
+    python(copy, "data_prep", "download", "proverbs", "--output", tmp_path / "text")
+    assert (tmp_path / "text/train.de-en.de").read_text() == "Ende gut, alles gut.\n"
+
+
+def test_a_recipe_plans_its_commands(copy):
+    planned = run(
+        copy, "bash", "recipes/small_states/run.sh", "--config", "tiny", "--seeds", "1", "--dry-run"
+    )
+    trainings = [line for line in planned.splitlines() if "fairseq-train" in line]
+    assert ["--losses translation,small_states" in line for line in trainings] == [False, True]
+    assert "data_prep download proverbs" in planned
