@@ -39,7 +39,7 @@ def pair_words(data: Path, lang_pairs: str) -> None:
 
     for pair in {tuple(sorted(direction)) for direction in parse_directions(lang_pairs, "--lang-pairs")}:
         symbols = load_shared_dictionary(data, pair).symbols
-        with AlignedSpansWriter(data, "train", pair) as writer:
+        with AlignedSpansWriter(data, "train", pair, "fast_align") as writer:
             for sides in zip(*load_pair(data, "train", pair), strict=True):
                 first, second = (words(side[:-1].tolist(), symbols) for side in sides)
                 writer.append((*a, *b) for a, b in zip(first, second, strict=False))

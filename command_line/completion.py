@@ -73,7 +73,7 @@ class Stamp:
         self.folder = self.path.parent
         self.settings = json.loads(json.dumps(settings, default=str))  # what comes back from the file
         self.inputs = input_identities(inputs)
-        self._unfinished = _mark(self.folder, name)
+        self._unfinished = unfinished_mark(self.folder, name)
         self._reason: str | None = None
 
     @property
@@ -167,7 +167,8 @@ def _difference(first: dict, second: dict) -> str | None:
     return next((name for name in first | second if first.get(name) != second.get(name)), None)
 
 
-def _mark(folder: Path, name: str) -> Path:
+def unfinished_mark(folder: Path, name: str) -> Path:
+    """The file that stands in a folder while a step writes there."""
     return folder / f".{name}.unfinished"
 
 
@@ -181,7 +182,8 @@ def check_finished(folder, *steps: str) -> None:
         InputError: one of them began to write there and did not come to its end.
     """
     folder = Path(folder)
-    marks = [_mark(folder, step) for step in steps] if steps else sorted(folder.glob(_mark(folder, "*").name))
+    anyone = unfinished_mark(folder, "*").name
+    marks = [unfinished_mark(folder, step) for step in steps] if steps else sorted(folder.glob(anyone))
     for mark in marks:
         if mark.exists():
             step = mark.name.removeprefix(".").removesuffix(".unfinished")

@@ -14,10 +14,10 @@ from command_line import options
 from command_line.errors import InputError
 from command_line.lines import count_lines
 from command_line.names_in_records import path_inside
-from command_line.outputs import atomic_path, checksum, copy_file, scratch_folder
+from command_line.outputs import checksum, copy_file, scratch_folder
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
-from data_prep.formats.dictionary import load_dictionary, required_dictionary
+from data_prep.formats.dictionary import DICTIONARY, dictionary_path, load_dictionary, required_dictionary
 from data_prep.formats.preparation import FILE_NAME, Preparation
 from data_prep.formats.texts import (
     TRAIN,
@@ -29,7 +29,7 @@ from data_prep.formats.texts import (
     paths_of,
 )
 from data_prep.step_folder import StepFolder, read_record
-from data_prep.subword import DICTIONARY, MODEL_FILES
+from data_prep.subword import MODEL_FILES
 
 BYTES_PER_WORKER = 1 << 18  # fairseq's file splitting repeats lines of files that are small for their workers
 
@@ -49,35 +49,37 @@ def add_arguments(parser) -> None:
 
 
 def is_data_file(path: Path) -> bool:
-    from data_prep.formats.structures import KINDS
+    from data_prep.formats.alignments import is_alignment_file
+    from data_prep.formats.sentences import is_sentence_file
+    from data_prep.formats.structures import is_structure_file
 
-    names = {FILE_NAME, *filter(None, MODEL_FILES.values())}
-    beside = (".alignment", *(f".{kind}" for kind in KINDS))  # belong to the sentences, and go with them
     return (
-        path.suffix in (".bin", ".idx", *beside)
+        is_sentence_file(path)
+        or is_alignment_file(path)  # alignments and structures belong to the sentences, and go with them
+        or is_structure_file(path)
         or path.name.startswith("dict.")
-        or path.name in names
-        or (path.parent.name == "text")
+        or path.name in {FILE_NAME, *filter(None, MODEL_FILES.values())}
+        or path.parent.name == "text"
     )
 
 
 def binarize_file(path: Path, prefix: Path, dictionary, workers: Workers) -> int:
-    """Write `prefix.bin` and `prefix.idx`; returns the number of sentences.
+    """Write the binarized sentences of a file; returns the number of sentences.
 
     Raises:
         InputError: not as many sentences as lines (a carriage return inside a line, for instance).
     """
     from fairseq.binarizer import VocabularyDatasetBinarizer
-    from fairseq.data.indexed_dataset import make_builder
     from fairseq.file_chunker_utils import find_offsets
+
+    from data_prep.formats.sentences import write_sentences
 
     lines = count_lines(path)
     ranges = max(1, min(workers.number, path.stat().st_size // BYTES_PER_WORKER))
     offsets = find_offsets(str(path), ranges)
     with contextlib.ExitStack() as stack:
         scratch = stack.enter_context(scratch_folder(prefix.parent))
-        data, index = (stack.enter_context(atomic_path(f"{prefix}{suffix}")) for suffix in (".bin", ".idx"))
-        builder = make_builder(str(data), impl="mmap", vocab_size=len(dictionary))
+        builder = stack.enter_context(write_sentences(prefix, len(dictionary)))
         binarizer = VocabularyDatasetBinarizer(dictionary, append_eos=True)
         function = functools.partial(binarize_range, binarizer, path)
         parts = [(f"{scratch}/{start}", start, end) for start, end in itertools.pairwise(offsets)]
@@ -85,7 +87,6 @@ def binarize_file(path: Path, prefix: Path, dictionary, workers: Workers) -> int
         for (part, *_), count in zip(parts, workers.map(function, parts), strict=True):
             builder.merge_file_(part)
             sentences += count
-        builder.finalize(str(index))
         if sentences != lines:
             raise InputError(
                 f"{path}: {lines} lines became {sentences} sentences; is there a carriage return inside?"
@@ -168,7 +169,7 @@ def write_data(args, bitexts: list[Bitext], raw: dict, dictionary, record: dict,
     """Everything that the folder holds; the preparation record last."""
     languages = languages_of(bitexts)
     for language in languages:
-        copy_file(args.input / DICTIONARY, args.output / f"dict.{language}.txt")
+        copy_file(args.input / DICTIONARY, dictionary_path(args.output, language))
     pairs: dict[str, dict[str, int]] = {}
     text_sha256: dict[str, str] = {}
     for bitext in progress(bitexts, len(bitexts), "binarize", "bitext"):

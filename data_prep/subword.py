@@ -22,6 +22,7 @@ from command_line.outputs import copy_file
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import read_blocks
+from data_prep.formats.dictionary import DICTIONARY
 from data_prep.formats.texts import (
     TRAIN,
     Bitext,
@@ -35,7 +36,6 @@ from data_prep.formats.texts import (
 from data_prep.step_folder import StepFolder, read_record
 from data_prep.subword_learning import count_tokens, learn_byte_pairs, learn_sentence_pieces, segment_block
 
-DICTIONARY = "dict.txt"
 PRETRAINED_MODEL = "sentence.bpe.model"
 MODEL_FILES = {"subword-nmt": "subword.codes", "sentencepiece": "subword.model", "none": None}
 TYPES = {"bpe": "subword-nmt", "sentencepiece": "sentencepiece", "none": "none"}

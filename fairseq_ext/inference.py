@@ -3,11 +3,11 @@
 from argparse import Namespace
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
+from data_prep.formats.sentences import binarized_pairs
 from fairseq_ext.axes.record import describe
 from fairseq_ext.checkpoints import origin
 from fairseq_ext.checkpoints.finite import check_weights
@@ -51,11 +51,11 @@ def load_for_inference(path, data, **task_options) -> LoadedModel:
         InputError: the dictionary is not the checkpoint's, the checkpoint is of another kind, or it has
             weights that are NaN or infinite.
     """
-    from data_prep.formats.dictionary import load_shared_dictionary
+    from data_prep.formats.dictionary import languages_with_dictionary, load_shared_dictionary
     from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
 
     state = read_checkpoint(path)
-    found = sorted(file.name.split(".")[1] for file in Path(data).glob("dict.*.txt"))
+    found = languages_with_dictionary(data)
     if not found:
         raise InputError(
             f"{data}: no dict.LANG.txt in it; expected the output of `python -m data_prep binarize`"
@@ -131,7 +131,7 @@ def _only_pair(path, data) -> list[str]:
     """The direction of a model that was trained without `-s` and `-t`: fairseq takes it from the names of the
     files, `train.de-en.de.idx`, and does not save it.
     """
-    names = {file.name.split(".")[1] for file in Path(data).glob("*.*-*.*.idx")}
+    names = binarized_pairs(data)
     if len(names) != 1:
         found = ", ".join(sorted(names)) or "none"
         raise InputError(

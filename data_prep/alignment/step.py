@@ -11,7 +11,7 @@ with the corpus.
 
 The paper: fast_align's 1-to-1 links, or pairs from a word2word lexicon combined to phrases. Writes
 OUTPUT/SPLIT.A-B.align (words; `i-j` and `i:k-j:l`), OUTPUT/alignments.json and .md (counts as in Table
-5.1), and DATA/SPLIT.A-B.alignment (subwords).
+5.1), and DATA/SPLIT.A-B.ALIGNER.alignment (subwords).
 """
 
 import argparse
@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 from command_line import options
-from command_line.completion import check_finished
+from command_line.completion import check_finished, unfinished_mark
 from command_line.errors import InputError
 from command_line.outputs import scratch_folder, write_json, write_text
 from command_line.workers import Workers, add_workers_argument
@@ -201,8 +201,9 @@ def align_pair(args, bitexts, out_of_domain, pair: str, workers: Workers) -> lis
 def store_subword_spans(args, bitexts: list[Bitext], workers: Workers) -> None:
     """Write the aligned subword spans of all bitexts into the binarized folder; skips when that is done."""
     from data_prep.alignment.subword_alignment import write_subword_spans
-    from data_prep.formats.alignments import SUFFIX
+    from data_prep.formats.alignments import is_alignment_file
     from data_prep.formats.preparation import Preparation
+    from data_prep.formats.sentences import index_path
 
     subwords = {(bitext.split, bitext.pair): bitext for bitext in find_bitexts(args.subword)}
     for bitext in bitexts:
@@ -218,23 +219,34 @@ def store_subword_spans(args, bitexts: list[Bitext], workers: Workers) -> None:
     Preparation.load(args.data)
     check_finished(args.output, "align")
     alignments = [text_path(args.output, bitext) for bitext in bitexts]
-    indexes = [
-        args.data / f"{name}.idx"
-        for bitext in bitexts
-        for name in bitext.names()
-        if (args.data / f"{name}.idx").exists()
-    ]
-    reads = [*alignments, *paths_of([*bitexts, *(subwords[b.split, b.pair] for b in bitexts)]), *indexes]
+    indexes = [index_path(args.data / name) for bitext in bitexts for name in bitext.names()]
+    texts = paths_of([*bitexts, *(subwords[bitext.split, bitext.pair] for bitext in bitexts)])
     step = StepFolder(
-        args.data, "align", {"type": record["type"]}, reads=reads, inputs=(args.input, args.subword)
+        args.data,
+        f"align.{args.aligner}",  # alignments of others stay beside these
+        {"type": record["type"]},
+        reads=[*alignments, *texts, *filter(Path.exists, indexes)],
+        inputs=(args.input, args.subword),
     )
     if step.is_complete(args.force):
         return
-    step.begin(lambda path: path.suffix == SUFFIX)
+    step.begin(lambda path: is_alignment_file(path, args.aligner))
+    _remove_unfinished_unnamed(args.data)
     for bitext, alignment in zip(bitexts, alignments, strict=True):
         other = subwords[bitext.split, bitext.pair]
-        write_subword_spans(bitext, other, alignment, args.data, record["type"], workers)
+        write_subword_spans(bitext, other, alignment, args.data, args.aligner, record["type"], workers)
     step.finish()
+
+
+def _remove_unfinished_unnamed(data: Path) -> None:
+    """What version 0.1, whose files do not name their aligner, began and did not end: nobody can end it."""
+    from data_prep.formats.alignments import UNNAMED, is_alignment_file
+
+    mark = unfinished_mark(data, "align")
+    if mark.exists():
+        for path in filter(lambda path: is_alignment_file(path, UNNAMED), sorted(data.iterdir())):
+            path.unlink()
+        mark.unlink()
 
 
 def main(args) -> None:

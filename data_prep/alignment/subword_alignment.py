@@ -1,7 +1,6 @@
 """Alignments of words -> aligned subword spans beside the binarized data."""
 
 import functools
-import struct
 from pathlib import Path
 
 import numpy as np
@@ -12,17 +11,21 @@ from command_line.workers import Workers
 from data_prep.alignment.links import check_range, parse_line
 from data_prep.blocks import Block, read_blocks
 from data_prep.formats.alignments import AlignedSpans, AlignedSpansWriter
+from data_prep.formats.sentences import index_path, sentence_lengths
 from data_prep.formats.texts import Bitext
 from data_prep.subword_spans import subword_spans, word_boundaries
 
-_INDEX_MAGIC = b"MMIDIDX\0\0"
-_INDEX_HEADER = struct.Struct("<9sQBQ")  # magic, version, type of token ids, number of sentences
-
 
 def write_subword_spans(
-    words: Bitext, subwords: Bitext, alignment: Path, data: Path, subword_type: str, workers: Workers
+    words: Bitext,
+    subwords: Bitext,
+    alignment: Path,
+    data: Path,
+    aligner: str,
+    subword_type: str,
+    workers: Workers,
 ) -> int:
-    """Write `DATA/SPLIT.A-B.alignment`; returns the number of aligned pairs.
+    """Write `DATA/SPLIT.A-B.ALIGNER.alignment`; returns the number of aligned pairs.
 
     Args:
         words, subwords: the same bitext in words and in subwords.
@@ -33,18 +36,19 @@ def write_subword_spans(
         InputError: a line of words and of subwords are different texts, a link is outside of its sentences,
             or the binarized sentences have other lengths; names file and line.
     """
-    lengths = binarized_lengths(data, words)
+    sides = [data / name for name in words.names()]
+    lengths = tuple(map(sentence_lengths, sides))
     blocks = read_blocks(*words.paths, *subwords.paths, alignment)
     results = workers.map(functools.partial(map_block, subword_type), blocks)
     title = f"spans {words.split}.{words.pair}"
-    with AlignedSpansWriter(data, words.split, words.languages) as writer:
+    with AlignedSpansWriter(data, words.split, words.languages, aligner) as writer:
         for spans, sizes in progress(results, None, title, "line", size=lambda result: len(result[0])):
-            _check_sizes(data, words, lengths, writer.lines, sizes)
+            _check_sizes(sides, lengths, writer.lines, sizes)
             for row in spans:
                 writer.append(row)
     if writer.lines != len(lengths[0]):
         raise InputError(
-            f"{alignment}: {writer.lines} lines, but {data / words.names()[0]}.idx has {len(lengths[0])} "
+            f"{alignment}: {writer.lines} lines, but {index_path(sides[0])} has {len(lengths[0])} "
             "sentences, expected as many; binarize it again"
         )
     AlignedSpans(writer.path).check(*lengths)
@@ -76,31 +80,12 @@ def map_block(subword_type: str, block: Block) -> tuple[list[list[tuple]], np.nd
     return spans, sizes
 
 
-def binarized_lengths(data: Path, bitext: Bitext) -> tuple[np.ndarray, np.ndarray]:
-    """Subwords of every sentence of both sides, without `</s>`, from fairseq's mmap indexes.
-
-    Raises:
-        InputError: an index is missing, or of another kind.
-    """
-    return tuple(_index_lengths(data / f"{name}.idx") - 1 for name in bitext.names())
-
-
-def _index_lengths(path: Path) -> np.ndarray:
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; `python -m data_prep binarize` writes it")
-    content = path.read_bytes()
-    magic, _, _, count = _INDEX_HEADER.unpack(content[: _INDEX_HEADER.size].ljust(_INDEX_HEADER.size))
-    if magic != _INDEX_MAGIC or len(content) != _INDEX_HEADER.size + 12 * count:
-        raise InputError(f"{path}: not a fairseq mmap index, or damaged; binarize again")
-    return np.frombuffer(content, np.int32, count, _INDEX_HEADER.size).astype(np.int64)
-
-
-def _check_sizes(data: Path, bitext: Bitext, lengths, first: int, sizes: np.ndarray) -> None:
-    for name, expected, found in zip(bitext.names(), lengths, sizes, strict=True):
+def _check_sizes(sides: list[Path], lengths, first: int, sizes: np.ndarray) -> None:
+    for side, expected, found in zip(sides, lengths, sizes, strict=True):
         part = expected[first : first + len(found)]
         wrong = np.flatnonzero(part != found[: len(part)])
         if len(wrong):
             raise InputError(
-                f"{data / name}.idx: sentence {first + wrong[0] + 1} has {part[wrong[0]]} subwords, but the "
+                f"{index_path(side)}: sentence {first + wrong[0] + 1} has {part[wrong[0]]} subwords, but the "
                 f"subword text has {found[wrong[0]]}; binarize it again"
             )

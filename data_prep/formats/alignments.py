@@ -1,6 +1,7 @@
-"""Aligned words of a bitext as subword spans: `DATA/SPLIT.A-B.alignment`, beside the binarized sentences.
+"""Aligned words of a bitext as subword spans: `DATA/SPLIT.A-B.ALIGNER.alignment`, beside the sentences.
 
-One file per split and pair, A before B in the alphabet. Little-endian:
+One file per split, pair (A before B in the alphabet) and aligner. Files of version 0.1 do not name their
+aligner, `SPLIT.A-B.alignment`, and count as those of one called "unnamed". Little-endian:
 
     bytes             content
     8                 "WORDALGN"
@@ -25,6 +26,7 @@ from command_line.outputs import atomic_path
 from data_prep.formats.binary_header import read_header
 
 SUFFIX = ".alignment"
+UNNAMED = "unnamed"  # of files that do not name their aligner
 MAGIC = b"WORDALGN"
 VERSION = 1
 COLUMNS = 4  # start_a, end_a, start_b, end_b
@@ -35,11 +37,56 @@ _OFFSET = np.dtype("<u8")
 _LINES_AT_ONCE = 1 << 18
 
 
-def alignment_path(data, split: str, pair: tuple[str, str]) -> Path:
+def alignment_path(data, split: str, pair: tuple[str, str], aligner: str) -> Path:
     """The file of a pair of language codes, which come in alphabetical order."""
     if len(pair) != 2 or tuple(sorted(pair)) != tuple(pair):
         raise ValueError(f"{pair}: expected two language codes in alphabetical order")
-    return Path(data) / f"{split}.{pair[0]}-{pair[1]}{SUFFIX}"
+    name = "" if aligner == UNNAMED else f".{aligner}"
+    return Path(data) / f"{split}.{pair[0]}-{pair[1]}{name}{SUFFIX}"
+
+
+def is_alignment_file(path: Path, aligner: str | None = None) -> bool:
+    """Whether a file is named as alignments are, by this aligner or any."""
+    return path.suffix == SUFFIX and (aligner is None or _aligner(path) == aligner)
+
+
+def _aligner(path: Path) -> str:
+    _, _, *name = path.name.removesuffix(SUFFIX).split(".", 2)
+    return name[0] if name else UNNAMED
+
+
+def aligners(data) -> list[str]:
+    """Whose alignments a binarized folder holds, sorted."""
+    return sorted({_aligner(path) for path in Path(data).glob(f"*{SUFFIX}")})
+
+
+def alignment_files(data, split: str, aligner: str) -> list[Path]:
+    """The files of a split of a binarized folder, sorted."""
+    return sorted(path for path in Path(data).glob(f"{split}.*{SUFFIX}") if is_alignment_file(path, aligner))
+
+
+def choose_aligner(data, wanted: str | None, option: str, preferred: str | None = None) -> str:
+    """Whose alignments of a binarized folder are read.
+
+    Args:
+        wanted: the user's choice; without one, `preferred` if it is there, or the only one that is.
+        option: with which the user chooses.
+
+    Raises:
+        InputError: there are none, none of that name, or several and no choice.
+    """
+    found = aligners(data)
+    if not found:
+        raise InputError(f"{data}: no word alignments; `python -m data_prep align` writes them")
+    wanted = wanted or (preferred if preferred in found else None)
+    if wanted is None and len(found) > 1:
+        raise InputError(f"{data}: alignments by {', '.join(found)}; choose with {option}")
+    if wanted is not None and wanted not in found:
+        raise InputError(
+            f"{option} {wanted}: {data} has alignments by {', '.join(found)}; `python -m data_prep align`"
+            " writes others"
+        )
+    return wanted or found[0]
 
 
 class AlignedSpansWriter:
@@ -48,8 +95,8 @@ class AlignedSpansWriter:
     Memory does not grow with the number of lines.
     """
 
-    def __init__(self, data, split: str, pair: tuple[str, str]):
-        self.path = alignment_path(data, split, pair)
+    def __init__(self, data, split: str, pair: tuple[str, str], aligner: str):
+        self.path = alignment_path(data, split, pair, aligner)
         self.lines = 0
         self.pairs = 0
 
@@ -120,9 +167,9 @@ class AlignedSpans:
             raise InputError(f"{self.path}: damaged; run `python -m data_prep align --force` again")
 
     @classmethod
-    def open(cls, data, split: str, pair: tuple[str, str]) -> "AlignedSpans":
+    def open(cls, data, split: str, pair: tuple[str, str], aligner: str) -> "AlignedSpans":
         """The alignments of a split and pair (codes in alphabetical order) of a binarized folder."""
-        return cls(alignment_path(data, split, pair))
+        return cls(alignment_path(data, split, pair, aligner))
 
     def __reduce__(self):  # a worker process maps the file anew instead of receiving its content
         return type(self), (self.path,)

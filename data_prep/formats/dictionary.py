@@ -15,6 +15,17 @@ from command_line.outputs import atomic_path
 from data_prep.subword_models import SPECIAL_SYMBOLS
 
 PADDING_FACTOR = 8
+DICTIONARY = "dict.txt"  # in a folder of subwords; one per language beside binarized sentences
+
+
+def dictionary_path(folder, language: str) -> Path:
+    """The dictionary of a language in a binarized folder."""
+    return Path(folder) / f"dict.{language}.txt"
+
+
+def languages_with_dictionary(folder) -> list[str]:
+    """The languages of a binarized folder, sorted."""
+    return sorted(path.name.split(".")[1] for path in Path(folder).glob("dict.*.txt"))
 
 
 def dictionary_lines(counts: Counter, min_count: int = 1) -> Iterator[str]:
@@ -83,7 +94,7 @@ def load_shared_dictionary(folder, languages):
     """
     first, contents = None, None
     for language in languages:
-        path = Path(folder) / f"dict.{language}.txt"
+        path = dictionary_path(folder, language)
         if not path.is_file():
             raise InputError(f"{path}: no such file; expected the joint dictionary of a binarized folder")
         if first is None:

@@ -1,21 +1,58 @@
-"""Binarized parallel text in fairseq's format: `SPLIT.SRC-TGT.LANG.bin/.idx` and `dict.LANG.txt` in one
-folder.
+"""Binarized sentences in fairseq's mmap format: token ids in `NAME.bin`, where each begins in `NAME.idx`.
+
+`NAME` is the file of text, `SPLIT.A-B.LANG`; a prefix is its path without `.bin` and `.idx`. The index,
+little-endian:
+
+    bytes             content
+    9                 "MMIDIDX", two zeros
+    8                 version (1)
+    1                 type of the token ids (`TOKEN_TYPES`)
+    8                 number of sentences n
+    4 x n             tokens of every sentence, `</s>` included
+    8 x n             byte of `NAME.bin` at which every sentence begins
 """
 
+import contextlib
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
-from fairseq.data.indexed_dataset import MMapIndexedDataset, _code_to_dtype
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
+from command_line.outputs import atomic_path
 from data_prep.formats.directions import Direction, format_direction
 from data_prep.formats.preparation import FILE_NAME, Preparation
 
-INDEX_MAGIC = b"MMIDIDX\x00\x00"
-INDEX_HEADER = struct.Struct("<9sQBQ")  # magic, version, type of the token ids, number of sentences
+DATA, INDEX = ".bin", ".idx"
+MAGIC = b"MMIDIDX\0\0"
+VERSION = 1
+TOKEN_TYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2", 9: "<u4", 10: "<u8"}  # fairseq's
+_HEADER = struct.Struct("<9sQBQ")
+
+
+def index_path(prefix: Path) -> Path:
+    return prefix.with_name(prefix.name + INDEX)
+
+
+def data_path(prefix: Path) -> Path:
+    return prefix.with_name(prefix.name + DATA)
+
+
+def is_sentence_file(path: Path) -> bool:
+    return path.suffix in (DATA, INDEX)
+
+
+def prefixes(folder, split: str, language: str) -> list[Path]:
+    """The binarized files of a language, `SPLIT.….LANG`, of whatever pairs, in the order of their names."""
+    found = [path.with_suffix("") for path in Path(folder).glob(f"{split}.*{INDEX}")]
+    return sorted(prefix for prefix in found if prefix.suffix == f".{language}")
+
+
+def binarized_pairs(folder) -> set[str]:
+    """The pairs of a folder as its files name them, `SPLIT.A-B.LANG`."""
+    return {path.name.split(".")[1] for path in Path(folder).glob(f"*.*-*.*{INDEX}")}
 
 
 def file_prefix(folder, split: str, direction: Direction, language: str) -> Path:
@@ -26,18 +63,14 @@ def file_prefix(folder, split: str, direction: Direction, language: str) -> Path
     """
     candidates = _prefixes(folder, split, direction, language)
     for prefix in candidates:
-        if _index(prefix).exists():
+        if index_path(prefix).exists():
             return prefix
-    first, second = map(_index, candidates)
+    first, second = map(index_path, candidates)
     raise InputError(f"{first}: no such file, nor {second.name}; was this pair binarized?")
 
 
 def _prefixes(folder, split: str, direction: Direction, language: str) -> list[Path]:
     return [Path(folder) / f"{split}.{a}-{b}.{language}" for a, b in (direction, direction[::-1])]
-
-
-def _index(prefix: Path) -> Path:
-    return prefix.with_name(f"{prefix.name}.idx")
 
 
 def with_data(folder, split: str, directions: Iterable[Direction]) -> list[Direction]:
@@ -53,12 +86,12 @@ def with_data(folder, split: str, directions: Iterable[Direction]) -> list[Direc
         missing = [
             language
             for language in pair
-            if not any(_index(prefix).exists() for prefix in _prefixes(folder, split, pair, language))
+            if not any(index_path(prefix).exists() for prefix in _prefixes(folder, split, pair, language))
         ]
         if not missing:
             found.append(direction)
         elif format_direction(pair) in listed:
-            file = _index(_prefixes(folder, split, pair, missing[0])[0])
+            file = index_path(_prefixes(folder, split, pair, missing[0])[0])
             raise InputError(f"{file}: no such file, but {FILE_NAME} lists this pair; binarize again")
     return found
 
@@ -68,59 +101,87 @@ def _listed_pairs(folder: Path, split: str) -> Iterable[str]:
     return Preparation.load(folder).pairs.get(split, ()) if (folder / FILE_NAME).exists() else ()
 
 
-def _read_index(path: Path) -> tuple[int, int]:
-    """Number of sentences of an index, and the bytes of token ids that it describes.
+def sentence_lengths(prefix: Path) -> np.ndarray:
+    """Subwords of every sentence, without `</s>`, from the index alone.
+
+    Raises:
+        InputError: there is no index, or it is not of fairseq's mmap format, or not whole.
+    """
+    lengths, _ = _read_index(index_path(prefix))
+    return lengths - 1
+
+
+def _read_index(path: Path) -> tuple[np.ndarray, int]:
+    """Tokens of every sentence, and the bytes of token ids that an index describes.
 
     fairseq's reader trusts the file: a damaged one ends in any kind of exception, or in wrong sentences.
 
     Raises:
-        InputError: not an index of fairseq's mmap format, or not whole.
+        InputError: missing, not an index of fairseq's mmap format, or not whole.
     """
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; `python -m data_prep binarize` writes it") from None
     magic, version, code, count = (
-        INDEX_HEADER.unpack_from(content) if len(content) >= INDEX_HEADER.size else (b"", 0, 0, 0)
+        _HEADER.unpack_from(content) if len(content) >= _HEADER.size else (b"", 0, 0, 0)
     )
-    whole = len(content) == INDEX_HEADER.size + 12 * count  # a 32-bit length and a 64-bit offset per sentence
-    if (magic, version) == (INDEX_MAGIC, 1) and code in _code_to_dtype and whole:
-        lengths = np.frombuffer(content, np.int32, count, INDEX_HEADER.size).astype(np.int64)
-        offsets = np.frombuffer(content, np.int64, count, INDEX_HEADER.size + 4 * count)
-        sizes = lengths * np.dtype(_code_to_dtype[code]).itemsize
+    whole = len(content) == _HEADER.size + 12 * count  # a 32-bit length and a 64-bit offset per sentence
+    if (magic, version) == (MAGIC, VERSION) and code in TOKEN_TYPES and whole:
+        lengths = np.frombuffer(content, np.int32, count, _HEADER.size).astype(np.int64)
+        offsets = np.frombuffer(content, np.int64, count, _HEADER.size + 4 * count)
+        sizes = lengths * np.dtype(TOKEN_TYPES[code]).itemsize
         if np.array_equal(offsets, sizes.cumsum() - sizes) and not (lengths < 0).any():
-            return count, int(sizes.sum())
+            return lengths, int(sizes.sum())
     raise InputError(f"{path}: not a fairseq mmap index, or damaged; binarize again")
 
 
-def load_sentences(prefix: Path) -> MMapIndexedDataset:
-    """Memory-mapped token ids, one item per sentence (each ends with `</s>`).
+def load_sentences(prefix: Path):
+    """fairseq's memory-mapped dataset of token ids, one item per sentence (each ends with `</s>`).
 
     Raises:
         InputError: a file is missing or empty, is not in fairseq's mmap format, or is not as long as its
             index says; or a step that writes into the folder did not finish.
     """
+    from fairseq.data.indexed_dataset import MMapIndexedDataset
+
     check_finished(prefix.parent)
-    index_file, data_file = (Path(f"{prefix}{suffix}") for suffix in (".idx", ".bin"))
-    for path in (index_file, data_file):
-        if not path.exists():
-            raise InputError(f"{path}: no such file")
-    count, expected = _read_index(index_file)
-    found = data_file.stat().st_size
-    if found != expected:
-        raise InputError(f"{data_file}: {found} bytes, but its index describes {expected}; binarize again")
-    if not count or not expected:
-        raise InputError(f"{index_file}: no sentences; expected at least one")
+    index, data = index_path(prefix), data_path(prefix)
+    _, expected = _read_index(index)
+    if not data.exists():
+        raise InputError(f"{data}: no such file")
+    if (found := data.stat().st_size) != expected:
+        raise InputError(f"{data}: {found} bytes, but its index describes {expected}; binarize again")
+    if not expected:
+        raise InputError(f"{index}: no sentences; expected at least one")
     return MMapIndexedDataset(str(prefix))
 
 
-def load_pair(folder, split: str, direction: Direction) -> tuple[MMapIndexedDataset, MMapIndexedDataset]:
+def load_pair(folder, split: str, direction: Direction) -> tuple:
     """Both sides of a direction, (source sentences, target sentences).
 
     Raises:
         InputError: also when the sides have different numbers of sentences.
     """
-    prefixes = [file_prefix(folder, split, direction, language) for language in direction]
-    source, target = map(load_sentences, prefixes)
+    sides = [file_prefix(folder, split, direction, language) for language in direction]
+    source, target = map(load_sentences, sides)
     if len(source) != len(target):
-        raise InputError(
-            f"{prefixes[0]}.idx: {len(source)} sentences, but {prefixes[1]}.idx has {len(target)}"
-        )
+        first, second = map(index_path, sides)
+        raise InputError(f"{first}: {len(source)} sentences, but {second} has {len(target)}")
     return source, target
+
+
+@contextlib.contextmanager
+def write_sentences(prefix: Path, symbols: int) -> Iterator:
+    """fairseq's builder of the two files, which appear under their names when the `with` block has ended
+    well.
+
+    Args:
+        symbols: size of the dictionary, which decides the type of the token ids.
+    """
+    from fairseq.data.indexed_dataset import make_builder
+
+    with atomic_path(data_path(prefix)) as data, atomic_path(index_path(prefix)) as index:
+        builder = make_builder(str(data), impl="mmap", vocab_size=symbols)
+        yield builder
+        builder.finalize(str(index))

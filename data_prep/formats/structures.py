@@ -79,6 +79,10 @@ def order_of_parts(order: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.arange(starts[-1]) + np.repeat(begins - lengths.cumsum() + lengths, lengths)
 
 
+def is_structure_file(path: Path) -> bool:
+    return path.suffix.removeprefix(".") in KINDS
+
+
 def structure_path(text_path, kind: str) -> Path:
     """The file beside a file of text or the prefix of a binarized one (`DATA/train.en-ja.ja`)."""
     path = Path(text_path)

@@ -33,7 +33,8 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    from data_prep.formats.structures import KINDS
+    from data_prep.formats.sentences import index_path
+    from data_prep.formats.structures import KINDS, is_structure_file
 
     analyses = sorted(path for kind in KINDS for path in args.input.glob(f"*.{kind}"))
     if not analyses:
@@ -47,10 +48,11 @@ def main(args) -> None:
     rows = []
     for path in analyses:
         name = path.name.rpartition(".")[0]
-        if not (args.data / f"{name}.idx").is_file():
-            raise InputError(f"{args.data / name}.idx: no such file, expected the binarized text of {path}")
+        index = index_path(args.data / name)
+        if not index.is_file():
+            raise InputError(f"{index}: no such file, expected the binarized text of {path}")
         rows.append((path, _find(args.tokenized, name), _find(args.subword, name)))
-    indexes = [args.data / f"{path.name.rpartition('.')[0]}.idx" for path in analyses]
+    indexes = [index_path(args.data / path.with_suffix("").name) for path in analyses]
     step = StepFolder(
         args.data,
         "structures",
@@ -60,7 +62,7 @@ def main(args) -> None:
     )
     if step.is_complete(args.force):
         return
-    step.begin(lambda path: path.suffix[1:] in KINDS)
+    step.begin(is_structure_file)
     with Workers(args.workers) as workers:
         for analysis, words, units in rows:
             carry_file(analysis, words, units, args.data / analysis.name, record["type"], workers)

@@ -76,22 +76,22 @@ def batches_of(sizes: np.ndarray, most: int) -> list[slice]:
 # --- words that are aligned with each other
 
 
-def word_retrieval(pair: ParallelPair, layer: str, data, split: str, batches: list[slice]) -> dict:
+def word_retrieval(pair: ParallelPair, layer: str, spans: AlignedSpans, batches: list[slice]) -> dict:
     """
     Args:
         layer: name in the store.
-        data: binarized folder with alignments of this split and pair.
+        spans: alignments of the sentences of this pair.
         batches: of lines, to retrieve from.
 
     Returns:
         "word": P@1, average of both directions; "words": aligned words of both sides together.
 
     Raises:
-        InputError: there are no alignments, or they are of other sentences.
+        InputError: no words are aligned, or those of other sentences.
     """
-    aligned = read_alignments(pair, data, split)
+    aligned = usable_spans(pair, spans)
     if not any(map(len, aligned)):
-        raise InputError(f"{data}: no aligned words in the set {split!r} of {pair.name}, expected some")
+        raise InputError(f"{spans.path}: no aligned words of {pair.name}, expected some")
     counts = []
 
     def vectors() -> Iterator[tuple[np.ndarray, ...]]:
@@ -106,11 +106,10 @@ def word_retrieval(pair: ParallelPair, layer: str, data, split: str, batches: li
     return {"word": both_ways(vectors()), "words": sum(counts)}
 
 
-def read_alignments(pair: ParallelPair, data, split: str) -> list[np.ndarray]:
+def usable_spans(pair: ParallelPair, spans: AlignedSpans) -> list[np.ndarray]:
     """Aligned spans of every sentence, n x 4 each, without those beyond the end of a sentence that was cut to
     the length that the model reads.
     """
-    spans = AlignedSpans.open(data, split, (pair.first, pair.second))
     if len(spans) < len(pair):
         raise InputError(
             f"{spans.path}: {len(spans)} lines, but the states are of {len(pair)}; expected the alignments of"

@@ -11,7 +11,7 @@ consecutive lines with at most so many tokens in the longer of both languages.
 """
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from command_line import options as types
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
-from data_prep.formats.alignments import SUFFIX
+from data_prep.formats.alignments import AlignedSpans, alignment_files, choose_aligner
 from eval.probes.layer_curves import KINDS, curves
 from eval.probes.parallel import (
     OUTPUT,
@@ -42,6 +42,7 @@ from eval.results.systems import MeanStd
 
 KIND = "retrieval"
 BATCH_TOKENS = 512  # C.3
+LEXICON = "word2word"
 NOTES = [
     "P@1: how often the nearest sentence (or word) of the other language, by the cosine of encoder states, is"
     " the translation (or an aligned word); average of both directions. A sentence is the mean of its tokens."
@@ -63,10 +64,12 @@ class Options(StoreOptions):
 
     Attributes:
         words: binarized folder with alignments, for word retrieval; None for sentences only.
+        alignments: whose alignments.
         batch_tokens: tokens of a batch to retrieve from.
     """
 
     words: Path | None = None
+    alignments: str | None = None
     batch_tokens: int = BATCH_TOKENS
 
 
@@ -77,6 +80,12 @@ def add_arguments(parser) -> None:
         type=types.path,
         metavar="DATA",
         help="also word retrieval, with the alignments of this binarized folder (data_prep align)",
+    )
+    parser.add_argument(
+        "--alignments",
+        type=types.text,
+        metavar="ALIGNER",
+        help=f"with --words: whose (default: {LEXICON} as in C.3 if it is there, or the only one)",
     )
     parser.add_argument(
         "--batch-tokens",
@@ -91,7 +100,9 @@ def main(args) -> None:
     options = from_arguments(Options, args)
     inputs = index_files(options.states)
     if options.words:
-        inputs += sorted(Path(options.words).glob(f"{options.split}.*{SUFFIX}"))
+        chosen = choose_aligner(options.words, options.alignments, "--alignments", LEXICON)
+        options = replace(options, alignments=chosen)
+        inputs += alignment_files(options.words, options.split, chosen)
     publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
 
 
@@ -109,7 +120,9 @@ def run(folder, options: Options) -> dict:
         pairs, layer = parallel_pairs(store, options.split), encoder_layers(store)[OUTPUT]
         for pair in progress(pairs, len(pairs), "word retrieval", "pair"):
             batches = batches_of(longer(pair), options.batch_tokens)
-            found["pairs"][pair.name] |= word_retrieval(pair, layer, options.words, options.split, batches)
+            languages = pair.first, pair.second
+            spans = AlignedSpans.open(options.words, options.split, languages, options.alignments)
+            found["pairs"][pair.name] |= word_retrieval(pair, layer, spans, batches)
         found["averages"] = averages(found["pairs"])
     return found
 

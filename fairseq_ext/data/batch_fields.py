@@ -1,18 +1,20 @@
 """What a batch can carry beyond a translation example, by name: built only if a loss asks for it.
 
-A field is made once per direction and split: `FIELDS[name](part, tags, folder, split, optional)` for the
-sentence pairs of a direction (without tags), the tags of the model, and where the sentence pairs are from;
-`optional` allows a field to be empty where its file is missing (directions that are measured beside the
-training directions).
+A field is made once per direction and split: `FIELDS[name](part, tags, folder, split, optional, aligner)` for
+the sentence pairs of a direction (without tags), the tags of the model, and where the sentence pairs are
+from; `optional` allows a field to be empty where its file is missing (directions that are measured beside the
+training directions), `aligner` chooses between alignments.
 """
 
 import numpy as np
 import torch
 
-from data_prep.formats.alignments import AlignedSpans, alignment_path
+from data_prep.formats.alignments import AlignedSpans, aligners, alignment_path, choose_aligner
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, tagged
 from fairseq_ext.data.multipart_dataset import BatchField, pad_right
+
+OPTION = "--alignments"  # of the task
 
 
 class Mirror(BatchField):
@@ -22,7 +24,15 @@ class Mirror(BatchField):
     In a batch: `src_tokens`, B x T, padded on the right, and `src_lengths`, B.
     """
 
-    def __init__(self, part: DirectionData, tags: LanguageTags, folder, split: str, optional: bool = False):
+    def __init__(
+        self,
+        part: DirectionData,
+        tags: LanguageTags,
+        folder,
+        split: str,
+        optional: bool = False,
+        aligner: str | None = None,
+    ):
         opposite = part.direction[::-1]
         self.tags, self.ending = tags.encoder_ids(*opposite), tags.source_ending_ids(*opposite)
         self.targets = part.targets
@@ -49,17 +59,32 @@ class WordAlignments(BatchField):
         InputError: the file of the pair is missing, or does not match the sentences; names file and line.
     """
 
-    def __init__(self, part: DirectionData, tags: LanguageTags, folder, split: str, optional: bool = False):
+    def __init__(
+        self,
+        part: DirectionData,
+        tags: LanguageTags,
+        folder,
+        split: str,
+        optional: bool = False,
+        aligner: str | None = None,
+    ):
         source, target = part.direction
         pair = tuple(sorted(part.direction))
         self.swapped = pair != part.direction
         self.spans = None
-        if not optional or alignment_path(folder, split, pair).exists():
-            self.spans = AlignedSpans.open(folder, split, pair)
+        if not optional or aligners(folder):
+            self.spans = self._open(folder, split, pair, optional, choose_aligner(folder, aligner, OPTION))
+        if self.spans is not None:
             sizes = [np.asarray(sizes) - 1 for sizes in (part.source_sizes, part.target_sizes)]  # no </s>
             self.spans.check(*(sizes[::-1] if self.swapped else sizes))
         in_front = [tags.encoder_ids(source, target), tags.encoder_ids(target, source), part.target_tags]
         self.shifts = np.repeat([len(ids) for ids in in_front], 2)
+
+    @staticmethod
+    def _open(folder, split: str, pair, optional: bool, aligner: str) -> AlignedSpans | None:
+        if optional and not alignment_path(folder, split, pair, aligner).exists():
+            return None
+        return AlignedSpans.open(folder, split, pair, aligner)
 
     def __getitem__(self, item: int) -> np.ndarray:
         """n x 6: start and end in source, mirror and target."""

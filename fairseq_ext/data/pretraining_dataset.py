@@ -8,7 +8,7 @@ import torch
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
-from data_prep.formats.sentences import load_sentences
+from data_prep.formats.sentences import load_sentences, prefixes
 from data_prep.formats.structures import Structures, structure_path
 from fairseq_ext.data.multilingual_dataset import tagged
 from fairseq_ext.data.multipart_dataset import DatasetPart, MultipartDataset, pad_right
@@ -75,8 +75,7 @@ def find_texts(folder, split: str, language: str) -> list[Path]:
         InputError: there is none, or a step that writes into the folder did not finish.
     """
     check_finished(folder)
-    names = sorted(path.name.removesuffix(".idx") for path in Path(folder).glob(f"{split}.*.idx"))
-    found = [Path(folder) / name for name in names if name.rpartition(".")[2] == language]
+    found = prefixes(folder, split, language)
     if not found:
         raise InputError(f"{folder}: no files {split}.….{language}.idx; was text of {language} binarized?")
     return found

@@ -13,7 +13,7 @@ from fairseq.dataclass import ChoiceEnum
 from fairseq.tasks import register_task
 
 from command_line.errors import InputError
-from data_prep.formats.dictionary import load_shared_dictionary
+from data_prep.formats.dictionary import dictionary_path, load_shared_dictionary
 from data_prep.formats.directions import Direction, format_direction, parse_directions
 from data_prep.formats.sentences import load_pair
 from fairseq_ext.checkpoints import initializing, origin
@@ -48,6 +48,13 @@ class MultilingualNmtConfig(SharedTaskConfig):
         metadata={
             "help": "start from the weights of a checkpoint of linguistic_pretraining or multilingual_nmt,"
             " of the same dictionary (thesis 4.4.6); an interrupted training goes on from its own"
+        },
+    )
+    alignments: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "aligner whose word alignments the losses read (`data_prep align --aligner`); "
+            "default: the only one in the data folder"
         },
     )
     source_lang: Optional[str] = field(
@@ -185,7 +192,7 @@ class MultilingualNmtTask(BaseTask):
         part = DirectionData.with_tags(self.tags, direction, sources, targets, *sizes)
         beside = direction not in self.supervised
         for name in self.batch_fields:
-            part.fields[name] = FIELDS[name](part, self.tags, folder, split, optional=beside)
+            part.fields[name] = FIELDS[name](part, self.tags, folder, split, beside, self.cfg.alignments)
         return part
 
     def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None, **kwargs):
@@ -303,5 +310,5 @@ def _with_dictionary(folder: str, languages: list[str]) -> list[str]:
     A direction from or to a language that was never prepared is reported by the tags or the data, with a
     better message.
     """
-    present = [language for language in languages if (Path(folder) / f"dict.{language}.txt").exists()]
+    present = [language for language in languages if dictionary_path(folder, language).exists()]
     return present or languages[:1]

@@ -2,7 +2,6 @@
 # Word alignments beside the binarized sentences. Sourced by run.sh.
 
 OUT_OF_DOMAIN=
-LEXICON_DATA= # the same sentences; a folder holds the alignments of one aligner
 
 # Words as the translation model has them, or of other text; then alignments beside the binarized sentences.
 align() {
@@ -16,7 +15,6 @@ align() {
       --subword "$OUTPUT/subword" --data "$DATA" --output "$OUTPUT/aligned/fast_align"
   fi
   # Word retrieval is measured with the pairs of the lexicon, whatever a system was trained with (C.3).
-  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$LEXICON_DATA"
   run python -m data_prep align --aligner word2word --input "$OUTPUT/tokenized" \
-    --subword "$OUTPUT/subword" --data "$LEXICON_DATA" --output "$OUTPUT/aligned/word2word"
+    --subword "$OUTPUT/subword" --data "$DATA" --output "$OUTPUT/aligned/word2word"
 }

@@ -44,7 +44,6 @@ check_recipe() {
   [[ $CORPUS != text || -n $DATA_ROOT ]] || ! has_stage prepare ||
     die "--config $CONFIG: give your text with --data-root, README.md says which"
   [[ -z $MBART ]] || SUBWORD_OPTIONS=(--pretrained "$MBART")
-  LEXICON_DATA=$DATA-w2w
 }
 
 stage_prepare() {
@@ -54,9 +53,8 @@ stage_prepare() {
 }
 
 train_system() { # SYSTEM SEED
-  local options start=train_translation DATA=$DATA
+  local options start=train_translation
   read -ra options <<< "${TRAINING_OPTIONS[$1]}"
-  [[ $1 != *+w2w ]] || DATA=$LEXICON_DATA
   [[ $1 != mbart* ]] || start=finetune_mbart
   "$start" "$OUTPUT/models/$(model_name "$@")" "$2" "${options[@]}"
 }
@@ -73,7 +71,7 @@ probe() { # SYSTEM SEED
   fi
   run python -m eval probe states "${EVALUATED[@]}" --splits valid --forced reference --layers encoder-norm \
     --output "$states"
-  run python -m eval probe retrieval "$states" --split valid --words "$LEXICON_DATA" --output "$results"
+  run python -m eval probe retrieval "$states" --split valid --words "$DATA" --output "$results"
   run rm -r "$states"
 }
 

@@ -16,7 +16,7 @@ SPANS = [[(0, 1, 1, 2), (1, 3, 0, 1)], [], [(0, 1, 0, 1)]]  # de is the first si
 
 
 def write_alignments(folder, split="train", spans=SPANS, pair=("de", "en")) -> None:
-    with AlignedSpansWriter(folder, split, pair) as writer:
+    with AlignedSpansWriter(folder, split, pair, "fast_align") as writer:
         for rows in spans:
             writer.append(rows)
 
@@ -101,9 +101,32 @@ def test_aligned_words_are_the_same_whatever_the_tags(folder, placement):
 )
 def test_the_task_builds_what_is_asked_for(folder, fields):
     if "word_alignments" not in fields:
-        alignment_path(folder, "train", ("de", "en")).unlink()
+        alignment_path(folder, "train", ("de", "en"), "fast_align").unlink()
     batch = batch_of(make_task(folder, fields))
     assert {"mirror", "word_alignments"} & batch.keys() == set(fields)
+
+
+def test_two_aligners_need_one_corpus(folder):
+    for split in ("train", "valid"):
+        with AlignedSpansWriter(folder, split, ("de", "en"), "word2word") as writer:
+            for rows in ([], [(0, 1, 0, 1)], []):
+                writer.append(rows)
+    with pytest.raises(InputError, match="alignments by fast_align, word2word; choose with --alignments"):
+        batch_of(make_task(folder))
+    found = {}
+    for name in ("fast_align", "word2word"):
+        batch = batch_of(make_task(folder, alignments=name))
+        found[name] = spans_as_tokens(batch, "mirror", batch["mirror"]["src_tokens"])
+    assert found == {"fast_align": [[11], [10], [15]], "word2word": [[12]]}
+
+
+def test_alignments_that_do_not_name_their_aligner_are_read(folder):
+    expected = batch_of(make_task(folder))["word_alignments"]
+    for split in ("train", "valid"):
+        named = alignment_path(folder, split, ("de", "en"), "fast_align")
+        named.rename(folder / f"{split}.de-en.alignment")
+    found = batch_of(make_task(folder))["word_alignments"]
+    assert all(found[name].equal(expected[name]) for name in expected)
 
 
 def test_a_batch_without_aligned_words(folder):
@@ -144,14 +167,14 @@ def refused(folder) -> str:
 
 
 def test_missing_file(folder):
-    path = alignment_path(folder, "train", ("de", "en"))
+    path = alignment_path(folder, "train", ("de", "en"), "fast_align")
     path.unlink()
     assert refused(folder).startswith(f"{path}: no such file")
 
 
 def test_another_number_of_lines(folder):
     write_alignments(folder, spans=SPANS[:2])
-    path = alignment_path(folder, "train", ("de", "en"))
+    path = alignment_path(folder, "train", ("de", "en"), "fast_align")
     assert refused(folder).startswith(f"{path}: 2 lines, but the data has 3")
 
 
@@ -166,17 +189,19 @@ def test_spans_beyond_the_sentence(folder, line, row, message):
     spans = [list(rows) for rows in SPANS]
     spans[line - 1].append(row)
     write_alignments(folder, spans=spans)
-    path = alignment_path(folder, "train", ("de", "en"))
+    path = alignment_path(folder, "train", ("de", "en"), "fast_align")
     assert refused(folder).startswith(f"{path}:{line}: {message}")
 
 
 def test_the_file_of_other_lines(folder):
     write_alignments(folder, spans=SPANS[::-1])
-    assert f"{alignment_path(folder, 'train', ('de', 'en'))}:3: found the span" in refused(folder)
+    assert f"{alignment_path(folder, 'train', ('de', 'en'), 'fast_align')}:3: found the span" in refused(
+        folder
+    )
 
 
 def test_pairs_that_are_not_in_order(folder):
-    path = alignment_path(folder, "train", ("de", "en"))
+    path = alignment_path(folder, "train", ("de", "en"), "fast_align")
     content = bytearray(path.read_bytes())
     content[32:40], content[40:48] = content[40:48], content[32:40]  # the two pairs of line 1
     path.write_bytes(bytes(content))

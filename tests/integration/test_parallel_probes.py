@@ -56,7 +56,7 @@ def alignments(tmp_path_factory, stores):
     folder, store = tmp_path_factory.mktemp("aligned"), StateStore.open(stores[0])
     for pair in combinations(LANGUAGES, 2):
         sizes = [words_of(store.encoder("test", direction)) for direction in (pair, pair[::-1])]
-        with AlignedSpansWriter(folder, "test", pair) as writer:
+        with AlignedSpansWriter(folder, "test", pair, "fast_align") as writer:
             for first, second in zip(*sizes, strict=True):
                 writer.append([(i, i + 1, i, i + 1) for i in range(min(first, second))])
     return folder
@@ -109,5 +109,5 @@ def test_words_without_alignments_say_what_makes_them(stores, data, tmp_path, ca
     arguments = ["probe", "retrieval", stores[0], "--words", data, "--output", tmp_path]
     assert run("eval", "", commands.COMMANDS, [str(word) for word in arguments]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == (
-        f"error: {data}/test.de-en.alignment: no such file; `python -m data_prep align` writes it"
+        f"error: {data}/test.de-en.fast_align.alignment: no such file; `python -m data_prep align` writes it"
     )

@@ -36,7 +36,7 @@ def write_alignments(data, subword, every: int) -> None:
         if split == "test" or language != pair.split("-")[0]:
             continue
         sides = [(subword / f"{split}.{pair}.{name}").read_text().splitlines() for name in pair.split("-")]
-        with AlignedSpansWriter(data, split, tuple(pair.split("-"))) as writer:
+        with AlignedSpansWriter(data, split, tuple(pair.split("-")), "fast_align") as writer:
             for number, lines in enumerate(zip(*sides, strict=True)):
                 first, second = map(words_of, lines)
                 rows = zip(first, second, strict=True) if number % every == 0 else []
@@ -227,4 +227,4 @@ def test_data_without_alignments_is_refused(data, forked, tmp_path):
     arguments = training(data, tmp_path / "model", *criterion(), *TINY, "--lang-pairs", "en-cs")
     result = forked("train", *arguments)
     assert result.status != 0
-    assert f"{data}/valid.cs-en.alignment: no such file" in result.last_error
+    assert f"{data}/valid.cs-en.fast_align.alignment: no such file" in result.last_error

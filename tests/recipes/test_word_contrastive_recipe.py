@@ -16,6 +16,7 @@ LOSSES = {
     "": None, "+align": "attention_alignment", "+w2w": "word_contrastive", "+FA": "word_contrastive",
     "+sent": "sentence_contrastive",
 }  # fmt: skip
+ALIGNERS = {"align": "fast_align", "w2w": "word2word", "FA": "fast_align"}
 
 
 def commands(tmp_path, *options: str, stages: str) -> list[list[str]]:
@@ -55,7 +56,8 @@ def test_every_training_is_understood_by_fairseq(config, tmp_path):
         loss = LOSSES[system.removeprefix("mlsc").removeprefix("mbart")]
         assert getattr(args, "losses", None) == (loss and f"translation,{loss}"), system
         assert args.best_checkpoint_metric == ("nmt_loss" if loss else "loss")
-        assert args.data.endswith("-w2w") == system.endswith("+w2w")
+        assert args.data == f"out/data/{config}"  # two aligners, one binarized corpus
+        assert args.alignments == ALIGNERS.get(system.partition("+")[2])
         assert args.label_smoothing == (0.2 if system.startswith("mbart") else 0.1)
 
 
@@ -119,7 +121,7 @@ def steps(found) -> list[str]:
 
 def test_preparation_aligns_what_the_systems_need(tmp_path):
     plain = ["download", "clean", "tokenize", "subword", "binarize"]
-    lexicon = ["binarize", "align --aligner word2word"]
+    lexicon = ["align --aligner word2word"]
     fast = ["align --aligner fast_align"]
     for systems, expected in (
         ("mlsc,mlsc+w2w,mlsc+sent", [*plain, *lexicon]),
@@ -145,7 +147,7 @@ def test_preparation_aligns_what_the_systems_need(tmp_path):
     assert subword[4:6] == ["--pretrained", str(tmp_path)]
     assert found[6][found[6].index("--out-of-domain") + 1] == "out/out-of-domain"
     folders = {words[words.index("--data") + 1] for words in found if words[3] == "align"}
-    assert folders == {"out/data/enja", "out/data/enja-w2w"}
+    assert folders == {"out/data/enja"}
 
 
 def test_text_of_ones_own_needs_no_download(tmp_path):
@@ -161,7 +163,7 @@ def test_probes_reports_and_comparisons_are_per_baseline(tmp_path):
     names = [words[words.index("--name") + 1] for words in states]
     assert names == ["MLSC", "MLSC +w2w", "mBART FT", "mBART FT +FA"]
     words = [each[each.index("--words") + 1] for each in found if "retrieval" in each]
-    assert words == ["out/data/multi30k-w2w"] * 4
+    assert words == ["out/data/multi30k"] * 4
     correlations = [each[5:7] for each in found if each[3:5] == ["probe", "correlate"]]
     assert correlations == [
         [f"out/translations/{baseline}-seed1", f"out/translations/{baseline}{method}-seed1"]

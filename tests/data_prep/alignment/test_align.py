@@ -7,13 +7,15 @@ import sys
 
 import pytest
 
+from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.workers import Workers
 from data_prep.alignment.aligners import ALIGNERS
 from data_prep.alignment.error_rate import judge
 from data_prep.alignment.links import format_line, parse_line
 from data_prep.alignment.subword_alignment import write_subword_spans
-from data_prep.formats.alignments import AlignedSpans
+from data_prep.binarize import is_data_file
+from data_prep.formats.alignments import AlignedSpans, aligners
 from data_prep.formats.texts import find_bitexts
 
 FAST_ALIGN = """#!{python}
@@ -225,7 +227,7 @@ def test_subword_spans_spell_the_aligned_words(step, prepared, copied, read):
     for split, pair in (("train", ("de", "en")), ("valid", ("de", "fr")), ("test", ("en", "fr"))):
         name = f"{split}.{'-'.join(pair)}"
         links = read(copied / f"align/{name}.align")
-        spans = AlignedSpans.open(copied / "data", split, pair)
+        spans = AlignedSpans.open(copied / "data", split, pair, "word2word")
         assert len(spans) == len(links)
         words = [read(prepared / "tok" / f"{name}.{language}") for language in pair]
         units = [read(prepared / "sub" / f"{name}.{language}") for language in pair]
@@ -241,9 +243,9 @@ def test_subword_spans_spell_the_aligned_words(step, prepared, copied, read):
                     compared += 1
     assert compared > 500
     assert store(step, prepared, copied, "--aligner", "word2word")[1].count("complete, skipped") == 2
-    (copied / "data/train.de-en.alignment").unlink()
+    (copied / "data/train.de-en.word2word.alignment").unlink()
     assert store(step, prepared, copied, "--aligner", "word2word")[0] == 0
-    assert (copied / "data/train.de-en.alignment").exists()
+    assert (copied / "data/train.de-en.word2word.alignment").exists()
 
 
 def test_alignments_that_do_not_match_are_refused(step, prepared, copied):
@@ -261,7 +263,7 @@ def test_alignments_that_do_not_match_are_refused(step, prepared, copied):
     ):
         path.write_text(text)
         with Workers(1) as workers, pytest.raises(InputError, match=re.escape(message)):
-            write_subword_spans(words, subwords, path, copied / "data", "subword-nmt", workers)
+            write_subword_spans(words, subwords, path, copied / "data", "fast_align", "subword-nmt", workers)
     assert store(step, prepared, copied)[0] == 0  # a file that is not what the step wrote is made again
     assert path.read_text() == original
 
@@ -282,3 +284,35 @@ def test_data_of_other_subwords_is_refused(step, prepared, copied):
         shutil.copy(copied / f"data/valid.de-en.de.{suffix}", copied / f"data/valid.de-en.en.{suffix}")
     status, error = store(step, prepared, copied)
     assert status == 2 and "valid.de-en.en.idx: sentence " in error and "binarize it again" in error
+
+
+def test_two_aligners_share_a_binarized_corpus(step, prepared, copied):
+    def stored() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in (copied / "data").glob("*.alignment")}
+
+    def store_by(aligner: str):
+        output = ("--output", copied / aligner, "--aligner", aligner)
+        status, error = store(step, prepared, copied, *output)
+        assert status == 0, error
+        return error
+
+    store_by("fast_align")
+    first = stored()
+    store_by("word2word")
+    both = stored()
+    assert first.items() <= both.items() and len(both) == 2 * len(first)
+    assert store_by("fast_align").count("complete, skipped") == 2
+    assert aligners(copied / "data") == ["fast_align", "word2word"]
+
+
+def test_what_a_version_without_names_left_half_done_is_removed(step, prepared, copied):
+    (copied / "data/.align.unfinished").write_text("")
+    (copied / "data/train.de-en.alignment").write_bytes(b"half")
+    assert store(step, prepared, copied)[0] == 0
+    assert aligners(copied / "data") == ["fast_align"]
+    check_finished(copied / "data")
+
+
+def test_binarizing_again_removes_the_alignments_of_all_aligners(tmp_path):
+    for name in ("train.de-en.alignment", "train.de-en.fast_align.alignment", "test.de-en.eflomal.alignment"):
+        assert is_data_file(tmp_path / name)

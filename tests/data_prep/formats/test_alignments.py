@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from command_line.errors import InputError
-from data_prep.formats.alignments import AlignedSpans, AlignedSpansWriter, alignment_path
+from data_prep.formats.alignments import (
+    UNNAMED,
+    AlignedSpans,
+    AlignedSpansWriter,
+    aligners,
+    alignment_files,
+    alignment_path,
+    choose_aligner,
+    is_alignment_file,
+)
 
 PAIR = ("de", "en")
 LINES = [[(0, 1, 0, 2), (2, 4, 3, 4)], [], [(1, 2, 0, 1)], []]
@@ -14,10 +23,10 @@ LENGTHS = [4, 1, 2, 0], [4, 3, 1, 7]
 
 
 def write(folder, lines=LINES, split="train"):
-    with AlignedSpansWriter(folder, split, PAIR) as writer:
+    with AlignedSpansWriter(folder, split, PAIR, "fast_align") as writer:
         for spans in lines:
             writer.append(spans)
-    return AlignedSpans.open(folder, split, PAIR)
+    return AlignedSpans.open(folder, split, PAIR, "fast_align")
 
 
 def test_what_is_written_comes_back(tmp_path):
@@ -29,7 +38,7 @@ def test_what_is_written_comes_back(tmp_path):
     assert spans[-2].tolist() == [[1, 2, 0, 1]]
     assert spans.counts().tolist() == [2, 0, 1, 0]
     spans.check(*LENGTHS)
-    assert [path.name for path in tmp_path.iterdir()] == ["train.de-en.alignment"]
+    assert [path.name for path in tmp_path.iterdir()] == ["train.de-en.fast_align.alignment"]
     for line in (4, -5):
         with pytest.raises(IndexError):
             spans[line]
@@ -57,7 +66,7 @@ def test_a_copy_in_another_process_maps_the_file_anew(tmp_path):
 
 
 def test_nothing_is_left_of_a_writer_that_failed(tmp_path):
-    with pytest.raises(RuntimeError), AlignedSpansWriter(tmp_path, "train", PAIR) as writer:
+    with pytest.raises(RuntimeError), AlignedSpansWriter(tmp_path, "train", PAIR, "fast_align") as writer:
         writer.append(LINES[0])
         raise RuntimeError
     assert not list(tmp_path.iterdir())
@@ -66,8 +75,8 @@ def test_nothing_is_left_of_a_writer_that_failed(tmp_path):
 @pytest.mark.parametrize("row", [(1, 1, 0, 1), (0, 1, 3, 2), (-1, 1, 0, 1), (0, 1, 0, 65536)])
 def test_impossible_spans_are_not_written(tmp_path, row):
     with (
-        pytest.raises(InputError, match=r"train.de-en.alignment:2: found the spans .*65535"),
-        AlignedSpansWriter(tmp_path, "train", PAIR) as writer,
+        pytest.raises(InputError, match=r"train.de-en.fast_align.alignment:2: found the spans .*65535"),
+        AlignedSpansWriter(tmp_path, "train", PAIR, "fast_align") as writer,
     ):
         writer.append([])
         writer.append([row])
@@ -75,7 +84,7 @@ def test_impossible_spans_are_not_written(tmp_path, row):
 
 def test_pairs_come_in_alphabetical_order(tmp_path):
     with pytest.raises(ValueError, match="alphabetical"):
-        alignment_path(tmp_path, "train", ("en", "de"))
+        alignment_path(tmp_path, "train", ("en", "de"), "fast_align")
 
 
 @pytest.mark.parametrize(
@@ -93,16 +102,16 @@ def test_pairs_come_in_alphabetical_order(tmp_path):
 def test_damaged_files_are_refused(tmp_path, damage, message):
     path = write(tmp_path).path
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(InputError, match=f"train.de-en.alignment: .*{message}"):
-        AlignedSpans.open(tmp_path, "train", PAIR)
+    with pytest.raises(InputError, match=f"train.de-en.fast_align.alignment: .*{message}"):
+        AlignedSpans.open(tmp_path, "train", PAIR, "fast_align")
 
 
 def test_missing_files(tmp_path):
     with pytest.raises(InputError, match="no such file; `python -m data_prep align`"):
-        AlignedSpans.open(tmp_path, "train", PAIR)
-    (tmp_path / "train.de-en.alignment").mkdir()
+        AlignedSpans.open(tmp_path, "train", PAIR, "fast_align")
+    (tmp_path / "train.de-en.fast_align.alignment").mkdir()
     with pytest.raises(InputError, match="is a folder"):
-        AlignedSpans.open(tmp_path, "train", PAIR)
+        AlignedSpans.open(tmp_path, "train", PAIR, "fast_align")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +144,7 @@ def test_order_is_checked(tmp_path, rows):
     content[32:48] = np.array(rows, dtype="<u2").tobytes()
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"alignment:1: found .* after .*, expected .* ascending order"):
-        AlignedSpans.open(tmp_path, "train", PAIR).check(*LENGTHS)
+        AlignedSpans.open(tmp_path, "train", PAIR, "fast_align").check(*LENGTHS)
 
 
 def test_offsets_are_checked(tmp_path):
@@ -144,7 +153,7 @@ def test_offsets_are_checked(tmp_path):
     content[-24:-16] = (9).to_bytes(8, "little")  # line 3 would begin behind the end
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"alignment:3: damaged"):
-        AlignedSpans.open(tmp_path, "train", PAIR).check(*LENGTHS)
+        AlignedSpans.open(tmp_path, "train", PAIR, "fast_align").check(*LENGTHS)
 
 
 def test_a_random_corpus(tmp_path):
@@ -159,3 +168,45 @@ def test_a_random_corpus(tmp_path):
     spans.check(*zip(*lengths, strict=True))
     for line, rows in enumerate(lines):
         assert spans[line].tolist() == [list(map(int, row)) for row in sorted(set(rows))]
+
+
+# --- whose alignments
+
+
+def write_by(folder, *names: str) -> None:
+    for name in names:
+        with AlignedSpansWriter(folder, "train", PAIR, name) as writer:
+            writer.append([(0, 1, 0, len(name))])
+
+
+def test_aligners_lie_beside_each_other_and_beside_files_without_a_name(tmp_path):
+    names = ["fast_align", "fast_align-program", UNNAMED, "word2word"]
+    write_by(tmp_path, *names)
+    assert (tmp_path / "train.de-en.alignment").exists()  # as version 0.1 named them
+    assert aligners(tmp_path) == names
+    for name in names:
+        assert AlignedSpans.open(tmp_path, "train", PAIR, name)[0].tolist() == [[0, 1, 0, len(name)]]
+        path = alignment_path(tmp_path, "train", PAIR, name)
+        assert alignment_files(tmp_path, "train", name) == [path]
+        assert [other for other in names if is_alignment_file(path, other)] == [name]
+
+
+@pytest.mark.parametrize(
+    ("there", "wanted", "preferred", "expected"),
+    [
+        (["eflomal"], None, None, "eflomal"),
+        ([UNNAMED], None, "word2word", UNNAMED),
+        (["eflomal", "word2word"], "eflomal", "word2word", "eflomal"),
+        (["eflomal", "word2word"], None, "word2word", "word2word"),
+        (["eflomal", "word2word"], None, None, "{data}: alignments by eflomal, word2word; choose with --x"),
+        (["eflomal"], "word2word", None, "--x word2word: {data} has alignments by eflomal; `python -m data"),
+        ([], "word2word", None, "{data}: no word alignments; `python -m data_prep align` writes them"),
+    ],
+)  # fmt: skip
+def test_the_only_aligner_or_the_one_that_is_chosen(there, wanted, preferred, expected, tmp_path):
+    write_by(tmp_path, *there)
+    try:
+        found = choose_aligner(tmp_path, wanted, "--x", preferred)
+    except InputError as error:
+        found = str(error)
+    assert found.startswith(expected.format(data=tmp_path))

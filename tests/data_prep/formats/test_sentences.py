@@ -1,11 +1,25 @@
 """Reading binarized folders: pairs in either order, and one line that names the file for everything bad."""
 
+import numpy as np
 import pytest
+import torch
+from fairseq.data import data_utils
+from fairseq.data.indexed_dataset import _code_to_dtype, make_builder
 
 from command_line.errors import InputError
 from data_prep.formats.dictionary import dictionary_fingerprint, load_shared_dictionary
 from data_prep.formats.directions import parse_directions
-from data_prep.formats.sentences import file_prefix, load_pair, load_sentences, with_data
+from data_prep.formats.sentences import (
+    TOKEN_TYPES,
+    data_path,
+    file_prefix,
+    index_path,
+    load_pair,
+    load_sentences,
+    sentence_lengths,
+    with_data,
+    write_sentences,
+)
 from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.models import toy_dictionary
 
@@ -177,3 +191,38 @@ def test_fingerprint_is_about_symbols_and_their_order():
     swapped = toy_dictionary(3)
     swapped.symbols[-2:] = swapped.symbols[:-3:-1]
     assert dictionary_fingerprint(first) != dictionary_fingerprint(swapped)
+
+
+# --- against fairseq itself
+
+
+SENTENCES = [[4, 2], [2], [5, 6, 7, 2], [300, 2]]
+
+
+@pytest.mark.parametrize("symbols", [500, 70_000])  # 16 and 32 bits per token
+def test_what_is_written_fairseq_reads_and_what_fairseq_wrote_is_read(tmp_path, symbols):
+    prefix, theirs = tmp_path / "train.de-en.de", tmp_path / "train.de-en.en"
+    with write_sentences(prefix, symbols) as ours:
+        for sentence in SENTENCES:
+            ours.add_item(torch.tensor(sentence))
+    builder = make_builder(str(data_path(theirs)), impl="mmap", vocab_size=symbols)
+    for sentence in SENTENCES:
+        builder.add_item(torch.tensor(sentence))
+    builder.finalize(str(index_path(theirs)))
+    for path in (data_path, index_path):
+        assert path(prefix).read_bytes() == path(theirs).read_bytes()
+    for read in (load_sentences(theirs), data_utils.load_indexed_dataset(str(prefix))):
+        assert [row.tolist() for row in read] == SENTENCES
+    assert sentence_lengths(theirs).tolist() == [len(sentence) - 1 for sentence in SENTENCES]
+
+
+def test_token_types_are_those_of_fairseq():
+    theirs = {code: kind for code, kind in _code_to_dtype.items() if np.issubdtype(kind, np.integer)}
+    assert {code: np.dtype(name) for code, name in TOKEN_TYPES.items()} == theirs
+
+
+def test_a_file_that_was_not_written_to_its_end_is_not_there(tmp_path):
+    with pytest.raises(RuntimeError), write_sentences(tmp_path / "x", 100) as builder:
+        builder.add_item(torch.tensor([4, 2]))
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []

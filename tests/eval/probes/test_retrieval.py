@@ -46,7 +46,7 @@ def spans(states):
 @pytest.fixture
 def data(tmp_path, spans):
     (tmp_path / "data").mkdir()
-    with AlignedSpansWriter(tmp_path / "data", "test", ("de", "en")) as writer:
+    with AlignedSpansWriter(tmp_path / "data", "test", ("de", "en"), "fast_align") as writer:
         for line in spans:
             writer.append(line)
     return tmp_path / "data"
@@ -157,12 +157,12 @@ def test_a_word_is_the_mean_of_its_subwords(store, states):
 def test_words_beyond_a_cut_sentence_are_left_out(store, states, spans, tmp_path, probe, findings):
     (tmp_path / "data").mkdir()
     spans[2] = [*spans[2], (0, 1, 30, 31)]
-    with AlignedSpansWriter(tmp_path / "data", "test", ("de", "en")) as writer:
+    with AlignedSpansWriter(tmp_path / "data", "test", ("de", "en"), "fast_align") as writer:
         for line in [*spans, [(0, 1, 0, 1)]]:  # the states may be of the first lines only
             writer.append(line)
     result = probe(store, "--words", tmp_path / "data")
     assert result.status == 0
-    assert "test.de-en.alignment: 1 aligned pairs end beyond their sentence" in result.err
+    assert "test.de-en.fast_align.alignment: 1 aligned pairs end beyond their sentence" in result.err
     del spans[2][-1]
     assert findings()[0]["pairs"]["de-en"]["word"] == pytest.approx(
         word_precision(states, spans, batches(states, 512))[0]
@@ -189,20 +189,37 @@ def refused(result) -> str:
 
 def test_missing_alignments(store, tmp_path, probe):
     message = refused(probe(store, "--words", tmp_path))
-    assert message == f"{tmp_path}/test.de-en.alignment: no such file; `python -m data_prep align` writes it"
+    assert message == f"{tmp_path}: no word alignments; `python -m data_prep align` writes them"
+
+
+def test_words_are_those_of_the_lexicon_unless_another_aligner_is_chosen(store, data, probe, findings, spans):
+    with AlignedSpansWriter(data, "test", ("de", "en"), "word2word") as writer:
+        for line in spans:
+            writer.append(line[:1])
+
+    def words(*options) -> int:
+        result = probe(store, "--words", data, "--force", *options)
+        assert result.status == 0, result.err
+        (pair,) = findings()[0]["pairs"].values()
+        return pair["words"]
+
+    assert words() == words("--alignments", "word2word") < words("--alignments", "fast_align")
+    message = refused(probe(store, "--words", data, "--alignments", "eflomal"))
+    assert message.startswith(f"--alignments eflomal: {data} has alignments by fast_align, word2word;")
 
 
 def test_alignments_of_other_sentences(store, tmp_path, probe):
-    with AlignedSpansWriter(tmp_path, "test", ("de", "en")) as writer:
+    with AlignedSpansWriter(tmp_path, "test", ("de", "en"), "fast_align") as writer:
         writer.append([(0, 1, 0, 1)])
     assert "1 lines, but the states are of 12; expected" in refused(probe(store, "--words", tmp_path))
 
 
 def test_no_aligned_words(store, tmp_path, probe):
-    with AlignedSpansWriter(tmp_path, "test", ("de", "en")) as writer:
+    with AlignedSpansWriter(tmp_path, "test", ("de", "en"), "fast_align") as writer:
         for _ in range(LINES):
             writer.append([])
-    assert "no aligned words in the set 'test' of de-en" in refused(probe(store, "--words", tmp_path))
+    message = refused(probe(store, "--words", tmp_path))
+    assert "test.de-en.fast_align.alignment: no aligned words of de-en" in message
 
 
 def test_batches_of_no_tokens(store, probe):
