@@ -137,8 +137,8 @@ def read_output(name: str, out: Path, data: Path) -> object:
         Preparation.load(out)
         return load_pair(out, "train", ("de", "en"))
     if name in ("align", "bunsetsu", "phrases", "structures"):
-        folders = {"align": (out, data), "structures": (data,)}.get(name, (out,))
-        records = [read_settings(folder, name) for folder in folders]
+        places = {"align": [(out, name), (data, "align.fast_align")], "structures": [(data, name)]}
+        records = [read_settings(*place) for place in places.get(name, [(out, name)])]
         if None in records:
             raise InputError("not begun")
         return records
