@@ -118,7 +118,7 @@ class Trained:
     """The classifiers of one side, and how their training went: everything else is L x S x Q.
 
     Attributes:
-        epochs: passes over the training part that the parameters come from.
+        epochs: passes over the sentences to train on that the parameters come from.
         converged: whether the loss had stopped falling: the held-out one for `patience` passes, or, where
             nothing is held out, that of training in the last pass.
         training_accuracy, held_out_accuracy: per token; None where nothing is held out.
@@ -150,7 +150,10 @@ def train(one: TrainingSet, classes: list[int], protocol: Protocol, task: str) -
         training, held_out = np.arange(len(one)), None
         classifiers, falls = descend(one, classes, protocol, task)
         epochs, converged = torch.full(falls.shape, protocol.epochs), falls < TOLERANCE
-    found = [None if part is None else accuracy(classifiers, one, part) for part in (training, held_out)]
+    found = [
+        None if examples is None else accuracy(classifiers, one, examples)
+        for examples in (training, held_out)
+    ]
     return Trained(classifiers, epochs, converged, *found)
 
 

@@ -81,16 +81,16 @@ class Questions:
 
     def __init__(self, classes: list[int]):
         self.classes = classes
-        self.owners = torch.arange(len(classes)).repeat_interleave(torch.tensor(classes))
+        self.questions = torch.arange(len(classes)).repeat_interleave(torch.tensor(classes))
 
     def spread(self, values: Tensor) -> Tensor:
         """L x Q repeated for every column, L x 1 x K."""
-        return values[:, None, self.owners]
+        return values[:, None, self.questions]
 
     def inner(self, first: Tensor, second: Tensor) -> Tensor:
         """Inner products of the weights of every classifier: twice L x C + 1 x K to L x Q."""
         products = (first * second).sum(dim=1)
-        return torch.stack([part.sum(dim=1) for part in products.split(self.classes, dim=1)], dim=1)
+        return torch.stack([columns.sum(dim=1) for columns in products.split(self.classes, dim=1)], dim=1)
 
     def losses(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Cross-entropies, L x Q, and their derivative by the logits, L x T x K: sums over tokens, in nats.
@@ -100,9 +100,9 @@ class Questions:
             labels: Q x T.
         """
         sums, derivatives = [], []
-        for part, gold in zip(logits.split(self.classes, dim=2), labels, strict=True):
-            logarithms = part.log_softmax(dim=2)
-            chosen = gold[None, :, None].expand(len(part), -1, 1)
+        for columns, gold in zip(logits.split(self.classes, dim=2), labels, strict=True):
+            logarithms = columns.log_softmax(dim=2)
+            chosen = gold[None, :, None].expand(len(columns), -1, 1)
             sums.append(-logarithms.gather(2, chosen).sum(dim=(1, 2), dtype=torch.float64))
             one = torch.ones_like(chosen, dtype=logits.dtype)
             derivatives.append(logarithms.exp_().scatter_add_(2, chosen, -one))
@@ -182,18 +182,18 @@ class Best:
 def solve(
     one: TrainingSet, classes: list[int], training, held_out, passes: int, patience: int, task: str
 ) -> tuple[tuple[Tensor, Tensor], Best]:
-    """L-BFGS on the training part, each classifier until its held-out loss stops falling.
+    """L-BFGS on the sentences to train on, each classifier until its held-out loss stops falling.
 
     Args:
         classes: number of classes per question.
         training, held_out: numbers of sentences.
-        passes: over the training part, at most.
+        passes: over the sentences to train on, at most.
 
     Returns:
         Weights and bias for states as they are, and when each classifier was done.
     """
     questions, whitening = Questions(classes), Whitening(one, training)
-    fitted, watched = (Objective(one, questions, whitening, part) for part in (training, held_out))
+    fitted, watched = (Objective(one, questions, whitening, examples) for examples in (training, held_out))
     layers, _, width = whitening.map.shape
     start = torch.zeros(layers, width + 1, sum(classes), dtype=torch.float64)
     # At weights of zero, the Hessian of K classes of white states is 1 / K.

@@ -65,7 +65,7 @@ class TrainingSet:
     def __init__(self, parts: list[StatePart], labels: np.ndarray, tokens: str):
         self.parts, self.labels = parts, labels
         self.kept = [kept_tokens(part, tokens) for part in parts]
-        self.owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        self.part_numbers = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         self.sentences = np.concatenate([np.arange(len(part)) for part in parts])
 
     def __len__(self) -> int:
@@ -79,16 +79,16 @@ class TrainingSet:
         they are one sentence in several languages.
 
         Raises:
-            InputError: a part would have no tokens.
+            InputError: one of both would have no tokens.
         """
         held_out = self.sentences % HELD_OUT == HELD_OUT // 2
-        parts = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-        if not all(self.token_counts()[part].any() for part in parts):
+        sets = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+        if not all(self.token_counts()[examples].any() for examples in sets):
             raise InputError(
                 f"{self.parts[0].path}: found {max(map(len, self.parts))} sentences, too few to hold out one"
                 f" in {HELD_OUT}; extract more, or use --protocol paper"
             )
-        return parts
+        return sets
 
     def blocks(self, examples: np.ndarray) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """`batch` after `batch` of some sentences, in their order."""
@@ -107,7 +107,7 @@ class TrainingSet:
         """States (layers x T x C, float32) and labels (questions x T) of the tokens of some sentences."""
         blocks, lengths = [], []
         for example in examples:
-            part, kept = self.parts[self.owners[example]], self.kept[self.owners[example]]
+            part, kept = self.parts[self.part_numbers[example]], self.kept[self.part_numbers[example]]
             first, end = part.offsets[self.sentences[example] :][:2]
             block = part.read(first, end)
             blocks.append(block if kept is None else block[:, kept[first:end]])
