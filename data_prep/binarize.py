@@ -21,9 +21,9 @@ from data_prep.formats.dictionary import DICTIONARY, dictionary_path, load_dicti
 from data_prep.formats.preparation import FILE_NAME, Preparation
 from data_prep.formats.texts import (
     TRAIN,
-    Bitext,
+    Text,
     check_parallel,
-    find_bitexts,
+    find_texts,
     languages_of,
     open_outputs,
     paths_of,
@@ -112,7 +112,7 @@ def binarize_range(binarizer, path: Path, part: tuple[str, int, int]) -> int:
     return summary.num_seq
 
 
-def copy_text(bitext: Bitext, raw: Bitext, folder: Path) -> dict[str, str]:
+def copy_text(text: Text, raw: Text, folder: Path) -> dict[str, str]:
     """Copy the untokenized sides of an evaluation set; returns their checksums by file name.
 
     Raises:
@@ -121,11 +121,11 @@ def copy_text(bitext: Bitext, raw: Bitext, folder: Path) -> dict[str, str]:
     from data_prep.blocks import encode, read_blocks
 
     sums = {}
-    with open_outputs(folder / name for name in bitext.names()) as streams:
+    with open_outputs(folder / name for name in text.names()) as streams:
         for block in read_blocks(*raw.paths):
             for side, stream in enumerate(streams):
                 stream.write(encode(block.decode(side)))
-    for path, name in zip(bitext.paths, bitext.names(), strict=True):
+    for path, name in zip(text.paths, text.names(), strict=True):
         found, expected = count_lines(folder / name), count_lines(path)
         if found != expected:
             raise InputError(f"{raw.paths[0].parent / name}: {found} lines, but {path} has {expected}")
@@ -134,7 +134,7 @@ def copy_text(bitext: Bitext, raw: Bitext, folder: Path) -> dict[str, str]:
 
 
 def main(args) -> None:
-    bitexts = find_bitexts(args.input)
+    texts = find_texts(args.input)
     record = read_record(args.input, "subword")
     if record is None:
         raise InputError(
@@ -142,44 +142,44 @@ def main(args) -> None:
         )
     if record["model"]:
         path_inside(args.input, record["model"], f"{args.input / 'subword.json'}: field model")
-    raw = {(bitext.split, bitext.pair): bitext for bitext in find_bitexts(args.text)}
-    evaluation = [bitext for bitext in bitexts if bitext.split != TRAIN]
-    for bitext in evaluation:
-        if (bitext.split, bitext.pair) not in raw:
-            raise InputError(
-                f"{args.text}: no {bitext.names()[0]}, expected the text behind {bitext.paths[0]}"
-            )
-    texts = paths_of(raw[bitext.split, bitext.pair] for bitext in evaluation)
+    raw = {(text.split, text.pair): text for text in find_texts(args.text)}
+    evaluation = [text for text in texts if text.split != TRAIN]
+    for text in evaluation:
+        if (text.split, text.pair) not in raw:
+            raise InputError(f"{args.text}: no {text.names()[0]}, expected the text behind {text.paths[0]}")
+    evaluated = paths_of(raw[text.split, text.pair] for text in evaluation)
     settings = {name: record[name] for name in ("type", "model", "tokenizers")}
-    reads = [*paths_of(bitexts), *texts, required_dictionary(args.input / DICTIONARY)]
+    reads = [*paths_of(texts), *evaluated, required_dictionary(args.input / DICTIONARY)]
     if record["model"]:
         reads.append(args.input / record["model"])
     step = StepFolder(args.output, "binarize", settings, reads=reads, inputs=(args.input, args.text))
     if step.is_complete(args.force):
         return
     dictionary = load_dictionary(args.input / DICTIONARY)
-    check_parallel(bitexts)
+    check_parallel(texts)
     step.begin(is_data_file, subfolder="text")
     with Workers(args.workers) as workers:
-        write_data(args, bitexts, raw, dictionary, record, workers)
+        write_data(args, texts, raw, dictionary, record, workers)
     step.finish()
 
 
-def write_data(args, bitexts: list[Bitext], raw: dict, dictionary, record: dict, workers: Workers) -> None:
+def write_data(args, texts: list[Text], raw: dict, dictionary, record: dict, workers: Workers) -> None:
     """Everything that the folder holds; the preparation record last."""
-    languages = languages_of(bitexts)
+    languages = languages_of(texts)
     for language in languages:
         copy_file(args.input / DICTIONARY, dictionary_path(args.output, language))
     pairs: dict[str, dict[str, int]] = {}
+    monolingual: dict[str, dict[str, int]] = {}
     text_sha256: dict[str, str] = {}
-    for bitext in progress(bitexts, len(bitexts), "binarize", "bitext"):
+    for text in progress(texts, len(texts), "binarize", "text"):
         counts = [
             binarize_file(path, args.output / name, dictionary, workers)
-            for path, name in zip(bitext.paths, bitext.names(), strict=True)
+            for path, name in zip(text.paths, text.names(), strict=True)
         ]
-        pairs.setdefault(bitext.split, {})[bitext.pair] = counts[0]
-        if bitext.split != TRAIN:
-            text_sha256 |= copy_text(bitext, raw[bitext.split, bitext.pair], args.output / "text")
+        lines = pairs if text.is_bitext else monolingual
+        lines.setdefault(text.split, {})[text.pair] = counts[0]
+        if text.split != TRAIN:
+            text_sha256 |= copy_text(text, raw[text.split, text.pair], args.output / "text")
     if model := record["model"]:
         copy_file(args.input / model, args.output / model)
     Preparation(
@@ -190,4 +190,5 @@ def write_data(args, bitexts: list[Bitext], raw: dict, dictionary, record: dict,
         pairs=pairs,
         dictionary_sha256=checksum(args.input / DICTIONARY),
         text_sha256=text_sha256,
+        monolingual=monolingual,
     ).save()

@@ -5,7 +5,7 @@ valid and test sets, so that everybody scores the same lines. From training, a p
 reason counted in this order, if a side is `empty`; `too-long` (more than --max-length words; 8.2.1: 256) or
 longer than --max-characters; of unequal length (`ratio`; the Moses script's 9); if either side occurs in any
 valid or test set in its language, on whichever side of whichever pair (`in-evaluation`); or if the same pair
-came before (`duplicate`).
+came before (`duplicate`). Monolingual text, SPLIT.LANG, has no `ratio`.
 
 In languages without spaces (zh, ja, th, …) 1.6 characters count as a word. Memory does not grow with the
 corpus: keys for the search of duplicates are sorted in pieces from disk (16 bytes per line in a temporary
@@ -26,7 +26,7 @@ from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import Block, encode, read_blocks
 from data_prep.duplicates import KEY_BYTES, duplicate_flags, key
-from data_prep.formats.texts import TRAIN, Bitext, find_bitexts, is_corpus_file, open_outputs, paths_of
+from data_prep.formats.texts import TRAIN, Text, find_texts, is_corpus_file, open_outputs, paths_of
 from data_prep.normalization import measure_length, normalize
 from data_prep.step_folder import StepFolder
 
@@ -36,7 +36,7 @@ REASONS = ("empty", "too-long", "ratio", "in-evaluation", "duplicate")
 
 def add_arguments(parser) -> None:
     parser.add_argument(
-        "--input", required=True, type=options.path, help="folder of SPLIT.SRC-TGT.LANG files"
+        "--input", required=True, type=options.path, help="folder of SPLIT.SRC-TGT.LANG and SPLIT.LANG files"
     )
     parser.add_argument(
         "--output",
@@ -77,7 +77,7 @@ class Limits(NamedTuple):
 class Filtered(NamedTuple):
     """A block of training pairs after every filter but the one for duplicates."""
 
-    texts: tuple[bytes, bytes]
+    texts: tuple[bytes, ...]  # one per side
     keys: bytes  # one per kept pair
     removed: Counter
     changed: int  # kept pairs that normalization altered
@@ -87,60 +87,59 @@ class Filtered(NamedTuple):
 _evaluation: dict[str, set[str]] = {}  # language -> its valid and test lines; worker processes inherit it
 
 
-def reason_to_remove(pair: tuple[str, str], lengths: tuple[float, float], limits: Limits) -> str | None:
-    """Why a normalized training pair goes; None if it stays (as far as one pair can tell).
+def reason_to_remove(sides: tuple[str, ...], lengths: tuple[float, ...], limits: Limits) -> str | None:
+    """Why a normalized training pair, or monolingual line, goes; None if it stays (as far as it can tell).
 
     Args:
-        lengths: of the two sides, in words.
+        lengths: of the sides, in words.
     """
-    a, b = lengths
-    if not (pair[0] and pair[1]):
+    if not all(sides):
         return "empty"
-    if a > limits.max_length or b > limits.max_length:
+    if max(lengths) > limits.max_length or max(map(len, sides)) > limits.max_characters:
         return "too-long"
-    if len(pair[0]) > limits.max_characters or len(pair[1]) > limits.max_characters:
-        return "too-long"
-    if a > limits.max_ratio * b or b > limits.max_ratio * a:
+    if max(lengths) > limits.max_ratio * min(lengths):  # never of one side
         return "ratio"
     return None
 
 
-def filter_block(languages: tuple[str, str], limits: Limits, block: Block) -> Filtered:
+def filter_block(languages: tuple[str, ...], limits: Limits, block: Block) -> Filtered:
     """Normalize and filter the pairs of a block."""
-    first_known, second_known = (_evaluation.get(language, frozenset()) for language in languages)
-    first_length, second_length = map(measure_length, languages)
-    kept: tuple[list[str], list[str]] = ([], [])
+    known = [_evaluation.get(language, frozenset()) for language in languages]
+    measures = [measure_length(language) for language in languages]
+    kept: tuple[list[str], ...] = tuple([] for _ in languages)
     keys, removed, changed = [], Counter(), 0
-    for raw in zip(block.decode(0, nul=True), block.decode(1, nul=True), strict=True):
-        pair = first, second = normalize(raw[0]), normalize(raw[1])
-        reason = reason_to_remove(pair, (first_length(first), second_length(second)), limits)
-        if reason is None and (first in first_known or second in second_known):
+    for raw in zip(*(block.decode(side, nul=True) for side in range(len(languages))), strict=True):
+        sides = tuple(map(normalize, raw))
+        lengths = tuple(measure(side) for measure, side in zip(measures, sides, strict=True))
+        reason = reason_to_remove(sides, lengths, limits)
+        if reason is None and any(side in lines for side, lines in zip(sides, known, strict=True)):
             reason = "in-evaluation"
         if reason is not None:
             removed[reason] += 1
             continue
-        changed += pair != raw
-        kept[0].append(first)
-        kept[1].append(second)
-        keys.append(key(f"{first}\n{second}"))
-    return Filtered((encode(kept[0]), encode(kept[1])), b"".join(keys), removed, changed, block.lines)
+        changed += sides != raw
+        for lines, side in zip(kept, sides, strict=True):
+            lines.append(side)
+        keys.append(key("\n".join(sides)))
+    return Filtered(tuple(map(encode, kept)), b"".join(keys), removed, changed, block.lines)
 
 
-def normalize_block(block: Block) -> tuple[tuple[list[str], list[str]], int]:
-    """An evaluation block: the normalized lines of both sides, and how many pairs have an empty side."""
-    sides = tuple([normalize(line) for line in block.decode(side, nul=True)] for side in (0, 1))
-    return sides, sum(not (first and second) for first, second in zip(*sides, strict=True))
+def normalize_block(block: Block) -> tuple[tuple[list[str], ...], int]:
+    """An evaluation block: the normalized lines of every side, and how many rows have an empty one."""
+    decoded = (block.decode(side, nul=True) for side in range(len(block.paths)))
+    sides = tuple([normalize(line) for line in lines] for lines in decoded)
+    return sides, sum(not all(row) for row in zip(*sides, strict=True))
 
 
-def clean_evaluation(bitext: Bitext, output: Path | None, workers: Workers) -> dict:
+def clean_evaluation(text: Text, output: Path | None, workers: Workers) -> dict:
     """Normalize a valid or test set (into `output`, if any) and remember its lines. Returns its counts."""
     counts = {"read": 0, "written": 0, "empty": 0}
     with contextlib.ExitStack() as stack:
-        streams = stack.enter_context(open_outputs(bitext.outputs(output))) if output else ()
-        for sides, empty in workers.map(normalize_block, read_blocks(*bitext.paths)):
+        streams = stack.enter_context(open_outputs(text.outputs(output))) if output else ()
+        for sides, empty in workers.map(normalize_block, read_blocks(*text.paths)):
             for stream, lines in zip(streams, sides, strict=False):
                 stream.write(encode(lines))
-            for language, lines in zip(bitext.languages, sides, strict=True):
+            for language, lines in zip(text.languages, sides, strict=True):
                 _evaluation.setdefault(language, set()).update(lines)
             counts["empty"] += empty
             counts["read"] += len(sides[0])
@@ -148,9 +147,7 @@ def clean_evaluation(bitext: Bitext, output: Path | None, workers: Workers) -> d
     return counts
 
 
-def clean_training(
-    bitext: Bitext, output: Path, limits: Limits, keep_duplicates: bool, workers: Workers
-) -> dict:
+def clean_training(text: Text, output: Path, limits: Limits, keep_duplicates: bool, workers: Workers) -> dict:
     """Filter a training set. Returns its counts: read, written, changed, and removed by reason.
 
     Raises:
@@ -158,29 +155,30 @@ def clean_training(
     """
     removed, changed, read, kept = Counter(), 0, 0, 0
     with scratch_folder(output) as folder:
-        paths = [folder / "first", folder / "second"]
+        paths = [folder / name for name in text.names()]
         with contextlib.ExitStack() as stack:
             streams = [stack.enter_context(open(path, "wb")) for path in (*paths, folder / "keys")]
             blocks = workers.map(
-                functools.partial(filter_block, bitext.languages, limits), read_blocks(*bitext.paths)
+                functools.partial(filter_block, text.languages, limits), read_blocks(*text.paths)
             )
-            task = f"clean {bitext.split}.{bitext.pair}"
+            task = f"clean {text.split}.{text.pair}"
             for block in progress(blocks, None, task, "line", size=lambda item: item.lines):
-                for stream, text in zip(streams, (*block.texts, block.keys), strict=True):
-                    stream.write(text)
+                for stream, content in zip(streams, (*block.texts, block.keys), strict=True):
+                    stream.write(content)
                 removed.update(block.removed)
                 changed, read = changed + block.changed, read + block.lines
                 kept += len(block.keys) // KEY_BYTES
         if kept and not keep_duplicates:
             flags = duplicate_flags(folder / "keys", kept, folder)
             removed["duplicate"] = int(flags.sum())
-            write_unflagged(paths, flags, bitext.outputs(output))
+            write_unflagged(paths, flags, text.outputs(output))
         elif kept:
-            for path, target in zip(paths, bitext.outputs(output), strict=True):
+            for path, target in zip(paths, text.outputs(output), strict=True):
                 path.replace(target)
     written = read - removed.total()
     if not written:
-        raise InputError(f"{bitext.paths[0]}: no pair is left of {read}: {_in_words(removed)}")
+        kind = "pair" if text.is_bitext else "line"
+        raise InputError(f"{text.paths[0]}: no {kind} is left of {read}: {_in_words(removed)}")
     counts = {reason: removed[reason] for reason in REASONS}
     return {"read": read, "written": written, "changed": changed, "removed": counts}
 
@@ -230,15 +228,15 @@ def report(counts: dict[str, dict]) -> str:
 def main(args) -> None:
     from command_line.outputs import write_json
 
-    bitexts = find_bitexts(args.input)
-    others = [b for folder in args.also_exclude for b in find_bitexts(folder) if b.split != TRAIN]
+    texts = find_texts(args.input)
+    others = [b for folder in args.also_exclude for b in find_texts(folder) if b.split != TRAIN]
     limits = Limits(args.max_length, args.max_characters, args.max_ratio)
     settings = limits._asdict() | {"keep_duplicates": args.keep_duplicates}
     step = StepFolder(
         args.output,
         "clean",
         settings,
-        reads=paths_of([*bitexts, *others]),
+        reads=paths_of([*texts, *others]),
         inputs=(args.input, *args.also_exclude),
     )
     if step.is_complete(args.force):
@@ -247,16 +245,16 @@ def main(args) -> None:
     _evaluation.clear()
     counts = {}
     with Workers(args.workers) as workers:
-        for bitext in others:
-            clean_evaluation(bitext, None, workers)
-        for bitext in bitexts:
-            if bitext.split != TRAIN:
-                counts[f"{bitext.split}.{bitext.pair}"] = clean_evaluation(bitext, args.output, workers)
+        for text in others:
+            clean_evaluation(text, None, workers)
+        for text in texts:
+            if text.split != TRAIN:
+                counts[f"{text.split}.{text.pair}"] = clean_evaluation(text, args.output, workers)
     with Workers(args.workers) as workers:  # new processes, which know the evaluation lines
-        for bitext in bitexts:
-            if bitext.split == TRAIN:
-                counts[f"{TRAIN}.{bitext.pair}"] = clean_training(
-                    bitext, args.output, limits, args.keep_duplicates, workers
+        for text in texts:
+            if text.split == TRAIN:
+                counts[f"{TRAIN}.{text.pair}"] = clean_training(
+                    text, args.output, limits, args.keep_duplicates, workers
                 )
     write_text(args.output / REPORTS[0], report(counts))
     write_json(args.output / REPORTS[1], {"corpora": counts})

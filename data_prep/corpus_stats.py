@@ -16,7 +16,7 @@ from command_line.outputs import atomic_path, remove_leftovers, write_json, writ
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import Block, read_blocks
-from data_prep.formats.texts import SPLITS, TRAIN, Bitext, find_bitexts
+from data_prep.formats.texts import SPLITS, TRAIN, Text, find_texts
 
 COLUMNS = (
     "split",
@@ -35,7 +35,7 @@ COLUMNS = (
 
 def add_arguments(parser) -> None:
     parser.add_argument(
-        "--input", required=True, type=options.path, help="folder of SPLIT.SRC-TGT.LANG files"
+        "--input", required=True, type=options.path, help="folder of SPLIT.SRC-TGT.LANG and SPLIT.LANG files"
     )
     parser.add_argument(
         "--output", required=True, type=options.output_folder, help="folder for the tables and the plot"
@@ -51,12 +51,12 @@ def count_lengths(block: Block) -> tuple[list[Counter], int]:
     ], block.lines
 
 
-def histograms(bitext: Bitext, workers: Workers) -> tuple[Counter, Counter]:
-    """Histograms of both sides of a bitext."""
-    totals = (Counter(), Counter())
-    blocks = workers.map(count_lengths, read_blocks(*bitext.paths))
+def histograms(text: Text, workers: Workers) -> tuple[Counter, Counter]:
+    """Histograms of the sides of a bitext, or of monolingual text."""
+    totals = tuple(Counter() for _ in text.paths)
+    blocks = workers.map(count_lengths, read_blocks(*text.paths))
     for sides, _ in progress(
-        blocks, None, f"stats {bitext.split}.{bitext.pair}", "line", size=lambda item: item[1]
+        blocks, None, f"stats {text.split}.{text.pair}", "line", size=lambda item: item[1]
     ):
         for total, side in zip(totals, sides, strict=True):
             total.update(side)
@@ -87,13 +87,16 @@ def summarize(histogram: Counter) -> dict:
     }
 
 
-def rows_of(bitext: Bitext, sides: tuple[Counter, Counter]) -> list[dict]:
+def rows_of(text: Text, sides: tuple[Counter, Counter]) -> list[dict]:
     """One row per direction: the numbers of its source side, and target tokens per source token (`ratio`)."""
+    if not text.is_bitext:
+        row = {"split": text.split, "direction": "monolingual", "language": text.pair}
+        return [row | summarize(*sides) | {"ratio": ""}]
     rows = []
     for source, target in ((0, 1), (1, 0)):
-        codes = bitext.languages
+        codes = text.languages
         row = {
-            "split": bitext.split,
+            "split": text.split,
             "direction": f"{codes[source]}-{codes[target]}",
             "language": codes[source],
         }
@@ -153,19 +156,18 @@ def plot(totals: dict[tuple[str, str], Counter], path: Path) -> None:
 
 
 def main(args) -> None:
-    bitexts = find_bitexts(args.input)
+    texts = find_texts(args.input)
     if args.input.resolve() == args.output.resolve():
         raise InputError(f"--output {args.output}: is the input folder, expected another one")
     rows: list[dict] = []
     totals: dict[tuple[str, str], Counter] = {}
     details = {}
     with Workers(args.workers) as workers:
-        for bitext in bitexts:
-            sides = histograms(bitext, workers)
-            rows += rows_of(bitext, sides)
-            for language, histogram in zip(bitext.languages, sides, strict=True):
-                totals.setdefault((bitext.split, language), Counter()).update(histogram)
-                name = f"{bitext.split}.{bitext.pair}.{language}"
+        for text in texts:
+            sides = histograms(text, workers)
+            rows += rows_of(text, sides)
+            for language, name, histogram in zip(text.languages, text.names(), sides, strict=True):
+                totals.setdefault((text.split, language), Counter()).update(histogram)
                 details[name] = {str(size): histogram[size] for size in sorted(histogram)}
     rows += language_rows(totals)
     remove_leftovers(args.output)

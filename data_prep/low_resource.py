@@ -2,17 +2,13 @@
 
 The input is a cleaned corpus of one language pair. OUTPUT/3000 and so on get that many random training pairs,
 the smaller sets being part of the larger ones, and the whole valid and test sets. OUTPUT/monolingual gets
-text for pre-training: `--monolingual` is a folder of train.LANG files; without it, the two sides of all pairs
-that are in no fine-tuning set, each in its own random order (held in memory), so that nothing says which
-sentences belong together.
-
-Further steps work on pairs of files, so monolingual text is written as such: train.A-B.A and train.A-B.B,
-whose lines have nothing to do with each other, as many as the shorter file has. Clean it with a large
-`--max-ratio`. Its valid set is that of the pairs.
+text for pre-training, train.LANG and, the sides of the pairs' valid set, valid.LANG: `--monolingual` is a
+folder of train.LANG files; without it, the two sides of all pairs that are in no fine-tuning set, each in its
+own random order (held in memory), so that nothing says which sentences belong together.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -25,10 +21,11 @@ from data_prep.blocks import encode
 from data_prep.formats.texts import (
     TRAIN,
     VALID,
-    Bitext,
+    Text,
     check_parallel,
     find_bitexts,
     is_corpus_file,
+    monolingual_name,
     open_outputs,
     paths_of,
 )
@@ -99,15 +96,15 @@ def main(args) -> None:
     step = StepFolder(folder, "low-resource", settings, [*reads, *(own or ())], inputs=(args.input,))
     if not step.is_complete(args.force):
         step.begin(is_corpus_file)
-        sides = (
-            zip(*map(read_lines, own), strict=False) if own else shuffled(train, ranks >= largest, args.seed)
-        )
-        write_rows(train, folder, sides)
-        copy_sets([one for one in bitexts if one.split == VALID], folder)
+        sides = map(read_lines, own) if own else shuffled(train, ranks >= largest, args.seed)
+        write_monolingual(folder, TRAIN, train.languages, sides)
+        for one in bitexts:
+            if one.split == VALID:
+                write_monolingual(folder, VALID, one.languages, map(read_lines, one.paths))
         step.finish()
 
 
-def training_pair(folder: Path, bitexts: list[Bitext]) -> Bitext:
+def training_pair(folder: Path, bitexts: list[Text]) -> Text:
     """
     Raises:
         InputError: not exactly one training bitext.
@@ -119,7 +116,7 @@ def training_pair(folder: Path, bitexts: list[Bitext]) -> Bitext:
     return found[0]
 
 
-def monolingual_files(folder: Path, train: Bitext) -> list[Path]:
+def monolingual_files(folder: Path, train: Text) -> list[Path]:
     """train.LANG of both languages, plain or compressed.
 
     Raises:
@@ -128,7 +125,7 @@ def monolingual_files(folder: Path, train: Bitext) -> list[Path]:
     check_finished(folder)
     found = []
     for language in train.languages:
-        path = find_text(folder / f"{TRAIN}.{language}")
+        path = find_text(folder / monolingual_name(TRAIN, language))
         if path is None:
             raise InputError(f"--monolingual {folder}: no {TRAIN}.{language} in it")
         if not count_lines(path):
@@ -144,7 +141,7 @@ def random_ranks(lines: int, seed: int):
     return numpy.random.default_rng(seed).permutation(lines)
 
 
-def shuffled(train: Bitext, chosen, seed: int) -> Iterator[tuple[str, str]]:
+def shuffled(train: Text, chosen, seed: int) -> Iterator[Iterator[str]]:
     """Both sides of the chosen lines, each in its own order."""
     import numpy
 
@@ -153,23 +150,30 @@ def shuffled(train: Bitext, chosen, seed: int) -> Iterator[tuple[str, str]]:
         for row, take in zip(islice(read_parallel(*train.paths), len(chosen)), chosen, strict=True)
         if take
     ]
-    orders = [numpy.random.default_rng((seed, side)).permutation(len(rows)) for side in (0, 1)]
-    for first, second in zip(*orders, strict=True):
-        yield rows[first][0], rows[second][1]
+    for side in (0, 1):
+        order = numpy.random.default_rng((seed, side)).permutation(len(rows))
+        yield (rows[row][side] for row in order)
 
 
-def write_pairs(train: Bitext, folder: Path, chosen) -> None:
+def write_monolingual(folder: Path, split: str, languages: Iterable[str], sides: Iterable) -> None:
+    """Write SPLIT.LANG for every language; `sides` has the lines of each."""
+    for language, lines in zip(languages, sides, strict=True):
+        write_rows([folder / monolingual_name(split, language)], ((line,) for line in lines))
+
+
+def write_pairs(train: Text, folder: Path, chosen) -> None:
     rows = zip(read_parallel(*train.paths), chosen, strict=False)
-    write_rows(train, folder, (row for row, take in rows if take))
+    write_rows(train.outputs(folder), (row for row, take in rows if take))
 
 
-def write_rows(bitext: Bitext, folder: Path, rows) -> None:
-    with open_outputs(bitext.outputs(folder)) as streams:
-        for row in progress(rows, None, f"{folder.name}/{bitext.split}.{bitext.pair}", "line"):
+def write_rows(paths: Sequence[Path], rows) -> None:
+    """Write rows of lines, one per file."""
+    with open_outputs(paths) as streams:
+        for row in progress(rows, None, f"{paths[0].parent.name}/{paths[0].name}", "line"):
             for stream, line in zip(streams, row, strict=True):
                 stream.write(encode([line]))
 
 
-def copy_sets(bitexts: list[Bitext], folder: Path) -> None:
+def copy_sets(bitexts: list[Text], folder: Path) -> None:
     for bitext in bitexts:
-        write_rows(bitext, folder, read_parallel(*bitext.paths))
+        write_rows(bitext.outputs(folder), read_parallel(*bitext.paths))

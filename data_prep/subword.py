@@ -25,9 +25,9 @@ from data_prep.blocks import read_blocks
 from data_prep.formats.dictionary import DICTIONARY
 from data_prep.formats.texts import (
     TRAIN,
-    Bitext,
+    Text,
     check_parallel,
-    find_bitexts,
+    find_texts,
     is_corpus_file,
     languages_of,
     open_outputs,
@@ -133,13 +133,13 @@ def tokenizers_of(folder: Path, languages: list[str]) -> dict[str, str]:
     return {language: known.get(language, "none") for language in languages}
 
 
-def learn(args, bitexts: list[Bitext], model: Path | None, workers: Workers) -> None:
+def learn(args, texts: list[Text], model: Path | None, workers: Workers) -> None:
     """Make the model file, by learning or by copying."""
     if args.dictionary_from:
         if model:
             copy_file(args.dictionary_from / model.name, model)
         return
-    training = paths_of(bitext for bitext in bitexts if bitext.split == TRAIN)
+    training = paths_of(text for text in texts if text.split == TRAIN)
     if not training:
         raise InputError(f"{args.input}: no training files; --dictionary-from applies an existing model")
     if args.pretrained:
@@ -163,28 +163,28 @@ def apply(path: Path, output: Path, type_name: str, model: Path | None, workers:
 def main(args) -> None:
     from data_prep.formats.dictionary import read_symbols, write_dictionary
 
-    bitexts = find_bitexts(args.input)
-    languages = languages_of(bitexts)
+    texts = find_texts(args.input)
+    languages = languages_of(texts)
     settings = learning_settings(args) | {"tokenizers": tokenizers_of(args.input, languages)}
     file_name = MODEL_FILES[settings["type"]]
     settings["model"] = file_name
     inputs = [folder for folder in (args.input, args.dictionary_from, args.pretrained) if folder]
-    reads = [*paths_of(bitexts), *given_files(args, file_name)]
+    reads = [*paths_of(texts), *given_files(args, file_name)]
     step = StepFolder(args.output, "subword", settings, reads=reads, inputs=inputs)
     if step.is_complete(args.force):
         return
-    check_parallel(bitexts)
+    check_parallel(texts)
     step.begin(lambda path: is_corpus_file(path) or path.name in (DICTIONARY, *MODEL_FILES.values()))
     model = args.output / file_name if file_name else None
     with Workers(args.workers) as workers:
-        learn(args, bitexts, model, workers)
-        for bitext in bitexts:
-            for path, output in zip(bitext.paths, bitext.outputs(args.output), strict=True):
+        learn(args, texts, model, workers)
+        for text in texts:
+            for path, output in zip(text.paths, text.outputs(args.output), strict=True):
                 apply(path, output, settings["type"], model, workers)
         if args.dictionary_from:
             copy_file(args.dictionary_from / DICTIONARY, args.output / DICTIONARY)
         else:
-            training = [path for b in bitexts if b.split == TRAIN for path in b.outputs(args.output)]
+            training = [path for b in texts if b.split == TRAIN for path in b.outputs(args.output)]
             counts = count_tokens(training, workers, "count units")
             if args.pretrained:
                 known = read_symbols(args.pretrained / DICTIONARY)

@@ -16,7 +16,7 @@ from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import Block, encode, read_blocks
 from data_prep.formats.texts import (
     check_parallel,
-    find_bitexts,
+    find_texts,
     is_corpus_file,
     languages_of,
     open_outputs,
@@ -28,7 +28,7 @@ from data_prep.tokenizers import TOKENIZERS, choose_tokenizers, make_tokenizer
 
 def add_arguments(parser) -> None:
     parser.add_argument(
-        "--input", required=True, type=options.path, help="folder of SPLIT.SRC-TGT.LANG files"
+        "--input", required=True, type=options.path, help="folder of SPLIT.SRC-TGT.LANG and SPLIT.LANG files"
     )
     parser.add_argument(
         "--output", required=True, type=options.output_folder, help="folder for the tokenized files"
@@ -65,21 +65,21 @@ def tokenize_file(path: Path, output: Path, names: tuple[str, str], workers: Wor
 
 
 def main(args) -> None:
-    bitexts = find_bitexts(args.input)
-    names = choose_tokenizers(languages_of(bitexts), args.tokenizer)
+    texts = find_texts(args.input)
+    names = choose_tokenizers(languages_of(texts), args.tokenizer)
     step = StepFolder(
-        args.output, "tokenize", {"tokenizers": names}, reads=paths_of(bitexts), inputs=(args.input,)
+        args.output, "tokenize", {"tokenizers": names}, reads=paths_of(texts), inputs=(args.input,)
     )
     if step.is_complete(args.force):
         return
     for language, name in names.items():
         make_tokenizer(name, language)  # what is not installed fails now, not after an hour
-    check_parallel(bitexts)
+    check_parallel(texts)
     step.begin(is_corpus_file)
     with Workers(args.workers) as workers:
-        for bitext in bitexts:
+        for text in texts:
             for path, output, language in zip(
-                bitext.paths, bitext.outputs(args.output), bitext.languages, strict=True
+                text.paths, text.outputs(args.output), text.languages, strict=True
             ):
                 tokenize_file(path, output, (names[language], language), workers)
     step.finish()

@@ -14,7 +14,7 @@ from data_prep.alignment.links import format_line
 from data_prep.alignment.symmetrization import SYMMETRIZATIONS, one_to_one
 from data_prep.alignment.training_text import is_usable
 from data_prep.blocks import encode, read_blocks
-from data_prep.formats.texts import Bitext, open_outputs
+from data_prep.formats.texts import Text, open_outputs
 
 LINES_PER_TASK = 2_000
 
@@ -34,7 +34,7 @@ class Counts:
 
 
 def align_bitext(
-    bitext: Bitext,
+    bitext: Text,
     output: Path,
     processes: list[AlignerProcess],
     workers: Workers,
@@ -84,7 +84,7 @@ def _aligned_shards(bitext, processes, shard_lines: int, longest: int) -> Iterat
     yield asked, answers(processes)
 
 
-def _shards(bitext: Bitext, lines: int) -> Iterator[tuple[list[str], list[str]]]:
+def _shards(bitext: Text, lines: int) -> Iterator[tuple[list[str], list[str]]]:
     a, b = [], []
     for block in read_blocks(*bitext.paths):
         a += block.decode(0)

@@ -26,7 +26,7 @@ from command_line.outputs import scratch_folder, write_json, write_text
 from command_line.workers import Workers, add_workers_argument
 from data_prep.alignment.aligners import ALIGNERS
 from data_prep.alignment.symmetrization import SYMMETRIZATIONS
-from data_prep.formats.texts import TRAIN, Bitext, check_parallel, find_bitexts, paths_of
+from data_prep.formats.texts import TRAIN, Text, check_parallel, find_bitexts, paths_of
 from data_prep.step_folder import StepFolder, read_record
 
 TEXT_SUFFIX = ".align"
@@ -109,7 +109,7 @@ def check_options(args) -> None:
         )
 
 
-def training_bitexts(bitexts: list[Bitext], out_of_domain: list[Bitext], pair: str) -> list[Bitext]:
+def training_bitexts(bitexts: list[Text], out_of_domain: list[Text], pair: str) -> list[Text]:
     """What the aligner of a pair is trained on."""
     of_pair = [bitext for bitext in bitexts if bitext.pair == pair]
     training = [bitext for bitext in of_pair if bitext.split == TRAIN]
@@ -128,11 +128,11 @@ def as_markdown(rows: list[dict]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def text_path(output: Path, bitext: Bitext) -> Path:
+def text_path(output: Path, bitext: Text) -> Path:
     return output / f"{bitext.split}.{bitext.pair}{TEXT_SUFFIX}"
 
 
-def align_words(args, bitexts: list[Bitext], workers: Workers) -> None:
+def align_words(args, bitexts: list[Text], workers: Workers) -> None:
     """Write the alignments in words of all bitexts, and the counts; skips when that is done."""
     out_of_domain = [bitext for folder in args.out_of_domain for bitext in find_bitexts(folder)]
     settings = {name: getattr(args, name) for name in ("aligner", "train_sample", "max_length", "seed")}
@@ -198,7 +198,7 @@ def align_pair(args, bitexts, out_of_domain, pair: str, workers: Workers) -> lis
     return rows
 
 
-def store_subword_spans(args, bitexts: list[Bitext], workers: Workers) -> None:
+def store_subword_spans(args, bitexts: list[Text], workers: Workers) -> None:
     """Write the aligned subword spans of all bitexts into the binarized folder; skips when that is done."""
     from data_prep.alignment.subword_alignment import write_subword_spans
     from data_prep.formats.alignments import is_alignment_file

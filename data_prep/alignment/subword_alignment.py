@@ -12,13 +12,13 @@ from data_prep.alignment.links import check_range, parse_line
 from data_prep.blocks import Block, read_blocks
 from data_prep.formats.alignments import AlignedSpans, AlignedSpansWriter
 from data_prep.formats.sentences import index_path, sentence_lengths
-from data_prep.formats.texts import Bitext
+from data_prep.formats.texts import Text
 from data_prep.subword_spans import subword_spans, word_boundaries
 
 
 def write_subword_spans(
-    words: Bitext,
-    subwords: Bitext,
+    words: Text,
+    subwords: Text,
     alignment: Path,
     data: Path,
     aligner: str,

@@ -6,7 +6,7 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.lines import count_lines, read_parallel
 from command_line.progress import progress
-from data_prep.formats.texts import Bitext
+from data_prep.formats.texts import Text
 
 
 def is_usable(words_a: int, words_b: int, longest: int) -> bool:
@@ -15,7 +15,7 @@ def is_usable(words_a: int, words_b: int, longest: int) -> bool:
 
 
 def write_training_text(
-    bitexts: list[Bitext], folder: Path, sample: int, seed: int, longest: int
+    bitexts: list[Text], folder: Path, sample: int, seed: int, longest: int
 ) -> tuple[Path, Path]:
     """Write two line-parallel files of words.
 

@@ -14,7 +14,7 @@ from command_line.errors import InputError
 from command_line.names_in_records import path_inside, plain_name
 from command_line.options import shown
 from command_line.outputs import write_json
-from command_line.records import Anything, Objects, check, read_record
+from command_line.records import Anything, Objects, Optional, check, read_record
 from data_prep.step_folder import SUBWORD
 
 FORMAT = 1
@@ -26,6 +26,7 @@ SCHEMA = {
     "pairs": Objects(Objects(int)),
     "dictionary_sha256": str,
     "text_sha256": Objects(str),
+    "monolingual": Optional(Objects(Objects(int))),  # records of 0.1 have none
 }
 
 
@@ -41,6 +42,7 @@ class Preparation:
         pairs: split -> {"de-en": number of lines}; the two codes in alphabetical order.
         dictionary_sha256: checksum of the joint dictionary file.
         text_sha256: "test.de-en.de" -> checksum of that raw text file.
+        monolingual: split -> {"ja": number of lines} of monolingual text.
     """
 
     folder: Path
@@ -50,6 +52,7 @@ class Preparation:
     pairs: dict[str, dict[str, int]]
     dictionary_sha256: str
     text_sha256: dict[str, str] = dataclasses.field(default_factory=dict)
+    monolingual: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def load(cls, folder) -> "Preparation":

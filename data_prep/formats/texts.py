@@ -1,8 +1,8 @@
-"""A corpus in a folder: `SPLIT.SRC-TGT.LANG` files, one pair of files for both directions.
+"""A corpus in a folder: bitexts, one pair of files for both directions, and monolingual text.
 
-fairseq's naming: `train.de-en.de` and `train.de-en.en`. The two codes come in alphabetical order in what this
-package writes; text folders that name a pair the other way round (`train.en-de.…`) are read too. Files may
-end in `.gz` or `.xz`.
+A bitext has fairseq's names, `SPLIT.SRC-TGT.LANG`: `train.de-en.de` and `train.de-en.en`. The two codes come
+in alphabetical order in what this package writes; text folders that name a pair the other way round
+(`train.en-de.…`) are read too. Monolingual text is `SPLIT.LANG`: `train.ja`. Files may end in `.gz` or `.xz`.
 """
 
 import contextlib
@@ -31,7 +31,9 @@ def _language(text: str) -> str:
 
 
 LANGUAGE = OptionType("a language code such as en or zho_Hans", _language)
-_FILE_NAME = re.compile(r"(?P<split>[^.]+)\.(?P<pair>[^.]+-[^.]+)\.(?P<language>[^.]+)(?P<suffix>\.gz|\.xz)?")
+_COMPRESSED = r"(\.gz|\.xz)?"
+_BITEXT = re.compile(rf"(?P<split>[^.]+)\.(?P<pair>[^.]+-[^.]+)\.(?P<language>[^.]+){_COMPRESSED}")
+_MONOLINGUAL = re.compile(rf"(?P<split>[^.]+)\.(?P<language>{LANGUAGE_CODE.pattern}){_COMPRESSED}")
 
 
 def _languages(text: str) -> list[str]:
@@ -44,29 +46,39 @@ LANGUAGES = OptionType("at least two language codes, separated by commas: en,de,
 
 
 @dataclass(frozen=True, order=True)
-class Bitext:
-    """Two line-parallel files of one split.
+class Text:
+    """The text of one split: a bitext, two line-parallel files, or one file of monolingual text.
 
     Attributes:
         split: "train", "valid" or "test".
-        pair: "de-en", in alphabetical order.
+        pair: "de-en", in alphabetical order; or the only language, "ja".
         paths: the files, in the order of `languages`.
     """
 
     split: str
     pair: str
-    paths: tuple[Path, Path]
+    paths: tuple[Path, ...]
 
     @property
-    def languages(self) -> tuple[str, str]:
+    def languages(self) -> tuple[str, ...]:
         return tuple(self.pair.split("-"))
 
-    def names(self) -> tuple[str, str]:
+    @property
+    def is_bitext(self) -> bool:
+        return len(self.paths) == 2
+
+    def names(self) -> tuple[str, ...]:
         """Names of the files as this package writes them, uncompressed."""
+        if not self.is_bitext:
+            return (monolingual_name(self.split, self.pair),)
         return tuple(f"{self.split}.{self.pair}.{language}" for language in self.languages)
 
-    def outputs(self, folder) -> tuple[Path, Path]:
+    def outputs(self, folder) -> tuple[Path, ...]:
         return tuple(Path(folder) / name for name in self.names())
+
+
+def monolingual_name(split: str, language: str) -> str:
+    return f"{split}.{language}"
 
 
 def pair_name(first: str, second: str) -> str:
@@ -77,8 +89,20 @@ def all_pairs(languages: Iterable[str]) -> list[str]:
     return [pair_name(*pair) for pair in combinations(sorted(languages), 2)]
 
 
-def find_bitexts(folder) -> list[Bitext]:
-    """The bitexts of a folder, in the order train, valid, test and by pair.
+def find_bitexts(folder) -> list[Text]:
+    """The bitexts of a folder, as `find_texts` finds them.
+
+    Raises:
+        InputError: as there; or the folder has monolingual text only.
+    """
+    bitexts = [text for text in find_texts(folder) if text.is_bitext]
+    if not bitexts:
+        raise InputError(f"{folder}: has monolingual text only, expected files SPLIT.SRC-TGT.LANG")
+    return bitexts
+
+
+def find_texts(folder) -> list[Text]:
+    """The bitexts and the monolingual text of a folder, in the order train, valid, test and by pair.
 
     Raises:
         InputError: the folder is missing or has none, or the step that writes it did not finish; a file lacks
@@ -91,15 +115,16 @@ def find_bitexts(folder) -> list[Bitext]:
     check_finished(folder)
     sides: dict[tuple[str, str], dict[str, Path]] = {}
     for path in sorted(folder.iterdir()):
-        match = _FILE_NAME.fullmatch(path.name)
-        if not match or match["split"] not in SPLITS:
+        match = _match(path)
+        if not match:
             continue
-        codes, language = match["pair"].split("-"), match["language"]
-        if len(codes) != 2 or len(set(codes)) != 2 or language not in codes:
+        language = match["language"]
+        codes = match.groupdict().get("pair", language).split("-")
+        if language not in codes or len(codes) != len(set(codes)) or len(codes) > 2:
             raise InputError(
                 f"{path}: language {language!r} is not one of the two of the pair {match['pair']!r}"
             )
-        known = sides.setdefault((match["split"], pair_name(*codes)), {})
+        known = sides.setdefault((match["split"], "-".join(sorted(codes))), {})
         if language in known:
             raise InputError(f"{path}: the same side as {known[language].name}; keep one of them")
         known[language] = path
@@ -108,41 +133,48 @@ def find_bitexts(folder) -> list[Bitext]:
             (path,) = known.values()
             raise InputError(f"{folder}: {path.name} has no other side, expected {split}.{pair}.{language}")
     if not sides:
-        raise InputError(f"{folder}: no files named SPLIT.SRC-TGT.LANG with SPLIT one of {', '.join(SPLITS)}")
+        raise InputError(
+            f"{folder}: no files named SPLIT.SRC-TGT.LANG with SPLIT one of {', '.join(SPLITS)}"
+            " (nor SPLIT.LANG, monolingual)"
+        )
     order = sorted(sides, key=lambda key: (SPLITS.index(key[0]), key[1]))
-    return [Bitext(*key, tuple(sides[key][language] for language in key[1].split("-"))) for key in order]
+    return [Text(*key, tuple(sides[key][language] for language in key[1].split("-"))) for key in order]
 
 
-def languages_of(bitexts: Iterable[Bitext]) -> list[str]:
-    return sorted({language for bitext in bitexts for language in bitext.languages})
+def _match(path: Path) -> re.Match | None:
+    match = _BITEXT.fullmatch(path.name) or _MONOLINGUAL.fullmatch(path.name)
+    return match if match and match["split"] in SPLITS else None
 
 
-def check_parallel(bitexts: Iterable[Bitext]) -> None:
+def languages_of(texts: Iterable[Text]) -> list[str]:
+    return sorted({language for text in texts for language in text.languages})
+
+
+def check_parallel(texts: Iterable[Text]) -> None:
     """Compare line counts before a long step starts.
 
     Raises:
         InputError: a file is empty or unreadable, or has fewer lines than its other side; names it.
     """
-    for bitext in bitexts:
-        first, second = map(count_lines, bitext.paths)
-        if not first or not second:
-            raise InputError(f"{bitext.paths[1 if first else 0]}: is empty, expected lines of text")
-        if first != second:
-            short, longer = bitext.paths if first < second else reversed(bitext.paths)
+    for text in texts:
+        lines = {path: count_lines(path) for path in text.paths}
+        short, longer = min(lines, key=lines.get), max(lines, key=lines.get)
+        if not lines[short]:
+            raise InputError(f"{short}: is empty, expected lines of text")
+        if lines[short] != lines[longer]:
             raise InputError(
-                f"{short}: has {min(first, second)} lines but {longer} has {max(first, second)}; "
+                f"{short}: has {lines[short]} lines but {longer} has {lines[longer]}; "
                 "parallel files need equally many lines"
             )
 
 
 def is_corpus_file(path: Path) -> bool:
-    """Whether a file is named as this package names text: SPLIT.SRC-TGT.LANG."""
-    match = _FILE_NAME.fullmatch(path.name)
-    return bool(match) and match["split"] in SPLITS
+    """Whether a file is named as this package names text: SPLIT.SRC-TGT.LANG or SPLIT.LANG."""
+    return _match(path) is not None
 
 
-def paths_of(bitexts: Iterable[Bitext]) -> list[Path]:
-    return [path for bitext in bitexts for path in bitext.paths]
+def paths_of(texts: Iterable[Text]) -> list[Path]:
+    return [path for text in texts for path in text.paths]
 
 
 def centric_language(languages: list[str], centric: str) -> str:

@@ -14,9 +14,8 @@ stage_prepare() {
   [[ -z $MONOLINGUAL ]] || options+=(--monolingual "$MONOLINGUAL")
   run python -m data_prep clean --input "$raw" --output "$OUTPUT/text" --max-length "$MAX_LENGTH"
   run python -m data_prep low-resource --input "$OUTPUT/text" --sizes "$SIZES" "${options[@]}" --output "$OUTPUT/samples"
-  # lines beside each other have nothing to do with each other: any ratio of their lengths is right
   run python -m data_prep clean --input "$OUTPUT/samples/monolingual" --output "$TEXT/text" --max-length "$MAX_LENGTH" \
-    --max-ratio "$MAX_LENGTH" --also-exclude "$OUTPUT/text"
+    --also-exclude "$OUTPUT/text"
   segment "$TEXT/text" "$TEXT" "$OUTPUT/data/monolingual" "${SUBWORD_OPTIONS[@]}"
   for size in "${SIZE_IDS[@]}"; do prepare_size "$size"; done
 }

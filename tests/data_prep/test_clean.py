@@ -208,3 +208,23 @@ def test_nothing_left_is_an_error(step, tmp_path, write_corpus):
     status, error = step("clean", "--input", folder, "--output", tmp_path / "out", "--workers", 1)
     assert status == 2
     assert "train.de-en.de: no pair is left of 2: 1 empty, 1 in-evaluation" in error
+
+
+def test_monolingual_text_is_filtered_line_by_line(step, tmp_path, write_corpus, read):
+    files = {
+        "train.de": ["a  b", "", "a b", "in valid", "in a bitext", "x " * 257, "y" * 6000, "eins"],
+        "valid.de": ["in  valid", ""],
+        "train.de-en.de": ["w", "zwei", "in valid"],
+        "train.de-en.en": [" ".join("abcdefghij"), "two", "three"],
+        "test.de-en.de": ["in a bitext"],
+        "test.de-en.en": ["x"],
+    }
+    raw = write_corpus(tmp_path / "raw", files)
+    status, error = step("clean", "--input", raw, "--output", tmp_path / "out", "--workers", 1)
+    assert status == 0, error
+    assert read(tmp_path / "out/train.de") == ["a b", "eins"]
+    assert read(tmp_path / "out/valid.de") == ["in valid", ""]
+    assert read(tmp_path / "out/train.de-en.de") == ["zwei"]
+    counts = json.loads((tmp_path / "out/clean-report.json").read_text())["corpora"]["train.de"]
+    removed = {"empty": 1, "too-long": 2, "ratio": 0, "in-evaluation": 2, "duplicate": 1}
+    assert (counts["read"], counts["written"], counts["removed"]) == (8, 2, removed)

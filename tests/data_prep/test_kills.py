@@ -18,7 +18,7 @@ from command_line.errors import InputError
 from data_prep.__main__ import DESCRIPTION, STEPS
 from data_prep.formats.preparation import Preparation
 from data_prep.formats.structures import BUNSETSU, encode, write_structures
-from data_prep.formats.texts import find_bitexts
+from data_prep.formats.texts import find_bitexts, find_texts
 from data_prep.parsing.parsers import make_parser
 from tests.kill_points import sweep
 
@@ -130,7 +130,7 @@ HEAVY = {
 def read_output(name: str, out: Path, data: Path) -> object:
     """As the next step does."""
     if name == "low-resource":
-        return [find_bitexts(out / size) for size in ("5", "10", "monolingual")]
+        return [find_texts(out / size) for size in ("5", "10", "monolingual")]
     if name == "binarize":
         from data_prep.formats.sentences import load_pair
 

@@ -44,13 +44,15 @@ def test_samples_are_nested_and_the_rest_is_monolingual(low_resource, tmp_path):
         assert lines(out / f"{size}/test.en-ja.ja") == ["ja test 0", "ja test 1"]
         assert len(lines(out / f"{size}/valid.en-ja.en")) == 3
     assert found[10] < found[20] != set(range(20))
-    sides = [numbers(out / f"monolingual/train.en-ja.{code}") for code in ("en", "ja")]
+    sides = [numbers(out / f"monolingual/train.{code}") for code in ("en", "ja")]
     for side in sides:
         assert sorted(side) == sorted(set(range(LINES)) - found[20])
         assert side != sorted(side)
     assert sum(a == b for a, b in zip(*sides, strict=True)) < 10  # the pairing is gone
-    assert lines(out / "monolingual/train.en-ja.ja")[0].startswith("ja train")
-    assert not (out / "monolingual/test.en-ja.en").exists()
+    assert lines(out / "monolingual/train.ja")[0].startswith("ja train")
+    found = {path.name for path in (out / "monolingual").iterdir() if path.suffix != ".json"}
+    assert found == {"train.en", "train.ja", "valid.en", "valid.ja"}
+    assert lines(out / "monolingual/valid.ja") == lines(out / "10/valid.en-ja.ja")
 
 
 def test_the_seed_decides_and_what_is_done_is_skipped(low_resource, tmp_path):
@@ -68,7 +70,7 @@ def test_the_seed_decides_and_what_is_done_is_skipped(low_resource, tmp_path):
 def test_only_the_first_lines(low_resource, tmp_path):
     assert low_resource("--sizes", "4", "--first", "8")[0] == 0
     assert max(numbers(tmp_path / "out/4/train.en-ja.en")) < 8
-    assert len(lines(tmp_path / "out/monolingual/train.en-ja.en")) == 4
+    assert len(lines(tmp_path / "out/monolingual/train.en")) == 4
 
 
 def test_text_of_its_own_for_pretraining(low_resource, tmp_path):
@@ -77,8 +79,8 @@ def test_text_of_its_own_for_pretraining(low_resource, tmp_path):
     (tmp_path / "mono/train.ja").write_text("".join(f"集めた {i}\n" for i in range(5)))
     assert low_resource("--sizes", "10,all", "--monolingual", tmp_path / "mono")[0] == 0
     out = tmp_path / "out"
-    assert lines(out / "monolingual/train.en-ja.en") == [f"crawled {i}" for i in range(5)]
-    assert len(lines(out / "monolingual/train.en-ja.ja")) == 5
+    assert lines(out / "monolingual/train.en") == [f"crawled {i}" for i in range(7)]
+    assert len(lines(out / "monolingual/train.ja")) == 5
     assert numbers(out / "all/train.en-ja.ja") == list(range(LINES))
 
 

@@ -164,6 +164,7 @@ def test_the_accuracies_of_pretraining_are_reported():
 def test_the_monolingual_text_is_without_the_evaluation_sets():
     clean = [words for words in commands("enja", stages="prepare") if words[3] == "clean"][-1]
     assert after(clean, "--also-exclude").endswith("enja/text")
+    assert "--max-ratio" not in clean  # of lines that are no pairs
 
 
 def test_one_model_per_system_size_direction_and_seed():

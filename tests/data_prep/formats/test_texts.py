@@ -6,7 +6,14 @@ import pytest
 
 from command_line.completion import read_settings
 from command_line.errors import InputError
-from data_prep.formats.texts import LANGUAGES, find_bitexts, languages_of, open_outputs
+from data_prep.formats.texts import (
+    LANGUAGES,
+    check_parallel,
+    find_bitexts,
+    find_texts,
+    languages_of,
+    open_outputs,
+)
 from data_prep.step_folder import StepFolder
 
 
@@ -45,6 +52,32 @@ def test_bad_folders(tmp_path, files, message):
         find_bitexts(names(tmp_path, *files))
     with pytest.raises(InputError, match="no such folder"):
         find_bitexts(tmp_path / "nowhere")
+
+
+def test_monolingual_text_beside_bitexts(tmp_path):
+    folder = names(tmp_path, "train.de-en.de", "train.de-en.en", "train.ja", "valid.zho_Hans.xz")
+    names(tmp_path, "train.text", "notes.ja", "ja")  # none of these
+    bitext, japanese, chinese = find_texts(folder)
+    assert find_bitexts(folder) == [bitext]
+    assert (japanese.split, japanese.pair, japanese.languages) == ("train", "ja", ("ja",))
+    assert (bitext.is_bitext, japanese.is_bitext) == (True, False)
+    assert chinese.names() == ("valid.zho_Hans",)
+    assert chinese.outputs(tmp_path / "out") == (tmp_path / "out/valid.zho_Hans",)
+    assert languages_of([bitext, japanese]) == ["de", "en", "ja"]
+    (folder / "train.ja.gz").write_text("x\n")
+    with pytest.raises(InputError, match=r"train.ja.gz: the same side as train.ja; keep one"):
+        find_texts(folder)
+
+
+def test_where_pairs_are_needed_monolingual_text_alone_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"has monolingual text only, expected files SPLIT.SRC-TGT.LANG"):
+        find_bitexts(names(tmp_path, "train.ja"))
+
+
+def test_empty_monolingual_text(tmp_path):
+    (tmp_path / "train.ja").write_text("")
+    with pytest.raises(InputError, match=r"train.ja: is empty"):
+        check_parallel(find_texts(tmp_path))
 
 
 def test_languages():
