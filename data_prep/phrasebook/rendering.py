@@ -8,16 +8,17 @@ below spells it.
 import datetime
 import functools
 import re
+import tomllib
+from pathlib import Path
 
 from command_line.errors import InputError
 from data_prep.languages import is_unspaced
 from data_prep.normalization import normalize
-from data_prep.phrasebook import phrases_germanic, phrases_other, phrases_romance, phrases_slavic_uralic
 
-PHRASES = {
+PHRASES = {  # language -> frame -> what introduces its value
     language: phrases
-    for module in (phrases_germanic, phrases_romance, phrases_slavic_uralic, phrases_other)
-    for language, phrases in module.PHRASES.items()
+    for file in sorted(Path(__file__).with_name("phrases").glob("*.toml"))
+    for language, phrases in tomllib.loads(file.read_text(encoding="utf-8")).items()
 }
 SUPPORTED = tuple(sorted(PHRASES))
 CHARACTERS_PER_WORD = 2  # to count words in languages that do not separate them
