@@ -178,6 +178,6 @@ def architecture(others: Sequence[Axis]) -> Axis:
         "architecture",
         {"architecture": Optional(str), "architecture_options": Optional(Objects(Anything))},
         read=lambda training: _architecture(training, of_others),
-        label=lambda record: (_size(record) + shown(record.get("architecture_options") or {})).strip(),
+        label=_size,  # what was given besides is the same for all systems of most tables
         choice=lambda record: (_size(record), record.get("architecture_options")),
     )
