@@ -64,7 +64,12 @@ def _losses(training: Training) -> dict:
     names = [TRANSLATION] if kind in _TRANSLATIONS else [kind]
     if kind == "weighted_losses":
         names = [name.strip() for name in str(option(criterion, "losses") or "").split(",") if name.strip()]
-    return {"losses": {name: _loss_options(name, kind, criterion) for name in names}}
+    losses = {name: _loss_options(name, kind, criterion) for name in names}
+    if aligner := option(training.cfg.get("task"), "alignments"):
+        for name in names:
+            if name in LOSSES and "word_alignments" in LOSSES[name].batch_fields:
+                losses[name]["alignments"] = aligner
+    return {"losses": losses}
 
 
 def _loss_options(name: str, kind: str, criterion) -> dict:

@@ -11,8 +11,7 @@ source "$HERE/data.sh"
 source "$HERE/training.sh"
 
 ALL_STAGES="prepare parse pretrain finetune translate score report"
-SIZE_LIST='' DIRECTIONS='' MONOLINGUAL='' SPACY_MODEL='' ADEQUACY_MODEL=''
-PRETRAINING_SEED=1
+SIZE_LIST='' DIRECTIONS='' MONOLINGUAL='' SPACY_MODEL='' ADEQUACY_MODEL='' PRETRAINING_SEED=1
 REQUIRED_SETTINGS=(SIZES)
 
 # What all configurations have in common (4.4.2, 4.4.3); a configuration may change it.

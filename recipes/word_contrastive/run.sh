@@ -10,6 +10,8 @@ SEEDS=1
 SAMPLING_OPTIONS=() STOPPING_OPTIONS=()
 # shellcheck source=recipes/word_contrastive/alignment.sh
 source "$HERE/alignment.sh"
+# shellcheck source=recipes/word_contrastive/retrieval.sh
+source "$HERE/retrieval.sh"
 # shellcheck source=recipes/word_contrastive/mbart.sh
 source "$HERE/mbart.sh"
 
@@ -59,22 +61,6 @@ train_system() { # SYSTEM SEED
   "$start" "$OUTPUT/models/$(model_name "$@")" "$2" "${options[@]}"
 }
 
-# Sentence and word retrieval on top of the encoder, on the validation set (5.3.3, 5.3.4). The states go afterwards.
-probe() { # SYSTEM SEED
-  local name states results
-  name=$(model_name "$@")
-  states=$OUTPUT/states/$name results=$OUTPUT/probes/$name
-  set_evaluated "$@"
-  if [[ $results/retrieval.json -nt ${EVALUATED[1]} ]]; then
-    note "$results: probed, skipped"
-    return
-  fi
-  run python -m eval probe states "${EVALUATED[@]}" --splits valid --forced reference --layers encoder-norm \
-    --output "$states"
-  run python -m eval probe retrieval "$states" --split valid --words "$DATA" --output "$results"
-  run rm -r "$states"
-}
-
 # Call a command per baseline: SYSTEM_IDS and FOLDERS are then those of the baseline and of what is added to it.
 for_each_baseline() { # COMMAND
   local baseline system chosen=" ${SYSTEM_IDS[*]} " SYSTEM_IDS FOLDERS
@@ -90,23 +76,6 @@ for_each_baseline() { # COMMAND
 
 stage_score() {
   for_each_baseline score
-}
-
-# Change in BLEU against change in sentence retrieval (5.3.3): needs several systems, and three pairs of languages.
-correlate() { # BASELINE
-  if [[ ${#SYSTEM_IDS[@]} -gt 1 && ${#LANGUAGES[@]} -gt 3 ]]; then
-    run python -m eval probe correlate "${FOLDERS[@]}" --retrieval "${FOLDERS[@]/#$OUTPUT\/translations/$OUTPUT\/probes}" \
-      --output "$OUTPUT/probes/$1"
-  fi
-}
-
-stage_probe() {
-  for_each_model probe
-  for_each_baseline correlate
-}
-
-add_probe_results() { # SYSTEM SEED
-  add_results "$OUTPUT/probes/$(model_name "$@")/retrieval.json"
 }
 
 # shellcheck disable=SC2034  # read by report

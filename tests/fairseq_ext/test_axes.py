@@ -161,6 +161,9 @@ def test_names():
     assert record_of()["name"] == "PostNorm S-ENC-T-DEC"
     given = ["--losses", "translation,word_contrastive", "--word-contrastive-temperature", "0.1"]
     assert record_of(*given)["name"] == "PostNorm S-ENC-T-DEC +word_contrastive (temperature 0.1)"
+    aligned = ["--losses", "translation,word_contrastive", "--alignments", "word2word"]
+    assert record_of(*aligned)["name"] == "PostNorm S-ENC-T-DEC +word_contrastive (alignments word2word)"
+    assert record_of("--alignments", "word2word")["name"] == "PostNorm S-ENC-T-DEC"  # nothing reads them
     jass = ["--pretraining-tasks", "ja=bmass+brss.f:2,en=mass", "--dropout", "0.3"]
     pretraining = record_of(*jass, task="linguistic_pretraining")
     assert pretraining["name"] == "PostNorm MASS (en) BMASS+BRSS.F:2 (ja)"

@@ -1,6 +1,7 @@
 """Finding bitexts, and folders that steps write."""
 
 from argparse import ArgumentTypeError
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from data_prep.formats.texts import (
     check_parallel,
     find_bitexts,
     find_texts,
+    is_corpus_file,
     languages_of,
     open_outputs,
 )
@@ -67,6 +69,12 @@ def test_monolingual_text_beside_bitexts(tmp_path):
     (folder / "train.ja.gz").write_text("x\n")
     with pytest.raises(InputError, match=r"train.ja.gz: the same side as train.ja; keep one"):
         find_texts(folder)
+
+
+@pytest.mark.parametrize("ending", ["log", "txt", "tsv", "txt.gz"])
+def test_other_files_are_no_text_in_a_small_language(ending):
+    assert not is_corpus_file(Path(f"train.{ending}"))
+    assert is_corpus_file(Path("train.pt")) and is_corpus_file(Path("valid.zho_Hans.xz"))
 
 
 def test_where_pairs_are_needed_monolingual_text_alone_is_refused(tmp_path):

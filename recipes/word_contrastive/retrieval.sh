@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# Sentence and word retrieval on top of the encoder, and what it has to do with BLEU. Sourced by run.sh.
+
+# On the validation set (5.3.3, 5.3.4). The states go afterwards.
+probe() { # SYSTEM SEED
+  local name states results
+  name=$(model_name "$@")
+  states=$OUTPUT/states/$name results=$OUTPUT/probes/$name
+  set_evaluated "$@"
+  if [[ $results/retrieval.json -nt ${EVALUATED[1]} ]]; then
+    note "$results: probed, skipped"
+    return
+  fi
+  run python -m eval probe states "${EVALUATED[@]}" --splits valid --forced reference --layers encoder-norm \
+    --output "$states"
+  run python -m eval probe retrieval "$states" --split valid --words "$DATA" --output "$results"
+  run rm -r "$states"
+}
+
+# Change in BLEU against change in sentence retrieval (5.3.3): needs several systems, and three pairs of languages.
+correlate() { # BASELINE
+  if [[ ${#SYSTEM_IDS[@]} -gt 1 && ${#LANGUAGES[@]} -gt 3 ]]; then
+    run python -m eval probe correlate "${FOLDERS[@]}" --retrieval "${FOLDERS[@]/#$OUTPUT\/translations/$OUTPUT\/probes}" \
+      --output "$OUTPUT/probes/$1"
+  fi
+}
+
+stage_probe() {
+  for_each_model probe
+  for_each_baseline correlate
+}
+
+add_probe_results() { # SYSTEM SEED
+  add_results "$OUTPUT/probes/$(model_name "$@")/retrieval.json"
+}
