@@ -25,7 +25,7 @@ BATCH_GPUS=1
 FINETUNING_TOKENS= # per batch of fine-tuning, where they are not those of pre-training
 EPOCHS=1000 # early stopping ends it
 PRETRAINING_STOP=(--save-interval-updates 5000 --keep-interval-updates 1 --patience 10)
-# "early stopping using 1-gram accuracy and perplexity on the development set" (4.4.3)
+# shellcheck disable=SC2054  # "early stopping using 1-gram accuracy and perplexity on the development set" (4.4.3)
 FINETUNING_STOP=(--improvement-metrics accuracy,ppl --report-accuracy --best-checkpoint-metric improvements
   --maximize-best-checkpoint-metric --patience 10)
 MAX_LENGTH=175
