@@ -1,17 +1,18 @@
 """A trained model with the task that it needs for inference: ours, and those of stock fairseq."""
 
 from argparse import Namespace
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
+from command_line.records import OneOf, Optional, check
 from data_prep.formats.sentences import binarized_pairs
 from fairseq_ext.axes.record import describe
 from fairseq_ext.checkpoints import origin
 from fairseq_ext.checkpoints.finite import check_weights
-from fairseq_ext.checkpoints.reading import read_checkpoint
+from fairseq_ext.checkpoints.reading import as_one_line, read_checkpoint
+from fairseq_ext.data.language_tags import PLACEMENTS
 
 STOCK_MULTILINGUAL, STOCK_BILINGUAL, OURS, PRETRAINING = (
     "translation_multi_simple_epoch",
@@ -19,6 +20,14 @@ STOCK_MULTILINGUAL, STOCK_BILINGUAL, OURS, PRETRAINING = (
     "multilingual_nmt",
     "linguistic_pretraining",
 )
+
+TASK_STATE = {  # of our checkpoints
+    "dictionary_sha256": str,
+    "languages": [str],
+    "language_tags": OneOf(*PLACEMENTS),
+    "tags_exist": Optional(bool),
+    "lang_pairs": [str],
+}
 
 
 @dataclass
@@ -60,7 +69,7 @@ def load_for_inference(path, data, **task_options) -> LoadedModel:
         raise InputError(
             f"{data}: no dict.LANG.txt in it; expected the output of `python -m data_prep binarize`"
         )
-    with _as_one_line(path):
+    with as_one_line(path):
         tags = _tags_of(state, path, data)
         for name in (*tags["languages"], *tags["lang_pairs"]):
             plain_name(name, f"{path}: a language")
@@ -80,24 +89,6 @@ def load_for_inference(path, data, **task_options) -> LoadedModel:
     return LoadedModel(model.eval(), task, state)
 
 
-@contextmanager
-def _as_one_line(path):
-    """Turns what fairseq and torch raise over options and weights that do not fit together into a line."""
-    try:
-        yield
-    except (
-        ArithmeticError,
-        AssertionError,
-        AttributeError,
-        LookupError,
-        RuntimeError,
-        TypeError,
-        ValueError,
-    ) as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputError(f"{path}: its options and weights make no model: {reason}") from None
-
-
 def _task_options(state: dict):
     """The options of the task, a mapping; fairseq's older tasks save a Namespace."""
     options = state["cfg"]["task"]
@@ -109,6 +100,7 @@ def _tags_of(state: dict, path, data) -> dict:
     options = _task_options(state)
     name = options.get("_name") or options.get("task")
     if name == OURS:
+        check(state.get("task_state"), TASK_STATE, path, "task_state")
         return state["task_state"]
     if name == STOCK_MULTILINGUAL:
         return _tags_of_stock_multilingual(options, path)

@@ -17,6 +17,8 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
+from torch import Tensor
+
 from command_line.errors import InputError
 from fairseq_ext.checkpoints import declared_options
 from fairseq_ext.checkpoints.declared_options import NAMES
@@ -40,6 +42,7 @@ EVALUATED = frozenset({  # texts that fairseq gives to eval()
 INTERPOLATION = "${"
 ESCAPE = "\\"  # in Hydra's grammar, through which the options of old checkpoints go
 MISSING = "???"  # OmegaConf's
+SIZES = ("layers", "embed_dim")  # of the weights; absurd ones would fill the memory before they are compared
 MUST_BE_KNOWN = ("model", "task")  # for other sections nobody needs what is unknown
 
 
@@ -55,7 +58,7 @@ def pass_gate(state: Any, path) -> Any:
     """
     if not isinstance(state, dict):
         return state
-    gate = OptionsGate(path)
+    gate = OptionsGate(path, state.get("model"))
     checked = {name: check(state[name]) for name, check in gate.doors.items() if state.get(name) is not None}
     return {**state, **checked}
 
@@ -65,10 +68,15 @@ class OptionsGate:
 
     Args:
         path: of the checkpoint, for errors.
+        weights: of the checkpoint. A layer has one at least, and one is as wide as the model.
     """
 
-    def __init__(self, path):
+    def __init__(self, path, weights: Any = None):
         self.path = path
+        tensors = (
+            [one for one in weights.values() if isinstance(one, Tensor)] if isinstance(weights, dict) else []
+        )
+        self._most = max([len(tensors), *(size for one in tensors for size in one.shape)])
         self.doors = {"args": self.arguments, "cfg": self.configuration}
 
     def arguments(self, args: Any) -> Namespace:
@@ -145,6 +153,8 @@ class OptionsGate:
             found = value if name in EVALUATED and type(value) is bool else fitted(declared, value)
         except Unfit:
             self._refuse(option, value, describe(declared))
+        if type(found) is int and name.endswith(SIZES) and found > self._most > 0:
+            self._refuse(option, value, f"at most {self._most}, as its weights are no more and no wider")
         if INTERPOLATION in str(found):
             self._refuse(option, value, f"no {INTERPOLATION}")
         return found

@@ -12,12 +12,15 @@ the reader of this module in its place.
 import pickle
 import re
 from argparse import Namespace
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from command_line.errors import InputError
 from fairseq_ext.checkpoints import origin
+from fairseq_ext.checkpoints.option_values import shown
 from fairseq_ext.checkpoints.options_gate import pass_gate
 from fairseq_ext.criterions.nmt_with_auxiliary_losses import in_todays_words
 
@@ -77,6 +80,7 @@ def read_checkpoint(path) -> dict:
         raise _damaged(path, error) from None
     if not isinstance(state, dict) or state.get("cfg") is None or "model" not in state:
         raise InputError(f"{path}: not a fairseq checkpoint (no options or no weights in it)")
+    _check_weights(state["model"], path)
     return state
 
 
@@ -89,9 +93,47 @@ def read_weights(path) -> dict:
     """
     _check_exists(path)
     state = _load(path, path, "cpu")
-    if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
+    if not isinstance(state, dict) or "model" not in state:
         raise InputError(f"{path}: not a fairseq checkpoint (no weights in it)")
+    _check_weights(state["model"], path)
     return state
+
+
+@contextmanager
+def as_one_line(path):
+    """Turns what fairseq and torch raise over options and weights that do not fit together into a line."""
+    try:
+        yield
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InputError(f"{path}: its options and weights make no model: {reason}") from None
+
+
+def _check_weights(weights, path) -> None:
+    """Refuses what torch would turn into weights in silence, or could not copy: other numbers than real ones,
+    and tensors without or with only some of their values.
+    """
+    if not isinstance(weights, dict) or not weights:
+        raise InputError(f"{path}: not a fairseq checkpoint (no weights in it)")
+    for name, values in weights.items():
+        if not isinstance(name, str) or not isinstance(values, Tensor):
+            found = type(values).__name__
+            raise InputError(f"{path}: weight {shown(name)} is of type {found}, expected names and tensors")
+        is_dense = values.layout == torch.strided and values.device.type != "meta"
+        is_counter = values.dim() < 2 and not values.is_complex() and values.dtype != torch.bool
+        if not is_dense or values.is_quantized or not (values.is_floating_point() or is_counter):
+            raise InputError(
+                f"{path}: weight {shown(name)} is a tensor of {values.dtype}, {values.layout}, on"
+                f" {values.device.type}; expected real numbers, all of them there"
+            )
 
 
 def _check_exists(path) -> None:

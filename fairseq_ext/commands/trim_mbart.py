@@ -96,7 +96,7 @@ def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) ->
     import fairseq_ext.plug_ins  # noqa: F401 (registers task and model)
     from data_prep.formats.dictionary import read_symbols
     from fairseq_ext.checkpoints import mbart, origin
-    from fairseq_ext.checkpoints.reading import EMBEDDINGS, read_weights
+    from fairseq_ext.checkpoints.reading import EMBEDDINGS, as_one_line, read_weights
     from fairseq_ext.commands.mbart_comparison import batches, check_outputs, fairseqs_mbart
 
     if args.check_lines and not pairs:
@@ -104,20 +104,21 @@ def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) ->
     path = args.pretrained / MODEL
     state = read_weights(path)
     weights = state["model"]
-    options = mbart.shape_of(weights, state.get("args"), path)
-    vocabulary = vocabulary_of(args, len(weights[EMBEDDINGS[0]]))
-    dictionary = args.data / f"dict.{languages[0]}.txt"
-    tags = [vocabulary.tag_of(language, given) for language in languages]
-    rows = vocabulary.rows(read_symbols(dictionary), tags, dictionary)
-    task = task_of(args.data, languages, pairs, options)
-    model = task.build_model(options)
-    model.load_state_dict(mbart.trimmed(weights, rows))
-    if pairs:
-        original = fairseqs_mbart(weights, options, vocabulary)
-        samples = batches(task, args.check_split, args.check_lines)
-        tokens = check_outputs(original, model.eval(), rows, samples, path)
-        print(f"trim-mbart: equal outputs at {tokens} tokens")
-    said = {"lang_pairs": [], origin.FIELD: origin.origin_of_file(path)}
+    with as_one_line(path):
+        options = mbart.shape_of(weights, state.get("args"), path)
+        vocabulary = vocabulary_of(args, len(weights[EMBEDDINGS[0]]))
+        dictionary = args.data / f"dict.{languages[0]}.txt"
+        tags = [vocabulary.tag_of(language, given) for language in languages]
+        rows = vocabulary.rows(read_symbols(dictionary), tags, dictionary)
+        task = task_of(args.data, languages, pairs, options)
+        model = task.build_model(options)
+        model.load_state_dict(mbart.trimmed(weights, rows))
+        if pairs:
+            original = fairseqs_mbart(weights, options, vocabulary)
+            samples = batches(task, args.check_split, args.check_lines)
+            tokens = check_outputs(original, model.eval(), rows, samples, path)
+            print(f"trim-mbart: equal outputs at {tokens} tokens")
+        said = {"lang_pairs": [], origin.FIELD: origin.origin_of_file(path)}
     state = mbart.checkpoint(model.state_dict(), options, task.state_dict() | said)
     with atomic_path(args.output) as temporary:
         torch.save(state, temporary)

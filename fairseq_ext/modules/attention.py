@@ -71,6 +71,8 @@ class Attention(nn.Module):
         self_attention: bool = True,
     ):
         super().__init__()
+        if heads < 1 or width % heads:
+            raise ValueError(f"{heads} attention heads do not divide the width {width}")
         self.heads, self.head_width = heads, width // heads
         self.dropout = dropout
         self.self_attention = self_attention

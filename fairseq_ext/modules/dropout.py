@@ -22,6 +22,11 @@ def cheap_dropout(x: Tensor, p: float) -> Tensor:
 class Dropout(FairseqDropout):
     """fairseq's dropout module; on a CPU with `cheap_dropout`."""
 
+    def __init__(self, p: float, module_name: str | None = None):
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout is {p}, expected a share from 0 to 1")
+        super().__init__(p, module_name)
+
     def forward(self, x: Tensor, inplace: bool = False) -> Tensor:
         if x.device.type != "cpu" or not (self.training or self.apply_during_inference):
             return super().forward(x, inplace)
