@@ -189,7 +189,7 @@ class StateWriter:
             for side, writer in writers.items():
                 tokens = sample["net_input"]["src_tokens" if side == "encoder" else "prev_output_tokens"]
                 found = self._select(states[side], self.layers[side], tokens.ne(pad), sentences)
-                writer.write(sample["items"], found)
+                writer.write(sample["lines"], found)
             yield len(batch)
         for writer in writers.values():
             writer.close()

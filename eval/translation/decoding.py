@@ -111,7 +111,7 @@ class Decoder:
                     )
             except NoScore as error:
                 example = sentences[batch[error.row]]
-                direction = format_direction(parts[example["owner"]].direction)
+                direction = format_direction(parts[example["part"]].direction)
                 raise InputError(
                     f"{task}: {direction}, sentence {example['item'] + 1}: the model's scores are NaN or"
                     " infinite, so it has no translation; expected a checkpoint of a training that converged"

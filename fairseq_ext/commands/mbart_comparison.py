@@ -37,8 +37,8 @@ def batches(task, split: str, lines: int) -> Iterator[dict]:
     task.load_dataset(split)
     dataset = task.dataset(split)
     limits = task.max_positions()
-    for owner in range(len(dataset.parts)):
-        examples = [index for index in range(len(dataset)) if dataset.owners[index] == owner]
+    for part in range(len(dataset.parts)):
+        examples = [index for index in range(len(dataset)) if dataset.part_numbers[index] == part]
         fitting = (i for i in examples if all(a <= b for a, b in zip(dataset.size(i), limits, strict=True)))
         if chosen := list(islice(fitting, lines)):
             yield dataset.collater([dataset[index] for index in chosen])

@@ -70,10 +70,10 @@ class MultilingualDataset(MultipartDataset):
 
     parts: Sequence[DirectionData]
 
-    def example(self, part: DirectionData, item: int, index: int) -> dict:
-        example = {"source": tagged(part.source_tags, part.sources[item], part.source_ending)}
+    def example(self, part: DirectionData, line: int, index: int) -> dict:
+        example = {"source": tagged(part.source_tags, part.sources[line], part.source_ending)}
         if part.targets is not None:
-            example["target"] = tagged(part.target_tags, part.targets[item])
+            example["target"] = tagged(part.target_tags, part.targets[line])
         return example
 
     def decoder_inputs(self, examples: list[dict]) -> torch.Tensor:
@@ -82,7 +82,7 @@ class MultilingualDataset(MultipartDataset):
 
     def _decoder_starts(self, examples: list[dict]) -> list[int] | None:
         """The tags that take the place of `</s>`; all parts have the same placement of tags."""
-        starts = [self.parts[example["owner"]].decoder_start for example in examples]
+        starts = [self.parts[example["part"]].decoder_start for example in examples]
         return None if starts[0] is None else starts
 
     def collater(self, examples: list[dict]) -> dict:
@@ -91,7 +91,7 @@ class MultilingualDataset(MultipartDataset):
         """
         batch = super().collater(examples)
         if batch:
-            tags = [self.parts[example["owner"]].target_tags for example in examples]
+            tags = [self.parts[example["part"]].target_tags for example in examples]
             batch["prefix_tokens"] = torch.tensor(tags, dtype=torch.long)
             if starts := self._decoder_starts(examples):
                 batch["decoder_start"] = torch.tensor(starts)

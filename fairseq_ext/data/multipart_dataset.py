@@ -129,8 +129,10 @@ class MultipartDataset(FairseqDataset):
             rng = self._rng(purpose=0)
             counts = epoch_sizes(sizes, self.temperature)
             items = [draw(size, count, rng) for size, count in zip(sizes, counts, strict=True)]
-        self.items = np.concatenate(items).astype(np.int32)
-        self.owners = np.repeat(np.arange(len(self.parts), dtype=np.int16), [len(part) for part in items])
+        self.lines = np.concatenate(items).astype(np.int32)
+        self.part_numbers = np.repeat(
+            np.arange(len(self.parts), dtype=np.int16), [len(part) for part in items]
+        )
         self.source_sizes = self._sizes(items, lambda part: part.encoder_sizes())
         self.target_sizes = self._sizes(items, lambda part: part.decoder_sizes())
         self.field_sizes = self._sizes(items, lambda part: part.field_sizes())
@@ -150,18 +152,18 @@ class MultipartDataset(FairseqDataset):
     # --- fairseq's interface
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self.lines)
 
     def __getitem__(self, index: int) -> dict:
-        owner, item = int(self.owners[index]), int(self.items[index])
-        part = self.parts[owner]
-        example = {"id": int(index), "item": item, "owner": owner, **self.example(part, item, int(index))}
+        number, line = int(self.part_numbers[index]), int(self.lines[index])
+        part = self.parts[number]
+        example = {"id": int(index), "line": line, "part": number, **self.example(part, line, int(index))}
         for name, values in part.fields.items():
-            example[name] = values[item]
+            example[name] = values[line]
         return example
 
-    def example(self, part, item: int, index: int) -> dict:
-        """The sentence `item` of a part as number `index` of this epoch: "source" and, where there is
+    def example(self, part, line: int, index: int) -> dict:
+        """The sentence `line` of a part as number `index` of this epoch: "source" and, where there is
         something to decode, "target", 1-D arrays of int64 with tags and `</s>`; and whatever else the
         dataset's own collation needs.
         """
@@ -217,7 +219,7 @@ class MultipartDataset(FairseqDataset):
     def batch_by_size(self, indices, max_tokens=None, max_sentences=None, required_batch_size_multiple=1):
         groups = [indices]
         if self.separate_parts:
-            groups = [indices[self.owners[indices] == owner] for owner in range(len(self.parts))]
+            groups = [indices[self.part_numbers[indices] == number] for number in range(len(self.parts))]
 
         def batch(group, multiple: int) -> list:
             return data_utils.batch_by_size(
@@ -239,7 +241,7 @@ class MultipartDataset(FairseqDataset):
     def collater(self, examples: list[dict]) -> dict:
         """A batch in fairseq's format.
 
-        Beyond fairseq's keys: `split`; `owners` (B, number of the part) and `items` (B, line number in its
+        Beyond fairseq's keys: `split`; `parts` (B, number of the part) and `lines` (B, line number in its
         file), both as arrays that stay on the CPU; and the fields of the parts.
         """
         if not examples:
@@ -250,8 +252,8 @@ class MultipartDataset(FairseqDataset):
             "nsentences": len(examples),
             "ntokens": sum(map(len, sources)),
             "split": self.split,
-            "owners": np.array([example["owner"] for example in examples]),
-            "items": np.array([example["item"] for example in examples]),
+            "parts": np.array([example["part"] for example in examples]),
+            "lines": np.array([example["line"] for example in examples]),
             "net_input": {
                 "src_tokens": pad_right(sources, self.pad),
                 "src_lengths": torch.tensor([len(source) for source in sources]),

@@ -128,17 +128,17 @@ class PretrainingDataset(MultipartDataset):
         if not self.separate_parts:
             return order
         measured = [part.measures_its_task() for part in self.parts]
-        firsts = np.cumsum([0, *map(len, measured)])[self.owners[order]]
-        return order[np.concatenate(measured)[firsts + self.items[order]]]
+        firsts = np.cumsum([0, *map(len, measured)])[self.part_numbers[order]]
+        return order[np.concatenate(measured)[firsts + self.lines[order]]]
 
-    def example(self, part: MonolingualText, item: int, index: int) -> dict:
+    def example(self, part: MonolingualText, line: int, index: int) -> dict:
         name = part.task_at(self.draws[index])
         structure = None
         if TASKS[name].needs:
-            structure = part.structures[TASKS[name].needs][item]
+            structure = part.structures[TASKS[name].needs][line]
             if structure is None:
                 name = FALLBACK
-        tokens = np.asarray(part.sentences[item], dtype=np.int64)[:-1]
+        tokens = np.asarray(part.sentences[line], dtype=np.int64)[:-1]
         rng = np.random.default_rng([self.seed, self.epoch, index])
         example = TASKS[name].make(tokens, structure, rng, self.symbols, self.inverted)
         return {

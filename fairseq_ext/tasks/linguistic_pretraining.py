@@ -136,7 +136,7 @@ class LinguisticPretrainingTask(BaseTask):
         loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
         with torch.no_grad(), self.computing(sample):
             predicted = model(**sample["net_input"])[0].argmax(dim=-1)  # B x T
-        component = self.datasets[sample["split"]].parts[int(sample["owners"][0])].component
+        component = self.datasets[sample["split"]].parts[int(sample["parts"][0])].component
         is_token = sample["target"].ne(self.dictionary.pad())
         correct = (predicted.eq(sample["target"]) & is_token).sum()
         logging_output = validation.add_direction_losses(

@@ -175,8 +175,8 @@ class MultilingualNmtTask(BaseTask):
     # --- data
 
     def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> MultilingualDataset:
-        selecting, beside = self._validated()
-        directions = selecting if is_training else selecting + beside
+        selecting, zero_shot = self._validated()
+        directions = selecting if is_training else selecting + zero_shot
         parts = [self._direction_data(folder, name, direction) for direction in directions]
         return MultilingualDataset(parts, **options)
 
@@ -190,9 +190,9 @@ class MultilingualNmtTask(BaseTask):
         sources, targets = load_pair(folder, split, direction)
         sizes = sources.sizes, targets.sizes
         part = DirectionData.with_tags(self.tags, direction, sources, targets, *sizes)
-        beside = direction not in self.supervised
+        zero_shot = direction not in self.supervised
         for name in self.batch_fields:
-            part.fields[name] = FIELDS[name](part, self.tags, folder, split, beside, self.cfg.alignments)
+            part.fields[name] = FIELDS[name](part, self.tags, folder, split, zero_shot, self.cfg.alignments)
         return part
 
     def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None, **kwargs):
@@ -211,9 +211,9 @@ class MultilingualNmtTask(BaseTask):
     def valid_step(self, sample, model, criterion):
         measured = validation.without_forced_tags(sample, self.dictionary.pad())
         loss, sample_size, logging_output = super().valid_step(measured, model, criterion)
-        selecting, beside = self._validated()
-        directions = selecting + beside
-        direction = directions[int(sample["owners"][0])]
+        selecting, zero_shot = self._validated()
+        directions = selecting + zero_shot
+        direction = directions[int(sample["parts"][0])]
         supervised = direction in selecting
         logging_output = validation.add_direction_losses(logging_output, directions, direction, supervised)
         if self.cfg.eval_bleu:
@@ -225,11 +225,11 @@ class MultilingualNmtTask(BaseTask):
 
     def reduce_metrics(self, logging_outputs, criterion):
         super().reduce_metrics(logging_outputs, criterion)
-        selecting, beside = self._validated()
-        directions = selecting + beside
+        selecting, zero_shot = self._validated()
+        directions = selecting + zero_shot
         validation.log_direction_losses(logging_outputs, directions)
         if any(f"bleu:{format_direction(directions[0])}" in log for log in logging_outputs):
-            validation.log_bleu(logging_outputs, selecting, beside)
+            validation.log_bleu(logging_outputs, selecting, zero_shot)
 
     # --- generation
 
@@ -297,7 +297,7 @@ class MultilingualNmtTask(BaseTask):
             )
             for best in self.inference_step(self._generator, [model], sample)
         ]
-        return self._bleu.statistics(hypotheses, sample["split"], direction, sample["items"])
+        return self._bleu.statistics(hypotheses, sample["split"], direction, sample["lines"])
 
 
 def _languages(cfg: MultilingualNmtConfig, directions: list[Direction]) -> list[str]:

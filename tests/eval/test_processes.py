@@ -20,7 +20,7 @@ MESSAGES = {
 def stalled(request, tmp_path, translated, texts):
     """The command, which stands still in a worker or in COMET's process."""
     out = translated("toy", {"en-de": texts["de"], "de-fr": texts["fr"]})
-    options, changes = ["--workers", 2], {"eval.scoring.surface_metrics.surface_scores": stall}
+    options, changes = ["--workers", 2], {"eval.scoring.score.surface_scores": stall}
     if request.param == "comet":
         python = write_stalling_program(tmp_path / "bin/python")
         options, changes = ["--comet-model", "name", "--comet-python", python], {}

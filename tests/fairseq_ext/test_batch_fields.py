@@ -44,7 +44,7 @@ def batch_of(task, split="train", direction="de-en") -> dict:
     task.load_dataset(split)
     dataset = task.dataset(split)
     number = ["-".join(part.direction) for part in dataset.parts].index(direction)
-    return dataset.collater([dataset[index] for index in np.flatnonzero(dataset.owners == number)])
+    return dataset.collater([dataset[index] for index in np.flatnonzero(dataset.part_numbers == number)])
 
 
 def words(task, tensor) -> list[str]:

@@ -127,7 +127,7 @@ def test_what_falls_back_is_not_measured_as_the_task(folder):
     task, dataset = loaded(folder, "valid", tasks="ja=brss.f+mass")
     marks = {}
     for index in dataset.ordered_indices():
-        component = dataset.parts[dataset.owners[index]].component[1]
+        component = dataset.parts[dataset.part_numbers[index]].component[1]
         marks.setdefault(component, []).append(names_of(task, dataset[index]["source"][:1])[0])
     lines = 13  # of which the first is empty and the second has no analysis
     assert marks == {"brss.f": ["__task_brss__"] * (lines - 2), "mass": ["__task_mass__"] * (lines - 1)}
@@ -236,9 +236,9 @@ def test_components_are_validated_one_by_one(folder):
     logs, right, tokens, nll = [], {}, {}, {}
     for indices in batches:
         batch = dataset.collater([dataset[int(index)] for index in indices])
-        assert len(set(batch["owners"].tolist())) == 1
+        assert len(set(batch["parts"].tolist())) == 1
         logs.append(task.valid_step(batch, model, criterion)[2])
-        name = "-".join(dataset.parts[batch["owners"][0]].component)
+        name = "-".join(dataset.parts[batch["parts"][0]].component)
         with torch.no_grad(), task.decoder_positions.at(batch["decoder_positions"], batch["decoder_length"]):
             logits = model(**batch["net_input"])[0].log_softmax(dim=-1)
         for row, target in zip(logits, batch["target"], strict=True):

@@ -104,7 +104,7 @@ def test_literal_batch(placement):
     ]
     assert batch["ntokens"] == batch["target"].ne(PAD).sum()
     assert (batch["nsentences"], batch["id"].tolist()) == (2, [0, 1])
-    assert (batch["owners"].tolist(), batch["items"].tolist()) == ([0, 1], [0, 0])
+    assert (batch["parts"].tolist(), batch["lines"].tolist()) == ([0, 1], [0, 0])
     forced = [["__en__"], ["__de__"]] if PLACEMENTS[placement].decoder else [[], []]
     assert [[DICTIONARY[index] for index in row] for row in batch["prefix_tokens"]] == forced
     starts = [DICTIONARY[index] for index in batch.get("decoder_start", [])]
@@ -203,14 +203,14 @@ def test_batches_hold_everything_once_within_the_limit():
     assert sorted(index for batch in batches for index in batch) == list(range(48))
     for batch in batches:
         assert len(batch) * max(max(dataset.size(index)) for index in batch) <= 30
-    assert any(len(set(dataset.owners[batch])) == 2 for batch in batches)
+    assert any(len(set(dataset.part_numbers[batch])) == 2 for batch in batches)
 
 
 def test_separate_directions_are_never_mixed():
     dataset = dataset_of_two(separate_parts=True)
     batches = dataset.batch_by_size(dataset.ordered_indices(), max_tokens=30)
     assert sorted(index for batch in batches for index in batch) == list(range(48))
-    assert all(len(set(dataset.owners[batch])) == 1 for batch in batches)
+    assert all(len(set(dataset.part_numbers[batch])) == 1 for batch in batches)
 
 
 @pytest.mark.parametrize("multiple", [1, 8])
@@ -245,7 +245,7 @@ def test_filter_by_size(limit, source_limit, target_limit):
 def fingerprint(dataset) -> list:
     """Everything that training sees of an epoch."""
     order = dataset.ordered_indices()
-    return [(int(dataset.owners[i]), int(dataset.items[i])) for i in order]
+    return [(int(dataset.part_numbers[i]), int(dataset.lines[i])) for i in order]
 
 
 @pytest.mark.parametrize("temperature", [None, 1.0, 5.0])
@@ -278,10 +278,10 @@ def test_temperature_samples_anew_in_every_epoch():
     for epoch in range(1, 4):
         dataset.set_epoch(epoch)
         assert len(dataset) == 48
-        assert np.bincount(dataset.owners).tolist() == [28, 20]
-        small = np.bincount(dataset.items[dataset.owners == 1], minlength=8)
+        assert np.bincount(dataset.part_numbers).tolist() == [28, 20]
+        small = np.bincount(dataset.lines[dataset.part_numbers == 1], minlength=8)
         assert set(small) == {2, 3}  # 20 draws of 8 items
-        large.append(set(dataset.items[dataset.owners == 0].tolist()))
+        large.append(set(dataset.lines[dataset.part_numbers == 0].tolist()))
         assert len(large[-1]) == 28
         assert len(dataset.sizes) == len(dataset.num_tokens_vec(np.arange(48))) == 48
     assert large[0] != large[1] != large[2]
@@ -313,4 +313,4 @@ def test_data_loader_workers_see_the_epoch(workers):
     for indices, batch in zip(batches, loader, strict=True):
         expected = dataset.collater([dataset[index] for index in indices])
         assert torch.equal(batch["net_input"]["src_tokens"], expected["net_input"]["src_tokens"])
-        assert batch["items"].tolist() == dataset.items[indices].tolist()
+        assert batch["lines"].tolist() == dataset.lines[indices].tolist()

@@ -228,7 +228,7 @@ def validate(task, model, criterion, direction=None) -> dict:
     with metrics.aggregate(new_root=True) as logged:
         for batch in dataset.batch_by_size(dataset.ordered_indices(), max_sentences=4):
             sample = dataset.collater([dataset[index] for index in batch])
-            if direction and "-".join(dataset.parts[sample["owners"][0]].direction) != direction:
+            if direction and "-".join(dataset.parts[sample["parts"][0]].direction) != direction:
                 continue
             _, _, log = task.valid_step(sample, model, criterion)
             task.reduce_metrics([log], criterion)
@@ -242,7 +242,7 @@ def loss_by_hand(task, model, criterion, directions, smoothing: float | None = N
     dataset, total, tokens = task.dataset("valid"), 0.0, 0
     smoothing = criterion.eps if smoothing is None else smoothing
     for index in range(len(dataset)):
-        if "-".join(dataset.parts[dataset.owners[index]].direction) in directions:
+        if "-".join(dataset.parts[dataset.part_numbers[index]].direction) in directions:
             sample = dataset.collater([dataset[index]])
             with torch.no_grad():
                 log_p = model(**sample["net_input"])[0][0].log_softmax(-1)

@@ -72,7 +72,7 @@ def test_monolingual_text_needs_no_target():
     assert batch["net_input"]["src_tokens"].tolist() == [[4, 5, 2, 1, 1], [4, 2, 1, 1, 1], [4, 5, 6, 7, 2]]
     assert "target" not in batch
     assert (batch["ntokens"], batch["nsentences"]) == (10, 3)
-    assert (batch["owners"].tolist(), batch["items"].tolist()) == ([0, 0, 1], [0, 1, 0])
+    assert (batch["parts"].tolist(), batch["lines"].tolist()) == ([0, 0, 1], [0, 1, 0])
 
 
 def test_what_a_field_gives_the_encoder_must_fit_whatever_its_name():
@@ -102,7 +102,7 @@ def test_sizes_of_fields_follow_the_sampled_sentences():
         temperature=5.0,
     )  # fmt: skip
     dataset.set_epoch(3)
-    assert any(dataset.owners == 1)
+    assert any(dataset.part_numbers == 1)
     for index in range(len(dataset)):
         assert dataset.field_sizes[index] == len(dataset[index]["paraphrase"])
         assert dataset.source_sizes[index] == len(dataset[index]["source"])

@@ -109,5 +109,5 @@ def test_words_without_alignments_say_what_makes_them(stores, data, tmp_path, ca
     arguments = ["probe", "retrieval", stores[0], "--words", data, "--output", tmp_path]
     assert run("eval", "", commands.COMMANDS, [str(word) for word in arguments]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == (
-        f"error: {data}/test.de-en.fast_align.alignment: no such file; `python -m data_prep align` writes it"
+        f"error: {data}: no word alignments; `python -m data_prep align` writes them"
     )

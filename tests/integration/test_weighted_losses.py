@@ -227,4 +227,4 @@ def test_data_without_alignments_is_refused(data, forked, tmp_path):
     arguments = training(data, tmp_path / "model", *criterion(), *TINY, "--lang-pairs", "en-cs")
     result = forked("train", *arguments)
     assert result.status != 0
-    assert f"{data}/valid.cs-en.fast_align.alignment: no such file" in result.last_error
+    assert f"{data}: no word alignments; `python -m data_prep align` writes them" in result.last_error
