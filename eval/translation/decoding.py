@@ -113,7 +113,7 @@ class Decoder:
                 example = sentences[batch[error.row]]
                 direction = format_direction(parts[example["part"]].direction)
                 raise InputError(
-                    f"{task}: {direction}, sentence {example['item'] + 1}: the model's scores are NaN or"
+                    f"{task}: {direction}, sentence {example['line'] + 1}: the model's scores are NaN or"
                     " infinite, so it has no translation; expected a checkpoint of a training that converged"
                 ) from None
             yield sample["id"].tolist(), [self._strip(hypothesis) for hypothesis in tokens]
