@@ -34,12 +34,12 @@ from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
 from command_line.outputs import write_json
+from data_prep.formats.directions import Direction
 from eval.results.files import FORMAT, field, read_result, split_direction
 
 INDEX = "states.json"
 KIND = "states"
 SIDES = ("encoder", "decoder")
-Direction = tuple[str, str]
 
 
 def layer_names(encoder_layers: int, decoder_layers: int, encoder_norm: bool, decoder_norm: bool) -> dict:
