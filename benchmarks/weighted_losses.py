@@ -78,14 +78,15 @@ class Training:
             task.load_dataset("train")
 
     def _criterion(self, name: str):
-        from fairseq_ext.criterions import weighted_losses
+        from fairseq_ext.criterions.options_of_losses import WeightedLossesConfig
+        from fairseq_ext.criterions.weighted_losses import WeightedLosses
 
         losses = "translation" if name == TRANSLATION else f"translation,{name}"
-        cfg = weighted_losses.WeightedLossesConfig(
+        cfg = WeightedLossesConfig(
             label_smoothing=0.1, sentence_avg=False, losses=losses, fused_vocabulary_loss=True
         )
         task = self.tasks[name]
-        criterion = weighted_losses.WeightedLosses.build_criterion(cfg, task)
+        criterion = WeightedLosses.build_criterion(cfg, task)
         task.batch_fields = criterion.batch_fields
         return criterion
 

@@ -28,6 +28,16 @@ def languages_with_dictionary(folder) -> list[str]:
     return sorted(path.name.split(".")[1] for path in Path(folder).glob("dict.*.txt"))
 
 
+def with_dictionary(folder, languages: list[str]) -> list[str]:
+    """Those languages that have a dictionary file, or the first one, so that its absence is reported.
+
+    A direction from or to a language that was never prepared is reported by the tags or the data, with a
+    better message.
+    """
+    present = [language for language in languages if dictionary_path(folder, language).exists()]
+    return present or languages[:1]
+
+
 def dictionary_lines(counts: Counter, min_count: int = 1) -> Iterator[str]:
     """Lines of the dictionary file; ties go by code points, so that the file depends on counts alone."""
     tokens = [token for token, count in counts.items() if count >= min_count and token not in SPECIAL_SYMBOLS]

@@ -6,7 +6,7 @@ from dataclasses import fields
 from command_line.records import Anything, Objects, Optional
 from fairseq_ext.axes.axis import Axis, Record, Training
 from fairseq_ext.axes.options import default_of, option, shown, unusual
-from fairseq_ext.criterions.weighted_losses import TRANSLATION
+from fairseq_ext.criterions.options_of_losses import TRANSLATION
 from fairseq_ext.data.noising.tasks import parse_mixtures
 from fairseq_ext.losses.registry import LOSSES
 

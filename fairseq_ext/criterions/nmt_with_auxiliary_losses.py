@@ -11,12 +11,8 @@ from typing import Any
 
 from fairseq.criterions import FairseqCriterion, register_criterion
 
-from fairseq_ext.criterions.weighted_losses import (
-    TRANSLATION,
-    OptionsOfLosses,
-    WeightedLosses,
-    WeightedLossesConfig,
-)
+from fairseq_ext.criterions.options_of_losses import TRANSLATION, OptionsOfLosses, WeightedLossesConfig
+from fairseq_ext.criterions.weighted_losses import WeightedLosses
 
 NAME, CLASS_NAME = "nmt_with_auxiliary_losses", "NmtWithAuxiliaryLosses"
 OPTION = "auxiliary_losses"

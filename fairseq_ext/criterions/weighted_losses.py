@@ -15,116 +15,23 @@ from types import MappingProxyType
 
 import torch
 from fairseq.criterions import FairseqCriterion, register_criterion
-from fairseq.criterions.label_smoothed_cross_entropy import (
-    LabelSmoothedCrossEntropyCriterion,
-    LabelSmoothedCrossEntropyCriterionConfig,
-)
+from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.logging import metrics
 
 from command_line.errors import InputError
-from fairseq_ext.criterions.fused_label_smoothed_cross_entropy import FusedLabelSmoothedCrossEntropyCriterion
+from fairseq_ext.criterions.options_of_losses import (
+    TRANSLATION,
+    WeightedLossesConfig,
+    build_losses,
+    build_translation,
+    names_of_losses,
+)
 from fairseq_ext.losses.registry import LOSSES
-from fairseq_ext.losses.weighted_loss import ModelOutputs, ModelSizes, WeightedLoss, has_decoder
+from fairseq_ext.losses.weighted_loss import ModelOutputs, WeightedLoss, has_decoder
 from fairseq_ext.modules.dropout import set_dropout
 
 logger = logging.getLogger(__name__)
-TRANSLATION = "translation"
 TRANSLATION_LOG = "nmt_loss"  # how the translation loss alone is logged; `loss` is the sum of all
-
-
-@dataclasses.dataclass
-class _OptionsOfTranslation(LabelSmoothedCrossEntropyCriterionConfig):
-    translation_weight: float = dataclasses.field(
-        default=1.0, metadata={"help": "of the translation loss beside other losses"}
-    )
-    fused_vocabulary_loss: bool = dataclasses.field(
-        default=False,
-        metadata={"help": "translation loss as in --criterion fused_label_smoothed_cross_entropy"},
-    )
-
-
-def _options_of_losses() -> list[tuple]:
-    """Every option of every loss, as a field with the loss's name in front."""
-    return [
-        (
-            f"{name}_{option.name}",
-            option.type,
-            dataclasses.field(default=option.default, metadata=option.metadata),
-        )
-        for name, loss in LOSSES.items()
-        for option in dataclasses.fields(loss.Options)
-    ]
-
-
-OptionsOfLosses = dataclasses.make_dataclass(
-    "OptionsOfLosses",
-    _options_of_losses(),
-    bases=(_OptionsOfTranslation,),
-    namespace={"__module__": __name__},
-)
-
-
-@dataclasses.dataclass
-class WeightedLossesConfig(OptionsOfLosses):
-    losses: str = dataclasses.field(
-        default=TRANSLATION,
-        metadata={"help": f"what is learned, comma-separated, of: {', '.join([TRANSLATION, *LOSSES])}"},
-    )
-
-
-def names_of_losses(cfg) -> list[str]:
-    """What `--losses` names.
-
-    Raises:
-        InputError: nothing, no such loss, or one that occurs twice.
-    """
-    known = [TRANSLATION, *LOSSES]
-    names = [name.strip() for name in (cfg.losses or "").split(",") if name.strip()]
-    if not names:
-        raise InputError(f"--losses: names none; expected some of {', '.join(known)}")
-    for name in names:
-        if name not in known:
-            raise InputError(f"--losses {cfg.losses}: no loss {name!r}; expected {', '.join(known)}")
-        if names.count(name) > 1:
-            raise InputError(f"--losses {cfg.losses}: {name!r} occurs twice")
-    return names
-
-
-def build_losses(cfg, names: list[str], sizes: ModelSizes | None) -> dict[str, WeightedLoss]:
-    """The losses of the registry with these names, with their options.
-
-    Raises:
-        InputError: an option's value that a loss refuses, a task that does not know the model, or a model
-            without the decoder that a loss needs.
-    """
-    if names and sizes is None:
-        raise InputError(f"--losses {cfg.losses}: need --task multilingual_nmt")
-    losses = {}
-    for name in names:
-        if LOSSES[name].needs_decoder and not sizes.has_decoder:
-            raise InputError(f"--losses {name}: needs a model with a decoder")
-        given = {
-            option.name: getattr(cfg, f"{name}_{option.name}")
-            for option in dataclasses.fields(LOSSES[name].Options)
-        }
-        losses[name] = LOSSES[name](LOSSES[name].Options(**given), sizes)
-    return losses
-
-
-def build_translation(cfg, task) -> FairseqCriterion:
-    """The translation loss: a criterion of fairseq's, which calls the model.
-
-    Raises:
-        InputError: the model has no decoder, or the weight is negative.
-    """
-    sizes = getattr(task, "model_sizes", None)
-    if sizes is not None and not sizes.has_decoder:
-        raise InputError(f"--losses {TRANSLATION}: needs a model with a decoder")
-    if not cfg.translation_weight >= 0:
-        raise InputError(f"--translation-weight {cfg.translation_weight}: expected a number, 0 or above")
-    fused = cfg.fused_vocabulary_loss
-    criterion = FusedLabelSmoothedCrossEntropyCriterion if fused else LabelSmoothedCrossEntropyCriterion
-    return criterion.build_criterion(cfg, task)
 
 
 @contextlib.contextmanager

@@ -13,16 +13,16 @@ from fairseq.dataclass import ChoiceEnum
 from fairseq.tasks import register_task
 
 from command_line.errors import InputError
-from data_prep.formats.dictionary import dictionary_path, load_shared_dictionary
+from data_prep.formats.dictionary import load_shared_dictionary, with_dictionary
 from data_prep.formats.directions import Direction, format_direction, parse_directions
 from data_prep.formats.sentences import load_pair
 from fairseq_ext.checkpoints import initializing, origin
-from fairseq_ext.checkpoints.finite import check_weights
 from fairseq_ext.data.batch_fields import FIELDS
 from fairseq_ext.data.language_tags import DEFAULT_PLACEMENT, PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.tasks import validation
-from fairseq_ext.tasks.base import BaseTask, SharedTaskConfig, check_shared_options, languages_with_tag
+from fairseq_ext.tasks.base import SharedTaskConfig, check_shared_options, languages_with_tag
+from fairseq_ext.tasks.generating import GeneratingTask
 
 
 @dataclass
@@ -72,7 +72,7 @@ class MultilingualNmtConfig(SharedTaskConfig):
 
 
 @register_task("multilingual_nmt", dataclass=MultilingualNmtConfig)
-class MultilingualNmtTask(BaseTask):
+class MultilingualNmtTask(GeneratingTask):
     """Trains on `--lang-pairs`; at inference `--source-lang`/`--target-lang` choose the direction.
 
     Languages and tag placement travel in the checkpoint (`task_state`), so that fairseq's own generation
@@ -109,7 +109,7 @@ class MultilingualNmtTask(BaseTask):
                 "--lang-pairs (training) or --source-lang and --target-lang (inference) are needed"
             )
         languages = _languages(cfg, supervised) if supervised else [cfg.source_lang, cfg.target_lang]
-        return cls(cfg, load_shared_dictionary(folder, _with_dictionary(folder, languages)))
+        return cls(cfg, load_shared_dictionary(folder, with_dictionary(folder, languages)))
 
     def _check_zero_shot(self) -> None:
         for direction in self.zero_shot:
@@ -231,43 +231,7 @@ class MultilingualNmtTask(BaseTask):
         if any(f"bleu:{format_direction(directions[0])}" in log for log in logging_outputs):
             validation.log_bleu(logging_outputs, selecting, zero_shot)
 
-    # --- generation
-
-    def build_generator(self, models, args, seq_gen_cls=None, extra_gen_cls_kwargs=None, **kwargs):
-        for model in models:
-            check_weights(model, "the model")  # fairseq would write empty lines
-        extra = {"symbols_to_strip_from_output": self.tags.all_ids() | {self.dictionary.eos()}}
-        return super().build_generator(
-            models, args, seq_gen_cls, {**extra, **(extra_gen_cls_kwargs or {})}, **kwargs
-        )
-
-    def inference_step(self, generator, models, sample, prefix_tokens=None, constraints=None):
-        """Generate; the decoder's language tag is forced as the first token, as in training."""
-        if prefix_tokens is None:
-            prefix_tokens = self._forced_tags(sample)
-        starts = self._decoder_starts(sample)
-        if starts is not None and hasattr(generator, "beam_size"):
-            starts = starts.repeat_interleave(generator.beam_size)  # one per row of the search
-        first = {} if starts is None else {"bos_token": starts}
-        with torch.no_grad(), self.autocast(sample):
-            return generator.generate(
-                models, sample, prefix_tokens=prefix_tokens, constraints=constraints, **first
-            )
-
-    def _decoder_starts(self, sample) -> torch.Tensor | None:
-        """B tags in place of `</s>`, or None."""
-        if "decoder_start" in sample or not self.tags.placement.starts_decoder:
-            return sample.get("decoder_start")
-        source = sample["net_input"]["src_tokens"]  # of fairseq-interactive, as in `_forced_tags`
-        return source.new_full((len(source),), self.tags.decoder_start_id(self.cfg.target_lang))
-
-    def _forced_tags(self, sample) -> torch.Tensor | None:
-        """B x 1, or None without a tag on the decoder."""
-        tags = sample.get("prefix_tokens")
-        if tags is None:  # fairseq-interactive keeps the source of our batches only
-            source = sample["net_input"]["src_tokens"]
-            tags = source.new_tensor([self.tags.decoder_ids(self.cfg.target_lang)] * len(source))
-        return tags if tags.size(1) else None
+    # --- model
 
     def build_model(self, cfg, from_checkpoint=False):
         model = super().build_model(cfg, from_checkpoint)
@@ -276,18 +240,11 @@ class MultilingualNmtTask(BaseTask):
             path = self.cfg.pretrained_checkpoint
             self.initialized_from = initializing.initialize(model, cfg, self, path)
         if self.cfg.eval_bleu:
-            self._bleu = self._validation_bleu()
+            self._bleu = validation.ValidationBleu.of_folder(utils.split_paths(self.cfg.data)[0])
             self._generator = self.build_generator(
                 [model], validation.generation_options(self.cfg.eval_bleu_args)
             )
         return model
-
-    def _validation_bleu(self):
-        from data_prep.formats.preparation import Preparation
-
-        folder = utils.split_paths(self.cfg.data)[0]
-        preparation = Preparation.load(folder)
-        return validation.ValidationBleu(preparation, validation.RawReferences(folder))
 
     def _bleu_statistics(self, sample, model, direction: Direction) -> torch.Tensor:
         hypotheses = [
@@ -302,13 +259,3 @@ class MultilingualNmtTask(BaseTask):
 
 def _languages(cfg: MultilingualNmtConfig, directions: list[Direction]) -> list[str]:
     return languages_with_tag(cfg, chain.from_iterable(directions), "--lang-pairs")
-
-
-def _with_dictionary(folder: str, languages: list[str]) -> list[str]:
-    """Those languages that have a dictionary file, or the first one, so that its absence is reported.
-
-    A direction from or to a language that was never prepared is reported by the tags or the data, with a
-    better message.
-    """
-    present = [language for language in languages if dictionary_path(folder, language).exists()]
-    return present or languages[:1]

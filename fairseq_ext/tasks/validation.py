@@ -90,6 +90,13 @@ class ValidationBleu:
         self.references = references
         self._scorers = {}
 
+    @classmethod
+    def of_folder(cls, folder: str) -> "ValidationBleu":
+        """Of a binarized folder, as it says itself how its text was prepared."""
+        from data_prep.formats.preparation import Preparation
+
+        return cls(Preparation.load(folder), RawReferences(folder))
+
     def _scorer(self, language: str):
         if language not in self._scorers:
             from data_prep.bleu import bleu_metric

@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 
 from command_line.errors import InputError
 from fairseq_ext.axes.record import AXES, check_record, choices, describe, name_of, order
-from fairseq_ext.criterions.weighted_losses import TRANSLATION
+from fairseq_ext.criterions.options_of_losses import TRANSLATION
 from fairseq_ext.data import language_tags
 from fairseq_ext.data.language_tags import DEFAULT_PLACEMENT
 from fairseq_ext.data.noising import tasks

@@ -11,11 +11,13 @@ from fairseq.models import FairseqEncoderModel
 from command_line.errors import InputError
 from data_prep.formats.dictionary import load_shared_dictionary
 from data_prep.formats.sentences import load_pair
-from fairseq_ext.criterions.weighted_losses import WeightedLosses, WeightedLossesConfig
+from fairseq_ext.criterions.options_of_losses import WeightedLossesConfig
+from fairseq_ext.criterions.weighted_losses import WeightedLosses
 from fairseq_ext.data.batch_fields import FIELDS
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
 from fairseq_ext.tasks.base import BaseTask, SharedTaskConfig, languages_with_tag
+from fairseq_ext.tasks.generating import GeneratingTask
 from fairseq_ext.tasks.linguistic_pretraining import LinguisticPretrainingTask
 from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtTask
 from tests.fairseq_ext.folders import write_toy_folder
@@ -95,7 +97,8 @@ def test_a_sentence_encoder_learns_and_is_validated(task):
 
 def test_no_task_inherits_what_it_does_not_use():
     """Pre-training neither searches nor has directions."""
-    assert LinguisticPretrainingTask.__mro__[1] is MultilingualNmtTask.__mro__[1] is BaseTask
+    assert LinguisticPretrainingTask.__mro__[1] is GeneratingTask.__mro__[1] is BaseTask
+    assert MultilingualNmtTask.__mro__[1] is GeneratingTask
     assert not {"inference_step", "build_generator", "build_dataset_for_inference"} & set(vars(BaseTask))
 
 

@@ -21,11 +21,8 @@ from fairseq_ext.criterions.nmt_with_auxiliary_losses import (
     NmtWithAuxiliaryLossesConfig,
     in_todays_words,
 )
-from fairseq_ext.criterions.weighted_losses import (
-    WeightedLosses,
-    WeightedLossesConfig,
-    observed,
-)
+from fairseq_ext.criterions.options_of_losses import WeightedLossesConfig
+from fairseq_ext.criterions.weighted_losses import WeightedLosses, observed
 from fairseq_ext.data.batch_fields import FIELDS
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import ModelOutputs, ModelSizes, Term, WeightedLoss, states_of
