@@ -106,4 +106,39 @@ class WordAlignments(BatchField):
         }
 
 
-FIELDS = {"mirror": Mirror, "word_alignments": WordAlignments}
+class SourceLanguages(BatchField):
+    """The language of every source sentence: its number among `LanguageTags.languages`. In a batch: B."""
+
+    side = 0
+
+    def __init__(
+        self,
+        part: DirectionData,
+        tags: LanguageTags,
+        folder,
+        split: str,
+        optional: bool = False,
+        aligner: str | None = None,
+    ):
+        self.language = tags.languages.index(part.direction[self.side])
+
+    def __getitem__(self, item: int) -> int:
+        return self.language
+
+    @staticmethod
+    def collate(languages: list[int], pad: int) -> torch.Tensor:
+        return torch.tensor(languages)
+
+
+class TargetLanguages(SourceLanguages):
+    """As `SourceLanguages`, of the target sentences."""
+
+    side = 1
+
+
+FIELDS = {
+    "mirror": Mirror,
+    "word_alignments": WordAlignments,
+    "source_languages": SourceLanguages,
+    "target_languages": TargetLanguages,
+}

@@ -5,13 +5,14 @@ computed, and returns a `Term`. It knows neither the task nor the other losses, 
 is a decoder.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
 from command_line.errors import InputError
+from fairseq_ext.modules.pooling import sentence_means
 
 
 @dataclass(frozen=True)
@@ -23,16 +24,25 @@ class ModelSizes:
     vocabulary: int
     padding: int  # token id
     has_decoder: bool = True
+    sentence_width: int | None = None  # of `vectors_of`; None: as wide as the encoder
+    languages: int = 0  # that have a tag: `source_languages` and `target_languages` are below it
 
     @classmethod
-    def of(cls, model, dictionary) -> "ModelSizes":
-        """Sizes of a fairseq model over a joint dictionary: encoder and decoder, or encoder alone."""
+    def of(cls, model, dictionary, languages: Sequence[str] = ()) -> "ModelSizes":
+        """Sizes of a fairseq model over a joint dictionary: encoder and decoder, or encoder alone.
+
+        Args:
+            languages: that the task has tags for.
+        """
+        width = model.encoder.embed_tokens.embedding_dim
         return cls(
-            encoder_width=model.encoder.embed_tokens.embedding_dim,
+            encoder_width=width,
             decoder_layers=getattr(model.decoder, "num_layers", None) if has_decoder(model) else None,
             vocabulary=len(dictionary),
             padding=dictionary.pad(),
             has_decoder=has_decoder(model),
+            sentence_width=getattr(model.encoder, "sentence_width", width),
+            languages=len(languages),
         )
 
 
@@ -44,8 +54,9 @@ def has_decoder(model) -> bool:
 class ModelOutputs:
     """What the model has computed for a batch.
 
-    Encoder outputs are fairseq's dictionaries, with whatever a model adds to them: "encoder_out" holds one
-    tensor, T x B x C, after the final norm, "encoder_padding_mask" one, B x T, true at padding.
+    Encoder outputs are fairseq's dictionaries, with whatever a model adds to them. "encoder_out" holds one
+    tensor, T x B x C, what a decoder would look at, and "encoder_padding_mask" one, B x T, true at padding;
+    losses ask `states_of`, `padding_of` and `vectors_of`.
     """
 
     source: Mapping[str, Any]  # encoder output of the source sentences
@@ -54,13 +65,26 @@ class ModelOutputs:
 
 
 def states_of(encoder_out: Mapping[str, Any]) -> Tensor:
-    """The states of the tokens on top of the encoder, T x B x C: below an interlingua, if there is one."""
+    """The states of the tokens on top of the encoder, T x B x C, after the final norm: below an interlingua
+    or the pooling of a sentence encoder, if there is one.
+    """
     return encoder_out.get("token_states", encoder_out["encoder_out"])[0]
 
 
 def padding_of(encoder_out: Mapping[str, Any]) -> Tensor:
     """Of those states: B x T, true at padding."""
     return encoder_out.get("token_padding_mask", encoder_out["encoder_padding_mask"])[0]
+
+
+def vectors_of(encoder_out: Mapping[str, Any]) -> Tensor:
+    """One vector per sentence, B x `ModelSizes.sentence_width`; a mean is float32 or better.
+
+    That of a sentence encoder ("sentence_vectors", one tensor); of any other encoder the mean of the states
+    without padding.
+    """
+    if "sentence_vectors" in encoder_out:
+        return encoder_out["sentence_vectors"]
+    return sentence_means(states_of(encoder_out), padding_of(encoder_out))
 
 
 @dataclass

@@ -1,4 +1,7 @@
-"""Means of states over spans and over sentences."""
+"""One vector for the states of a span, or of a sentence (the *sentence encoder* axis)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -35,6 +38,58 @@ def sentence_means(states: Tensor, padding: Tensor) -> Tensor:
         states: T x B x C.
         padding: B x T, true at padding.
     """
-    keep = ~padding.t().unsqueeze(-1)  # T x B x 1
-    sums = (states * keep).sum(dim=0, dtype=torch.promote_types(states.dtype, torch.float32))
-    return sums / keep.sum(dim=0)
+    return sentence_sums(states, padding) / (~padding).sum(dim=1, keepdim=True)
+
+
+def sentence_sums(states: Tensor, padding: Tensor) -> Tensor:
+    """Sum of the states of every sentence without padding, B x C, in float32 or better."""
+    keep = ~padding.t().unsqueeze(-1)
+    return (states * keep).sum(dim=0, dtype=torch.promote_types(states.dtype, torch.float32))
+
+
+def sentence_maxima(states: Tensor, padding: Tensor) -> Tensor:
+    """Largest number of every dimension over the states of every sentence without padding, B x C."""
+    return states.masked_fill(padding.t().unsqueeze(-1), -torch.inf).amax(dim=0)
+
+
+def first_states(states: Tensor, padding: Tensor) -> Tensor:
+    """State of the first token, B x C; padding is on the right."""
+    return states[0]
+
+
+@dataclass(frozen=True)
+class PoolingKind:
+    """How the states of a sentence become one vector.
+
+    Attributes:
+        label: in names of systems.
+        apply: function of (states T x B x C, what does not count B x T) -> B x C.
+        has_cls: does a token of its own, whose state is the vector, stand in front of every sentence?
+        is_dense: do a dense layer and tanh follow (BERT's "pooler")?
+    """
+
+    label: str
+    apply: Callable[[Tensor, Tensor], Tensor]
+    has_cls: bool = False
+    is_dense: bool = False
+
+
+POOLINGS = {
+    "mean": PoolingKind("mean", sentence_means),
+    "max": PoolingKind("max", sentence_maxima),
+    "sum": PoolingKind("sum", sentence_sums),
+    "cls": PoolingKind("CLS", first_states, has_cls=True),
+    "pooler": PoolingKind("pooler", first_states, has_cls=True, is_dense=True),
+}
+
+
+def not_counted(tokens: Tensor, padding: int, others: Tensor) -> Tensor:
+    """Which tokens a pooling leaves out, B x T: padding, and others if a sentence has any besides them.
+
+    Args:
+        tokens: B x T.
+        others: token ids, for instance of `</s>` and of language tags.
+    """
+    is_padding = tokens.eq(padding)
+    left_out = is_padding | torch.isin(tokens, others)
+    return torch.where(left_out.all(dim=1, keepdim=True), is_padding, left_out)

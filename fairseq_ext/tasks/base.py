@@ -177,7 +177,7 @@ class BaseTask(FairseqTask):
 
     def build_model(self, cfg, from_checkpoint=False):
         model = super().build_model(cfg, from_checkpoint)
-        self.model_sizes = ModelSizes.of(model, self.dictionary)
+        self.model_sizes = ModelSizes.of(model, self.dictionary, self.tags.languages if self.tags else ())
         self.required_losses = getattr(model, "required_losses", ())
         if not from_checkpoint:
             self.initialized_from = initializing.finetuned_from(cfg)

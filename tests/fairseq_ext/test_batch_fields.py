@@ -47,6 +47,14 @@ def batch_of(task, split="train", direction="de-en") -> dict:
     return dataset.collater([dataset[index] for index in np.flatnonzero(dataset.part_numbers == number)])
 
 
+def test_languages_are_numbers_among_those_with_a_tag(folder):
+    """One model, any order of its languages: losses index tables of languages with them."""
+    task = make_task(folder, ("source_languages", "target_languages"), langs="fr,en,de")
+    assert batch_of(task, direction="de-en")["source_languages"].tolist() == [2, 2, 2]
+    assert batch_of(task, direction="de-en")["target_languages"].tolist() == [1, 1, 1]
+    assert batch_of(task, direction="en-de")["source_languages"].tolist() == [1, 1, 1]
+
+
 def words(task, tensor) -> list[str]:
     return [task.dictionary.string(row, bpe_symbol=None) for row in tensor]
 

@@ -1,0 +1,240 @@
+"""Model `sentence_encoder`: the encoder of `mnmt_transformer` with one vector per sentence on top (thesis
+2.2.1, equation 2.1), the *sentence encoder* axis.
+
+A decoder exists only with `--decoder-layers` above 0, for losses that translate. As LASER's it sees nothing
+of the source but the vector (Artetxe and Schwenk 2019). There the vector is concatenated to every input of an
+LSTM; here it is the only state that encoder-decoder attention can look at, so that every layer adds it,
+projected, at every position.
+"""
+
+import copy
+from dataclasses import dataclass, field
+from typing import Optional
+
+import torch
+from fairseq.dataclass import ChoiceEnum
+from fairseq.models import BaseFairseqModel, register_model, register_model_architecture
+from torch import Tensor, nn
+
+from command_line.errors import InputError
+from fairseq_ext.models.mnmt_transformer import (
+    MnmtEncoder,
+    MnmtTransformerConfig,
+    MnmtTransformerModel,
+    mnmt_base_architecture,
+    set_own_defaults,
+    with_defaults,
+)
+from fairseq_ext.modules.pooling import POOLINGS, not_counted
+
+TOP, MIXTURE = "top", "mix"
+
+
+@dataclass
+class SentenceEncoderConfig(MnmtTransformerConfig):
+    pooling: ChoiceEnum(list(POOLINGS)) = field(
+        default="mean",
+        metadata={
+            "help": "how the states of a sentence become its vector: mean (2.1), max or sum over its tokens; "
+            "cls = state of a token <s> in front of it; pooler = dense layer and tanh on that, as BERT's"
+        },
+    )
+    pooling_layer: str = field(
+        default=TOP,
+        metadata={
+            "help": f"whose states: {TOP}, the number of an encoder layer (0: embeddings; layers above it "
+            f"are not trained), or {MIXTURE} = mixture of all with learned softmax weights"
+        },
+    )
+    pooling_without_eos: bool = field(
+        default=False,
+        metadata={"help": "</s> does not count in mean, max and sum, nor in the length ||S|| of 2.1"},
+    )
+    sentence_width: Optional[int] = field(
+        default=None,
+        metadata={"help": "width of a linear map on top of the pooling (default: none, the encoder's width)"},
+    )
+
+
+class SentenceEncoder(MnmtEncoder):
+    """Encoder layers, pooling, and perhaps a linear map.
+
+    Attributes:
+        sentence_width: C' of the vectors.
+    """
+
+    def __init__(self, cfg, dictionary, embed_tokens):
+        super().__init__(cfg, dictionary, embed_tokens)
+        self.kind = POOLINGS[str(cfg.pooling)]
+        self.layer = parse_layer(cfg.pooling_layer, cfg.encoder.layers)
+        width = cfg.encoder.embed_dim
+        self.sentence_width = cfg.sentence_width or width
+        self.cls = dictionary.bos() if self.kind.has_cls else None
+        left_out = [dictionary.eos()] if cfg.pooling_without_eos else []
+        self.register_buffer("left_out", torch.tensor(left_out, dtype=torch.long), persistent=False)
+        self.layer_weights = nn.Parameter(torch.zeros(len(self.layers) + 1)) if self.layer is None else None
+        self.pooler = nn.Linear(width, width) if self.kind.is_dense else None
+        self.sentence_map = nn.Linear(width, self.sentence_width) if cfg.sentence_width else None
+        if self.layer is not None:
+            self.layers[self.layer :].requires_grad_(False)  # distributed training waits for every gradient
+
+    def forward(
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor | None = None,
+        return_all_hiddens: bool = False,
+        token_embeddings: Tensor | None = None,
+    ) -> dict:
+        """fairseq's dictionary with the sentence vectors as the only states that a decoder sees,
+        "encoder_out", 1 x B x C', and their padding mask, B x 1.
+
+        Args:
+            src_tokens: B x S, padded on the right.
+            return_all_hiddens: also "encoder_states".
+
+        Returns:
+            Further keys: "sentence_vectors", one tensor, B x C'; and, lists of one tensor each, the states of
+            the given tokens after the final norm, "token_states", S x B x C, and "token_padding_mask", B x S.
+        """
+        if self.cls is not None:
+            src_tokens = torch.cat([src_tokens.new_full((len(src_tokens), 1), self.cls), src_tokens], dim=1)
+        every_layer = return_all_hiddens or self.layer != len(self.layers)
+        encoded = super().forward(src_tokens, src_lengths, every_layer, token_embeddings)
+        states, padding = encoded["encoder_out"][0], encoded["encoder_padding_mask"][0]
+        left_out = not_counted(src_tokens, self.padding_idx, self.left_out)
+        vectors = self._project(self.kind.apply(self._pooled_states(encoded), left_out))
+        begin = 0 if self.cls is None else 1
+        return {
+            **encoded,
+            "encoder_out": [vectors.unsqueeze(0).type_as(states)],
+            "encoder_padding_mask": [padding.new_zeros(len(padding), 1)],
+            "sentence_vectors": vectors,
+            "token_states": [states[begin:]],
+            "token_padding_mask": [padding[:, begin:]],
+        }
+
+    def _pooled_states(self, encoded: dict) -> Tensor:
+        """The states that are pooled, T x B x C: what the encoder returns if it ends at that layer, that is,
+        after the final norm, if there is one.
+        """
+        if self.layer == len(self.layers):
+            return encoded["encoder_out"][0]
+        if self.layer is not None:
+            return self._normalized(encoded["encoder_states"][self.layer])
+        lower = map(self._normalized, encoded["encoder_states"][:-1])
+        layers = torch.stack([*lower, encoded["encoder_out"][0]])
+        return torch.einsum("l,ltbc->tbc", self.layer_weights.softmax(0).type_as(layers), layers)
+
+    def _normalized(self, states: Tensor) -> Tensor:
+        return states if self.layer_norm is None else self.layer_norm(states)
+
+    def _project(self, vectors: Tensor) -> Tensor:
+        """B x C -> B x C'."""
+        if self.pooler is not None:
+            vectors = torch.tanh(self.pooler(vectors.to(self.pooler.weight.dtype)))
+        if self.sentence_map is not None:
+            vectors = self.sentence_map(vectors.to(self.sentence_map.weight.dtype))
+        return vectors
+
+    def max_positions(self) -> int:
+        return super().max_positions() - (self.cls is not None)
+
+
+def parse_layer(text: str, layers: int) -> int | None:
+    """The layer whose states are pooled, 0 for the embeddings; None for a mixture.
+
+    Raises:
+        InputError: no such layer.
+    """
+    text = str(text)
+    if text == MIXTURE:
+        return None
+    if text == TOP:
+        return layers
+    if not (text.isdecimal() and text.isascii() and int(text) <= layers):
+        raise InputError(f"--pooling-layer {text}: expected {TOP}, {MIXTURE} or a number from 0 to {layers}")
+    return int(text)
+
+
+@register_model("sentence_encoder")
+class SentenceEncoderModel(MnmtTransformerModel):
+    """Sentence encoder, and a decoder if there are layers of one; see `SentenceEncoderConfig`."""
+
+    Config = SentenceEncoderConfig
+
+    def __init__(self, cfg, encoder, decoder):
+        BaseFairseqModel.__init__(self)  # fairseq's encoder-decoder models insist on a decoder
+        self.cfg, self.encoder, self.decoder = cfg, encoder, decoder
+        self.supports_align_args = True
+
+    @classmethod
+    def build_model(cls, args, task):
+        sentence_encoder_architecture(args)
+        _check_options(args)
+        return super().build_model(args, task)
+
+    @classmethod
+    def build_encoder(cls, cfg, src_dict, embed_tokens):
+        return SentenceEncoder(cfg, src_dict, embed_tokens)
+
+    @classmethod
+    def build_decoder(cls, cfg, tgt_dict, embed_tokens):
+        if not cfg.decoder.layers:
+            return None
+        seen = copy.deepcopy(cfg)
+        seen.encoder.embed_dim = cfg.sentence_width or cfg.encoder.embed_dim
+        return super().build_decoder(seen, tgt_dict, embed_tokens)
+
+    def forward(self, src_tokens, src_lengths=None, prev_output_tokens=None, **decoder_options):
+        """What the decoder returns, as fairseq's encoder-decoder models; without one, what the encoder
+        returns.
+        """
+        encoder_out = self.encoder(src_tokens, src_lengths)
+        if self.decoder is None:
+            return encoder_out
+        return self.decoder(
+            prev_output_tokens, encoder_out=encoder_out, src_lengths=src_lengths, **decoder_options
+        )
+
+    def max_positions(self) -> tuple[int, int]:
+        longest = self.encoder.max_positions()
+        return (longest, longest if self.decoder is None else self.decoder.max_positions())
+
+
+def _check_options(args) -> None:
+    if args.sentence_width is not None and args.sentence_width < 1:
+        raise InputError(f"--sentence-width {args.sentence_width}: expected a number above 0")
+    layer = parse_layer(args.pooling_layer, args.encoder_layers)
+    if layer != args.encoder_layers and getattr(args, "encoder_layerdrop", 0):
+        raise InputError(
+            f"--encoder-layerdrop {args.encoder_layerdrop}: --pooling-layer {args.pooling_layer} needs the "
+            "states of every layer"
+        )
+
+
+# --- named architectures
+
+
+@register_model_architecture("sentence_encoder", "sentence_encoder")
+def sentence_encoder_architecture(args):
+    """Transformer-base's encoder, without decoder; one that is asked for is as wide as the encoder."""
+    set_own_defaults(args, SentenceEncoderConfig, MnmtTransformerConfig)
+    with_defaults(args, decoder_layers=0, encoder_attention_heads=8)
+    with_defaults(args, decoder_attention_heads=args.encoder_attention_heads)
+    mnmt_base_architecture(args)
+
+
+@register_model_architecture("sentence_encoder", "ems")
+def ems_architecture(args):
+    """EMS: 6 layers of width 1024 (thesis 2.3.3, Table 2.2)."""
+    with_defaults(args, encoder_embed_dim=1024, encoder_ffn_embed_dim=4096, encoder_attention_heads=16)
+    with_defaults(args, dropout=0.1, attention_dropout=0.1)
+    sentence_encoder_architecture(args)
+
+
+@register_model_architecture("sentence_encoder", "ems_small")
+def ems_small_architecture(args):
+    """Small enough for two CPU cores: 4 layers of width 256."""
+    with_defaults(args, encoder_embed_dim=256, encoder_ffn_embed_dim=1024, encoder_attention_heads=4)
+    with_defaults(args, encoder_layers=4)
+    ems_architecture(args)
