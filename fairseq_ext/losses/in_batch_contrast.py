@@ -3,8 +3,8 @@
 For anchors a_k with positives p(k) among candidates c_m, all of them scaled so that the product is similarity
 over temperature,
 
-    loss       = - sum_k log( exp(a_k c_p(k)) / sum_m exp(a_k c_m) )
-    d loss/dS  = softmax(S) - onehot(p)                                  (S = A C^T)
+    loss       = - sum_k log( exp(a_k c_p(k) - margin) / sum_m exp(a_k c_m - margin [m = p(k)]) )
+    d loss/dS  = softmax(S) - onehot(p)                   (S = A C^T, less the margin at the positives)
 
 A block of rows of S is made, used for loss and gradient, and overwritten by the next: the whole matrix never
 exists.
@@ -18,7 +18,9 @@ SIMILARITIES_PER_BLOCK = 1 << 22  # 16 MB of float32
 
 class _Contrast(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, anchors: Tensor, candidates: Tensor, positives: Tensor, classes, block: int):
+    def forward(
+        ctx, anchors: Tensor, candidates: Tensor, positives: Tensor, classes, margin: float, block: int
+    ):
         with_gradient = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
         loss = anchors.new_zeros(())
         if with_gradient:
@@ -30,6 +32,8 @@ class _Contrast(torch.autograd.Function):
             scores = anchors[rows] @ candidates.t()
             if classes is not None:
                 _drop_false_negatives(scores, classes[0][rows], classes[1], positive)
+            if margin:
+                scores.scatter_add_(1, positive, scores.new_full(positive.shape, -margin))
             largest = scores.amax(dim=1, keepdim=True)
             scores.sub_(largest)
             loss -= scores.gather(1, positive).sum()
@@ -48,14 +52,17 @@ class _Contrast(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx, loss_gradient: Tensor):
         anchor_gradient, candidate_gradient = ctx.saved_tensors
-        return anchor_gradient * loss_gradient, candidate_gradient * loss_gradient, None, None, None
+        return anchor_gradient * loss_gradient, candidate_gradient * loss_gradient, None, None, None, None
 
 
 def _drop_false_negatives(scores: Tensor, of_rows: Tensor, of_columns: Tensor, positive: Tensor) -> None:
-    """Take candidates of the positive's class out of the softmax, but for the positive itself."""
-    dropped = of_rows[:, None] == of_columns[None, :]
-    dropped.scatter_(1, positive, False)
-    scores.masked_fill_(dropped, -torch.inf)
+    """Take candidates of a class of the positive out of the softmax, but for the positive itself."""
+    kept = scores.gather(1, positive)
+    if of_rows.dim() == 1:
+        of_rows, of_columns = of_rows[:, None], of_columns[:, None]
+    for of_row, of_column in zip(of_rows.unbind(1), of_columns.unbind(1), strict=True):
+        scores.masked_fill_(of_row[:, None] == of_column[None, :], -torch.inf)
+    scores.scatter_(1, positive, kept)
 
 
 def in_batch_contrast(
@@ -64,6 +71,7 @@ def in_batch_contrast(
     positives: Tensor,
     classes: tuple[Tensor, Tensor] | None = None,
     block: int | None = None,
+    margin: float = 0.0,
 ) -> Tensor:
     """The loss above, summed over the anchors; zero, and still connected to its inputs, without anchors.
 
@@ -74,13 +82,17 @@ def in_batch_contrast(
         candidates: M x D.
         positives: K row numbers of candidates.
         classes: for every anchor the class of its positive, K, and the class of every candidate, M: other
-            candidates of the positive's class are no negatives of this anchor.
+            candidates of the positive's class are no negatives of this anchor. With several kinds of classes,
+            K x L and M x L, those that share one of them are none.
         block: numbers of S that exist at a time, at least one row of M
             (default: `SIMILARITIES_PER_BLOCK`).
+        margin: by which the product with the positive is diminished.
     """
     anchors, candidates = at_least_float32(anchors), at_least_float32(candidates)
     with torch.autocast(anchors.device.type, enabled=False):
-        return _Contrast.apply(anchors, candidates, positives, classes, block or SIMILARITIES_PER_BLOCK)
+        return _Contrast.apply(
+            anchors, candidates, positives, classes, margin, block or SIMILARITIES_PER_BLOCK
+        )
 
 
 def at_least_float32(x: Tensor) -> Tensor:

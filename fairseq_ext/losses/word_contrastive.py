@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from fairseq_ext.losses.in_batch_contrast import at_least_float32, in_batch_contrast
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, states_of
 from fairseq_ext.modules.all_gather import all_gather_rows, sum_over_processes
-from fairseq_ext.modules.pooling import span_means, tokens_of_spans
-
-HASH_BASE = 6364136223846793005  # odd; products wrap around at 64 bits
+from fairseq_ext.modules.pooling import span_means
+from fairseq_ext.modules.surface_hashes import surface_hashes
 
 
 @dataclass
@@ -138,13 +137,3 @@ class WordContrastive(WeightedLoss):
             surface_hashes(layout["src_tokens"], aligned["sentence"], aligned[side])
             for layout, side in ((batch["net_input"], "source"), (batch["mirror"], "mirror"))
         )
-
-
-def surface_hashes(tokens: Tensor, sentence: Tensor, spans: Tensor) -> Tensor:
-    """64-bit polynomial hashes of the tokens (B x T) of N spans (N x 2)."""
-    owner, position = tokens_of_spans(spans)
-    offset = position - spans[owner, 0]
-    longest = int(offset.max()) + 1 if len(offset) else 1
-    powers = torch.full((longest,), HASH_BASE, device=tokens.device).cumprod(0)
-    terms = (tokens[sentence[owner], position] + 1) * powers[offset]
-    return terms.new_zeros(len(spans)).index_add(0, owner, terms)

@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from fairseq_ext.losses.in_batch_contrast import in_batch_contrast
+from tests.fairseq_ext.allocations import LargestTensor
 
 SHAPES = [(1, 1, 2), (3, 3, 4), (5, 9, 3), (8, 8, 1)]  # K anchors, M candidates, D
 
@@ -22,15 +22,15 @@ def random_inputs(shape, seed: int = 1):
     return anchors, candidates, positives, (candidate_classes[positives], candidate_classes)
 
 
-def by_definition(anchors, candidates, positives, classes=None):
+def by_definition(anchors, candidates, positives, classes=None, margin=0.0):
     """Nested loops; a candidate of the positive's class other than the positive does not count."""
     loss = torch.zeros((), dtype=anchors.dtype)
     for k, anchor in enumerate(anchors):
         total = torch.zeros((), dtype=anchors.dtype)
         for m, candidate in enumerate(candidates):
             if classes is None or m == positives[k] or classes[0][k] != classes[1][m]:
-                total = total + (anchor @ candidate).exp()
-        loss = loss - ((anchor @ candidates[positives[k]]).exp() / total).log()
+                total = total + (anchor @ candidate - margin * (m == positives[k])).exp()
+        loss = loss - ((anchor @ candidates[positives[k]] - margin).exp() / total).log()
     return loss
 
 
@@ -49,6 +49,37 @@ def test_equals_its_definition(shape, block, with_classes):
         strict=True,
     ):
         torch.testing.assert_close(mine, reference)
+
+
+@pytest.mark.parametrize("block", [20, None])
+def test_a_margin_makes_the_positive_less_similar(block):
+    anchors, candidates, positives, classes = random_inputs((5, 9, 3))
+    expected = by_definition(anchors, candidates, positives, classes, margin=0.3)
+    found = in_batch_contrast(anchors, candidates, positives, classes, block, margin=0.3)
+    torch.testing.assert_close(found, expected)
+    for mine, reference in zip(
+        torch.autograd.grad(found, (anchors, candidates)),
+        torch.autograd.grad(expected, (anchors, candidates)),
+        strict=True,
+    ):
+        torch.testing.assert_close(mine, reference)
+    assert found > in_batch_contrast(anchors, candidates, positives, classes)
+
+
+@pytest.mark.parametrize("block", [20, None])
+def test_several_kinds_of_classes(block):
+    """What shares one of its classes with the positive is no negative."""
+    anchors, candidates, positives, _ = random_inputs((4, 6, 3))
+    kinds = torch.tensor([[0, 9], [1, 8], [0, 7], [2, 8], [3, 6], [4, 5]])
+    expected = 0
+    for k, anchor in enumerate(anchors):
+        mine = positives[k]
+        negatives = [m for m in range(6) if not (kinds[m] == kinds[mine]).any()]
+        scores = torch.stack([anchor @ candidates[m] for m in [mine, *negatives]])
+        expected = expected - scores.log_softmax(0)[0]
+        assert len(negatives) >= 4
+    found = in_batch_contrast(anchors, candidates, positives, (kinds[positives], kinds), block)
+    torch.testing.assert_close(found, expected)
 
 
 def test_classes_matter():
@@ -71,21 +102,6 @@ def test_by_hand():
     anchors = torch.eye(2) * math.log(3)
     loss = in_batch_contrast(anchors, torch.eye(2), torch.tensor([0, 1]))
     torch.testing.assert_close(loss, torch.tensor(2 * math.log(4 / 3)))
-
-
-class LargestTensor(TorchDispatchMode):
-    """Watches the size of everything that is computed."""
-
-    def __init__(self):
-        super().__init__()
-        self.numbers = 0
-
-    def __torch_dispatch__(self, function, types, arguments=(), named=None):
-        result = function(*arguments, **(named or {}))
-        for tensor in result if isinstance(result, tuple | list) else [result]:
-            if isinstance(tensor, torch.Tensor):
-                self.numbers = max(self.numbers, tensor.numel())
-        return result
 
 
 @pytest.mark.parametrize("with_classes", [False, True])

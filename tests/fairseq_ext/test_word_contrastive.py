@@ -6,7 +6,8 @@ import torch.nn.functional as F
 
 from command_line.errors import InputError
 from fairseq_ext.losses.weighted_loss import ModelOutputs
-from fairseq_ext.losses.word_contrastive import WordContrastive, WordContrastiveOptions, surface_hashes
+from fairseq_ext.losses.word_contrastive import WordContrastive, WordContrastiveOptions
+from fairseq_ext.modules.surface_hashes import surface_hashes
 from tests.fairseq_ext.encodings import (
     ALIGNED,
     SIZES,
