@@ -3,6 +3,7 @@ fairseq's own commands bad input is one line.
 """
 
 from fairseq_ext import uncaught
+from fairseq_ext.checkpoints.broadcasting import let_checkpoints_travel
 from fairseq_ext.checkpoints.reading import guard_fairseq
 from fairseq_ext.criterions import (  # noqa: F401
     fused_label_smoothed_cross_entropy,
@@ -14,4 +15,5 @@ from fairseq_ext.optim import fused_adam  # noqa: F401
 from fairseq_ext.tasks import linguistic_pretraining, multilingual_nmt  # noqa: F401
 
 guard_fairseq()
+let_checkpoints_travel()
 uncaught.report_input_errors()

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Optional
+from typing import List, Optional
 
 import torch
 from fairseq import utils
@@ -17,6 +17,7 @@ from data_prep.formats.dictionary import dictionary_fingerprint
 from fairseq_ext.checkpoints import initializing, origin
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multipart_dataset import MultipartDataset
+from fairseq_ext.data.updates import UpdateIterator, check_update_freq
 from fairseq_ext.losses.weighted_loss import ModelSizes
 from fairseq_ext.tasks.improvements import Improvements
 
@@ -60,6 +61,15 @@ class SharedTaskConfig(FairseqDataclass):
             "--maximize-best-checkpoint-metric --patience N (thesis 4.4.3)"
         },
     )
+    batches_per_update: Optional[int] = field(
+        default=None,
+        metadata={
+            "help": "batches of --max-tokens in an update, whatever the number of GPUs or processes; "
+            "--update-freq then is that number by processes, rounded up "
+            "(default: --update-freq times processes)"
+        },
+    )
+    update_freq: List[int] = II("optimization.update_freq")
     train_subset: str = II("dataset.train_subset")
     seed: int = II("common.seed")
 
@@ -71,6 +81,8 @@ def check_shared_options(cfg) -> None:
     """
     if cfg.sampling_temperature is not None and cfg.sampling_temperature < 1:
         raise InputError(f"--sampling-temperature {cfg.sampling_temperature}: expected a number >= 1")
+    if cfg.batches_per_update is not None and cfg.batches_per_update < 1:
+        raise InputError(f"--batches-per-update {cfg.batches_per_update}: expected a whole number >= 1")
 
 
 class BaseTask(FairseqTask):
@@ -162,16 +174,23 @@ class BaseTask(FairseqTask):
         """
         raise NotImplementedError
 
-    def get_batch_iterator(self, *args, **kwargs):
-        """Fairseq's, with workers that end with their epoch.
+    def get_batch_iterator(self, dataset, *args, num_shards=1, shard_id=0, **kwargs):
+        """fairseq's; for training, with the same batches in an update on any number of processes.
 
-        Every epoch has a loader of its own here (`can_reuse_epoch_itr_across_epochs`), so workers that are
-        kept have nothing to do. They would be found by the garbage collector, which cannot reach them any
-        more (their queues are closed before they are told to stop) and waits 5 s for each.
+        Workers of the loader end with their epoch. Every epoch has a loader of its own here
+        (`can_reuse_epoch_itr_across_epochs`), so workers that are kept have nothing to do. They would be
+        found by the garbage collector, which cannot reach them any more (their queues are closed before they
+        are told to stop) and waits 5 s for each.
         """
-        batches = super().get_batch_iterator(*args, **kwargs)
-        batches.persistent_workers = False
-        return batches
+        shard = {"num_shards": num_shards, "shard_id": shard_id}
+        iterator = super().get_batch_iterator(dataset, *args, **shard, **kwargs)
+        iterator.persistent_workers = False
+        if dataset is not self.datasets.get(self.cfg.train_subset):
+            return iterator
+        update_freq = self.cfg.update_freq[min(iterator.epoch, len(self.cfg.update_freq)) - 1]
+        batches = self.cfg.batches_per_update or update_freq * num_shards
+        check_update_freq(update_freq, batches, num_shards)
+        return UpdateIterator(iterator, batches)
 
     # --- model and criterion
 
@@ -222,6 +241,8 @@ class BaseTask(FairseqTask):
         with self.computing(sample):
             loss, sample_size, logging_output = criterion(model, sample)
         optimizer.backward(0 * loss if ignore_grad else loss)
+        if ignore_grad:  # an empty batch: fairseq computes another in its place, whose size does not count
+            return loss, 0 * sample_size, {name: 0 * value for name, value in logging_output.items()}
         return loss, sample_size, logging_output
 
     def valid_step(self, sample, model, criterion):
