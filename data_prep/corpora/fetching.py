@@ -21,6 +21,7 @@ from pathlib import Path
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
+from command_line.lines import find_text
 from command_line.outputs import atomic_path, checksum, scratch_folder, write_text
 from command_line.progress import progress
 
@@ -175,7 +176,7 @@ class Source:
 
     Args:
         folder: holds the archives under their own names, or the files inside them, with or without the
-            folders of the archive, plain or gzipped. None: the network.
+            folders of the archive, plain, `.gz` or `.xz`. None: the network.
         downloads: folder for downloaded archives.
         fetch: function (url, path) -> path.
 
@@ -258,8 +259,6 @@ class Source:
     def _find(self, name: str) -> Path | None:
         parts = Path(name).parts
         for start in range(len(parts)):
-            path = self._folder.joinpath(*parts[start:])
-            for candidate in (path, path.with_name(path.name + ".gz")):
-                if candidate.is_file():
-                    return candidate
+            if found := find_text(self._folder.joinpath(*parts[start:])):
+                return found
         return None

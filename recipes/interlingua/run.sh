@@ -19,7 +19,8 @@ Trains systems of Table 7.2 on English-centric data, translates supervised and z
 probes the interlingua, reports. What is complete is skipped, what was killed continues. README.md beside this file has
 the paper's numbers.
 
-  --config NAME       opus, iwslt, europarl (the paper's), multi30k (small), or a file like those in configs/
+  --config NAME       opus, iwslt, europarl (the paper's), multi30k, phrasebook (small), or a file like those in
+                      configs/
   --systems LIST      of pivot, mnmt, fixed-universal, fixed-specific, variable (Table 7.2);
                       candidates, ordinal, source-length, jitter, repaired (repairs of the length predictor, see README.md);
                       or 'all' (default: $(list_systems))

@@ -23,10 +23,13 @@ MAX_TOKENS=4096
 MAX_LENGTH=256
 LABEL_SMOOTHING=0.1 # fairseq's usual value; the thesis does not give one
 MODEL_OPTIONS=() BEAM=5
+SEARCH_OPTIONS=() # of translate and of what the probes translate
+CORPUS_OPTIONS=() # of CORPUS=phrasebook: its size
 TOKENIZER_OPTIONS=()
 SUBWORD_OPTIONS=() # without them, byte pair encoding with MERGES merges
 SCHEDULE_OPTIONS=(--lr-scheduler inverse_sqrt)
 SAVE_UPDATES=0
+KEEP_UPDATES=1 # checkpoints of SAVE_UPDATES that are kept; -1: all
 
 # The options of all experiments; a recipe adds its own.
 RECIPE_OPTIONS="config systems=SYSTEM_LIST seeds stages data-root output launcher gpus jobs precision"
@@ -143,14 +146,17 @@ stage_prepare() {
   prepare
 }
 
-# CORPUS=text are the user's own SPLIT.A-B.LANG files in --data-root.
+# CORPUS=text are the user's own SPLIT.A-B.LANG files in --data-root; CORPUS=phrasebook is made.
 prepare() {
-  local source=() raw=$OUTPUT/raw
+  local source=() raw=$OUTPUT/raw languages
+  languages=$(tr ' ' , <<< "${LANGUAGES[*]}")
   [[ -z $DATA_ROOT ]] || source=(--from-folder "$DATA_ROOT")
   if [[ $CORPUS == text ]]; then
     raw=$DATA_ROOT
+  elif [[ $CORPUS == phrasebook ]]; then
+    run python -m data_prep phrasebook --langs "$languages" "${CORPUS_OPTIONS[@]}" --output "$raw"
   else
-    run python -m data_prep download "$CORPUS" --langs "$(tr ' ' , <<< "${LANGUAGES[*]}")" "${source[@]}" --output "$raw"
+    run python -m data_prep download "$CORPUS" --langs "$languages" "${source[@]}" --output "$raw"
   fi
   run python -m data_prep clean --input "$raw" --output "$OUTPUT/text" --max-length "$MAX_LENGTH"
   segment "$OUTPUT/text" "$OUTPUT" "$DATA" "${SUBWORD_OPTIONS[@]}"
@@ -195,7 +201,7 @@ train_system() { # SYSTEM SEED OPTION...
 # Train on the pairs with English as the configuration says; options are the model's, with its dropout, and the criterion's.
 train_translation() { # FOLDER SEED OPTION...
   local interval=()
-  [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates 1)
+  [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates "$KEEP_UPDATES")
   train "$1" "$DATA" --task multilingual_nmt --lang-pairs "$PAIRS" "${@:3}" \
     --label-smoothing "$LABEL_SMOOTHING" --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
     --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" \
@@ -219,7 +225,7 @@ set_evaluated() { # SYSTEM SEED
   local checkpoint options
   checkpoint=$(checkpoint_of "$@")
   read -ra options <<< "${EVALUATION_OPTIONS[$1]}"
-  EVALUATED=(--checkpoint "$checkpoint" --data "$DATA" --beam "$BEAM" "${options[@]}")
+  EVALUATED=(--checkpoint "$checkpoint" --data "$DATA" --beam "$BEAM" "${SEARCH_OPTIONS[@]}" "${options[@]}")
   [[ -z ${TABLE_NAME[$1]} ]] || EVALUATED+=(--name "${TABLE_NAME[$1]}")
   [[ $LAUNCHER != cpu ]] || EVALUATED+=(--cpu)
 }

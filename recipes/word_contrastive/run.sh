@@ -23,8 +23,8 @@ Aligns words, trains systems of Table 5.2 in both directions of every pair with 
 encoder's retrieval, compares, reports. What is complete is skipped, what was killed continues. README.md beside this
 file has the paper's numbers.
 
-  --config NAME       222_en-ja, 626_en-it-ja-nl-tr-vi, 626_en-tr-ro-et-my-kk (the paper's), multi30k, enja (small),
-                      or a file like those in configs/; the paper's corpora are yours to collect, see README.md
+  --config NAME       222_en-ja, 626_en-it-ja-nl-tr-vi, 626_en-tr-ro-et-my-kk (the paper's), multi30k, enja, l10n,
+                      phrasebook (small), or a file like those in configs/; the paper's corpora are yours to collect, see README.md
   --systems LIST      of mlsc, mbart, each also with +align, +w2w, +FA, +sent (Tables C.1 to C.3), or 'all'
                       (default: those of mlsc, and of mbart where --mbart is given)
   --mbart DIR         mBART-25 as fairseq publishes it: model.pt, dict.txt, sentence.bpe.model; its subwords are then

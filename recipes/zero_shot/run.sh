@@ -20,7 +20,8 @@ usage: bash recipes/zero_shot/run.sh --config NAME [options] [-- OPTION of fairs
 Trains systems of Table 8.2 on English-centric data, translates supervised and zero-shot directions, scores, compares,
 reports. What is complete is skipped, what was killed continues. README.md beside this file has the paper's numbers.
 
-  --config NAME       opus, iwslt, europarl (the paper's), multi30k (small), or a file like those in configs/
+  --config NAME       opus, iwslt, europarl (the paper's), multi30k, l10n, phrasebook (small), or a file like
+                      those in configs/
   --systems LIST      of 0 (system 4 through English as pivot), 1-8 (Table 8.2), 1-simple to 8-simple (E.3),
                       swap-prenorm (8.2.4), no-enc-last (E.1); or 'all' (default: $(list_systems))
 $(usage_of_experiment)

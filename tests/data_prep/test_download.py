@@ -8,6 +8,7 @@ import hashlib
 import http.server
 import io
 import json
+import lzma
 import sys
 import tarfile
 import threading
@@ -350,6 +351,43 @@ def test_multi30k_under_both_names_of_its_splits(step, tmp_path, read):
         assert not (tmp_path / f"out-{folder}/train.de-fr.fr").exists()
 
 
+def test_l10n_takes_the_rows_of_its_table_that_both_languages_have(step, tmp_path, read):
+    folder = tmp_path / "l10n"
+    (folder / "multiway").mkdir(parents=True)
+    table = {
+        "en": ("one", "two", "three", "four"),
+        "de": ("eins", "", "drei", " "),
+        "fr": ("", "deux", "trois", ""),
+        "fi": ("yksi", "", "", "neljä"),
+    }
+    for code, column in table.items():
+        (folder / f"train.{code}.xz").write_bytes(lzma.compress(lines(*column)))
+    for split in ("valid", "test"):
+        for code in ("en", "de", "fr"):
+            (folder / f"multiway/{split}.{code}.gz").write_bytes(gzip.compress(lines(f"{split} {code}")))
+        for code in ("en", "fi"):
+            (folder / f"{split}.en-fi.{code}.gz").write_bytes(gzip.compress(lines(f"own {code}")))
+    out = tmp_path / "out"
+    command = ["download", "l10n", "--langs", "de,en,fi,fr", "--from-folder", folder, "--output", out]
+    status, error = step(*command)
+    assert status == 0, error
+    assert [read(out / f"train.de-en.{code}") for code in ("de", "en")] == [
+        ["eins", "drei"],
+        ["one", "three"],
+    ]
+    assert [read(out / f"train.en-fr.{code}") for code in ("en", "fr")] == [
+        ["two", "three"],
+        ["deux", "trois"],
+    ]
+    assert read(out / "train.en-fi.fi") == ["yksi", "neljä"]
+    assert read(out / "test.de-fr.fr") == ["test fr"]  # zero-shot, multi-way
+    assert read(out / "test.en-fi.en") == ["own en"]
+    assert sorted(path.name for path in out.glob("valid.*.en")) == [
+        "valid.de-en.en", "valid.en-fi.en", "valid.en-fr.en",
+    ]  # fmt: skip
+    assert not list(out.glob("*.fi-fr.*")) and not list(out.glob("train.de-fr.*"))
+
+
 @pytest.mark.parametrize("with_test", [True, False])
 def test_enja_has_no_spaces_in_japanese_and_always_a_test_set(step, tmp_path, read, with_test):
     (tmp_path / "enja").mkdir()
@@ -456,6 +494,7 @@ def test_two_languages_of_ours_are_never_one_of_mtdata():
         ("opus100 --from-folder nowhere", "nowhere: no such folder"),
         ("opus100 --from-folder .", "neither the archive opus-100-corpus-v1.0.tar.gz nor the file"),
         ("multi30k --from-folder .", "no file train.cs"),
+        ("l10n --langs de,en", "l10n has no address to download from; give the folder"),
         ("mtdata", "--langs is needed"),
         ("mtdata --langs de,en", "no --train ids"),
     ],

@@ -23,6 +23,7 @@ from tests.recipes.commands import (
 
 SCRIPTS = sorted(ROOT.glob("recipes/**/*.sh"))
 CONFIGS = configurations("zero_shot")
+DIRECTIONS = {"opus": 12, "iwslt": 6, "europarl": 8, "multi30k": 6, "l10n": 6, "phrasebook": 10}
 SYSTEMS = {
     "1": ("pre", "s-enc-t-dec", ""),
     "2": ("post", "s-enc-t-dec", ""),
@@ -75,7 +76,7 @@ def test_help_names_every_option(name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "--config: expected one of europarl,iwslt,multi30k,opus, or a file"),
+        ([], "--config: expected one of europarl,iwslt,l10n,multi30k,opus,phrasebook, or a file"),
         (["--config", "ops"], "--config: found 'ops', expected one of"),
         (["--config"], "--config: expected a value"),
         (["--config", "opus", "--systems", "1,9"], "--systems: found '9', expected one of: 0 1 2"),
@@ -122,9 +123,7 @@ def test_every_training_is_understood_by_fairseq(config):
     for words in commands[:2] + commands[-2:]:
         args = parse_training(words)
         assert args.seed == 10
-        assert (
-            len(args.lang_pairs.split(",")) == {"opus": 12, "iwslt": 6, "europarl": 8, "multi30k": 6}[config]
-        )
+        assert len(args.lang_pairs.split(",")) == DIRECTIONS[config]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -162,6 +161,45 @@ def test_hyperparameters_of_the_paper(config, arch, dropout, rate, epochs, batch
     assert (args.max_source_positions, args.max_target_positions) == (256, 256)
     assert args.update_freq == [batch // 2]  # two GPUs accumulate what the paper's many had at once
     assert args.autocast_bf16
+
+
+@pytest.mark.parametrize(("config", "updates", "every"), [("phrasebook", 800, 100), ("l10n", 4700, 470)])
+def test_learning_curves_have_all_checkpoints_of_trainings_that_end_where_the_rate_is_zero(
+    config, updates, every
+):
+    args = parse_training(training_commands("--config", config, "--systems", "2", "--seeds", "1")[0])
+    assert (args.max_update, args.total_num_update) == (updates, str(updates))
+    assert (args.save_interval_updates, args.keep_interval_updates) == (every, -1)
+    (paper,) = training_commands("--config", "opus", "--systems", "2", "--seeds", "1")
+    assert parse_training(paper).keep_interval_updates == 1
+
+
+def test_the_phrasebook_is_made_and_the_table_of_l10n_read_in_a_local_folder(tmp_path):
+    made, read = (
+        dry_run("zero_shot", "--config", config, "--stages", "prepare", "--data-root", str(tmp_path))
+        for config in ("phrasebook", "l10n")
+    )
+    folder = "outputs/zero_shot/phrasebook/raw"
+    sizes = ["--train-lines", "8000", "--valid-lines", "200", "--test-lines", "300", "--seed", "1"]
+    languages = ["--langs", "de,en,es,fi,fr,ru"]
+    assert made[0] == ["python", "-m", "data_prep", "phrasebook", *languages, *sizes, "--output", folder]
+    assert made[1][made[1].index("--input") + 1] == folder
+    assert read[0][3:9] == ["download", "l10n", "--langs", "de,en,fr,ru", "--from-folder", str(tmp_path)]
+    for words in (*made, *read):
+        parse_command(words)
+
+
+def test_what_a_configuration_says_of_the_search_holds_for_translations_and_probes():
+    options = ["--config", "phrasebook", "--systems", "1", "--seeds", "1", "--stages", "translate,probe"]
+    translate, states, *_ = dry_run("zero_shot", *options)
+    for words in (translate, states):
+        assert "--max-len-a 1.5 --max-len-b 20" in " ".join(words)
+
+
+def test_a_small_model_is_trained_in_float32_unless_asked_otherwise():
+    options = ["--config", "phrasebook", "--systems", "1", "--seeds", "1"]
+    assert not parse_training(training_commands(*options)[0]).autocast_bf16
+    assert parse_training(training_commands(*options, "--precision", "bf16")[0]).autocast_bf16
 
 
 def test_the_last_options_are_the_users():

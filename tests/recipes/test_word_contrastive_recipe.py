@@ -35,7 +35,7 @@ def trainings(tmp_path, *options: str) -> dict:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "--config: expected one of 222_en-ja,626_en-it-ja-nl-tr-vi,626_en-tr-ro-et-my-kk,enja,multi30k"),
+        ([], "--config: expected one of 222_en-ja,626_en-it-ja-nl-tr-vi,626_en-tr-ro-et-my-kk,enja,l10n,mul"),
         (["--config", "enja", "--systems", "mlsc+w3w"], "--systems: found 'mlsc+w3w', expected one of: ml"),
         (["--config", "enja", "--systems", "mbart"], "--systems: mbart starts from mBART; give its folder"),
         (["--config", "enja", "--mbart", "/no/such"], "--mbart: /no/such: no such folder"),
@@ -93,9 +93,10 @@ def test_hyperparameters_of_the_paper(config, tmp_path):
     assert tuned.langs.split(",") == sorted(tuned.langs.split(","))
 
 
-def test_the_small_configuration_is_that_of_zero_shot(tmp_path):
-    ours = trainings(tmp_path, "--config", "multi30k", "--systems", "mlsc")["mlsc"]
-    options = ("--config", "multi30k", "--systems", "2", "--seeds", "1", "--stages", "train")
+@pytest.mark.parametrize("config", ["multi30k", "l10n", "phrasebook"])
+def test_the_small_configurations_are_those_of_zero_shot(config, tmp_path):
+    ours = trainings(tmp_path, "--config", config, "--systems", "mlsc")["mlsc"]
+    options = ("--config", config, "--systems", "2", "--seeds", "1", "--stages", "train")
     (theirs,) = map(parse_training, dry_run("zero_shot", *options))
     different = {name for name, value in vars(theirs).items() if getattr(ours, name) != value}
     assert different <= {"data", "save_dir"}
