@@ -13,14 +13,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from command_line.errors import InputError
+from command_line.help_text import HelpFormatter, columns, fill
 from command_line.os_errors import explain, explain_memory
 from command_line.stopping import Stopped, stoppable
 
 BAD_INPUT = 2  # exit status, as argparse's own
-
-
-class HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    """Shows defaults, and keeps the line breaks of a step's description."""
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -49,7 +46,8 @@ def overview(package: str, description: str, steps: Mapping[str, tuple[str, str]
     width = max(map(len, steps))
     lines = [f"usage: python -m {package} STEP [options]", "", description.strip(), "", "steps:"]
     lines += [f"  {name:<{width}}  {summary}" for name, (_, summary) in steps.items()]
-    return "\n".join([*lines, "", f"python -m {package} STEP --help explains a step and its options."])
+    lines += ["", f"python -m {package} STEP --help explains a step and its options."]
+    return fill("\n".join(lines), columns())
 
 
 def run(

@@ -8,7 +8,6 @@ first download or may be there before. --from-folder takes a folder with the arc
 instead of the network.
 """
 
-import textwrap
 from pathlib import Path
 
 from command_line import options
@@ -30,21 +29,17 @@ from data_prep.languages import is_english
 from data_prep.step_folder import StepFolder
 
 REPORT = "download-report.json"
-WIDTH = 110  # of the text of --help
 MTDATA = "mtdata"
 
 
-def _paragraphs() -> str:
-    """What the corpora are, one paragraph each."""
+def _list() -> str:
+    """What the corpora are, one item each."""
     described = {name: corpus.description for name, corpus in CORPORA.items()}
     described[MTDATA] = "any bitexts of mtdata's index: --train ID ... --valid ID ... --test ID ..."
-    return "\n".join(
-        textwrap.fill(text, WIDTH, initial_indent=f"  {name:<10}", subsequent_indent=" " * 12)
-        for name, text in described.items()
-    )
+    return "\n".join(f"  {name:<10}{text}" for name, text in described.items())
 
 
-__doc__ = __doc__.replace("{corpora}", _paragraphs())
+__doc__ = __doc__.replace("{corpora}", _list())
 
 
 def add_arguments(parser) -> None:

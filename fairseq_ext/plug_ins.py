@@ -1,8 +1,8 @@
-"""What importing `fairseq_ext` does: everything is registered, fairseq reads checkpoints safely, and in
-fairseq's own commands bad input is one line.
+"""What importing `fairseq_ext` does: everything is registered, fairseq reads checkpoints safely and
+starts quietly, and in its own commands bad input is one line.
 """
 
-from fairseq_ext import uncaught
+from fairseq_ext import start_up, uncaught
 from fairseq_ext.checkpoints.broadcasting import let_checkpoints_travel
 from fairseq_ext.checkpoints.reading import guard_fairseq
 from fairseq_ext.criterions import (  # noqa: F401
@@ -16,4 +16,5 @@ from fairseq_ext.tasks import linguistic_pretraining, multilingual_nmt  # noqa: 
 
 guard_fairseq()
 let_checkpoints_travel()
+start_up.be_quiet()
 uncaught.report_input_errors()

@@ -1,0 +1,42 @@
+"""What fairseq causes at every start is not shown; every other warning is."""
+
+import subprocess
+import sys
+import warnings
+
+import torch
+
+from fairseq_ext import plug_ins
+
+START = """
+import logging, sys
+logging.basicConfig(level=logging.DEBUG, format="%(name)s: %(message)s")
+from fairseq import options, utils
+utils.import_user_module(type("Options", (), {"user_dir": "fairseq_ext"}))
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+words = ["data", "--task", "multilingual_nmt", "--lang-pairs", "en-de", "--arch", "mnmt_transformer_tiny"]
+parser = options.get_training_parser()
+print(convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, words)).model._name)
+print("now others", file=sys.stderr)
+from hydra import initialize
+initialize(config_path=".")
+"""
+
+
+def test_fairseq_starts_without_a_word_about_hydra_and_tensorboard():
+    done = subprocess.run([sys.executable, "-c", START], capture_output=True, text=True)
+    assert done.stdout == "mnmt_transformer_tiny\n", done.stderr[-2000:]
+    of_fairseq, of_others = done.stderr.split("now others\n")
+    for word in ("warning", "hydra", "tensorboard"):
+        assert word not in of_fairseq.lower()
+    assert "version_base parameter is not specified" in of_others
+
+
+def test_only_the_sentence_about_pinned_memory_is_hidden():
+    with warnings.catch_warnings():
+        plug_ins.start_up.be_quiet()
+        loader = torch.utils.data.DataLoader(range(4), pin_memory=not torch.cuda.is_available())
+        with warnings.catch_warnings(record=True) as seen:
+            list(loader)
+            warnings.warn("the data has no valid set", UserWarning, stacklevel=1)
+    assert [str(one.message) for one in seen] == ["the data has no valid set"]

