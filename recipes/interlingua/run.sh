@@ -2,11 +2,10 @@
 # Neural interlingua of fixed and variable length: the systems of chapter 7 of the thesis, from text to tables.
 # shellcheck disable=SC2034  # settings are read by the driver and the table of systems
 set -euo pipefail
-RECIPE=interlingua TITLE="Neural interlingua"
-HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=recipes/shared/experiment.sh
-source "$HERE/../shared/experiment.sh"
+source "$(dirname "$0")/../shared/experiment.sh"
 
+RECIPE=interlingua TITLE="Neural interlingua"
 ENCODER_LAYERS=6 # of MNMT: M + N (7.2.1)
 INTERLINGUA_LENGTH=
 REQUIRED_SETTINGS=(INTERLINGUA_LENGTH)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Linguistically-driven pre-training: the systems of chapter 4 of the thesis, from text to tables.
 set -euo pipefail
-RECIPE=jass_enss TITLE="Pre-training"
-HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=recipes/shared/experiment.sh
-source "$HERE/../shared/experiment.sh"
+source "$(dirname "$0")/../shared/experiment.sh"
+
+RECIPE=jass_enss TITLE="Pre-training"
 # shellcheck source=recipes/jass_enss/data.sh
 source "$HERE/data.sh"
 # shellcheck source=recipes/jass_enss/training.sh
@@ -61,8 +61,8 @@ check_recipe() {
   local size direction pair reverse="${LANGUAGES[1]}-${LANGUAGES[0]}"
   pair=$(tr ' ' - <<< "${LANGUAGES[*]}")
   check_folders MONOLINGUAL
-  IFS=, read -ra SIZE_IDS <<< "${SIZE_LIST:-$SIZES}"
-  IFS=, read -ra DIRECTION_IDS <<< "${DIRECTIONS:-$reverse,$pair}"
+  split_list --sizes "${SIZE_LIST:-$SIZES}" SIZE_IDS
+  split_list --directions "${DIRECTIONS:-$reverse,$pair}" DIRECTION_IDS
   # shellcheck disable=SC2086  # a list of words
   for size in "${SIZE_IDS[@]}"; do one_of --sizes "$size" ${SIZES//,/ }; done
   for direction in "${DIRECTION_IDS[@]}"; do one_of --directions "$direction" "$pair" "$reverse"; done

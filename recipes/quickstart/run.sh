@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034  # settings are read by the driver and the table of systems
 set -euo pipefail
 # shellcheck source=recipes/shared/experiment.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../shared/experiment.sh"
+source "$(dirname "$0")/../shared/experiment.sh"
 
 LANGUAGES=en,de,es,fr,ru
 TRAIN_LINES=8000
@@ -47,6 +47,7 @@ read_options "output languages train-lines test-lines merges updates seed jobs l
 use_environment
 one_of --launcher "$LAUNCHER" cpu gpu
 check_launcher
+check_output
 for option in TRAIN_LINES TEST_LINES MERGES UPDATES SEED; do
   name=${option,,}
   positive "--${name/_/-}" "${!option}"
@@ -54,7 +55,7 @@ done
 
 TEXT=$OUTPUT/text
 DATA=$OUTPUT/data/phrasebook
-IFS=, read -ra LANGUAGE_LIST <<< "$LANGUAGES"
+split_list --languages "$LANGUAGES" LANGUAGE_LIST
 
 note "corpus"
 run python -m data_prep phrasebook --langs "$LANGUAGES" --train-lines "$TRAIN_LINES" --valid-lines "$TEST_LINES" \

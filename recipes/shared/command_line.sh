@@ -4,7 +4,8 @@
 DRY_RUN=no
 
 die() {
-  echo "error: $*" >&2
+  local message=$*
+  echo "error: ${message//$'\n'/ }" >&2
   exit 2
 }
 
@@ -28,16 +29,19 @@ run() {
 # Read a command line. Option --x-y VALUE sets X_Y (or NAME, given as x-y=NAME), a flag sets it to yes, and what follows
 # -- goes into EXTRA_OPTIONS. All recipes have --dry-run and --help.
 read_options() { # OPTIONS FLAGS ARGUMENT...
-  local options=" $1 " flags=" $2 dry-run " name variable
+  local options=" $1 " flags=" $2 dry-run " given=" " name variable
   shift 2
   while [[ $# -gt 0 && $1 != -- ]]; do
     [[ $1 != --help && $1 != -h ]] || { usage && exit 0; }
-    name=${1#--} variable=$(tr 'a-z-' 'A-Z_' <<< "${1#--}")
-    if [[ $1 == --* && $flags == *" $name "* ]]; then
+    [[ $1 =~ ^--([a-z][a-z-]*)$ ]] || die "unknown option '$1'; --help lists the options"
+    name=${BASH_REMATCH[1]} variable=$(tr 'a-z-' 'A-Z_' <<< "${BASH_REMATCH[1]}")
+    [[ $given != *" $name "* ]] || die "$1: given twice, expected once"
+    given+="$name "
+    if [[ $flags == *" $name "* ]]; then
       printf -v "$variable" yes
       shift
-    elif [[ $1 == --* && $options =~ " $name"(=([A-Z_]+))?" " ]]; then
-      [[ $# -ge 2 && $2 != --* ]] || die "$1: expected a value"
+    elif [[ $options =~ " $name"(=([A-Z_]+))?" " ]]; then
+      [[ -n ${2:-} && $2 != --* ]] || die "$1: expected a value"
       printf -v "${BASH_REMATCH[2]:-$variable}" %s "$2"
       shift 2
     else
@@ -47,16 +51,21 @@ read_options() { # OPTIONS FLAGS ARGUMENT...
   EXTRA_OPTIONS=("${@:2}")
 }
 
-# Split the lists of a command line into SYSTEM_IDS, SEED_LIST and STAGE_LIST, and check seeds and stages.
-split_lists() {
-  local seed stage
-  # shellcheck disable=SC2034  # used by the driver
-  IFS=, read -ra SYSTEM_IDS <<< "$SYSTEM_LIST"
-  IFS=, read -ra SEED_LIST <<< "$SEEDS"
-  IFS=, read -ra STAGE_LIST <<< "$STAGES"
-  for seed in "${SEED_LIST[@]}"; do positive --seeds "$seed"; done
-  # shellcheck disable=SC2086  # a list of words
-  for stage in "${STAGE_LIST[@]}"; do one_of --stages "$stage" $ALL_STAGES; done
+# Fill an array with the items of a list, none of them empty, none twice.
+split_list() { # OPTION LIST ARRAY
+  local rest=$2, item
+  local -n found=$3
+  found=()
+  while [[ -n $rest ]]; do
+    item=${rest%%,*} rest=${rest#*,}
+    [[ -n $item ]] || die "$1: found '$2', expected a list without empty items"
+    ! is_among "$item" "${found[@]}" || die "$1: found '$item' twice in '$2', expected every one once"
+    found+=("$item")
+  done
+}
+
+check_output() {
+  [[ ! -e $OUTPUT || -d $OUTPUT ]] || die "--output: $OUTPUT: is a file, expected a folder"
 }
 
 check_folders() { # VARIABLE_OF_OPTION...
@@ -66,10 +75,14 @@ check_folders() { # VARIABLE_OF_OPTION...
   done
 }
 
+is_among() { # VALUE CHOICE...
+  local choice
+  for choice in "${@:2}"; do [[ $choice != "$1" ]] || return 0; done
+  return 1
+}
+
 one_of() { # OPTION VALUE CHOICE...
-  local option=$1 value=$2
-  shift 2
-  [[ " $* " == *" $value "* ]] || die "$option: found '$value', expected one of: $*"
+  is_among "${@:2}" || die "$1: found '$2', expected one of: ${*:3}"
 }
 
 positive() { # OPTION VALUE

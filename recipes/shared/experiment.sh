@@ -3,7 +3,11 @@
 # again what it does differently, and defines the stages that are its own; `experiment` at its end reads the command line and
 # runs the stages.
 
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+# shellcheck source=recipes/shared/environment.sh
+source "$(dirname "$0")/../shared/environment.sh"
+
+HERE=$(cd "$(dirname "$0")" && pwd) # the recipe's folder
+ROOT=$(cd "$HERE/../.." && pwd)
 for part in command_line launching training systems; do
   # shellcheck disable=SC1090
   source "$ROOT/recipes/shared/$part.sh"
@@ -54,7 +58,7 @@ list_systems() {
 
 # Read the command line and the configuration, check both, and run the stages in their order.
 experiment() { # OPTIONS FLAGS ARGUMENT...
-  local stage system
+  local stage
   STAGES=${ALL_STAGES// /,}
   read_options "$RECIPE_OPTIONS $1" "$2" "${@:3}"
   load_config "${REQUIRED_SETTINGS[@]}"
@@ -64,9 +68,9 @@ experiment() { # OPTIONS FLAGS ARGUMENT...
   load_systems "$HERE/systems.sh"
   [[ -n $SYSTEM_LIST ]] || SYSTEM_LIST=$(IFS=, && echo "${DEFAULT_SYSTEMS[*]}")
   [[ $SYSTEM_LIST != all ]] || SYSTEM_LIST=$(IFS=, && echo "${KNOWN_SYSTEMS[*]}")
-  split_lists
+  check_lists
   check_folders DATA_ROOT
-  for system in "${SYSTEM_IDS[@]}"; do one_of --systems "$system" "${KNOWN_SYSTEMS[@]}"; done
+  check_output
   check_recipe
   use_environment
   check_launcher
@@ -79,10 +83,22 @@ experiment() { # OPTIONS FLAGS ARGUMENT...
   done
 }
 
+# Split the lists of the command line into SYSTEM_IDS, SEED_LIST and STAGE_LIST, and check their items.
+check_lists() {
+  local item
+  split_list --systems "$SYSTEM_LIST" SYSTEM_IDS
+  split_list --seeds "$SEEDS" SEED_LIST
+  split_list --stages "$STAGES" STAGE_LIST
+  for item in "${SYSTEM_IDS[@]}"; do one_of --systems "$item" "${KNOWN_SYSTEMS[@]}"; done
+  for item in "${SEED_LIST[@]}"; do positive --seeds "$item"; done
+  # shellcheck disable=SC2086  # a list of words
+  for item in "${STAGE_LIST[@]}"; do one_of --stages "$item" $ALL_STAGES; done
+}
+
 check_recipe() { :; } # what a recipe has to check besides
 
 has_stage() {
-  [[ ,$STAGES, == *,$1,* ]]
+  is_among "$1" "${STAGE_LIST[@]}"
 }
 
 # Read the configuration that --config names, one of configs/ or a file, and set CONFIG_FILE and NAME.

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # Fine-tuning of mBART-25: its subwords, a checkpoint with the vocabulary of the corpus, and fairseq's own hyperparameters for
 # it where the thesis (5.2.3) says nothing. Sourced by run.sh.
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Word-level contrastive learning for many-to-many NMT: the systems of chapter 5 of the thesis, from text to tables.
+# shellcheck disable=SC2034  # settings are read by the driver and the table of systems
 set -euo pipefail
-RECIPE=word_contrastive TITLE="Word-level contrastive learning"
-HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=recipes/shared/experiment.sh
-source "$HERE/../shared/experiment.sh"
+source "$(dirname "$0")/../shared/experiment.sh"
 
+RECIPE=word_contrastive TITLE="Word-level contrastive learning"
 SEEDS=1
 SAMPLING_OPTIONS=() STOPPING_OPTIONS=()
 # shellcheck source=recipes/word_contrastive/alignment.sh

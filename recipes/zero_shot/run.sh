@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Layer normalization in zero-shot translation: the systems of chapter 8 of the thesis, from text to tables.
+# shellcheck disable=SC2034  # settings are read by the driver and the table of systems
 set -euo pipefail
-RECIPE=zero_shot TITLE="Zero-shot translation"
-HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=recipes/shared/experiment.sh
-source "$HERE/../shared/experiment.sh"
+source "$(dirname "$0")/../shared/experiment.sh"
 
+RECIPE=zero_shot TITLE="Zero-shot translation"
 SEEDS=1,10,20
 RESIDUAL_LAYER=4 # "w/o Res.": the middle encoder layer of six (8.2.1)
 PROBES="llr similarity retrieval cosine"

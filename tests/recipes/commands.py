@@ -53,6 +53,13 @@ def parse_trainings(commands: list[list[str]]) -> dict[str, Namespace]:
     return {args.save_dir.split("/")[-1].removesuffix("-seed1"): args for args in found}
 
 
+def write_program(path: Path, text: str) -> None:
+    """A program that stands in for another on the PATH."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
 def assert_refused(name: str, options: list[str], message: str, folder: Path) -> None:
     """A wrong command line is one line of `message`, and nothing is run."""
     result = recipe(name, *options, cwd=folder, timeout=60)

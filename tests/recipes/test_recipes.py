@@ -19,6 +19,7 @@ from tests.recipes.commands import (
     options_of,
     parse_training,
     recipe,
+    write_program,
 )
 
 SCRIPTS = sorted(ROOT.glob("recipes/**/*.sh"))
@@ -94,6 +95,25 @@ def test_help_names_every_option(name):
         ),
         (["--config", "opus", "--data-root", "/no/such"], "--data-root: /no/such: no such folder"),
         (["--config", "opus", "--sytems", "1"], "unknown option '--sytems'; --help lists the options"),
+        (["--config", "opus", "--keep-states dry-run"], "unknown option '--keep-states dry-run'"),
+        (["--config", "opus", "--output", ""], "--output: expected a value"),
+        (["--config", "opus", "--output", str(ROOT / "README.md")], "--output: "),
+        (["--config", "opus", "--systems", ""], "--systems: expected a value"),
+        (["--config", "opus", "--seeds", ""], "--seeds: expected a value"),
+        (["--config", "opus", "--stages", ""], "--stages: expected a value"),
+        (["--config", "opus", "--stages", "prepare train"], "--stages: found 'prepare train', expected one"),
+        (["--config", "opus", "--stages", "prepare\ntrain"], "--stages: found 'prepare"),
+        (["--config", "opus", "--systems", "1 2"], "--systems: found '1 2', expected one of: 0 1 2"),
+        (["--config", "opus", "--systems", "1,,2"], "--systems: found '1,,2', expected a list without empty"),
+        (["--config", "opus", "--seeds", "1,"], "--seeds: found '1,', expected a list without empty items"),
+        (["--config", "opus", "--stages", ","], "--stages: found ',', expected a list without empty items"),
+        (["--config", "opus", "--systems", "1,2,1"], "--systems: found '1' twice in '1,2,1', expected every"),
+        (
+            ["--config", "opus", "--seeds", "3,3"],
+            "--seeds: found '3' twice in '3,3', expected every one once",
+        ),
+        (["--config", "opus", "--stages", "train,train"], "--stages: found 'train' twice in 'train,train'"),
+        (["--config", "opus", "--seeds", "1", "--seeds", "2"], "--seeds: given twice, expected once"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
@@ -337,12 +357,6 @@ def probed(tmp_path):
         ]
 
     return run
-
-
-def write_program(path: Path, text: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
 
 
 def test_a_probed_model_is_skipped_until_it_or_the_options_change(probed, tmp_path):

@@ -1,0 +1,80 @@
+"""What a user's environment says changes nothing of a recipe, but where it runs."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from tests.recipes.commands import RECIPES, ROOT, recipe, write_program
+
+SCRIPTS = sorted(ROOT.glob("recipes/**/*.sh"))
+WHERE_IT_RUNS = {"PATH", "HOME", "USER", "SHELL", "TERM", "TMPDIR", "CUDA_VISIBLE_DEVICES"}
+WORDS = {
+    word for script in SCRIPTS for word in re.findall(r"\b[A-Za-z_]\w*", script.read_text(encoding="utf-8"))
+}
+OPTIONS = {
+    "quickstart": [],
+    "zero_shot": ["--config", "multi30k", "--systems", "1,4,6"],
+    "interlingua": ["--config", "multi30k", "--systems", "pivot,variable"],
+    "word_contrastive": ["--config", "enja", "--systems", "mlsc,mlsc+FA"],
+    "jass_enss": ["--config", "enja", "--spacy-model", "model", "--systems", "mass"],
+}
+TOOLS = {  # that make shells, tools, Python and libraries behave in another way
+    "POSIXLY_CORRECT": "1", "GREP_OPTIONS": "-v", "LC_ALL": "tr_TR.UTF-8", "LANG": "de_DE.UTF-8",
+    "LC_NUMERIC": "de_DE.UTF-8", "PYTHONSTARTUP": "nonsense", "PYTHONPATH": "nonsense", "PYTHONHASHSEED": "7",
+    "PYTHONOPTIMIZE": "2", "OMP_NUM_THREADS": "3", "MKL_NUM_THREADS": "3", "LOGLEVEL": "ERROR",
+    "WORLD_SIZE": "2", "RANK": "1", "MASTER_ADDR": "nowhere", "MASTER_PORT": "1", "NVIDIA_TF32_OVERRIDE": "1",
+    "SHELLOPTS": "noglob", "GLOBIGNORE": "*",
+}  # fmt: skip
+
+
+def hostile(folder) -> dict[str, str]:
+    """An environment with nonsense for every word of the scripts."""
+    folder.joinpath("bash_env").write_text("SEEDS=77; die() { exit 9; }; shopt -s nocasematch; set -f\n")
+    nonsense = dict.fromkeys(WORDS - WHERE_IT_RUNS, "nonsense")
+    functions = {f"BASH_FUNC_{name}%%": "() { exit 9; }" for name in ("note", "prepare", "train", "tr", "cd")}
+    shell = {"BASH_ENV": str(folder / "bash_env"), "CDPATH": f"{ROOT}:{ROOT / 'recipes'}:/"}
+    return {**nonsense, **functions, **shell, **TOOLS}
+
+
+def said(result) -> list[str]:
+    """Without what the first bash says of a locale that this machine does not have."""
+    return [line for line in result.stderr.splitlines() if not line.startswith("bash: warning: setlocale")]
+
+
+def test_the_words_of_the_scripts_hold_their_settings():
+    assert {"SYSTEM_LIST", "SEEDS", "COMPARISON", "FINETUNING_TOKENS", "LANGUAGES", "MERGES", "seed"} <= WORDS
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_no_variable_of_the_environment_changes_a_recipe(name, tmp_path):
+    """Called by a relative path, where CDPATH could lead elsewhere."""
+    command = ["bash", f"recipes/{name}/run.sh", "--dry-run", *OPTIONS[name]]
+    clean = {name: os.environ[name] for name in WHERE_IT_RUNS if name in os.environ}
+    expected, found = (
+        subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        for environment in (clean, {**clean, **hostile(tmp_path)})
+    )
+    assert found.returncode == 0, found.stderr
+    assert said(found) == said(expected)
+    assert len(expected.stdout.splitlines()) > 8
+    assert found.stdout == expected.stdout
+
+
+def test_commands_see_where_they_run_and_none_of_the_rest(tmp_path):
+    """The stage score, with a stand-in for python that writes down its environment."""
+    write_program(tmp_path / "bin/python", "#!/bin/bash\nenv > seen\n")
+    write_program(tmp_path / "bin/fairseq-train", "")
+    where = {
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "HOME": "/home", "TMPDIR": "/tmp",
+        "CUDA_VISIBLE_DEVICES": "1", "SLURM_JOB_ID": "5", "https_proxy": "http://proxy", "HF_HOME": "/hf",
+    }  # fmt: skip
+    options = ["--config", "iwslt", "--systems", "1", "--seeds", "1", "--stages", "score", "--output", "out"]
+    result = recipe("zero_shot", *options, cwd=tmp_path, env={**hostile(tmp_path), **where}, timeout=60)
+    assert result.returncode == 0, result.stderr
+    seen = dict(line.split("=", 1) for line in (tmp_path / "seen").read_text().splitlines() if "=" in line)
+    assert {name: seen.get(name) for name in where} == where
+    assert (seen["LC_ALL"], seen["PYTHONPATH"]) == ("C.UTF-8", str(ROOT))
+    assert not (set(TOOLS) - {"LC_ALL", "PYTHONPATH", "SHELLOPTS"}) & set(seen)
+    assert not [name for name, value in seen.items() if value == "nonsense" or name.startswith("BASH_FUNC")]
