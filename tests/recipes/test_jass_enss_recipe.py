@@ -22,7 +22,8 @@ TABLE_4_2 = {  # the other language has MASS
 
 
 def commands(config: str, *options: str, stages: str) -> list[list[str]]:
-    common = ["--config", config, "--seeds", "1", "--stages", stages, "--spacy-model", "model"]
+    common = ["--config", config, "--stages", stages, "--spacy-model", "model"]
+    common += [] if "--seeds" in options else ["--seeds", "1"]
     return dry_run("jass_enss", *common, "--data-root", str(ROOT), "--monolingual", str(ROOT), *options)
 
 
