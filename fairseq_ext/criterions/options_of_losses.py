@@ -54,6 +54,13 @@ class WeightedLossesConfig(OptionsOfLosses):
         default=TRANSLATION,
         metadata={"help": f"what is learned, comma-separated, of: {', '.join([TRANSLATION, *LOSSES])}"},
     )
+    cached_gradients: int = dataclasses.field(
+        default=0,
+        metadata={
+            "help": "batches larger than the memory: the encoder holds the activations of this many sentence "
+            "pairs at a time, and computes them twice (GradCache, Gao et al. 2021; default: of all)"
+        },
+    )
 
 
 def names_of_losses(cfg) -> list[str]:
@@ -93,6 +100,20 @@ def build_losses(cfg, names: list[str], sizes: ModelSizes | None) -> dict[str, W
         }
         losses[name] = LOSSES[name](LOSSES[name].Options(**given), sizes)
     return losses
+
+
+def check_cached_gradients(pairs: int, names: list[str]) -> None:
+    """
+    Raises:
+        InputError: not a number of pairs, or a loss that looks at more of a sentence than its vector.
+    """
+    if pairs < 0:
+        raise InputError(f"--cached-gradients {pairs}: expected a number of sentence pairs, 0 or above")
+    for name in names if pairs else ():
+        if name == TRANSLATION or not LOSSES[name].looks_at_vectors_only:
+            raise InputError(
+                f"--cached-gradients {pairs}: --losses {name} needs more of a sentence than its vector"
+            )
 
 
 def build_translation(cfg, task) -> FairseqCriterion:

@@ -24,10 +24,12 @@ from fairseq_ext.criterions.options_of_losses import (
     WeightedLossesConfig,
     build_losses,
     build_translation,
+    check_cached_gradients,
     names_of_losses,
 )
 from fairseq_ext.losses.registry import LOSSES
-from fairseq_ext.losses.weighted_loss import ModelOutputs, WeightedLoss, has_decoder
+from fairseq_ext.losses.weighted_loss import ModelOutputs, WeightedLoss, has_decoder, vectors_of
+from fairseq_ext.modules.cached_gradients import slices_of, vectors_in_slices
 from fairseq_ext.modules.dropout import set_dropout
 
 logger = logging.getLogger(__name__)
@@ -63,7 +65,8 @@ def observed(model, decoder_arguments):
 @register_criterion("weighted_losses", dataclass=WeightedLossesConfig)
 class WeightedLosses(FairseqCriterion):
     """Sum of the weighted losses; gradients are divided by `sample_size` tokens (sentences with
-    `--sentence-avg`), as fairseq's translation loss has it, with or without that loss.
+    `--sentence-avg`), as fairseq's translation loss has it; without that loss, if all others are sums over
+    sentence pairs, by the number of pairs (thesis, equation 2.12).
 
     The mirror is encoded by itself, after the translation loss: on a CPU that is faster than one batch of
     both, whose sentences must be padded to the longest of either side; and it leaves the translation loss,
@@ -82,6 +85,7 @@ class WeightedLosses(FairseqCriterion):
         losses: all others, by name.
         translation_weight: of the translation loss.
         sentence_avg: is a gradient divided by the number of sentences?
+        cached_gradients: sentence pairs whose activations exist at a time; 0: the whole batch.
     """
 
     def __init__(
@@ -91,11 +95,14 @@ class WeightedLosses(FairseqCriterion):
         losses: dict[str, WeightedLoss],
         translation_weight: float = 1.0,
         sentence_avg: bool = False,
+        cached_gradients: int = 0,
     ):
         super().__init__(task)
         self.translation = translation
         self.translation_weight = translation_weight
-        self.sentence_avg = sentence_avg
+        only_pairs = translation is None and all(loss.counts_pairs for loss in losses.values())
+        self.sentence_avg = sentence_avg or only_pairs
+        self.cached_gradients = cached_gradients
         self.losses = torch.nn.ModuleDict(losses)
         self.batch_fields = tuple(
             dict.fromkeys(name for loss in losses.values() for name in loss.batch_fields)
@@ -117,7 +124,8 @@ class WeightedLosses(FairseqCriterion):
         translation = build_translation(cfg, task) if TRANSLATION in names else None
         others = [name for name in names if name != TRANSLATION]
         losses = build_losses(cfg, others, getattr(task, "model_sizes", None))
-        return cls(task, translation, losses, cfg.translation_weight, cfg.sentence_avg)
+        check_cached_gradients(cfg.cached_gradients, names)
+        return cls(task, translation, losses, cfg.translation_weight, cfg.sentence_avg, cfg.cached_gradients)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -131,17 +139,50 @@ class WeightedLosses(FairseqCriterion):
             return self.translation(model, sample, reduce)
         if self.model_dropout is not None:
             set_dropout(model, self.model_dropout)
-        with observed(model, self.decoder_arguments) as seen:
-            loss, sample_size, log = self._call_model(model, sample)
-        outputs = ModelOutputs(
-            seen["source"], self._encode_mirror(model, sample, seen["source"]), seen["decoder"]
-        )
+        seen_by_model = sample
+        for weighted in self.losses.values():
+            seen_by_model = weighted.model_batch(seen_by_model)
+        sample = {**seen_by_model, **sample}
+        compute = self._compute_in_slices if self.cached_gradients else self._compute
+        outputs, loss, sample_size, log = compute(model, seen_by_model)
+        outputs.token_embeddings = model.encoder.embed_tokens.weight
         for name, weighted in self.losses.items():
             term = weighted(self._seen_by(weighted, model, sample, outputs), sample)
             loss = loss + term.loss
             log[f"{name}:sum"], log[f"{name}:count"] = term.value, term.count
         log["loss"] = loss.data
         return loss, sample_size, log
+
+    def _compute(self, model, sample):
+        """What the model computes for a batch, and what `_call_model` returns."""
+        with observed(model, self.decoder_arguments) as seen:
+            called = self._call_model(model, sample)
+        mirror = self._encode_mirror(model, sample, seen["source"])
+        return ModelOutputs(seen["source"], mirror, seen["decoder"]), *called
+
+    def _compute_in_slices(self, model, sample):
+        """As `_compute`, for losses that look at vectors only: their gradients are cached.
+
+        The first slice is the model's, as a whole, whose activations stay: distributed training waits for
+        that, and for one call only.
+        """
+        first, *others = slices_of(sample["net_input"], self.cached_gradients)
+        with observed(model, {}) as seen:
+            called = self._call_model(model, {**sample, "net_input": first})
+        if "mirror_arguments" in seen["source"]:
+            raise InputError("--cached-gradients: not with --arch interlingua_transformer")
+
+        def encode(src_tokens, src_lengths, **_):
+            return vectors_of(model.encoder(src_tokens, src_lengths))
+
+        def vectors(known, slices):
+            return {"sentence_vectors": torch.cat([*known, *vectors_in_slices(encode, slices)])}
+
+        source = vectors([vectors_of(seen["source"])], others)
+        mirror = None
+        if "mirror" in self.batch_fields:
+            mirror = vectors([], slices_of(sample["mirror"], self.cached_gradients))
+        return ModelOutputs(source, mirror), *called
 
     def _call_model(self, model, sample):
         """The weighted translation loss (0 without it), what its gradient is divided by, and its logs.

@@ -5,6 +5,7 @@ computed, and returns a `Term`. It knows neither the task nor the other losses, 
 is a decoder.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,6 +26,8 @@ class ModelSizes:
     padding: int  # token id
     has_decoder: bool = True
     sentence_width: int | None = None  # of `vectors_of`; None: as wide as the encoder
+    bos: int = 0  # token ids
+    eos: int = 2
     languages: int = 0  # that have a tag: `source_languages` and `target_languages` are below it
 
     @classmethod
@@ -40,6 +43,8 @@ class ModelSizes:
             decoder_layers=getattr(model.decoder, "num_layers", None) if has_decoder(model) else None,
             vocabulary=len(dictionary),
             padding=dictionary.pad(),
+            bos=dictionary.bos(),
+            eos=dictionary.eos(),
             has_decoder=has_decoder(model),
             sentence_width=getattr(model.encoder, "sentence_width", width),
             languages=len(languages),
@@ -62,6 +67,7 @@ class ModelOutputs:
     source: Mapping[str, Any]  # encoder output of the source sentences
     mirror: Mapping[str, Any] | None = None  # of the mirror; None unless a loss declares the field "mirror"
     decoder: Mapping[str, Any] | None = None  # the decoder's further outputs, for instance "attn", if any
+    token_embeddings: Tensor | None = None  # of the encoder, V x C
 
 
 def states_of(encoder_out: Mapping[str, Any]) -> Tensor:
@@ -122,6 +128,13 @@ class WeightedLoss(nn.Module):
         decodes_again: the decoder is to run with these arguments a second time, for this loss alone, and the
             translation loss without them.
         model_dropout: dropout of a model that is trained with this loss, or None for its own.
+        counts_pairs: is it a sum over sentence pairs, each of which weighs the same (thesis, equation 2.12)?
+            The gradient of such losses alone is divided by the number of pairs.
+        looks_at_vectors_only: does it need nothing of the encoder but `vectors_of`? Then batches may be
+            larger than what the encoder can hold (`fairseq_ext.modules.cached_gradients`).
+
+    Raises:
+        InputError: a weight that is no number, infinite or negative.
     """
 
     name: ClassVar[str]
@@ -131,11 +144,14 @@ class WeightedLoss(nn.Module):
     decoder_arguments: Mapping[str, Any] = {}
     decodes_again: bool = False
     model_dropout: float | None = None
+    counts_pairs: ClassVar[bool] = False
+    looks_at_vectors_only: ClassVar[bool] = False
 
     def __init__(self, options, sizes: ModelSizes):
         super().__init__()
         self.options = options
         self.sizes = sizes
+        self.require(0 <= options.weight < math.inf, "weight", "a number, 0 or above")
 
     def require(self, condition: bool, option: str, expected: str) -> None:
         """Refuse an option's value, as `--NAME-OPTION VALUE: expected …`.
@@ -146,6 +162,12 @@ class WeightedLoss(nn.Module):
         if not condition:
             name = f"--{self.name}-{option}".replace("_", "-")
             raise InputError(f"{name} {getattr(self.options, option)}: expected {expected}")
+
+    def model_batch(self, batch: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the model is to see in place of the batch, the same unless overridden: for losses that hide
+        something. The losses see the batch as it was, and what is added here under names of its own.
+        """
+        return batch
 
     def forward(self, outputs: ModelOutputs, batch: Mapping[str, Any]) -> Term:
         raise NotImplementedError

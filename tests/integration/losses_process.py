@@ -7,7 +7,7 @@ from fairseq.distributed import ModuleProxyWrapper
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
-from tests.fairseq_ext import bridges
+from tests.fairseq_ext import bridges, test_sentence_losses
 from tests.fairseq_ext.bridges import TaggedTask
 from tests.fairseq_ext.encodings import random_batch, random_outputs
 from tests.fairseq_ext.test_weighted_losses import ALL_THREE, make_batch, make_criterion, make_model
@@ -36,9 +36,20 @@ def synchronize(model, criterion, batch: dict) -> list:
     return [parameter.grad.flatten().tolist() for part in parts for parameter in part.parameters()]
 
 
+def embed(rank: int, shares: list, options: dict) -> list:
+    """Loss and gradients of EMS in torch's wrappers, for this process's share of the sentence pairs."""
+    model = test_sentence_losses.make_model()
+    criterion = test_sentence_losses.make_criterion(model=model, **options)
+    parts = [ModuleProxyWrapper(DistributedDataParallel(part)) for part in (model, criterion)]
+    loss, size, _ = parts[1](parts[0], test_sentence_losses.make_batch(shares[rank]))
+    loss.backward()
+    gradients = [parameter.grad.flatten().tolist() for part in parts for parameter in part.parameters()]
+    return [loss.item(), size, gradients]
+
+
 def main(rank: int, rendezvous: str, cases: str) -> None:
     distributed.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=2)
-    gathering, synchronized, bridged = json.loads(cases)
+    gathering, synchronized, bridged, paired = json.loads(cases)
     for shares, options in gathering:
         print(json.dumps(gather(rank, shares, options)))
     for rows in synchronized:
@@ -47,6 +58,8 @@ def main(rank: int, rendezvous: str, cases: str) -> None:
         print(
             json.dumps(synchronize(*bridges.model_and_criterion(), bridges.batch(TaggedTask(), pairs[rank])))
         )
+    for shares, options in paired:
+        print(json.dumps(embed(rank, shares, options)))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from tests.fairseq_ext import bridges
+from tests.fairseq_ext import bridges, test_sentence_losses
 from tests.fairseq_ext.bridges import PAIRS, TaggedTask
 from tests.fairseq_ext.encodings import ALIGNED, random_batch, random_outputs
 from tests.fairseq_ext.test_weighted_losses import (
@@ -26,20 +26,31 @@ GATHERING = {
 }
 SYNCHRONIZED = {"wrapped, both have words": [ROWS, ROWS[:2]], "wrapped, one has none": [ROWS, []]}
 BRIDGED = {"interlingua": [PAIRS, PAIRS[:2]], "interlingua, one predicts no length": [PAIRS, [PAIRS[1]]]}
+GATHERED = {"sentence_contrast_gather_negatives": True}
+PAIRED = {  # the first and the fourth pair share their source
+    "pairs, gathered": ([[0, 1, 2], [3, 4]], GATHERED),
+    "pairs, duplicates of the other process": (
+        [[0, 1], [2, 3, 4]],
+        {**GATHERED, "sentence_contrast_drop_duplicates": True},
+    ),
+    "pairs, in slices": ([[0, 1, 2, 3], [4]], {**GATHERED, "cached_gradients": 2}),
+}
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory) -> dict[str, list]:
     """What both processes print for every case."""
     folder = tmp_path_factory.mktemp("gloo")
-    cases = json.dumps([list(GATHERING.values()), list(SYNCHRONIZED.values()), list(BRIDGED.values())])
+    cases = json.dumps(
+        [list(GATHERING.values()), list(SYNCHRONIZED.values()), list(BRIDGED.values()), list(PAIRED.values())]
+    )
     ranks = [
         Forked(folder / f"rank{rank}", "tests.integration.losses_process", rank, folder / "rendezvous", cases)
         for rank in (0, 1)
     ]
     results = [rank.wait() for rank in ranks]
     assert [result.status for result in results] == [0, 0], results[0].text[-3000:] + results[1].text[-3000:]
-    names = [*GATHERING, *SYNCHRONIZED, *BRIDGED]
+    names = [*GATHERING, *SYNCHRONIZED, *BRIDGED, *PAIRED]
     printed = [map(json.loads, result.out.splitlines()[-len(names) :]) for result in results]
     return dict(zip(names, zip(*printed, strict=True), strict=True))
 
@@ -83,3 +94,19 @@ def assert_averaged(ranks: list, model, criterion, batches: list[dict]) -> None:
     for rank in ranks:
         for gradient, reference in zip(rank, expected, strict=True):  # two passes, divided by two processes
             torch.testing.assert_close(torch.tensor(gradient), reference.flatten(), atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("case", PAIRED)
+def test_ems_in_two_processes_is_one_with_all_pairs(found, case):
+    """Losses, sizes and gradients of the processes add up; torch's wrapper averages the gradients."""
+    shares, options = PAIRED[case]
+    model = test_sentence_losses.make_model()
+    criterion = test_sentence_losses.make_criterion(model=model, **options)
+    loss, size, _, gradients = test_sentence_losses.run(
+        criterion, model, test_sentence_losses.make_batch([row for share in shares for row in share])
+    )
+    assert sum(rank[0] for rank in found[case]) == pytest.approx(loss.item(), rel=1e-5)
+    assert sum(rank[1] for rank in found[case]) == size == 5
+    for rank in found[case]:
+        for gradient, reference in zip(rank[2], gradients, strict=True):
+            torch.testing.assert_close(2 * torch.tensor(gradient), reference.flatten(), atol=1e-5, rtol=1e-3)
