@@ -12,7 +12,7 @@ from fairseq_ext.criterions import (  # noqa: F401
 )
 from fairseq_ext.models import interlingua_transformer, mnmt_transformer, sentence_encoder  # noqa: F401
 from fairseq_ext.optim import fused_adam  # noqa: F401
-from fairseq_ext.tasks import linguistic_pretraining, multilingual_nmt  # noqa: F401
+from fairseq_ext.tasks import linguistic_pretraining, multilingual_nmt, sentence_embedding  # noqa: F401
 
 guard_fairseq()
 let_checkpoints_travel()

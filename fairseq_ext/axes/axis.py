@@ -50,3 +50,10 @@ class Axis:
 
     def is_known(self, record: Record) -> bool:
         return any(record.get(name) is not None for name in self.fields)
+
+
+def is_sentence_encoder(record: Record) -> bool:
+    """Is the system a sentence encoder? Then it is usual that there are neither language tags nor a
+    translation loss, and names say nothing of it.
+    """
+    return record.get("pooling") is not None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from command_line.records import Anything, Objects, Optional
-from fairseq_ext.axes.axis import Axis, Record, Training
+from fairseq_ext.axes.axis import Axis, Record, Training, is_sentence_encoder
 from fairseq_ext.axes.options import default_of, given_to_architecture, option, shown, unusual
 from fairseq_ext.data import language_tags
 from fairseq_ext.models.interlingua_transformer import INTERLINGUAS, InterlinguaTransformerConfig
@@ -88,7 +88,10 @@ RESIDUAL = Axis(
 
 
 def tags_label(record: Record) -> str:
+    """T-ENC, …; empty for a sentence encoder, whose decoder, if it has one, is the only reason for tags."""
     name = record.get("language_tags")
+    if is_sentence_encoder(record):
+        return ""
     return language_tags.PLACEMENTS[name].label if name in language_tags.PLACEMENTS else name or ""
 
 

@@ -15,11 +15,12 @@ from fairseq_ext.axes.model import (
     dropped_layers,
     layer_norm,
 )
+from fairseq_ext.axes.sentence_encoder import SENTENCE_ENCODER
 from fairseq_ext.axes.training import EXAMPLE, LOSS, initialization
 from fairseq_ext.data import language_tags
 from fairseq_ext.modules import residual_block
 
-_MODEL: tuple[Axis, ...] = (PLACEMENT, AFFINE, TAGS, RESIDUAL, BRIDGE)
+_MODEL: tuple[Axis, ...] = (PLACEMENT, AFFINE, TAGS, RESIDUAL, BRIDGE, SENTENCE_ENCODER)
 _TRAINING: tuple[Axis, ...] = (EXAMPLE, LOSS)
 _ARCHITECTURE = architecture(_MODEL)
 _INITIALIZATION = initialization((*_MODEL, *_TRAINING, _ARCHITECTURE))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from command_line.records import Anything, Objects, Optional
-from fairseq_ext.axes.axis import Axis, Record, Training
+from fairseq_ext.axes.axis import Axis, Record, Training, is_sentence_encoder
 from fairseq_ext.axes.options import default_of, option, shown, unusual
 from fairseq_ext.criterions.options_of_losses import TRANSLATION
 from fairseq_ext.data.noising.tasks import parse_mixtures
@@ -90,6 +90,8 @@ def _losses_label(record: Record) -> str:
         return ""
     order = [TRANSLATION, *LOSSES]
     names = sorted(losses, key=lambda name: (order.index(name) if name in order else len(order), name))
+    if is_sentence_encoder(record):
+        return " ".join(f"+{name}{shown(losses[name])}" for name in names)
     labels = [f"+{name}{shown(losses[name])}" for name in names if name != TRANSLATION]
     if TRANSLATION not in losses:
         labels.append(f"w/o {TRANSLATION}")

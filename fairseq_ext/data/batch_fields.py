@@ -13,6 +13,7 @@ from data_prep.formats.alignments import AlignedSpans, aligners, alignment_path,
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, tagged
 from fairseq_ext.data.multipart_dataset import BatchField, pad_right
+from fairseq_ext.data.sentence_pairs import uncut
 
 OPTION = "--alignments"  # of the task
 
@@ -50,7 +51,8 @@ class Mirror(BatchField):
 
 
 class WordAlignments(BatchField):
-    """Aligned words as half-open spans of tokens, which count the tags that stand in front.
+    """Aligned words as half-open spans of tokens, which count the tags that stand in front. Words beyond the
+    end of a sentence that was cut are left out.
 
     In a batch, for N aligned words: `sentence`, N row numbers of the batch, ascending; `source` (in
     `net_input.src_tokens`), `mirror` (in `mirror.src_tokens`) and `target` (in `target`), each N x 2.
@@ -75,8 +77,9 @@ class WordAlignments(BatchField):
         if not optional or aligners(folder):
             self.spans = self._open(folder, split, pair, optional, choose_aligner(folder, aligner, OPTION))
         if self.spans is not None:
-            sizes = [np.asarray(sizes) - 1 for sizes in (part.source_sizes, part.target_sizes)]  # no </s>
-            self.spans.check(*(sizes[::-1] if self.swapped else sizes))
+            sizes = [np.asarray(side.sizes) - 1 for side in map(uncut, (part.sources, part.targets))]
+            self.spans.check(*(sizes[::-1] if self.swapped else sizes))  # without </s>
+        self.limits = [np.asarray(sizes) - 1 for sizes in (part.source_sizes, part.target_sizes)]
         in_front = [tags.encoder_ids(source, target), tags.encoder_ids(target, source), part.target_tags]
         self.shifts = np.repeat([len(ids) for ids in in_front], 2)
 
@@ -92,7 +95,8 @@ class WordAlignments(BatchField):
             return np.empty((0, 6), dtype=np.int64)
         spans = self.spans[item]
         source, target = (spans[:, 2:], spans[:, :2]) if self.swapped else (spans[:, :2], spans[:, 2:])
-        return np.concatenate([source, target, target], axis=1) + self.shifts
+        fits = (source[:, 1] <= self.limits[0][item]) & (target[:, 1] <= self.limits[1][item])
+        return np.concatenate([source, target, target], axis=1)[fits] + self.shifts
 
     @staticmethod
     def collate(spans: list[np.ndarray], pad: int) -> dict[str, torch.Tensor]:

@@ -71,7 +71,11 @@ class MultilingualDataset(MultipartDataset):
     parts: Sequence[DirectionData]
 
     def example(self, part: DirectionData, line: int, index: int) -> dict:
-        example = {"source": tagged(part.source_tags, part.sources[line], part.source_ending)}
+        example = {
+            "source": tagged(part.source_tags, part.sources[line], part.source_ending),
+            "prefix": part.target_tags,
+            "decoder_start": part.decoder_start,
+        }
         if part.targets is not None:
             example["target"] = tagged(part.target_tags, part.targets[line])
         return example
@@ -82,7 +86,7 @@ class MultilingualDataset(MultipartDataset):
 
     def _decoder_starts(self, examples: list[dict]) -> list[int] | None:
         """The tags that take the place of `</s>`; all parts have the same placement of tags."""
-        starts = [self.parts[example["part"]].decoder_start for example in examples]
+        starts = [example["decoder_start"] for example in examples]
         return None if starts[0] is None else starts
 
     def collater(self, examples: list[dict]) -> dict:
@@ -91,7 +95,7 @@ class MultilingualDataset(MultipartDataset):
         """
         batch = super().collater(examples)
         if batch:
-            tags = [self.parts[example["part"]].target_tags for example in examples]
+            tags = [example["prefix"] for example in examples]
             batch["prefix_tokens"] = torch.tensor(tags, dtype=torch.long)
             if starts := self._decoder_starts(examples):
                 batch["decoder_start"] = torch.tensor(starts)

@@ -133,17 +133,17 @@ class MultipartDataset(FairseqDataset):
         self.part_numbers = np.repeat(
             np.arange(len(self.parts), dtype=np.int16), [len(part) for part in items]
         )
-        self.source_sizes = self._sizes(items, lambda part: part.encoder_sizes())
-        self.target_sizes = self._sizes(items, lambda part: part.decoder_sizes())
-        self.field_sizes = self._sizes(items, lambda part: part.field_sizes())
+        self.source_sizes = self._sizes(self.parts, lambda part: part.encoder_sizes())
+        self.target_sizes = self._sizes(self.parts, lambda part: part.decoder_sizes())
+        self.field_sizes = self._sizes(self.parts, lambda part: part.field_sizes())
 
-    def _sizes(self, items: list[np.ndarray], of_part: Callable) -> np.ndarray | None:
+    def _sizes(self, parts: Sequence[DatasetPart], of_part: Callable) -> np.ndarray | None:
         """Lengths of the examples, by a function of a part; None where a part has none."""
-        sizes = [of_part(part) for part in self.parts]
+        sizes = [of_part(part) for part in parts]
         if any(each is None for each in sizes):
             return None
-        chosen = [np.asarray(each)[rows] for each, rows in zip(sizes, items, strict=True)]
-        return np.concatenate(chosen).astype(np.int32)
+        first = np.cumsum([0, *map(len, parts)])[self.part_numbers]  # of the example's part among all
+        return np.concatenate(sizes)[first + self.lines].astype(np.int32)
 
     @property
     def can_reuse_epoch_itr_across_epochs(self) -> bool:
@@ -156,11 +156,15 @@ class MultipartDataset(FairseqDataset):
 
     def __getitem__(self, index: int) -> dict:
         number, line = int(self.part_numbers[index]), int(self.lines[index])
-        part = self.parts[number]
+        part = self.part_of(index)
         example = {"id": int(index), "line": line, "part": number, **self.example(part, line, int(index))}
         for name, values in part.fields.items():
             example[name] = values[line]
         return example
+
+    def part_of(self, index: int):
+        """The part that the example `index` of this epoch is from."""
+        return self.parts[int(self.part_numbers[index])]
 
     def example(self, part, line: int, index: int) -> dict:
         """The sentence `line` of a part as number `index` of this epoch: "source" and, where there is

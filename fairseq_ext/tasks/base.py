@@ -134,6 +134,18 @@ class BaseTask(FairseqTask):
             **self.improvements.state_dict(),
         }
 
+    def check_dictionary(self, state: dict) -> None:
+        """
+        Raises:
+            InputError: the folder's dictionary is not that of a checkpoint's state.
+        """
+        if state["dictionary_sha256"] != self.fingerprint:
+            folder = utils.split_paths(self.cfg.data)[0]
+            raise InputError(
+                f"{folder}/dict.*.txt: is not the dictionary that the checkpoint was trained with; "
+                "use the folder of its training, or prepare the data with its subword model and dictionary"
+            )
+
     # --- data
 
     @property

@@ -22,6 +22,7 @@ OPTION = "--improvement-metrics"
 LARGER_IS_BETTER = (
     "accuracy",
     "bleu",
+    "retrieval",
 )  # first words of their names; less is better of losses and perplexities
 
 

@@ -142,12 +142,7 @@ class MultilingualNmtTask(GeneratingTask):
                     "use the task that it was trained with, or `python -m eval translate`"
                 )
             return
-        if state["dictionary_sha256"] != self.fingerprint:
-            folder = utils.split_paths(self.cfg.data)[0]
-            raise InputError(
-                f"{folder}/dict.*.txt: is not the dictionary that the checkpoint was trained with; "
-                "use the folder of its training, or prepare the data with its subword model and dictionary"
-            )
+        self.check_dictionary(state)
         self.improvements.load_state_dict(state)
         self._check_tags(state)
         self.initialized_from = state.get(origin.FIELD)

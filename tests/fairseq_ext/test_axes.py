@@ -21,7 +21,9 @@ from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import WeightedLoss
 from fairseq_ext.models.interlingua_transformer import INTERLINGUAS, InterlinguaTransformerConfig
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerConfig, MnmtTransformerModel
+from fairseq_ext.models.sentence_encoder import SentenceEncoderConfig
 from fairseq_ext.modules import residual_block
+from fairseq_ext.modules.pooling import POOLINGS
 from tests.fairseq_ext.models import build, toy_dictionary
 from tests.recipes.commands import parse_training
 
@@ -47,7 +49,8 @@ def options_of(dataclass_type, prefix: str, others: tuple[str, ...] = (), **chos
         if isinstance(one.default, bool):
             found[option] = [option]
         else:
-            found[option] = [option, str(chosen.get(one.name, (one.default or 0) + 3))]
+            value = chosen[one.name] if one.name in chosen else (one.default or 0) + 3
+            found[option] = [option, str(value)]
     return found
 
 
@@ -79,6 +82,23 @@ def losses() -> dict[str, list[str]]:
     return found
 
 
+SENTENCE_ENCODERS = ("sentence_encoder", "ems", "ems_small")
+
+
+def sentence_encoders() -> dict[str, list[str]]:
+    usual = ["--arch", "ems_small", "--losses", "sentence_contrastive"]
+    kinds = {name: [*usual, "--pooling", name] for name in POOLINGS if name != "mean"}
+    others = (*MnmtTransformerConfig.__dataclass_fields__, "pooling")
+    options = options_of(SentenceEncoderConfig, "", others, pooling_layer="mix")
+    decoder = [*usual, "--decoder-layers", "1", "--losses", "translation,sentence_contrastive"]
+    return {
+        "sentence encoder": usual,
+        "sentence encoder with translation": decoder,
+        **kinds,
+        **{name: usual + words for name, words in options.items()},
+    }
+
+
 SIZES = {  # beside a named architecture: in the record, not in the name
     words[0]: words for words in (["--encoder-layers", "9"], ["--dropout", "0.3"], ["--encoder-learned-pos"])
 }
@@ -98,6 +118,7 @@ def systems() -> dict[str, dict]:
         **{f"residual {layers}": ["--drop-residual-layers", layers] for layers in ("4", "2,3")},
         **bridges(),
         **losses(),
+        **sentence_encoders(),
         **{
             f"architecture {name}": ["--arch", name]
             for name, model in ARCH_MODEL_REGISTRY.items()
@@ -145,15 +166,19 @@ def test_one_choice_is_one_axis(registered):
     known = {name: found for name, found in known.items() if found}
     for first, second in combinations(known, 2):
         assert known[first] != known[second], (first, second)
+    usual = dict.fromkeys(sentence_encoders(), known["sentence encoder"])
     differing = {
-        name: [axis for axis in found if found[axis] != known["usual"][axis]] for name, found in known.items()
+        name: [axis for axis in found if found[axis] != usual.get(name, known["usual"])[axis]]
+        for name, found in known.items()
     }
-    assert differing.pop("usual") == []
+    assert differing.pop("usual") == differing.pop("sentence encoder") == []
     several = {name: axes for name, axes in differing.items() if len(axes) > 1}
     assert several == {  # these architectures are choices on two axes by their definition
         "architecture interlingua_transformer_big": ["bridge", "architecture"],
         "architecture interlingua_transformer_tiny": ["bridge", "architecture"],
         "architecture mnmt_transformer_mbart": ["placement of normalization", "architecture"],
+        **{f"architecture {name}": ["sentence encoder", "architecture"] for name in SENTENCE_ENCODERS},
+        "sentence encoder with translation": ["losses", "architecture"],  # a decoder and what it learns from
     }
 
 
@@ -173,6 +198,18 @@ def test_names():
     assert again["name"] == (
         "PostNorm S-ENC-T-DEC from usual architecture, from MASS (en) BMASS+BRSS.F:2 (ja) tiny"
     )
+
+
+def test_names_of_sentence_encoders():
+    """They have no tags and no translation loss to speak of."""
+    ems = ["--arch", "ems", "--language-tags", "none", "--losses", "sentence_contrastive"]
+    assert record_of(*ems)["name"] == "PostNorm +sentence_contrastive ems"
+    pooled = [*ems, "--pooling", "cls", "--pooling-layer", "3", "--sentence-width", "256"]
+    assert record_of(*pooled)["name"] == (
+        "PostNorm CLS pooling (layer 3, sentence width 256) +sentence_contrastive ems"
+    )
+    translating = [*ems, "--language-tags", "t-dec", "--losses", "sentence_contrastive,translation"]
+    assert record_of(*translating)["name"] == "PostNorm +translation +sentence_contrastive ems"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,45 @@
+"""The sentence encoder axis: how a model makes one vector of a sentence."""
+
+from dataclasses import fields
+
+from command_line.records import Anything, Objects, Optional
+from fairseq_ext.axes.axis import Axis, Record, Training, is_sentence_encoder
+from fairseq_ext.axes.options import default_of, option, shown, unusual
+from fairseq_ext.models.mnmt_transformer import MnmtTransformerConfig
+from fairseq_ext.models.sentence_encoder import SentenceEncoderConfig
+from fairseq_ext.modules.pooling import POOLINGS
+
+_OPTIONS = {
+    field.name: default_of(field)
+    for field in fields(SentenceEncoderConfig)
+    if field.name not in MnmtTransformerConfig.__dataclass_fields__
+}
+_USUAL = "mean"
+
+
+def _read(training: Training) -> dict:
+    pooling = option(training.model, "pooling")
+    if not pooling:
+        return {}
+    others = {name: usual for name, usual in _OPTIONS.items() if name != "pooling"}
+    return {"pooling": str(pooling), "pooling_options": unusual(training.model, others)}
+
+
+def _label(record: Record) -> str:
+    """CLS pooling, mean pooling (layer 2, sentence width 256), …; empty for the mean of the top layer."""
+    if not is_sentence_encoder(record):
+        return ""
+    kind, options = record["pooling"], record.get("pooling_options") or {}
+    if kind == _USUAL and not options:
+        return ""
+    label = POOLINGS[kind].label if kind in POOLINGS else kind
+    return f"{label} pooling{shown(options, 'pooling_')}"
+
+
+SENTENCE_ENCODER = Axis(
+    "sentence encoder",
+    {"pooling": Optional(str), "pooling_options": Optional(Objects(Anything))},
+    read=_read,
+    label=_label,
+    options=tuple(_OPTIONS),
+)

@@ -1,0 +1,233 @@
+"""Task `sentence_embedding`: one sentence encoder for any set of languages, trained on pairs of sentences
+that mean the same (thesis chapter 2).
+"""
+
+import logging
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Optional
+
+import torch
+from fairseq import utils
+from fairseq.tasks import register_task
+
+from command_line.errors import InputError
+from data_prep.formats.dictionary import load_shared_dictionary, with_dictionary
+from data_prep.formats.directions import Direction, format_direction, parse_directions
+from data_prep.formats.sentences import load_pair
+from fairseq_ext.checkpoints import origin
+from fairseq_ext.criterions.options_of_losses import TRANSLATION
+from fairseq_ext.data.batch_fields import FIELDS
+from fairseq_ext.data.multilingual_dataset import DirectionData
+from fairseq_ext.data.sentence_pairs import CutSentences, SentencePairDataset
+from fairseq_ext.losses.registry import LOSSES
+from fairseq_ext.losses.weighted_loss import has_decoder, vectors_of
+from fairseq_ext.tasks import validation
+from fairseq_ext.tasks.base import BaseTask, SharedTaskConfig, check_shared_options, languages_with_tag
+from fairseq_ext.tasks.retrieval_validation import RetrievalValidation
+
+logger = logging.getLogger(__name__)
+PAIR_FIELDS = (
+    "mirror",
+    "source_languages",
+    "target_languages",
+)  # what a pair is, whatever the losses ask for
+SHORTEST_CUT = 2  # a token and </s>
+
+
+@dataclass
+class SentenceEmbeddingConfig(SharedTaskConfig):
+    pairs: str = field(
+        default="",
+        metadata={
+            "help": "pairs of languages to train on, for example de-en,fr-en; both sides of a pair are "
+            "encoded in every step, so one order of its languages suffices"
+        },
+    )
+    max_source_positions: int = field(
+        default=120,
+        metadata={"help": "longer sentences are cut to so many tokens, </s> included (thesis 2.3.3: 120)"},
+    )
+    max_target_positions: int = field(
+        default=121, metadata={"help": "longest target of a decoder, if there is one, language tag included"}
+    )
+    random_sides: bool = field(
+        default=False,
+        metadata={"help": "which sentence of a pair is the source is random, anew in every epoch"},
+    )
+    alignments: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "aligner whose word alignments the losses read (`data_prep align --aligner`); "
+            "default: the only one in the data folder"
+        },
+    )
+    eval_retrieval: bool = field(
+        default=False,
+        metadata={
+            "help": "validate by P@1 of cosine retrieval, mean of both directions of every pair, and their "
+            "mean `retrieval`: for --best-checkpoint-metric retrieval --maximize-best-checkpoint-metric"
+        },
+    )
+
+
+@register_task("sentence_embedding", dataclass=SentenceEmbeddingConfig)
+class SentenceEmbeddingTask(BaseTask):
+    """Trains on `--pairs`. No sentence that the encoder reads has a language tag, so that inference needs no
+    language; losses know the languages of a pair from the batch, and a decoder from the tag in front of its
+    sentence.
+
+    Args:
+        cfg: the options.
+        dictionary: the joint dictionary; tags are appended to it.
+    """
+
+    cfg: SentenceEmbeddingConfig
+
+    def __init__(self, cfg: SentenceEmbeddingConfig, dictionary):
+        super().__init__(cfg, dictionary)
+        self.pairs = parse_pairs(cfg.pairs)
+        self.decodes = False
+        self.retrieval = RetrievalValidation([format_direction(pair) for pair in self.pairs])
+        if self.pairs:
+            self.add_tags(languages_with_tag(cfg, chain.from_iterable(self.pairs), "--pairs"), "none")
+
+    @classmethod
+    def setup_task(cls, cfg: SentenceEmbeddingConfig, **kwargs):
+        folder = utils.split_paths(cfg.data)[0]
+        if not Path(folder).is_dir():
+            raise InputError(
+                f"{folder}: no such folder; expected the output of `python -m data_prep binarize`"
+            )
+        check_shared_options(cfg)
+        if cfg.max_source_positions < SHORTEST_CUT:
+            raise InputError(
+                f"--max-source-positions {cfg.max_source_positions}: expected {SHORTEST_CUT} tokens or more"
+            )
+        pairs = parse_pairs(cfg.pairs)
+        if not pairs:
+            raise InputError("--pairs: names none; expected pairs of languages, for example de-en,fr-en")
+        languages = languages_with_tag(cfg, chain.from_iterable(pairs), "--pairs")
+        return cls(cfg, load_shared_dictionary(folder, with_dictionary(folder, languages)))
+
+    # --- what travels in the checkpoint
+
+    def state_dict(self) -> dict:
+        return {
+            **super().state_dict(),
+            "language_tags": self.tags.placement_name,
+            "lang_pairs": [format_direction(pair) for pair in self.pairs],
+        }
+
+    def load_state_dict(self, state: dict) -> None:
+        """Adopt the languages of a checkpoint, or check those of the command line.
+
+        Raises:
+            InputError: the folder's dictionary or `--langs` is not the checkpoint's.
+        """
+        if not state:
+            return
+        self.check_dictionary(state)
+        self.improvements.load_state_dict(state)
+        self.initialized_from = state.get(origin.FIELD)
+        if self.tags is None:
+            self.pairs = parse_pairs(",".join(state["lang_pairs"]))
+            self.add_tags(state["languages"], state["language_tags"])
+        elif self.tags.languages != state["languages"]:
+            languages = ",".join(state["languages"])
+            raise InputError(f"--langs: the checkpoint has {languages}; give --langs {languages}")
+
+    # --- data
+
+    def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> SentencePairDataset:
+        parts = [self._pair_data(folder, name, pair) for pair in self.pairs]
+        opposites = None
+        if is_training and self.cfg.random_sides:
+            opposites = [
+                self._with_fields(folder, name, part.direction[::-1], part.targets, part.sources)
+                for part in parts
+            ]
+        return SentencePairDataset(parts, opposites, self.decodes, **options)
+
+    def _pair_data(self, folder, split: str, pair: Direction) -> DirectionData:
+        longest = self.cfg.max_source_positions
+        sides = [
+            CutSentences(sentences, longest, self.dictionary.eos())
+            for sentences in load_pair(folder, split, pair)
+        ]
+        for language, side in zip(pair, sides, strict=True):
+            if side.cut:
+                logger.info(
+                    f"{split} {format_direction(pair)}: {side.cut:,} of {len(side):,} sentences in "
+                    f"{language} are cut to {longest} tokens (--max-source-positions)"
+                )
+        return self._with_fields(folder, split, pair, *sides)
+
+    def _with_fields(self, folder, split: str, pair: Direction, source, target) -> DirectionData:
+        part = DirectionData.with_tags(self.tags, pair, source, target, source.sizes, target.sizes)
+        for name in dict.fromkeys((*PAIR_FIELDS, *self.batch_fields)):
+            part.fields[name] = FIELDS[name](part, self.tags, folder, split, aligner=self.cfg.alignments)
+        return part
+
+    # --- model and criterion
+
+    def build_model(self, cfg, from_checkpoint=False):
+        model = super().build_model(cfg, from_checkpoint)
+        self.decodes = has_decoder(model)
+        self.add_tags(self.tags.languages, "t-dec" if self.decodes else "none")
+        return model
+
+    def build_criterion(self, cfg, from_checkpoint=False):
+        criterion = super().build_criterion(cfg, from_checkpoint)
+        losses = getattr(criterion, "names", None)
+        if losses is None:
+            raise InputError("--criterion: --task sentence_embedding needs --criterion weighted_losses")
+        decoding = [name for name in losses if name == TRANSLATION or LOSSES[name].needs_decoder]
+        if self.decodes and not decoding:
+            raise InputError(
+                f"--decoder-layers: none of --losses {','.join(losses)} trains a decoder; leave the option "
+                f"out, or add {TRANSLATION}"
+            )
+        return criterion
+
+    # --- steps
+
+    def begin_valid_epoch(self, epoch, model):
+        super().begin_valid_epoch(epoch, model)
+        self.retrieval.begin()
+
+    def valid_step(self, sample, model, criterion):
+        loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
+        with torch.no_grad(), self.computing(sample):  # what losses see may have been altered for them
+            inputs = {name: sample["net_input"][name] for name in ("src_tokens", "src_lengths")}
+            source, target = (vectors_of(model.encoder(**side)) for side in (inputs, sample["mirror"]))
+        number = int(sample["parts"][0])
+        self.retrieval.add(sample["split"], number, sample["lines"], source, target)
+        logging_output = validation.add_direction_losses(
+            logging_output, self.pairs, self.pairs[number], supervised=True
+        )
+        return loss, sample_size, logging_output
+
+    def reduce_metrics(self, logging_outputs, criterion):
+        super().reduce_metrics(logging_outputs, criterion)
+        if criterion.training:
+            return
+        validation.log_direction_losses(logging_outputs, self.pairs)
+        self.retrieval.log(with_precision=self.cfg.eval_retrieval)
+
+
+def parse_pairs(text: str | None) -> list[Direction]:
+    """`de-en,fr-en` -> [("de", "en"), ("fr", "en")].
+
+    Raises:
+        InputError: an entry is no pair of two languages, or occurs twice, in whatever order.
+    """
+    pairs = parse_directions(text, "--pairs")
+    for pair in pairs:
+        if pair[::-1] in pairs:
+            raise InputError(
+                f"--pairs: {format_direction(pair)} and {format_direction(pair[::-1])} are the same "
+                "sentences; give one of them"
+            )
+    return pairs
