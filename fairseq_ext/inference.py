@@ -14,11 +14,12 @@ from fairseq_ext.checkpoints.finite import check_weights
 from fairseq_ext.checkpoints.reading import as_one_line, read_checkpoint
 from fairseq_ext.data.language_tags import PLACEMENTS
 
-STOCK_MULTILINGUAL, STOCK_BILINGUAL, OURS, PRETRAINING = (
+STOCK_MULTILINGUAL, STOCK_BILINGUAL, OURS, PRETRAINING, SENTENCES = (
     "translation_multi_simple_epoch",
     "translation",
     "multilingual_nmt",
     "linguistic_pretraining",
+    "sentence_embedding",
 )
 
 TASK_STATE = {  # of our checkpoints
@@ -48,20 +49,21 @@ class LoadedModel:
         return record | ({"name": name} if name else {})
 
 
-def load_for_inference(path, data, **task_options) -> LoadedModel:
-    """Load a model of `multilingual_nmt`, or of fairseq's `translation_multi_simple_epoch` or `translation`.
+def load_for_inference(path, data, translates: bool = True, **task_options) -> LoadedModel:
+    """Load a model of `multilingual_nmt`, or of fairseq's `translation_multi_simple_epoch` or `translation`;
+    where nothing is to be translated, also one of `sentence_embedding`.
 
     Args:
         path: the checkpoint.
         data: the binarized folder with the dictionary of its training.
-        task_options: further fields of `MultilingualNmtConfig`, for example `autocast_bf16`.
+        translates: must the model translate? Otherwise an encoder will do.
+        task_options: further fields of the task's configuration, for example `autocast_bf16`.
 
     Raises:
         InputError: the dictionary is not the checkpoint's, the checkpoint is of another kind, or it has
             weights that are NaN or infinite.
     """
     from data_prep.formats.dictionary import languages_with_dictionary, load_shared_dictionary
-    from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
 
     state = read_checkpoint(path)
     found = languages_with_dictionary(data)
@@ -75,13 +77,15 @@ def load_for_inference(path, data, **task_options) -> LoadedModel:
             plain_name(name, f"{path}: a language")
         saved = _task_options(state)
         options = {name: saved.get(name) for name in ("max_source_positions", "max_target_positions")}
-        cfg = MultilingualNmtConfig(data=str(data), **{**options, **task_options})
-        task = MultilingualNmtTask(cfg, load_shared_dictionary(data, found))
+        config, task_class = _task_of(saved, path, translates)
+        cfg = config(data=str(data), **{**options, **task_options})
+        task = task_class(cfg, load_shared_dictionary(data, found))
         initialized_from = origin.initialized_from(state, path)
         known = {"dictionary_sha256": task.fingerprint, origin.FIELD: initialized_from}
         task.load_state_dict({**known, **tags})
         model = task.build_model(state["cfg"]["model"], from_checkpoint=True)
-        _check_sides(model, path)
+        if translates:
+            _check_sides(model, path)
         _check_embeddings(model, state["model"], path, data, task.tags.exist)
         model.load_state_dict(state["model"], strict=True, model_cfg=state["cfg"]["model"])
     check_weights(model, path)
@@ -95,11 +99,30 @@ def _task_options(state: dict):
     return vars(options) if isinstance(options, Namespace) else options
 
 
+def _task_of(options, path, translates: bool) -> tuple[type, type]:
+    """Configuration and class of the task that a checkpoint with these options of its task is used with."""
+    from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
+    from fairseq_ext.tasks.sentence_embedding import SentenceEmbeddingConfig, SentenceEmbeddingTask
+
+    if _name_of_task(options) != SENTENCES:
+        return MultilingualNmtConfig, MultilingualNmtTask
+    if translates:
+        raise InputError(
+            f"{path}: of the task {SENTENCES!r}, a sentence encoder, which does not translate; expected a "
+            f"model of {OURS}, {STOCK_MULTILINGUAL} or {STOCK_BILINGUAL}"
+        )
+    return SentenceEmbeddingConfig, SentenceEmbeddingTask
+
+
+def _name_of_task(options) -> str | None:
+    return options.get("_name") or options.get("task")
+
+
 def _tags_of(state: dict, path, data) -> dict:
-    """What `MultilingualNmtTask.state_dict` would have saved for this checkpoint."""
+    """What the `state_dict` of our task would have saved for this checkpoint."""
     options = _task_options(state)
-    name = options.get("_name") or options.get("task")
-    if name == OURS:
+    name = _name_of_task(options)
+    if name in (OURS, SENTENCES):
         check(state.get("task_state"), TASK_STATE, path, "task_state")
         return state["task_state"]
     if name == STOCK_MULTILINGUAL:

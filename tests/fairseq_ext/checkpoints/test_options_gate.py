@@ -28,6 +28,7 @@ PARSED = {  # what users train; more options come from the parser
     "ours": ["--arch", "mnmt_transformer_tiny", "--task", "multilingual_nmt", "--lang-pairs", "de-en"],
     "bridge": ["--arch", "interlingua_transformer", "--task", "multilingual_nmt", "--lang-pairs", "de-en"],
     "pre-training": ["--arch", "mnmt_transformer", "--task", "linguistic_pretraining", "--langs", "de,en"],
+    "sentences": ["--arch", "ems_small", "--task", "sentence_embedding", "--pairs", "de-en"],
     "bilingual": ["--arch", "transformer_iwslt_de_en", "--task", "translation", "--eval-bleu-args", "{}"],
     "adaptive": [
         "--arch", "transformer", "--task", "translation", "--adaptive-softmax-cutoff", "10,20", "--criterion",
@@ -239,8 +240,8 @@ HARMLESS = [
     "distributed_backend", "drop_residual_layers", "encoder__name", "eos_token", "epoch2lr",
     "eval_bleu_args", "eval_bleu_detok", "eval_bleu_detok_args", "eval_bleu_remove_bpe", "extra_lang_pairs",
     "gen_subset", "groups", "improvement_metrics", "lang_pairs", "langs", "langtoks", "langtoks_specs",
-    "losses", "lr_scheduler", "no_whole_word_mask_langs", "optimizer", "pooling_layer", "post_process",
-    "pretraining_tasks",
+    "losses", "lr_scheduler", "no_whole_word_mask_langs", "optimizer", "pairs",
+    "pooling_layer", "post_process", "pretraining_tasks",
     "quant_noise__name", "remove_bpe", "replace_unk", "retain_dropout_modules", "sampling_weights",
     "scoring", "slowmo_base_algorithm", "source_lang", "target_lang", "task", "tokenizer", "train_subset",
     "update2lr", "valid_subset", "wandb_project", "zero_shot_lang_pairs",
