@@ -1,0 +1,191 @@
+"""Time and arithmetic per update of a sentence encoder with the losses of EMS, over the encoder alone.
+
+An update is forward and backward pass of both sides of a batch of random sentence pairs, and the optimizer's
+step. The encoder alone has a loss that costs nothing. Systems take turns. On a CPU processor time is measured
+(one thread by default), so that other jobs on the machine disturb little. Arithmetic is that of matrix
+products and attention, counted by torch. Goal: token reconstruction and contrast together cost at most a
+tenth of the encoder alone at the size of `ems`; in the thesis they cost 43 s of 689 s (2.4.7).
+
+    python benchmarks/sentence_losses.py [--arch ems|ems_small] [--vocabulary 60000] [--pairs 32]
+"""
+
+import statistics
+import sys
+import time
+from argparse import Namespace
+from types import SimpleNamespace
+
+import training_speed  # the other benchmark: finds the packages, chooses the allocator
+
+from command_line import options
+from command_line.dispatch import run_script
+
+sys.path.insert(0, str(training_speed.ROOT))
+ALONE = "encoder alone"
+SYSTEMS = {
+    ALONE: "",
+    "token_reconstruction": "token_reconstruction",
+    "sentence_contrast": "sentence_contrast",
+    "EMS (both)": "token_reconstruction,sentence_contrast",
+    "decoder of 6 layers and sentence_contrast": "translation,sentence_contrast",
+}
+LANGUAGES = 62
+
+
+class Systems:
+    """One encoder and, by name, the criteria that train it; one of the systems also has a decoder."""
+
+    def __init__(self, args):
+        import torch
+        from fairseq.data import Dictionary
+
+        from fairseq_ext.models import sentence_encoder
+        from fairseq_ext.optim.fused_adam import FusedAdam, FusedAdamConfig
+
+        self.args = args
+        self.device = torch.device("cuda" if args.gpu else "cpu")
+        self.dictionary = Dictionary()
+        for number in range(args.vocabulary - len(self.dictionary)):
+            self.dictionary.add_symbol(f"w{number}")
+        task = SimpleNamespace(source_dictionary=self.dictionary, target_dictionary=self.dictionary)
+        model = Namespace(
+            arch=args.arch, decoder_layers=6, max_source_positions=256, max_target_positions=256
+        )
+        getattr(sentence_encoder, f"{args.arch}_architecture")(model)
+        torch.manual_seed(1)
+        translating = sentence_encoder.SentenceEncoderModel.build_model(model, task).train().to(self.device)
+        encoding = sentence_encoder.SentenceEncoderModel(translating.cfg, translating.encoder, None).train()
+        self.models = {
+            name: translating if "translation" in losses else encoding for name, losses in SYSTEMS.items()
+        }
+        self.criteria = {name: self._criterion(name).train().to(self.device) for name in SYSTEMS}
+        parameters = {*translating.parameters()}.union(
+            *(each.parameters() for each in self.criteria.values())
+        )
+        self.optimizer = FusedAdam(FusedAdamConfig(lr=[1e-5]), list(parameters))
+        self.batch = self._batch()
+
+    def _criterion(self, name: str):
+        from fairseq_ext.criterions.weighted_losses import WeightedLosses, WeightedLossesConfig
+        from fairseq_ext.losses.weighted_loss import ModelSizes, Term, WeightedLoss, vectors_of
+
+        class Nothing(WeightedLoss):
+            """The sum of all vectors: a gradient for the encoder at no cost."""
+
+            name, batch_fields = "nothing", ("mirror",)
+
+            def forward(self, outputs, batch):
+                total = vectors_of(outputs.source).sum() + vectors_of(outputs.mirror).sum()
+                return Term(total, total.detach(), 1)
+
+        sizes = ModelSizes.of(self.models[name], self.dictionary, [str(i) for i in range(LANGUAGES)])
+        task = SimpleNamespace(target_dictionary=self.dictionary, model_sizes=sizes)
+        if name == ALONE:
+            return WeightedLosses(task, None, {"nothing": Nothing(SimpleNamespace(weight=1.0), sizes)})
+        cfg = WeightedLossesConfig(
+            label_smoothing=0.1, sentence_avg=False, losses=SYSTEMS[name], fused_vocabulary_loss=True
+        )
+        return WeightedLosses.build_criterion(cfg, task)
+
+    def _batch(self) -> dict:
+        import torch
+
+        pairs, words = self.args.pairs, self.args.tokens
+        sources, targets = (
+            torch.randint(self.dictionary.nspecial, len(self.dictionary), (pairs, words)) for _ in range(2)
+        )
+        for side in (sources, targets):
+            side[:, -1] = self.dictionary.eos()
+        lengths = torch.full((pairs,), words)
+        batch = {
+            "net_input": {
+                "src_tokens": sources,
+                "src_lengths": lengths,
+                "prev_output_tokens": targets.roll(1, dims=1),
+            },
+            "mirror": {"src_tokens": targets, "src_lengths": lengths},
+            "target": targets,
+            "source_languages": torch.randint(0, LANGUAGES, (pairs,)),
+            "target_languages": torch.randint(0, LANGUAGES, (pairs,)),
+            "ntokens": targets.numel(),
+            "nsentences": pairs,
+        }
+        if self.args.gpu:
+            from fairseq import utils
+
+            batch = utils.move_to_cuda(batch)
+        return batch
+
+    def clock(self) -> float:
+        if not self.args.gpu:
+            return time.process_time()
+        import torch
+
+        torch.cuda.synchronize()
+        return time.perf_counter()
+
+    def update(self, name: str) -> float:
+        """Seconds of one update."""
+        import torch
+
+        begin = self.clock()
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.args.bf16):
+            loss, size, _ = self.criteria[name](self.models[name], self.batch)
+        loss.backward()
+        self.optimizer.multiply_grads(1 / size)
+        self.optimizer.step()  # parameters of other systems have no gradient
+        self.optimizer.optimizer.zero_grad(set_to_none=True)
+        return self.clock() - begin
+
+    def arithmetic(self, name: str) -> int:
+        """Floating-point operations of an update."""
+        from torch.utils.flop_counter import FlopCounterMode
+
+        with FlopCounterMode(display=False) as counted:
+            self.update(name)
+        return counted.get_total_flops()
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("--arch", choices=["ems", "ems_small"], default="ems")
+    parser.add_argument("--vocabulary", type=options.positive, default=60_000)
+    parser.add_argument("--pairs", type=options.positive, default=32, help="of a batch (thesis: 152)")
+    parser.add_argument("--tokens", type=options.positive, default=25, help="of a sentence")
+    parser.add_argument("--updates", type=options.positive, default=3, help="counted updates of each system")
+    parser.add_argument("--threads", type=options.worker_count, default=1)
+    parser.add_argument("--bf16", action="store_true", help="bfloat16 autocast")
+    parser.add_argument("--gpu", action="store_true")
+
+
+def main(args) -> None:
+    if not args.gpu:
+        training_speed.restart_with_allocator()
+    import torch
+
+    torch.set_num_threads(args.threads)
+    systems = Systems(args)
+    operations = {name: systems.arithmetic(name) for name in SYSTEMS}  # a warm-up, too
+    seconds: dict[str, list[float]] = {name: [] for name in SYSTEMS}
+    for _ in range(args.updates):
+        for name in SYSTEMS:
+            seconds[name].append(systems.update(name))
+    kind = "bfloat16" if args.bf16 else "float32"
+    print(
+        f"{args.arch}, {args.vocabulary} symbols, {args.pairs} pairs of {args.tokens} tokens a side, {kind}, "
+        f"{args.threads} threads, {args.updates} updates each"
+    )
+    print(
+        "system | s/update | over the encoder alone (each round) | arithmetic over it\n"
+        "--- | ---: | ---: | ---:"
+    )
+    for name, times in seconds.items():
+        ratios = [mine / alone for mine, alone in zip(times, seconds[ALONE], strict=True)]
+        print(
+            f"{name} | {statistics.median(times):.2f} | {statistics.median(ratios):.3f} "
+            f"({', '.join(f'{ratio:.3f}' for ratio in ratios)}) | {operations[name] / operations[ALONE]:.3f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(run_script())
