@@ -13,12 +13,12 @@ from command_line import options as types
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
-from eval.reporting.parts import Section, Table, cells, mean_cell, slug, tidy
+from eval.reporting.parts import Cell, Section, Table, cells, mean_cell, number_cell, slug, tidy
 from eval.reporting.result_file import add_output_arguments, publish
-from eval.results.files import Translation, split_direction
+from eval.results.files import split_direction
 from eval.results.result_set import ResultSet
-from eval.results.runs import datasets_of, on, runs_of, seed_of
-from eval.results.systems import MeanStd
+from eval.results.scores import Translation
+from eval.results.systems import System, by_dataset
 from eval.scoring.sentence_encoders import ENCODERS, Encoder
 from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments, paths_of
 
@@ -124,27 +124,26 @@ def cosines(first, second):
 
 
 def section(results: ResultSet) -> Section:
-    groups = runs_of(results, "adequacy")
-    encoders = {f"{r['encoder']['name']} ({r['encoder']['model']})" for _, r in results.of_kind("adequacy")}
+    encoders = {f"{r['encoder']['name']} ({r['encoder']['model']})" for _, r in results.of_kind(KIND)}
     notes = [
         "Cosine of the sentence embeddings of source and translation, mean over lines, x 100 (thesis 4.5.2),"
         f" by {', '.join(sorted(encoders))}."
     ]
-    tables = [table(on(groups, dataset), dataset) for dataset in datasets_of(groups)]
-    return Section("Adequacy", tables, notes)
+    systems = by_dataset(results.probed(KIND))
+    return Section("Adequacy", [table(found, dataset) for dataset, found in systems.items()], notes)
 
 
-def table(systems: dict[str, list[dict]], dataset: str) -> Table:
+def table(systems: list[System], dataset: str) -> Table:
     """Systems by directions, the references first."""
-    every = [run for runs in systems.values() for run in runs]
-    directions = sorted({direction for run in every for direction in run["directions"]})
-    rows = [[*cells("Reference", ""), *(number(every, one, "reference_cosine") for one in directions)]]
+    directions = sorted({direction for one in systems for run in one.runs for direction in run.directions})
+    rows = [[*cells("Reference", ""), *(reference_cell(systems, direction) for direction in directions)]]
     data = []
-    for system, runs in systems.items():
-        rows.append([*cells(system, len(runs)), *(number(runs, one, "cosine") for one in directions)])
+    for system in systems:
+        means = [system.mean("directions", direction, "cosine", scale=100) for direction in directions]
+        rows.append([*cells(system.name, len(system.runs)), *(mean_cell(mean, digits=2) for mean in means)])
         data += [
-            [dataset, system, seed_of(run, i), direction, *map(entry.get, COUNTED)]
-            for i, run in enumerate(runs, 1)
+            [dataset, system.name, seed, direction, *map(entry.get, COUNTED)]
+            for seed, run in system.labelled()
             for direction, entry in run["directions"].items()
         ]
     caption = f"Adequacy on {dataset}, as in Table 4.7; mean ± deviation over seeds."
@@ -153,9 +152,7 @@ def table(systems: dict[str, list[dict]], dataset: str) -> Table:
     return Table(slug("adequacy", dataset), caption, header, rows, frozenset({1}), data=tidy(titles, data))
 
 
-def number(runs: list[dict], direction: str, name: str):
-    """One cell; the references are the same for all runs that have the direction."""
-    entries = [run["directions"].get(direction) for run in runs]
-    if name == "reference_cosine":
-        entries = [entry for entry in entries if entry][:1]
-    return mean_cell(MeanStd.of(100 * entry[name] if entry else None for entry in entries), digits=2)
+def reference_cell(systems: list[System], direction: str) -> Cell:
+    """The references are the same for all runs that have the direction."""
+    found = (value for one in systems for value in one.values("directions", direction, "reference_cosine"))
+    return number_cell(next((100 * value for value in found if value is not None), None), ".2f")

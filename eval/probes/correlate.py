@@ -14,14 +14,14 @@ import numpy as np
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
-from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.parts import Figure, Section, Table, cells, number_cell, slug, tidy
 from eval.reporting.plots import scatter
 from eval.reporting.result_file import add_output_arguments, publish
-from eval.results.files import SCORES, Scores, field, result_file
+from eval.results.files import result_file
 from eval.results.result_set import ResultSet
-from eval.results.runs import Runs, runs_of
+from eval.results.scores import SCORES, Scores, group_scores
 from eval.results.system_pairs import pairs_with_first
-from eval.results.systems import System, group_systems
+from eval.results.systems import System
 
 KIND = "correlation"
 FEWEST = 3  # points: through two there is always a line
@@ -83,12 +83,12 @@ def retrieval_files(options: Options) -> list[Path]:
 
 def measure(options: Options) -> dict:
     """One correlation for every system but the baseline."""
-    retrieval = runs_of(ResultSet.load(retrieval_files(options), ["retrieval"]), "retrieval")
-    pairs = pairs_with_first(group_systems(Scores.load(result_file(path, SCORES)) for path in options.scores))
+    retrieval = ResultSet.load(retrieval_files(options), ["retrieval"]).probed("retrieval")
+    pairs = pairs_with_first(group_scores(Scores.load(result_file(path, SCORES)) for path in options.scores))
     return {"correlations": [correlate(*pair[:2], retrieval, options.measure) for pair in pairs]}
 
 
-def correlate(baseline: System, system: System, retrieval: Runs, measure: str) -> dict:
+def correlate(baseline: System, system: System, retrieval: list[System], measure: str) -> dict:
     """Points and correlation of one system against its baseline: over all pairs of languages, and over those
     of a kind where these are enough.
 
@@ -130,27 +130,31 @@ def bleu_of(system: System) -> dict[str, float]:
     for source, target in (direction.split("-") for direction in sorted(directions)):
         back = f"{target}-{source}"
         if source < target and back in directions:
-            values = system.scores(f"{source}-{target}", "bleu") + system.scores(back, "bleu")
+            values = [
+                one
+                for way in (f"{source}-{target}", back)
+                for one in system.values("directions", way, "bleu")
+            ]
             found[f"{source}-{target}"] = statistics.fmean(values)
     return found
 
 
-def precision_of(system: System, retrieval: Runs, measure: str) -> dict[str, tuple[str, float]]:
+def precision_of(system: System, retrieval: list[System], measure: str) -> dict[str, tuple[str, float]]:
     """Pair of languages -> its kind, and P@1 in percent on top of the encoder, mean over seeds."""
-    runs = retrieval.get((system.dataset, system.name))
-    if not runs:
-        known = ", ".join(f"{name!r} on {dataset}" for dataset, name in retrieval)
+    probed = [one for one in retrieval if (one.dataset, one.name) == (system.dataset, system.name)]
+    if not probed:
+        known = ", ".join(f"{one.name!r} on {one.dataset}" for one in retrieval)
         raise InputError(
             f"--retrieval: nothing of system {system.name!r} on {system.dataset}, only of {known}; give"
             " --name and --dataset to `eval translate` and `eval probe states` alike"
         )
     found = {}
-    for pair, entry in runs[0]["pairs"].items():
-        entries = [run["pairs"].get(pair, {}) for run in runs]
-        if any(measure not in one for one in entries):
+    for pair, entry in probed[0].records[0]["pairs"].items():
+        values = probed[0].values("pairs", pair, measure)
+        if None in values:
             hint = "; --words DATA measures it" if measure == "word" else ""
             raise InputError(f"--retrieval: no {measure!r} P@1 of {system.name!r} for {pair}{hint}")
-        found[pair] = entry["kind"], 100 * statistics.fmean(np.ravel(one[measure])[-1] for one in entries)
+        found[pair] = entry["kind"], 100 * statistics.fmean(np.ravel(one)[-1] for one in values)
     return found
 
 
@@ -181,8 +185,8 @@ def pearson(points, where: str) -> dict:
 
 def section(results: ResultSet) -> Section:
     groups: dict[tuple, list[dict]] = {}
-    for path, record in results.of_kind("correlation"):
-        for one in field(record, "correlations", list, path):
+    for _, record in results.of_kind(KIND):
+        for one in record["correlations"]:
             groups.setdefault((one["dataset"], one["measure"], one["baseline"]), []).append(one)
     return Section("Retrieval and translation quality", [figure(*key, g) for key, g in groups.items()], NOTES)
 
@@ -201,14 +205,11 @@ def figure(dataset: str, measure: str, baseline: str, correlations: list[dict]) 
     rows, data = [], []
     for one in correlations:
         for group, found in one["pearson"].items():
-            numbers = [
-                cell(f"{found['r']:.2f}", value=found["r"]),
-                cell(f"{found['p_value']:.3f}", value=found["p_value"]),
-            ]
+            numbers = [number_cell(found["r"], ".2f"), number_cell(found["p_value"], ".3f")]
             rows.append([*cells(one["system"], f"r, p of {group} pairs ({found['n']})"), *numbers])
         for pair, point in one["pairs"].items():
             values = [point["precision_change"], point["bleu_change"]]
-            rows.append([*cells(one["system"], pair), *(cell(f"{v:+.2f}", value=v) for v in values)])
+            rows.append([*cells(one["system"], pair), *(number_cell(value, "+.2f") for value in values)])
             data.append([dataset, baseline, one["system"], point["kind"], pair, *values])
     titles = ["dataset", "baseline", "system", "kind", "pair", "precision_change", "bleu_change"]
     header = [cells("System", "Pair", "P@1 change (or r)", "BLEU change (or p)")]

@@ -13,11 +13,11 @@ from command_line.option_classes import from_arguments
 from eval.probes.layer_curves import KINDS, curves
 from eval.probes.parallel import StoreOptions, add_store_arguments, averages, index_files, layerwise
 from eval.probes.precision import normalized
-from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.parts import Figure, Section, Table, cells, number_cell, slug, tidy
 from eval.reporting.plots import signed_heatmap
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.result_set import ResultSet
-from eval.results.runs import Runs, datasets_of, grouped, on, runs_of
+from eval.results.systems import Run, System, by_dataset, group_runs
 
 KIND = "cosine"
 NOTES = [
@@ -44,13 +44,13 @@ def measure(options: StoreOptions) -> dict:
         InputError: systems on the same dataset have other pairs, numbers of sentences, or layers.
     """
     runs = [layerwise(folder, options, normalized, compare, KIND) for folder in options.states]
-    groups = grouped(zip(options.states, runs, strict=True))
-    for dataset in datasets_of(groups):
-        first, *others = (run for runs in on(groups, dataset).values() for run in runs)
+    systems = group_runs(map(Run, options.states, runs))
+    for members in by_dataset(systems).values():
+        first, *others = (run for system in members for run in system.records)
         for run in others:
             if mismatch := mismatch_of(first, run):
                 raise InputError(mismatch)
-    return {"runs": runs, "differences": differences(groups)}
+    return {"runs": runs, "differences": differences(systems)}
 
 
 def compare(pair, first: np.ndarray, second: np.ndarray) -> dict[str, float]:
@@ -62,30 +62,30 @@ def parallel_cosine(first: np.ndarray, second: np.ndarray) -> float:
     return float(np.einsum("ij,ij->i", normalized(first), normalized(second)).mean())
 
 
-def differences(groups: Runs) -> list[dict]:
+def differences(systems: list[System]) -> list[dict]:
     """Means over the seeds of every further system minus those of the first one on the same dataset, where
     they have the same layers and sentences.
     """
     found = []
-    for dataset in datasets_of(groups):
-        (baseline, first), *others = on(groups, dataset).items()
-        for name, runs in others:
-            if any(mismatch_of(first[0], run) for run in (*first, *runs)):
+    for dataset, (baseline, *others) in by_dataset(systems).items():
+        first = baseline.records[0]
+        for system in others:
+            if any(mismatch_of(first, run) for run in (*baseline.records, *system.records)):
                 continue
             changes = {
                 pair: {
                     "kind": entry["kind"],
                     "lines": entry["lines"],
-                    "cosine": (mean(runs, pair) - mean(first, pair)).tolist(),
+                    "cosine": (mean(system, pair) - mean(baseline, pair)).tolist(),
                 }
-                for pair, entry in first[0]["pairs"].items()
+                for pair, entry in first["pairs"].items()
             }
             found.append(
                 {
                     "dataset": dataset,
-                    "baseline": baseline,
-                    "system": name,
-                    "layers": first[0]["layers"],
+                    "baseline": baseline.name,
+                    "system": system.name,
+                    "layers": first["layers"],
                     "pairs": changes,
                     "averages": averages(changes),
                 }
@@ -93,9 +93,9 @@ def differences(groups: Runs) -> list[dict]:
     return found
 
 
-def mean(runs: list[dict], pair: str) -> np.ndarray:
+def mean(system: System, pair: str) -> np.ndarray:
     """Cosine per layer, mean over seeds."""
-    return np.mean([run["pairs"][pair]["cosine"] for run in runs], axis=0)
+    return np.mean(system.values("pairs", pair, "cosine"), axis=0)
 
 
 def mismatch_of(first: dict, other: dict) -> str | None:
@@ -118,14 +118,12 @@ def mismatch_of(first: dict, other: dict) -> str | None:
 
 
 def section(results: ResultSet) -> Section:
-    groups = runs_of(results, "cosine")
+    systems = results.probed(KIND)
     parts = [
-        curves(
-            "cosine", on(groups, dataset), dataset, "cosine", "cosine", "Cosine between parallel sentences."
-        )
-        for dataset in datasets_of(groups)
+        curves(KIND, members, dataset, "cosine", "cosine", "Cosine between parallel sentences.")
+        for dataset, members in by_dataset(systems).items()
     ]
-    parts += map(change, differences(groups))  # also between runs of different files
+    parts += map(change, differences(systems))  # also between runs of different files
     return Section("Parallel sentences in the encoder", parts, NOTES)
 
 
@@ -150,9 +148,7 @@ def change(one: dict) -> Figure:
     png = signed_heatmap(
         [row[0] for row in members], one["layers"], [row[2] for row in members], "change of cosine"
     )
-    rows = [
-        [*cells(pair, kind), *(cell(f"{v:+.3f}", value=v) for v in values)] for pair, kind, values in members
-    ]
+    rows = [[*cells(pair, kind), *(number_cell(v, "+.3f") for v in values)] for pair, kind, values in members]
     data = [
         [one["dataset"], one["baseline"], one["system"], entry["kind"], pair, layer, value]
         for pair, entry in one["pairs"].items()

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
-from eval.reporting.parts import Figure, Section, Table, cell, cells, mean_cell, slug, tidy
+from eval.reporting.parts import Figure, Section, Table, cell, cells, mean_cell, number_cell, slug, tidy
 from eval.reporting.plots import heatmap
 from eval.reporting.result_file import add_output_arguments, publish
-from eval.results.labels import UNKNOWN
 from eval.results.result_set import ResultSet
-from eval.results.runs import datasets_of, on, runs_of, seed_of
-from eval.results.systems import MeanStd
+from eval.results.systems import MeanStd, System, by_dataset
 from eval.translation.evaluated_model import EvaluatedModel, add_model_arguments, add_name_arguments
 from eval.translation.search_options import (
     DecodingOptions,
@@ -116,37 +114,34 @@ def run(options: Options) -> dict:
 
 
 def section(results: ResultSet) -> Section:
-    groups = runs_of(results, "interlingua")
     parts = []
-    for dataset in datasets_of(groups):
-        systems = on(groups, dataset)
-        if any(run["lengths"] for runs in systems.values() for run in runs):
+    for dataset, systems in by_dataset(results.probed(KIND)).items():
+        if any(run["lengths"] for system in systems for run in system.records):
             parts.append(lengths(systems, dataset))
         parts.append(similarity(systems, dataset))
     return Section("Interlingua", parts, NOTES)
 
 
-def lengths(systems: dict[str, list[dict]], dataset: str) -> Table:
+def lengths(systems: list[System], dataset: str) -> Table:
     """Table 7.5: four rows per system, one column per source language, and their mean."""
-    languages = sorted({language for runs in systems.values() for run in runs for language in run["lengths"]})
+    predicting = [one for system in systems if (one := system.only(lambda run: bool(run.record["lengths"])))]
+    languages = sorted({language for one in predicting for run in one.records for language in run["lengths"]})
     rows, rules, data = [], set(), []
-    for system, runs in systems.items():
-        runs = [run for run in runs if run["lengths"]]
-        if not runs:
-            continue
+    for system in predicting:
         rules.add(len(rows))
         for measure, (title, scale) in MEASURES.items():
-            values = [value(runs, language, measure, scale) for language in languages]
+            shown = []
+            for language in languages:
+                mark = "†" if measure == "bleu_gold" and is_better(system, language) else ""
+                shown.append(mean_cell(system.mean("lengths", language, measure, scale=scale), 1, mark))
             mean = MeanStd.of(
                 sum(scale * entry[measure] for entry in run["lengths"].values()) / len(run["lengths"])
-                for run in runs
+                for run in system.records
             )
-            mark = [measure == "bleu_gold" and is_better(runs, language) for language in languages]
-            shown = [mean_cell(v, 1, "†" if one else "") for v, one in zip(values, mark, strict=True)]
-            rows.append([*cells(system, len(runs), title), *shown, mean_cell(mean, 1)])
+            rows.append([*cells(system.name, len(system.runs), title), *shown, mean_cell(mean, 1)])
         data += [
-            [dataset, system, seed_of(run, i), run["length_candidates"], language, *map(entry.get, COUNTED)]
-            for i, run in enumerate(runs, 1)
+            [dataset, system.name, seed, run["length_candidates"], language, *map(entry.get, COUNTED)]
+            for seed, run in system.labelled()
             for language, entry in run["lengths"].items()
         ]
     caption = (
@@ -159,37 +154,30 @@ def lengths(systems: dict[str, list[dict]], dataset: str) -> Table:
     return Table(name, caption, header, rows, frozenset(rules - {0}), data=tidy(titles, data))
 
 
-def value(runs: list[dict], language: str, measure: str, scale: float) -> MeanStd | None:
-    if not all(language in run["lengths"] for run in runs):
-        return None
-    return MeanStd.of(scale * run["lengths"][language][measure] for run in runs)
-
-
-def is_better(runs: list[dict], language: str) -> bool:
+def is_better(system: System, language: str) -> bool:
     """Whether right lengths are significantly better than predicted ones, with every seed."""
-    found = [run["lengths"].get(language) for run in runs]
     return all(
         entry and entry.get("adjusted_p_value", 1.0) <= LEVEL and entry["bleu_gold"] > entry["bleu_predicted"]
-        for entry in found
+        for entry in system.values("lengths", language)
     )
 
 
-def similarity(systems: dict[str, list[dict]], dataset: str) -> Figure:
+def similarity(systems: list[System], dataset: str) -> Figure:
     """Systems by pairs of languages, each system with its similarity by chance."""
-    pairs = sorted({pair for runs in systems.values() for run in runs for pair in run["similarity"]})
+    pairs = sorted({pair for system in systems for run in system.records for pair in run["similarity"]})
     names, grid, data = [], [], []
     numbers = ("lines", "cosine", "cosine_by_chance")
-    for system, runs in systems.items():
-        for measure, label in (("cosine", system), ("cosine_by_chance", f"{system}, by chance")):
+    for system in systems:
+        for measure, label in (("cosine", system.name), ("cosine_by_chance", f"{system.name}, by chance")):
             names.append(label)
-            grid.append([similarity_of(runs, pair, measure) for pair in pairs])
+            grid.append([system.mean("similarity", pair, measure) for pair in pairs])
         data += [
-            [dataset, system, seed_of(run, i), entry["kind"], pair, *(entry[name] for name in numbers)]
-            for i, run in enumerate(runs, 1)
+            [dataset, system.name, seed, entry["kind"], pair, *(entry[name] for name in numbers)]
+            for seed, run in system.labelled()
             for pair, entry in run["similarity"].items()
         ]
     rows = [
-        [cell(pair), *(cell(UNKNOWN) if v is None else cell(f"{v.mean:.3f}", value=v.mean) for v in column)]
+        [cell(pair), *(number_cell(value and value.mean, ".3f") for value in column)]
         for pair, column in zip(pairs, zip(*grid, strict=True), strict=True)
     ]
     caption = f"Cosine between the interlinguas of parallel sentences on {dataset}, mean over seeds."
@@ -199,9 +187,3 @@ def similarity(systems: dict[str, list[dict]], dataset: str) -> Figure:
     titles = ["dataset", "system", "seed", "kind", "pair", *numbers]
     table = Table(name, caption, [cells("Pair", *names)], rows, data=tidy(titles, data), folded=True)
     return Figure(name, caption, png, table)
-
-
-def similarity_of(runs: list[dict], pair: str, measure: str) -> MeanStd | None:
-    if not all(pair in run["similarity"] for run in runs):
-        return None
-    return MeanStd.of(run["similarity"][pair][measure] for run in runs)

@@ -6,8 +6,7 @@ from functools import partial
 from eval.probes.parallel import OUTPUT
 from eval.reporting.parts import Figure, Table, cells, mean_cell, slug, tidy
 from eval.reporting.plots import lines
-from eval.results.runs import seed_of
-from eval.results.systems import MeanStd
+from eval.results.systems import MeanStd, System
 
 KINDS = {"supervised": "Supervised pairs", "zero-shot": "Zero-shot pairs"}
 
@@ -20,7 +19,7 @@ def layers_of(runs: Iterable[dict]) -> list[str]:
 
 def curves(
     kind: str,
-    systems: dict[str, list[dict]],
+    systems: list[System],
     dataset: str,
     measure: str,
     title: str,
@@ -31,29 +30,25 @@ def curves(
 
     Args:
         kind: of the result files; begins the name of the figure.
-        systems: system -> its runs with "layers", "averages" and "pairs".
+        systems: whose records have "layers", "averages" and "pairs".
         measure: of "averages".
         title: of the y axis.
         caption: without the dataset and what the curves are.
         chance: the measure that is `measure` by chance, one number per permutation; drawn as dashed lines.
     """
     cell_of = partial(mean_cell, digits=3)
-    layers = layers_of(run for runs in systems.values() for run in runs)
+    layers = layers_of(run for system in systems for run in system.records)
     panels, baselines, rows, rules = {}, {}, [], set()
     for group, panel in KINDS.items():
         series, lower = {}, {}
-        for system, runs in systems.items():
+        for system in systems:
+            name, runs = system.name, system.records
             if all(group in run["averages"] for run in runs):
-                series[system] = [seeds_of(runs, group, measure, layer) for layer in layers]
-                rows.append([*cells(panel, system, len(runs)), *map(cell_of, series[system])])
+                series[name] = [seeds_of(runs, group, measure, layer) for layer in layers]
+                rows.append([*cells(panel, name, len(runs)), *map(cell_of, series[name])])
                 if chance:
-                    lower[system] = [permutations_of(runs, group, chance, layer) for layer in layers]
-                    rows.append(
-                        [
-                            *cells(panel, f"{system}, by chance", len(runs)),
-                            *map(cell_of, lower[system]),
-                        ]
-                    )
+                    lower[name] = [permutations_of(runs, group, chance, layer) for layer in layers]
+                    rows.append([*cells(panel, f"{name}, by chance", len(runs)), *map(cell_of, lower[name])])
         if series:
             panels[panel], baselines[panel] = series, lower
             rules.add(len(rows))
@@ -91,13 +86,13 @@ def as_list(values: float | list[float]) -> list[float]:
     return values if isinstance(values, list) else [values]
 
 
-def data(systems: dict[str, list[dict]], dataset: str, measure: str, chance: str | None) -> list[list]:
+def data(systems: list[System], dataset: str, measure: str, chance: str | None) -> list[list]:
     """One row per system, seed, pair and layer; with what is chance, its deviation and the permutations."""
     rows = []
-    for system, runs in systems.items():
-        for i, run in enumerate(runs, 1):
+    for system in systems:
+        for seed, run in system.labelled():
             for pair, entry in run["pairs"].items():
-                start = [dataset, system, seed_of(run, i), entry["kind"], pair, entry["lines"]]
+                start = [dataset, system.name, seed, entry["kind"], pair, entry["lines"]]
                 levels = entry.get(chance, [[]] * len(run["layers"]))
                 for layer, value, level in zip(run["layers"], entry[measure], levels, strict=True):
                     found = as_list(level)

@@ -14,14 +14,12 @@ from command_line import options as types
 from command_line.option_classes import from_arguments
 from eval.probes.parallel import index_files
 from eval.probes.protocol import ProtocolOptions, add_protocol_arguments, unconverged, variant
-from eval.reporting.parts import Figure, Section, Table, cell, cells, mean_cell, slug, tidy
+from eval.reporting.parts import Figure, Section, Table, cell, cells, mean_cell, number_cell, slug, tidy
 from eval.reporting.plots import lines
 from eval.reporting.result_file import add_output_arguments, publish
-from eval.results.files import field
 from eval.results.labels import UNKNOWN
 from eval.results.result_set import ResultSet
-from eval.results.runs import Runs, datasets_of, grouped, on, seed_of
-from eval.results.systems import MeanStd
+from eval.results.systems import MeanStd, Run, System, by_dataset
 
 KIND = "llr"
 TOKENS = ("all", "no-tags", "words")
@@ -42,7 +40,6 @@ NOTES = [
     " norm of the states: it does not compare layers or systems whose norms differ.",
 ]  # fmt: skip
 COURSES = {"held_out": "held-out accuracy", "epochs": "epochs"}
-UNKNOWN_CELL = cell(UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -102,25 +99,20 @@ def measure(options: Options) -> dict:
 
 
 def section(results: ResultSet) -> Section:
-    runs = [
-        (path, with_variant(run, path))
-        for path, record in results.of_kind("llr")
-        for run in field(record, "runs", list, path)
-    ]
-    groups: Runs = grouped(runs)
+    systems = results.probed(KIND, with_variant)
     parts = []
-    for dataset in datasets_of(groups):
-        series = on(groups, dataset)
-        layers = layers_of([run for runs in series.values() for run in runs])
-        parts += [figure(series, layers, dataset), *courses(series, layers, dataset)]
-    return Section("Layer-wise language recognition", parts, [*NOTES, *warnings(groups)])
+    for dataset, members in by_dataset(systems).items():
+        layers = layers_of([run for system in members for run in system.records])
+        parts += [figure(members, layers, dataset), *courses(members, layers, dataset)]
+    return Section("Layer-wise language recognition", parts, [*NOTES, *warnings(systems)])
 
 
-def with_variant(run: dict, path) -> dict:
+def with_variant(run: Run) -> Run:
     """The run under a name that says how it differs: other tokens or another protocol make another curve."""
-    name = run["system"]["name"] + VARIANTS[run["tokens"]] + variant(run["training"], path)
-    name += ", references" if run["forced"] == "reference" else ""
-    return run | {"system": run["system"] | {"name": name}}
+    record = run.record
+    name = run.name + VARIANTS[record["tokens"]] + variant(record["training"], run.path)
+    name += ", references" if record["forced"] == "reference" else ""
+    return Run(run.path, record | {"system": run.system | {"name": name}})
 
 
 def layers_of(runs: list[dict]) -> list[str]:
@@ -129,19 +121,19 @@ def layers_of(runs: list[dict]) -> list[str]:
     return [*longest["encoder"], *longest["decoder"]]
 
 
-def figure(series: dict[str, list[dict]], layers: list[str], dataset: str) -> Figure:
+def figure(systems: list[System], layers: list[str], dataset: str) -> Figure:
     """Panels of supervised and zero-shot directions and of training, for both questions; one curve each."""
-    every = [run for runs in series.values() for run in runs]
+    every = [run for system in systems for run in system.records]
     shown = [layer for layer in layers if re.fullmatch(r"L[1-9]\d*", layer)]
     panels, levels, rows, rules = {}, {}, [], set()
     for kind, kind_title in KINDS.items():
         for question, question_title in QUESTIONS.items():
             curves = {}
-            for name, runs in series.items():
-                values = [accuracy(runs, kind, question, layer) for layer in layers]
+            for system in systems:
+                values = [accuracy(system, kind, question, layer) for layer in layers]
                 if any(values):
-                    curves[name] = [values[layers.index(layer)] for layer in shown]
-                    rows.append(row(kind_title, question, name, runs, values, kind))
+                    curves[system.name] = [values[layers.index(layer)] for layer in shown]
+                    rows.append(row(kind_title, question, system, values, kind))
             if curves:
                 title = f"{kind_title}, {question_title}"
                 panels[title] = curves
@@ -160,19 +152,19 @@ def figure(series: dict[str, list[dict]], layers: list[str], dataset: str) -> Fi
     header = ["Directions", "Language", "System", "Seeds", "chance", "majority enc.", "majority dec."]
     table = Table(
         slug("llr", dataset), caption, [cells(*header, *layers)], rows, frozenset(rules - {len(rows)}),
-        data(series, dataset),
+        data(systems, dataset),
     )  # fmt: skip
     return Figure(slug("llr", dataset), caption, png, table)
 
 
-def accuracy(runs: list[dict], kind: str, question: str, layer: str) -> MeanStd | None:
+def accuracy(system: System, kind: str, question: str, layer: str) -> MeanStd | None:
     """In percent, over the system's seeds, each the mean over its classifiers; with one system seed, over the
     classifiers. None where a run lacks the kind, the question or the layer.
     """
     if kind == TRAINING:
-        found = [course_of(run, question, layer).get("training") for run in runs]
+        found = system.values("classifiers", question, layer, "training")
     else:
-        found = [run["averages"].get(kind, {}).get(question, {}).get(layer) for run in runs]
+        found = system.values("averages", kind, question, layer)
     return over_seeds([values and [100 * value for value in values] for values in found])
 
 
@@ -193,23 +185,22 @@ def baselines(runs: list[dict], kind: str, question: str, layers: list[str]) -> 
     return {name: list(rows) for name, rows in found.items()}
 
 
-def row(kind_title: str, question: str, name: str, runs: list[dict], values: list, kind: str) -> list:
-    first = runs[0]
+def row(kind_title: str, question: str, system: System, values: list, kind: str) -> list:
+    first = system.records[0]
     majority = [first["majority"][question].get(side, {}).get(kind) for side in SIDES]
     baselines = [first["chance"][question], *majority]
-    seeds = ", ".join(seed_of(run, i) for i, run in enumerate(runs, 1))
     return [
-        *cells(kind_title, question, name, seeds),
-        *(UNKNOWN_CELL if one is None else cell(f"{100 * one:.1f}", value=100 * one) for one in baselines),
+        *cells(kind_title, question, system.name, ", ".join(system.run_labels)),
+        *(number_cell(None if one is None else 100 * one, ".1f") for one in baselines),
         *(mean_cell(value, 1) for value in values),
     ]
 
 
-def data(series: dict[str, list[dict]], dataset: str) -> list[list]:
+def data(systems: list[System], dataset: str) -> list[list]:
     """One row per system, seed, direction, question and layer; accuracies from 0 to 1, over classifiers."""
     rows = []
-    for name, runs in series.items():
-        for i, run in enumerate(runs, 1):
+    for system in systems:
+        for seed, run in system.labelled():
             for direction, entry in run["directions"].items():
                 for question, layers in entry["accuracy"].items():
                     for layer, values in layers.items():
@@ -221,7 +212,7 @@ def data(series: dict[str, list[dict]], dataset: str) -> list[list]:
                         ]
                         rows.append(
                             [
-                                dataset, name, seed_of(run, i), entry["kind"], direction, question, layer,
+                                dataset, system.name, seed, entry["kind"], direction, question, layer,
                                 found and found.mean, found and found.std, len(run["seeds"]) or None,
                                 run["chance"][question], majority, *(one and one.mean for one in means),
                             ]
@@ -231,15 +222,18 @@ def data(series: dict[str, list[dict]], dataset: str) -> list[list]:
     return tidy([*header, "training_accuracy", "held_out_accuracy", "epochs", "converged"], rows)
 
 
-def courses(series: dict[str, list[dict]], layers: list[str], dataset: str) -> list[Table]:
+def courses(systems: list[System], layers: list[str], dataset: str) -> list[Table]:
     """Accuracy on what was held out of training, and epochs; * where a classifier has not converged."""
     rows, rules = [], set()
     for question in ("source", "target"):
-        for name, runs in series.items():
-            known = {layer: [course_of(run, question, layer) for run in runs] for layer in layers}
+        for system in systems:
+            known = {layer: [course_of(run, question, layer) for run in system.records] for layer in layers}
             if any(all(found) for found in known.values()):
                 rows += [
-                    [*cells(question, name, title), *(of_course(found, measure) for found in known.values())]
+                    [
+                        *cells(question, system.name, title),
+                        *(of_course(found, measure) for found in known.values()),
+                    ]
                     for measure, title in COURSES.items()
                 ]
         rules.add(len(rows))
@@ -255,18 +249,18 @@ def courses(series: dict[str, list[dict]], layers: list[str], dataset: str) -> l
 
 def of_course(found: list[dict], measure: str):
     if not all(found):
-        return UNKNOWN_CELL
+        return cell(UNKNOWN)
     scale = 100 if measure == "held_out" else 1
     values = [one[measure] and [scale * value for value in one[measure]] for one in found]
     return mean_cell(over_seeds(values), 1, "" if all(all(one["converged"]) for one in found) else "*")
 
 
-def warnings(groups: Runs) -> list[str]:
+def warnings(systems: list[System]) -> list[str]:
     """A line per run with classifiers that have not converged."""
     return [
-        f"Warning: {system} on {dataset}, {seed_of(run, i)}: {missing}. They say less than the states hold."
-        for (dataset, system), runs in groups.items()
-        for i, run in enumerate(runs, 1)
+        f"Warning: {system.name} on {system.dataset}, {seed}: {missing}. They say less than the states hold."
+        for system in systems
+        for seed, run in system.labelled()
         if (missing := unconverged(run.get("classifiers", {})))
     ]
 

@@ -14,13 +14,15 @@ from command_line import options as types
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from eval.probes.identified_languages import confusion_of
-from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.parts import Figure, Section, Table, cells, number_cell, slug, tidy
 from eval.reporting.plots import heatmap
 from eval.reporting.result_file import add_output_arguments, publish
-from eval.results.files import Translation, split_direction
-from eval.results.labels import UNKNOWN, direction_order
+from eval.reporting.sections.off_target import limits
+from eval.results.files import split_direction
+from eval.results.labels import direction_order
 from eval.results.result_set import ResultSet
-from eval.results.runs import runs_of, seed_of
+from eval.results.scores import Translation
+from eval.results.systems import System
 from eval.scoring.language_identification import EMPTY, NO_LETTERS
 from eval.scoring.off_target import RULES, names_of_labels
 from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments, paths_of
@@ -92,28 +94,17 @@ def run(translation: Translation, files: list[DirectionFiles], worst: int) -> di
 
 
 def section(results: ResultSet) -> Section:
-    parts = []
-    for (dataset, system), runs in runs_of(results, "off-target").items():
-        parts.append(matrix(dataset, system, runs))
-        if any(entry["worst"] for run in runs for entry in run["directions"].values()):
-            parts.append(worst(dataset, system, runs))
-    return Section("Languages of the output", parts, [*NOTES, *limits(results)])
+    parts, systems = [], results.probed(KIND)
+    for system in systems:
+        parts.append(matrix(system))
+        if any(entry["worst"] for run in system.runs for entry in run.directions.values()):
+            parts.append(worst(system))
+    return Section("Languages of the output", parts, [*NOTES, *limits(systems, "note")])
 
 
-def limits(results: ResultSet) -> list[str]:
-    """What the identifier cannot tell, per target language."""
-    found = {
-        f"Into {split_direction(direction)[1]}: {entry['note']}."
-        for runs in runs_of(results, "off-target").values()
-        for run in runs
-        for direction, entry in run["directions"].items()
-        if entry.get("note")
-    }
-    return sorted(found)
-
-
-def matrix(dataset: str, system: str, runs: list[dict]) -> Figure:
+def matrix(system: System) -> Figure:
     """Confusion matrix as a heat map: identified languages by directions and references."""
+    runs = system.records
     kinds = {d: entry["kind"] for run in runs for d, entry in run["directions"].items()}
     zero_shot, supervised = (
         direction_order(kind, [d for d in kinds if kinds[d] == kind]) for kind in ("zero-shot", "supervised")
@@ -130,13 +121,13 @@ def matrix(dataset: str, system: str, runs: list[dict]) -> Figure:
     grid = [[100 * column[row] for column in columns] for row in rows]
     rules = [rule for rule in (len(zero_shot), len(directions)) if 0 < rule < len(columns)]
     titles = [*directions, *(f"[{target}]" for target in targets)]
-    caption = f"Identified languages of the output of {system} on {dataset} in percent of the lines"
-    caption += ", all seeds together." if len(runs) > 1 else "."
+    caption = f"Identified languages of the output of {system.name} on {system.dataset}"
+    caption += f" in percent of the lines{', all seeds together' if len(runs) > 1 else ''}."
     if zero_shot and supervised:
         caption += " Zero-shot directions left of the line, supervised ones right of it, then references."
     png = heatmap([names.get(row, row) for row in rows], titles, grid, "% of lines", rules)
-    name = slug("confusion", dataset, system)
-    return Figure(name, caption, png, numbers(name, caption, dataset, system, runs, directions))
+    name = slug("confusion", system.dataset, system.name)
+    return Figure(name, caption, png, numbers(name, caption, system, directions))
 
 
 def names_in(directions: Iterable[str]) -> dict[str, str]:
@@ -144,11 +135,11 @@ def names_in(directions: Iterable[str]) -> dict[str, str]:
     return names_of_labels(language for direction in directions for language in split_direction(direction))
 
 
-def numbers(name, caption, dataset, system, runs: list[dict], directions: list[str]) -> Table:
+def numbers(name: str, caption: str, system: System, directions: list[str]) -> Table:
     """Per direction: rate, identifier's error, where off-target lines are; all counts in the CSV file."""
     rows = []
     for direction in directions:
-        entries = [run["directions"][direction] for run in runs if direction in run["directions"]]
+        entries = [run.directions[direction] for run in system.runs if direction in run.directions]
         lines = sum(entry["lines"] for entry in entries)
         places: Counter = Counter()
         for entry in entries:
@@ -157,22 +148,23 @@ def numbers(name, caption, dataset, system, runs: list[dict], directions: list[s
         rate = places.total() / lines if known else None
         error = sum(entry["identifier_error"] for entry in entries) / len(entries) if known else None
         values = [rate, error, *(places[place] / lines if known else None for place in PLACES)]
-        rows.append([*cells(direction, entries[0]["kind"], lines), *map(percent, values)])
+        rows.append(
+            [
+                *cells(direction, entries[0]["kind"], lines),
+                *(number_cell(value, ".2f", 100, "%") for value in values),
+            ]
+        )
     header = ["Direction", "Kind", "Lines", "off-target", "identifier's error"]
     header += [f"as {title}" for title in PLACES.values()]
     data = [
-        [dataset, system, seed_of(run, i), direction, entry["kind"], entry["intended"], text, language, n]
-        for i, run in enumerate(runs, 1)
+        [system.dataset, system.name, seed, direction, entry["kind"], entry["intended"], text, language, n]
+        for seed, run in system.labelled()
         for direction, entry in run["directions"].items()
         for text, key in (("hypotheses", "identified"), ("references", "identified_references"))
         for language, n in entry[key].items()
     ]
     titles = ["dataset", "system", "seed", "direction", "kind", "intended", "text", "identified", "lines"]
     return Table(name, caption, [cells(*header)], rows, data=tidy(titles, data))
-
-
-def percent(share: float | None):
-    return cell(UNKNOWN if share is None else f"{100 * share:.2f}%", value=share)
 
 
 def total(runs: list[dict], directions: list[str], key: str) -> Counter:
@@ -190,26 +182,26 @@ def shares(counts: Counter, own: list[str]) -> dict[str, float]:
     return found | {OTHER: max(0.0, 1 - sum(found.values()))}
 
 
-def worst(dataset: str, system: str, runs: list[dict]) -> Table:
+def worst(system: System) -> Table:
     """The listed lines of every direction, zero-shot directions first."""
     listed = [
-        (entry["kind"] != "zero-shot", direction, seed_of(run, i), one)
-        for i, run in enumerate(runs, 1)
+        (entry["kind"] != "zero-shot", direction, seed, one)
+        for seed, run in system.labelled()
         for direction, entry in run["directions"].items()
         for one in entry["worst"]
     ]
     listed.sort(key=lambda item: item[:2])
-    names = names_in(direction for run in runs for direction in run["directions"])
+    names = names_in(direction for run in system.runs for direction in run.directions)
     rows, rules, previous = [], set(), None
     for _, direction, seed, one in listed:
         if previous not in (None, direction):
             rules.add(len(rows))
         previous = direction
-        sure = cell(f"{one['confidence']:.2f}", value=one["confidence"])
+        sure = number_cell(one["confidence"], ".2f")
         texts = cells(*(one[text] or EMPTY for text in ("source", "reference", "hypothesis")))
         identified = names.get(one["identified"], one["identified"])
         rows.append([*cells(direction, seed, one["line"], identified), sure, *texts])
     titles = ["Direction", "Seed", "Line", "Identified", "Confidence", "Source", "Reference", "Hypothesis"]
-    caption = f"The worst off-target lines of {system} on {dataset}."
-    name = slug("worst_lines", dataset, system)
+    caption = f"The worst off-target lines of {system.name} on {system.dataset}."
+    name = slug("worst_lines", system.dataset, system.name)
     return Table(name, caption, [cells(*titles)], rows, frozenset(rules), folded=True)

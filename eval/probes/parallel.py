@@ -11,8 +11,8 @@ import numpy as np
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.progress import progress
+from command_line.records import field
 from eval.probes.store import INDEX, StatePart, StateStore
-from eval.results.files import field
 
 FINAL_NORM = "encoder-norm"
 COUNTS = ("kind", "lines", "words")  # of an entry, not measures

@@ -14,8 +14,7 @@ from eval.probes.training_logs import LogOptions, add_log_arguments, log_files, 
 from eval.reporting.parts import Section, Table, cells, mean_cell, slug, tidy
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.result_set import ResultSet
-from eval.results.runs import datasets_of, on, runs_of, seed_of
-from eval.results.systems import MeanStd
+from eval.results.systems import System, by_dataset
 
 KIND = "pretraining-accuracy"
 MEASURES = ("accuracy", "ppl")
@@ -72,32 +71,30 @@ def run(name: str, path: Path, dataset: str) -> dict:
 
 
 def section(results: ResultSet) -> Section:
-    groups = runs_of(results, "pretraining-accuracy")
     parts = []
-    for dataset in datasets_of(groups):
-        systems = on(groups, dataset)
-        languages = {language for runs in systems.values() for run in runs for language in run["languages"]}
+    for dataset, systems in by_dataset(results.probed(KIND)).items():
+        languages = {language for one in systems for run in one.records for language in run["languages"]}
         parts += [
             table(systems, dataset, language, measure) for language in sorted(languages) for measure in TITLES
         ]
     return Section("Pre-training", parts, NOTES)
 
 
-def table(systems: dict[str, list[dict]], dataset: str, language: str, measure: str) -> Table:
+def table(systems: list[System], dataset: str, language: str, measure: str) -> Table:
     """Systems by tasks of one language; the task "" is all of them."""
-    found = {system: [run["languages"].get(language, {}) for run in runs] for system, runs in systems.items()}
-    tasks = sorted({task for runs in found.values() for run in runs for task in run})
+    found = [tasks for one in systems for tasks in one.values("languages", language) if tasks]
+    tasks = sorted(set().union(*found))
     rows = [
         [
-            *cells(system, len(runs)),
-            *(shown([run.get(task, {}).get(measure) for run in runs]) for task in tasks),
+            *cells(system.name, len(system.runs)),
+            *(mean_cell(system.mean("languages", language, task, measure), digits=2) for task in tasks),
         ]
-        for system, runs in found.items()
+        for system in systems
     ]
     data = [
-        [dataset, system, seed_of(run, i), run["update"], language, task or "all", values.get(measure)]
-        for system, runs in systems.items()
-        for i, run in enumerate(runs, 1)
+        [dataset, system.name, seed, run["update"], language, task or "all", values.get(measure)]
+        for system in systems
+        for seed, run in system.labelled()
         for task, values in run["languages"].get(language, {}).items()
     ]
     caption = f"{TITLES[measure]} of pre-training on {dataset}, {language}, as in Tables 4.12 and 4.13."
@@ -106,7 +103,3 @@ def table(systems: dict[str, list[dict]], dataset: str, language: str, measure: 
     return Table(
         slug(f"pretraining_{measure}", dataset, language), caption, header, rows, data=tidy(titles, data)
     )
-
-
-def shown(values: list[float | None]):
-    return mean_cell(MeanStd.of(values), digits=2)

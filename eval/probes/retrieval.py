@@ -37,8 +37,7 @@ from eval.reporting.parts import Figure, Section, Table, cells, mean_cell, slug,
 from eval.reporting.plots import dots
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.result_set import ResultSet
-from eval.results.runs import datasets_of, on, runs_of, seed_of
-from eval.results.systems import MeanStd
+from eval.results.systems import MeanStd, System, by_dataset
 
 KIND = "retrieval"
 BATCH_TOKENS = 512  # C.3
@@ -149,80 +148,68 @@ def longer(pair) -> np.ndarray:
 
 
 def section(results: ResultSet) -> Section:
-    groups = runs_of(results, "retrieval")
     parts = []
-    for dataset in datasets_of(groups):
-        systems = on(groups, dataset)
-        parts += [
-            curves("retrieval", systems, dataset, measure, *titles) for measure, titles in SENTENCES.items()
-        ]
+    for dataset, systems in by_dataset(results.probed(KIND)).items():
+        parts += [curves(KIND, systems, dataset, measure, *titles) for measure, titles in SENTENCES.items()]
         for measure, title in TOP.items():
-            with_measure = {
-                system: runs
-                for system, runs in systems.items()
-                if all(measure in entry for run in runs for entry in run["pairs"].values())
-            }
+            with_measure = [
+                system
+                for system in systems
+                if all(measure in entry for run in system.records for entry in run["pairs"].values())
+            ]
             if with_measure:
                 parts.append(per_pair(with_measure, dataset, measure, title))
     return Section("Retrieval in the encoder", parts, NOTES)
 
 
-def at_the_top(value) -> float:
-    """Of a list of one number per layer the last, which is the encoder's output."""
-    return value[-1] if isinstance(value, list) else value
-
-
-def per_pair(systems: dict[str, list[dict]], dataset: str, measure: str, title: str) -> Figure:
+def per_pair(systems: list[System], dataset: str, measure: str, title: str) -> Figure:
     """Rows: pairs of languages and their averages; columns: systems, in percent."""
     pairs = {
         name: entry["kind"]
-        for runs in systems.values()
-        for run in runs
+        for system in systems
+        for run in system.records
         for name, entry in run["pairs"].items()
     }
     ordered = sorted(pairs, key=lambda name: (list(KINDS).index(pairs[name]), name))
     values = {
-        system: [pair_value(runs, name, measure) for name in ordered] for system, runs in systems.items()
+        system.name: [at_the_top(system, "pairs", name, measure) for name in ordered] for system in systems
     }
     rule = sum(kind == "supervised" for kind in pairs.values())
     rows = [
-        [*cells(name, pairs[name]), *(mean_cell(values[system][i], 1) for system in systems)]
+        [*cells(name, pairs[name]), *(mean_cell(means[i], 1) for means in values.values())]
         for i, name in enumerate(ordered)
     ]
     rules = {rule} if 0 < rule < len(ordered) else set()
     for kind in KINDS:
         if kind in pairs.values():
             rules |= {len(rows)}
-            rows.append(
-                [
-                    *cells("Avg.", kind),
-                    *(mean_cell(average(runs, kind, measure), 1) for runs in systems.values()),
-                ]
-            )
+            means = [at_the_top(system, "averages", kind, measure) for system in systems]
+            rows.append([*cells("Avg.", kind), *(mean_cell(mean, 1) for mean in means)])
     caption = (
         f"{title}, on {dataset}, in percent; mean over seeds, error bars: standard deviation over seeds."
     )
     name = slug("retrieval", measure, dataset)
     png = dots(ordered, values, "P@1 in %", [rule] if 0 < rule < len(ordered) else [])
     data = [
-        [dataset, system, seed_of(run, i), entry["kind"], pair, at_the_top(entry[measure])]
-        for system, runs in systems.items()
-        for i, run in enumerate(runs, 1)
+        [dataset, system.name, seed, entry["kind"], pair, top_of(entry[measure])]
+        for system in systems
+        for seed, run in system.labelled()
         for pair, entry in run["pairs"].items()
     ]
-    header = [cells("Pair", "Kind", *systems)]
+    header = [cells("Pair", "Kind", *values)]
     titles = ["dataset", "system", "seed", "kind", "pair", measure]
     return Figure(
         name, caption, png, Table(name, caption, header, rows, frozenset(rules), tidy(titles, data))
     )
 
 
-def pair_value(runs: list[dict], pair: str, measure: str) -> MeanStd | None:
-    """Mean over seeds, in percent; None where a run does not have the pair."""
-    found = [run["pairs"].get(pair) for run in runs]
-    return MeanStd.of(entry and 100 * at_the_top(entry[measure]) for entry in found)
+def at_the_top(system: System, *keys: str) -> MeanStd | None:
+    """What the records hold under these keys, on top of the encoder: mean over seeds, in percent; None where
+    a run lacks it.
+    """
+    return MeanStd.of(None if value is None else 100 * top_of(value) for value in system.values(*keys))
 
 
-def average(runs: list[dict], kind: str, measure: str) -> MeanStd | None:
-    found = [run["averages"].get(kind) for run in runs]
-    return MeanStd.of(entry and 100 * at_the_top(entry[measure]) for entry in found)
+def top_of(value: float | list[float]) -> float:
+    """Of one number per layer the last, which is the encoder's output."""
+    return value[-1] if isinstance(value, list) else value

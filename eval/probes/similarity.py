@@ -24,7 +24,7 @@ from eval.probes.svcca_and_cka import PERMUTATIONS, VARIANCE, Sentences, compare
 from eval.reporting.parts import Section
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.result_set import ResultSet
-from eval.results.runs import datasets_of, on, runs_of
+from eval.results.systems import by_dataset
 
 KIND = "similarity"
 NOTES = [
@@ -107,12 +107,10 @@ def run(folder, options: Options) -> dict:
 
 
 def section(results: ResultSet) -> Section:
-    groups = runs_of(results, "similarity")
     parts = []
-    for dataset in datasets_of(groups):
-        systems = on(groups, dataset)
+    for dataset, systems in by_dataset(results.probed(KIND)).items():
         parts += [
-            curves("similarity", systems, dataset, measure, *titles, chance=f"{measure}_by_chance")
+            curves(KIND, systems, dataset, measure, *titles, chance=f"{measure}_by_chance")
             for measure, titles in MEASURES.items()
         ]
     return Section("Similarity of languages in the encoder", parts, NOTES)

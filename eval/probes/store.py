@@ -34,8 +34,9 @@ from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
 from command_line.outputs import write_json
+from command_line.records import field
 from data_prep.formats.directions import Direction
-from eval.results.files import FORMAT, field, read_result, split_direction
+from eval.results.files import FORMAT, read_result, split_direction
 
 INDEX = "states.json"
 KIND = "states"

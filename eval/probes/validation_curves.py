@@ -10,13 +10,11 @@ from pathlib import Path
 
 from command_line.option_classes import from_arguments
 from eval.probes.training_logs import LogOptions, add_log_arguments, log_files, validations
-from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.parts import Figure, Section, Table, cells, number_cell, slug, tidy
 from eval.reporting.plots import lines
 from eval.reporting.result_file import add_output_arguments, publish
-from eval.results.labels import UNKNOWN
 from eval.results.result_set import ResultSet
-from eval.results.runs import datasets_of, on, runs_of, seed_of
-from eval.results.systems import MeanStd
+from eval.results.systems import MeanStd, System, by_dataset
 
 KIND = "validation-curves"
 METRICS = ("nmt_loss", "loss")
@@ -65,26 +63,24 @@ def run(name: str, path: Path, dataset: str) -> dict:
 
 
 def section(results: ResultSet) -> Section:
-    groups = runs_of(results, "validation-curves")
-    return Section(
-        "Validation loss", [curves(on(groups, dataset), dataset) for dataset in datasets_of(groups)], NOTES
-    )
+    systems = by_dataset(results.probed(KIND))
+    return Section("Validation loss", [curves(found, dataset) for dataset, found in systems.items()], NOTES)
 
 
-def curves(systems: dict[str, list[dict]], dataset: str) -> Figure:
+def curves(systems: list[System], dataset: str) -> Figure:
     """One curve per system over the updates, at no more than `MOST_TICKS` of them; all in the CSV file."""
-    updates = sorted({update for runs in systems.values() for run in runs for update in run["updates"]})
+    updates = sorted({update for system in systems for run in system.records for update in run["updates"]})
     every = -(-len(updates) // MOST_TICKS)
     ticks = updates[::-1][::every][::-1]  # the last one in any case
-    series = {system: [at(runs, update) for update in ticks] for system, runs in systems.items()}
+    series = {system.name: [at(system, update) for update in ticks] for system in systems}
     rows = []
-    for system, values in series.items():
-        shown = [cell(UNKNOWN) if v is None else cell(f"{v.mean:.3f}", value=v.mean) for v in values]
-        rows.append([*cells(system, len(systems[system])), *shown])
+    for system in systems:
+        shown = [number_cell(value and value.mean, ".3f") for value in series[system.name]]
+        rows.append([*cells(system.name, len(system.runs)), *shown])
     data = [
-        [dataset, system, seed_of(run, i), run["metric"], update, loss]
-        for system, runs in systems.items()
-        for i, run in enumerate(runs, 1)
+        [dataset, system.name, seed, run["metric"], update, loss]
+        for system in systems
+        for seed, run in system.labelled()
         for update, loss in zip(run["updates"], run["loss"], strict=True)
     ]
     name = slug("validation_loss", dataset)
@@ -97,7 +93,7 @@ def curves(systems: dict[str, list[dict]], dataset: str) -> Figure:
     )
 
 
-def at(runs: list[dict], update: int) -> MeanStd | None:
+def at(system: System, update: int) -> MeanStd | None:
     """Mean over the runs; None where one was not validated."""
-    losses = [dict(zip(run["updates"], run["loss"], strict=True)).get(update) for run in runs]
+    losses = [dict(zip(run["updates"], run["loss"], strict=True)).get(update) for run in system.records]
     return MeanStd.of(losses)

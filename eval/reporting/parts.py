@@ -9,6 +9,7 @@ from pathlib import Path
 
 from command_line.outputs import atomic_path, write_text
 from eval.results.labels import UNKNOWN
+from eval.results.measures import Measure
 from eval.results.systems import MeanStd
 
 
@@ -41,11 +42,33 @@ def cells(*texts) -> list[Cell]:
     return [cell(text) for text in texts]
 
 
+def number_cell(
+    value: float | None, form: str, scale: float = 1.0, unit: str = "", bold: bool = False
+) -> Cell:
+    """One number; a dash where there is none.
+
+    Args:
+        form: Python's format of `scale` times the number, for instance `.2f`.
+    """
+    text = UNKNOWN if value is None else f"{value * scale:{form}}{unit}"
+    return cell(text, bold, value)
+
+
 def mean_cell(value: MeanStd | None, digits: int, mark: str = "") -> Cell:
-    """Mean and deviation over runs; an empty one where there is no number."""
+    """Mean and deviation over runs; a dash where there is no number."""
     if value is None:
         return cell(UNKNOWN)
     return cell(value.text(digits) + mark, value=value.mean)
+
+
+def mean_and_std_cells(value: MeanStd | None) -> list[Cell]:
+    """Mean and deviation over runs in columns of their own, for the numbers behind a figure."""
+    return [number_cell(number, ".2f") for number in ((value.mean, value.std) if value else (None, None))]
+
+
+def measure_cell(measure: Measure, value: MeanStd | float | None, bold: bool = False) -> Cell:
+    """A score of one run or of several, as tables show this measure."""
+    return cell(measure.show(value), bold, value.mean if isinstance(value, MeanStd) else value)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,8 @@ own: the pivot, and how hypotheses are searched.
 """
 
 from data_prep.languages import is_english
-from eval.results.systems import System
+from eval.results.systems import UNKNOWN, System
 
-UNKNOWN = "–"
 PLACEMENT = "placement of normalization"  # the axis of Table 8.2
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from data_prep.languages import is_english
 from eval.results.files import split_direction
+from eval.results.systems import UNKNOWN, MeanStd
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,13 @@ class Measure:
     scale: float = 1.0
     unit: str = ""
 
-    def show(self, value: float | None) -> str:
-        return "–" if value is None else f"{value * self.scale:.{self.digits}f}{self.unit}"
+    def show(self, value: float | MeanStd | None) -> str:
+        """As in `16.8`, or `16.8 ± 0.6` of several runs; a dash where there is no number."""
+        if value is None:
+            return UNKNOWN
+        if isinstance(value, MeanStd):
+            return value.text(self.digits, self.scale, self.unit)
+        return f"{value * self.scale:.{self.digits}f}{self.unit}"
 
 
 MEASURES = {

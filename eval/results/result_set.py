@@ -1,16 +1,18 @@
-"""All result files given to a report, by kind, with the scored folders grouped into systems."""
+"""All result files given to a report, by kind, with their runs grouped into systems."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from eval.results.files import SCORES, Scores, field, read_result, result_file
+from command_line.records import field
+from eval.results.files import read_result, result_file
 from eval.results.labels import PLACEMENT, differing_axis, order
-from eval.results.systems import MeanStd, System, group_systems
+from eval.results.scores import SCORES, Scores, group_scores
+from eval.results.systems import Run, System, by_dataset, group_runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,7 @@ class ResultSet:
     @cached_property
     def systems(self) -> list[System]:
         """Systems in the order of Table 8.2."""
-        return sorted(group_systems(Scores.load(path) for path, _ in self.of_kind("scores")), key=order)
+        return sorted(group_scores(Scores.load(path) for path, _ in self.of_kind("scores")), key=order)
 
     @cached_property
     def datasets(self) -> list[str]:
@@ -50,7 +52,19 @@ class ResultSet:
         return list(dict.fromkeys(Scores.load(path).dataset for path, _ in self.of_kind("scores")))
 
     def on(self, dataset: str) -> list[System]:
-        return [system for system in self.systems if system.dataset == dataset]
+        return by_dataset(self.systems)[dataset]
+
+    def probed(self, kind: str, renamed: Callable[[Run], Run] = lambda run: run) -> list[System]:
+        """The systems of the "runs" of all files of a kind, in the order given.
+
+        Args:
+            renamed: gives runs that must not be taken for seeds of one system names of their own.
+
+        Raises:
+            InputError: two runs are the same seed of a system, or runs under one name are other systems.
+        """
+        runs = [Run(path, run) for path, record in self.of_kind(kind) for run in record["runs"]]
+        return group_runs(map(renamed, runs))
 
     @cached_property
     def comparisons(self) -> list[dict]:
@@ -109,7 +123,7 @@ class ResultSet:
 
         If the systems of a pair have other directions, what was tested is not what is shown.
         """
-        shown, verdicts = MeanStd.of(system.averages(group, "bleu")), []
+        shown, verdicts = system.mean("averages", group, "bleu"), []
         for comparison in self.marking(system.dataset):
             result = comparison["overall"].get(group)
             if result and system.name in (comparison["baseline"], comparison["system"]):

@@ -5,9 +5,10 @@ from itertools import combinations
 from typing import NamedTuple
 
 from command_line.errors import InputError
-from eval.results.files import Scores, field
+from command_line.records import field
 from eval.results.labels import differing_axis
-from eval.results.systems import System
+from eval.results.scores import Scores
+from eval.results.systems import System, by_dataset
 
 
 class Pair(NamedTuple):
@@ -67,9 +68,7 @@ def pairs_with(systems: list[System], name: str) -> list[Pair]:
 
 def _on_datasets(systems: list[System]) -> list[tuple[str, list[System]]]:
     """Datasets with their systems, at least two each."""
-    datasets: dict[str, list[System]] = {}
-    for system in systems:
-        datasets.setdefault(system.dataset, []).append(system)
+    datasets = by_dataset(systems)
     for dataset, members in datasets.items():
         if len(members) < 2:
             raise InputError(

@@ -1,15 +1,18 @@
-"""Scored folders grouped into systems, whose runs differ in their seed only, with mean and deviation."""
+"""Systems with their runs: what was measured of several trainings that differ in their seed only.
+
+Scored folders and the result files of probes hold runs alike. Here is the one place where runs become
+systems, get their labels, and give the mean and the deviation that tables and figures show.
+"""
 
 import statistics
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from command_line.errors import InputError
-from data_prep.bleu import tokenizer_of
-from eval.results.files import Scores
 
+UNKNOWN = "–"  # in place of a number or a label that is not known
 SEARCH_OPTIONS = {"length_candidates": 1, "length_weight": 1, "score_without_tag": False}  # with defaults
 
 
@@ -33,6 +36,56 @@ class MeanStd:
         deviation = "" if self.std is None else f" ± {self.std * scale:.{digits}f}"
         return f"{self.mean * scale:.{digits}f}{deviation}{unit}"
 
+    def scaled(self, scale: float) -> "MeanStd":
+        return MeanStd(self.mean * scale, None if self.std is None else self.std * scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What was measured of one training of a system on one dataset: a record, and the file that holds it."""
+
+    path: Path
+    record: dict
+
+    @property
+    def system(self) -> dict:
+        """The record of the system; its fields beside name and seed are those of `fairseq_ext.axes`."""
+        return self.record["system"]
+
+    @property
+    def settings(self) -> dict:
+        """norm_placement, language_tags, …: what all runs of a system share."""
+        return {key: value for key, value in self.system.items() if key not in ("name", "seed")}
+
+    @property
+    def name(self) -> str:
+        """The system's."""
+        return self.system["name"]
+
+    @property
+    def dataset(self) -> str:
+        return self.record["dataset"]
+
+    @property
+    def seed(self) -> int | None:
+        return self.system.get("seed")
+
+    @property
+    def directions(self) -> dict[str, dict]:
+        return self.record["directions"]
+
+    @property
+    def search(self) -> dict:
+        """How hypotheses were searched."""
+        return {option: self.record.get(option, default) for option, default in SEARCH_OPTIONS.items()}
+
+    def value(self, *keys: str) -> Any:
+        """What the record holds under these keys, one below the other; None where one is missing."""
+        found: Any = self.record
+        for key in keys:
+            found = found.get(key) if isinstance(found, dict) else None
+        return found
+
 
 @dataclass(frozen=True)
 class System:
@@ -40,69 +93,67 @@ class System:
 
     name: str
     dataset: str
-    runs: tuple[Scores, ...]
+    runs: tuple[Run, ...]
 
     @property
     def settings(self) -> dict:
-        """The fields of translate.json's "system": norm_placement, language_tags, … without name and seed."""
-        return _settings(self.runs[0])
+        return self.runs[0].settings
 
     @property
     def search(self) -> dict:
-        """How hypotheses were searched."""
-        return _search(self.runs[0])
+        return self.runs[0].search
 
     @property
     def pivot(self) -> str | None:
-        return self.runs[0].pivot
+        return self.runs[0].value("pivot")
 
     @property
-    def seeds(self) -> list:
+    def seeds(self) -> list[int | None]:
         return [run.seed for run in self.runs]
 
     @property
+    def records(self) -> list[dict]:
+        return [run.record for run in self.runs]
+
+    @property
     def run_labels(self) -> list[str]:
-        """Seeds as column titles."""
-        return [run_label(run.seed, number) for number, run in enumerate(self.runs, 1)]
+        """Seeds as column titles; runs without a known seed are numbered."""
+        return [
+            f"run {number}" if run.seed is None else str(run.seed) for number, run in enumerate(self.runs, 1)
+        ]
+
+    def labelled(self) -> list[tuple[str, dict]]:
+        """The record of every run, with its label."""
+        return list(zip(self.run_labels, self.records, strict=True))
+
+    def only(self, condition: Callable[[Run], bool]) -> "System | None":
+        """The system with those of its runs that meet a condition; None if none does."""
+        runs = tuple(filter(condition, self.runs))
+        return replace(self, runs=runs) if runs else None
 
     def directions(self, kind: str | None = None) -> list[str]:
         entries = self.runs[0].directions.items()
         return [direction for direction, entry in entries if kind in (None, entry["kind"])]
 
-    def scores(self, direction: str, measure: str) -> list[float | None]:
-        """One score per run; None where the direction or the measure is missing."""
-        return [run.directions.get(direction, {}).get(measure) for run in self.runs]
+    def values(self, *keys: str) -> list:
+        """One value per run, as `Run.value` finds it."""
+        return [run.value(*keys) for run in self.runs]
 
-    def averages(self, group: str, measure: str) -> list[float | None]:
-        """Average over the directions of a group, per run."""
-        return [run.average(group, measure) for run in self.runs]
-
-
-def run_label(seed, number: int) -> str:
-    """The seed; runs without a known seed are numbered."""
-    return f"run {number}" if seed is None else str(seed)
+    def mean(self, *keys: str, scale: float = 1.0) -> MeanStd | None:
+        """Over the runs; None where one lacks the value."""
+        return MeanStd.of(None if value is None else scale * value for value in self.values(*keys))
 
 
-class Run(Protocol):
-    """What was measured of one training of a system on one dataset."""
-
-    path: Path  # of the file, for errors
-    system: dict  # the record
-    name: str  # of the system
-    dataset: str
-    seed: int | None
+def by_dataset(systems: Iterable[System]) -> dict[str, list[System]]:
+    """Dataset -> the systems on it, both in the order given."""
+    found: dict[str, list[System]] = {}
+    for system in systems:
+        found.setdefault(system.dataset, []).append(system)
+    return found
 
 
-def _settings(run: Run) -> dict:
-    return {key: value for key, value in run.system.items() if key not in ("name", "seed")}
-
-
-def _search(run: Scores) -> dict:
-    return {option: run.record.get(option, default) for option, default in SEARCH_OPTIONS.items()}
-
-
-def group_runs(runs: Iterable[Run]) -> dict[tuple[str, str], tuple]:
-    """(dataset, name) -> the runs of one system, ordered by seed; systems as they first appear.
+def group_runs(runs: Iterable[Run]) -> list[System]:
+    """The systems of runs, as they first appear; a dataset and a name are a system.
 
     Raises:
         InputError: two runs are the same seed, or runs under one name are not the same system; names both
@@ -121,62 +172,22 @@ def group_runs(runs: Iterable[Run]) -> dict[tuple[str, str], tuple]:
                     " of them another --name"
                 )
         if others:
-            _same(others[0], run, "system", _settings(others[0]), _settings(run))
+            check_same(others[0], run, "system", others[0].settings, run.settings)
         others.append(run)
-    return {group: tuple(sorted(found, key=_by_seed)) for group, found in groups.items()}
+    return [
+        System(name, dataset, tuple(sorted(found, key=_by_seed))) for (dataset, name), found in groups.items()
+    ]
 
 
 def _by_seed(run: Run) -> tuple:
     return (run.seed is None, run.seed if run.seed is not None else 0)
 
 
-def group_systems(scores: Iterable[Scores]) -> list[System]:
-    """Systems in the order in which they first appear.
-
-    Raises:
-        InputError: one run is given twice, or runs under one name are not the same system, or do not have the
-            same directions, or BLEU of one direction was scored with different tokenizers; names both files.
+def check_same(first: Run, run: Run, what: str, expected, found) -> None:
     """
-    scores = list(scores)
-    seen = set()
-    for run in scores:
-        if run.path.resolve() in seen:
-            raise InputError(f"{run.path}: given twice")
-        seen.add(run.path.resolve())
-    _check_tokenizers(scores)
-    groups = group_runs(scores)
-    for first, *others in groups.values():
-        for run in others:
-            _check_measured_alike(first, run)
-    return [System(name, dataset, runs) for (dataset, name), runs in groups.items()]
-
-
-def _check_measured_alike(first: Scores, run: Scores) -> None:
-    _same(first, run, "split", first.record["split"], run.record["split"])
-    for option in SEARCH_OPTIONS:
-        _same(first, run, option, _search(first)[option], _search(run)[option])
-    _same(first, run, "directions", _kinds(first), _kinds(run))
-
-
-def _kinds(run: Scores) -> dict:
-    return {direction: entry["kind"] for direction, entry in run.directions.items()}
-
-
-def _check_tokenizers(scores: list[Scores]) -> None:
-    """BLEU over other tokens is another number: it stands in no table and no mean beside this one."""
-    seen: dict[tuple[str, str], tuple[str, Scores]] = {}
-    for run in scores:
-        for direction, entry in run.directions.items():
-            found = tokenizer_of(str(entry.get("bleu_signature", "")))
-            expected, first = seen.setdefault((run.dataset, direction), (found, run))
-            if found != expected:
-                raise InputError(
-                    f"{run.path}: direction {direction}: BLEU with the tokenizer {found!r}, but"
-                    f" {expected!r} in {first.path}; score both with the same --tokenize"
-                )
-
-
-def _same(first: Run, run: Run, what: str, expected, found) -> None:
+    Raises:
+        InputError: two runs of one system differ in something else than their seed; names both files.
+    """
     if expected == found:
         return
     if isinstance(expected, dict):

@@ -16,10 +16,11 @@ from command_line import options as types
 from command_line.option_classes import from_arguments
 from command_line.outputs import remove_leftovers, write_json
 from command_line.provenance import checksums, command_typed
-from eval.results.files import FORMAT, SCORES, Scores, result_file
+from eval.results.files import FORMAT, result_file
 from eval.results.measures import MEASURES
+from eval.results.scores import SCORES, Scores, group_scores
 from eval.results.system_pairs import Pair, all_pairs, pairs_on_one_axis, pairs_with, pairs_with_first
-from eval.results.systems import System, group_systems
+from eval.results.systems import System
 from eval.scoring.comparison import FEWEST_SAMPLES, PARTS, Settings, compare
 from eval.scoring.paired_test import RANDOMIZATION, TESTS
 
@@ -132,7 +133,7 @@ def main(args) -> None:
 def comparison_of(options: ComparisonOptions) -> dict:
     """The contents of the result file."""
     scores = [Scores.load(result_file(path, SCORES)) for path in options.systems]
-    pairs = options.pairs.pairs_of(group_systems(scores))
+    pairs = options.pairs.pairs_of(group_scores(scores))
     comparisons, samples = compare(pairs, options.metric, options.settings)
     return {
         "format": FORMAT,

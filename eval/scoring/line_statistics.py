@@ -14,7 +14,8 @@ import numpy as np
 from command_line.errors import InputError
 from command_line.names_in_records import path_inside
 from command_line.outputs import atomic_path, checksum
-from eval.results.files import Scores, field
+from command_line.records import field
+from eval.results.scores import Scores
 
 CHRF_BETA = 2
 

@@ -25,8 +25,9 @@ from command_line.provenance import command_typed, versions
 from command_line.workers import Workers
 from data_prep.bleu import bleu_metric
 from data_prep.languages import find_language
-from eval.results.files import SCORES, Scores, Translation, split_direction
+from eval.results.files import split_direction
 from eval.results.measures import MEASURES, averages
+from eval.results.scores import SCORES, Scores, Translation
 from eval.scoring.comet import Comet
 from eval.scoring.kept_comet import kept_comet
 from eval.scoring.language_identification import default_identifier

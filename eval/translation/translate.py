@@ -19,7 +19,7 @@ from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, write_json, write_text
 from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import Preparation
-from eval.results.files import TRANSLATION
+from eval.results.scores import TRANSLATION
 from eval.translation.evaluated_model import (
     EvaluatedModel,
     add_directions_argument,

@@ -1,12 +1,22 @@
 """Tables E.3-E.8 of the thesis: BLEU of every direction, system and seed; a plot of them."""
 
-from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.parts import (
+    Figure,
+    Section,
+    Table,
+    cell,
+    cells,
+    mean_and_std_cells,
+    measure_cell,
+    slug,
+    tidy,
+)
 from eval.reporting.plots import dots
 from eval.reporting.sections.off_target import ordered_directions
 from eval.results.labels import UNKNOWN, columns_label, direction_order, layer_norm_row
 from eval.results.measures import MEASURES
 from eval.results.result_set import ResultSet
-from eval.results.systems import MeanStd, System
+from eval.results.systems import System
 
 NOTES = [
     "Rows: directions in blocks by the placement of normalization. Columns: the seeds of each system and"
@@ -21,7 +31,7 @@ def section(results: ResultSet) -> Section:
         for kind in ("zero-shot", "supervised"):
             systems = [system for system in results.on(dataset) if system.directions(kind)]
             for measure in ("bleu", "chrf", "comet"):
-                if any(MeanStd.of(system.averages(kind, measure)) for system in systems):
+                if any(system.mean("averages", kind, measure) for system in systems):
                     parts.append(table(systems, dataset, kind, measure))
     return Section("Every direction and seed", parts, NOTES)
 
@@ -83,25 +93,20 @@ def score_cells(system: System | None, direction: str | None, kind: str, measure
     """A system's scores per seed and their mean, for a direction or (None) the average over directions."""
     if system is None:
         return cells(*[UNKNOWN] * (width + 1))
-    values = system.averages(kind, measure) if direction is None else system.scores(direction, measure)
-    mean = MeanStd.of(values)
-    show = MEASURES[measure].show
+    where = ("averages", kind) if direction is None else ("directions", direction)
+    values, mean = system.values(*where, measure), system.mean(*where, measure)
     padding = cells(*[UNKNOWN] * (width - len(values)))
-    average = mean and mean.mean
-    return [
-        *(cell(show(value), value=value) for value in values),
-        *padding,
-        cell(show(average), bold=direction is None, value=average),
-    ]
+    average = measure_cell(MEASURES[measure], mean and mean.mean, bold=direction is None)
+    return [*(measure_cell(MEASURES[measure], value) for value in values), *padding, average]
 
 
 def data(systems: list[System], dataset: str, kind: str, measure: str) -> list[list]:
     """One row per system, direction and seed."""
     rows = [
-        [dataset, system.name, kind, direction, label, value]
+        [dataset, system.name, kind, direction, label, run.value("directions", direction, measure)]
         for system in systems
         for direction in direction_order(kind, system.directions(kind))
-        for label, value in zip(system.run_labels, system.scores(direction, measure), strict=True)
+        for label, run in zip(system.run_labels, system.runs, strict=True)
     ]
     return tidy(["dataset", "system", "kind", "direction", "seed", measure], rows)
 
@@ -110,15 +115,13 @@ def plot(results: ResultSet, dataset: str) -> Figure:
     """BLEU of every direction and system, mean and standard deviation over seeds."""
     systems = results.on(dataset)
     directions, zero_shot = ordered_directions(systems)
-    values = {system.name: [MeanStd.of(system.scores(d, "bleu")) for d in directions] for system in systems}
+    values = {system.name: [system.mean("directions", d, "bleu") for d in directions] for system in systems}
     rules = [zero_shot] if 0 < zero_shot < len(directions) else []
     header = [cells("Direction", *(f"{name} {part}" for name in values for part in ("mean", "std")))]
     rows = []
     for i, direction in enumerate(directions):
-        numbers = [n for v in values.values() for n in ((v[i].mean, v[i].std) if v[i] else (None, None))]
-        rows.append(
-            [cell(direction), *(cell(UNKNOWN if n is None else f"{n:.2f}", value=n) for n in numbers)]
-        )
+        numbers = [one for means in values.values() for one in mean_and_std_cells(means[i])]
+        rows.append([cell(direction), *numbers])
     name = slug("bleu_directions", dataset)
     caption = f"BLEU per direction on {dataset}, mean over seeds; error bars: standard deviation over seeds."
     if rules:

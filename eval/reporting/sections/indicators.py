@@ -1,29 +1,23 @@
 """Signs of degenerate output: length ratio, empty lines, copied sources; the averages from and to English."""
 
-from eval.reporting.parts import Section, Table, cell, cells
-from eval.reporting.sections.summary import show
-from eval.results.labels import UNKNOWN
+from eval.reporting.parts import Section, Table, cells, measure_cell
 from eval.results.measures import MEASURES
 from eval.results.result_set import ResultSet
-from eval.results.systems import MeanStd
 
 SHOWN = ("bleu", "chrf", "comet", "off_target", "length_ratio", "empty", "copied")
 GROUPS = ("zero-shot", "supervised", "from-en", "to-en")
 
 
 def section(results: ResultSet) -> Section:
-    measures = [m for m in SHOWN if any(MeanStd.of(s.averages("all", m)) for s in results.systems)]
+    measures = [m for m in SHOWN if any(system.mean("averages", "all", m) for system in results.systems)]
     rows, rules = [], set()
     for system in results.systems:
         rules.add(len(rows))
         for group in GROUPS:
-            values = [MeanStd.of(system.averages(group, measure)) for measure in measures]
+            values = [system.mean("averages", group, measure) for measure in measures]
             if not any(values):
                 continue
-            shown = [
-                cell(show(value, measure) if value else UNKNOWN, value=value and value.mean)
-                for measure, value in zip(measures, values, strict=True)
-            ]
+            shown = [measure_cell(MEASURES[name], mean) for name, mean in zip(measures, values, strict=True)]
             rows.append([*cells(system.dataset, system.name, group), *shown])
     header = [cells("Dataset", "System", "Directions", *(MEASURES[measure].title for measure in measures))]
     caption = (

@@ -1,8 +1,9 @@
 """Off-target rates: how often each direction ends in another language, and in which."""
 
 from collections import Counter
+from collections.abc import Iterable
 
-from eval.reporting.parts import Figure, Section, Table, cell, cells, slug, tidy
+from eval.reporting.parts import Figure, Section, Table, cell, cells, measure_cell, slug, tidy
 from eval.reporting.plots import heatmap
 from eval.results.files import split_direction
 from eval.results.labels import UNKNOWN, direction_order
@@ -22,17 +23,21 @@ def section(results: ResultSet) -> Section:
     parts = []
     for dataset in results.datasets:
         parts += [rates(results, dataset), languages(results, dataset)]
-    return Section("Off-target translations", parts, [*NOTES, *limits(results)])
+    return Section("Off-target translations", parts, [*NOTES, *limits(results.systems, "off_target_note")])
 
 
-def limits(results: ResultSet) -> list[str]:
-    """What the identifier cannot tell, per target language: directions without a rate, labels of several."""
+def limits(systems: Iterable[System], note: str) -> list[str]:
+    """What the identifier cannot tell, per target language: directions without a rate, labels of several.
+
+    Args:
+        note: the field of a direction's entry that says it.
+    """
     found = {
-        f"Into {split_direction(direction)[1]}: {entry['off_target_note']}."
-        for system in results.systems
+        f"Into {split_direction(direction)[1]}: {entry[note]}."
+        for system in systems
         for run in system.runs
         for direction, entry in run.directions.items()
-        if entry.get("off_target_note")
+        if entry.get(note)
     }
     return sorted(found)
 
@@ -53,12 +58,12 @@ def rates(results: ResultSet, dataset: str) -> Figure:
     systems = results.on(dataset)
     directions, zero_shot = ordered_directions(systems)
     names = [system.name for system in systems]
-    grid = [[MeanStd.of(system.scores(d, "off_target")) for d in directions] for system in systems]
+    grid = [[system.mean("directions", d, "off_target") for d in directions] for system in systems]
     names.append("identifier's error")
     grid.append([_first(systems, d, "identifier_error") for d in directions])
     measure = MEASURES["off_target"]
     rows = [
-        [cell(d), *(cell(measure.show(row[i] and row[i].mean), value=row[i] and row[i].mean) for row in grid)]
+        [cell(d), *(measure_cell(measure, row[i] and row[i].mean) for row in grid)]
         for i, d in enumerate(directions)
     ]
     name = slug("off_target", dataset)
@@ -75,8 +80,8 @@ def rates(results: ResultSet, dataset: str) -> Figure:
 
 def _first(systems: list[System], direction: str, measure: str) -> MeanStd | None:
     """The value of any run: references are the same for all systems."""
-    values = (value for system in systems for value in system.scores(direction, measure) if value is not None)
-    value = next(values, None)
+    values = (value for system in systems for value in system.values("directions", direction, measure))
+    value = next((value for value in values if value is not None), None)
     return None if value is None else MeanStd(value, None)
 
 
@@ -92,7 +97,7 @@ def languages(results: ResultSet, dataset: str) -> Table:
         row, target = [cell(direction)], identifier_label(split_direction(direction)[1])
         for system in systems:
             counts: Counter = Counter()
-            for found in system.scores(direction, "identified_languages"):
+            for found in system.values("directions", direction, "identified_languages"):
                 counts.update(found or {})
             total = counts.total()
             data += [

@@ -1,9 +1,9 @@
 """Where the numbers come from: checkpoints, seeds, commands, signatures, versions, checksums."""
 
 from eval.reporting.parts import Section, Table, cells
-from eval.results.files import Scores
 from eval.results.labels import UNKNOWN
 from eval.results.result_set import ResultSet
+from eval.results.scores import Scores
 
 
 def section(results: ResultSet) -> Section:

@@ -2,7 +2,18 @@
 plots.
 """
 
-from eval.reporting.parts import Cell, Figure, Section, Span, Table, cell, cells, slug, tidy
+from eval.reporting.parts import (
+    Cell,
+    Figure,
+    Section,
+    Span,
+    Table,
+    cell,
+    cells,
+    mean_and_std_cells,
+    slug,
+    tidy,
+)
 from eval.reporting.plots import horizontal_bars
 from eval.results.labels import UNKNOWN, language_tag, layer_norm, residual
 from eval.results.measures import MEASURES
@@ -94,11 +105,11 @@ def columns(system: System) -> tuple[str, str, str]:
 
 def score_cell(results: ResultSet, system: System | None, group: str) -> Cell:
     """As in `16.8 ± 0.6 (8.59%)` for zero-shot, `33.9 ± 0.1` for supervised directions."""
-    bleu = system and MeanStd.of(system.averages(group, "bleu"))
+    bleu = system and system.mean("averages", group, "bleu")
     if not bleu:
         return cell(UNKNOWN)
-    spans = [Span(show(bleu, "bleu"), bold=results.is_significantly_better(system, group))]
-    off_target = MeanStd.of(system.averages(group, "off_target"))
+    spans = [Span(MEASURES["bleu"].show(bleu), bold=results.is_significantly_better(system, group))]
+    off_target = system.mean("averages", group, "off_target")
     if group == "zero-shot" and off_target:
         spans += [
             Span(" ("),
@@ -112,16 +123,8 @@ def is_lowest(results: ResultSet, system: System, rate: MeanStd) -> bool:
     """Whether the zero-shot off-target rate is lower than that of every system it differs from in placement
     only.
     """
-    others = [MeanStd.of(rival.averages("zero-shot", "off_target")) for rival in results.rivals(system)]
+    others = [rival.mean("averages", "zero-shot", "off_target") for rival in results.rivals(system)]
     return bool(others) and all(other is not None and rate.mean < other.mean for other in others)
-
-
-def show(value: MeanStd | None, measure: str) -> str:
-    """As in `16.8 ± 0.6`; without deviation for one seed."""
-    if value is None:
-        return UNKNOWN
-    one = MEASURES[measure]
-    return value.text(one.digits, one.scale, one.unit)
 
 
 def summary_data(results: ResultSet) -> list[list]:
@@ -132,7 +135,7 @@ def summary_data(results: ResultSet) -> list[list]:
         for group in groups:
             row = [system.name, *columns(system), system.dataset, group, len(system.runs)]
             for measure in MEASURES:
-                value = MeanStd.of(system.averages(group, measure))
+                value = system.mean("averages", group, measure)
                 row += [value.mean, value.std] if value else [None, None]
             if any(number is not None for number in row[7:]):
                 rows.append(row)
@@ -142,11 +145,15 @@ def summary_data(results: ResultSet) -> list[list]:
     )
 
 
+def means_of(systems: list[System], group: str, measure: str) -> list[MeanStd | None]:
+    return [system.mean("averages", group, measure) for system in systems]
+
+
 def bars(results: ResultSet, dataset: str, measure: str) -> Figure | None:
     """Zero-shot beside supervised scores of one dataset; None if the measure was not computed."""
     systems, scale = results.on(dataset), MEASURES[measure].scale
     values = {
-        title: [scaled(MeanStd.of(system.averages(group, measure)), scale) for system in systems]
+        title: [mean and mean.scaled(scale) for mean in means_of(systems, group, measure)]
         for group, title in GROUPS.items()
     }
     if not any(value for column in values.values() for value in column):
@@ -155,12 +162,7 @@ def bars(results: ResultSet, dataset: str, measure: str) -> Figure | None:
     header = [cells("System", *(f"{group} {part}" for group in values for part in ("mean", "std")), "seeds")]
     rows = []
     for i, system in enumerate(systems):
-        numbers = [
-            n
-            for column in values.values()
-            for n in ((column[i].mean, column[i].std) if column[i] else (None, None))
-        ]
-        shown = [cell(UNKNOWN if n is None else f"{n:.2f}", value=n) for n in numbers]
+        shown = [one for column in values.values() for one in mean_and_std_cells(column[i])]
         rows.append([cell(system.name), *shown, cell(", ".join(system.run_labels))])
     caption = (
         f"{title} on {dataset}: means over directions and seeds; error bars: standard deviation over seeds."
@@ -168,7 +170,3 @@ def bars(results: ResultSet, dataset: str, measure: str) -> Figure | None:
     name = slug(measure, dataset)
     png = horizontal_bars([system.name for system in systems], values, f"{title} ({dataset})")
     return Figure(name, caption, png, Table(name, caption, header, rows))
-
-
-def scaled(value: MeanStd | None, scale: float) -> MeanStd | None:
-    return value and MeanStd(value.mean * scale, None if value.std is None else value.std * scale)

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from command_line.errors import InputError
-from eval.results.files import Scores, Translation, read_result, split_direction
-from eval.results.systems import MeanStd, group_systems
+from eval.results.files import read_result, split_direction
+from eval.results.scores import Scores, Translation, group_scores
+from eval.results.systems import MeanStd
 
 
 @pytest.mark.parametrize(
@@ -78,9 +79,9 @@ def test_mean_and_sample_deviation():
 
 def test_seeds_of_a_system_are_ordered(scored, texts):
     outs = [scored("A", {"en-de": texts["de"]}, seed=seed) for seed in (20, 1, 10)]
-    (system,) = group_systems(Scores.load(out / "scores.json") for out in outs)
+    (system,) = group_scores(Scores.load(out / "scores.json") for out in outs)
     assert system.seeds == [1, 10, 20]
-    assert system.averages("supervised", "bleu") == [pytest.approx(100.0)] * 3
+    assert system.values("averages", "supervised", "bleu") == [pytest.approx(100.0)] * 3
 
 
 @pytest.mark.parametrize(
@@ -98,4 +99,4 @@ def test_runs_that_are_not_one_system(scored, texts, fields, message):
     directions = {"de-en": texts["en"]} if fields.pop("directions", 1) is None else {"en-de": texts["de"]}
     outs = [scored("A", {"en-de": texts["de"]}), scored("A", directions, **fields)]
     with pytest.raises(InputError, match=message):
-        group_systems(Scores.load(out / "scores.json") for out in outs)
+        group_scores(Scores.load(out / "scores.json") for out in outs)

@@ -6,9 +6,8 @@ from argparse import Namespace
 import pytest
 
 from command_line.errors import InputError
-from eval.results.files import Scores
 from eval.results.labels import columns_label, differing_axis, language_tag, layer_norm, order, residual
-from eval.results.systems import group_systems
+from eval.results.scores import Scores, group_scores
 from fairseq_ext.axes.record import describe
 from fairseq_ext.data import language_tags
 from fairseq_ext.modules import residual_block
@@ -32,7 +31,7 @@ def grouped(scored):
             scored(one["name"], DIRECTIONS, f"{number}", seed=one["seed"], system=one)
             for number, one in enumerate(records)
         ]
-        return group_systems(Scores.load(out / "scores.json") for out in outs)
+        return group_scores(Scores.load(out / "scores.json") for out in outs)
 
     return group
 

@@ -11,7 +11,7 @@ import eval.__main__ as commands
 from command_line.dispatch import run
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from eval.results.files import Scores
+from eval.results.scores import Scores
 from tests.kill_points import sweep
 
 

@@ -8,7 +8,7 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from eval.results.files import Scores
+from eval.results.scores import Scores
 from eval.scoring.line_statistics import bleu, chrf, load_statistics
 
 

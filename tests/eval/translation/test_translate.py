@@ -12,7 +12,7 @@ import torch
 import eval.__main__ as commands
 from command_line.dispatch import run
 from command_line.errors import InputError
-from eval.results.files import TRANSLATION, Translation
+from eval.results.scores import TRANSLATION, Translation
 from eval.translation.journal import Journal
 from tests.fairseq_ext.folders import write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save

@@ -1,29 +1,29 @@
-"""Runs in the result files of probes, grouped as scored folders are."""
+"""Runs and their systems, as scored folders and the result files of probes have them."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from command_line.errors import InputError
 from eval.reporting.parts import mean_cell
-from eval.results.runs import grouped, seed_of
-from eval.results.systems import MeanStd
+from eval.results.systems import MeanStd, Run, by_dataset, group_runs
 
 
 def run(name: str = "A", seed: int | None = 1, dataset: str = "toy", **system) -> dict:
     return {"system": {"name": name, "seed": seed, "language_tags": "t-enc", **system}, "dataset": dataset}
 
 
-def files(*runs: dict) -> list[tuple[str, dict]]:
-    return [(f"{number}.json", one) for number, one in enumerate(runs)]
+def files(*runs: dict) -> list[Run]:
+    return [Run(Path(f"{number}.json"), one) for number, one in enumerate(runs)]
 
 
 def test_runs_of_a_system_are_ordered_by_seed():
     runs = [run(seed=10), run(seed=None), run(seed=2), run(dataset="other")]
-    groups = grouped(files(*runs))
-    assert list(groups) == [("toy", "A"), ("other", "A")]
-    found = groups["toy", "A"]
-    assert [seed_of(one, number) for number, one in enumerate(found, 1)] == ["2", "10", "run 3"]
+    first, second = group_runs(files(*runs))
+    assert by_dataset([first, second]) == {"toy": [first], "other": [second]}
+    assert first.labelled() == [("2", runs[2]), ("10", runs[0]), ("run 3", runs[1])]
+    assert (first.name, first.settings, second.seeds) == ("A", {"language_tags": "t-enc"}, [1])
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,20 @@ def test_runs_of_a_system_are_ordered_by_seed():
 )
 def test_what_is_not_one_system_is_refused(second, message):
     with pytest.raises(InputError, match=re.escape(message)):
-        grouped(files(run(), second))
+        group_runs(files(run(), second))
+
+
+def test_values_and_means_over_runs():
+    runs = [
+        run(seed=seed) | {"pairs": {"de-fr": {"cosine": cosine}}} for seed, cosine in ((1, 0.5), (2, 1.0))
+    ]
+    (system,) = group_runs(files(*runs, run(seed=3)))
+    assert system.values("pairs", "de-fr", "cosine") == [0.5, 1.0, None]
+    assert system.mean("pairs", "de-fr", "cosine") is None  # a mean over fewer seeds is not the system's
+    known = system.only(lambda one: "pairs" in one.record)
+    assert known.mean("pairs", "de-fr", "cosine", scale=100) == MeanStd(75.0, pytest.approx(35.355339))
+    assert known.mean("pairs", "de-fr", "cosine", "further") is None
+    assert system.only(lambda one: False) is None
 
 
 @pytest.mark.parametrize(

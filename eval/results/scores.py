@@ -1,0 +1,135 @@
+"""Translated and scored folders: runs of which hypotheses are known, and their systems."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line.completion import check_finished
+from command_line.errors import InputError
+from command_line.names_in_records import plain_name
+from command_line.records import check
+from data_prep.bleu import tokenizer_of
+from eval.results.files import read_result, split_direction
+from eval.results.record_schemas import TRANSLATION as TRANSLATION_RECORD
+from eval.results.systems import SEARCH_OPTIONS, Run, System, check_same, group_runs
+
+TRANSLATION, SCORES = "translate.json", "scores.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Translation(Run):
+    """A folder of translations: the contents of its `translate.json` (or of `scores.json`, which repeats
+    them).
+    """
+
+    @classmethod
+    def load(cls, path) -> "Translation":
+        """Read and check the file; `InputError` names the file and the field that is wrong."""
+        path = Path(path)
+        check_finished(path.parent, "translate")
+        record = read_result(path)
+        check(record, TRANSLATION_RECORD, path)
+        plain_name(record["split"], f"{path}: field split")
+        for direction in record["directions"]:
+            split_direction(direction, path)
+        if not record["directions"]:
+            raise InputError(f"{path}: no directions")
+        return cls(path, record)
+
+    @property
+    def folder(self) -> Path:
+        return self.path.parent
+
+    @property
+    def pivot(self) -> str | None:
+        return self.record.get("pivot")
+
+    @property
+    def name(self) -> str:
+        """The system's name; one that translates through a pivot is a system of its own."""
+        return f"{self.system['name']} (pivot {self.pivot})" if self.pivot else self.system["name"]
+
+    @property
+    def dataset(self) -> str:
+        """What the test set is called in tables: the field `dataset`, or the name of the data folder."""
+        return str(self.record.get("dataset") or Path(self.record["data"]["path"]).name)
+
+
+class Scores(Translation):
+    """One scored folder: everything of the translation plus scores per direction and their averages."""
+
+    @classmethod
+    def load(cls, path) -> "Scores":
+        check_finished(Path(path).parent, "score")
+        scores = super().load(path)
+        if scores.record.get("kind") != "scores":
+            raise InputError(
+                f"{path}: kind is {scores.record.get('kind')!r}, expected 'scores'; run: eval score"
+            )
+        scores._check_translation()
+        return scores
+
+    def _check_translation(self) -> None:
+        """Where the translation lies beside its scores, it is the one that was scored."""
+        beside = self.folder / TRANSLATION
+        if self.path.name != SCORES or not beside.is_file():
+            return
+        translation = Translation.load(beside)
+        for name in ("system", "checkpoint", "data", "split", "beam", "pivot"):
+            if self.record.get(name) != translation.record.get(name):
+                raise self._refusal(f"field {name!r}")
+        for direction in sorted(set(self.directions) | set(translation.directions)):
+            scored, written = (one.directions.get(direction) for one in (self, translation))
+            if not scored or not written or scored.get("sha256") != written.get("sha256"):
+                raise self._refusal(f"direction {direction}")
+
+    def _refusal(self, where: str) -> InputError:
+        return InputError(
+            f"{self.path}: is of another translation than {TRANSLATION} beside it ({where}); score again"
+        )
+
+
+def group_scores(scores: Iterable[Scores]) -> list[System]:
+    """Systems of scored folders, in the order in which they first appear.
+
+    Raises:
+        InputError: one run is given twice, or runs under one name are not the same system, or do not have the
+            same directions, or BLEU of one direction was scored with different tokenizers; names both files.
+    """
+    scores = list(scores)
+    seen = set()
+    for run in scores:
+        if run.path.resolve() in seen:
+            raise InputError(f"{run.path}: given twice")
+        seen.add(run.path.resolve())
+    _check_tokenizers(scores)
+    systems = group_runs(scores)
+    for system in systems:
+        for run in system.runs[1:]:
+            _check_measured_alike(system.runs[0], run)
+    return systems
+
+
+def _check_measured_alike(first: Run, run: Run) -> None:
+    check_same(first, run, "split", first.record["split"], run.record["split"])
+    for option in SEARCH_OPTIONS:
+        check_same(first, run, option, first.search[option], run.search[option])
+    check_same(first, run, "directions", _kinds(first), _kinds(run))
+
+
+def _kinds(run: Run) -> dict:
+    return {direction: entry["kind"] for direction, entry in run.directions.items()}
+
+
+def _check_tokenizers(scores: list[Scores]) -> None:
+    """BLEU over other tokens is another number: it stands in no table and no mean beside this one."""
+    seen: dict[tuple[str, str], tuple[str, Scores]] = {}
+    for run in scores:
+        for direction, entry in run.directions.items():
+            found = tokenizer_of(str(entry.get("bleu_signature", "")))
+            expected, first = seen.setdefault((run.dataset, direction), (found, run))
+            if found != expected:
+                raise InputError(
+                    f"{run.path}: direction {direction}: BLEU with the tokenizer {found!r}, but"
+                    f" {expected!r} in {first.path}; score both with the same --tokenize"
+                )
