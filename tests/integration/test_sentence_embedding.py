@@ -1,0 +1,115 @@
+"""Sentence encoders trained by fairseq-train: they learn to retrieve, in one process and in two."""
+
+import pytest
+import torch
+
+from tests.integration.commands import FAIRSEQ, USER_DIR, Forked
+from tests.integration.training import LOGS, final_state, logged
+
+EMS = "token_reconstruction,sentence_contrast"
+TASK = ("--task", "sentence_embedding", "--pairs", "en-de,cs-en,en-fr")
+SIZE = (
+    "--arch", "ems_small", "--encoder-layers", 1, "--encoder-embed-dim", 32, "--encoder-ffn-embed-dim", 64,
+    "--encoder-attention-heads", 2, "--dropout", 0, "--attention-dropout", 0,
+)  # fmt: skip
+CHANCE = 100 / 30  # percent of 30 validation lines
+
+
+def training(data, save_dir, *options) -> list:
+    return [
+        data, *USER_DIR, *TASK, *SIZE, "--criterion", "weighted_losses", "--losses", EMS,
+        "--token-reconstruction-language-dim", 8, "--sentence-contrast-dim", 16, "--optimizer", "fused_adam",
+        "--lr", 0.003, "--lr-scheduler", "inverse_sqrt", "--warmup-updates", 20, "--max-sentences", 32,
+        *LOGS, "--save-dir", save_dir, *options,
+    ]  # fmt: skip
+
+
+SELECTION = (
+    "--eval-retrieval", "--best-checkpoint-metric", "retrieval", "--maximize-best-checkpoint-metric",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--random-sides", "--sampling-temperature", 2),
+        ("--losses", f"translation,{EMS}", "--decoder-layers", 1, "--sentence-width", 16),
+        ("--pooling", "pooler", "--norm-placement", "pre", "--autocast-bf16"),
+        ("--pooling", "max", "--pooling-layer", "mix", "--pooling-without-eos"),
+    ],
+    ids=lambda options: " ".join(map(str, options)),
+)
+def test_it_learns_to_retrieve(data, forked, tmp_path, options):
+    steps = ("--max-update", 120, "--validate-interval-updates", 60)
+    result = forked("train", *training(data, tmp_path / "model", *SELECTION, *steps, *options))
+    assert result.status == 0, result.text[-3000:]
+    validations = logged(result, "valid")
+    found = [float(entry["valid_retrieval"]) for entry in validations]
+    assert max(found) > 8 * CHANCE
+    assert found[-1] == pytest.approx(
+        sum(float(validations[-1][f"valid_retrieval_{pair}"]) for pair in ("en-de", "cs-en", "en-fr")) / 3,
+        abs=0.02,
+    )
+    assert float(validations[-1]["valid_best_retrieval"]) == max(found)
+    best = final_state(tmp_path / "model", "checkpoint_best.pt")
+    assert best["extra_state"]["val_loss"] == max(found)
+    assert "have collapsed" not in result.text
+
+    again = forked(
+        "validate", data, *USER_DIR, "--task", "sentence_embedding", "--path",
+        tmp_path / "model/checkpoint_best.pt", "--cpu", "--log-format", "json", "--num-workers", 0,
+        "--max-sentences", 7, *(("--autocast-bf16",) if "--autocast-bf16" in options else ()),
+    )  # fmt: skip
+    assert again.status == 0, again.text[-3000:]
+    (entry,) = logged(again, "valid")
+    assert float(entry["valid_retrieval"]) == max(found)
+
+
+def test_two_processes_equal_one(data, forked, tmp_path):
+    """Without a decoder, and with retrieval among the sentences of both processes."""
+    common = (*SELECTION, "--max-update", 6, "--max-sentences", 8, "--required-batch-size-multiple", 1)
+    single = forked("train", *training(data, tmp_path / "single", *common, "--update-freq", 2))
+    assert single.status == 0, single.text[-3000:]
+    arguments = training(
+        data, tmp_path / "double", *common, "--distributed-world-size", 2, "--distributed-backend", "gloo",
+        "--distributed-no-spawn", "--distributed-init-method", f"file://{tmp_path}/rendezvous",
+        "--ddp-backend", "legacy_ddp",
+    )  # fmt: skip
+    ranks = [
+        Forked(tmp_path / f"rank{rank}", FAIRSEQ["train"], *arguments, "--distributed-rank", rank)
+        for rank in (0, 1)
+    ]
+    results = [rank.wait() for rank in ranks]
+    assert [result.status for result in results] == [0, 0], results[0].text[-3000:] + results[1].text[-3000:]
+    expected, found = logged(single, "train_inner"), logged(results[0], "train_inner")
+    assert len(expected) == len(found) == 6
+    for reference, entry in zip(expected, found, strict=True):
+        for name in ("loss", "gnorm", *EMS.split(",")):
+            assert float(entry[name]) == pytest.approx(float(reference[name]), abs=5e-3), name
+    (reference,), (entry,) = logged(single, "valid"), logged(results[0], "valid")
+    for name, value in reference.items():
+        if "retrieval" in name or name in ("valid_mean_cosine", "valid_effective_rank"):
+            assert float(entry[name]) == pytest.approx(float(value), abs=0.02), name
+    assert "valid_retrieval_cs-en" in entry
+    expected, found = (final_state(tmp_path / name) for name in ("single", "double"))
+    for part in ("model", "criterion"):
+        for name, tensor in expected[part].items():
+            torch.testing.assert_close(found[part][name], tensor, atol=1e-4, rtol=1e-3, msg=name)
+
+
+def test_it_goes_on_from_its_checkpoint_to_the_last_bit(data, forked, tmp_path):
+    options = ("--random-sides", "--disable-validation", "--save-interval-updates", 5, "--max-update")
+    whole = forked("train", *training(data, tmp_path / "whole", *options, 10))
+    assert whole.status == 0, whole.text[-3000:]
+    for updates in (5, 10):
+        result = forked("train", *training(data, tmp_path / "parts", *options, updates))
+        assert result.status == 0, result.text[-3000:]
+    expected, found = (final_state(tmp_path / name) for name in ("whole", "parts"))
+    for part in ("model", "criterion"):
+        assert all(torch.equal(found[part][name], tensor) for name, tensor in expected[part].items())
+
+
+def test_a_pair_without_data_is_one_line(data, forked, tmp_path):
+    result = forked("train", *training(data, tmp_path / "model", "--pairs", "en-de,de-fr", "--max-update", 1))
+    assert result.status != 0
+    assert "train.de-fr.de.idx: no such file" in result.last_error
