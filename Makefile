@@ -39,7 +39,7 @@ test: $(STAMP) ## run all tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --integration
 
 bench: $(STAMP) ## run the benchmarks, one after the other
-	for benchmark in benchmarks/*.py; do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done
+	for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python -m "benchmarks.$$(basename "$$file" .py)"; done
 
 lint: $(STAMP) ## check style and shell scripts
 	$(BIN)/ruff check .

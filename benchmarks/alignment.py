@@ -1,6 +1,6 @@
 """Sentence pairs per second of `align` with fast_align's model, against the package systran-align.
 
-    python benchmarks/alignment.py [--text FILE.de FILE.en] [--workers 2]
+    python -m benchmarks.alignment [--text FILE.de FILE.en] [--workers 2]
 
 Without --text the words come from the phrasebook; give two line-parallel files of words for numbers on
 real text. The step is measured as a command, with start-up, training in both directions, symmetrization and

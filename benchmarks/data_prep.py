@@ -1,6 +1,6 @@
 """Lines per second of `clean` and `tokenize`, and `tokenize` against a plain loop over sacremoses.
 
-    python benchmarks/data_prep.py [--text FILE.de FILE.en] [--workers 2]
+    python -m benchmarks.data_prep [--text FILE.de FILE.en] [--workers 2]
 
 Without --text the lines come from the phrasebook, whose words come again and again; give two line-parallel
 files for numbers on real text. A text that is too short is repeated, with a number in front of every line;

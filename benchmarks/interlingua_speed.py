@@ -5,7 +5,7 @@ target sentences (goal: at most 1.6 times). Translation: seconds of beam search 
 test set, without start-up and loading (goal: at most 1.15 times); an untrained model would predict lengths of
 hundreds of tokens and end its sentences anywhere. Rounds are interleaved.
 
-    python benchmarks/interlingua_speed.py [--data DATA] [--arch base|big|tiny] [--max-tokens 2048]
+    python -m benchmarks.interlingua_speed [--data DATA] [--arch base|big|tiny] [--max-tokens 2048]
         [--checkpoints MNMT.pt INTERLINGUA.pt]
 
 Without --data a corpus is made with `data_prep phrasebook`. --checkpoints are of trainings on DATA, for
@@ -19,12 +19,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import training_speed  # the other benchmark: finds the packages, trains, makes the corpus
-
+from benchmarks import training_speed  # trains, makes the corpus
 from command_line import options
 from command_line.dispatch import run_script
 
-sys.path.insert(0, str(training_speed.ROOT))
 BASELINE, INTERLINGUA = "mnmt_transformer", "interlingua_transformer"
 LOSSES = ["--losses", "translation,interlingua_alignment,length_prediction", "--fused-vocabulary-loss"]
 

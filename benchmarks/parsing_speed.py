@@ -1,6 +1,6 @@
 """Lines per second of `bunsetsu` or `phrases`, and of its parser by itself.
 
-    python benchmarks/parsing_speed.py [--text FILE] [--parser ginza|spacy --model MODEL] [--workers 2]
+    python -m benchmarks.parsing_speed [--text FILE] [--parser ginza|spacy --model MODEL] [--workers 2]
 
 The parser by itself is the same spaCy pipeline with the same components over the same lines, in as many
 processes (`nlp.pipe(lines, n_process=WORKERS)`), its documents thrown away. Both sides are commands from
@@ -21,7 +21,6 @@ from command_line.dispatch import run_script
 from command_line.errors import InputError
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
 STEPS = {"ginza": ("bunsetsu", "ja", "mecab"), "spacy": ("phrases", "en", "moses")}
 PARSER_ITSELF = """
 import sys

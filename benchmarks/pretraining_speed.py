@@ -4,7 +4,7 @@ Every mixture trains from a loader with one worker process, as fairseq-train doe
 held in memory; the difference is the loader's. BRSS predicts whole sentences and MASS half of them, so the
 two mixtures do not compute the same, with any loader.
 
-    python benchmarks/pretraining_speed.py [--data DATA --language ja] [--arch base|big|tiny] [--rounds 3]
+    python -m benchmarks.pretraining_speed [--data DATA --language ja] [--arch base|big|tiny] [--rounds 3]
 
 DATA is a binarized folder with analyses of the language (`python -m data_prep bunsetsu`, `structures`).
 Without it a corpus is made with `data_prep phrasebook`, in which every three subwords count as a bunsetsu.
@@ -18,13 +18,11 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-import training_speed  # the other benchmark: finds the packages, makes the corpus
-
+from benchmarks import training_speed  # trains, makes the corpus
 from command_line import options
 from command_line.dispatch import run_script
 from command_line.errors import InputError
 
-sys.path.insert(0, str(training_speed.ROOT))
 MIXTURES = {"MASS": "mass", "BMASS+BRSS": "bmass+brss.f"}
 UNITS = 3  # subwords of a made-up bunsetsu
 

@@ -3,7 +3,7 @@
 Runs `eval probe states` (which generates, and says how long that and the rest took) and `eval probe llr`, as
 a user does; what is beyond generation is the forced pass with storing, and all of `llr`.
 
-    python benchmarks/probe_speed.py [--checkpoint CHECKPOINT --data DATA] [--max-lines N]
+    python -m benchmarks.probe_speed [--checkpoint CHECKPOINT --data DATA] [--max-lines N]
 
 Without options the model of `make quickstart` is used (BENCHMARK_CHECKPOINT and BENCHMARK_DATA name another).
 """

@@ -6,7 +6,7 @@ time per update includes loading, collation and logging, and the first updates a
 after the last update shows that the same model is trained. On a CPU both sides run with the same allocator
 settings as the recipes.
 
-    python benchmarks/training_speed.py --data DATA [--arch base|big|tiny] [--max-tokens 4096] [--rounds 3]
+    python -m benchmarks.training_speed --data DATA [--arch base|big|tiny] [--max-tokens 4096] [--rounds 3]
 
 Without --data a corpus is made with `data_prep phrasebook`.
 """
@@ -25,7 +25,6 @@ from command_line import options
 from command_line.dispatch import run_script
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
 
 STOCK = ["--criterion", "label_smoothed_cross_entropy", "--optimizer", "adam", "--adam-betas", "(0.9, 0.98)"]
 OURS = ["--criterion", "fused_label_smoothed_cross_entropy", "--optimizer", "fused_adam"]
@@ -95,7 +94,8 @@ def measure(data: str, options: list[str], args, folder: Path) -> dict:
         "100",
     ]
     command += ["--no-save", "--disable-validation", *([] if args.gpu else ["--cpu"])]
-    environment = {**os.environ, **({} if args.gpu else ALLOCATOR), "OMP_NUM_THREADS": str(args.threads)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": str(args.threads)}
+    environment |= {} if args.gpu else ALLOCATOR
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"error: {' '.join(command)}\n{done.stderr[-2000:]}")
@@ -131,9 +131,9 @@ def phrasebook(folder: Path) -> str:
 
 
 def restart_with_allocator() -> None:
-    """Run the script anew with the allocator of the recipes: it is chosen when a process starts."""
+    """Run the command anew with the allocator of the recipes: it is chosen when a process starts."""
     if any(os.environ.get(name) != value for name, value in ALLOCATOR.items()):
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **ALLOCATOR})
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, **ALLOCATOR})
 
 
 def add_arguments(parser) -> None:

@@ -3,7 +3,7 @@
 Both sides use the same checkpoint, test sets and beam, in float32, and include everything a user waits for:
 start-up, loading, search and writing. Hypotheses are compared line by line. Rounds are interleaved.
 
-    python benchmarks/translation_speed.py [--checkpoint CHECKPOINT --data DATA] [--rounds 1]
+    python -m benchmarks.translation_speed [--checkpoint CHECKPOINT --data DATA] [--rounds 1]
 
 Without options the model of `make quickstart` is used (BENCHMARK_CHECKPOINT and BENCHMARK_DATA name another).
 """
@@ -22,7 +22,6 @@ from command_line.dispatch import run_script
 from command_line.errors import InputError
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
 QUICKSTART = ROOT / "outputs" / "quickstart"
 MODEL, DATA = Path("models/system1-seed1/checkpoint_best.pt"), Path("data/phrasebook")
 

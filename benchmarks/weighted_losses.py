@@ -4,7 +4,7 @@ An update is collation, forward and backward pass and optimizer step. Criteria t
 CPU processor time is measured (one thread by default), so that other jobs on the machine disturb little.
 Besides, the time of every loss itself, forward and backward, without the pass over the mirror.
 
-    python benchmarks/weighted_losses.py --data DATA [--arch base|big|tiny] [--max-tokens 2048] [--updates 8]
+    python -m benchmarks.weighted_losses --data DATA [--arch base|big|tiny] [--max-tokens 2048] [--updates 8]
 
 DATA is a binarized folder with aligned words (`python -m data_prep align`). Without it a corpus is made with
 `data_prep phrasebook`, in which the n-th words of both sides count as aligned: as many as an aligner finds,
@@ -20,12 +20,10 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-import training_speed  # the other benchmark: finds the packages, makes the corpus
-
+from benchmarks import training_speed  # trains, makes the corpus
 from command_line import options
 from command_line.dispatch import run_script
 
-sys.path.insert(0, str(training_speed.ROOT))
 LOSSES = ["word_contrastive", "sentence_contrastive", "attention_alignment"]
 TRANSLATION = "translation loss"
 

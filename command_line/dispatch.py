@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from command_line.errors import InputError
 from command_line.help_text import HelpFormatter, columns, fill
+from command_line.invocation import as_typed
 from command_line.os_errors import explain, explain_memory
 from command_line.stopping import Stopped, stoppable
 
@@ -36,7 +37,9 @@ class CommandParser(argparse.ArgumentParser):
 
 def step_parser(prog: str, module) -> CommandParser:
     """The argument parser of one step, with `--debug` added."""
-    parser = CommandParser(prog=prog, description=module.__doc__, formatter_class=HelpFormatter)
+    parser = CommandParser(
+        prog=as_typed(prog), description=as_typed(module.__doc__), formatter_class=HelpFormatter
+    )
     module.add_arguments(parser)
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return parser
@@ -47,7 +50,7 @@ def overview(package: str, description: str, steps: Mapping[str, tuple[str, str]
     lines = [f"usage: python -m {package} STEP [options]", "", description.strip(), "", "steps:"]
     lines += [f"  {name:<{width}}  {summary}" for name, (_, summary) in steps.items()]
     lines += ["", f"python -m {package} STEP --help explains a step and its options."]
-    return fill("\n".join(lines), columns())
+    return fill(as_typed("\n".join(lines)), columns())
 
 
 def run(
@@ -75,7 +78,7 @@ def run(
         print(overview(package, description, steps))
         return 0 if argv else BAD_INPUT
     if argv[0] in moved:
-        print(f"error: python -m {package} {argv[0]} is now: {moved[argv[0]]}", file=sys.stderr)
+        print(as_typed(f"error: python -m {package} {argv[0]} is now: {moved[argv[0]]}"), file=sys.stderr)
         return BAD_INPUT
     if argv[0] not in steps:
         print(f"error: unknown step {argv[0]!r}; expected one of: {', '.join(steps)}", file=sys.stderr)
@@ -87,8 +90,9 @@ def run(
 
 
 def run_script() -> int:
-    """Run the script that the interpreter was started with as a step; returns the exit status."""
-    return run_step(f"python {sys.argv[0]}", sys.modules["__main__"], sys.argv[1:])
+    """Run the module of `python -m MODULE` as a step; returns the exit status."""
+    module = sys.modules["__main__"]
+    return run_step(f"python -m {module.__spec__.name}", module, sys.argv[1:])
 
 
 def run_step(prog: str, module, argv: Sequence[str]) -> int:
@@ -115,7 +119,7 @@ def run_step(prog: str, module, argv: Sequence[str]) -> int:
         message = in_one_line(error, args)
         if message is None or "--debug" in argv:
             raise
-        print(f"error: {message}", file=sys.stderr)
+        print(f"error: {as_typed(message)}", file=sys.stderr)
         return BAD_INPUT
     return 0
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from importlib.metadata import version
 
+from command_line.invocation import words_before
 from command_line.outputs import checksum
 
 
@@ -15,7 +16,7 @@ def command_typed(package: str) -> str:
     Args:
         package: what follows `python -m`.
     """
-    return shlex.join(["python", "-m", package, *sys.argv[1:]])
+    return shlex.join([*words_before(package), *sys.argv[1:]])
 
 
 def versions(*distributions: str) -> dict[str, str]:

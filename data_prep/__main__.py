@@ -1,4 +1,4 @@
-"""The steps of the data preparation (thesis 7.3.1 and 8.2.1), in the order in which a corpus takes them."""
+"""Raw text to binarized data (thesis 7.3.1 and 8.2.1), in the order in which a corpus takes the steps."""
 
 import sys
 

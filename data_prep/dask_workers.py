@@ -1,9 +1,11 @@
 """Workers of a dask cluster in place of processes of this machine (`blocks.Workers`)."""
 
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 from command_line.errors import InputError
+from multilingual_nmt import call
 
 SECONDS_TO_CONNECT = 30
 
@@ -11,8 +13,8 @@ SECONDS_TO_CONNECT = 30
 class DaskWorkers:
     """Applies a function to items on a dask cluster, results in the order of the items.
 
-    The workers import this package, so it must be installed where they run; they need not see this machine's
-    files.
+    The workers import `multilingual_nmt`, so it must be installed where they run; they need not see this
+    machine's files.
 
     Args:
         scheduler: its address ("tcp://host:8786").
@@ -43,7 +45,7 @@ class DaskWorkers:
         pending: deque = deque()
         try:
             for item in items:
-                pending.append(self._client.submit(function, item, pure=False))
+                pending.append(self._client.submit(call, pickle.dumps((function, item)), pure=False))
                 if len(pending) > self._under_way():
                     yield pending.popleft().result()
             while pending:

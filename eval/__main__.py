@@ -1,4 +1,4 @@
-"""The commands of `python -m eval`."""
+"""Checkpoints to translations, scores, probes, comparisons and reports."""
 
 import sys
 

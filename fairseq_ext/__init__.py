@@ -9,7 +9,7 @@ it makes bad input one line (`fairseq_ext.uncaught`).
 
 import sys
 
-# `python -m fairseq_ext` imports this package before its `__main__`, and its help should not wait seconds for
-# torch and fairseq. Commands import the plug-ins when they run.
+# `python -m fairseq_ext` (and `mnmt fairseq_ext`) imports this package before its `__main__`, and its help
+# should not wait seconds for torch and fairseq. Commands import the plug-ins when they run.
 if not (sys.argv[:1] == ["-m"] and __name__ in sys.orig_argv):
     from fairseq_ext import plug_ins  # noqa: F401

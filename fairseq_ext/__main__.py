@@ -1,4 +1,4 @@
-"""The commands of `python -m fairseq_ext`: what makes checkpoints beside `fairseq-train`."""
+"""What makes checkpoints beside `fairseq-train`."""
 
 import sys
 

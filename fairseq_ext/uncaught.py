@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from command_line.errors import InputError
+from command_line.invocation import as_typed
 
 BAD_INPUT = 2
 _RAISED = f"{InputError.__module__}.{InputError.__qualname__}: "
@@ -25,7 +26,7 @@ def report_input_errors() -> None:
         if message is None:
             hook_before(kind, error, traceback)
             return
-        print(f"error: {message}", file=sys.stderr)
+        print(f"error: {as_typed(message)}", file=sys.stderr)
         raise SystemExit(BAD_INPUT)
 
     sys.excepthook = hook

@@ -6,6 +6,10 @@ from pathlib import Path
 
 # Recipes find the commands of the environment that runs the tests, active or not.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+# Programs that tests start in other folders find the packages: nothing puts `eval` on everybody's path.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")])
+)
 # Several pytest workers share few cores: torch must not start a pool of threads in each.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

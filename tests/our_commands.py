@@ -1,8 +1,6 @@
 """Commands of ours, `python -m PACKAGE NAME OPTION...`, parsed as they would be run."""
 
 import importlib
-import importlib.util
-import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -38,15 +36,9 @@ def parsers() -> dict[str, CommandParser]:
     found = {}
     for package in ("data_prep", "eval", "fairseq_ext"):
         _collect(found, f"python -m {package}", _steps(importlib.import_module(f"{package}.__main__")))
-    sys.path.insert(0, str(BENCHMARKS))  # as the interpreter does for a script
-    try:
-        for path in sorted(BENCHMARKS.glob("*.py")):
-            spec = importlib.util.spec_from_file_location(f"benchmark_{path.stem}", path)
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            found[f"python benchmarks/{path.name}"] = step_parser(f"python benchmarks/{path.name}", module)
-    finally:
-        sys.path.remove(str(BENCHMARKS))
+    for path in sorted(BENCHMARKS.glob("[a-z]*.py")):
+        words = f"python -m benchmarks.{path.stem}"
+        found[words] = step_parser(words, importlib.import_module(f"benchmarks.{path.stem}"))
     return found
 
 

@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = (
+    "multilingual_nmt",
     "command_line",
     "data_prep",
     "fairseq_ext",

@@ -74,6 +74,39 @@ def test_every_file_that_is_named_exists():
         assert (ROOT / path).exists(), path
 
 
+def test_the_environment_the_installed_commands_and_the_path_of_the_user_dir_are_explained():
+    section = README[README.index("## In your own scripts") : README.index("## Recipes")]
+    assert "`source .venv/bin/activate`" in section
+    assert '`--user-dir "$(mnmt user-dir)"`' in section
+    assert "`--user-dir` is the path of the folder" in section
+    for package in ("data_prep", "eval", "fairseq_ext"):
+        assert f"`python -m {package}`" in section
+
+
+def test_recipes_find_the_environment_as_the_readme_says(tmp_path):
+    """An active one first, else `.venv` of the repository, else one line."""
+    parts = "".join(f"source {ROOT}/recipes/shared/{name}.sh; " for name in ("command_line", "launching"))
+    script = f"ROOT={tmp_path}; {parts} use_environment; command -v fairseq-train; echo $PYTHONPATH"
+
+    def found(path: str) -> subprocess.CompletedProcess:
+        command = ["/bin/bash", "-c", script]
+        return subprocess.run(command, cwd=tmp_path, env={"PATH": path}, capture_output=True, text=True)
+
+    nothing = found("/usr/bin:/bin")
+    assert nothing.returncode == 2
+    assert "fairseq-train not found: run 'make env'" in nothing.stderr
+    programs = [tmp_path / folder / "fairseq-train" for folder in (".venv/bin", "active/bin")]
+    for program in programs:
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+    for path, expected in (
+        ("/usr/bin:/bin", programs[0]),
+        (f"{programs[1].parent}:/usr/bin:/bin", programs[1]),
+    ):
+        assert found(path).stdout.split() == [str(expected), str(tmp_path)]
+
+
 @pytest.mark.integration
 def test_the_example_runs_as_it_stands(tmp_path):
     (tmp_path / "fairseq_ext").symlink_to(ROOT / "fairseq_ext")

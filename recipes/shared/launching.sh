@@ -23,7 +23,8 @@ use_environment() {
     [[ -x $ROOT/.venv/bin/fairseq-train ]] || die "fairseq-train not found: run 'make env', or activate an environment that has it"
     PATH=$ROOT/.venv/bin:$PATH
   fi
-  export PYTHONPATH=$ROOT${PYTHONPATH:+:$PYTHONPATH}
+  # Our packages come first, and python -m does not run what lies in the current folder in their place.
+  export PYTHONPATH=$ROOT${PYTHONPATH:+:$PYTHONPATH} PYTHONSAFEPATH=1
 }
 
 multiplies_in_bf16() {
