@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from command_line.lines import read_lines
-from data_prep.alignment.numbered_text import Cells, NumberedText, Vocabulary, chunks, ranges
-from data_prep.alignment.word_pairs import PairTable
+from data_prep.alignment.word_pairs import Cells, NumberedText, PairTable, Vocabulary, chunks, ranges
 
 ITERATIONS = 5  # the last one only aligns, so four estimates
 NULL = 0.08

@@ -25,7 +25,7 @@ from command_line.errors import InputError
 from command_line.outputs import scratch_folder, write_json, write_text
 from command_line.workers import Workers, add_workers_argument
 from data_prep.alignment.aligners import ALIGNERS
-from data_prep.alignment.symmetrization import SYMMETRIZATIONS
+from data_prep.alignment.links import SYMMETRIZATIONS
 from data_prep.formats.texts import TRAIN, Text, check_parallel, find_bitexts, paths_of
 from data_prep.step_folder import StepFolder, read_record
 
@@ -165,9 +165,8 @@ def _aligner_options(args) -> dict:
 
 def align_pair(args, bitexts, out_of_domain, pair: str, workers: Workers) -> list[dict]:
     """Train the aligner of a pair and align its files; returns their rows of the table."""
-    from data_prep.alignment.aligner_process import AlignerProcess
-    from data_prep.alignment.bitext_alignment import align_bitext
-    from data_prep.alignment.training_text import write_training_text
+    from data_prep.alignment.aligners import AlignerProcess
+    from data_prep.alignment.bitext_alignment import align_bitext, write_training_text
 
     choice, rows = ALIGNERS[args.aligner], []
     directed = choice.directed

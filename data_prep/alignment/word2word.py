@@ -1,5 +1,14 @@
 """Alignments from a bilingual lexicon: few and precise (thesis 5.1.1).
 
+The lexicon is made as word2word makes it (Choe, Park and Kim, 2020). A translation y of x is scored by how
+much more often it occurs in translations of sentences with x than the other words of these sentences, its
+collocates x', explain (controlled predictive effect):
+
+    score(x, y) = p(y | x) - sum over x' != x of p(x' | x) p(y | x')
+
+with p(y | x) = count(x, y) / count(x). Collocates are the most frequent words; candidates are those that
+occur most often with x. Constants are word2word's. The counts are products of sparse matrices here.
+
 A word of A and a word of B are a pair when each is among the best translations of the other. A word with
 several partners in its sentence pair keeps the one of best rank; what remains ambiguous is left out. Pairs
 that are consecutive on both sides are combined to phrases.
@@ -9,12 +18,98 @@ from pathlib import Path
 
 import numpy as np
 
-from data_prep.alignment.lexicon import Lexicon
+from command_line.lines import read_lines
+from data_prep.alignment.word_pairs import NumberedText, Vocabulary
+
+COLLOCATES = 5000  # most frequent words
+CANDIDATES = 100  # translations whose score is computed
+TRANSLATIONS = 10  # that are kept
+_WORDS_AT_ONCE = 512
+
+
+class Lexicon:
+    """Ranked translations in both directions.
+
+    Attributes:
+        words: word -> number, for both sides.
+        ranks: ranks[side][x] = {y: rank from 0} with y of the other side.
+    """
+
+    def __init__(self, path_a: Path, path_b: Path, translations: int = TRANSLATIONS):
+        self.words = Vocabulary(), Vocabulary()
+        text = [
+            NumberedText(read_lines(p), w, True) for p, w in zip((path_a, path_b), self.words, strict=True)
+        ]
+        a, b = (_occurrences(side) for side in text)
+        together = (a.T @ b).tocsr()
+        self.ranks = [
+            _translations(a, together, translations),
+            _translations(b, together.T.tocsr(), translations),
+        ]
+
+
+def _occurrences(text: NumberedText):
+    """Counts of words in lines, lines x words."""
+    from scipy.sparse import csr_array
+
+    ones = np.ones(len(text.tokens))
+    edges = np.append(text.begins, len(text.tokens))
+    counts = csr_array((ones, text.tokens, edges), shape=(len(text.lengths), len(text.words)))
+    counts.sum_duplicates()
+    return counts
+
+
+def _translations(occurrences, together, translations: int) -> list[dict[int, int]]:
+    """The best translations of every word of one side; `together` is words x words of the other side."""
+    counts = np.asarray(occurrences.sum(axis=0)).ravel()
+    frequent = np.argsort(-counts, kind="stable")[:COLLOCATES]
+    explained = (together[frequent].multiply(1 / counts[frequent][:, None])).tocsr()  # p(y | x')
+    own = np.zeros(len(counts))  # x itself is no collocate of x: its part of the sum
+    own[frequent] = occurrences.power(2).sum(axis=0)[frequent] / counts[frequent]
+    lines_of_words, beside_all = occurrences.T.tocsr(), occurrences[:, frequent]
+    ranks = []
+    for first in range(0, len(counts), _WORDS_AT_ONCE):
+        last = min(first + _WORDS_AT_ONCE, len(counts))
+        correction = lines_of_words[first:last] @ beside_all @ explained
+        for row, word in enumerate(range(first, last)):
+            ranks.append(_best(_row(together, word), own[word], _row(correction, row), translations))
+    return ranks
+
+
+def _row(matrix, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Columns, ascending, and values of a row of a sparse matrix."""
+    begin, end = matrix.indptr[number : number + 2]
+    columns, values = matrix.indices[begin:end], matrix.data[begin:end]
+    order = np.argsort(columns, kind="stable")
+    return columns[order], values[order]
+
+
+def _best(together, own: float, correction, translations: int) -> dict[int, int]:
+    """Translations of a word x -> rank.
+
+    Args:
+        together: words y and count(x, y).
+        own: the part of x itself in the correction, per count(x, y).
+        correction: words y and sum over x' of count(x, x') p(y | x').
+    """
+    others, counts = together
+    if len(others) > CANDIDATES:
+        chosen = np.sort(np.argsort(-counts, kind="stable")[:CANDIDATES])
+        others, counts = others[chosen], counts[chosen]
+    scores = counts * (1 + own)
+    places, values = correction
+    if len(places):
+        found = np.minimum(np.searchsorted(places, others), len(places) - 1)
+        scores -= np.where(places[found] == others, values[found], 0)
+    best = np.lexsort((others, -counts, -scores))[:translations]
+    return {int(other): rank for rank, other in enumerate(others[best])}
 
 
 class LexiconAligner:
-    """Args:
-    translations: how many of the best translations count, in both directions.
+    """The aligner.
+
+    Args:
+        translations: how many of the best translations count, in both directions.
     """
 
     def __init__(self, translations: int):

@@ -10,7 +10,10 @@ from command_line.errors import InputError, at
 from data_prep.blocks import Block
 from data_prep.formats.structures import MOST_UNITS, encode
 from data_prep.languages import is_unspaced
-from data_prep.parsing.alignment import (
+from data_prep.parsing.bunsetsu import reversed_bunsetsu
+from data_prep.parsing.parse_files import SUFFIXES, Parse, read_parse
+from data_prep.parsing.parsers import BUNSETSU_PARSERS, LINES_TO_JUDGE, ParserChoice, make_parser
+from data_prep.parsing.tokens_to_words import (
     ends_of,
     is_punctuation,
     is_separator,
@@ -18,9 +21,6 @@ from data_prep.parsing.alignment import (
     tree_over_words,
     unescape,
 )
-from data_prep.parsing.bunsetsu_order import reversed_bunsetsu
-from data_prep.parsing.parse_files import SUFFIXES, Parse, read_parse
-from data_prep.parsing.parsers import BUNSETSU_PARSERS, LINES_TO_JUDGE, ParserChoice, make_parser
 from data_prep.parsing.trees import head_final_order
 from data_prep.tokenizers import UnspacedText
 

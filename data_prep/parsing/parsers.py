@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from command_line.errors import InputError
 from data_prep.languages import subtag
-from data_prep.parsing.alignment import ends_of
+from data_prep.parsing.tokens_to_words import ends_of
 from data_prep.parsing.trees import Tree
 
 LINES_TO_JUDGE = 20  # a parser that fails on fewer may be right

@@ -9,7 +9,7 @@ import pytest
 
 from data_prep.alignment import fast_align
 from data_prep.alignment.fast_align import DirectedAligner
-from data_prep.alignment.symmetrization import grow_diag_final_and
+from data_prep.alignment.links import grow_diag_final_and
 from data_prep.alignment.word_pairs import LARGEST_START, PairTable
 
 
@@ -135,7 +135,7 @@ def test_unknown_words_and_no_lines(files):
 
 
 def test_the_package_systran_align_finds_the_same_links(files):
-    from data_prep.alignment.systran_align import SystranAligner
+    from data_prep.alignment.external_aligners import SystranAligner
 
     (a, b), paths = files
     directions = DirectedAligner(), DirectedAligner()

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from data_prep.alignment.symmetrization import SYMMETRIZATIONS, grow_diag_final_and, one_to_one
+from data_prep.alignment.links import SYMMETRIZATIONS, grow_diag_final_and, one_to_one
 
 
 def literal(forward: set, backward: set, size: int) -> list:

@@ -4,9 +4,8 @@ import random
 
 import pytest
 
-from data_prep.alignment import lexicon
-from data_prep.alignment.lexicon import Lexicon
-from data_prep.alignment.word2word import LexiconAligner, merge_consecutive, unambiguous
+from data_prep.alignment import word2word
+from data_prep.alignment.word2word import Lexicon, LexiconAligner, merge_consecutive, unambiguous
 
 
 @pytest.fixture
@@ -34,8 +33,8 @@ def test_translations_are_those_of_the_package(files, monkeypatch, all_collocate
     cut = next(cut for cut in range(5, 30) if all(side[cut - 1] != side[cut] for side in counts))
     collocates = 5000 if all_collocates else cut
     x2xs, y2ys, x2ys, y2xs = update_dicts(*sides, *numbers, collocates)
-    monkeypatch.setattr(lexicon, "COLLOCATES", collocates)
-    monkeypatch.setattr(lexicon, "_WORDS_AT_ONCE", 16)
+    monkeypatch.setattr(word2word, "COLLOCATES", collocates)
+    monkeypatch.setattr(word2word, "_WORDS_AT_ONCE", 16)
     ours = Lexicon(*paths, translations=3)
     names = [{number: word for word, number in side.items()} for side in ours.words]
     theirs = rerank(x2ys, counts[0], x2xs, 100, 3), rerank(y2xs, counts[1], y2ys, 100, 3)

@@ -1,6 +1,6 @@
 """Head finalization of a tree, as text."""
 
-from data_prep.parsing.alignment import lift_edges
+from data_prep.parsing.tokens_to_words import lift_edges
 from data_prep.parsing.trees import Tree, head_final_order
 
 MARKS = set(".,;:!?\"'()")

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from data_prep.parsing.alignment import blocks, tree_over_words
 from data_prep.parsing.dependencies import tree_of_dependencies
+from data_prep.parsing.tokens_to_words import blocks, tree_over_words
 from data_prep.parsing.trees import (
     KEEP,
     SWAP,

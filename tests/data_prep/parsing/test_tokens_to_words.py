@@ -2,7 +2,7 @@
 
 import pytest
 
-from data_prep.parsing.alignment import is_punctuation
+from data_prep.parsing.tokens_to_words import is_punctuation
 
 
 @pytest.mark.parametrize(
