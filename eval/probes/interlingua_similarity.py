@@ -10,7 +10,7 @@ from command_line.progress import progress
 from data_prep.formats.directions import Direction
 from data_prep.formats.sentences import load_pair, with_data
 from eval.translation.decoding import to_device
-from fairseq_ext.data.batch_fields import Mirror
+from fairseq_ext.data.batch_fields import FieldSource, Mirror
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.losses.interlingua_alignment import misalignment
 
@@ -74,5 +74,5 @@ def parallel_sentences(task, options, direction: Direction) -> MultilingualDatas
     sources, targets = load_pair(options.model.data, options.split, direction)
     sizes = [np.asarray(side.sizes)[: options.max_lines] for side in (sources, targets)]
     part = DirectionData.with_tags(task.tags, direction, sources, targets, *sizes)
-    part.fields["mirror"] = Mirror(part, task.tags, options.model.data, options.split)
+    part.fields["mirror"] = Mirror(FieldSource(part, task.tags, options.model.data, options.split))
     return MultilingualDataset([part], task.dictionary.pad(), task.dictionary.eos(), shuffle=False)

@@ -2,12 +2,15 @@
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
+from command_line import options as types
 from command_line.errors import InputError
 from command_line.lines import read_lines
+from command_line.option_classes import from_arguments
+from eval.reporting.result_file import add_output_arguments, publish
 
 VALID = "| valid | "
 
@@ -20,15 +23,31 @@ class LogOptions:
     dataset: str
 
 
-def add_log_arguments(parser) -> None:
+def add_log_arguments(parser, kind: str) -> None:
     parser.add_argument(
         "logs",
         nargs="+",
-        type=options.assignment("MNMT=train.log", options.path),
+        type=types.assignment("MNMT=train.log", types.path),
         metavar="NAME=FILE",
         help="log of a training",
     )
-    parser.add_argument("--dataset", required=True, type=options.text, help="name of the data in tables")
+    parser.add_argument("--dataset", required=True, type=types.text, help="name of the data in tables")
+    add_output_arguments(parser, kind)
+
+
+def probe_logs(kind: str, args, run: Callable[[str, Path, str], dict], section: Callable) -> None:
+    """What a probe of logs does: one run per log, in a result file of this kind.
+
+    Args:
+        run: name of the system, its log, name of the data -> the run.
+        section: of the report.
+    """
+    options = from_arguments(LogOptions, args)
+
+    def measure() -> dict:
+        return {"runs": [run(name, path, options.dataset) for name, path in options.logs]}
+
+    publish(kind, options, log_files(options), measure, section, args.output, args.force)
 
 
 def log_files(options: LogOptions) -> list[Path]:

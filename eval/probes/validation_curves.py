@@ -8,11 +8,9 @@ bits per token, label smoothing included.
 
 from pathlib import Path
 
-from command_line.option_classes import from_arguments
-from eval.probes.training_logs import LogOptions, add_log_arguments, log_files, validations
+from eval.probes.training_logs import add_log_arguments, probe_logs, validations
 from eval.reporting.parts import Figure, Section, Table, cells, number_cell, slug, tidy
 from eval.reporting.plots import lines
-from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, System, by_dataset
 
@@ -26,19 +24,11 @@ NOTES = [
 
 
 def add_arguments(parser) -> None:
-    add_log_arguments(parser)
-    add_output_arguments(parser, KIND)
+    add_log_arguments(parser, KIND)
 
 
 def main(args) -> None:
-    options = from_arguments(LogOptions, args)
-    inputs = log_files(options)
-    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
-
-
-def measure(options: LogOptions) -> dict:
-    """One run per log."""
-    return {"runs": [run(name, path, options.dataset) for name, path in options.logs]}
+    probe_logs(KIND, args, run, section)
 
 
 def run(name: str, path: Path, dataset: str) -> dict:

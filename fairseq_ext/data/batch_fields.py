@@ -1,10 +1,10 @@
 """What a batch can carry beyond a translation example, by name: built only if a loss asks for it.
 
-A field is made once per direction and split: `FIELDS[name](part, tags, folder, split, optional, aligner)` for
-the sentence pairs of a direction (without tags), the tags of the model, and where the sentence pairs are
-from; `optional` allows a field to be empty where its file is missing (directions that are measured beside the
-training directions), `aligner` chooses between alignments.
+A field is made once per direction and split: `FIELDS[name](FieldSource(…))`. A new field is a
+class and an entry of FIELDS.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -18,6 +18,26 @@ from fairseq_ext.data.sentence_pairs import uncut
 OPTION = "--alignments"  # of the task
 
 
+@dataclass(frozen=True)
+class FieldSource:
+    """What a field of one direction is made of.
+
+    Attributes:
+        pairs: the sentence pairs, without tags.
+        tags: of the model.
+        folder, split: where the sentence pairs are from.
+        optional: the field may be empty where its file is missing: in zero-shot directions.
+        aligner: whose alignments; None for the only ones in the folder.
+    """
+
+    pairs: DirectionData
+    tags: LanguageTags
+    folder: object
+    split: str
+    optional: bool = False
+    aligner: str | None = None
+
+
 class Mirror(BatchField):
     """The target sentences as encoder input, with the tags they would have as sources of the opposite
     direction.
@@ -25,15 +45,8 @@ class Mirror(BatchField):
     In a batch: `src_tokens`, B x T, padded on the right, and `src_lengths`, B.
     """
 
-    def __init__(
-        self,
-        part: DirectionData,
-        tags: LanguageTags,
-        folder,
-        split: str,
-        optional: bool = False,
-        aligner: str | None = None,
-    ):
+    def __init__(self, of: FieldSource):
+        part, tags = of.pairs, of.tags
         opposite = part.direction[::-1]
         self.tags, self.ending = tags.encoder_ids(*opposite), tags.source_ending_ids(*opposite)
         self.targets = part.targets
@@ -61,21 +74,14 @@ class WordAlignments(BatchField):
         InputError: the file of the pair is missing, or does not match the sentences; names file and line.
     """
 
-    def __init__(
-        self,
-        part: DirectionData,
-        tags: LanguageTags,
-        folder,
-        split: str,
-        optional: bool = False,
-        aligner: str | None = None,
-    ):
+    def __init__(self, of: FieldSource):
+        part, tags = of.pairs, of.tags
         source, target = part.direction
         pair = tuple(sorted(part.direction))
         self.swapped = pair != part.direction
         self.spans = None
-        if not optional or aligners(folder):
-            self.spans = self._open(folder, split, pair, optional, choose_aligner(folder, aligner, OPTION))
+        if not of.optional or aligners(of.folder):
+            self.spans = self._open(of, pair)
         if self.spans is not None:
             sizes = [np.asarray(side.sizes) - 1 for side in map(uncut, (part.sources, part.targets))]
             self.spans.check(*(sizes[::-1] if self.swapped else sizes))  # without </s>
@@ -84,10 +90,11 @@ class WordAlignments(BatchField):
         self.shifts = np.repeat([len(ids) for ids in in_front], 2)
 
     @staticmethod
-    def _open(folder, split: str, pair, optional: bool, aligner: str) -> AlignedSpans | None:
-        if optional and not alignment_path(folder, split, pair, aligner).exists():
+    def _open(of: FieldSource, pair: tuple[str, str]) -> AlignedSpans | None:
+        aligner = choose_aligner(of.folder, of.aligner, OPTION)
+        if of.optional and not alignment_path(of.folder, of.split, pair, aligner).exists():
             return None
-        return AlignedSpans.open(folder, split, pair, aligner)
+        return AlignedSpans.open(of.folder, of.split, pair, aligner)
 
     def __getitem__(self, item: int) -> np.ndarray:
         """n x 6: start and end in source, mirror and target."""
@@ -115,16 +122,8 @@ class SourceLanguages(BatchField):
 
     side = 0
 
-    def __init__(
-        self,
-        part: DirectionData,
-        tags: LanguageTags,
-        folder,
-        split: str,
-        optional: bool = False,
-        aligner: str | None = None,
-    ):
-        self.language = tags.languages.index(part.direction[self.side])
+    def __init__(self, of: FieldSource):
+        self.language = of.tags.languages.index(of.pairs.direction[self.side])
 
     def __getitem__(self, item: int) -> int:
         return self.language

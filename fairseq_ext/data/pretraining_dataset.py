@@ -12,7 +12,7 @@ from data_prep.formats.sentences import load_sentences, prefixes
 from data_prep.formats.structures import Structures, structure_path
 from fairseq_ext.data.multilingual_dataset import tagged
 from fairseq_ext.data.multipart_dataset import DatasetPart, MultipartDataset, pad_right
-from fairseq_ext.data.noising.example import Symbols
+from fairseq_ext.data.noising.example import Sentence, Symbols
 from fairseq_ext.data.noising.tasks import FALLBACK, TASKS
 
 TAGS = 2  # task and language, in front of every source (thesis 4.4.2)
@@ -140,7 +140,7 @@ class PretrainingDataset(MultipartDataset):
                 name = FALLBACK
         tokens = np.asarray(part.sentences[line], dtype=np.int64)[:-1]
         rng = np.random.default_rng([self.seed, self.epoch, index])
-        example = TASKS[name].make(tokens, structure, rng, self.symbols, self.inverted)
+        example = TASKS[name].make(Sentence(tokens, structure, rng, self.symbols, self.inverted))
         return {
             "source": tagged(part.tags[name], example.source),
             "target": example.target,

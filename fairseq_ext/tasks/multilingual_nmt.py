@@ -17,7 +17,7 @@ from data_prep.formats.dictionary import load_shared_dictionary, with_dictionary
 from data_prep.formats.directions import Direction, format_direction, parse_directions
 from data_prep.formats.sentences import load_pair
 from fairseq_ext.checkpoints import initializing, origin
-from fairseq_ext.data.batch_fields import FIELDS
+from fairseq_ext.data.batch_fields import FIELDS, FieldSource
 from fairseq_ext.data.language_tags import DEFAULT_PLACEMENT, PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.tasks import validation
@@ -186,8 +186,8 @@ class MultilingualNmtTask(GeneratingTask):
         sizes = sources.sizes, targets.sizes
         part = DirectionData.with_tags(self.tags, direction, sources, targets, *sizes)
         zero_shot = direction not in self.supervised
-        for name in self.batch_fields:
-            part.fields[name] = FIELDS[name](part, self.tags, folder, split, zero_shot, self.cfg.alignments)
+        source = FieldSource(part, self.tags, folder, split, zero_shot, self.cfg.alignments)
+        part.fields.update((name, FIELDS[name](source)) for name in self.batch_fields)
         return part
 
     def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None, **kwargs):

@@ -18,7 +18,7 @@ from data_prep.formats.directions import Direction, format_direction, parse_dire
 from data_prep.formats.sentences import load_pair
 from fairseq_ext.checkpoints import origin
 from fairseq_ext.criterions.options_of_losses import TRANSLATION
-from fairseq_ext.data.batch_fields import FIELDS
+from fairseq_ext.data.batch_fields import FIELDS, FieldSource
 from fairseq_ext.data.multilingual_dataset import DirectionData
 from fairseq_ext.data.sentence_pairs import CutSentences, SentencePairDataset
 from fairseq_ext.losses.registry import LOSSES
@@ -166,8 +166,9 @@ class SentenceEmbeddingTask(BaseTask):
 
     def _with_fields(self, folder, split: str, pair: Direction, source, target) -> DirectionData:
         part = DirectionData.with_tags(self.tags, pair, source, target, source.sizes, target.sizes)
+        field_source = FieldSource(part, self.tags, folder, split, aligner=self.cfg.alignments)
         for name in dict.fromkeys((*PAIR_FIELDS, *self.batch_fields)):
-            part.fields[name] = FIELDS[name](part, self.tags, folder, split, aligner=self.cfg.alignments)
+            part.fields[name] = FIELDS[name](field_source)
         return part
 
     # --- model and criterion

@@ -13,7 +13,7 @@ from data_prep.formats.dictionary import load_shared_dictionary
 from data_prep.formats.sentences import load_pair
 from fairseq_ext.criterions.options_of_losses import WeightedLossesConfig
 from fairseq_ext.criterions.weighted_losses import WeightedLosses
-from fairseq_ext.data.batch_fields import FIELDS
+from fairseq_ext.data.batch_fields import FIELDS, FieldSource
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
 from fairseq_ext.tasks.base import BaseTask, SharedTaskConfig, languages_with_tag
@@ -37,7 +37,7 @@ class PairTask(BaseTask):
         sides = load_pair(folder, name, DIRECTION)
         part = DirectionData.with_tags(self.tags, DIRECTION, *sides, *(side.sizes for side in sides))
         for field in self.batch_fields:
-            part.fields[field] = FIELDS[field](part, self.tags, folder, name)
+            part.fields[field] = FIELDS[field](FieldSource(part, self.tags, folder, name))
         return MultilingualDataset([part], **options)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from data_prep.formats.structures import Structure
-from fairseq_ext.data.noising.example import Symbols
+from fairseq_ext.data.noising.example import Sentence, Symbols
 from fairseq_ext.data.noising.pmass import plural_spans, pmass_plural, single_span
 from tests.fairseq_ext.random_sentences import Draws, random_splits, random_starts
 
@@ -132,7 +132,7 @@ def test_pmass_masks_whole_phrases():
     assert plural_spans(splits, starts, Draws(randoms=[0.9, 0.9])) == [(2, 3)]  # "a" and "ball" both fit
     tokens = np.array([20, 21, 22, 23, 24])
     example = pmass_plural(
-        tokens, Structure(splits, np.arange(4), starts), Draws(randoms=[0.2, 0.2]), SYMBOLS
+        Sentence(tokens, Structure(splits, np.arange(4), starts), Draws(randoms=[0.2, 0.2]), SYMBOLS)
     )
     assert example.source.tolist() == [MASK, MASK, 22, 23, 24, EOS]
 
@@ -140,5 +140,5 @@ def test_pmass_masks_whole_phrases():
 def test_pmass_without_a_phrase_to_mask_is_mass():
     # one of two tokens is half of them, but algorithm 2 masks two words together or neither
     structure = Structure(np.array([1]), np.arange(2), np.array([0, 1, 2]))
-    example = pmass_plural(np.arange(20, 22), structure, Draws(integers=[1]), SYMBOLS)
+    example = pmass_plural(Sentence(np.arange(20, 22), structure, Draws(integers=[1]), SYMBOLS))
     assert example.positions.tolist() == [1]

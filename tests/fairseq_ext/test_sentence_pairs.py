@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairseq_ext.data.batch_fields import FIELDS
+from fairseq_ext.data.batch_fields import FIELDS, FieldSource
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData
 from fairseq_ext.data.sentence_pairs import CutSentences, SentencePairDataset
@@ -47,7 +47,7 @@ def make(dictionary, exchanges: bool = False, has_decoder: bool = False, pairs: 
         sizes = source.sizes, target.sizes
         found = DirectionData.with_tags(tags, direction, source, target, *sizes)
         for name in ("mirror", "source_languages", "target_languages"):
-            found.fields[name] = FIELDS[name](found, tags, None, "train")
+            found.fields[name] = FIELDS[name](FieldSource(found, tags, None, "train"))
         return found
 
     cuts = {pair: [cut(side) for side in both] for pair, both in sides.items()}

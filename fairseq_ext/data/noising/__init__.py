@@ -11,14 +11,5 @@
 | BRSS.F, BRSS.R | `reordering.brss_forward`, `reordering.brss_reverse` | bunsetsu | 4.3.1 |
 | HFSS | `reordering.hfss` | phrases | 4.3.2 |
 
-Every transform is a `Transform`: called with
-
-    tokens     T ids of a sentence, without tags and `</s>`
-    structure  what an analysis knows about it (`data_prep.formats.structures.Structure`); None where the
-               task needs none
-    rng        a `numpy` generator, the only source of randomness
-    symbols    the `Symbols`
-    inverted   masking tasks predict the inverted sequence of equation 4.1 (`example.masked_example`)
-
-it returns an `Example` and changes none of its arguments.
+Every transform is a `Transform` (`example`): a function from a `Sentence` to an `Example`.
 """

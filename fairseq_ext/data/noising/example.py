@@ -1,5 +1,5 @@
-"""What a transform returns, and the two ways to make it: from a mask, and from another order of the
-tokens.
+"""What a transform is given and returns, and the two ways to make that: from a mask, and from another order
+of the tokens.
 """
 
 from collections.abc import Callable
@@ -22,6 +22,24 @@ class Symbols(NamedTuple):
     eos: int
 
 
+class Sentence(NamedTuple):
+    """What a transform makes an example of.
+
+    Attributes:
+        tokens: `T` ids of a sentence, without tags and `</s>`.
+        structure: its bunsetsu or phrases; None for a task that needs none.
+        rng: the only source of randomness.
+        symbols: what is put in.
+        inverted: masking tasks predict the inverted sequence of equation 4.1 (`masked_example`).
+    """
+
+    tokens: np.ndarray
+    structure: Structure | None
+    rng: np.random.Generator
+    symbols: Symbols
+    inverted: bool = False
+
+
 class Example(NamedTuple):
     """One sequence-to-sequence training example; 1-D int64 arrays, no padding, no tags.
 
@@ -39,8 +57,7 @@ class Example(NamedTuple):
     positions: np.ndarray
 
 
-# tokens, structure, rng, symbols, inverted -> example; what each is, says the package
-Transform = Callable[[np.ndarray, Structure | None, np.random.Generator, Symbols, bool], Example]
+Transform = Callable[[Sentence], Example]  # changes nothing of the sentence
 
 
 def sequence_example(source: np.ndarray, target: np.ndarray, symbols: Symbols) -> Example:
@@ -53,22 +70,23 @@ def sequence_example(source: np.ndarray, target: np.ndarray, symbols: Symbols) -
     )
 
 
-def masked_example(tokens: np.ndarray, mask: np.ndarray, symbols: Symbols, inverted: bool = False) -> Example:
+def masked_example(sentence: Sentence, mask: np.ndarray) -> Example:
     """`x^C` -> the masked tokens (Song et al. 2019), or -> `x^{!C}` (thesis, equation 4.1).
 
     In the encoder every masked token is `[M]`. The decoder reads, to predict the token at position `p`, the
     token at `p - 1` if that one is masked in the encoder, too, and otherwise `[M]`: it sees nothing that the
     encoder sees. At position 0 it reads `</s>`, as always in fairseq.
 
+    The target of an inverted sequence is the whole sentence with everything but the masked tokens replaced
+    by `[M]`, and `</s>`; otherwise the masked tokens only.
+
     Args:
-        tokens: `T` ids.
         mask: `T` booleans, C.
-        inverted: the target is the whole sentence with everything but the masked tokens replaced by `[M]`,
-            and `</s>`; otherwise the masked tokens only.
     """
+    tokens, symbols = sentence.tokens, sentence.symbols
     visible = np.where(mask, symbols.mask, tokens)
     hidden = np.where(mask, tokens, symbols.mask)
-    if inverted:
+    if sentence.inverted:
         return sequence_example(visible, hidden, symbols)
     positions = np.flatnonzero(mask)
     shifted = np.concatenate(([symbols.eos], hidden))

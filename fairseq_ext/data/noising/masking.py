@@ -4,8 +4,7 @@ infilling (BART, Lewis et al. 2020; 4.4.4). PMASS, which masks phrases of a tree
 
 import numpy as np
 
-from data_prep.formats.structures import Structure
-from fairseq_ext.data.noising.example import Example, Symbols, masked_example, sequence_example
+from fairseq_ext.data.noising.example import Example, Sentence, masked_example, sequence_example
 
 MASKED_SHARE = 0.3  # of the tokens in text infilling (Lewis et al. 2020, section 5.1)
 MEAN_LENGTH = 3.0  # of its spans, Poisson-distributed
@@ -32,26 +31,14 @@ def scattered_mask(length: int, rng: np.random.Generator) -> np.ndarray:
     return mask
 
 
-def mass(
-    tokens: np.ndarray,
-    structure: Structure | None,
-    rng: np.random.Generator,
-    symbols: Symbols,
-    inverted: bool = False,
-) -> Example:
+def mass(sentence: Sentence) -> Example:
     """One random fragment of half the length is masked."""
-    return masked_example(tokens, fragment_mask(len(tokens), rng), symbols, inverted)
+    return masked_example(sentence, fragment_mask(len(sentence.tokens), sentence.rng))
 
 
-def multimass(
-    tokens: np.ndarray,
-    structure: Structure | None,
-    rng: np.random.Generator,
-    symbols: Symbols,
-    inverted: bool = False,
-) -> Example:
+def multimass(sentence: Sentence) -> Example:
     """Half of the tokens, chosen at random, are masked."""
-    return masked_example(tokens, scattered_mask(len(tokens), rng), symbols, inverted)
+    return masked_example(sentence, scattered_mask(len(sentence.tokens), sentence.rng))
 
 
 def bunsetsu_mask(length: int, boundaries: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -67,16 +54,10 @@ def bunsetsu_mask(length: int, boundaries: np.ndarray, rng: np.random.Generator)
     return np.repeat(chosen, np.diff(edges))
 
 
-def bmass(
-    tokens: np.ndarray,
-    structure: Structure,
-    rng: np.random.Generator,
-    symbols: Symbols,
-    inverted: bool = False,
-) -> Example:
+def bmass(sentence: Sentence) -> Example:
     """Half of the bunsetsu are masked as a whole."""
-    mask = bunsetsu_mask(len(tokens), structure.token_boundaries(), rng)
-    return masked_example(tokens, mask, symbols, inverted)
+    boundaries = sentence.structure.token_boundaries()
+    return masked_example(sentence, bunsetsu_mask(len(sentence.tokens), boundaries, sentence.rng))
 
 
 def span_lengths(count: int, mean: float, rng: np.random.Generator) -> np.ndarray:
@@ -91,16 +72,11 @@ def span_lengths(count: int, mean: float, rng: np.random.Generator) -> np.ndarra
     return lengths
 
 
-def infilling(
-    tokens: np.ndarray,
-    structure: Structure | None,
-    rng: np.random.Generator,
-    symbols: Symbols,
-    inverted: bool = False,
-) -> Example:
+def infilling(sentence: Sentence) -> Example:
     """Every span becomes a single `[M]`, a span of length 0 an inserted one; the target is always the whole
     sentence. At least one token is masked.
     """
+    tokens, rng, symbols = sentence.tokens, sentence.rng, sentence.symbols
     count = min(len(tokens), max(1, round(MASKED_SHARE * len(tokens))))
     lengths = span_lengths(count, MEAN_LENGTH, rng)
     kept = len(tokens) - count

@@ -8,8 +8,7 @@ subwords.
 
 import numpy as np
 
-from data_prep.formats.structures import Structure
-from fairseq_ext.data.noising.example import Example, Symbols, masked_example
+from fairseq_ext.data.noising.example import Example, Sentence, masked_example
 from fairseq_ext.data.noising.masking import mass
 
 Span = tuple[int, int]
@@ -82,33 +81,19 @@ def plural_spans(splits: np.ndarray, starts: np.ndarray, rng: np.random.Generato
     return sorted(spans)
 
 
-def pmass_single(
-    tokens: np.ndarray,
-    structure: Structure,
-    rng: np.random.Generator,
-    symbols: Symbols,
-    inverted: bool = False,
-) -> Example:
+def pmass_single(sentence: Sentence) -> Example:
     """PMASS.S: one phrase is masked, always the same."""
-    return _masked(tokens, [single_span(structure.boundaries, structure.starts)], symbols, inverted)
+    return _masked(sentence, [single_span(sentence.structure.boundaries, sentence.structure.starts)])
 
 
-def pmass_plural(
-    tokens: np.ndarray,
-    structure: Structure,
-    rng: np.random.Generator,
-    symbols: Symbols,
-    inverted: bool = False,
-) -> Example:
+def pmass_plural(sentence: Sentence) -> Example:
     """PMASS.P: several phrases are masked; where the algorithm masks nothing, a fragment as in MASS."""
-    spans = plural_spans(structure.boundaries, structure.starts, rng)
-    if not spans:
-        return mass(tokens, structure, rng, symbols, inverted)
-    return _masked(tokens, spans, symbols, inverted)
+    spans = plural_spans(sentence.structure.boundaries, sentence.structure.starts, sentence.rng)
+    return _masked(sentence, spans) if spans else mass(sentence)
 
 
-def _masked(tokens: np.ndarray, spans: list[Span], symbols: Symbols, inverted: bool) -> Example:
-    mask = np.zeros(len(tokens), dtype=bool)
+def _masked(sentence: Sentence, spans: list[Span]) -> Example:
+    mask = np.zeros(len(sentence.tokens), dtype=bool)
     for start, end in spans:
         mask[start:end] = True
-    return masked_example(tokens, mask, symbols, inverted)
+    return masked_example(sentence, mask)

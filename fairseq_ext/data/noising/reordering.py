@@ -2,49 +2,28 @@
 
 import numpy as np
 
-from data_prep.formats.structures import Structure
-from fairseq_ext.data.noising.example import Example, Symbols, sequence_example
+from fairseq_ext.data.noising.example import Example, Sentence, sequence_example
 
 
-def deshuffling(
-    tokens: np.ndarray,
-    structure: Structure | None,
-    rng: np.random.Generator,
-    symbols: Symbols,
-    inverted: bool = False,
-) -> Example:
+def deshuffling(sentence: Sentence) -> Example:
     """The sentence in random order -> the sentence."""
-    return sequence_example(rng.permutation(tokens), tokens, symbols)
+    return sequence_example(sentence.rng.permutation(sentence.tokens), sentence.tokens, sentence.symbols)
 
 
-def brss_forward(
-    tokens: np.ndarray,
-    structure: Structure,
-    rng: np.random.Generator,
-    symbols: Symbols,
-    inverted: bool = False,
-) -> Example:
+def brss_forward(sentence: Sentence) -> Example:
     """BRSS.F: the sentence with its bunsetsu reversed -> the sentence."""
-    return sequence_example(tokens[structure.token_order()], tokens, symbols)
+    return sequence_example(_reordered(sentence), sentence.tokens, sentence.symbols)
 
 
-def brss_reverse(
-    tokens: np.ndarray,
-    structure: Structure,
-    rng: np.random.Generator,
-    symbols: Symbols,
-    inverted: bool = False,
-) -> Example:
+def brss_reverse(sentence: Sentence) -> Example:
     """BRSS.R: the sentence -> the sentence with its bunsetsu reversed."""
-    return sequence_example(tokens, tokens[structure.token_order()], symbols)
+    return sequence_example(sentence.tokens, _reordered(sentence), sentence.symbols)
 
 
-def hfss(
-    tokens: np.ndarray,
-    structure: Structure,
-    rng: np.random.Generator,
-    symbols: Symbols,
-    inverted: bool = False,
-) -> Example:
+def hfss(sentence: Sentence) -> Example:
     """The sentence with its heads behind their dependents -> the sentence."""
-    return sequence_example(tokens[structure.token_order()], tokens, symbols)
+    return sequence_example(_reordered(sentence), sentence.tokens, sentence.symbols)
+
+
+def _reordered(sentence: Sentence) -> np.ndarray:
+    return sentence.tokens[sentence.structure.token_order()]
