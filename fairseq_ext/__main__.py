@@ -1,4 +1,4 @@
-"""What makes checkpoints beside `fairseq-train`."""
+"""What is done beside `fairseq-train`."""
 
 import sys
 
@@ -9,7 +9,11 @@ COMMANDS = {
         "fairseq_ext.commands.trim_mbart",
         "start from mBART: a checkpoint with the corpus's vocabulary",
     ),
+    "precision": (
+        "fairseq_ext.commands.precision",
+        "the option of fairseq-train for the fastest precision of this machine's devices",
+    ),
 }
 
 if __name__ == "__main__":
-    sys.exit(run("fairseq_ext", "Make checkpoints to start a training from.", COMMANDS))
+    sys.exit(run("fairseq_ext", "What is done before a training starts.", COMMANDS))

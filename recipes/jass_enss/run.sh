@@ -53,7 +53,7 @@ $(usage_of_all)
 --data-root holds the parallel corpus (files SPLIT.SRC-TGT.LANG; enja: in place of a download). There is one fine-tuning
 per system, size, direction and seed.
 
-Example: bash recipes/jass_enss/run.sh --config enja --spacy-model en_core_web_sm --launcher gpu --jobs 4
+Example: bash recipes/jass_enss/run.sh --config enja --spacy-model en_core_web_sm --launcher gpu --jobs 4 --jobs-per-gpu 4
 END
 }
 

@@ -4,7 +4,7 @@
 # Options of both trainings; "batch size 4096", Adam, the checkpoint of the lowest perplexity (4.4.3), unless how a training
 # ends says otherwise. The thesis leaves the betas and the schedule open.
 train_model() { # FOLDER DATA SEED WARMUP_UPDATES TOKENS BATCH_GPUS OPTION...
-  train "$1" "$2" --seed "$3" --warmup-updates "$4" --max-tokens "$5" --update-freq $(($6 > GPUS ? $6 / GPUS : 1)) \
+  train "$1" "$2" --seed "$3" --warmup-updates "$4" --max-tokens "$5" --batches-per-update "$6" \
     --best-checkpoint-metric ppl "${@:7}" --criterion fused_label_smoothed_cross_entropy --optimizer fused_adam \
     --adam-betas "(0.9, 0.98)" "${SCHEDULE_OPTIONS[@]}" --dropout "$DROPOUT" \
     --max-source-positions "$POSITIONS" --max-target-positions "$POSITIONS" --skip-invalid-size-inputs-valid-test \

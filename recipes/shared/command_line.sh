@@ -13,9 +13,11 @@ note() {
   echo "== $*" >&2
 }
 
-# Run a command; with --dry-run print it so that it can be pasted into a shell.
+# Run a command where the launcher says; with --dry-run print it so that it can be pasted into a shell.
 run() {
-  local word
+  local word PLACE
+  set_place "$@"
+  set -- "${PLACE[@]}" "$@"
   if [[ $DRY_RUN != yes ]]; then
     "$@"
     return

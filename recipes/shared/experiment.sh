@@ -36,7 +36,7 @@ SAVE_UPDATES=0
 KEEP_UPDATES=1 # checkpoints of SAVE_UPDATES that are kept; -1: all
 
 # The options of all experiments; a recipe adds its own.
-RECIPE_OPTIONS="config systems=SYSTEM_LIST seeds stages data-root output launcher gpus jobs precision"
+RECIPE_OPTIONS="config systems=SYSTEM_LIST seeds stages data-root output launcher gpus nodes cpus-per-task jobs jobs-per-gpu precision"
 
 usage_of_experiment() {
   cat << END
@@ -222,7 +222,7 @@ train_translation() { # FOLDER SEED OPTION...
     --label-smoothing "$LABEL_SMOOTHING" --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
     --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" \
     --max-tokens "$MAX_TOKENS" --max-source-positions "$MAX_LENGTH" --max-target-positions "$MAX_LENGTH" \
-    --skip-invalid-size-inputs-valid-test --update-freq $((BATCH_GPUS > GPUS ? BATCH_GPUS / GPUS : 1)) \
+    --skip-invalid-size-inputs-valid-test --batches-per-update "$BATCH_GPUS" \
     --max-epoch "$EPOCHS" --seed "$2" --no-epoch-checkpoints "${interval[@]}" \
     --log-format simple --log-interval 100 "${EXTRA_OPTIONS[@]}"
 }

@@ -1,19 +1,27 @@
 # shellcheck shell=bash disable=SC2034
-# Where and how trainings are started: processor, GPUs, Slurm; precision. Sourced.
+# Where and how commands are started: processor, GPUs, Slurm; precision; how many GPUs share a batch. Sourced.
 
 LAUNCHER=cpu
-GPUS=1
+GPUS=1 # of one training, on each of its nodes
+NODES=1
+CPUS_PER_TASK=
 JOBS=1
+JOBS_PER_GPU=1
 PRECISION=auto
 
 # What --help says about the options that all trainings have.
 usage_of_training() {
   cat << END
-  --launcher NAME     cpu; gpu (fairseq starts its processes); torchrun; slurm (each training is one srun)
-                      (default: $LAUNCHER)
-  --gpus N            GPUs of one training (default: $GPUS); gradients are accumulated up to the paper's batch
-  --jobs N            trainings at a time: they share the CPU cores, or one GPU (default: $JOBS)
-  --precision NAME    auto, bf16, fp16 or float32; auto is bf16 where the hardware has it (default: $PRECISION)
+  --launcher NAME     cpu; gpu (fairseq starts its processes); torchrun; slurm (every step is one srun; a download runs
+                      where the recipe does) (default: $LAUNCHER)
+  --gpus N            GPUs of one training, on each node (cpu: processes); the batch of an update is the paper's with any
+                      number of them (default: $GPUS)
+  --nodes N           nodes of one training, with slurm (default: $NODES)
+  --cpus-per-task N   cores of a step, and of a training on each node, with slurm (default: what Slurm gives)
+  --jobs N            trainings at a time: they share the cores, and have GPUs of their own (default: $JOBS)
+  --jobs-per-gpu N    trainings that may share one GPU (default: $JOBS_PER_GPU)
+  --precision NAME    auto, bf16, fp16 or float32; auto is the fastest that the device which trains has in hardware,
+                      and that of its beginning for a training that goes on (default: $PRECISION)
 END
 }
 
@@ -27,57 +35,130 @@ use_environment() {
   export PYTHONPATH=$ROOT${PYTHONPATH:+:$PYTHONPATH} PYTHONSAFEPATH=1
 }
 
-multiplies_in_bf16() {
-  grep -q -m1 -E "amx_bf16|avx512_bf16" /proc/cpuinfo 2> /dev/null
-}
+# --- trainings -----------------------------------------------------------------------------------------------------
 
-# Options for mixed precision (8.2.1): bfloat16 on a GPU and on processors that multiply in it, float32 elsewhere.
-precision_options() {
-  case $PRECISION in
-    bf16) echo "--autocast-bf16" ;;
-    fp16) echo "--fp16" ;;
-    float32) ;;
-    auto) if [[ $LAUNCHER != cpu ]] || multiplies_in_bf16; then echo "--autocast-bf16"; fi ;;
-  esac
+# Threads of a process: its share of the cores that this shell may use, whatever OMP_NUM_THREADS was (nproc obeys it).
+threads() {
+  local cores processes=$((JOBS * GPUS))
+  cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)
+  echo $((cores > processes ? cores / processes : 1))
 }
 
 # Fill LAUNCH, the words that come before the training options, and LAUNCH_OPTIONS, those that come after.
 set_launch() { # RUN_FOLDER
-  local port=$((20000 + $(cksum <<< "$1" | cut -d' ' -f1) % 20000)) # Slurm steps on one node must not share a port
-  local cores
-  cores=$(nproc)
+  local port=$((20000 + $(cksum <<< "$1" | cut -d' ' -f1) % 20000)) # trainings on one node must not share a port
+  local world=$((GPUS * NODES)) there=() # what only the machine that trains knows
+  [[ $PRECISION != auto ]] || there=(--precision "$1")
+  LAUNCH=()
+  LAUNCH_OPTIONS=(--distributed-world-size "$world")
   case $LAUNCHER in
     cpu)
       # glibc would hand the memory of large tensors back after every operation: an eighth of the time of an update
-      LAUNCH=(env "OMP_NUM_THREADS=$((cores > JOBS ? cores / JOBS : 1))" MALLOC_MMAP_THRESHOLD_=1073741824
-        MALLOC_TRIM_THRESHOLD_=4294967296 fairseq-train)
-      LAUNCH_OPTIONS=(--cpu --distributed-world-size 1)
+      LAUNCH=(env "OMP_NUM_THREADS=$(threads)" MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=4294967296)
+      LAUNCH_OPTIONS=(--cpu "${LAUNCH_OPTIONS[@]}")
+      [[ $PRECISION != auto ]] || there+=(--cpu)
+      if [[ $world -gt 1 ]]; then # fairseq starts one process per GPU only, and counts GPUs where torchrun does
+        LAUNCH+=(torchrun --standalone --nproc_per_node "$GPUS" --no-python)
+        LAUNCH_OPTIONS+=(--distributed-backend gloo --distributed-init-method env:// --distributed-no-spawn
+          --ddp-backend legacy_ddp)
+        there+=(--rank)
+      fi
       ;;
     gpu)
-      LAUNCH=(fairseq-train)
-      LAUNCH_OPTIONS=(--distributed-world-size "$GPUS")
+      LAUNCH=(env "OMP_NUM_THREADS=$(threads)")
+      [[ $world == 1 ]] || LAUNCH_OPTIONS+=(--distributed-init-method "tcp://localhost:$port")
       ;;
     torchrun)
-      LAUNCH=(torchrun --standalone --nproc_per_node "$GPUS" "$(command -v fairseq-train)")
-      LAUNCH_OPTIONS=(--distributed-world-size "$GPUS")
+      LAUNCH=(env "OMP_NUM_THREADS=$(threads)" torchrun --standalone --nproc_per_node "$GPUS" --no-python)
       ;;
     slurm)
-      LAUNCH=(srun --nodes 1 --ntasks-per-node 1 --gpus-per-node "$GPUS" --job-name "$(basename "$1")" fairseq-train)
-      LAUNCH_OPTIONS=(--distributed-world-size "$GPUS" --distributed-port "$port")
+      LAUNCH=(srun --nodes "$NODES" --ntasks-per-node 1 --gpus-per-node "$GPUS" "${CORES[@]}" --job-name "$(basename "$1")")
+      if [[ $NODES -gt 1 ]]; then
+        there+=(--rendezvous "$port" "$GPUS")
+      elif [[ $GPUS -gt 1 ]]; then
+        LAUNCH_OPTIONS+=(--distributed-init-method "tcp://localhost:$port")
+      fi
       ;;
   esac
+  [[ ${#there[@]} == 0 ]] || LAUNCH+=(bash "$ROOT/recipes/shared/on_device.sh" "${there[@]}" --)
+  LAUNCH+=(fairseq-train)
+  case $PRECISION in
+    bf16) LAUNCH_OPTIONS+=(--autocast-bf16) ;;
+    fp16) LAUNCH_OPTIONS+=(--fp16) ;;
+  esac
 }
+
+# Fill SHARE: how many batches of --max-tokens each GPU accumulates, so that an update has those of --batches-per-update.
+set_share() { # RUN_FOLDER OPTION...
+  local folder=$1 batches='' world=$((GPUS * NODES))
+  shift
+  SHARE=()
+  while [[ $# -gt 0 ]]; do
+    [[ $1 != --batches-per-update ]] || batches=$2
+    shift
+  done
+  [[ -n $batches ]] || return 0
+  SHARE=(--update-freq $(((batches + world - 1) / world)))
+  [[ $world -le $batches || $((world % batches)) == 0 ]] ||
+    note "$folder: $world GPUs for a batch of $batches: $((world % batches)) of them have nothing to do"
+}
+
+# --- other steps ---------------------------------------------------------------------------------------------------
+
+# Fill PLACE, the words before a command: with slurm, every step of ours is an srun. Nodes of a cluster often have no
+# network: what downloads stays where the recipe runs.
+set_place() { # COMMAND...
+  local gpu=()
+  PLACE=()
+  [[ $LAUNCHER == slurm && $1 == python && " $* " != *" -m data_prep download "* ]] || return 0
+  case " $* " in
+    *" -m eval translate "* | *" -m eval probe states "* | *" -m eval probe interlingua "* | *" -m eval adequacy "* | \
+      *" -m eval score "*" --comet"*) gpu=(--gpus-per-node 1) ;;
+  esac
+  PLACE=(srun --nodes 1 --ntasks 1 "${gpu[@]}" "${CORES[@]}" --job-name "$RECIPE")
+}
+
+# --- checks --------------------------------------------------------------------------------------------------------
 
 check_launcher() {
   one_of --launcher "$LAUNCHER" cpu gpu torchrun slurm
   one_of --precision "$PRECISION" auto bf16 fp16 float32
   positive --gpus "$GPUS"
+  positive --nodes "$NODES"
   positive --jobs "$JOBS"
-  [[ $DRY_RUN == yes ]] && return
+  positive --jobs-per-gpu "$JOBS_PER_GPU"
+  [[ $LAUNCHER != slurm ]] || CPUS_PER_TASK=${CPUS_PER_TASK:-${SLURM_CPUS_PER_TASK:-}}
+  [[ -z $CPUS_PER_TASK ]] || positive --cpus-per-task "$CPUS_PER_TASK"
+  CORES=(${CPUS_PER_TASK:+--cpus-per-task "$CPUS_PER_TASK"})
+  [[ $NODES == 1 || $LAUNCHER == slurm ]] || die "--nodes $NODES: expected --launcher slurm, found $LAUNCHER"
+  [[ -z $CPUS_PER_TASK || $LAUNCHER == slurm ]] ||
+    die "--cpus-per-task $CPUS_PER_TASK: expected --launcher slurm, found $LAUNCHER"
+  [[ $JOBS_PER_GPU == 1 || $LAUNCHER == gpu || $LAUNCHER == torchrun ]] ||
+    die "--jobs-per-gpu $JOBS_PER_GPU: expected --launcher gpu or torchrun, found $LAUNCHER"
+  [[ $LAUNCHER != cpu || $PRECISION != fp16 ]] || die "--precision fp16: expected a GPU, found --launcher cpu"
+  [[ $DRY_RUN != yes ]] || return 0
   if [[ $LAUNCHER == slurm ]]; then
     command -v srun > /dev/null || die "--launcher slurm: srun not found, expected on a machine of the cluster"
   elif [[ $LAUNCHER != cpu ]]; then
-    python -c 'import sys, torch; sys.exit(torch.cuda.device_count() < int(sys.argv[1]))' "$GPUS" ||
-      die "--launcher $LAUNCHER: this machine has fewer than $GPUS usable GPUs; expected --launcher cpu or fewer --gpus"
+    share_gpus
   fi
+}
+
+# Fill GPUS_OF_JOB, the GPUs of each training that runs at a time, from those that CUDA_VISIBLE_DEVICES leaves; what --jobs
+# asks for beyond them waits.
+GPUS_OF_JOB=()
+share_gpus() {
+  local count first times=0 visible
+  count=$(python -c 'import torch; print(torch.cuda.device_count())')
+  [[ $count -ge $GPUS ]] ||
+    die "--launcher $LAUNCHER: this machine has $count usable GPUs; expected --launcher cpu or at most $count --gpus"
+  IFS=, read -ra visible <<< "${CUDA_VISIBLE_DEVICES:-$(seq -s, 0 $((count - 1)))}"
+  for ((; times < JOBS_PER_GPU; times++)); do
+    for ((first = 0; first + GPUS <= count; first += GPUS)); do
+      GPUS_OF_JOB+=("$(IFS=, && echo "${visible[*]:first:GPUS}")")
+    done
+  done
+  [[ $JOBS -le ${#GPUS_OF_JOB[@]} ]] ||
+    note "--jobs $JOBS: $count GPUs are enough for ${#GPUS_OF_JOB[@]} at a time, the others wait (--jobs-per-gpu shares a GPU)"
+  JOBS=$((JOBS < ${#GPUS_OF_JOB[@]} ? JOBS : ${#GPUS_OF_JOB[@]}))
 }

@@ -6,17 +6,17 @@
 train() { # RUN_FOLDER DATA OPTION...
   local folder=$1 data=$2 status=0 pid progress_pid
   shift 2
-  local options="$*" precision command
+  local options="$*" command
   set_launch "$folder"
-  read -ra precision <<< "$(precision_options)"
-  command=("${LAUNCH[@]}" "$data" --user-dir "$ROOT/fairseq_ext" --save-dir "$folder" "$@"
-    "${precision[@]}" "${LAUNCH_OPTIONS[@]}")
+  set_share "$folder" "$@"
+  command=("${LAUNCH[@]}" "$data" --user-dir "$ROOT/fairseq_ext" --save-dir "$folder" "${SHARE[@]}" "$@"
+    "${LAUNCH_OPTIONS[@]}")
   if [[ $DRY_RUN == yes ]]; then
     run "${command[@]}"
     return
   fi
   mkdir -p "$folder"
-  if [[ -e $folder/options.txt && $(< "$folder/options.txt") != "$options" ]]; then
+  if [[ -e $folder/options.txt && $(recorded_options "$folder") != "$options" ]]; then
     die "$folder: was trained with other options (options.txt); remove the folder or choose another --output"
   fi
   if [[ -e $folder/finished ]]; then
@@ -26,6 +26,7 @@ train() { # RUN_FOLDER DATA OPTION...
   exec 9> "$folder/lock" # held by fairseq-train too, should this script be killed before it
   flock --nonblock 9 || die "$folder: is being trained by another process"
   echo "$options" > "$folder/options.txt"
+  note_precision "$folder"
   note "$folder: training, log in train.log"
   exec 8> >(show_progress "$folder")
   progress_pid=$!
@@ -42,6 +43,25 @@ train() { # RUN_FOLDER DATA OPTION...
   exec 9>&-
 }
 
+# options.txt in today's words: until 0.2 it told the share of each GPU, not the batch of all of them.
+recorded_options() { # RUN_FOLDER
+  local recorded
+  recorded=$(< "$1/options.txt")
+  if [[ $recorded =~ --update-freq\ ([0-9]+) ]]; then
+    recorded=${recorded/"${BASH_REMATCH[0]}"/--batches-per-update $((BASH_REMATCH[1] * GPUS * NODES))}
+  fi
+  echo "$recorded"
+}
+
+# A training keeps the precision of its beginning; what `auto` comes to is noted by on_device.sh.
+note_precision() { # RUN_FOLDER
+  local file=$1/precision.txt
+  [[ $PRECISION != auto ]] || return 0
+  [[ ! -e $file || $(< "$file") == "$PRECISION" ]] ||
+    die "$1: began with --precision $(< "$file"), found $PRECISION; give that or auto, or choose another --output"
+  echo "$PRECISION" > "$file"
+}
+
 # The whole log into a file, one short line per report to the terminal.
 show_progress() { # RUN_FOLDER
   local name
@@ -51,19 +71,35 @@ show_progress() { # RUN_FOLDER
       :show s#^\(.\{150\}\).*#\1#; p" >&2
 }
 
-# Run `"$@"`, several at a time when --jobs allows; one that fails does not stop the others.
+# Run `"$@"`, several at a time when --jobs allows, each with GPUs of its own; one that fails does not stop the others.
 JOB_PIDS=()
+PLACES=() # who runs in each of the --jobs places
 start_job() {
+  local place
   if [[ $JOBS == 1 || $DRY_RUN == yes ]]; then
     "$@"
     return
   fi
   trap stop_jobs INT TERM
-  while [[ $(jobs -pr | wc -l) -ge $JOBS ]]; do
+  until place=$(free_place); do
     sleep 1
   done
-  "$@" &
+  if [[ ${#GPUS_OF_JOB[@]} == 0 ]]; then
+    "$@" &
+  else
+    CUDA_VISIBLE_DEVICES=${GPUS_OF_JOB[place]} "$@" &
+  fi
+  PLACES[place]=$!
   JOB_PIDS+=($!)
+}
+
+free_place() {
+  local place running
+  running=" $(jobs -pr | tr '\n' ' ')"
+  for ((place = 0; place < JOBS; place++)); do
+    [[ $running == *" ${PLACES[place]:-none} "* ]] || { echo "$place" && return 0; }
+  done
+  return 1
 }
 
 finish_jobs() {

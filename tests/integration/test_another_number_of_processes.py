@@ -5,6 +5,7 @@ import torch
 
 from tests.integration.commands import FAIRSEQ, Forked
 from tests.integration.training import final_state, logged, training
+from tests.recipes.commands import recipe
 
 BATCHES = 4
 COMMON = (
@@ -69,3 +70,43 @@ def test_training_goes_on_with_another_number_of_processes(data, alone, tmp_path
         if name.endswith("k_proj.bias"):  # softmax is blind to it: its gradient is rounding
             continue
         torch.testing.assert_close(continued["model"][name], tensor, atol=1e-4, rtol=1e-3, msg=name)
+
+
+CONFIGURATION = """
+CORPUS=text
+LANGUAGES=(cs de en fr)
+MERGES=60
+ARCHITECTURE=mnmt_transformer_tiny
+MODEL_OPTIONS=(--encoder-layers 1 --decoder-layers 1)
+DROPOUT=0
+LEARNING_RATE=1e-3
+EPOCHS=1
+BATCH_GPUS=3
+MAX_TOKENS=1000
+MAX_LENGTH=64
+"""
+
+
+def test_a_recipe_trains_in_processes_and_goes_on_in_one(data, tmp_path):
+    """torchrun and gloo with `--launcher cpu --gpus 2`, from the command line to the checkpoint."""
+    (tmp_path / "toy.sh").write_text(CONFIGURATION)
+    (tmp_path / "out/data").mkdir(parents=True)
+    (tmp_path / "out/data/toy").symlink_to(data)
+    folder = tmp_path / "out/models/system1-seed1"
+
+    def run(processes: int) -> str:
+        options = ("--config", tmp_path / "toy.sh", "--systems", 1, "--seeds", 1, "--stages", "train")
+        result = recipe(
+            "zero_shot", *map(str, options), "--output", "out", "--gpus", str(processes),
+            "--", "--max-update", "4", "--num-workers", "0", cwd=tmp_path, timeout=120,
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr + (folder / "train.log").read_text()[-3000:]
+        return (folder / "train.log").read_text()
+
+    log = run(2)
+    assert "training on 2 devices" in log
+    assert "'update_freq': [2]" in log
+    (folder / "finished").unlink()
+    log = run(1)
+    assert "Loaded checkpoint out/models/system1-seed1/checkpoint_last.pt (epoch 1 @ 4 updates)" in log
+    assert "'update_freq': [3]" in log

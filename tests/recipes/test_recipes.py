@@ -175,10 +175,11 @@ def test_variants_differ_from_their_system_in_one_option():
 )
 def test_hyperparameters_of_the_paper(config, arch, dropout, rate, epochs, batch):
     options = ["--config", config, "--systems", "1", "--seeds", "1", "--launcher", "gpu", "--gpus", "2"]
-    args = parse_training(training_commands(*options)[0])
+    args = parse_training(training_commands(*options, "--precision", "bf16")[0])
     assert (args.arch, args.dropout, args.lr, args.max_epoch) == (arch, dropout, [rate], epochs)
     assert (args.warmup_updates, args.max_tokens, args.label_smoothing) == (4000, 4096, 0.1)
     assert (args.max_source_positions, args.max_target_positions) == (256, 256)
+    assert args.batches_per_update == batch
     assert args.update_freq == [batch // 2]  # two GPUs accumulate what the paper's many had at once
     assert args.autocast_bf16
 
@@ -226,27 +227,6 @@ def test_the_last_options_are_the_users():
     common = ["--config", "iwslt", "--systems", "1", "--seeds", "1"]
     (words,) = training_commands(*common, "--", "--lr", "0.5")
     assert parse_training(words).lr == [0.5]
-
-
-@pytest.mark.parametrize(
-    ("launcher", "start", "end"),
-    [
-        ("cpu", ["env", "OMP_NUM_THREADS="], "--cpu --distributed-world-size 1"),
-        ("gpu", ["fairseq-train"], "--distributed-world-size 4"),
-        ("torchrun", ["torchrun", "--standalone", "--nproc_per_node", "4"], "--distributed-world-size 4"),
-        (
-            "slurm",
-            ["srun", "--nodes", "1", "--ntasks-per-node", "1", "--gpus-per-node", "4"],
-            "--distributed-port",
-        ),
-    ],
-)
-def test_launchers(launcher, start, end):
-    options = ["--config", "iwslt", "--systems", "2", "--seeds", "1", "--launcher", launcher, "--gpus", "4"]
-    (words,) = training_commands(*options)
-    assert all(word.startswith(expected) for word, expected in zip(words, start, strict=False))
-    assert end in " ".join(words)
-    assert parse_training(words).distributed_world_size in (1, 4)
 
 
 def test_the_pivot_is_translated_with_the_model_of_system_4():

@@ -1,0 +1,76 @@
+"""Print the option of fairseq-train for the fastest precision that this machine's devices have in hardware.
+
+GPUs: bfloat16 from compute capability 8.0 (A100), float16 with loss scaling from 7.0 (V100), else float32.
+Processors: bfloat16 where they multiply in it (AMX, AVX512-BF16), else float32. A training that goes on keeps
+the precision of its beginning, which is noted in its folder: fairseq's optimizers of float16 and of other
+precisions do not read each other.
+"""
+
+import re
+from pathlib import Path
+
+from command_line import options
+from command_line.errors import InputError
+from command_line.outputs import atomic_path
+
+OPTIONS = {"bf16": "--autocast-bf16", "fp16": "--fp16", "float32": ""}
+NOTE = "precision.txt"
+CPU_INFORMATION = Path("/proc/cpuinfo")
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("--cpu", action="store_true", help="of the processor, not of the GPUs")
+    parser.add_argument(
+        "--training", type=options.path, help="folder of the training, where its precision is noted"
+    )
+
+
+def main(args) -> None:
+    name = fastest(args.cpu) if args.training is None else noted(args.training, args.cpu)
+    print(OPTIONS[name])
+
+
+def noted(training: Path, on_cpu: bool) -> str:
+    """The precision of a training: what its folder says, or from now on says.
+
+    Raises:
+        InputError: the note is of no precision, or of one that fairseq does not have on a processor.
+    """
+    path = training / NOTE
+    if not path.exists():
+        training.mkdir(parents=True, exist_ok=True)
+        with atomic_path(path) as temporary:
+            temporary.write_text(fastest(on_cpu) + "\n", encoding="utf-8")
+    name = path.read_text(encoding="utf-8").strip()
+    if name not in OPTIONS:
+        raise InputError(f"{path}: found {name!r}, expected one of {', '.join(OPTIONS)}")
+    if name == "fp16" and on_cpu:
+        raise InputError(f"{path}: the training began in fp16, which needs a GPU; choose another --launcher")
+    return name
+
+
+def fastest(on_cpu: bool) -> str:
+    """A name of `OPTIONS`.
+
+    Raises:
+        InputError: there is no GPU.
+    """
+    return of_processor(CPU_INFORMATION) if on_cpu else of_gpus()
+
+
+def of_processor(information: Path) -> str:
+    known = information.read_text() if information.exists() else ""
+    return "bf16" if re.search(r"\b(amx_bf16|avx512_bf16)\b", known) else "float32"
+
+
+def of_gpus() -> str:
+    """What all visible GPUs have: one training may use any of them."""
+    import torch
+
+    count = torch.cuda.device_count()
+    if count == 0:
+        raise InputError("--precision auto: this machine has no usable GPU; expected one, or --launcher cpu")
+    lowest = min(torch.cuda.get_device_capability(number) for number in range(count))
+    if lowest >= (8, 0):
+        return "bf16"
+    return "fp16" if lowest >= (7, 0) else "float32"
