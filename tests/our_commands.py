@@ -34,7 +34,7 @@ def run_command(words: list[str]) -> int:
 def parsers() -> dict[str, CommandParser]:
     """The parser of every command that users type, by what they type before the options."""
     found = {}
-    for package in ("data_prep", "eval", "fairseq_ext"):
+    for package in ("data_prep", "eval", "fairseq_ext", "embeddings"):
         _collect(found, f"python -m {package}", _steps(importlib.import_module(f"{package}.__main__")))
     for path in sorted(BENCHMARKS.glob("[a-z]*.py")):
         words = f"python -m benchmarks.{path.stem}"

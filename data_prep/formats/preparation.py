@@ -101,14 +101,14 @@ class Preparation:
 
     def segment(self, language: str, line: str) -> str:
         """Raw text -> what the model reads: tokenized, then split into subwords separated by spaces."""
-        return self._subwords.segment(self._tokenizer(language).tokenize(line))
+        return self.subwords.segment(self._tokenizer(language).tokenize(line))
 
     def detokenize(self, language: str, line: str) -> str:
         """What the model writes -> raw text: subwords joined, then detokenized."""
-        return self._tokenizer(language).detokenize(self._subwords.join(line))
+        return self._tokenizer(language).detokenize(self.subwords.join(line))
 
     @functools.cached_property
-    def _subwords(self):
+    def subwords(self):
         from data_prep.subword_models import load_subwords
 
         model = self.subword["model"]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
-from command_line.lines import count_lines
+from command_line.lines import count_lines, uncompressed_name
 from command_line.options import OptionType, items, matched, require
 from command_line.outputs import atomic_path
 
@@ -170,6 +170,13 @@ def check_parallel(texts: Iterable[Text]) -> None:
                 f"{short}: has {lines[short]} lines but {longer} has {lines[longer]}; "
                 "parallel files need equally many lines"
             )
+
+
+def language_in_name(path) -> str | None:
+    """The language that the name of a text ends with (`tatoeba.afr-eng.afr.gz`); None if it has none."""
+    stem, dot, ending = uncompressed_name(path).rpartition(".")
+    is_language = dot and stem and LANGUAGE_CODE.fullmatch(ending) and not re.fullmatch(_ENDINGS, ending)
+    return ending if is_language else None
 
 
 def is_corpus_file(path: Path) -> bool:

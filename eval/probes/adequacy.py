@@ -2,24 +2,22 @@
 
 Reads folders of `python -m eval translate` and the raw test set beside the data. The mean over the lines of a
 direction, times 100, is what Table 4.7 shows; the same of source and reference is its row "Reference". The
-thesis takes LASER; any encoder of `eval/scoring/sentence_encoders.py` is possible, but only numbers of the
-same encoder can be compared.
+thesis takes LASER; any encoder of `embeddings` is possible, but only numbers of the same encoder can be
+compared.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from command_line import options as types
-from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
+from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
+from embeddings.encoders.sentence_encoder import SentenceEncoder
 from eval.reporting.parts import Cell, Section, Table, cells, mean_cell, number_cell, slug, tidy
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import split_direction
 from eval.results.result_set import ResultSet
 from eval.results.scores import Translation
 from eval.results.systems import System, by_dataset
-from eval.scoring.sentence_encoders import ENCODERS, Encoder
 from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments, paths_of
 
 KIND = "adequacy"
@@ -31,41 +29,37 @@ class Options:
     """Options of the command.
 
     Attributes:
-        encoder, model: name of a kind of encoder, and the folder of the model.
+        encoder: of sentences.
     """
 
     folders: TranslatedFolders
-    encoder: str
-    model: Path
+    encoder: EncoderOptions
 
 
 def add_arguments(parser) -> None:
     add_folder_arguments(parser)
-    parser.add_argument(
-        "--encoder", choices=sorted(ENCODERS), default="sentence-transformers", help="4.5.2 uses LASER"
-    )
-    parser.add_argument(
-        "--model", required=True, type=types.path, metavar="DIR", help="the encoder's model, a local folder"
-    )
+    add_encoder_arguments(parser)
     add_output_arguments(parser, KIND)
 
 
 def main(args) -> None:
     options = from_arguments(Options, args)
     translated = options.folders.files()
-    inputs = paths_of(translated)
+    inputs = [*paths_of(translated), *options.encoder.files()]
     publish(KIND, options, inputs, lambda: measure(options, translated), section, args.output, args.force)
 
 
 def measure(options: Options, translated: list[tuple[Translation, list[DirectionFiles]]]) -> dict:
     """One run per folder."""
-    encoder = ENCODERS[options.encoder](options.model)
+    encoder = options.encoder.load()
     references: dict[tuple, float] = {}  # systems share them
     runs = [run(*one, encoder, references) for one in translated]
-    return {"encoder": {"name": options.encoder, "model": str(options.model)}, "runs": runs}
+    return {"encoder": encoder.record(), "runs": runs}
 
 
-def run(translation: Translation, files: list[DirectionFiles], encoder: Encoder, references: dict) -> dict:
+def run(
+    translation: Translation, files: list[DirectionFiles], encoder: SentenceEncoder, references: dict
+) -> dict:
     """The run of one folder.
 
     Args:
@@ -75,11 +69,11 @@ def run(translation: Translation, files: list[DirectionFiles], encoder: Encoder,
     for one in progress(files, len(files), "embed", "direction"):
         source, target = split_direction(one.direction)
         hypotheses, sources, gold = one.read()
-        embedded = embed(encoder, sources, source)
+        embedded = encoder.encode(sources, source)
         key = (one.source, one.reference)
         if key not in references:
-            references[key] = float(cosines(embedded, embed(encoder, gold, target)).mean())
-        found = cosines(embedded, embed(encoder, hypotheses, target))
+            references[key] = float(cosines(embedded, encoder.encode(gold, target)).mean())
+        found = cosines(embedded, encoder.encode(hypotheses, target))
         directions[one.direction] = {
             "kind": translation.directions[one.direction]["kind"],
             "lines": len(found),
@@ -94,27 +88,11 @@ def run(translation: Translation, files: list[DirectionFiles], encoder: Encoder,
     }
 
 
-def embed(encoder: Encoder, sentences: list[str], language: str):
-    """B x C vectors, checked.
-
-    Raises:
-        InputError: the encoder returned something else.
-    """
-    import numpy
-
-    vectors = numpy.asarray(encoder(sentences, language), dtype=numpy.float64)
-    if vectors.ndim != 2 or len(vectors) != len(sentences) or not numpy.isfinite(vectors).all():
-        raise InputError(
-            f"--encoder: an array of shape {vectors.shape} for {len(sentences)} sentences of {language},"
-            " expected one vector of finite numbers each"
-        )
-    return vectors
-
-
 def cosines(first, second):
     """B cosines of two B x C arrays; a vector of zeros has cosine 0 with all."""
     import numpy
 
+    first, second = (numpy.asarray(one, dtype=numpy.float64) for one in (first, second))
     norms = numpy.linalg.norm(first, axis=1) * numpy.linalg.norm(second, axis=1)
     products = (first * second).sum(axis=1)
     return numpy.divide(products, norms, out=numpy.zeros_like(products), where=norms > 0)

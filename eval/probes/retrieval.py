@@ -20,6 +20,8 @@ from command_line import options as types
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from data_prep.formats.alignments import AlignedSpans, alignment_files, choose_aligner
+from data_prep.formats.vectors import normalized
+from embeddings.precision import both_ways
 from eval.probes.layer_curves import KINDS, curves
 from eval.probes.parallel import (
     OUTPUT,
@@ -31,7 +33,7 @@ from eval.probes.parallel import (
     layerwise,
     parallel_pairs,
 )
-from eval.probes.precision import batches_of, both_ways, normalized, word_retrieval
+from eval.probes.precision import batches_of, word_retrieval
 from eval.probes.store import StateStore
 from eval.reporting.parts import Figure, Section, Table, cells, mean_cell, slug, tidy
 from eval.reporting.plots import dots

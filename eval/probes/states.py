@@ -105,10 +105,10 @@ def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True)
         stamp: describes the work, for which a journal of translations is kept.
         continued: take what is in the journal of a run that was killed.
     """
+    from command_line.journal import Journal
     from eval.probes.forward_states import layers_of
     from eval.probes.storing import Sentences, StateWriter
     from eval.translation.decoding import build_decoder, load_sources
-    from eval.translation.journal import Journal
 
     started = time.monotonic()
     loaded = job.model.load()

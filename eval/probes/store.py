@@ -36,6 +36,7 @@ from command_line.names_in_records import plain_name
 from command_line.outputs import write_json
 from command_line.records import field
 from data_prep.formats.directions import Direction
+from data_prep.formats.vectors import load_array
 from eval.results.files import FORMAT, read_result, split_direction
 
 INDEX = "states.json"
@@ -170,13 +171,7 @@ class StatePart:
 
 
 def _load(path: Path, ending: str) -> np.ndarray:
-    file = Path(f"{path}.{ending}.npy")
-    try:
-        return np.load(file, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise InputError(f"{file}: no such file; extract the states again (--force)") from None
-    except (ValueError, EOFError, OSError) as error:
-        raise InputError(f"{file}: damaged ({error}); extract the states again (--force)") from None
+    return load_array(f"{path}.{ending}.npy", "extract the states again (--force)")
 
 
 class StateStore:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
+from command_line.journal import Journal
 from data_prep.formats.directions import Direction
 from eval.translation.decoding import Decoder, load_sources, search_all, sources_of
-from eval.translation.journal import Journal
 
 
 def through_pivot(

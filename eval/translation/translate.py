@@ -15,6 +15,7 @@ from pathlib import Path
 
 from command_line import options
 from command_line.completion import Stamp
+from command_line.journal import Journal
 from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, write_json, write_text
 from data_prep.formats.directions import format_direction
@@ -27,7 +28,6 @@ from eval.translation.evaluated_model import (
     add_name_arguments,
     settings_of,
 )
-from eval.translation.journal import Journal
 from eval.translation.search_options import (
     DecodingOptions,
     LengthOptions,

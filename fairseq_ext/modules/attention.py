@@ -12,6 +12,8 @@ FEW_QUERIES = 16  # at most so many queries per sentence make a step of decoding
 
 def _joint_linear(x: Tensor, projections: list[nn.Linear]) -> tuple[Tensor, ...]:
     """Several projections of the same input as one product; one cast of the input under autocast."""
+    if not isinstance(projections[0].weight, Tensor):  # quantized layers have no weights to join
+        return tuple(projection(x) for projection in projections)
     weight = torch.cat([projection.weight for projection in projections])
     bias = torch.cat([projection.bias for projection in projections])
     return F.linear(x, weight, bias).chunk(len(projections), dim=-1)

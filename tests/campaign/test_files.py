@@ -117,6 +117,7 @@ TEXTS = {
     "eval probe validation-curves": "train.log",
     "eval probe pretraining-accuracy": "train.log",
     "data_prep alignment-error": "gold.txt",
+    "embeddings encode": "raw/test.de-en.de",
 }
 
 
@@ -130,8 +131,8 @@ def test_text(pristine, tmp_path, run, command, damage):
         path = path.with_name(path.name + ".gz")
     path.write_bytes(TEXT[damage])
     found = run([*command.split(), *words_of(command, world, tmp_path / "output")])
-    if found.status == 0:
-        assert damage == "NUL"  # which `clean` removes, and which is harmless in a translation
+    if found.status == 0:  # `clean` removes a NUL, which is harmless in a translation; one line is a text
+        assert damage == "NUL" or (damage, command) == ("one line", "embeddings encode")
     else:
         assert str(world) in found.line or "--from-folder" in found.line
 

@@ -25,7 +25,7 @@ WORDS = {
     "data_prep corpus-stats": "--input {w}/tok --output {o} --no-plot --workers 1",
     "eval translate": "--checkpoint {w}/model.pt --data {w}/data --output {o} --cpu --beam 1",
     "eval score": "{w}/out --data {w}/data --workers 1 --force",
-    "eval adequacy": "{w}/out --data {w}/data --model {w}/data --output {o}",
+    "eval adequacy": "{w}/out --data {w}/data --model {w}/model.pt --model-data {w}/data --output {o}",
     "eval compare": "{w}/out {w}/other --output {o}/comparison.json",
     "fairseq_ext trim-mbart": "--pretrained {w}/mbart --data {w}/data --output {o}/trimmed.pt",
     "fairseq_ext precision": "--cpu --training {o}",
@@ -38,6 +38,7 @@ WORDS = {
     "eval probe cosine": "{w}/states --output {o}",
     "eval probe off-target": "{w}/out --data {w}/data --output {o}",
     "eval probe interlingua": "--checkpoint {w}/interlingua.pt --data {w}/data --output {o} --cpu --beam 1",
+    "embeddings encode": "{w}/raw/test.de-en.de --model {w}/model.pt --model-data {w}/data --output {o}",
     "eval probe pretraining-accuracy": "MASS={w}/train.log --dataset toy --output {o}",
     "eval probe validation-curves": "MNMT={w}/train.log --dataset toy --output {o}",
 }

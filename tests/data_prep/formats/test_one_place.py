@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-SOURCES = ("command_line", "data_prep", "fairseq_ext", "eval")
+SOURCES = ("command_line", "data_prep", "fairseq_ext", "embeddings", "eval")
 SUFFIXES = (".idx", ".bin", ".alignment", ".bunsetsu", ".phrases")
 MAGIC = ("MMIDIDX", "WORDALGN", "STRUCTUR")
 

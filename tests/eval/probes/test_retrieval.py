@@ -10,8 +10,8 @@ import pytest
 from data_prep.formats.alignments import AlignedSpansWriter
 from eval.probes.precision import word_vectors
 from eval.probes.store import StateStore
+from tests.embeddings.test_precision import cosine
 from tests.eval.probes.planted import write_store
-from tests.eval.probes.test_precision import cosine
 
 LINES, C = 12, 5
 DIRECTIONS = [("de", "en"), ("en", "de")]

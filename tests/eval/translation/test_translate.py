@@ -12,8 +12,8 @@ import torch
 import eval.__main__ as commands
 from command_line.dispatch import run
 from command_line.errors import InputError
+from command_line.journal import Journal
 from eval.results.scores import TRANSLATION, Translation
-from eval.translation.journal import Journal
 from tests.fairseq_ext.folders import write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 from tests.kill_points import sweep

@@ -1,0 +1,160 @@
+"""Sentence vectors on disk: `NAME.npy`, lines x C, float16 or float32, row i for line i of a text.
+
+    file = VectorsFile.open("test.en.npy")
+    file.vectors                             # memory-mapped, lines x C
+    for start, block in file.blocks(10_000): # float32, in memory
+
+Files of any program are read. `NAME.npy.json`, which `python -m embeddings encode` writes beside its own,
+says which encoder made the vectors of which text.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from command_line.completion import check_finished
+from command_line.errors import InputError
+from command_line.outputs import reserve
+from command_line.records import Optional, read_record
+
+ENDING = ".npy"
+FORMAT = 1
+KIND = "vectors"
+DTYPES = ("float16", "float32")
+SCHEMA = {  # of the record beside
+    "format": int,
+    "kind": str,
+    "encoder": {"name": str, "kind": str, "width": int},
+    "language": Optional(str),
+    "text": {"path": str, "sha256": str, "lines": int},
+    "width": int,
+    "dtype": str,
+    "normalized": bool,
+    "vectors_sha256": str,
+}
+
+
+def step_name(path) -> str:
+    """The step whose mark says that the vectors of this file are being written."""
+    return f"encode {Path(path).name}"
+
+
+def record_path(path) -> Path:
+    return Path(path).with_name(f"{Path(path).name}.json")
+
+
+def load_array(path, hint: str = "expected an array of numpy, NAME.npy") -> np.ndarray:
+    """A memory-mapped array of numpy.
+
+    Raises:
+        InputError: the file is missing, damaged, or holds pickled objects.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; {hint}")
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{path}: damaged, or no array of numbers ({reason}); {hint}") from None
+
+
+@dataclass(frozen=True)
+class VectorsFile:
+    """Vectors of the lines of a text.
+
+    Attributes:
+        vectors: lines x C, memory-mapped, float16 or float32.
+        record: of the encoder that made them; None for a file of another program.
+    """
+
+    path: Path
+    vectors: np.ndarray
+    record: dict | None
+
+    @classmethod
+    def open(cls, path, width: int | None = None, lines: int | None = None) -> "VectorsFile":
+        """
+        Args:
+            width: that the vectors must have, if it is known.
+            lines: as many as there must be.
+
+        Raises:
+            InputError: the file is missing, damaged, unfinished, no table of real numbers, or of another
+                width or length.
+        """
+        path = Path(path)
+        check_finished(path.parent, step_name(path))
+        vectors = load_array(path, "expected vectors of `python -m embeddings encode`, NAME.npy")
+        if vectors.ndim != 2 or str(vectors.dtype) not in DTYPES or not vectors.shape[1]:
+            raise InputError(
+                f"{path}: an array of shape {vectors.shape} of {vectors.dtype}, expected lines x C of"
+                f" {' or '.join(DTYPES)}"
+            )
+        if width is not None and vectors.shape[1] != width:
+            raise InputError(
+                f"{path}: vectors of {vectors.shape[1]} numbers, expected {width}; encode with one encoder"
+            )
+        if lines is not None and len(vectors) != lines:
+            raise InputError(f"{path}: {len(vectors)} vectors, expected {lines}, one per line")
+        beside = record_path(path)
+        record = read_record(beside, SCHEMA) if beside.is_file() else None
+        if record and (record["width"], record["text"]["lines"]) != (vectors.shape[1], len(vectors)):
+            raise InputError(f"{beside}: is of other vectors than {path}; encode again (--force)")
+        return cls(path, vectors, record)
+
+    def __len__(self) -> int:
+        """Number of vectors."""
+        return len(self.vectors)
+
+    @property
+    def width(self) -> int:
+        return self.vectors.shape[1]
+
+    def read(self, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """Some rows in memory, float32; they are the caller's to change.
+
+        Raises:
+            InputError: a vector is NaN or infinite; names its line.
+        """
+        found = np.array(self.vectors[start:stop], dtype=np.float32)
+        row = first_not_finite(found)
+        if row is not None:
+            raise InputError(f"{self.path}: vector {start + row + 1} has numbers that are NaN or infinite")
+        return found
+
+    def blocks(self, rows: int) -> Iterator[tuple[int, np.ndarray]]:
+        """All rows, so many at a time: (number of the first, rows as `read` gives them)."""
+        for start in range(0, len(self), rows):
+            yield start, self.read(start, start + rows)
+
+
+def first_not_finite(vectors: np.ndarray) -> int | None:
+    """The first row with a number that is NaN or infinite."""
+    wrong = ~np.isfinite(vectors).all(axis=1)
+    return int(wrong.argmax()) if wrong.any() else None
+
+
+def normalized(vectors: np.ndarray) -> np.ndarray:
+    """Rows (n x C) of length 1, float32, in an array of their own; a row of zeros stays one."""
+    vectors = np.asarray(vectors, dtype=np.float32)
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+
+
+def create_vectors(path, lines: int, width: int, dtype: str) -> np.ndarray:
+    """A file of vectors to be written through its memory map; one of the same shape is continued.
+
+    Raises:
+        OSError: the disk has no room for all of them.
+    """
+    try:
+        found = np.lib.format.open_memmap(path, mode="r+")
+        if (found.shape, found.dtype) == ((lines, width), np.dtype(dtype)):
+            return found
+    except (FileNotFoundError, ValueError):  # there is none, or it was cut off before it had a header
+        pass
+    made = np.lib.format.open_memmap(path, "w+", dtype, (lines, width))  # no room on the disk yet
+    reserve(path, made.offset + made.nbytes)
+    return np.lib.format.open_memmap(path, "r+")

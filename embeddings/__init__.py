@@ -1,0 +1,1 @@
+"""Sentence embeddings: `python -m embeddings COMMAND …` with any encoder of sentences."""

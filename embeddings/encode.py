@@ -1,0 +1,237 @@
+"""Text to vectors: `DIR/FILE.npy` has one vector per line of FILE, `DIR/FILE.npy.json` is its record.
+
+Empty lines have vectors too: what the encoder makes of nothing, or zeros where it has no token to read. Text
+is read in windows of lines, so that files may be larger than the memory; within a window, equal lines are
+encoded once, and lines of one length together. A command that was killed continues at the window where it
+was, and ends with the same bytes.
+"""
+
+import functools
+import os
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from command_line import options as types
+from command_line.completion import Stamp
+from command_line.errors import InputError, at
+from command_line.journal import Journal
+from command_line.lines import count_lines, decode, read_rows, uncompressed_name
+from command_line.option_classes import by_name, from_arguments
+from command_line.outputs import checksum, write_json
+from command_line.progress import progress
+from command_line.provenance import command_typed, versions
+from data_prep.formats.texts import LANGUAGE, language_in_name
+from data_prep.formats.vectors import (
+    DTYPES,
+    FORMAT,
+    KIND,
+    create_vectors,
+    first_not_finite,
+    normalized,
+    record_path,
+    step_name,
+)
+from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
+from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder
+
+WINDOW = 8_192  # lines
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What to encode, and how.
+
+    Attributes:
+        texts: files with a sentence per line.
+        language: of all of them; None for what their names end with.
+        normalize: vectors of length 1; those of zeros stay as they are.
+        dtype: of the numbers on disk.
+    """
+
+    texts: list[Path]
+    encoder: EncoderOptions
+    language: str | None
+    normalize: bool
+    dtype: str
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "texts",
+        nargs="+",
+        type=types.path,
+        metavar="FILE",
+        help="text, a sentence per line; may be .gz or .xz",
+    )
+    parser.add_argument(
+        "--output", required=True, type=types.output_folder, metavar="DIR", help="folder for FILE.npy"
+    )
+    add_encoder_arguments(parser)
+    parser.add_argument(
+        "--language",
+        type=LANGUAGE,
+        metavar="LANG",
+        help="of the text (default: what the name of FILE ends with)",
+    )
+    parser.add_argument("--normalize", action="store_true", help="vectors of length 1")
+    parser.add_argument(
+        "--dtype", choices=DTYPES, default="float32", help="of the numbers on disk; float16 ends at 65504"
+    )
+    parser.add_argument("--force", action="store_true", help="encode again what is done")
+
+
+def main(args) -> None:
+    job = from_arguments(Encoding, args)
+    outputs = outputs_of(job.texts, args.output)
+    load = functools.cache(job.encoder.load)  # not before there is something to encode
+    for path, output in zip(job.texts, outputs, strict=True):
+        if not path.is_file():
+            raise InputError(f"{path}: no such file; expected text, one sentence per line")
+        settings = {name: value for name, value in by_name(job).items() if name != "texts"}
+        stamp = Stamp(
+            output.with_name(f".{output.name}.done"),
+            step_name(output),
+            settings,
+            [path, *job.encoder.files()],
+        )
+        if not stamp.is_current(args.force):
+            encode_file(job, load(), path, output, stamp, continued=not args.force)
+        print(output)
+
+
+def outputs_of(texts: list[Path], folder: Path) -> list[Path]:
+    """The files of vectors, one per text.
+
+    Raises:
+        InputError: two texts of one name.
+    """
+    names = [f"{uncompressed_name(path)}.npy" for path in texts]
+    for name in names:
+        if names.count(name) > 1:
+            first, second = (path for path in texts if f"{uncompressed_name(path)}.npy" == name)
+            raise InputError(
+                f"{second}: its vectors would be named as those of {first}; choose another --output"
+            )
+    return [folder / name for name in names]
+
+
+def encode_file(
+    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, stamp: Stamp, continued: bool = True
+) -> None:
+    """Encode one text.
+
+    Args:
+        stamp: describes the work, for which a journal is kept.
+        continued: take what is in the journal of a run that was killed.
+
+    Raises:
+        InputError: the text is empty, not UTF-8 or damaged, or a line has a vector that is NaN, infinite, or
+            beyond float16; names the line.
+    """
+    lines, language = count_lines(path), job.language or language_in_name(path)
+    if not lines:
+        raise InputError(f"{path}: is empty, expected lines of text")
+    encoder.encode([], language)  # whether the encoder knows the language, before anything is written
+    stamp.begin()
+    unfinished = output.with_name(f".{output.name}.unfinished.npy")
+    if not continued:
+        unfinished.unlink(missing_ok=True)
+    vectors = create_vectors(unfinished, lines, encoder.width, job.dtype)
+    with Journal(output.with_name(f".{output.name}.journal.jsonl"), stamp.work, keep=continued) as journal:
+        done = {entry["start"]: entry for entry in journal.entries if _is_there(vectors, entry)}
+        todo = ((start, window) for start, window in windows(path) if start not in done)
+        left = lines - sum(entry["lines"] for entry in done.values())
+        for start, window in progress(
+            todo, left, f"encode {path.name}", "line", size=lambda one: len(one[1])
+        ):
+            entry = _encode_window(job, encoder, path, start, window, language, vectors)
+            journal.add(entry)
+            done[start] = entry
+    vectors.flush()
+    record = _describe(job, encoder, path, language, vectors, list(done.values())) | {
+        "vectors_sha256": checksum(unfinished)
+    }
+    os.replace(unfinished, output)
+    write_json(record_path(output), record)
+    journal.remove()
+    stamp.finish([output, record_path(output)])
+    if record["cut"]:
+        print(
+            f"warning: {path}: {record['cut']} lines have as many tokens as {encoder.name} reads, or more;"
+            " what is beyond is not in their vectors",
+            file=sys.stderr,
+        )
+
+
+def windows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Number of the first line, from 0, and the lines of each window."""
+    start = 0
+    for rows in read_rows(path, WINDOW):
+        text = decode(b"".join(rows), path, start + 1)
+        lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+        yield start, lines
+        start += len(lines)
+
+
+def _encode_window(
+    job: Encoding, encoder: SentenceEncoder, path: Path, start: int, window: list[str], language, vectors
+) -> dict:
+    """Encode and store one window; returns its entry of the journal."""
+    began, cut = time.monotonic(), encoder.cut
+    try:
+        found = encoder.encode(window, language)
+    except NotFinite as error:
+        raise InputError(
+            f"{at(path, start + error.row + 1)}: its vector is NaN or infinite; expected an encoder whose"
+            " training converged, or --precision float32"
+        ) from None
+    if job.normalize:
+        found = normalized(found)
+    with np.errstate(over="ignore"):  # looked at below
+        stored = found.astype(job.dtype)
+    row = first_not_finite(stored)
+    if row is not None:
+        raise InputError(f"{at(path, start + row + 1)}: its vector is beyond float16; give --dtype float32")
+    vectors[start : start + len(window)] = stored
+    seconds = time.monotonic() - began
+    return {
+        "start": start,
+        "lines": len(window),
+        "crc32": zlib.crc32(stored),
+        "cut": encoder.cut - cut,
+        "seconds": seconds,
+    }
+
+
+def _is_there(vectors: np.ndarray, entry: dict) -> bool:
+    """Whether a finished window is still as it was written."""
+    rows = np.ascontiguousarray(vectors[entry["start"] : entry["start"] + entry["lines"]])
+    return zlib.crc32(rows) == entry["crc32"]
+
+
+def _describe(
+    job: Encoding, encoder: SentenceEncoder, path: Path, language, vectors, done: list[dict]
+) -> dict:
+    """The record beside the vectors, but for their checksum."""
+    seconds = sum(entry["seconds"] for entry in done)
+    return {
+        "format": FORMAT,
+        "kind": KIND,
+        "encoder": encoder.record(),
+        "language": language,
+        "text": {"path": str(path), "sha256": checksum(path), "lines": len(vectors)},
+        "width": encoder.width,
+        "dtype": job.dtype,
+        "normalized": job.normalize,
+        "cut": sum(entry["cut"] for entry in done),
+        "seconds": round(seconds, 2),
+        "lines_per_second": round(len(vectors) / max(seconds, 1e-9), 1),
+        "command": command_typed("embeddings"),
+        "versions": versions("torch", "numpy"),
+    }

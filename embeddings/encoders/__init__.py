@@ -1,0 +1,1 @@
+"""Encoders of sentences, of which the commands know nothing but `SentenceEncoder`."""

@@ -1,0 +1,213 @@
+"""Encoders in checkpoints of fairseq: our sentence encoders, and the encoder of any translation model.
+
+A sentence encoder pools by itself. Of a translation model, ours or stock fairseq's, the vector of a sentence
+is the mean of the states that the decoder attends to (thesis 5.3.2), over all tokens that the encoder reads,
+or over the words alone.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from command_line.errors import InputError
+from command_line.outputs import checksum
+from data_prep.formats.preparation import FILE_NAME, Preparation
+from data_prep.languages import closest
+from data_prep.tokenizers import default_tokenizer, make_tokenizer
+from embeddings.encoders.arithmetic import autocast, for_inference
+from embeddings.encoders.options import CHECKPOINT, EncoderOptions
+from embeddings.encoders.sentence_encoder import TokenEncoder
+
+OWN = "sentence_vectors"  # in the encoder's output of a model that pools by itself
+
+
+class Segmentation:
+    """Raw text as a model reads it: as `data_prep binarize` recorded how its training data was made.
+
+    A folder of `fairseq-preprocess` has no record: its text must be segmented already.
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.preparation = Preparation.load(folder) if (folder / FILE_NAME).exists() else None
+
+    def of(self, language: str | None) -> Callable[[str], str]:
+        """How a line of a language becomes subwords separated by spaces.
+
+        Raises:
+            InputError: that depends on the language, and it is not given.
+        """
+        if self.preparation is None:
+            return str
+        tokenize, segment = self._tokenizer(language).tokenize, self.preparation.subwords.segment
+        return lambda line: segment(tokenize(line))
+
+    def _tokenizer(self, language: str | None):
+        """That of the training data; of another language, the one that `data_prep` would take."""
+        known = self.preparation.tokenizers
+        if language is None:
+            if len(set(known.values())) > 1:
+                raise InputError(
+                    f"{self.folder / FILE_NAME}: languages have different tokenizers, so the language of"
+                    " the text must be known; give --language"
+                )
+            return make_tokenizer(next(iter(known.values())), next(iter(known)))
+        name = language if language in known else closest(language, known)
+        if name:
+            return make_tokenizer(known[name], name)
+        return make_tokenizer(
+            "none" if set(known.values()) == {"none"} else default_tokenizer(language), language
+        )
+
+
+class CheckpointEncoder(TokenEncoder):
+    """
+    Args:
+        loaded: a `fairseq_ext.inference.LoadedModel`.
+        options: pooling "mean" or "words"; None for a sentence encoder, which has its own.
+    """
+
+    def __init__(self, loaded, options: EncoderOptions):
+        super().__init__(options.batch_tokens)
+        from fairseq.modules import MultiheadAttention
+
+        self.options, self.task = options, loaded.task
+        self.system = loaded.system()
+        self.name = self.system["name"]
+        self.dictionary, self.tags = self.task.dictionary, self.task.tags
+        self.segmentation = Segmentation(options.model_data)
+        self.longest = self.task.max_positions()[0]
+        self.device = options.device()
+        self.encoder = for_inference(
+            loaded.model.encoder, options.precision, self.device, whole=(MultiheadAttention,)
+        )
+        self.pooling, self.width = self._probe()
+
+    @classmethod
+    def load(cls, options: EncoderOptions) -> "CheckpointEncoder":
+        """
+        Raises:
+            InputError: as `load_for_inference`; no --model-data; a pooling that is not of checkpoints.
+        """
+        from fairseq_ext.inference import load_for_inference
+
+        if options.model_data is None:
+            raise InputError(
+                f"--model {options.model}: a checkpoint needs --model-data, the binarized folder of its"
+                " dictionary"
+            )
+        if options.pooling not in (None, "mean", "words"):
+            raise InputError(f"--pooling {options.pooling}: of transformers; of checkpoints: mean or words")
+        return cls(load_for_inference(options.model, options.model_data, translates=False), options)
+
+    def _probe(self) -> tuple[str, int]:
+        """The pooling and the width, from a sentence without words."""
+        import torch
+
+        tag, placement = self.tags.id_of(self.tags.languages[0]), self.tags.placement
+        around = [tag] * len(placement.encoder), [tag] * len(placement.source_ending)
+        with torch.inference_mode():
+            output = self._run([[*around[0], self.dictionary.eos(), *around[1]]])
+        if OWN in output:
+            if self.options.pooling:
+                raise InputError(
+                    f"--pooling {self.options.pooling}: {self.options.model} is a sentence encoder, which has"
+                    " a pooling of its own"
+                )
+            return "own", output[OWN].shape[1]
+        return self.options.pooling or "mean", output["encoder_out"][0].shape[2]
+
+    def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:
+        """Tags, subwords, `</s>`; a line without words has no tokens."""
+        before, behind = self._tags_around(language)
+        room = self.longest - len(before) - len(behind) - 1
+        end, segment = [self.dictionary.eos()], self.segmentation.of(language)
+        found = []
+        for line in sentences:
+            words = segment(line).split()
+            ids = [self.dictionary.index(word) for word in words[:room]]
+            found.append(before + ids + end + behind if ids else [])
+        return found
+
+    def _tags_around(self, language: str | None) -> tuple[list[int], list[int]]:
+        """Tags in front of the sentence and behind its `</s>`.
+
+        Raises:
+            InputError: the encoder reads a language that is not given, or that it does not know.
+        """
+        placement = self.tags.placement
+        sides = (*placement.encoder, *placement.source_ending)
+        if "target" in sides and self.options.target_lang is None:
+            raise InputError(
+                f"{self.options.model}: its encoder is told the target language; give --target-lang, one of"
+                f" {', '.join(self.tags.languages)}"
+            )
+        given = {"source": language, "target": self.options.target_lang}
+        if "source" in sides and language is None:
+            raise InputError(
+                f"{self.options.model}: its encoder is told the language of the text; give --language, one of"
+                f" {', '.join(self.tags.languages)}"
+            )
+        return tuple(
+            [self.tags.id_of(self._known(given[side])) for side in around]
+            for around in (placement.encoder, placement.source_ending)
+        )
+
+    def _known(self, language: str) -> str:
+        known = self.tags.languages
+        return language if language in known else closest(language, known) or language
+
+    def _run(self, batch: list[list[int]]) -> dict:
+        """The encoder's output for sentences, padded on the right; keeps what it read, B x T."""
+        import torch
+
+        from fairseq_ext.data.multipart_dataset import pad_right
+
+        self._read = pad_right([np.asarray(tokens) for tokens in batch], self.dictionary.pad()).to(
+            self.device
+        )
+        lengths = torch.tensor(list(map(len, batch)), device=self.device)
+        with autocast(self.options.precision, self.device):
+            return self.encoder(self._read, src_lengths=lengths)
+
+    def vectors(self, batch: list[list[int]]):
+        import torch
+
+        output = self._run(batch)
+        if self.pooling == "own":
+            return output[OWN]
+        states = output["encoder_out"][0].transpose(0, 1).float()  # T x B x C -> B x T x C
+        padding = output["encoder_padding_mask"]
+        wanted = (
+            ~padding[0] if padding else torch.ones(states.shape[:2], dtype=torch.bool, device=states.device)
+        )
+        if self.pooling == "words":
+            wanted = wanted & self._is_word(states)
+        wanted = wanted.unsqueeze(2)  # B x T x 1
+        # padded states may be anything, also NaN
+        return states.masked_fill(~wanted, 0).sum(dim=1) / wanted.sum(dim=1)
+
+    def _is_word(self, states):
+        """B x T: neither a tag nor `</s>`."""
+        import torch
+
+        if states.shape[:2] != self._read.shape:
+            raise InputError(
+                f"--pooling words: the states of {self.options.model} are not of its tokens; choose mean"
+            )
+        others = torch.tensor([self.dictionary.eos(), *self.tags.all_ids()], device=self.device)
+        return ~torch.isin(self._read, others)
+
+    def record(self) -> dict:
+        return {
+            "name": self.name,
+            "kind": CHECKPOINT,
+            "model": str(self.options.model),
+            "width": self.width,
+            "weights": {self.options.model.name: checksum(self.options.model)},
+            "system": self.system,
+            "dictionary_sha256": self.task.fingerprint,
+            "pooling": self.pooling,
+            "target_lang": self.options.target_lang,
+            "precision": self.options.precision,
+        }

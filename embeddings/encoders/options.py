@@ -1,0 +1,175 @@
+"""Which encoder: the options that all commands share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from command_line import options as types
+from command_line.errors import InputError
+from data_prep.formats.texts import LANGUAGE
+from embeddings.encoders.sentence_encoder import BATCH_TOKENS, SentenceEncoder
+
+PRECISIONS = ("float32", "bfloat16", "int8")
+POOLINGS = ("mean", "words", "cls", "pooler")
+CHECKPOINT, TRANSFORMERS, SENTENCE_TRANSFORMERS, STORED = (
+    "checkpoint",
+    "transformers",
+    "sentence-transformers",
+    "stored",
+)
+
+
+@dataclass(frozen=True)
+class EncoderOptions:
+    """Which encoder, and how it computes.
+
+    Attributes:
+        model: a checkpoint of fairseq, or a folder.
+        encoder: its kind, a key of KINDS; None for what the model looks like.
+        model_data: binarized folder with the dictionary of a checkpoint.
+        pooling: how states become a vector, one of POOLINGS; None for the kind's own.
+        target_lang: the language that a translation encoder is told to translate into.
+        prefix: text in front of every sentence, for example "query: "; None for the model's own, if any.
+        precision: of the arithmetic, one of PRECISIONS.
+        batch_tokens: of a batch, padding included.
+        cpu: compute there even if there is a GPU.
+    """
+
+    model: Path
+    encoder: str | None = None
+    model_data: Path | None = None
+    pooling: str | None = None
+    target_lang: str | None = None
+    prefix: str | None = None
+    precision: str = "float32"
+    batch_tokens: int = BATCH_TOKENS
+    cpu: bool = field(default=False, compare=False)
+
+    def load(self) -> SentenceEncoder:
+        """
+        Raises:
+            InputError: the model is missing or no encoder, or an option is not one of its kind.
+        """
+        kind = self.encoder or kind_of(self.model)
+        taken = TAKES[kind]
+        for option in ("model_data", "pooling", "target_lang", "prefix"):
+            if getattr(self, option) is not None and option not in taken:
+                words = f"--{option.replace('_', '-')}"
+                raise InputError(f"{words}: {self.model} is an encoder of the kind {kind}, which takes none")
+        return KINDS[kind](self)
+
+    def files(self) -> list[Path]:
+        """The files that the vectors depend on."""
+        if self.model.is_dir():
+            return sorted(path for path in self.model.rglob("*") if path.is_file())
+        found = [self.model] if self.model.is_file() else []
+        for pattern in ("dict.*.txt", "preparation.json", "subword.*") if self.model_data else ():
+            found += sorted(self.model_data.glob(pattern))
+        return found
+
+    def device(self):
+        import torch
+
+        return torch.device("cuda" if torch.cuda.is_available() and not self.cpu else "cpu")
+
+
+def kind_of(model: Path) -> str:
+    """The kind of encoder that a path looks like.
+
+    Raises:
+        InputError: there is nothing, or a folder with none of the files that an encoder has.
+    """
+    if model.is_file():
+        return CHECKPOINT
+    if not model.is_dir():
+        raise InputError(f"--model {model}: no such file or folder; expected an encoder")
+    if (model / "modules.json").is_file():
+        return SENTENCE_TRANSFORMERS
+    if (model / "config.json").is_file():
+        return TRANSFORMERS
+    if any(model.glob("*.npy.json")):
+        return STORED
+    raise InputError(
+        f"--model {model}: no encoder in this folder; expected modules.json (sentence-transformers),"
+        " config.json (transformers), or vectors of `python -m embeddings encode`"
+    )
+
+
+def _checkpoint(options: EncoderOptions) -> SentenceEncoder:
+    from embeddings.encoders.checkpoint import CheckpointEncoder
+
+    return CheckpointEncoder.load(options)
+
+
+def _transformers(options: EncoderOptions) -> SentenceEncoder:
+    from embeddings.encoders.transformers_folder import TransformersEncoder
+
+    return TransformersEncoder.load(options)
+
+
+def _sentence_transformers(options: EncoderOptions) -> SentenceEncoder:
+    from embeddings.encoders.sentence_transformers_folder import SentenceTransformersEncoder
+
+    return SentenceTransformersEncoder.load(options)
+
+
+def _stored(options: EncoderOptions) -> SentenceEncoder:
+    from embeddings.encoders.stored import StoredVectors
+
+    return StoredVectors.load(options)
+
+
+KINDS: dict[str, Callable[[EncoderOptions], SentenceEncoder]] = {
+    CHECKPOINT: _checkpoint,
+    TRANSFORMERS: _transformers,
+    SENTENCE_TRANSFORMERS: _sentence_transformers,
+    STORED: _stored,
+}
+TAKES = {  # options that not every kind has
+    CHECKPOINT: ("model_data", "pooling", "target_lang"),
+    TRANSFORMERS: ("pooling", "prefix"),
+    SENTENCE_TRANSFORMERS: ("prefix",),
+    STORED: (),
+}
+
+
+def add_encoder_arguments(parser) -> None:
+    """The options of `EncoderOptions`."""
+    parser.add_argument(
+        "--model",
+        required=True,
+        type=types.path,
+        help="the encoder: a checkpoint of fairseq (a sentence encoder or a translation model), a folder of"
+        " transformers or sentence-transformers, or a folder of stored vectors",
+    )
+    parser.add_argument(
+        "--encoder", choices=list(KINDS), help="its kind (default: what the model looks like)"
+    )
+    parser.add_argument(
+        "--model-data",
+        type=types.path,
+        help="of a checkpoint: binarized folder with its dictionary, and how text is segmented",
+    )
+    parser.add_argument(
+        "--pooling",
+        choices=POOLINGS,
+        help="how states become a vector: mean over all tokens, over words (without tags and </s>;"
+        " translation models), the state of the first token (cls), or what the model makes of it (pooler;"
+        " both: transformers); default: mean, and of a trained sentence encoder its own",
+    )
+    parser.add_argument(
+        "--target-lang",
+        type=LANGUAGE,
+        metavar="LANG",
+        help="of a translation model whose encoder is given the target language: which",
+    )
+    parser.add_argument(
+        "--prefix",
+        type=types.text,
+        help="text in front of every sentence, for example 'query: ' (default: what the folder says, if any)",
+    )
+    parser.add_argument("--precision", choices=PRECISIONS, default="float32", help="of the arithmetic")
+    parser.add_argument(
+        "--batch-tokens", type=types.positive, default=BATCH_TOKENS, help="of a batch, padding included"
+    )
+    parser.add_argument("--cpu", action="store_true", help="do not use a GPU")

@@ -1,0 +1,125 @@
+"""What turns sentences of any language into vectors of one space."""
+
+import abc
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from command_line.errors import InputError
+from data_prep.formats.vectors import first_not_finite
+
+BATCH_TOKENS = 4096  # of a batch, padding included
+
+
+class NotFinite(InputError):
+    """An encoder gave a vector with numbers that are NaN or infinite.
+
+    Attributes:
+        row: of the sentence, from 0.
+    """
+
+    def __init__(self, name: str, row: int):
+        super().__init__(
+            f"encoder {name}: the vector of sentence {row + 1} has numbers that are NaN or infinite; expected"
+            " an encoder whose training converged"
+        )
+        self.row = row
+
+
+class SentenceEncoder(abc.ABC):
+    """Sentences to vectors.
+
+    Attributes:
+        name: of the encoder, in tables.
+        width: C, numbers of a vector.
+    """
+
+    name: str
+    width: int
+
+    @abc.abstractmethod
+    def encode(self, sentences: Sequence[str], language: str | None = None) -> np.ndarray:
+        """The vectors of sentences, in their order.
+
+        Args:
+            sentences: B raw lines; empty ones have vectors, too.
+            language: of all of them, for encoders that read it or whose tokenizer depends on it.
+
+        Returns:
+            B x C, float32, finite.
+
+        Raises:
+            NotFinite: a vector is NaN or infinite.
+            InputError: the encoder needs a language, or does not know this one.
+        """
+
+    @abc.abstractmethod
+    def record(self) -> dict:
+        """What a result says of its encoder: "name", "kind", "model", "width", and what changes vectors."""
+
+
+class TokenEncoder(SentenceEncoder):
+    """An encoder that reads token ids: sentences of one length together, equal ones once.
+
+    Args:
+        batch_tokens: of a batch, padding included; a longer sentence is a batch of its own.
+
+    Attributes:
+        longest: tokens that the model reads of a sentence, those that it adds included.
+        cut: sentences so far that reached this length, and may have been cut.
+    """
+
+    longest: int
+
+    def __init__(self, batch_tokens: int = BATCH_TOKENS):
+        self.batch_tokens = batch_tokens
+        self.cut = 0
+
+    @abc.abstractmethod
+    def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:
+        """The token ids of every sentence as the model reads them, without padding, at most `longest`."""
+
+    @abc.abstractmethod
+    def vectors(self, batch: list[list[int]]):
+        """The vectors of sentences of similar lengths, a tensor B x C of any type on any device; no sentence
+        is without tokens.
+        """
+
+    def encode(self, sentences: Sequence[str], language: str | None = None) -> np.ndarray:
+        """As above. A sentence without any token, and only such a one, has the vector zero."""
+        import torch
+
+        sentences = list(sentences)
+        lines: dict[str, int] = {}
+        order = [lines.setdefault(line, len(lines)) for line in sentences]
+        tokens = self.tokens(list(lines), language)
+        found = np.zeros((len(lines), self.width), dtype=np.float32)
+        with torch.inference_mode():
+            for rows in batches(list(map(len, tokens)), self.batch_tokens):
+                vectors = self.vectors([tokens[row] for row in rows])
+                found[rows] = vectors.float().cpu().numpy()
+        found = found[order]
+        self.cut += sum(len(tokens[row]) >= self.longest for row in order)
+        row = first_not_finite(found)
+        if row is not None:
+            raise NotFinite(self.name, row)
+        return found
+
+
+def batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Numbers of sentences of similar lengths, the longest first, to run out of memory early if at all.
+
+    Args:
+        lengths: tokens of every sentence; those without any are in no batch.
+        most: tokens of a batch, padding included.
+    """
+    batch: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda one: (-lengths[one], one)):
+        if not lengths[number]:
+            break
+        if batch and lengths[batch[0]] * (len(batch) + 1) > most:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch

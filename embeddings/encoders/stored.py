@@ -1,0 +1,68 @@
+"""Vectors that `python -m embeddings encode` has stored, looked up by their sentences."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from command_line.errors import InputError
+from command_line.lines import read_lines
+from command_line.outputs import checksum
+from data_prep.formats.vectors import VectorsFile
+from embeddings.encoders.options import EncoderOptions
+from embeddings.encoders.sentence_encoder import SentenceEncoder
+
+
+class StoredVectors(SentenceEncoder):
+    """All vectors of a folder.
+
+    Args:
+        files: of one encoder.
+    """
+
+    def __init__(self, folder: Path, files: list[VectorsFile]):
+        self.folder, self.files = folder, files
+        self.encoder = files[0].record["encoder"]
+        self.name, self.width = self.encoder["name"], files[0].width
+        self.rows: dict[tuple[str | None, str], tuple[int, int]] = {}
+        for number, file in enumerate(files):
+            for row, line in enumerate(read_lines(file.record["text"]["path"])):
+                self.rows.setdefault((file.record.get("language"), line), (number, row))
+
+    @classmethod
+    def load(cls, options: EncoderOptions) -> "StoredVectors":
+        """
+        Raises:
+            InputError: the folder has no vectors, or of several encoders, or a text has changed since.
+        """
+        paths = sorted(Path(options.model).glob("*.npy.json"))
+        if not paths:
+            raise InputError(
+                f"--model {options.model}: no vectors in it; expected NAME.npy and NAME.npy.json"
+            )
+        files = [VectorsFile.open(path.with_suffix("")) for path in paths]
+        for file in files:
+            if file.record["encoder"] != files[0].record["encoder"]:
+                raise InputError(f"{file.path}: of another encoder than {files[0].path}; expected one")
+            text = file.record["text"]
+            if not Path(text["path"]).is_file() or checksum(text["path"]) != text["sha256"]:
+                raise InputError(f"{text['path']}: is gone, or has changed since {file.path} was made of it")
+        return cls(Path(options.model), files)
+
+    def encode(self, sentences: Sequence[str], language: str | None = None) -> np.ndarray:
+        """
+        Raises:
+            InputError: a sentence has no vector.
+        """
+        found = np.empty((len(sentences), self.width), dtype=np.float32)
+        for place, line in enumerate(sentences):
+            where = self.rows.get((language, line)) or self.rows.get((None, line))
+            if where is None:
+                spoken = f" of {language}" if language else ""
+                raise InputError(f"{self.folder}: no stored vector of the sentence {line!r:.80}{spoken}")
+            number, row = where
+            found[place] = self.files[number].read(row, row + 1)[0]
+        return found
+
+    def record(self) -> dict:
+        return self.encoder | {"stored": str(self.folder)}

@@ -1,0 +1,111 @@
+"""Encoders of `transformers`, in a local folder of `save_pretrained`, with a pooling of the user's choice."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from command_line.errors import InputError
+from embeddings.encoders.arithmetic import autocast, for_inference
+from embeddings.encoders.huggingface import check_folder, padded, reading, token_ids, weights_of
+from embeddings.encoders.options import TRANSFORMERS, EncoderOptions
+from embeddings.encoders.sentence_encoder import TokenEncoder
+
+UNLIMITED = 1 << 20  # tokenizers without a limit say numbers beyond it
+
+
+class TransformersEncoder(TokenEncoder):
+    """
+    Args:
+        model: an encoder of `transformers`, or the encoder of an encoder-decoder.
+        tokenizer: its tokenizer.
+        options: pooling "mean" (over all tokens that are no padding), "cls" (the first token's state) or
+            "pooler" (the model's own output of it).
+    """
+
+    def __init__(self, model, tokenizer, options: EncoderOptions):
+        super().__init__(options.batch_tokens)
+        self.options = options
+        self.name = options.model.resolve().name
+        self.pooling = options.pooling or "mean"
+        self.device = options.device()
+        self.width = model.config.hidden_size
+        positions = getattr(model.config, "max_position_embeddings", None) or UNLIMITED
+        self.longest = min(tokenizer.model_max_length, positions - first_position(model))
+        self.model, self.tokenizer = for_inference(model, options.precision, self.device), tokenizer
+
+    @classmethod
+    def load(cls, options: EncoderOptions) -> "TransformersEncoder":
+        """
+        Raises:
+            InputError: no such folder, no model of transformers, pickled weights, code of its own, or a
+                pooling that it has not.
+        """
+        check_folder(options.model)
+        if options.pooling == "words":
+            raise InputError("--pooling words: of translation models; of transformers: mean, cls or pooler")
+        with reading(options.model, TRANSFORMERS):
+            from transformers import AutoModel, AutoTokenizer
+
+            given = {"local_files_only": True, "trust_remote_code": False}
+            tokenizer = AutoTokenizer.from_pretrained(options.model, **given)
+            model, notes = AutoModel.from_pretrained(
+                options.model, use_safetensors=True, output_loading_info=True, **given
+            )
+        check_complete(options.model, notes["missing_keys"], options.pooling)
+        if model.config.is_encoder_decoder:
+            model = model.get_encoder()
+        if options.pooling == "pooler" and getattr(model, "pooler", None) is None:
+            raise InputError(f"--pooling pooler: {options.model} has no pooler; choose mean or cls")
+        return cls(model, tokenizer, options)
+
+    def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:
+        prefix = self.options.prefix or ""
+        return token_ids(self.tokenizer, [prefix + line for line in sentences], self.longest)
+
+    def vectors(self, batch: list[list[int]]):
+        features = padded(self.tokenizer, batch, self.device)
+        with autocast(self.options.precision, self.device):
+            output = self.model(**features)
+        if self.pooling == "pooler":
+            return output.pooler_output
+        states, mask = output.last_hidden_state.float(), features["attention_mask"]
+        if self.pooling == "cls":
+            return states[torch_rows(states), mask.argmax(dim=1)]
+        return (states * mask.unsqueeze(2)).sum(dim=1) / mask.sum(dim=1, keepdim=True)
+
+    def record(self) -> dict:
+        return {
+            "name": self.name,
+            "kind": TRANSFORMERS,
+            "model": str(self.options.model),
+            "width": self.width,
+            "weights": weights_of(Path(self.options.model)),
+            "pooling": self.pooling,
+            "prefix": self.options.prefix,
+            "precision": self.options.precision,
+        }
+
+
+def torch_rows(states):
+    import torch
+
+    return torch.arange(len(states), device=states.device)
+
+
+def first_position(model) -> int:
+    """Positions that are not for tokens: RoBERTa and its like count from behind the padding symbol's."""
+    embeddings = getattr(model, "embeddings", None)
+    with_offset = hasattr(embeddings, "create_position_ids_from_inputs_embeds")
+    return embeddings.padding_idx + 1 if with_offset else 0
+
+
+def check_complete(folder: Path, missing: Sequence[str], pooling: str | None) -> None:
+    """
+    Raises:
+        InputError: the files lack weights that the vectors depend on; transformers would draw them by chance.
+    """
+    missing = sorted(name for name in missing if pooling == "pooler" or not name.startswith("pooler."))
+    if missing:
+        raise InputError(
+            f"--model {folder}: {len(missing)} weights are missing from its files, the first is {missing[0]};"
+            " expected a complete encoder"
+        )

@@ -1,0 +1,97 @@
+"""Files of vectors: read in blocks, written through a memory map, and refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from command_line.errors import InputError
+from data_prep.formats.vectors import VectorsFile, create_vectors, normalized
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "test.en.npy"
+
+
+def test_blocks_are_copies_in_single_precision(path):
+    stored = np.arange(12, dtype=np.float16).reshape(6, 2)
+    np.save(path, stored)
+    file = VectorsFile.open(path, width=2, lines=6)
+    assert (len(file), file.width, file.record) == (6, 2, None)
+    blocks = list(file.blocks(4))
+    assert [start for start, _ in blocks] == [0, 4]
+    assert all(block.dtype == np.float32 for _, block in blocks)
+    assert (np.concatenate([block for _, block in blocks]) == stored).all()
+    blocks[0][1][:] = -1  # the caller may change what it was given
+    assert (file.read() == stored).all() and (np.load(path) == stored).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_numbers_that_are_none(path, value):
+    vectors = np.ones((5, 2), dtype=np.float32)
+    vectors[3, 1] = value
+    np.save(path, vectors)
+    with pytest.raises(InputError, match="vector 4 has numbers that are NaN or infinite"):
+        list(VectorsFile.open(path).blocks(2))
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.ones(3, dtype=np.float32), r"an array of shape \(3,\) of float32, expected lines x C"),
+        (np.ones((3, 2)), "of float64, expected lines x C of float16 or float32"),
+        (np.ones((3, 2), dtype=np.int8), "of int8, expected"),
+        (np.ones((3, 0), dtype=np.float32), r"of shape \(3, 0\)"),
+        (np.array([[{}]]), "damaged, or no array of numbers"),
+        (np.ones((3, 5), dtype=np.float32), "vectors of 5 numbers, expected 4; encode with one encoder"),
+        (np.ones((2, 4), dtype=np.float32), "2 vectors, expected 3, one per line"),
+    ],
+)
+def test_other_arrays(path, array, message):
+    np.save(path, array)
+    with pytest.raises(InputError, match=message):
+        VectorsFile.open(path, width=4, lines=3)
+
+
+def test_other_files(path):
+    with pytest.raises(InputError, match="no such file"):
+        VectorsFile.open(path)
+    path.write_bytes(b"x")
+    with pytest.raises(InputError, match="damaged"):
+        VectorsFile.open(path)
+    np.save(path, np.ones((50, 4), dtype=np.float32))
+    path.write_bytes(path.read_bytes()[:-8])
+    with pytest.raises(InputError, match="damaged"):
+        VectorsFile.open(path)
+
+
+def test_a_record_of_other_vectors(path):
+    np.save(path, np.ones((3, 2), dtype=np.float32))
+    record = {
+        "format": 1, "kind": "vectors", "encoder": {"name": "x", "kind": "transformers", "width": 2},
+        "text": {"path": "x", "sha256": "x", "lines": 4}, "width": 2, "dtype": "float32", "normalized": False,
+        "vectors_sha256": "x",
+    }  # fmt: skip
+    path.with_name("test.en.npy.json").write_text(json.dumps(record))
+    with pytest.raises(InputError, match=r"test\.en\.npy\.json: is of other vectors than"):
+        VectorsFile.open(path)
+    record["text"]["lines"] = 3
+    path.with_name("test.en.npy.json").write_text(json.dumps(record))
+    assert VectorsFile.open(path).record == record
+
+
+def test_writing_is_continued_only_in_the_same_shape(path):
+    create_vectors(path, 3, 2, "float32")[1] = 5
+    assert create_vectors(path, 3, 2, "float32").tolist() == [[0, 0], [5, 5], [0, 0]]
+    assert not create_vectors(path, 3, 2, "float16").any()
+    create_vectors(path, 3, 2, "float16")[1] = 5
+    assert not create_vectors(path, 4, 2, "float16").any()
+    path.write_bytes(path.read_bytes()[:20])
+    assert create_vectors(path, 4, 2, "float16").shape == (4, 2)
+
+
+def test_lengths_of_1_leave_what_they_are_given():
+    given = np.array([[3, 4], [0, 0]], dtype=np.float32)
+    assert normalized(given) == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
+    assert given.tolist() == [[3, 4], [0, 0]]

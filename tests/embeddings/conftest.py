@@ -1,0 +1,36 @@
+"""A checkpoint to encode with, and a way to run commands."""
+
+from collections import namedtuple
+
+import pytest
+
+import embeddings.__main__ as commands
+from command_line.dispatch import run
+from tests.fairseq_ext.folders import write_preparation, write_toy_folder
+from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
+
+Result = namedtuple("Result", "status out err")
+
+
+@pytest.fixture(scope="session")
+def checkpoint_options(tmp_path_factory):
+    """The options that name a translation model whose words are w0, w1, … of en, de and fr."""
+    folder = write_toy_folder(tmp_path_factory.mktemp("embeddings") / "data")
+    write_preparation(folder)
+    return [
+        "--model",
+        save(folder.parent / "model.pt", checkpoint_state(folder)),
+        "--model-data",
+        str(folder),
+    ]
+
+
+@pytest.fixture
+def command(capsys):
+    """Run `python -m embeddings …` in this process."""
+
+    def call(*argv) -> Result:
+        status = run("embeddings", "", commands.COMMANDS, [str(one) for one in argv])
+        return Result(status, *capsys.readouterr())
+
+    return call

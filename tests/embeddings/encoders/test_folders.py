@@ -1,0 +1,229 @@
+"""Folders of `transformers` and `sentence-transformers` through our interface and through their own."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from command_line.errors import InputError
+from embeddings.encoders.options import EncoderOptions
+from tests.embeddings.encoders.folders import (
+    POSITIONS,
+    TEXT,
+    tokenizer,
+    write_sentence_transformers,
+    write_transformers,
+)
+
+LINES = [*TEXT, "", "  ", TEXT[0], "a " * 100]
+
+
+def load(folder, **options):
+    return EncoderOptions(Path(folder), **options).load()
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    return write_transformers(tmp_path_factory.mktemp("bert") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return write_sentence_transformers(tmp_path_factory.mktemp("st"), dense=20)
+
+
+# --- sentence-transformers
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "max"])
+def test_vectors_are_those_of_the_library(tmp_path, pooling):
+    from sentence_transformers import SentenceTransformer
+
+    folder = write_sentence_transformers(tmp_path, pooling)
+    encoder = load(folder)
+    expected = SentenceTransformer(str(folder), device="cpu").encode(LINES)
+    found = encoder.encode(LINES)
+    assert (found.dtype, found.shape) == (np.float32, (len(LINES), encoder.width)) == (np.float32, (12, 32))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_dense_layers_and_lengths_of_1_are_part_of_the_model(whole):
+    from sentence_transformers import SentenceTransformer
+
+    encoder = load(whole)
+    expected = SentenceTransformer(str(whole), device="cpu").encode(LINES)
+    np.testing.assert_allclose(encoder.encode(LINES), expected, atol=1e-5)
+    assert encoder.width == 20
+    assert np.linalg.norm(expected, axis=1) == pytest.approx(1)
+
+
+def test_the_model_s_own_prompt_or_another_prefix(tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    folder = write_sentence_transformers(tmp_path)
+    path = folder / "config_sentence_transformers.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps(config | {"prompts": {"q": "no: "}, "default_prompt_name": "q"}))
+    theirs = SentenceTransformer(str(folder), device="cpu")
+    np.testing.assert_allclose(load(folder).encode(TEXT), theirs.encode(TEXT), atol=1e-5)
+    expected = theirs.encode(TEXT, prompt="yes: ")
+    np.testing.assert_allclose(load(folder, prefix="yes: ").encode(TEXT), expected, atol=1e-5)
+    pooling = folder / "1_Pooling/config.json"
+    pooling.write_text(json.dumps(json.loads(pooling.read_text()) | {"include_prompt": False}))
+    expected = SentenceTransformer(str(folder), device="cpu").encode(TEXT)
+    assert abs(expected - theirs.encode(TEXT)).max() > 1e-3
+    np.testing.assert_allclose(load(folder).encode(TEXT), expected, atol=1e-5)
+
+
+# --- transformers
+
+
+def poolings_by_loops(folder, line: str) -> dict[str, torch.Tensor]:
+    """Every pooling of one sentence alone, without padding."""
+    from transformers import AutoModel
+
+    model = AutoModel.from_pretrained(folder).eval()
+    ids = tokenizer()(line, truncation=True, max_length=POSITIONS)["input_ids"]
+    with torch.no_grad():
+        output = model(torch.tensor([ids]))
+    states = output.last_hidden_state[0]
+    return {"mean": sum(states) / len(states), "cls": states[0], "pooler": output.pooler_output[0]}
+
+
+@pytest.mark.parametrize("pooling", [None, "mean", "cls", "pooler"])
+def test_poolings(bert, pooling):
+    encoder = load(bert, pooling=pooling, batch_tokens=40)
+    assert encoder.width == 32
+    expected = torch.stack([poolings_by_loops(bert, line)[pooling or "mean"] for line in LINES])
+    np.testing.assert_allclose(encoder.encode(LINES), expected.numpy(), atol=1e-5)
+
+
+def test_what_is_cut_is_counted(bert):
+    encoder = load(bert)
+    encoder.encode(["Yes", "a " * 100, "a " * 100])
+    assert (encoder.cut, encoder.longest) == (2, POSITIONS)
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 30, 10_000])
+def test_padding_and_order_change_no_vector(bert, batch_tokens):
+    together = load(bert, batch_tokens=batch_tokens).encode(LINES)
+    one = load(bert)
+    for line, vector in zip(LINES, together, strict=True):
+        np.testing.assert_allclose(one.encode([line])[0], vector, atol=1e-5)
+    np.testing.assert_allclose(one.encode(LINES[::-1])[::-1], together, atol=1e-5)
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "int8"])
+def test_other_arithmetic_gives_nearly_the_same(whole, precision):
+    exact, found = load(whole).encode(TEXT), load(whole, precision=precision).encode(TEXT)
+    assert found.dtype == np.float32
+    cosines = (exact * found).sum(axis=1) / np.linalg.norm(found, axis=1)
+    assert cosines.min() > 0.99 and abs(exact - found).max() > 0
+
+
+def test_a_prefix(bert):
+    assert (load(bert, prefix="query: ").encode(["Yes"]) == load(bert).encode(["query: Yes"])).all()
+
+
+def test_the_record_says_what_changes_vectors(bert, whole):
+    first = load(bert).record()
+    assert first["kind"] == "transformers" and first["pooling"] == "mean"
+    assert first["weights"].keys() == {"model.safetensors"}
+    second = load(whole).record()
+    assert second["kind"] == "sentence-transformers"
+    assert second["weights"].keys() == {"model.safetensors", "2_Dense/model.safetensors"}
+
+
+# --- what is refused
+
+
+def refused(folder, **options) -> str:
+    with pytest.raises(InputError) as caught:
+        load(folder, **options)
+    message = str(caught.value)
+    assert "\n" not in message and len(message) < 500
+    return message
+
+
+def change(path: Path, **fields) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+
+def test_code_of_the_folder_is_never_run(tmp_path):
+    folder = write_transformers(tmp_path / "bert")
+    (folder / "own.py").write_text(f"open({str(tmp_path / 'owned')!r}, 'w')\nclass Own: pass\n")
+    change(folder / "config.json", auto_map={"AutoModel": "own.Own"}, model_type="own")
+    assert "config.json: field 'auto_map' asks for code" in refused(folder)
+    assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.parametrize("name", ["own.Own", "os.system", "sentence_transformers.util.http_get"])
+def test_modules_of_other_kinds_are_never_imported(tmp_path, name):
+    folder = write_sentence_transformers(tmp_path)
+    (folder / "own.py").write_text(f"open({str(tmp_path / 'owned')!r}, 'w')\nclass Own: pass\n")
+    modules = json.loads((folder / "modules.json").read_text())
+    (folder / "modules.json").write_text(json.dumps([*modules, {"idx": 2, "path": "", "type": name}]))
+    assert f"modules.json: a module of type {name!r}" in refused(folder)
+    assert not (tmp_path / "owned").exists()
+
+
+def test_an_activation_function_is_one(tmp_path):
+    folder = write_sentence_transformers(tmp_path, dense=8)
+    change(folder / "2_Dense/config.json", activation_function="torch.hub.list")
+    assert "activation_function 'torch.hub.list'" in refused(folder)
+
+
+def test_pickled_weights(tmp_path):
+    folder = write_transformers(tmp_path / "bert", safe_serialization=False)
+    assert f"{folder}/pytorch_model.bin: weights in a format that can run code" in refused(folder)
+
+
+def test_pickled_weights_of_one_module(tmp_path):
+    folder = write_sentence_transformers(tmp_path, dense=8)
+    (folder / "2_Dense/model.safetensors").rename(folder / "2_Dense/pytorch_model.bin")
+    assert "2_Dense/pytorch_model.bin: weights in a format" in refused(folder)
+
+
+def test_no_encoder(tmp_path, bert):
+    assert "no such file or folder" in refused(tmp_path / "nothing")
+    (tmp_path / "empty").mkdir()
+    assert "no encoder in this folder" in refused(tmp_path / "empty")
+    assert "no weights in it" in refused(tmp_path / "empty", encoder="transformers")
+    assert "modules.json: no such file" in refused(bert, encoder="sentence-transformers")
+    assert "no such folder" in refused(bert / "config.json", encoder="transformers")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.json", b"{"),
+        ("config.json", b'{"model_type": "nonsense"}'),
+        ("config.json", b'{"model_type": "bert", "hidden_size": "x"}'),
+        ("config.json", b'{"model_type": "bert", "hidden_size": 30, "num_attention_heads": 4}'),
+        ("config.json", b"[]"),
+        ("model.safetensors", b"x" * 100),
+        ("tokenizer.json", b"{}"),
+    ],
+)
+def test_damaged_folders(tmp_path, name, content):
+    folder = write_transformers(tmp_path / "bert")
+    (folder / name).write_bytes(content)
+    assert str(folder) in refused(folder)
+
+
+def test_missing_weights_are_not_drawn_by_chance(tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    folder = write_transformers(tmp_path / "bert")
+    weights = load_file(folder / "model.safetensors")
+    del weights["encoder.layer.1.output.dense.weight"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    assert "1 weights are missing from its files" in refused(folder)
+
+
+def test_options_of_another_kind(bert, whole):
+    assert refused(whole, pooling="cls").startswith("--pooling: ")
+    assert refused(bert, model_data=bert).startswith("--model-data: ")
+    assert refused(bert, pooling="words").startswith("--pooling words: ")

@@ -1,0 +1,211 @@
+"""`embeddings encode`: lines to vectors, in windows, again after a kill, and what is refused."""
+
+import gzip
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command_line.errors import InputError
+from command_line.outputs import checksum
+from data_prep.formats.vectors import VectorsFile
+from embeddings import encode
+from embeddings.encoders.checkpoint import CheckpointEncoder
+from embeddings.encoders.options import EncoderOptions
+from tests.kill_points import sweep
+from tests.our_commands import run_command
+
+LINES = ["w1 w2 w3", "w4", "", "w5 w6 w7 w8 w9", "w1 w2 w3", "w2", " ", "w7 w8"]
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "test.de"
+    path.write_text("".join(f"{line}\n" for line in LINES))
+    return path
+
+
+@pytest.fixture
+def expected(checkpoint_options):
+    _, model, _, data = checkpoint_options
+    return EncoderOptions(Path(model), model_data=Path(data)).load().encode(LINES, "de")
+
+
+@pytest.mark.parametrize("window", [1, 3, 1000])
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_one_vector_per_line_in_windows_of_any_size(
+    monkeypatch, command, checkpoint_options, text, expected, tmp_path, window, ending
+):
+    monkeypatch.setattr(encode, "WINDOW", window)
+    if ending:
+        with gzip.open(f"{text}.gz", "wb") as stream:
+            stream.write(text.read_bytes().removesuffix(b"\n").replace(b"\n", b"\r\n"))
+        text = text.with_name("test.de.gz")
+    done = command("encode", text, *checkpoint_options, "--output", tmp_path / "out")
+    assert (done.status, done.out) == (0, f"{tmp_path}/out/test.de.npy\n"), done.err
+    assert "lines/s" in done.err
+    found = VectorsFile.open(tmp_path / "out/test.de.npy", width=32, lines=len(LINES))
+    np.testing.assert_allclose(found.vectors, expected, atol=1e-5)
+    assert found.vectors.dtype == np.float32 and not found.vectors[2].any() and not found.vectors[6].any()
+    record = found.record
+    assert record["text"] == {"path": str(text), "sha256": checksum(text), "lines": 8}
+    assert (record["width"], record["dtype"], record["language"]) == (32, "float32", "de")
+    assert record["encoder"]["weights"] == {"model.pt": checksum(checkpoint_options[1])}
+    assert record["vectors_sha256"] == checksum(tmp_path / "out/test.de.npy")
+    assert record["lines_per_second"] > 0
+
+
+def test_lengths_of_1_and_half_precision(command, checkpoint_options, text, expected, tmp_path):
+    options = ("--normalize", "--dtype", "float16", "--output", tmp_path / "out")
+    assert command("encode", text, *checkpoint_options, *options).status == 0
+    found = VectorsFile.open(tmp_path / "out/test.de.npy")
+    assert found.vectors.dtype == np.float16 and found.record["normalized"]
+    norms = np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(found.read(), expected / np.where(norms, norms, 1), atol=1e-3)
+
+
+def test_what_is_done_is_skipped_and_other_text_encoded_again(command, checkpoint_options, text, tmp_path):
+    words = ("encode", text, *checkpoint_options, "--output", tmp_path / "out")
+    assert command(*words).status == 0
+    assert "complete, skipped" in command(*words).err
+    assert "lines/s" in command(*words, "--batch-tokens", 7).err
+    text.write_text("w1\nw2\n")
+    assert command(*words).status == 0
+    assert len(VectorsFile.open(tmp_path / "out/test.de.npy")) == 2
+
+
+def test_several_texts_with_one_encoder(command, checkpoint_options, text, tmp_path):
+    other = tmp_path / "x" / "test.de"
+    other.parent.mkdir()
+    other.write_text("w1\n")
+    english = tmp_path / "test.de-en.en"
+    english.write_text("w1\n")
+    words = ("encode", text, english, *checkpoint_options, "--output", tmp_path / "out")
+    assert command(*words).status == 0
+    assert VectorsFile.open(tmp_path / "out/test.de-en.en.npy").record["language"] == "en"
+    done = command("encode", text, other, *checkpoint_options, "--output", tmp_path / "out")
+    assert done.status == 2 and f"{other}: its vectors would be named as those of {text}" in done.err
+
+
+def vectors_only(found: dict) -> dict:
+    """Records say how long it took."""
+    return {name: content for name, content in found.items() if name.endswith(".npy")}
+
+
+def test_killed_at_any_change_it_ends_with_the_same_bytes(
+    monkeypatch, command, checkpoint_options, text, tmp_path
+):
+    monkeypatch.setattr(encode, "WINDOW", 3)
+    output = tmp_path / "output"
+    sweep(
+        lambda: run_command(
+            ["embeddings", "encode", str(text), *checkpoint_options, "--output", str(output)]
+        ),
+        [output],
+        lambda: shutil.rmtree(output, ignore_errors=True),
+        lambda: VectorsFile.open(output / "test.de.npy").read(),
+        InputError,
+        comparable=vectors_only,
+    )
+
+
+def test_it_continues_at_the_window_where_it_was(monkeypatch, command, checkpoint_options, text, tmp_path):
+    monkeypatch.setattr(encode, "WINDOW", 3)
+    words = ("encode", text, *checkpoint_options, "--output")
+    assert command(*words, tmp_path / "whole").status == 0
+    windows, plain = [], CheckpointEncoder.encode
+
+    def stopped(encoder, sentences, language):
+        if sentences:  # not only asked whether it knows the language
+            windows.append(sentences)
+        if sentences and len(windows) == 3:
+            raise KeyboardInterrupt
+        return plain(encoder, sentences, language)
+
+    monkeypatch.setattr(CheckpointEncoder, "encode", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        command(*words, tmp_path / "out")
+    with pytest.raises(InputError, match=r"`encode test.de.npy` did not finish here; run it again"):
+        VectorsFile.open(tmp_path / "out/test.de.npy")
+    unfinished = tmp_path / "out/.test.de.npy.unfinished.npy"
+    stored = np.lib.format.open_memmap(unfinished, mode="r+")
+    stored[4] = 0  # the disk has lost a window
+    del stored
+    assert command(*words, tmp_path / "out").status == 0
+    assert windows == [LINES[:3], LINES[3:6], LINES[6:], LINES[3:6], LINES[6:]]
+    files = [tmp_path / folder / "test.de.npy" for folder in ("whole", "out")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+# --- what is refused
+
+
+def refused(command, *words) -> str:
+    done = command("encode", *words)
+    assert done.status == 2
+    (line,) = [one for one in done.err.splitlines() if not one.endswith("/s")]
+    return line
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "test.de: is empty, expected lines of text"),
+        (b"w1\nw2\xff\n", "test.de:2: byte 0xff is not UTF-8"),
+        (b"w1\0\n", "test.de:1: a NUL byte"),
+    ],
+)
+def test_text(command, checkpoint_options, text, tmp_path, content, message):
+    text.write_bytes(content)
+    assert message in refused(command, text, *checkpoint_options, "--output", tmp_path / "out")
+    assert not (tmp_path / "out/test.de.npy").exists()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e30])
+def test_vectors_that_are_no_numbers(monkeypatch, command, checkpoint_options, text, tmp_path, value):
+    def broken(encoder, batch):
+        vectors = plain(encoder, batch)
+        for row, tokens in zip(vectors, batch, strict=True):
+            if len(tokens) == 7:  # the fourth line, with tag and </s>
+                row[3] = value
+        return vectors
+
+    plain = CheckpointEncoder.vectors
+    monkeypatch.setattr(CheckpointEncoder, "vectors", broken)
+    line = refused(command, text, *checkpoint_options, "--output", tmp_path / "out", "--dtype", "float16")
+    assert f"{text}:4: its vector is " in line
+    assert ("beyond float16; give --dtype float32" if value == 1e30 else "NaN or infinite") in line
+    assert not (tmp_path / "out/test.de.npy").exists()
+
+
+def test_no_such_text(command, checkpoint_options, tmp_path):
+    line = refused(command, tmp_path / "x", *checkpoint_options, "--output", tmp_path / "out")
+    assert f"{tmp_path}/x: no such file" in line
+
+
+# --- stored vectors
+
+
+def test_stored_vectors_are_an_encoder(command, checkpoint_options, text, expected, tmp_path):
+    assert command("encode", text, *checkpoint_options, "--output", tmp_path / "out").status == 0
+    encoder = EncoderOptions(tmp_path / "out").load()
+    assert (encoder.width, encoder.record()["kind"]) == (32, "checkpoint")
+    np.testing.assert_allclose(encoder.encode([LINES[3], LINES[0]], "de"), expected[[3, 0]], atol=1e-5)
+    with pytest.raises(InputError, match="no stored vector of the sentence 'w1 w2' of de"):
+        encoder.encode(["w1 w2"], "de")
+    with pytest.raises(InputError, match="no stored vector of the sentence 'w2' of en"):
+        encoder.encode(["w2"], "en")
+    text.write_text("w1\n")
+    with pytest.raises(InputError, match=r"test\.de: is gone, or has changed since"):
+        EncoderOptions(tmp_path / "out").load()
+
+
+def test_stored_vectors_are_of_one_encoder(command, checkpoint_options, text, tmp_path):
+    english = tmp_path / "test.en"
+    english.write_text("w1\n")
+    assert command("encode", text, *checkpoint_options, "--output", tmp_path / "out").status == 0
+    words = ("encode", english, *checkpoint_options, "--output", tmp_path / "out", "--pooling", "words")
+    assert command(*words).status == 0
+    with pytest.raises(InputError, match=r"test\.en\.npy: of another encoder than .*test\.de\.npy"):
+        EncoderOptions(tmp_path / "out").load()
