@@ -53,5 +53,10 @@ PROBES = {
     "validation-curves": Probe(
         "eval.probes.validation_curves", "validation loss during training (Figure 7.3)", "validation-curves"
     ),
+    "learning-curves": Probe(
+        "eval.probes.learning_curves",
+        "zero-shot translation during training, and layer-wise language recognition (8.2.2, E.1)",
+        "learning-curves",
+    ),
 }
 COMMANDS = {name: (probe.module, probe.summary) for name, probe in PROBES.items()}

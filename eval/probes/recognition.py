@@ -74,6 +74,7 @@ def run_record(
     return {
         "system": store.system,
         "dataset": store.record["dataset"],
+        "checkpoint": store.record.get("checkpoint"),
         "split": options.test_split,
         "states": str(store.folder),
         "forced": store.record["forced"],

@@ -80,6 +80,7 @@ def _layerwise(*measures: str) -> dict:
 
 LLR_RUN = {
     **SEEDED,
+    "checkpoint": Optional({"sha256": Optional(str)}),
     "tokens": OneOf("all", "no-tags", "words"),
     "forced": str,
     "seeds": [int],
@@ -184,6 +185,27 @@ SCHEMAS = {
     },
     "pretraining-accuracy": {"runs": [{**RUN, "update": int, "languages": Objects(Objects(Objects(float)))}]},
     "validation-curves": {"runs": [{**RUN, "metric": str, "updates": [int], "loss": [float]}]},
+    "learning-curves": {
+        "runs": [
+            {
+                **SEEDED,
+                "split": str,
+                "updates": [int],
+                "averages": Objects(Objects([Optional(float)])),
+                "llr": Objects(Objects([SHARE])),
+            }
+        ],
+        "correlations": [
+            {
+                "question": str,
+                "layer": str,
+                "points": OneOf("all", "last"),
+                "n": int,
+                "r": float,
+                "p_value": Optional(float),
+            }
+        ],
+    },
     "adequacy": {
         "encoder": {"name": str, "model": str},
         "runs": [

@@ -41,6 +41,7 @@ WORDS = {
     "embeddings encode": "{w}/raw/test.de-en.de --model {w}/model.pt --model-data {w}/data --output {o}",
     "eval probe pretraining-accuracy": "MASS={w}/train.log --dataset toy --output {o}",
     "eval probe validation-curves": "MNMT={w}/train.log --dataset toy --output {o}",
+    "eval probe learning-curves": "{w}/out {w}/other --output {o}",
 }
 LOG = (
     "2026-01-01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.1 | ppl 33"

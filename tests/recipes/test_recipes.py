@@ -184,7 +184,7 @@ def test_hyperparameters_of_the_paper(config, arch, dropout, rate, epochs, batch
     assert args.autocast_bf16
 
 
-@pytest.mark.parametrize(("config", "updates", "every"), [("phrasebook", 800, 100), ("l10n", 4700, 470)])
+@pytest.mark.parametrize(("config", "updates", "every"), [("phrasebook", 800, 160), ("l10n", 4700, 940)])
 def test_learning_curves_have_all_checkpoints_of_trainings_that_end_where_the_rate_is_zero(
     config, updates, every
 ):
@@ -328,9 +328,10 @@ def probed(tmp_path):
     def run(*options: str, stages: str = "probe") -> list[str]:
         calls = tmp_path / "calls"
         calls.write_text("")
-        own = ["--config", "iwslt", "--systems", "1", "--seeds", "1", "--stages", stages, "--output", "out"]
+        own = ["--systems", "1", "--seeds", "1", "--stages", stages, "--output", "out"]
         environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
-        result = recipe("zero_shot", *own, *options, cwd=tmp_path, env=environment, timeout=60)
+        config = () if "--config" in options else ("--config", "iwslt")
+        result = recipe("zero_shot", *config, *own, *options, cwd=tmp_path, env=environment, timeout=60)
         assert result.returncode == 0, result.stderr
         return [
             line.split()[3] for line in calls.read_text().splitlines() if line.startswith("-m eval probe")
@@ -351,6 +352,38 @@ def test_a_probed_model_is_skipped_until_it_or_the_options_change(probed, tmp_pa
         tmp_path / "out/models/system1-seed1/checkpoint_best.pt", ns=(finished.stat().st_mtime_ns + 1,) * 2
     )
     assert probed("--probe-lines", "5") == everything
+
+
+def test_learning_curves_are_of_every_checkpoint_that_a_configuration_keeps(probed, tmp_path):
+    """States are removed, and not extracted again before another checkpoint is there."""
+    config = ["--config", "phrasebook"]
+    models = tmp_path / "out/models/system1-seed1"
+    for name in ("checkpoint_1_160.pt", "checkpoint_2_320.pt"):
+        (models / name).touch()
+    assert probed(*config, stages="curves") == [*["states", "llr"] * 2, "learning-curves"]
+    calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
+    translated = [words for words in calls if words[2] == "translate"]
+    assert [words[words.index("--checkpoint") + 1] for words in translated] == [
+        "out/models/system1-seed1/checkpoint_1_160.pt", "out/models/system1-seed1/checkpoint_2_320.pt",
+    ]  # fmt: skip
+    assert all(words[words.index("--split") + 1] == "valid" for words in translated)
+    folders = [f"out/curves/system1-seed1/{updates}" for updates in (160, 320)]
+    assert calls[-1] == [
+        "-m", "eval", "probe", "learning-curves", *folders,
+        "--llr", *(f"{folder}/llr" for folder in folders), "--output", "out/curves",
+    ]  # fmt: skip
+    assert not (tmp_path / folders[0] / "states").exists()
+    assert probed(*config, stages="curves") == ["learning-curves"]
+    (models / "checkpoint_2_320.pt").touch()
+    assert probed(*config, stages="curves") == ["states", "llr", "learning-curves"]
+    assert probed(stages="curves") == []  # of the papers' configurations
+
+
+def test_learning_curves_without_checkpoints_say_so(tmp_path):
+    options = ["--systems", "1", "--seeds", "1", "--stages", "curves", "--output", str(tmp_path / "out")]
+    result = recipe("zero_shot", "--config", "phrasebook", *options)
+    assert result.returncode == 2
+    assert result.stderr.endswith("no checkpoints for learning curves; run the stage train first\n")
 
 
 def test_the_report_is_given_what_the_probes_found(probed, tmp_path):

@@ -14,7 +14,7 @@
 # of these do.
 CORPUS=phrasebook
 CORPUS_OPTIONS=(--train-lines 8000 --valid-lines 200 --test-lines 300 --seed 1)
-LANGUAGES=(de en es fi fr ru)
+LANGUAGES=(de en es "fi" fr ru)
 MERGES=4000
 ARCHITECTURE=mnmt_transformer_tiny
 MODEL_OPTIONS=(--encoder-layers 3 --decoder-layers 3) # of width 128
@@ -25,8 +25,9 @@ WARMUP_UPDATES=200
 SCHEDULE_OPTIONS=(--lr-scheduler polynomial_decay --total-num-update 800 --max-update 800)
 MAX_TOKENS=1536
 EPOCHS=100 # the number of updates ends it
-SAVE_UPDATES=100
+SAVE_UPDATES=160
 KEEP_UPDATES=-1 # all, for learning curves
+CURVE_LINES=40  # lines of each set whose states the curves have
 BATCH_GPUS=1
 SEARCH_OPTIONS=(--max-len-a 1.5 --max-len-b 20) # off-target output runs on
 [[ $PRECISION != auto ]] || PRECISION=float32     # bfloat16 does not pay for a model this small

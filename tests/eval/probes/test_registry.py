@@ -86,6 +86,7 @@ def test_the_order_of_the_report():
         "probes.pretraining_accuracy",
         "probes.interlingua",
         "probes.validation_curves",
+        "probes.learning_curves",
         "reporting.sections.provenance",
     ]
 

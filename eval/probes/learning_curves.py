@@ -1,0 +1,255 @@
+"""Zero-shot and supervised translation during training: does one rise while the other falls? (8.1, 8.2.2)
+
+OUT are scored folders of checkpoints of the same trainings (`eval translate --split valid` with
+`checkpoint_*_UPDATES.pt`); those of one system and seed become one curve over its updates. With `--llr`, the
+layer-wise language recognition of the same checkpoints is correlated with their zero-shot BLEU, which the
+thesis holds to be consistent (E.1): over all checkpoints, and over the last one of each training, where time
+does not make both rise.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from command_line import options as types
+from command_line.errors import InputError
+from command_line.option_classes import from_arguments
+from eval.reporting.parts import Figure, Section, Table, cells, mean_cell, number_cell, slug, tidy
+from eval.reporting.plots import lines
+from eval.reporting.result_file import add_output_arguments, publish
+from eval.results.files import field, result_file
+from eval.results.result_set import ResultSet
+from eval.results.scores import SCORES, Scores
+from eval.results.systems import MeanStd, System, by_dataset
+
+KIND = "learning-curves"
+LLR_FILE = "llr.json"
+FEWEST = 3  # points: through two there is always a line
+KINDS = ("zero-shot", "supervised")
+MEASURES = {"bleu": ("BLEU", 1), "off_target": ("off-target %", 100)}  # title, and factor for people
+POINTS = {"all": "all checkpoints", "last": "last checkpoint of each training"}
+NOTES = [
+    "Checkpoints of the same trainings on one set. r: Pearson's correlation of the accuracy of layer-wise"
+    " language recognition in zero-shot directions with zero-shot BLEU; p: two-sided, for last checkpoints"
+    " only, since checkpoints of one training are not independent."
+]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the probe.
+
+    Attributes:
+        scores: scored folders of checkpoints.
+        llr: outputs of `eval probe llr` of the same checkpoints.
+    """
+
+    scores: list[Path]
+    llr: list[Path]
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "scores", nargs="+", type=types.path, metavar="OUT", help="scored folders of checkpoints"
+    )
+    parser.add_argument(
+        "--llr",
+        nargs="+",
+        type=types.path,
+        default=[],
+        metavar="DIR",
+        help="outputs of `eval probe llr` of the same checkpoints",
+    )
+    add_output_arguments(parser, KIND)
+
+
+def main(args) -> None:
+    options = from_arguments(Options, args)
+    inputs = [result_file(path, SCORES) for path in options.scores]
+    inputs += [result_file(path, LLR_FILE) for path in options.llr]
+    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
+
+
+def measure(options: Options) -> dict:
+    """One run per training, and the correlations."""
+    trainings: dict[tuple, dict[int, Scores]] = defaultdict(dict)
+    for folder in options.scores:
+        scores = Scores.load(result_file(folder, SCORES))
+        checkpoints = trainings[scores.dataset, scores.name, scores.seed]
+        check_beside(scores, checkpoints)
+        checkpoints[updates_of(scores)] = scores
+    recognized = recognition(options.llr)
+    known = {checkpoint_of(one) for checkpoints in trainings.values() for one in checkpoints.values()}
+    if unused := set(recognized) - known:
+        path = recognized[min(unused)]["path"]
+        raise InputError(f"--llr: {path} is of a checkpoint that no scored folder has")
+    runs = [run(dict(sorted(checkpoints.items())), recognized) for checkpoints in trainings.values()]
+    return {"runs": runs, "correlations": correlations(runs)}
+
+
+def check_beside(scores: Scores, checkpoints: dict[int, Scores]) -> None:
+    """Is it another checkpoint of the same training, and of the same set?"""
+    if other := checkpoints.get(updates_of(scores)):
+        raise InputError(f"{scores.path} and {other.path}: both are after {updates_of(scores)} updates")
+    for other in checkpoints.values():
+        if other.record["split"] != scores.record["split"]:
+            raise InputError(f"{scores.path} and {other.path}: are of different sets")
+
+
+def updates_of(scores: Scores) -> int:
+    updates = scores.value("checkpoint", "updates")
+    if not isinstance(updates, int):
+        raise InputError(f"{scores.path}: does not say after how many updates; translate it again")
+    return updates
+
+
+def checkpoint_of(scores: Scores) -> str:
+    return field(scores.record, "checkpoint.sha256", str, scores.path)
+
+
+def recognition(folders: Iterable[Path]) -> dict[str, dict]:
+    """SHA-256 of a checkpoint -> "path" of the result file, and "zero-shot" accuracies: question -> layer ->
+    mean over classifiers.
+    """
+    found = {}
+    results = ResultSet.load((result_file(folder, LLR_FILE) for folder in folders), ["llr"])
+    for path, record in results.of_kind("llr"):
+        for one in record["runs"]:
+            accuracy = {
+                question: {layer: float(np.mean(values)) for layer, values in layers.items() if values}
+                for question, layers in one["averages"].get("zero-shot", {}).items()
+            }
+            found[field(one, "checkpoint.sha256", str, path)] = {"path": str(path), "zero-shot": accuracy}
+    return found
+
+
+def run(checkpoints: dict[int, Scores], recognized: dict[str, dict]) -> dict:
+    """One training.
+
+    Args:
+        checkpoints: by their updates, in order.
+    """
+    first, every = next(iter(checkpoints.values())), list(checkpoints.values())
+    known = [recognized.get(checkpoint_of(one), {}).get("zero-shot", {}) for one in every]
+    layers = {(question, layer) for one in known for question in one for layer in one[question]}
+    llr: dict[str, dict[str, list]] = defaultdict(dict)
+    for question, layer in sorted(layers):
+        llr[question][layer] = [one.get(question, {}).get(layer) for one in known]
+    return {
+        "system": first.system | {"name": first.name},
+        "dataset": first.dataset,
+        "split": first.record["split"],
+        "updates": list(checkpoints),
+        "averages": {
+            kind: {measure: [one.value("averages", kind, measure) for one in every] for measure in MEASURES}
+            for kind in KINDS
+        },
+        "llr": llr,
+    }
+
+
+def correlations(runs: list[dict]) -> list[dict]:
+    """Of every question, layer and choice of points that has `FEWEST` of them, which are not all the same."""
+    from scipy.stats import pearsonr
+
+    layers = {(question, layer) for one in runs for question in one["llr"] for layer in one["llr"][question]}
+    found = []
+    for question, layer in sorted(layers):
+        for which in POINTS:
+            first = -1 if which == "last" else 0
+            pairs = [pair for one in runs for pair in points(one, question, layer)[first:]]
+            columns = np.array(pairs, dtype=float).T
+            if len(pairs) >= FEWEST and np.ptp(columns, axis=1).all():
+                result = pearsonr(*columns)
+                p_value = float(result.pvalue) if which == "last" else None
+                found.append(
+                    {
+                        "question": question,
+                        "layer": layer,
+                        "points": which,
+                        "n": len(pairs),
+                        "r": float(result.statistic),
+                        "p_value": p_value,
+                    }
+                )
+    return found
+
+
+def points(run: dict, question: str, layer: str) -> list[tuple[float, float]]:
+    """(accuracy, zero-shot BLEU) of the checkpoints that have both, in their order."""
+    accuracy = run["llr"].get(question, {}).get(layer, [])
+    both = zip(accuracy, run["averages"]["zero-shot"]["bleu"], strict=False)
+    return [pair for pair in both if None not in pair]
+
+
+# --- the section of the report
+
+
+def section(results: ResultSet) -> Section:
+    systems = by_dataset(results.probed(KIND)).items()
+    parts = [curves(found, kind, dataset) for dataset, found in systems for kind in KINDS]
+    found = [one for _, record in results.of_kind(KIND) for one in record["correlations"]]
+    parts.append(correlation_table(found) if found else None)
+    return Section("Learning curves", [part for part in parts if part], NOTES)
+
+
+def curves(systems: list[System], kind: str, dataset: str) -> Figure | None:
+    """BLEU and off-target rate over the updates, a curve per system; None without directions of the kind."""
+    runs = [run for system in systems for run in system.records]
+    if not any(value is not None for run in runs for value in run["averages"][kind]["bleu"]):
+        return None
+    updates = sorted({update for run in runs for update in run["updates"]})
+    panels = {
+        title: {
+            system.name: [at(system, kind, one, update, scale) for update in updates] for system in systems
+        }
+        for one, (title, scale) in MEASURES.items()
+    }
+    rows = [
+        [
+            *cells(title, system.name, len(system.runs)),
+            *(mean_cell(value, 1) for value in series[system.name]),
+        ]
+        for title, series in panels.items()
+        for system in systems
+    ]
+    name = slug("learning_curves", kind, dataset)
+    caption = f"{kind.capitalize()} directions on {dataset} over the updates; bands: deviation over seeds."
+    header, rules = [cells("", "System", "Seeds", *updates)], frozenset({len(systems)})
+    table = Table(name, caption, header, rows, rules, data(systems, kind, dataset), folded=True)
+    return Figure(name, caption, lines([str(update) for update in updates], panels, "BLEU, %"), table)
+
+
+def at(system: System, kind: str, measure: str, update: int, scale: float) -> MeanStd | None:
+    """Mean over the runs; None where one was not measured."""
+    runs = [dict(zip(run["updates"], run["averages"][kind][measure], strict=True)) for run in system.records]
+    found = MeanStd.of(run.get(update) for run in runs)
+    return found and found.scaled(scale)
+
+
+def data(systems: list[System], kind: str, dataset: str) -> list[list]:
+    """One row per system, seed and checkpoint; rates from 0 to 1."""
+    rows = [
+        [dataset, run["split"], kind, system.name, seed, update]
+        + [run["averages"][kind][measure][number] for measure in MEASURES]
+        for system in systems
+        for seed, run in system.labelled()
+        for number, update in enumerate(run["updates"])
+    ]
+    return tidy(["dataset", "split", "kind", "system", "seed", "updates", *MEASURES], rows)
+
+
+def correlation_table(correlations: list[dict]) -> Table:
+    caption = "Correlation of layer-wise language recognition in zero-shot directions with zero-shot BLEU."
+    rows = [
+        [
+            *cells(one["question"], one["layer"], POINTS[one["points"]], one["n"]),
+            number_cell(one["r"], ".2f"),
+            number_cell(one["p_value"], ".3f"),
+        ]
+        for one in correlations
+    ]
+    return Table("llr_and_bleu", caption, [cells("Language", "Layer", "Points", "n", "r", "p")], rows)

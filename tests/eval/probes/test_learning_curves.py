@@ -1,0 +1,121 @@
+"""`python -m eval probe learning-curves` on scored folders of checkpoints with known numbers."""
+
+import csv
+import json
+import re
+
+import pytest
+from scipy.stats import pearsonr
+
+BLEU = {("Pre", 1): (2, 25, 30), ("Pre", 2): (4, 23, 28), ("Post", 1): (1, 8, 46)}
+OFF_TARGET = {("Pre", 1): (0.1, 0.2, 0.4), ("Pre", 2): (0.1, 0.4, 0.6), ("Post", 1): (0.1, 0.1, None)}
+SOURCE = {("Pre", 1): (0.9, 0.8, 0.8), ("Pre", 2): (0.9, 0.7, 0.7), ("Post", 1): (0.9, 0.6, 0.3)}
+UPDATES = (100, 200, 300)
+RUNS = list(BLEU)
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Scored folders (nine checkpoints), and the layer-wise language recognition of each."""
+    scored, recognized = [], []
+    for name, seed in RUNS:
+        for number, updates in enumerate(UPDATES):
+            sha256 = f"{name}{seed}{updates}".encode().hex().zfill(64)
+            system = {"name": name, "seed": seed}
+            zero_shot = {"bleu": BLEU[name, seed][number], "off_target": OFF_TARGET[name, seed][number]}
+            scores = {
+                "format": 1, "kind": "scores", "system": system, "data": {"path": "toy"}, "split": "valid",
+                "checkpoint": {"path": "x.pt", "sha256": sha256, "updates": updates},
+                "directions": {"de-fr": {"kind": "zero-shot", "bleu": 1.0, "chrf": 1.0}},
+                "averages": {"zero-shot": zero_shot}, "scoring": {},
+            }  # fmt: skip
+            scored.append(write(tmp_path / f"{name}-{seed}-{updates}/scores.json", scores))
+            values = {"L3": [SOURCE[name, seed][number]] * 2, "L4": None}
+            run = {
+                "system": system, "dataset": "toy", "checkpoint": {"sha256": sha256}, "tokens": "all",
+                "forced": "output", "seeds": [], "training": {}, "layers": {}, "chance": {}, "majority": {},
+                "averages": {"zero-shot": {"source": values}}, "directions": {},
+            }  # fmt: skip
+            record = {"format": 1, "kind": "llr", "runs": [run]}
+            recognized.append(write(tmp_path / f"llr-{name}-{seed}-{updates}/llr.json", record))
+    return scored, recognized
+
+
+def write(path, record):
+    path.parent.mkdir()
+    path.write_text(json.dumps(record), encoding="utf-8")
+    return path.parent
+
+
+@pytest.fixture
+def probe(command, tmp_path):
+    def call(*words):
+        return command("probe", "learning-curves", *words, "--output", tmp_path / "out")
+
+    return call
+
+
+def test_checkpoints_become_one_curve_per_training(probe, folders, tmp_path):
+    scored, _ = folders
+    result = probe(*reversed(scored))
+    assert result.status == 0, result.err
+    record = json.loads((tmp_path / "out/learning-curves.json").read_text())
+    assert record["correlations"] == []
+    runs = {(run["system"]["name"], run["system"]["seed"]): run for run in record["runs"]}
+    for key, run in runs.items():
+        assert run["updates"] == list(UPDATES)
+        assert run["averages"]["zero-shot"] == {"bleu": list(BLEU[key]), "off_target": list(OFF_TARGET[key])}
+        assert run["averages"]["supervised"]["bleu"] == [None] * 3
+    with open(tmp_path / "out/learning_curves_zero-shot_toy.csv", encoding="utf-8", newline="") as stream:
+        rows = {(row["system"], row["seed"], row["updates"]): row["bleu"] for row in csv.DictReader(stream)}
+    assert rows == {
+        (name, str(seed), str(update)): str(bleu)
+        for (name, seed), values in BLEU.items()
+        for update, bleu in zip(UPDATES, values, strict=True)
+    }
+    assert not list((tmp_path / "out").glob("*supervised*"))
+
+
+def test_means_over_seeds_in_the_report(probe, command, folders, tmp_path):
+    assert probe(*folders[0]).status == 0
+    result = command("report", tmp_path / "out/learning-curves.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    page = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    rows = [
+        re.findall("<td[^>]*>(.*?)</td>", row) for row in re.findall("<tr[^>]*>(.*?)</tr>", page, re.DOTALL)
+    ]
+    for row in (
+        ["BLEU", "Pre", "2", "3.0 ± 1.4", "24.0 ± 1.4", "29.0 ± 1.4"],
+        ["off-target %", "Pre", "2", "10.0 ± 0.0", "30.0 ± 14.1", "50.0 ± 14.1"],
+        ["off-target %", "Post", "1", "10.0", "10.0", "–"],
+    ):
+        assert row in rows
+
+
+def test_correlation_over_all_and_over_last_checkpoints(probe, folders, tmp_path):
+    scored, recognized = folders
+    result = probe(*scored, "--llr", *recognized)
+    assert result.status == 0, result.err
+    found = json.loads((tmp_path / "out/learning-curves.json").read_text())["correlations"]
+    every = pearsonr(*([value for run in RUNS for value in table[run]] for table in (SOURCE, BLEU)))
+    last = pearsonr(*([table[run][-1] for run in RUNS] for table in (SOURCE, BLEU)))
+    assert [(one["question"], one["layer"], one["points"], one["n"]) for one in found] == [
+        ("source", "L3", "all", 9), ("source", "L3", "last", 3),
+    ]  # fmt: skip
+    assert [one["r"] for one in found] == [pytest.approx(every.statistic), pytest.approx(last.statistic)]
+    assert [one["p_value"] for one in found] == [None, pytest.approx(last.pvalue)]
+
+
+def test_wrong_folders_are_one_line(probe, folders):
+    scored, recognized = folders
+    result = probe(scored[0], scored[1], scored[0])
+    assert result.status == 2 and "both are after 100 updates" in result.err
+    result = probe(scored[0], "--llr", recognized[1])
+    assert result.status == 2 and "is of a checkpoint that no scored folder has" in result.err
+    path = scored[1] / "scores.json"
+    path.write_text(path.read_text().replace('"split": "valid"', '"split": "test"'))
+    result = probe(scored[0], scored[1])
+    assert result.status == 2 and "are of different sets" in result.err
+    path.write_text(path.read_text().replace('"updates": 200', '"updates": null'))
+    result = probe(scored[1])
+    assert result.status == 2 and "does not say after how many updates" in result.err
