@@ -4,8 +4,9 @@ All splits: Unicode NFC, control characters deleted, whitespace to single spaces
 valid and test sets, so that everybody scores the same lines. From training, a pair is removed, with the
 reason counted in this order, if a side is `empty`; `too-long` (more than --max-length words; 8.2.1: 256) or
 longer than --max-characters; of unequal length (`ratio`; the Moses script's 9); if either side occurs in any
-valid or test set in its language, on whichever side of whichever pair (`in-evaluation`); or if the same pair
-came before (`duplicate`). Monolingual text, SPLIT.LANG, has no `ratio`.
+valid or test set in its language, on whichever side of whichever pair (`in-evaluation`), also in those of
+--also-exclude and --exclude-text; or if the same pair came before (`duplicate`). Monolingual text,
+SPLIT.LANG, has no `ratio`.
 
 In languages without spaces (zh, ja, th, …) 1.6 characters count as a word. Memory does not grow with the
 corpus: keys for the search of duplicates are sorted in pieces from disk (16 bytes per line in a temporary
@@ -63,6 +64,14 @@ def add_arguments(parser) -> None:
         default=[],
         metavar="DIR",
         help="remove training lines that occur in the valid and test sets of these folders, too",
+    )
+    parser.add_argument(
+        "--exclude-text",
+        nargs="+",
+        type=options.assignment("de=tatoeba.deu-eng.deu", options.path),
+        default=[],
+        metavar="LANG=FILE",
+        help="remove training lines in LANG that are lines of FILE, too: evaluation sets of any name (2.3.2)",
     )
     add_workers_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
@@ -145,6 +154,12 @@ def clean_evaluation(text: Text, output: Path | None, workers: Workers) -> dict:
             counts["read"] += len(sides[0])
     counts["written"] = counts["read"]
     return counts
+
+
+def remember_evaluation(language: str, path: Path, workers: Workers) -> None:
+    """Keep the lines of a file out of the training text of a language."""
+    for (lines,), _ in workers.map(normalize_block, read_blocks(path)):
+        _evaluation.setdefault(language, set()).update(lines)
 
 
 def clean_training(text: Text, output: Path, limits: Limits, keep_duplicates: bool, workers: Workers) -> dict:
@@ -232,12 +247,22 @@ def main(args) -> None:
     others = [b for folder in args.also_exclude for b in find_texts(folder) if b.split != TRAIN]
     limits = Limits(args.max_length, args.max_characters, args.max_ratio)
     settings = limits._asdict() | {"keep_duplicates": args.keep_duplicates}
+    if args.exclude_text:
+        settings["exclude_text"] = [f"{language}={path}" for language, path in args.exclude_text]
+    excluded = [path for _, path in args.exclude_text]
+    known = {language for text in texts for language in text.languages}
+    for language, path in args.exclude_text:
+        if language not in known:
+            raise InputError(
+                f"--exclude-text {language}={path}: {args.input} has no text in {language!r}; expected one "
+                f"of {', '.join(sorted(known))}"
+            )
     step = StepFolder(
         args.output,
         "clean",
         settings,
-        reads=paths_of([*texts, *others]),
-        inputs=(args.input, *args.also_exclude),
+        reads=[*paths_of([*texts, *others]), *excluded],
+        inputs=(args.input, *args.also_exclude, *excluded),
     )
     if step.is_complete(args.force):
         return
@@ -247,6 +272,8 @@ def main(args) -> None:
     with Workers(args.workers) as workers:
         for text in others:
             clean_evaluation(text, None, workers)
+        for language, path in args.exclude_text:
+            remember_evaluation(language, path, workers)
         for text in texts:
             if text.split != TRAIN:
                 counts[f"{text.split}.{text.pair}"] = clean_evaluation(text, args.output, workers)

@@ -149,6 +149,41 @@ def test_lines_of_other_pairs_and_other_folders_are_kept_out_of_training(step, t
     assert not list((tmp_path / "out").glob("valid*"))
 
 
+def test_evaluation_sets_of_any_name_are_kept_out_of_training(step, tmp_path, write_corpus, read):
+    """Lines count as they are after normalization, in their language only."""
+    folder = corpus(write_corpus, tmp_path / "in", [("eins", "one"), ("zwei", "two"), ("one", "drei")])
+    (tmp_path / "tatoeba.deu-eng.eng").write_text("one \nthree\n", encoding="utf-8")
+    (tmp_path / "dev.deu_Latn").write_text("  zwei\n\n", encoding="utf-8")
+    texts = [f"en={tmp_path}/tatoeba.deu-eng.eng", f"de={tmp_path}/dev.deu_Latn"]
+    arguments = ["--input", folder, "--output", tmp_path / "out", "--workers", 1]
+    assert step("clean", *arguments, "--exclude-text", *texts)[0] == 0
+    assert pairs(read, tmp_path / "out") == [("one", "drei")]
+    (tmp_path / "dev.deu_Latn").write_text("fünf\n", encoding="utf-8")  # another set: done again
+    assert step("clean", *arguments, "--exclude-text", *texts)[0] == 0
+    assert pairs(read, tmp_path / "out") == [("zwei", "two"), ("one", "drei")]
+    assert step("clean", *arguments)[0] == 0
+    assert len(pairs(read, tmp_path / "out")) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "fr={folder}/x",
+            "--exclude-text fr={folder}/x: {folder}/in has no text in 'fr'; expected one of de, en",
+        ),
+        ("de={folder}/none", "{folder}/none: no such file"),
+    ],
+)
+def test_texts_that_exclude_nothing_are_one_line(step, tmp_path, write_corpus, text, message):
+    folder = corpus(write_corpus, tmp_path / "in", [("eins", "one")])
+    text, message = (each.format(folder=tmp_path) for each in (text, message))
+    arguments = ["--input", folder, "--output", tmp_path / "out", "--workers", 1]
+    status, error = step("clean", *arguments, "--exclude-text", text)[:2]
+    assert status == 2
+    assert message in error
+
+
 def test_keep_duplicates(step, tmp_path, write_corpus, read):
     folder = corpus(write_corpus, tmp_path / "in", [("a", "b")] * 3)
     arguments = ["--input", folder, "--output", tmp_path / "out", "--keep-duplicates", "--workers", 1]
