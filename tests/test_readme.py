@@ -54,19 +54,24 @@ def test_a_recipe_command_is_understood(command, tmp_path):
     subprocess.run(words, cwd=ROOT, check=True, capture_output=True)
 
 
+BASES = {  # what the options of a row of the table belong to
+    "sentence encoder": ["--task", "sentence_embedding", "--pairs", "en-de", "--arch", "ems"],
+}
+TRANSLATION = ["--task", "multilingual_nmt", "--lang-pairs", "en-de", "--arch", "mnmt_transformer"]
+
+
 def test_every_option_of_the_table_of_axes_exists():
     table = README[README.index("| axis |") : README.index("## In your own scripts")]
-    base = ["data", "--task", "multilingual_nmt", "--lang-pairs", "en-de", "--arch", "mnmt_transformer"]
     documented = [
-        (option, [first, *re.findall(r"`([\w-]+)`", rest)])
-        for option, first, rest in re.findall(r"`(--[\w-]+)(?: ([\w-]+))?`((?:, `[\w-]+`)*)", table)
+        (BASES.get(row.split("|")[1].strip(), TRANSLATION), option, [first, *re.findall(r"`([\w-]+)`", rest)])
+        for row in table.splitlines()
+        for option, first, rest in re.findall(r"`(--[\w-]+)(?: ([\w-]+))?`((?:, `[\w-]+`)*)", row)
     ]
-    assert {"--norm-placement", "--language-tags", "--arch", "--autocast-bf16"} <= {
-        name for name, _ in documented
-    }
-    for option, values in documented:
+    names = {"--norm-placement", "--language-tags", "--arch", "--autocast-bf16", "--pooling"}
+    assert names <= {name for _, name, _ in documented}
+    for base, option, values in documented:
         for value in values:
-            parse_fairseq("fairseq-train", [*base, option, *([value] if value else [])])
+            parse_fairseq("fairseq-train", ["data", *base, option, *([value] if value else [])])
 
 
 def test_every_file_that_is_named_exists():
