@@ -103,7 +103,7 @@ class _Divergence(torch.autograd.Function):
                     if of_features:
                         feature_gradient += gradient @ projection
                     if of_weight:
-                        weight_gradient[symbols] = gradient.t() @ inputs
+                        _product_into(weight_gradient[symbols], gradient.t(), inputs)
                 ctx.save_for_backward(feature_gradient, weight_gradient)
                 ctx.feature_type = features.dtype
         return loss
@@ -114,9 +114,18 @@ class _Divergence(torch.autograd.Function):
         feature_gradient, weight_gradient = ctx.saved_tensors
         if feature_gradient is not None:
             feature_gradient = (feature_gradient * loss_gradient).to(ctx.feature_type)
-        if weight_gradient is not None:
+        # multiplied by 1, as usual, V x C numbers would only be copied; on a GPU asking takes longer
+        if weight_gradient is not None and (loss_gradient.is_cuda or loss_gradient != 1):
             weight_gradient = weight_gradient * loss_gradient.to(weight_gradient.dtype)
         return feature_gradient, weight_gradient, None, None, None, None
+
+
+def _product_into(place: Tensor, a: Tensor, b: Tensor) -> None:
+    """place = a b, without a copy if they have one type."""
+    if place.dtype == a.dtype:
+        torch.mm(a, b, out=place)
+    else:
+        place.copy_(a @ b)
 
 
 def divergence(

@@ -160,6 +160,17 @@ def test_bfloat16_autocast_is_close(block):
         assert (found - reference).norm() < 0.03 * reference.norm()
 
 
+def test_a_second_backward_pass_adds_the_same():
+    """The gradient that the first one hands out stays as it was computed."""
+    features, weight = random_inputs()
+    targets = token_distributions(*occurrences(TOKENS, WITHOUT_EOS))
+    loss = divergence(features, weight, targets)
+    loss.backward(retain_graph=True)
+    first = weight.grad.clone()
+    loss.backward()
+    torch.testing.assert_close(weight.grad, 2 * first)
+
+
 def test_no_sentences_are_a_zero_that_has_gradients():
     features, weight = torch.zeros(0, 3, requires_grad=True), torch.randn(5, 3, requires_grad=True)
     targets = token_distributions(*occurrences(torch.zeros(0, 4, dtype=torch.long), WITHOUT_EOS))
