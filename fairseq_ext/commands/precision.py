@@ -21,12 +21,12 @@ CPU_INFORMATION = Path("/proc/cpuinfo")
 def add_arguments(parser) -> None:
     parser.add_argument("--cpu", action="store_true", help="of the processor, not of the GPUs")
     parser.add_argument(
-        "--training", type=options.path, help="folder of the training, where its precision is noted"
+        "--output", type=options.output_folder, help="folder of the training, where its precision is noted"
     )
 
 
 def main(args) -> None:
-    name = fastest(args.cpu) if args.training is None else noted(args.training, args.cpu)
+    name = fastest(args.cpu) if args.output is None else noted(args.output, args.cpu)
     print(OPTIONS[name])
 
 

@@ -12,7 +12,7 @@ while [[ $1 != -- ]]; do
     --precision)
       device=()
       [[ $3 != --cpu ]] || device=(--cpu)
-      found=$(python -m fairseq_ext precision --training "$2" "${device[@]}")
+      found=$(python -m fairseq_ext precision --output "$2" "${device[@]}")
       [[ -z $found ]] || options+=("$found")
       shift $((2 + ${#device[@]}))
       ;;

@@ -15,7 +15,7 @@ IN_PLACE = {"data_prep structures": "data", "eval score": "out"}  # where a comm
 
 def test_every_command_is_there():
     assert {f"python -m {command}" for command in WORDS} == {
-        prog for prog in parsers() if prog.startswith("python -m")
+        prog for prog in parsers() if not prog.startswith("python -m benchmarks.")
     }
 
 

@@ -28,7 +28,7 @@ WORDS = {
     "eval adequacy": "{w}/out --data {w}/data --model {w}/model.pt --model-data {w}/data --output {o}",
     "eval compare": "{w}/out {w}/other --output {o}/comparison.json",
     "fairseq_ext trim-mbart": "--pretrained {w}/mbart --data {w}/data --output {o}/trimmed.pt",
-    "fairseq_ext precision": "--cpu --training {o}",
+    "fairseq_ext precision": "--cpu --output {o}",
     "eval report": "{w}/out --output {o}",
     "eval probe states": "--checkpoint {w}/model.pt --data {w}/data --output {o} --cpu --beam 1",
     "eval probe llr": "{w}/states --output {o} --protocol paper",
