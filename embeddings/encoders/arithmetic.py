@@ -11,13 +11,18 @@ BFLOAT16, INT8 = "bfloat16", "int8"
 
 
 def for_inference(
-    model: nn.Module, precision: str, device: torch.device, whole: tuple[type[nn.Module], ...] = ()
+    model: nn.Module,
+    precision: str,
+    device: torch.device,
+    below: str = "",
+    whole: tuple[type[nn.Module], ...] = (),
 ) -> nn.Module:
     """The model in evaluation mode on a device. With bfloat16 it is called within `autocast`.
 
     Args:
         precision: "int8" makes 8-bit products of linear layers, whose weights are quantized once and whose
             inputs at every call.
+        below: names of linear layers that are quantized begin so.
         whole: modules that read the weights of the layers in them themselves, which then stay as they are.
 
     Raises:
@@ -32,7 +37,9 @@ def for_inference(
         id(layer) for module in model.modules() if isinstance(module, whole) for layer in module.modules()
     }
     names = {
-        name for name, layer in model.named_modules() if type(layer) is nn.Linear and id(layer) not in inside
+        name
+        for name, layer in model.named_modules()
+        if type(layer) is nn.Linear and name.startswith(below) and id(layer) not in inside
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that this interface of torch will move to another package

@@ -5,6 +5,7 @@ is the mean of the states that the decoder attends to (thesis 5.3.2), over all t
 or over the words alone.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -79,7 +80,7 @@ class CheckpointEncoder(TokenEncoder):
         self.longest = self.task.max_positions()[0]
         self.device = options.device()
         self.encoder = for_inference(
-            loaded.model.encoder, options.precision, self.device, whole=(MultiheadAttention,)
+            loaded.model.encoder, options.precision, self.device, "layers.", whole=(MultiheadAttention,)
         )
         self.pooling, self.width = self._probe()
 
@@ -198,13 +199,18 @@ class CheckpointEncoder(TokenEncoder):
         others = torch.tensor([self.dictionary.eos(), *self.tags.all_ids()], device=self.device)
         return ~torch.isin(self._read, others)
 
+    @functools.cached_property
+    def weights(self) -> dict[str, str]:
+        """Checksums by file."""
+        return {self.options.model.name: checksum(self.options.model)}
+
     def record(self) -> dict:
         return {
             "name": self.name,
             "kind": CHECKPOINT,
             "model": str(self.options.model),
             "width": self.width,
-            "weights": {self.options.model.name: checksum(self.options.model)},
+            "weights": self.weights,
             "system": self.system,
             "dictionary_sha256": self.task.fingerprint,
             "pooling": self.pooling,

@@ -1,6 +1,7 @@
 """What folders of `transformers` and `sentence-transformers` share: nothing in them is ever run."""
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -37,8 +38,9 @@ def check_folder(folder: Path) -> None:
             )
 
 
+@functools.cache
 def weights_of(folder: Path) -> dict[str, str]:
-    """Checksums of the files with weights, by their names."""
+    """Checksums of the files with weights, by their names; computed once in a process."""
     return {str(path.relative_to(folder)): checksum(path) for path in sorted(folder.rglob(WEIGHTS))}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from command_line.errors import InputError
 from data_prep.formats.vectors import first_not_finite
 
-BATCH_TOKENS = 4096  # of a batch, padding included
+BATCH_TOKENS = 2048  # of a batch, padding included
 
 
 class NotFinite(InputError):

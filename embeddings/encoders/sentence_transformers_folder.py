@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from command_line.errors import InputError
+from command_line.provenance import versions
 from command_line.records import Optional, check, read_json
 from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.huggingface import check_folder, padded, reading, token_ids, weights_of
@@ -90,6 +91,7 @@ class SentenceTransformersEncoder(TokenEncoder):
             "weights": weights_of(self.options.model),
             "prefix": self.prefix or None,
             "precision": self.options.precision,
+            "versions": versions("transformers", "sentence-transformers"),
         }
 
 

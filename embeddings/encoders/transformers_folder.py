@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from command_line.errors import InputError
+from command_line.provenance import versions
 from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.huggingface import check_folder, padded, reading, token_ids, weights_of
 from embeddings.encoders.options import TRANSFORMERS, EncoderOptions
@@ -82,6 +83,7 @@ class TransformersEncoder(TokenEncoder):
             "pooling": self.pooling,
             "prefix": self.options.prefix,
             "precision": self.options.precision,
+            "versions": versions("transformers"),
         }
 
 

@@ -15,6 +15,7 @@ FILES = {
     "eval translate": "model.pt",
     "eval probe states": "model.pt",
     "eval probe interlingua": "interlingua.pt",
+    "embeddings encode": "model.pt",
     "fairseq_ext trim-mbart": "mbart/model.pt",
 }
 A_FOLDER = object()

@@ -151,6 +151,7 @@ JSON = {
     "eval adequacy": "out/translate.json",
     "data_prep binarize": "sub/subword.json",
     "fairseq_ext trim-mbart": "data/preparation.json",
+    "embeddings encode": "data/preparation.json",
 }
 NOT_JSON = (
     b"", b"{", b"\xff", b"[]", b"null", b"3", b"{}", b"[NaN]", b'{"a": 1, "a": 2}', b"[" * 100_000,

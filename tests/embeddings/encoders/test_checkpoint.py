@@ -12,6 +12,7 @@ from tests.fairseq_ext.folders import write_preparation, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 
 LINES = ["w1 w2 w3", "w4", "", "w5 w6 w7 w8 w9", "w1 w2 w3", "  ", "w2 unknown"]
+STOCK = {"_name": "translation_multi_simple_epoch", "lang_pairs": "de-en,en-de,en-fr,fr-en"}
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +85,7 @@ def test_a_sentence_encoder_pools_by_itself_and_needs_no_language(data):
     path = save(data / "sentence.pt", state)
     encoder = load(path, data)
     found = encoder.encode(LINES)
+    np.testing.assert_allclose(load(path, data, precision="int8").encode(LINES), found, atol=0.1)
     assert encoder.width == 12 and encoder.record()["pooling"] == "own"
     loaded = load_for_inference(path, data, translates=False)
     index = loaded.task.dictionary.index
@@ -97,10 +99,7 @@ def test_a_sentence_encoder_pools_by_itself_and_needs_no_language(data):
 
 
 def test_stock_fairseq(data):
-    task = {
-        "_name": "translation_multi_simple_epoch", "lang_pairs": "de-en,en-de,en-fr,fr-en",
-        "encoder_langtok": "tgt", "decoder_langtok": False,
-    }  # fmt: skip
+    task = {**STOCK, "encoder_langtok": "tgt", "decoder_langtok": False}
     path = save(data / "stock.pt", checkpoint_state(data, task=task))
     with pytest.raises(
         InputError, match="is told the target language; give --target-lang, one of de, en, fr"
@@ -111,10 +110,19 @@ def test_stock_fairseq(data):
     np.testing.assert_allclose(found[0], sum(states) / len(states), atol=1e-5)
 
 
+ARCHITECTURES = {
+    "ours": {},
+    "interlingua": {"arch": "interlingua_transformer"},
+    "stock": {"arch": "transformer", "task": {**STOCK, "encoder_langtok": "src", "decoder_langtok": True}},
+}
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("precision", ["bfloat16", "int8"])
-def test_other_arithmetic_gives_nearly_the_same(checkpoint, data, precision):
-    exact = load(checkpoint, data).encode(LINES[:2], "de")
-    found = load(checkpoint, data, precision=precision).encode(LINES[:2], "de")
+def test_other_arithmetic_gives_nearly_the_same(data, precision, architecture):
+    path = save(data / f"{architecture}.pt", checkpoint_state(data, **ARCHITECTURES[architecture]))
+    exact = load(path, data).encode(LINES[:2], "de")
+    found = load(path, data, precision=precision).encode(LINES[:2], "de")
     cosines = (exact * found).sum(axis=1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(found, axis=1)
     assert cosines.min() > 0.99 and abs(exact - found).max() > 0
 
