@@ -7,7 +7,7 @@ by default), so that other jobs on the machine disturb little. Arithmetic is tha
 attention, counted by torch. Goal: EMS costs at most a tenth more than the encoder alone at the size of `ems`;
 in the thesis 43 s of 689 s (2.4.7).
 
-    python benchmarks/sentence_losses.py [--arch ems|ems_small] [--vocabulary 60000] [--pairs 32]
+    python -m benchmarks.sentence_losses [--arch ems|ems_small] [--vocabulary 60000] [--pairs 32]
         [--only EMS,decoder]
 """
 
@@ -17,12 +17,10 @@ import time
 from argparse import Namespace
 from types import SimpleNamespace
 
-import training_speed  # the other benchmark: finds the packages, chooses the allocator
-
+from benchmarks import training_speed  # chooses the allocator
 from command_line import options
 from command_line.dispatch import run_script
 
-sys.path.insert(0, str(training_speed.ROOT))
 ALONE = "encoder alone"
 SYSTEMS = {
     ALONE: "",
