@@ -46,6 +46,7 @@ read_options "output languages train-lines test-lines merges updates seed jobs l
 
 use_environment
 one_of --launcher "$LAUNCHER" cpu gpu
+[[ $LAUNCHER == cpu ]] || JOBS_PER_GPU=$JOBS # models this small
 check_launcher
 check_output
 for option in TRAIN_LINES TEST_LINES MERGES UPDATES SEED; do

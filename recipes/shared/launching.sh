@@ -46,7 +46,8 @@ threads() {
 
 # Fill LAUNCH, the words that come before the training options, and LAUNCH_OPTIONS, those that come after.
 set_launch() { # RUN_FOLDER
-  local port=$((20000 + $(cksum <<< "$1" | cut -d' ' -f1) % 20000)) # trainings on one node must not share a port
+  local port # of this training: those on one node must not share one, nor those of two users
+  port=$((20000 + $(cksum <<< "$UID $PWD/$1" | cut -d' ' -f1) % 20000))
   local world=$((GPUS * NODES)) there=() # what only the machine that trains knows
   [[ $PRECISION != auto ]] || there=(--precision "$1")
   LAUNCH=()
@@ -159,6 +160,6 @@ share_gpus() {
     done
   done
   [[ $JOBS -le ${#GPUS_OF_JOB[@]} ]] ||
-    note "--jobs $JOBS: $count GPUs are enough for ${#GPUS_OF_JOB[@]} at a time, the others wait (--jobs-per-gpu shares a GPU)"
+    note "--jobs $JOBS: GPUs for ${#GPUS_OF_JOB[@]} at a time ($count in all), the others wait; --jobs-per-gpu shares a GPU"
   JOBS=$((JOBS < ${#GPUS_OF_JOB[@]} ? JOBS : ${#GPUS_OF_JOB[@]}))
 }

@@ -142,6 +142,16 @@ def test_launchers(options, start, end):
     parse_training(words)
 
 
+def test_trainings_of_one_name_in_two_folders_have_ports_of_their_own(tmp_path):
+    common = ("--config", "iwslt", "--systems", "1", "--seeds", "1", "--stages", "train", "--output", "out")
+    ports = set()
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (words,) = dry_run("zero_shot", *common, "--launcher", "gpu", "--gpus", "2", cwd=tmp_path / name)
+        ports.add(parse_training(words).distributed_init_method)
+    assert len(ports) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -229,7 +239,7 @@ while [[ -e $folder/../wait && $(wc -l < "$CALLS") -lt $(< "$folder/../wait") ]]
 touch "$folder/checkpoint_best.pt"
 """
 PYTHON = """#!/bin/bash
-[[ $1 != -c ]] || { echo 4 && exit; }
+[[ $1 != -c ]] || { echo "${COUNTED_GPUS:-4}" && exit; }
 echo "python $*" >> "$CALLS"
 [[ $* != *" probe "* ]] || mkdir -p "${*: -1}"
 """
@@ -336,12 +346,25 @@ def test_trainings_at_a_time_have_gpus_of_their_own(cluster, tmp_path, options, 
     assert sorted(gpus_of(calls)) == expected
 
 
+def test_the_models_of_the_quickstart_share_a_gpu(cluster, tmp_path):
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "CALLS": str(tmp_path / "calls")}
+    environment |= {"CUDA_VISIBLE_DEVICES": "6", "COUNTED_GPUS": "1"}
+    result = recipe(
+        "quickstart", "--launcher", "gpu", "--output", "out", cwd=tmp_path, env=environment, timeout=60
+    )
+    assert result.returncode == 0, result.stderr
+    assert "the others wait" not in result.stderr
+    calls = [call for call in (tmp_path / "calls").read_text().splitlines() if call.startswith("train")]
+    assert gpus_of(calls) == ["6", "6"]
+
+
 def test_trainings_beyond_the_gpus_wait(cluster, tmp_path):
     calls, result = cluster(
         "--systems", "1,2,3,4,5", "--stages", "train", "--launcher", "gpu", "--gpus", "2", "--jobs", "5"
     )
     assert result.returncode == 0, result.stderr
-    assert "--jobs 5: 4 GPUs are enough for 2 at a time, the others wait" in result.stderr
+    assert "--jobs 5: GPUs for 2 at a time (4 in all), the others wait" in result.stderr
     assert set(gpus_of(calls)) == {"0,1", "2,3"}
     assert len(calls) == 5
 
