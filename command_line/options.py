@@ -162,7 +162,8 @@ def _nearest(path: Path) -> Path:
 
 
 def _writable(path: Path) -> None:
-    """
+    """Refuse a folder that nothing can be written in.
+
     Raises:
         ArgumentTypeError: nothing can be written in this folder.
     """

@@ -60,8 +60,10 @@ class Child:
         _join_group(self._process.pid, group.number)  # here too: `kill` may come before it runs
 
     def send(self, value) -> None:
-        """Raises:
-        InputError: it has died.
+        """Hand a value to the process.
+
+        Raises:
+            InputError: it has died.
         """
         request = ForkingPickler.dumps(value)  # what cannot be pickled fails before anything is sent
         try:

@@ -71,7 +71,8 @@ class Anything:
 
 
 def read_json(path) -> Any:
-    """
+    """The contents of a JSON file.
+
     Raises:
         InputError: the file is missing, not UTF-8, not JSON (NaN and Infinity are none), or has an object
             with one name twice.
@@ -126,7 +127,8 @@ def read_record(path, schema) -> Any:
 
 
 def check(value, schema, path, name: str = "") -> None:
-    """
+    """Compare a value with what its schema declares.
+
     Args:
         path: the file, for errors.
         name: the field ("directions.de-en.kind"); the whole record if it is empty.

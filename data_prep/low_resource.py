@@ -105,7 +105,8 @@ def main(args) -> None:
 
 
 def training_pair(folder: Path, bitexts: list[Text]) -> Text:
-    """
+    """The only training bitext of a folder.
+
     Raises:
         InputError: not exactly one training bitext.
     """

@@ -24,7 +24,8 @@ SCHEMAS = {  # of the records that other steps read
 
 
 class StepFolder:
-    """
+    """The folder that a step writes.
+
     Args:
         folder: the output.
         name: the step.

@@ -14,7 +14,7 @@ from command_line import options
 from command_line.outputs import remove_leftovers, write_text
 from eval.probes import PROBES
 from eval.reporting.pages import html, markdown
-from eval.reporting.parts import write_parts
+from eval.reporting.parts import write_exhibits
 from eval.results.result_set import ResultSet
 
 # Kind of result file, and the module with `section(results) -> Section` that shows it.
@@ -75,6 +75,6 @@ def write_report(files, title: str, output: Path) -> None:
     shown = [section_of(module)(results) for kind, module in known if results.of_kind(kind)]
     for folder in (output, output / "tables", output / "plots"):
         remove_leftovers(folder)
-    write_parts(shown, output / "tables", output / "plots")
+    write_exhibits(shown, output / "tables", output / "plots")
     write_text(output / "report.md", markdown(title, shown))
     write_text(output / "report.html", html(title, shown))

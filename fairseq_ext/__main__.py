@@ -1,4 +1,4 @@
-"""What is done beside `fairseq-train`."""
+"""What is done besides `fairseq-train`."""
 
 import sys
 

@@ -20,7 +20,7 @@ The values of a line with `u` units:
     u                 the reordering: which unit stands first, second, …
     u + 1, or 0       where every unit begins in subwords, and their number; absent beside tokenized text
 
-A line without values was empty or could not be analysed; its tasks fall back to MASS.
+A line without values was empty or could not be parsed; its tasks fall back to MASS.
 """
 
 import itertools
@@ -46,7 +46,7 @@ _VALUE, _OFFSET = np.dtype("<u2"), np.dtype("<u8")
 
 
 class Structure(NamedTuple):
-    """The analysis of one line; all arrays are int64.
+    """The structure of one line; all arrays are int64.
 
     Attributes:
         boundaries: first unit of every bunsetsu but the first, or the splits of the phrases in preorder.
@@ -101,7 +101,7 @@ def encode(boundaries: Sequence[int], order: Sequence[int], starts: Sequence[int
 
 
 def write_structures(path, kind: str, lines: Iterable[Sequence[int]]) -> None:
-    """Write the values of all lines (of `encode`; empty for a line that was not analysed)."""
+    """Write the values of all lines (of `encode`; empty for a line that was not parsed)."""
     lines = list(lines)
     values = np.fromiter(itertools.chain.from_iterable(lines), dtype=_VALUE)
     offsets = np.zeros(len(lines) + 1, dtype=_OFFSET)
@@ -134,8 +134,9 @@ def _padding(values: int) -> int:
 
 
 class Structures:
-    """The analyses of all lines, memory-mapped: `len()` lines, `[i]` the `Structure` of line `i` (from 0) or
-    None.
+    """The structures of all lines, memory-mapped.
+
+    `len()` is the number of lines, `[i]` the `Structure` of line `i` (from 0) or None.
 
     Args:
         path: the file.
@@ -153,7 +154,7 @@ class Structures:
         self._values = content[_HEADER.size : end].view(_VALUE)
         self.offsets = content[end + _padding(self.values) :].view(_OFFSET)
         if self.offsets[0] != 0 or self.offsets[-1] != self.values:
-            raise InputError(f"{self.path}: damaged; analyse again")
+            raise InputError(f"{self.path}: damaged; parse the text again")
 
     def __reduce__(self):  # a worker process maps the file anew instead of receiving its content
         return type(self), (self.path, self.kind)
@@ -180,11 +181,11 @@ class Structures:
             values[2:middle], values[middle : middle + units], starts if len(starts) else np.arange(units + 1)
         )
         if not _is_consistent(structure, self.kind):
-            raise InputError(f"{at(self.path, line + 1)}: damaged; analyse the text again")
+            raise InputError(f"{at(self.path, line + 1)}: damaged; parse the text again")
         return structure
 
-    def analysed(self) -> np.ndarray:
-        """Whether every line has an analysis."""
+    def known(self) -> np.ndarray:
+        """Whether every line has a structure."""
         return np.diff(self.offsets.astype(np.int64)) > 0
 
     def check(self, lengths) -> None:
@@ -200,7 +201,7 @@ class Structures:
         lengths = np.asarray(lengths, dtype=np.int64)
         if len(lengths) != self._lines:
             raise InputError(
-                f"{self.path}: {self._lines} lines, but the text has {len(lengths)}; analyse it again"
+                f"{self.path}: {self._lines} lines, but the text has {len(lengths)}; parse it again"
             )
         offsets = self.offsets.astype(np.int64)
         sizes = np.diff(offsets)
@@ -221,7 +222,7 @@ class Structures:
             line = int(np.argmax(wrong))
             raise InputError(
                 f"{at(self.path, line + 1)}: does not describe a sentence of {lengths[line]} subwords; "
-                "it is damaged or of another text, analyse the text again"
+                "it is damaged or of another text, parse the text again"
             )
 
 
@@ -265,5 +266,5 @@ def _read_header(path: Path, kind: str) -> tuple[int, int]:
         )
     expected = _HEADER.size + _VALUE.itemsize * values + _padding(values) + _OFFSET.itemsize * (lines + 1)
     if size != expected:
-        raise InputError(f"{path}: {size} bytes, expected {expected}: not whole; analyse again")
+        raise InputError(f"{path}: {size} bytes, expected {expected}: not whole; parse the text again")
     return lines, values

@@ -1,4 +1,4 @@
-"""Syntactic analysis for linguistically-driven pre-training (thesis chapter 4): bunsetsu and head-marked
+"""Syntactic structure for linguistically-driven pre-training (thesis chapter 4): bunsetsu and head-marked
 phrases.
 
 Every parser's output becomes one of two things over the words of the tokenized text: the boundaries of the

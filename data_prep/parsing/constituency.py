@@ -93,7 +93,8 @@ def _noun_head(labels: list[str]) -> int:
 
 
 def tree_of_phrases(root: Phrase, count: int) -> Tree:
-    """
+    """The binary head-marked tree of labelled phrases.
+
     Args:
         root: the sentence; its words are numbered `0 .. count - 1` from left to right.
 

@@ -29,7 +29,8 @@ def kind_of(relation: str) -> int:
 
 
 def tree_of_dependencies(heads: Sequence[int], relations: Sequence[str]) -> Tree:
-    """
+    """The binary head-marked tree of a dependency tree.
+
     Args:
         heads: for every token the token that it depends on; itself for a root. Several roots are joined
             like coordinated clauses; a crossing dependency is lifted to the next head above.

@@ -10,8 +10,10 @@ def add_arguments(parser, language: str) -> None:
     parser.add_argument(
         "--input", required=True, type=options.path, help="folder of tokenized text, SPLIT.….LANG files"
     )
-    parser.add_argument("--output", required=True, type=options.output_folder, help="folder for the analyses")
-    parser.add_argument("--lang", type=LANGUAGE, default=language, help="language of the files to analyse")
+    parser.add_argument(
+        "--output", required=True, type=options.output_folder, help="folder for the structures"
+    )
+    parser.add_argument("--lang", type=LANGUAGE, default=language, help="language of the files to parse")
     parser.add_argument(
         "--text",
         type=options.path,

@@ -134,7 +134,8 @@ def _number(text: str, path: Path, line_number: int) -> int:
 
 
 class EnjuSentence(NamedTuple):
-    """
+    """One sentence of Enju's output.
+
     Attributes:
         pieces: the sentence in order: (text, whether it is a token), without those that are only spaces.
         tree: over the tokens.

@@ -1,7 +1,7 @@
 """What a parser is here, and the parsers that read sentences; those that read files of parses are in
 `parse_files`.
 
-A parser has `analyse(texts)`: an iterator over one result per text, in order; None for a sentence that it
+A parser has `parse(texts)`: an iterator over one result per text, in order; None for a sentence that it
 cannot parse. Results are ends of bunsetsu, or `ParsedTree`s. Both count characters without spaces.
 """
 
@@ -21,7 +21,8 @@ LINES_TO_JUDGE = 20  # a parser that fails on fewer may be right
 
 
 class ParserChoice(NamedTuple):
-    """
+    """A parser that was chosen, with its model.
+
     Attributes:
         name: key of `PARSERS`.
         model: name or path of the model; "" for the parser's own.
@@ -34,7 +35,8 @@ class ParserChoice(NamedTuple):
 
 
 class ParsedTree(NamedTuple):
-    """
+    """What a parser of phrases says of a sentence.
+
     Attributes:
         ends: where every token ends, in characters without spaces.
         tree: over the tokens.
@@ -104,7 +106,7 @@ class GinzaBunsetsu:
             )
         self._spans = ginza.bunsetu_spans
 
-    def analyse(self, texts: list[str]) -> Iterator[list[int] | None]:
+    def parse(self, texts: list[str]) -> Iterator[list[int] | None]:
         for document in pipe(self._nlp, texts):
             yield document and ends_of(["".join(span.text.split()) for span in self._spans(document)])
 
@@ -128,7 +130,7 @@ class KnpBunsetsu:
 
         return rhoknp.KNP(jumanpp=rhoknp.Jumanpp())
 
-    def analyse(self, texts: list[str]) -> Iterator[list[int] | None]:
+    def parse(self, texts: list[str]) -> Iterator[list[int] | None]:
         for text in texts:
             try:
                 sentence = self._knp.apply_to_sentence(text)
@@ -159,7 +161,7 @@ class SpacyPhrases:
             )
         self._name = functools.cache(self._nlp.vocab.strings.__getitem__)
 
-    def analyse(self, texts: list[str]) -> Iterator[ParsedTree | None]:
+    def parse(self, texts: list[str]) -> Iterator[ParsedTree | None]:
         from data_prep.parsing.dependencies import tree_of_dependencies
 
         for document in pipe(self._nlp, texts):
@@ -200,7 +202,7 @@ class StanzaPhrases:
                 f"{' '.join(str(error).split())[:200]}"
             ) from None
 
-    def analyse(self, texts: list[str]) -> Iterator[ParsedTree | None]:
+    def parse(self, texts: list[str]) -> Iterator[ParsedTree | None]:
         for text in texts:
             try:
                 sentences = self._pipeline(text).sentences
@@ -228,7 +230,7 @@ class EnjuPhrases:
                 "--parser enju-xml reads its output from files"
             )
 
-    def analyse(self, texts: list[str]) -> Iterator[ParsedTree | None]:
+    def parse(self, texts: list[str]) -> Iterator[ParsedTree | None]:
         from subprocess import PIPE
 
         from command_line.processes import how_it_ended, run_program

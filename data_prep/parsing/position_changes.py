@@ -1,7 +1,7 @@
 """The share of words whose position a reordering changes (thesis 4.5.1: BRSS 79.58%, HFSS 91.97%, deshuffling
 94.72% of Japanese and 95.22% of English words).
 
-Of every analysis of `bunsetsu` and `phrases` in a folder; deshuffling is drawn once for the same lines.
+Of every file of structures in a folder; deshuffling is drawn once for the same lines.
 """
 
 from command_line import options
@@ -12,17 +12,17 @@ NAMES = {"bunsetsu": "BRSS", "phrases": "HFSS"}
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--input", required=True, type=options.path, help="folder of analyses")
+    parser.add_argument("--input", required=True, type=options.path, help="folder of structures")
     parser.add_argument("--seed", type=options.seed, default=1, help="of deshuffling")
 
 
 def shares(structures, seed: int) -> tuple[int, float, float]:
-    """Number of words of the analysed lines, and the shares that the reordering and deshuffling move."""
+    """Number of words of the parsed lines, and the shares that the reordering and deshuffling move."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
     words = moved = shuffled = 0
-    for line in np.flatnonzero(structures.analysed()):
+    for line in np.flatnonzero(structures.known()):
         order = structures[int(line)].order
         places = np.arange(len(order))
         words += len(order)
@@ -37,7 +37,7 @@ def main(args) -> None:
     check_finished(args.input)
     paths = sorted(path for kind in KINDS for path in args.input.glob(f"*.{kind}"))
     if not paths:
-        raise InputError(f"{args.input}: no analyses, expected files that `bunsetsu` or `phrases` wrote")
+        raise InputError(f"{args.input}: no structures, expected files that `bunsetsu` or `phrases` wrote")
     print("| text | words | moved by | | by deshuffling |\n|---|---|---|---|---|")
     for path in paths:
         kind = path.suffix[1:]

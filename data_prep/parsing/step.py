@@ -1,6 +1,6 @@
 """What the steps `bunsetsu` and `phrases` share: files, shards that survive a kill, workers, the record.
 
-While a file is being analysed, its finished shards (1,000 lines each) lie in `OUTPUT/.shards-STEP`; the same
+While a file is being parsed, its finished shards (1,000 lines each) lie in `OUTPUT/.shards-STEP`; the same
 command goes on from there.
 """
 
@@ -22,9 +22,9 @@ from command_line.workers import Workers
 from data_prep.blocks import read_blocks
 from data_prep.formats.structures import join_structures, structure_path, write_structures
 from data_prep.formats.texts import SPLITS
-from data_prep.parsing.analysis import Shard, analyse_shard
 from data_prep.parsing.parse_files import SUFFIXES, parse_file, read_parses
 from data_prep.parsing.parsers import ParserChoice, make_parser
+from data_prep.parsing.shards import Shard, structures_of_shard
 from data_prep.step_folder import StepFolder
 
 LINES_PER_SHARD = 1_000
@@ -134,7 +134,7 @@ def run(args, kind: str, parser: str, model: str = "", parses: Path | None = Non
     with _workers(args) as workers:
         for path, raw, parsed in rows:
             name = structure_path(path, kind).name
-            counts[name] = analyse_file(
+            counts[name] = structures_of_file(
                 (path, raw, parsed), args.output / name, kind, choice, shards / name, workers
             )
             print(in_words(name, counts[name]), flush=True)
@@ -143,14 +143,14 @@ def run(args, kind: str, parser: str, model: str = "", parses: Path | None = Non
     shutil.rmtree(shards)
 
 
-def analyse_file(paths, output: Path, kind: str, choice: ParserChoice, shards: Path, workers) -> dict:
+def structures_of_file(paths, output: Path, kind: str, choice: ParserChoice, shards: Path, workers) -> dict:
     """Analyse one file of text, shard by shard, and join the shards. Returns the counts (`COUNTS`)."""
     path, raw, parses = paths
     shards.mkdir(parents=True, exist_ok=True)
     remove_leftovers(shards)
     numbers: list[int] = []
     todo = _unfinished(read_shards(path, raw, parses, choice.name), shards, numbers)
-    results = workers.map(functools.partial(analyse_shard, choice), todo)
+    results = workers.map(functools.partial(structures_of_shard, choice), todo)
     finished = sum(read_record(done, SHARD)["lines"] for done in shards.glob("*.json"))
     total = count_lines(path) - finished
     for result in progress(results, total, f"{kind} {path.name}", "line", size=lambda item: len(item.values)):
@@ -206,7 +206,7 @@ def in_words(name: str, counts: dict) -> str:
     )
     moved = 100 * counts["moved"] / max(1, counts["words"])
     return (
-        f"{name}: {counts['analysed']} of {counts['lines']} lines analysed"
+        f"{name}: {counts['analysed']} of {counts['lines']} lines parsed"
         f"{f' ({others}: these fall back to MASS)' if others else ''}; "
         f"the reordering moves {moved:.2f}% of the words"
     )

@@ -1,6 +1,6 @@
 """Carry bunsetsu and phrases from words to the subwords of binarized text, for the pre-training task.
 
-For every analysis of `bunsetsu` and `phrases` in --input, of SPLIT.….LANG in --tokenized, writes
+For every file of structures in --input, of SPLIT.….LANG in --tokenized, writes
 DATA/SPLIT.….LANG.bunsetsu or .phrases. --subword holds the same lines as --data, as text. Words that share a
 subword (a sentencepiece unit over a word boundary) become one unit.
 """
@@ -20,9 +20,9 @@ from data_prep.step_folder import StepFolder, read_record
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--input", required=True, type=options.path, help="folder of analyses")
+    parser.add_argument("--input", required=True, type=options.path, help="folder of structures")
     parser.add_argument(
-        "--tokenized", required=True, type=options.path, help="folder of the text that was analysed"
+        "--tokenized", required=True, type=options.path, help="folder of the text that was parsed"
     )
     parser.add_argument(
         "--subword", required=True, type=options.path, help="folder of the same text in subwords"
@@ -36,9 +36,9 @@ def main(args) -> None:
     from data_prep.formats.sentences import index_path
     from data_prep.formats.structures import KINDS, is_structure_file
 
-    analyses = sorted(path for kind in KINDS for path in args.input.glob(f"*.{kind}"))
-    if not analyses:
-        raise InputError(f"{args.input}: no analyses, expected files that `bunsetsu` or `phrases` wrote")
+    files = sorted(path for kind in KINDS for path in args.input.glob(f"*.{kind}"))
+    if not files:
+        raise InputError(f"{args.input}: no structures, expected files that `bunsetsu` or `phrases` wrote")
     for folder in (args.input, args.tokenized, args.subword):
         check_finished(folder)
     check_finished(args.data, "binarize")
@@ -46,13 +46,13 @@ def main(args) -> None:
     if record is None:
         raise InputError(f"{args.subword}: no subword.json, expected the output of `subword`")
     rows = []
-    for path in analyses:
+    for path in files:
         name = path.name.rpartition(".")[0]
         index = index_path(args.data / name)
         if not index.is_file():
             raise InputError(f"{index}: no such file, expected the binarized text of {path}")
         rows.append((path, _find(args.tokenized, name), _find(args.subword, name)))
-    indexes = [index_path(args.data / path.with_suffix("").name) for path in analyses]
+    indexes = [index_path(args.data / path.with_suffix("").name) for path in files]
     step = StepFolder(
         args.data,
         "structures",
@@ -64,19 +64,19 @@ def main(args) -> None:
         return
     step.begin(is_structure_file)
     with Workers(args.workers) as workers:
-        for analysis, words, units in rows:
-            carry_file(analysis, words, units, args.data / analysis.name, record["type"], workers)
+        for over_words, words, units in rows:
+            carry_file(over_words, words, units, args.data / over_words.name, record["type"], workers)
     step.finish()
 
 
 def _find(folder: Path, name: str) -> Path:
     found = find_text(folder / name)
     if found is None:
-        raise InputError(f"{folder / name}: no such file (nor .gz, .xz), but there is an analysis of it")
+        raise InputError(f"{folder / name}: no such file (nor .gz, .xz), but there are structures of it")
     return found
 
 
-def carry_file(analysis: Path, words: Path, units: Path, output: Path, subword_type: str, workers) -> None:
+def carry_file(over_words: Path, words: Path, units: Path, output: Path, subword_type: str, workers) -> None:
     """Write the structures of one file in subwords.
 
     Raises:
@@ -84,33 +84,33 @@ def carry_file(analysis: Path, words: Path, units: Path, output: Path, subword_t
     """
     from data_prep.formats.structures import Structures, join_structures, write_structures
 
-    kind = analysis.suffix[1:]
-    lines, expected = 0, len(Structures(analysis, kind))
+    kind = over_words.suffix[1:]
+    lines, expected = 0, len(Structures(over_words, kind))
     with scratch_folder(output.parent) as scratch:
         parts: list[Path] = []
         blocks = workers.map(
-            functools.partial(carry_block, analysis, kind, subword_type), read_blocks(words, units)
+            functools.partial(carry_block, over_words, kind, subword_type), read_blocks(words, units)
         )
         for values in progress(blocks, expected, f"carry {output.name}", "line", size=len):
             parts.append(scratch / f"{len(parts):07d}")
             write_structures(parts[-1], kind, values)
             lines += len(values)
         if lines != expected:
-            raise InputError(f"{analysis}: {expected} lines, but {words} has {lines}; analyse the text again")
+            raise InputError(f"{over_words}: {expected} lines, but {words} has {lines}; parse the text again")
         join_structures(output, kind, parts)
 
 
-def carry_block(analysis: Path, kind: str, subword_type: str, block: Block) -> list[list[int]]:
+def carry_block(over_words: Path, kind: str, subword_type: str, block: Block) -> list[list[int]]:
     """The values of a block of lines; `block` has words and subwords.
 
     Raises:
-        InputError: a line has another number of words than its analysis, or other characters than its
+        InputError: a line has another number of words than its structure, or other characters than its
             subwords.
     """
     from data_prep.formats.structures import Structures
     from data_prep.subword_spans import word_boundaries
 
-    structures = Structures(analysis, kind)
+    structures = Structures(over_words, kind)
     values = []
     for number, (line, text) in enumerate(
         zip(block.decode(0), block.decode(1), strict=True), block.first_line
@@ -122,8 +122,8 @@ def carry_block(analysis: Path, kind: str, subword_type: str, block: Block) -> l
         words, units = line.split(), text.split(" ")
         if len(words) != len(structure.order):
             raise InputError(
-                f"{at(block.paths[0], number)}: {len(words)} words, but {analysis} has an analysis of "
-                f"{len(structure.order)}; analyse the text again"
+                f"{at(block.paths[0], number)}: {len(words)} words, but {over_words} has the structure "
+                f"of {len(structure.order)}; parse the text again"
             )
         boundaries = word_boundaries(words, units, subword_type, block.paths[0], number)
         values.append(carry(structure, kind, boundaries, len(units)))

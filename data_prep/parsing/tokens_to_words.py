@@ -55,7 +55,8 @@ class Blocks(NamedTuple):
 
 
 def blocks(token_ends: Sequence[int], word_ends: Sequence[int]) -> Blocks:
-    """
+    """The blocks of a sentence.
+
     Args:
         token_ends, word_ends: of the same text, not empty: the last entries are equal.
     """

@@ -119,12 +119,12 @@ def mismatch_of(first: dict, other: dict) -> str | None:
 
 def section(results: ResultSet) -> Section:
     systems = results.probed(KIND)
-    parts = [
+    exhibits = [
         curves(KIND, members, dataset, "cosine", "cosine", "Cosine between parallel sentences.")
         for dataset, members in by_dataset(systems).items()
     ]
-    parts += map(change, differences(systems))  # also between runs of different files
-    return Section("Parallel sentences in the encoder", parts, NOTES)
+    exhibits += map(change, differences(systems))  # also between runs of different files
+    return Section("Parallel sentences in the encoder", exhibits, NOTES)
 
 
 def change(one: dict) -> Figure:

@@ -114,12 +114,12 @@ def run(options: Options) -> dict:
 
 
 def section(results: ResultSet) -> Section:
-    parts = []
+    exhibits = []
     for dataset, systems in by_dataset(results.probed(KIND)).items():
         if any(run["lengths"] for system in systems for run in system.records):
-            parts.append(lengths(systems, dataset))
-        parts.append(similarity(systems, dataset))
-    return Section("Interlingua", parts, NOTES)
+            exhibits.append(lengths(systems, dataset))
+        exhibits.append(similarity(systems, dataset))
+    return Section("Interlingua", exhibits, NOTES)
 
 
 def lengths(systems: list[System], dataset: str) -> Table:

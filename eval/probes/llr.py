@@ -24,7 +24,7 @@ from eval.results.systems import MeanStd, Run, System, by_dataset
 KIND = "llr"
 TOKENS = ("all", "no-tags", "words")
 QUESTIONS = {"source": "source language", "target": "target language"}
-TRAINING = "training"  # beside the kinds of directions: the tokens that the classifiers were trained on
+TRAINING = "training"  # in the place of a kind of directions: the tokens that the classifiers were trained on
 KINDS = {"supervised": "Supervised", "zero-shot": "Zero-shot", TRAINING: "Training"}
 SIDES = ("encoder", "decoder")
 VARIANTS = {"all": "", "no-tags": ", without tags", "words": ", only words"}
@@ -100,11 +100,11 @@ def measure(options: Options) -> dict:
 
 def section(results: ResultSet) -> Section:
     systems = results.probed(KIND, with_variant)
-    parts = []
+    exhibits = []
     for dataset, members in by_dataset(systems).items():
         layers = layers_of([run for system in members for run in system.records])
-        parts += [figure(members, layers, dataset), *courses(members, layers, dataset)]
-    return Section("Layer-wise language recognition", parts, [*NOTES, *warnings(systems)])
+        exhibits += [figure(members, layers, dataset), *courses(members, layers, dataset)]
+    return Section("Layer-wise language recognition", exhibits, [*NOTES, *warnings(systems)])
 
 
 def with_variant(run: Run) -> Run:

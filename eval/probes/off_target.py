@@ -94,12 +94,12 @@ def run(translation: Translation, files: list[DirectionFiles], worst: int) -> di
 
 
 def section(results: ResultSet) -> Section:
-    parts, systems = [], results.probed(KIND)
+    exhibits, systems = [], results.probed(KIND)
     for system in systems:
-        parts.append(matrix(system))
+        exhibits.append(matrix(system))
         if any(entry["worst"] for run in system.runs for entry in run.directions.values()):
-            parts.append(worst(system))
-    return Section("Languages of the output", parts, [*NOTES, *limits(systems, "note")])
+            exhibits.append(worst(system))
+    return Section("Languages of the output", exhibits, [*NOTES, *limits(systems, "note")])
 
 
 def matrix(system: System) -> Figure:

@@ -61,13 +61,13 @@ def run(name: str, path: Path, dataset: str) -> dict:
 
 
 def section(results: ResultSet) -> Section:
-    parts = []
+    exhibits = []
     for dataset, systems in by_dataset(results.probed(KIND)).items():
         languages = {language for one in systems for run in one.records for language in run["languages"]}
-        parts += [
+        exhibits += [
             table(systems, dataset, language, measure) for language in sorted(languages) for measure in TITLES
         ]
-    return Section("Pre-training", parts, NOTES)
+    return Section("Pre-training", exhibits, NOTES)
 
 
 def table(systems: list[System], dataset: str, language: str, measure: str) -> Table:

@@ -50,7 +50,8 @@ def run_record(
     trained: Mapping[str, Trained],
     tested: Mapping,
 ) -> dict:
-    """
+    """The run of one store, as the result file has it.
+
     Args:
         sets, trained: per side.
         tested: side -> direction -> per question layers x seeds x classes, numbers of tokens.

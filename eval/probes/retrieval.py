@@ -150,9 +150,11 @@ def longer(pair) -> np.ndarray:
 
 
 def section(results: ResultSet) -> Section:
-    parts = []
+    exhibits = []
     for dataset, systems in by_dataset(results.probed(KIND)).items():
-        parts += [curves(KIND, systems, dataset, measure, *titles) for measure, titles in SENTENCES.items()]
+        exhibits += [
+            curves(KIND, systems, dataset, measure, *titles) for measure, titles in SENTENCES.items()
+        ]
         for measure, title in TOP.items():
             with_measure = [
                 system
@@ -160,8 +162,8 @@ def section(results: ResultSet) -> Section:
                 if all(measure in entry for run in system.records for entry in run["pairs"].values())
             ]
             if with_measure:
-                parts.append(per_pair(with_measure, dataset, measure, title))
-    return Section("Retrieval in the encoder", parts, NOTES)
+                exhibits.append(per_pair(with_measure, dataset, measure, title))
+    return Section("Retrieval in the encoder", exhibits, NOTES)
 
 
 def per_pair(systems: list[System], dataset: str, measure: str, title: str) -> Figure:

@@ -107,10 +107,10 @@ def run(folder, options: Options) -> dict:
 
 
 def section(results: ResultSet) -> Section:
-    parts = []
+    exhibits = []
     for dataset, systems in by_dataset(results.probed(KIND)).items():
-        parts += [
+        exhibits += [
             curves(KIND, systems, dataset, measure, *titles, chance=f"{measure}_by_chance")
             for measure, titles in MEASURES.items()
         ]
-    return Section("Similarity of languages in the encoder", parts, NOTES)
+    return Section("Similarity of languages in the encoder", exhibits, NOTES)

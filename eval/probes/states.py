@@ -178,7 +178,7 @@ def forced_tokens(decoder, journal, job: Extraction, keys, parts) -> list[list[l
 
 
 def describe(job: Extraction, loaded, layers: dict, splits: dict, seconds: dict) -> dict:
-    """The contents of the index beside format and kind."""
+    """The contents of the index without format and kind."""
     from data_prep.formats.directions import format_direction
 
     return {

@@ -195,7 +195,8 @@ class StateStore:
 
     @classmethod
     def open(cls, folder) -> "StateStore":
-        """
+        """The store in a folder.
+
         Raises:
             InputError: the folder has no index (or extraction was interrupted), or a file is damaged.
         """

@@ -134,7 +134,8 @@ class StateWriter:
         self.widths: dict[str, int] = {}  # C
 
     def write(self, sentences: list[Sentences]) -> dict:
-        """
+        """Write the states of all sets.
+
         Returns:
             The field "splits" of the index: split -> direction -> names of its parts and counts.
 

@@ -29,7 +29,8 @@ class Labels:
 
     @classmethod
     def of(cls, directions: list[Direction], questions: list[str], where: str) -> "Labels":
-        """
+        """The languages that the questions about some directions choose from.
+
         Raises:
             InputError: a question has one language only.
         """

@@ -13,11 +13,11 @@ def markdown(title: str, sections: list[Section]) -> str:
     blocks = [f"# {escape_markdown(title)}"]
     for section in sections:
         blocks += [f"## {escape_markdown(section.title)}", *map(escape_markdown, section.notes)]
-        for part in section.parts:
-            if isinstance(part, Figure):
-                blocks.append(f"![{escape_markdown(part.caption)}](plots/{part.name}.png)")
+        for one in section.exhibits:
+            if isinstance(one, Figure):
+                blocks.append(f"![{escape_markdown(one.caption)}](plots/{one.name}.png)")
             else:
-                blocks.append(part.markdown())
+                blocks.append(one.markdown())
     return "\n\n".join(blocks) + "\n"
 
 
@@ -35,5 +35,5 @@ def html(title: str, sections: list[Section]) -> str:
     environment.filters["base64"] = lambda data: b64encode(
         data.encode() if isinstance(data, str) else data
     ).decode()
-    environment.tests["figure"] = lambda part: isinstance(part, Figure)
+    environment.tests["figure"] = lambda one: isinstance(one, Figure)
     return environment.get_template(TEMPLATE).render(title=title, sections=sections)

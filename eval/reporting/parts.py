@@ -128,22 +128,22 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """One part of the report; `notes` are paragraphs above the tables and figures."""
+    """A section of the report: its tables and figures, and `notes`, the paragraphs above them."""
 
     title: str
-    parts: list[Table | Figure]
+    exhibits: list[Table | Figure]
     notes: list[str] = field(default_factory=list)
 
     @property
     def tables(self) -> list[Table]:
-        return [part.numbers if isinstance(part, Figure) else part for part in self.parts]
+        return [one.numbers if isinstance(one, Figure) else one for one in self.exhibits]
 
     @property
     def figures(self) -> list[Figure]:
-        return [part for part in self.parts if isinstance(part, Figure)]
+        return [one for one in self.exhibits if isinstance(one, Figure)]
 
 
-def write_parts(sections: Iterable[Section], tables: Path, plots: Path) -> list[Path]:
+def write_exhibits(sections: Iterable[Section], tables: Path, plots: Path) -> list[Path]:
     """Every table and the numbers of every figure as `tables/NAME.csv`, every figure as `plots/NAME.png`;
     returns these files.
     """

@@ -8,7 +8,7 @@ from command_line.completion import Stamp
 from command_line.option_classes import by_name
 from command_line.outputs import write_json
 from command_line.provenance import checksums, command_typed
-from eval.reporting.parts import Section, write_parts
+from eval.reporting.parts import Section, write_exhibits
 from eval.results.files import FORMAT
 from eval.results.result_set import ResultSet
 
@@ -62,6 +62,6 @@ def publish(
         "command": command_typed("eval"),
     }
     write_json(file, record)
-    parts = write_parts([section(ResultSet({kind: [(file, record)]}))], output, output)
+    parts = write_exhibits([section(ResultSet({kind: [(file, record)]}))], output, output)
     stamp.finish([file, *parts])
     print(file)

@@ -221,7 +221,8 @@ SCHEMAS = {
 
 
 def check_result(record: dict, kind: str, path) -> None:
-    """
+    """Compare a result file with the schema of its kind.
+
     Raises:
         InputError: the record is not as its kind demands; names the field.
     """

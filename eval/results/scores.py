@@ -71,10 +71,10 @@ class Scores(Translation):
 
     def _check_translation(self) -> None:
         """Where the translation lies beside its scores, it is the one that was scored."""
-        beside = self.folder / TRANSLATION
-        if self.path.name != SCORES or not beside.is_file():
+        translated = self.folder / TRANSLATION
+        if self.path.name != SCORES or not translated.is_file():
             return
-        translation = Translation.load(beside)
+        translation = Translation.load(translated)
         for name in ("system", "checkpoint", "data", "split", "beam", "pivot"):
             if self.record.get(name) != translation.record.get(name):
                 raise self._refusal(f"field {name!r}")

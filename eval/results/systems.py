@@ -49,7 +49,7 @@ class Run:
 
     @property
     def system(self) -> dict:
-        """The record of the system; its fields beside name and seed are those of `fairseq_ext.axes`."""
+        """The record of the system; its fields other than name and seed are those of `fairseq_ext.axes`."""
         return self.record["system"]
 
     @property
@@ -184,7 +184,8 @@ def _by_seed(run: Run) -> tuple:
 
 
 def check_same(first: Run, run: Run, what: str, expected, found) -> None:
-    """
+    """Compare what all runs of a system must have in common.
+
     Raises:
         InputError: two runs of one system differ in something else than their seed; names both files.
     """

@@ -18,7 +18,8 @@ CHECKSUMS = ("sha256", "source_sha256", "reference_sha256")  # of a direction, i
 
 @dataclass(frozen=True)
 class KeptComet:
-    """
+    """The COMET scores of an earlier scoring.
+
     Attributes:
         model: what gave the scores.
         means: direction -> score.

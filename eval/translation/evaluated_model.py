@@ -15,7 +15,8 @@ SETS = ("all", "supervised", "zero-shot")  # of directions
 
 @dataclass(frozen=True)
 class EvaluatedModel:
-    """
+    """A checkpoint with its data, and what both are called in tables.
+
     Attributes:
         checkpoint: of fairseq, ours or stock.
         data: binarized folder.

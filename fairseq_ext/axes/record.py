@@ -47,7 +47,8 @@ def name_of(record: Record) -> str:
 
 
 def check_record(record: Any, path, name: str = "system") -> None:
-    """
+    """Compare the record of a system with what its axes declare.
+
     Raises:
         InputError: fields of an axis are not as they must be; names the file and the field.
     """

@@ -26,7 +26,7 @@ CRITERIA = (
     "label_smoothed_cross_entropy_with_alignment",
     "adaptive_loss",
 )
-NAMES = {  # what a section is called by, beside "_name"
+NAMES = {  # what a section is called by, other than "_name"
     "model": "arch",
     **{name: name for name in ("task", "criterion", "optimizer", "lr_scheduler")},
     **{name: name for name in ("scoring", "bpe", "tokenizer")},
@@ -34,7 +34,7 @@ NAMES = {  # what a section is called by, beside "_name"
 UNDECLARED = {  # read by fairseq's layers, declared nowhere
     **dict.fromkeys(("scale_attn", "scale_heads", "scale_fc", "scale_resids"), bool),
 }
-WIDER = {  # what fairseq stores beside the declared type, and reads back
+WIDER = {  # what fairseq stores instead of the declared type, and reads back
     "data": List[str],
     "lang_pairs": List[str],
     "print_alignment": bool,

@@ -6,7 +6,8 @@ from command_line.errors import InputError
 
 
 def check_weights(model: torch.nn.Module, name) -> None:
-    """
+    """Refuse a model whose weights are no numbers.
+
     Args:
         name: of the model in the error, as a rule the path of its checkpoint.
 

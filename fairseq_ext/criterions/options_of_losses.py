@@ -19,7 +19,7 @@ TRANSLATION = "translation"
 @dataclasses.dataclass
 class _OptionsOfTranslation(LabelSmoothedCrossEntropyCriterionConfig):
     translation_weight: float = dataclasses.field(
-        default=1.0, metadata={"help": "of the translation loss beside other losses"}
+        default=1.0, metadata={"help": "of the translation loss among other losses"}
     )
     fused_vocabulary_loss: bool = dataclasses.field(
         default=False,
@@ -103,7 +103,8 @@ def build_losses(cfg, names: list[str], sizes: ModelSizes | None) -> dict[str, W
 
 
 def check_cached_gradients(pairs: int, names: list[str]) -> None:
-    """
+    """Refuse cached gradients that the losses cannot have.
+
     Raises:
         InputError: not a number of pairs, or a loss that looks at more of a sentence than its vector.
     """

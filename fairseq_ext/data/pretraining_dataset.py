@@ -28,7 +28,7 @@ class MonolingualText(DatasetPart):
         sentences: 1-D integer tensors that end with `</s>`, and
         sizes: their lengths.
         mixture: task -> weight.
-        structures: kind of analysis -> the analyses of the file.
+        structures: kind -> the structures of the file.
         tags: task -> the two tokens in front of its sources.
     """
 
@@ -65,7 +65,7 @@ class MonolingualText(DatasetPart):
     def measures_its_task(self) -> np.ndarray:
         """Which sentences of a component say how well its task is learned: none that falls back."""
         needs = TASKS[self.task].needs
-        return self.structures[needs].analysed() if needs else np.ones(len(self), dtype=bool)
+        return self.structures[needs].known() if needs else np.ones(len(self), dtype=bool)
 
 
 def find_texts(folder, split: str, language: str) -> list[Path]:
@@ -82,7 +82,7 @@ def find_texts(folder, split: str, language: str) -> list[Path]:
 
 
 def load_text(prefix: Path, language: str, task: str, mixture: dict[str, float], tags) -> MonolingualText:
-    """One file with the analyses that the mixture needs.
+    """One file with the structures that the mixture needs.
 
     Args:
         tags: task -> the two tokens in front of its sources.
@@ -107,7 +107,7 @@ class PretrainingDataset(MultipartDataset):
     """Examples of the pre-training tasks; see `MultipartDataset` for batches, epochs and sampling.
 
     Which task and which mask a sentence gets depends on seed, epoch and sentence only. Empty sentences are
-    left out, and where tasks are validated by themselves, those without the analysis that the task needs.
+    left out, and where tasks are validated by themselves, those without the structure that the task needs.
 
     Args:
         parts: the files.

@@ -19,7 +19,8 @@ def steps_of(batches: int, processes: int) -> int:
 
 
 def check_update_freq(given: int, batches: int, processes: int) -> None:
-    """
+    """Compare `--update-freq` with `--batches-per-update`.
+
     Raises:
         InputError: `--update-freq` is not what an update of so many batches takes.
     """

@@ -1,4 +1,4 @@
-"""The losses beside translation, by their names in `--losses`: a new one is one file and one line here."""
+"""The losses, except translation, by their names in `--losses`: a new one is one file and one line here."""
 
 from fairseq_ext.losses.additive_margin import AdditiveMargin
 from fairseq_ext.losses.attention_alignment import AttentionAlignment

@@ -46,7 +46,8 @@ class InterlinguaLayer(Layer):
         self.encoder_attn_layer_norm = layer_norm(width, cfg.norm_affine)
 
     def forward(self, x: Tensor, padding: Tensor, states: Tensor, state_padding: Tensor | None) -> Tensor:
-        """
+        """What the queries have become after the layer, T x B x C.
+
         Args:
             x: queries, T x B x C.
             padding: B x T, true at padding.

@@ -55,7 +55,8 @@ class CentricLength(nn.Module):
         self.longest, self.jitter = longest, jitter
 
     def forward(self, means: Tensor, own: Tensor, is_centric: Tensor, gold: Tensor | None) -> Lengths:
-        """
+        """The lengths of the interlinguas of a batch.
+
         Args:
             means: mean state of every sentence, B x C.
             own: lengths of the sentences, B.

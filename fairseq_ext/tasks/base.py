@@ -75,7 +75,8 @@ class SharedTaskConfig(FairseqDataclass):
 
 
 def check_shared_options(cfg) -> None:
-    """
+    """Refuse values of shared options that mean nothing.
+
     Raises:
         InputError: an option has a value that means nothing.
     """
@@ -135,7 +136,8 @@ class BaseTask(FairseqTask):
         }
 
     def check_dictionary(self, state: dict) -> None:
-        """
+        """Compare the folder's dictionary with that of a checkpoint.
+
         Raises:
             InputError: the folder's dictionary is not that of a checkpoint's state.
         """

@@ -176,7 +176,7 @@ class MultilingualNmtTask(GeneratingTask):
         return MultilingualDataset(parts, **options)
 
     def _validated(self) -> tuple[list[Direction], list[Direction]]:
-        """The directions whose losses make up `loss`, and those that are measured beside it."""
+        """The directions whose losses make up `loss`, and the zero-shot ones, which do not."""
         if self.cfg.source_lang:
             return [(self.cfg.source_lang, self.cfg.target_lang)], []
         return self.supervised, self.zero_shot

@@ -60,7 +60,7 @@ def phrases(folder, prepared):
     folder.mkdir()
     model = save_toy_pipeline(folder / "model")
     options = ("--lang", "en", "--model", model, "--workers", 2)
-    changes = {"data_prep.parsing.parsers.SpacyPhrases.analyse": stall}
+    changes = {"data_prep.parsing.parsers.SpacyPhrases.parse": stall}
     return ("phrases", "--input", prepared / "tok", *options), changes
 
 

@@ -1,4 +1,4 @@
-"""A tiny binarized folder of en and ja with analyses, for tests of pre-training."""
+"""A tiny binarized folder of en and ja with structures, for tests of pre-training."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.fairseq_ext.random_sentences import random_splits
 
 def write_monolingual(folder: Path, lines: int = 20, seed: int = 1) -> Path:
     """train and valid of `en-ja`, as a bitext and with different numbers of lines. Line 1 has no words, line
-    2 no analysis; every token is a word.
+    2 no structure; every token is a word.
     """
     rng = np.random.default_rng(seed)
     dictionary = write_dictionaries(folder, ["en", "ja"])

@@ -84,7 +84,7 @@ def test_bad_options(folder, tmp_path):
         task.load_dataset("test")
 
 
-def test_analyses_of_other_sentences_are_refused(tmp_path):
+def test_structures_of_other_sentences_are_refused(tmp_path):
     folder = write_monolingual(tmp_path / "a")
     other = write_monolingual(tmp_path / "b", seed=2)
     name = "train.en-ja.ja.bunsetsu"
@@ -116,7 +116,7 @@ def test_every_source_begins_with_task_and_language(folder):
         assert {names_of(task, example["source"][1:2])[0] for example in examples} == {"__ja__"}
 
 
-def test_a_sentence_without_analysis_falls_back_to_mass(folder):
+def test_a_sentence_without_structure_falls_back_to_mass(folder):
     task, dataset = loaded(folder, tasks="ja=brss.f")
     tags = [names_of(task, dataset[index]["source"][:2]) for index in range(1, len(dataset))]
     assert tags[0] == ["__task_mass__", "__ja__"]
@@ -129,7 +129,7 @@ def test_what_falls_back_is_not_measured_as_the_task(folder):
     for index in dataset.ordered_indices():
         component = dataset.parts[dataset.part_numbers[index]].component[1]
         marks.setdefault(component, []).append(names_of(task, dataset[index]["source"][:1])[0])
-    lines = 13  # of which the first is empty and the second has no analysis
+    lines = 13  # of which the first is empty and the second has no structure
     assert marks == {"brss.f": ["__task_brss__"] * (lines - 2), "mass": ["__task_mass__"] * (lines - 1)}
 
 

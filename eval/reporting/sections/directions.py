@@ -25,15 +25,15 @@ NOTES = [
 
 
 def section(results: ResultSet) -> Section:
-    parts = []
+    exhibits = []
     for dataset in results.datasets:
-        parts.append(plot(results, dataset))
+        exhibits.append(plot(results, dataset))
         for kind in ("zero-shot", "supervised"):
             systems = [system for system in results.on(dataset) if system.directions(kind)]
             for measure in ("bleu", "chrf", "comet"):
                 if any(system.mean("averages", kind, measure) for system in systems):
-                    parts.append(table(systems, dataset, kind, measure))
-    return Section("Every direction and seed", parts, NOTES)
+                    exhibits.append(table(systems, dataset, kind, measure))
+    return Section("Every direction and seed", exhibits, NOTES)
 
 
 def table(systems: list[System], dataset: str, kind: str, measure: str) -> Table:

@@ -20,10 +20,10 @@ NOTES = [
 
 
 def section(results: ResultSet) -> Section:
-    parts = []
+    exhibits = []
     for dataset in results.datasets:
-        parts += [rates(results, dataset), languages(results, dataset)]
-    return Section("Off-target translations", parts, [*NOTES, *limits(results.systems, "off_target_note")])
+        exhibits += [rates(results, dataset), languages(results, dataset)]
+    return Section("Off-target translations", exhibits, [*NOTES, *limits(results.systems, "off_target_note")])
 
 
 def limits(systems: Iterable[System], note: str) -> list[str]:

@@ -25,10 +25,10 @@ PLOTTED = ("bleu", "chrf", "comet")
 
 
 def section(results: ResultSet) -> Section:
-    parts = [summary_table(results)]
+    exhibits = [summary_table(results)]
     for measure in PLOTTED:
-        parts += [figure for dataset in results.datasets if (figure := bars(results, dataset, measure))]
-    return Section("Zero-shot and supervised translation", parts, notes(results))
+        exhibits += [figure for dataset in results.datasets if (figure := bars(results, dataset, measure))]
+    return Section("Zero-shot and supervised translation", exhibits, notes(results))
 
 
 def notes(results: ResultSet) -> list[str]:

@@ -13,11 +13,12 @@ MASKING, REORDERING = "masking", "reordering"
 
 
 class PretrainingTask(NamedTuple):
-    """
+    """What an example is made of a sentence for: one of the tasks of table 4.2.
+
     Attributes:
         token: what its examples are marked with; variants of a task share it.
         group: of the tasks that share a token when tokens are unified (footnote 20).
-        needs: the analysis without which a sentence falls back to MASS; None if it needs none.
+        needs: the kind of structure without which a sentence falls back to MASS; None if it needs none.
         make: its transform.
     """
 

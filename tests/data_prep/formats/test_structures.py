@@ -41,7 +41,7 @@ def test_what_goes_in_comes_out(tmp_path, parts):
     found = pickle.loads(pickle.dumps(Structures(tmp_path / "all", BUNSETSU)))
     lines = [line for shard in shards for line in shard]
     assert len(found) == len(lines)
-    assert found.analysed().tolist() == [bool(line) for line in lines]
+    assert found.known().tolist() == [bool(line) for line in lines]
     lengths = []
     for place, line in enumerate(lines):
         structure = found[place]
@@ -112,7 +112,7 @@ def test_a_damaged_line_is_named_where_it_is_used(tmp_path, kind, values):
     write_structures(tmp_path / "a", kind, [encode([], [0], [0, 4]), values])
     structures = Structures(tmp_path / "a", kind)
     assert structures[0].order.tolist() == [0]
-    with pytest.raises(InputError, match="a:2: damaged; analyse the text again"):
+    with pytest.raises(InputError, match="a:2: damaged; parse the text again"):
         structures[1]
 
 

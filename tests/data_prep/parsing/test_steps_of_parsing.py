@@ -66,24 +66,24 @@ def test_a_killed_step_goes_on_where_it_was(step, tmp_path, write_corpus, model,
     lines = [f"john{number} hit ball ." for number in range(20)]
     corpus = write_corpus(tmp_path / "tok", {"train.en": lines})
     monkeypatch.setattr(parsing_step, "LINES_PER_SHARD", 4)
-    analyse, done = parsing_step.analyse_shard, []
+    parse, done = parsing_step.structures_of_shard, []
 
     def dies(choice, shard):
         if shard.number == 3:
             raise KeyboardInterrupt
         done.append(shard.number)
-        return analyse(choice, shard)
+        return parse(choice, shard)
 
-    monkeypatch.setattr(parsing_step, "analyse_shard", dies)
+    monkeypatch.setattr(parsing_step, "structures_of_shard", dies)
     with pytest.raises(KeyboardInterrupt):
         phrases(step, corpus, tmp_path / "out", "--model", model)
     assert not (tmp_path / "out/train.en.phrases").exists()
 
     def works(choice, shard):
         done.append(shard.number)
-        return analyse(choice, shard)
+        return parse(choice, shard)
 
-    monkeypatch.setattr(parsing_step, "analyse_shard", works)
+    monkeypatch.setattr(parsing_step, "structures_of_shard", works)
     assert phrases(step, corpus, tmp_path / "out", "--model", model)[0] == 0
     assert done == [0, 1, 2, 3, 4]
     assert reordered(tmp_path / "out/train.en.phrases", PHRASES, lines)[19] == "john19 ball hit ."

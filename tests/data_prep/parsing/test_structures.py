@@ -20,7 +20,7 @@ WORDS = ["lowest", "newer", "low", "wider", "new", "lower"]
 
 @pytest.fixture
 def folders(step, tmp_path, write_corpus):
-    """A toy corpus in subwords, binarized, with random analyses of the English side; and its lines."""
+    """A toy corpus in subwords, binarized, with random structures of the English side; and its lines."""
     rng = np.random.default_rng(1)
     lines = [" ".join(rng.choice(WORDS, size=int(rng.integers(1, 9)))) for _ in range(30)]
     files = {
@@ -36,9 +36,9 @@ def folders(step, tmp_path, write_corpus):
     ):
         status, error = step(*words)
         assert status == 0, error
-    analyses = [[]] + [encode([], rng.permutation(len(line.split()))) for line in lines[1:]]
+    structures = [[]] + [encode([], rng.permutation(len(line.split()))) for line in lines[1:]]
     (tmp_path / "ana").mkdir()
-    write_structures(tmp_path / "ana/train.en-ja.en.bunsetsu", BUNSETSU, analyses)
+    write_structures(tmp_path / "ana/train.en-ja.en.bunsetsu", BUNSETSU, structures)
     return tmp_path, lines
 
 
@@ -75,8 +75,8 @@ def test_what_does_not_fit_is_refused(step, folders, write_corpus):
         ([*lines[:-1], lines[-1] + " low"], "words, but"),
         (lines[:-1], "ends after 29 lines"),
     ):
-        analyses = [encode([], range(len(line.split()))) for line in [*content[:29], lines[-1]]]
-        write_structures(root / "ana/train.en-ja.en.bunsetsu", BUNSETSU, analyses)
+        structures = [encode([], range(len(line.split()))) for line in [*content[:29], lines[-1]]]
+        write_structures(root / "ana/train.en-ja.en.bunsetsu", BUNSETSU, structures)
         write_corpus(root / "tok", {"train.en-ja.en": content})
         status, error = structures_step(step, root)
         assert status == 2
@@ -88,7 +88,7 @@ def test_what_does_not_fit_is_refused(step, folders, write_corpus):
     (root / "data/train.en-ja.en.idx").unlink()
     assert "expected the binarized text of" in structures_step(step, root)[1]
     (root / "ana/train.en-ja.en.bunsetsu").unlink()
-    assert "no analyses" in structures_step(step, root)[1]
+    assert "no structures" in structures_step(step, root)[1]
 
 
 def structure(boundaries, order):
@@ -130,11 +130,11 @@ def test_random_boundaries_give_whole_units():
             assert ends <= {sum(map(len, words[:place])) for place in range(len(words) + 1)}
 
 
-def test_an_analysis_of_another_line(tmp_path):
+def test_the_structure_of_another_line(tmp_path):
     from data_prep.blocks import Block
     from data_prep.parsing.structures import carry_block
 
     write_structures(tmp_path / "a", BUNSETSU, [encode([], [0, 1])])
     block = Block((tmp_path / "x", tmp_path / "y"), 1, (b"a b c\n", b"a b c\n"), 1)
-    with pytest.raises(InputError, match=r"x:1: 3 words, but .*a has an analysis of 2"):
+    with pytest.raises(InputError, match=r"x:1: 3 words, but .*a has the structure of 2"):
         carry_block(tmp_path / "a", BUNSETSU, "none", block)

@@ -64,7 +64,7 @@ ENJU = (
 
 
 def reordered(path, kind, lines):
-    """The lines as the analyses reorder them; None without analysis."""
+    """The lines as the structures reorder them; None without a structure."""
     structures = Structures(path, kind)
     assert len(structures) == len(lines)
     return [

@@ -26,7 +26,7 @@ from data_prep.tokenizers import UnspacedText
 
 
 class Shard(NamedTuple):
-    """Consecutive lines to analyse, and all that is needed for it.
+    """Consecutive lines to parse, and all that is needed for it.
 
     Attributes:
         number: from 0.
@@ -41,12 +41,13 @@ class Shard(NamedTuple):
 
 
 class Result(NamedTuple):
-    """
+    """The structures of the lines of a shard.
+
     Attributes:
         number: of the shard.
-        values: of every line, as `structures.encode` makes them; empty for a line without analysis.
+        values: of every line, as `structures.encode` makes them; empty for a line without a structure.
         counts: `lines`; `empty`, `unparsed` (the parser failed), `unmapped` (what was parsed is not the
-            text), `too-long`, `analysed`; over the analysed lines `words`, `moved` (words whose position the
+            text), `too-long`, `analysed`; over the parsed lines `words`, `moved` (words whose position the
             reordering changes) and `inside-words` (boundaries of bunsetsu inside a word, left out).
     """
 
@@ -55,7 +56,7 @@ class Result(NamedTuple):
     counts: Counter
 
 
-def analyse_shard(choice: ParserChoice, shard: Shard) -> Result:
+def structures_of_shard(choice: ParserChoice, shard: Shard) -> Result:
     """Analyse the lines of a shard.
 
     Raises:
@@ -75,17 +76,17 @@ def analyse_shard(choice: ParserChoice, shard: Shard) -> Result:
     values: list[list[int]] = [[] for _ in lines]
     counts = Counter(lines=len(lines), empty=sum(not words for words in lines))
     counts["too-long"] = len(lines) - counts["empty"] - len(filled)
-    analyse = _bunsetsu_of_line if choice.name in BUNSETSU_PARSERS else _phrases_of_line
+    structure_of = _bunsetsu_of_line if choice.name in BUNSETSU_PARSERS else _phrases_of_line
     unmapped = []
     if choice.name in SUFFIXES:
         results = (read_parse(parse, choice.name, shard.parses_path) for parse in parses)
     else:
-        results = make_parser(choice).analyse(texts)
+        results = make_parser(choice).parse(texts)
     for place, text, parsed in zip(filled, texts, results, strict=True):
         if parsed is None:
             counts["unparsed"] += 1
             continue
-        found = analyse(lines[place], "".join(text.split()), parsed, counts)
+        found = structure_of(lines[place], "".join(text.split()), parsed, counts)
         if found is None:
             unmapped.append(place)
         else:
