@@ -76,7 +76,8 @@ class VectorsFile:
 
     @classmethod
     def open(cls, path, width: int | None = None, lines: int | None = None) -> "VectorsFile":
-        """
+        """The vectors in a file.
+
         Args:
             width: that the vectors must have, if it is known.
             lines: as many as there must be.
