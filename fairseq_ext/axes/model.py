@@ -7,7 +7,7 @@ from command_line.records import Anything, Objects, Optional
 from fairseq_ext.axes.axis import Axis, Record, Training, is_sentence_encoder
 from fairseq_ext.axes.options import default_of, given_to_architecture, option, shown, unusual
 from fairseq_ext.data import language_tags
-from fairseq_ext.models.interlingua_transformer import INTERLINGUAS, InterlinguaTransformerConfig
+from fairseq_ext.models.interlingua_options import INTERLINGUAS, InterlinguaTransformerConfig
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerConfig
 from fairseq_ext.modules import residual_block
 

@@ -6,16 +6,20 @@ token ids (`fairseq_ext.modules.tag_reader`), so fairseq's own commands work as 
 """
 
 import logging
-from dataclasses import dataclass, field
-from typing import Optional
 
-from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
 from fairseq.models.transformer import DEFAULT_MAX_SOURCE_POSITIONS
 
 from command_line.errors import InputError
 from fairseq_ext.models import mnmt_transformer
 from fairseq_ext.models.interlingua_encoder import InterlinguaEncoder
+from fairseq_ext.models.interlingua_options import (
+    UNIVERSAL,
+    VARIABLE,
+    InterlinguaTransformerConfig,
+    centric_language,
+    check_options,
+)
 from fairseq_ext.models.mnmt_transformer import (
     MnmtTransformerConfig,
     MnmtTransformerModel,
@@ -29,69 +33,6 @@ from fairseq_ext.modules.residual_block import layer_norm
 from fairseq_ext.modules.tag_reader import TagReader
 
 logger = logging.getLogger(__name__)
-VARIABLE, UNIVERSAL, LANGUAGE_SPECIFIC = "variable", "fixed-universal", "fixed-language-specific"
-INTERLINGUAS = {  # as Table 7.2 calls them
-    VARIABLE: "Len-vari. Intl.",
-    UNIVERSAL: "Len-fix. Uni. Intl.",
-    LANGUAGE_SPECIFIC: "Len-fix. LS. Intl.",
-}
-
-
-@dataclass
-class InterlinguaTransformerConfig(MnmtTransformerConfig):
-    interlingua: ChoiceEnum(list(INTERLINGUAS)) = field(
-        default=VARIABLE,
-        metadata={
-            "help": "queries: variable = as many as the sentence has tokens in the centric language; fixed = "
-            "--interlingua-length, the same or other ones for every language (thesis 7.2.1, 7.3.3)"
-        },
-    )
-    interlingua_layers: int = field(
-        default=3, metadata={"help": "M; the paper has 3 beside 3 --encoder-layers (thesis 7.3.3)"}
-    )
-    interlingua_length: Optional[int] = field(
-        default=None,
-        metadata={"help": "number of fixed queries; 17, 21, 30 for OPUS, IWSLT, Europarl (thesis 7.3.3)"},
-    )
-    interlingua_max_length: int = field(
-        default=256,
-        metadata={
-            "help": "K: lengths that the predictor knows, and queries of a language; variable: longer "
-            "sentences are left out of the training (thesis 7.3.2: 256)"
-        },
-    )
-    interlingua_ffn_embed_dim: Optional[int] = field(
-        default=None,
-        metadata={
-            "help": "width of the interlingua's feed-forward networks (default: half the encoder's, so that "
-            'an interlingua layer is as large as an encoder layer: "almost the same" size, thesis 7.2.1)'
-        },
-    )
-    interlingua_full_ffn: bool = field(
-        default=False,
-        metadata={
-            "help": "the interlingua's feed-forward networks are as wide as the encoder's (thesis 7.2.1 "
-            "names no other width)"
-        },
-    )
-    centric_language: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "variable: language whose lengths count (default: the one in all --lang-pairs); pairs "
-            "without it are trained with predicted lengths"
-        },
-    )
-    interlingua_length_jitter: float = field(
-        default=0.0,
-        metadata={
-            "help": "variable: in training, lengths of sentences in the other languages are multiplied by "
-            "random numbers from 1 - J to 1 + J, so that the decoder tolerates wrong ones (not in the thesis)"
-        },
-    )
-    length_predictor_source_length: bool = field(
-        default=False,
-        metadata={"help": "variable: the length predictor also sees the source's length (not in the thesis)"},
-    )
 
 
 @register_model("interlingua_transformer")
@@ -192,7 +133,7 @@ def add_interlingua(encoder: InterlinguaEncoder, cfg, task) -> None:
     """
     width, vocabulary = cfg.encoder.embed_dim, len(encoder.dictionary)
     kind = str(cfg.interlingua)
-    _check(cfg, task)
+    check_options(cfg, task)
     encoder.tags = TagReader(task.tags, vocabulary, encoder.padding_idx)
     if kind == VARIABLE:
         longest = cfg.interlingua_max_length  # K
@@ -217,65 +158,6 @@ def _hidden_width(cfg) -> int:
     if cfg.interlingua_full_ffn:
         return cfg.encoder.ffn_embed_dim
     return cfg.interlingua_ffn_embed_dim or cfg.encoder.ffn_embed_dim // 2
-
-
-def _check(cfg, task) -> None:
-    kind = str(cfg.interlingua)
-    if getattr(task, "tags", None) is None:
-        raise InputError(
-            "--arch interlingua_transformer: needs --task multilingual_nmt, which knows languages"
-        )
-    placement = task.tags.placement
-    if kind != UNIVERSAL and "source" not in placement.encoder:
-        raise InputError(
-            f"--interlingua {kind}: needs the source language on the encoder; use --language-tags s-enc-t-dec"
-        )
-    if kind != VARIABLE and not (cfg.interlingua_length or 0) > 0:
-        raise InputError(
-            f"--interlingua-length {cfg.interlingua_length}: --interlingua {kind} needs a number above 0"
-        )
-    if kind == VARIABLE and cfg.interlingua_length:
-        raise InputError("--interlingua-length: --interlingua variable predicts the length; leave it out")
-    for name in ("centric_language", "interlingua_length_jitter", "length_predictor_source_length"):
-        if kind != VARIABLE and getattr(cfg, name):
-            option = name.replace("_", "-")
-            raise InputError(f"--{option}: has no meaning with --interlingua {kind}; leave it out")
-    if cfg.interlingua_full_ffn and cfg.interlingua_ffn_embed_dim:
-        raise InputError(
-            f"--interlingua-ffn-embed-dim {cfg.interlingua_ffn_embed_dim}: contradicts "
-            "--interlingua-full-ffn; give one of them"
-        )
-    if cfg.interlingua_max_length < 1:
-        raise InputError(f"--interlingua-max-length {cfg.interlingua_max_length}: expected at least 1")
-    if cfg.interlingua_layers < 1:
-        raise InputError(f"--interlingua-layers {cfg.interlingua_layers}: expected at least 1")
-    if not 0 <= cfg.interlingua_length_jitter < 1:
-        raise InputError(
-            f"--interlingua-length-jitter {cfg.interlingua_length_jitter}: expected from 0 to below 1"
-        )
-
-
-def centric_language(chosen: str | None, languages, directions) -> str:
-    """The chosen language, or the one that takes part in every direction.
-
-    Raises:
-        InputError: the chosen one is none of the languages; or nothing is chosen and there is not one such
-            language.
-    """
-    if chosen is not None:
-        if chosen not in languages:
-            raise InputError(f"--centric-language {chosen}: expected one of {', '.join(languages)}")
-        return chosen
-    common = set.intersection(*(set(direction) for direction in directions)) if directions else set()
-    if len(common) == 1:
-        return common.pop()
-    if common:
-        raise InputError(f"--centric-language: expected one of {', '.join(sorted(common))}")
-    raise InputError(
-        "--interlingua variable: no language is in all --lang-pairs, so the length of the interlingua is "
-        "unknown; train on pairs with one language in the middle, name one with --centric-language, or use "
-        "--interlingua fixed-universal"
-    )
 
 
 # --- named architectures: what differs from `mnmt_transformer`'s

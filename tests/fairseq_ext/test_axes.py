@@ -19,7 +19,7 @@ from fairseq_ext.data.language_tags import DEFAULT_PLACEMENT
 from fairseq_ext.data.noising import tasks
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import WeightedLoss
-from fairseq_ext.models.interlingua_transformer import INTERLINGUAS, InterlinguaTransformerConfig
+from fairseq_ext.models.interlingua_options import INTERLINGUAS, InterlinguaTransformerConfig
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerConfig, MnmtTransformerModel
 from fairseq_ext.models.sentence_encoder import SentenceEncoderConfig
 from fairseq_ext.modules import residual_block

@@ -9,7 +9,7 @@ import pytest
 
 from fairseq_ext.losses.interlingua_alignment import InterlinguaAlignmentOptions
 from fairseq_ext.losses.length_prediction import LengthPredictionOptions
-from fairseq_ext.models.interlingua_transformer import InterlinguaTransformerConfig
+from fairseq_ext.models.interlingua_options import InterlinguaTransformerConfig
 from tests.test_readme import parse_fairseq
 
 PAGE = (Path(__file__).parents[2] / "docs/interlingua.md").read_text(encoding="utf-8")

@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from command_line.errors import InputError
-from fairseq_ext.models.interlingua_transformer import InterlinguaTransformerModel, centric_language
+from fairseq_ext.models.interlingua_options import centric_language
+from fairseq_ext.models.interlingua_transformer import InterlinguaTransformerModel
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
 from tests.fairseq_ext import bridges, models
 from tests.fairseq_ext.bridges import KINDS, PAIRS, TaggedTask, build
