@@ -8,6 +8,7 @@ projected, at every position.
 """
 
 import copy
+import logging
 from dataclasses import dataclass, field
 from typing import Optional
 
@@ -27,6 +28,7 @@ from fairseq_ext.models.mnmt_transformer import (
 )
 from fairseq_ext.modules.pooling import POOLINGS, not_counted
 
+logger = logging.getLogger(__name__)
 TOP, MIXTURE = "top", "mix"
 
 
@@ -136,6 +138,11 @@ class SentenceEncoder(MnmtEncoder):
             vectors = self.sentence_map(vectors.to(self.sentence_map.weight.dtype))
         return vectors
 
+    def pooling_state(self) -> dict[str, Tensor]:
+        """The parameters that an encoder without pooling lacks."""
+        own = ("layer_weights", "pooler.", "sentence_map.")
+        return {name: value for name, value in self.state_dict().items() if name.startswith(own)}
+
     def max_positions(self) -> int:
         return super().max_positions() - (self.cls is not None)
 
@@ -195,6 +202,20 @@ class SentenceEncoderModel(MnmtTransformerModel):
         return self.decoder(
             prev_output_tokens, encoder_out=encoder_out, src_lengths=src_lengths, **decoder_options
         )
+
+    def load_state_dict(self, state_dict, strict=True, model_cfg=None, args=None):
+        """Also takes a translation model's checkpoint, if there is no decoder here: its encoder is where the
+        training starts.
+        """
+        decoder = [name for name in state_dict if name.startswith("decoder.")]
+        if decoder and self.decoder is None:
+            own = {f"encoder.{name}": value for name, value in self.encoder.pooling_state().items()}
+            logger.warning(
+                f"the checkpoint has a decoder: its {len(decoder)} tensors are left out, and {len(own)} of "
+                "the pooling begin untrained"
+            )
+            state_dict = own | {name: value for name, value in state_dict.items() if name not in decoder}
+        return super().load_state_dict(state_dict, strict, model_cfg, args)
 
     def max_positions(self) -> tuple[int, int]:
         longest = self.encoder.max_positions()

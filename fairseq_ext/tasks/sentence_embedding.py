@@ -192,6 +192,12 @@ class SentenceEmbeddingTask(BaseTask):
             )
         return criterion
 
+    def build_generator(self, *args, **kwargs):
+        raise InputError(
+            "--task sentence_embedding: its models make vectors and do not translate; for vectors see "
+            "docs/sentence_encoders.md"
+        )
+
     # --- steps
 
     def begin_valid_epoch(self, epoch, model):

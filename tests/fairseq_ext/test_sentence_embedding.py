@@ -204,6 +204,13 @@ def test_a_decoder_and_its_loss_go_together(folder):
     )
 
 
+def test_nothing_is_translated(folder):
+    task = make_task(folder)
+    assert refused(task.build_generator, [make_model(task)], None).startswith(
+        "--task sentence_embedding: its models make vectors and do not translate"
+    )
+
+
 def test_other_criteria_are_refused(folder):
     task = make_task(folder)
     make_model(task)

@@ -165,6 +165,21 @@ def test_the_decoder_sees_the_vector_alone(dictionary, width):
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
 
 
+@pytest.mark.parametrize("options", [{}, {"pooling": "pooler", "pooling_layer": "mix", "sentence_width": 8}])
+def test_training_starts_from_the_encoder_of_a_translation_model(dictionary, caplog, options):
+    translation = build(MnmtTransformerModel, dictionary, seed=5)
+    model = encoder_of(dictionary, **options)
+    before = {name: value.clone() for name, value in model.encoder.pooling_state().items()}
+    model.load_state_dict(translation.state_dict())
+    assert len(before) == (5 if options else 0)
+    for name, value in model.encoder.state_dict().items():
+        expected = before[name] if name in before else translation.encoder.state_dict()[name]
+        assert torch.equal(value, expected), name
+    assert f"{len(before)} of the pooling begin untrained" in caplog.text
+    with pytest.raises(RuntimeError, match="Missing key"):  # nothing else may be missing
+        model.load_state_dict({k: v for k, v in translation.state_dict().items() if "layers.3.fc1" not in k})
+
+
 def test_ems_is_the_encoder_of_the_thesis():
     args = Namespace(max_source_positions=120, max_target_positions=121)
     ems_architecture(args)
