@@ -114,7 +114,7 @@ def outputs_of(texts: list[Path], folder: Path) -> list[Path]:
     names = [f"{uncompressed_name(path)}.npy" for path in texts]
     for name in names:
         if names.count(name) > 1:
-            first, second = (path for path in texts if f"{uncompressed_name(path)}.npy" == name)
+            first, second, *_ = (path for path in texts if f"{uncompressed_name(path)}.npy" == name)
             raise InputError(
                 f"{second}: its vectors would be named as those of {first}; choose another --output"
             )

@@ -9,6 +9,7 @@ from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.outputs import checksum
 from data_prep.formats.vectors import VectorsFile
+from data_prep.languages import subtag
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 
@@ -24,10 +25,14 @@ class StoredVectors(SentenceEncoder):
         self.folder, self.files = folder, files
         self.encoder = files[0].record["encoder"]
         self.name, self.width = self.encoder["name"], files[0].width
-        self.rows: dict[tuple[str | None, str], tuple[int, int]] = {}
+        self.places: dict[tuple[str | None, str], tuple[int, int]] = {}
         for number, file in enumerate(files):
+            language = file.record.get("language")
+            language = language and subtag(language)
             for row, line in enumerate(read_lines(file.record["text"]["path"])):
-                self.rows.setdefault((file.record.get("language"), line), (number, row))
+                self.places.setdefault((language, line), (number, row))
+                self.places.setdefault((None, line), (number, row))
+        self.spoken = {language for language, _ in self.places}
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "StoredVectors":
@@ -50,16 +55,20 @@ class StoredVectors(SentenceEncoder):
         return cls(Path(options.model), files)
 
     def encode(self, sentences: Sequence[str], language: str | None = None) -> np.ndarray:
-        """
+        """The vectors of sentences in texts of this language; without one, and of a language that none of the
+        texts is in, whatever text they are in.
+
         Raises:
             InputError: a sentence has no vector.
         """
+        key = language and subtag(language)
+        key = key if key in self.spoken else None
         found = np.empty((len(sentences), self.width), dtype=np.float32)
         for place, line in enumerate(sentences):
-            where = self.rows.get((language, line)) or self.rows.get((None, line))
+            where = self.places.get((key, line))
             if where is None:
-                spoken = f" of {language}" if language else ""
-                raise InputError(f"{self.folder}: no stored vector of the sentence {line!r:.80}{spoken}")
+                of = f" of {key}" if key else ""
+                raise InputError(f"{self.folder}: no stored vector of the sentence {line!r:.80}{of}")
             number, row = where
             found[place] = self.files[number].read(row, row + 1)[0]
         return found

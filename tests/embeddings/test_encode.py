@@ -84,7 +84,7 @@ def test_several_texts_with_one_encoder(command, checkpoint_options, text, tmp_p
     words = ("encode", text, english, *checkpoint_options, "--output", tmp_path / "out")
     assert command(*words).status == 0
     assert VectorsFile.open(tmp_path / "out/test.de-en.en.npy").record["language"] == "en"
-    done = command("encode", text, other, *checkpoint_options, "--output", tmp_path / "out")
+    done = command("encode", text, other, other, *checkpoint_options, "--output", tmp_path / "out")
     assert done.status == 2 and f"{other}: its vectors would be named as those of {text}" in done.err
 
 
@@ -194,6 +194,18 @@ def test_stored_vectors_are_an_encoder(command, checkpoint_options, text, expect
     np.testing.assert_allclose(encoder.encode([LINES[3], LINES[0]], "de"), expected[[3, 0]], atol=1e-5)
     with pytest.raises(InputError, match="no stored vector of the sentence 'w1 w2' of de"):
         encoder.encode(["w1 w2"], "de")
+    for language in (
+        "deu",
+        None,
+        "fr",
+    ):  # German by another code, any text, and a language that no text is in
+        np.testing.assert_allclose(encoder.encode([LINES[0]], language), expected[:1], atol=1e-5)
+    english = tmp_path / "test.en"
+    english.write_text("w1 w2 w3\n")
+    assert command("encode", english, *checkpoint_options, "--output", tmp_path / "out").status == 0
+    encoder = EncoderOptions(tmp_path / "out").load()
+    np.testing.assert_allclose(encoder.encode([LINES[0]], "de"), expected[:1], atol=1e-5)
+    assert abs(encoder.encode([LINES[0]], "en") - expected[:1]).max() > 1e-3  # the tag is another
     with pytest.raises(InputError, match="no stored vector of the sentence 'w2' of en"):
         encoder.encode(["w2"], "en")
     text.write_text("w1\n")

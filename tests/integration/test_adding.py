@@ -15,7 +15,15 @@ import pytest
 from tests.integration.commands import REPOSITORY
 from tests.integration.training import training
 
-FOLDERS = ("command_line", "data_prep", "fairseq_ext", "embeddings", "eval", "recipes")
+FOLDERS = (
+    "multilingual_nmt",
+    "command_line",
+    "data_prep",
+    "fairseq_ext",
+    "embeddings",
+    "eval",
+    "recipes",
+)
 
 FILES = {
     # a loss: the mean squared state on top of the encoder
