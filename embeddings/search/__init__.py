@@ -1,0 +1,1 @@
+"""Searching among vectors: nearest neighbours, margins, retrieval, mining. The commands are above."""

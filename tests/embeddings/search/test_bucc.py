@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+
+from embeddings.search.bucc import best_threshold, f1_score
+
+
+def test_f1_with_several_gold_pairs_of_a_sentence():
+    gold = [(0, 0), (0, 1), (1, 2), (3, 3)]
+    found = f1_score([(0, 1), (1, 2), (2, 2), (1, 2)], gold)
+    assert (found.pairs, found.precision, found.recall) == (3, pytest.approx(2 / 3), 0.5)
+    assert found.f1 == pytest.approx(2 * (2 / 3) * 0.5 / (2 / 3 + 0.5))
+
+
+def test_nothing_found_and_nothing_right():
+    assert f1_score([], [(0, 0)]).f1 == 0
+    assert f1_score([(1, 1)], [(0, 0)]).f1 == 0
+
+
+def test_the_threshold_is_the_best_of_all():
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        scores = np.sort(random.integers(0, 10, size=15) / 10)[::-1]
+        pairs = [(i, i) for i in range(15)]
+        gold = [pair for pair in pairs if random.random() < 0.5] + [(20, 20)]
+
+        def f1(threshold, scores=scores, pairs=pairs, gold=gold):
+            kept = [pair for score, pair in zip(scores, pairs, strict=True) if score >= threshold]
+            return f1_score(kept, gold).f1
+
+        best = best_threshold(scores, pairs, gold)
+        assert f1(best) == pytest.approx(max(f1(threshold) for threshold in [*scores, 2]))
+
+
+def test_no_right_pair_keeps_none():
+    assert best_threshold(np.array([0.9]), [(0, 0)], [(1, 1)]) == float("inf")
+    assert best_threshold(np.array([]), [], [(1, 1)]) == float("inf")

@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+from embeddings.search.mining import Mining, mine, score_pairs
+from tests.embeddings.search.test_retrieval import margin_by_loops, two_sides
+
+
+def unequal_sides(noise=0.3):
+    """12 pairs of which the second side lacks the last three and has four others, in another order."""
+    first, second = two_sides(noise=noise)
+    others = np.random.default_rng(8).normal(size=(4, 6))
+    return first, np.concatenate([others, second[8::-1]])
+
+
+def best_by_loops(cosine, scores, k):
+    """The best margin among the k nearest of every row: (score, row, column)."""
+    pairs = []
+    for i in range(len(cosine)):
+        columns = sorted(range(cosine.shape[1]), key=lambda j, i=i: -cosine[i, j])[:k]
+        j = max(columns, key=lambda j, i=i: scores[i, j])
+        pairs.append((scores[i, j], i, j))
+    return pairs
+
+
+@pytest.mark.parametrize("selection", ["forward", "backward", "intersection", "max"])
+def test_pairs_are_those_of_loops_over_the_margin(selection):
+    first, second = unequal_sides()
+    cosine, scores = margin_by_loops(first, second, 3, "ratio")
+    forward = best_by_loops(cosine, scores, 3)
+    backward = [(s, i, j) for s, j, i in best_by_loops(cosine.T, scores.T, 3)]
+    expected = {"forward": forward, "backward": backward}.get(selection)
+    if selection == "intersection":
+        expected = [pair for pair in forward if pair in backward]
+    if selection == "max":
+        expected, rows, columns = [], set(), set()
+        for s, i, j in sorted(forward + backward, reverse=True):
+            if i not in rows and j not in columns:
+                expected.append((s, i, j))
+                rows.add(i)
+                columns.add(j)
+    expected = sorted(expected, key=lambda pair: (-round(pair[0], 9), *pair[1:]))
+    found = mine(first, second, Mining(neighbours=3, selection=selection))
+    assert list(zip(found.first.tolist(), found.second.tolist(), strict=True)) == [p[1:] for p in expected]
+    np.testing.assert_allclose(found.scores, [p[0] for p in expected], rtol=1e-5)
+
+
+def test_translations_come_first():
+    found = mine(*unequal_sides(noise=0.05), Mining("distance"))
+    gold = {(i, 12 - i) for i in range(9)}
+    assert set(zip(found.first[:9].tolist(), found.second[:9].tolist(), strict=True)) == gold
+
+
+@pytest.mark.parametrize("kind", ["ratio", "distance", "absolute"])
+def test_given_pairs_have_the_margin_of_loops(kind):
+    first, second = two_sides()
+    _, scores = margin_by_loops(first, second, 4, kind)
+    np.testing.assert_allclose(score_pairs(first, second, Mining(kind)), np.diag(scores), rtol=1e-5)

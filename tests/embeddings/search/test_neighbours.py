@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from command_line.errors import InputError
+from embeddings.search.neighbours import nearest
+
+
+def vectors(rows, width=8, seed=0):
+    return np.random.default_rng(seed).normal(size=(rows, width)).astype(np.float32) * 3
+
+
+def brute_force(queries, candidates, k):
+    def cosine(one, other):
+        return one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+
+    table = np.array([[cosine(query, candidate) for candidate in candidates] for query in queries])
+    rows = np.argsort(-table, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(table, rows, axis=1), rows
+
+
+@pytest.mark.parametrize("rows_in_memory", [1, 5, 1000])
+def test_neighbours_are_those_of_a_comparison_one_by_one(rows_in_memory):
+    queries, candidates = vectors(13), vectors(17, seed=1)
+    memory = rows_in_memory * 4 * 8 * 6 / 2**30
+    found = nearest(queries, candidates, 3, memory)
+    cosines, rows = brute_force(queries, candidates, 3)
+    assert (found.rows == rows).all()
+    np.testing.assert_allclose(found.cosines, cosines, atol=1e-6)
+    np.testing.assert_allclose(found.means, cosines.mean(axis=1), atol=1e-6)
+
+
+def test_arrays_of_the_caller_stay_as_they_are():
+    queries, candidates = vectors(4), vectors(5, seed=1)
+    before = queries.copy(), candidates.copy()
+    nearest(queries, candidates, 2)
+    assert (queries == before[0]).all() and (candidates == before[1]).all()
+
+
+def test_half_precision_and_vectors_of_zeros():
+    queries = vectors(4).astype(np.float16)
+    queries[2] = 0
+    found = nearest(queries, vectors(5, seed=1), 1)
+    assert np.isfinite(found.cosines).all() and found.cosines[2] == 0
+
+
+def test_equal_candidates_come_in_the_order_of_their_lines():
+    one = vectors(1)
+    assert nearest(one, np.concatenate([one, -one, one, one]), 3).rows.tolist() == [[0, 2, 3]]
+
+
+def test_other_widths_and_too_few_candidates_are_refused():
+    with pytest.raises(InputError, match="vectors of 9 numbers, but those of an array have 8"):
+        nearest(vectors(3), vectors(3, width=9), 1)
+    with pytest.raises(InputError, match="3 vectors, expected at least as many as neighbours: 4"):
+        nearest(vectors(3), vectors(3), 4)
