@@ -6,6 +6,12 @@ from command_line.dispatch import run
 
 COMMANDS = {
     "encode": ("embeddings.encode", "text to vectors, one per line, with any encoder of sentences"),
+    "retrieve": (
+        "embeddings.retrieve",
+        "P@1 and error of sentence retrieval: Tatoeba, Flores, any parallel text",
+    ),
+    "mine": ("embeddings.mine", "pairs of translations in two texts by margin; scores of given pairs; BUCC"),
+    "sts": ("embeddings.sts", "correlation of cosines with rated similarity, in and across languages"),
 }
 
 if __name__ == "__main__":

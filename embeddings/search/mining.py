@@ -1,11 +1,12 @@
 """Bitext in two monolingual texts: pairs of sentences by their margin (Artetxe and Schwenk 2019)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from embeddings.search.margin import margins, without_neighbourhood
-from embeddings.search.neighbours import MEMORY, Neighbours, blocks, nearest
+from embeddings.search.neighbours import MEMORY, Neighbours, blocks
+from embeddings.search.retrieval import Neighbourhoods
 
 SELECTIONS = ("max", "intersection", "forward", "backward")
 
@@ -26,7 +27,7 @@ class Mining:
     margin: str = "ratio"
     neighbours: int = 4
     selection: str = "max"
-    memory: float = MEMORY
+    memory: float = field(default=MEMORY, compare=False)
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,9 @@ def mine(first, second, mining: Mining) -> MinedPairs:
     Args:
         first, second: vectors, n x C and m x C, as of `nearest`.
     """
-    k = min(mining.neighbours, len(first), len(second))
-    there, back = nearest(first, second, k, mining.memory), nearest(second, first, k, mining.memory)
-    forward, held = _best(there, back, mining)
-    backward, held_back = _best(back, there, mining)
+    near = Neighbourhoods.of(first, second, mining.neighbours, mining.memory)
+    forward, held = _best(near.there, near.back, mining)
+    backward, held_back = _best(near.back, near.there, mining)
     backward = (backward[0], backward[2], backward[1])
     held = held + held_back
     if mining.selection in ("forward", "backward"):
@@ -70,9 +70,8 @@ def mine(first, second, mining: Mining) -> MinedPairs:
 
 def score_pairs(first, second, mining: Mining) -> np.ndarray:
     """The margin of line i with line i, n: neighbourhoods are those among all lines of the other side."""
-    k = min(mining.neighbours, len(first))
-    there, back = nearest(first, second, k, mining.memory), nearest(second, first, k, mining.memory)
-    return margins(own_cosines(first, second), there.means, back.means, mining.margin)
+    near = Neighbourhoods.of(first, second, mining.neighbours, mining.memory)
+    return margins(own_cosines(first, second), near.there.means, near.back.means, mining.margin)
 
 
 def own_cosines(first, second, rows: int = 65_536) -> np.ndarray:

@@ -10,25 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embeddings.search.margin import margins
+from embeddings.search.margin import MARGINS, margins
 from embeddings.search.neighbours import MEMORY, Neighbours, nearest
 
 COSINE = "cosine"
-
-
-@dataclass(frozen=True)
-class Searching:
-    """How a sentence's translation is chosen.
-
-    Attributes:
-        similarity: "cosine", or a kind of margin.
-        neighbours: k of the margin.
-        memory: GiB for blocks of vectors.
-    """
-
-    similarity: str = COSINE
-    neighbours: int = 4
-    memory: float = MEMORY
+SIMILARITIES = (COSINE, *MARGINS)
 
 
 @dataclass(frozen=True)
@@ -51,15 +37,42 @@ class Precision:
         return 1 - self.by_text
 
 
-def retrieve(first, second, searching: Searching) -> tuple[np.ndarray, np.ndarray]:
-    """The row of the other side that each row is paired with: first -> second, second -> first.
+@dataclass(frozen=True)
+class Neighbourhoods:
+    """The k nearest neighbours of either side in the other.
 
-    Args:
-        first, second: vectors, n x C and m x C, as of `nearest`.
+    Attributes:
+        there: of the first side.
+        back: of the second side.
     """
-    there = _neighbours(first, second, searching)
-    back = _neighbours(second, first, searching)
-    return _chosen(there, back, searching), _chosen(back, there, searching)
+
+    there: Neighbours
+    back: Neighbours
+
+    @classmethod
+    def of(cls, first, second, k: int, memory: float = MEMORY) -> "Neighbourhoods":
+        """
+        Args:
+            first, second: vectors, n x C and m x C, as of `nearest`.
+            k: neighbours; fewer where a side has fewer lines.
+        """
+        k = min(k, len(first), len(second))
+        return cls(nearest(first, second, k, memory), nearest(second, first, k, memory))
+
+    def reversed(self) -> "Neighbourhoods":
+        return Neighbourhoods(self.back, self.there)
+
+    def retrieve(self, similarity: str) -> np.ndarray:
+        """The row of the second side that each row of the first finds.
+
+        Args:
+            similarity: "cosine", or a kind of margin, by which the best of the k nearest is chosen.
+        """
+        if similarity == COSINE:
+            return self.there.rows[:, 0]
+        densities, others = self.there.means[:, None], self.back.means[self.there.rows]
+        scores = margins(self.there.cosines, densities, others, similarity)
+        return np.take_along_axis(self.there.rows, scores.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
 def precision(found: np.ndarray, texts: Sequence[str], gold: np.ndarray | None = None) -> Precision:
@@ -71,19 +84,6 @@ def precision(found: np.ndarray, texts: Sequence[str], gold: np.ndarray | None =
         gold: the right rows; by default query i belongs to row i.
     """
     gold = np.arange(len(found)) if gold is None else gold
-    number = {text: place for place, text in reversed(list(enumerate(texts)))}
-    same = np.array([number[text] for text in texts])
+    number: dict[str, int] = {}
+    same = np.array([number.setdefault(text, len(number)) for text in texts])
     return Precision(len(found), float((found == gold).mean()), float((same[found] == same[gold]).mean()))
-
-
-def _neighbours(queries, candidates, searching: Searching) -> Neighbours:
-    k = 1 if searching.similarity == COSINE else min(searching.neighbours, len(candidates))
-    return nearest(queries, candidates, k, searching.memory)
-
-
-def _chosen(there: Neighbours, back: Neighbours, searching: Searching) -> np.ndarray:
-    """The best of each query's neighbours."""
-    if searching.similarity == COSINE:
-        return there.rows[:, 0]
-    scores = margins(there.cosines, there.means[:, None], back.means[there.rows], searching.similarity)
-    return np.take_along_axis(there.rows, scores.argmax(axis=1)[:, None], axis=1)[:, 0]

@@ -4,13 +4,18 @@ import numpy as np
 import pytest
 
 from embeddings.search.margin import margins, without_neighbourhood
-from embeddings.search.retrieval import Searching, precision, retrieve
+from embeddings.search.retrieval import Neighbourhoods, precision
 
 
 def two_sides(lines=12, noise=1.0):
     random = np.random.default_rng(3)
     first = random.normal(size=(lines, 6))
     return first, first + noise * random.normal(size=(lines, 6))
+
+
+def retrieve(first, second, similarity, k=4):
+    found = Neighbourhoods.of(first, second, k)
+    return found.retrieve(similarity), found.reversed().retrieve(similarity)
 
 
 def margin_by_loops(first, second, k, kind):
@@ -35,20 +40,20 @@ def test_the_best_margin_among_the_nearest(kind):
     for i in range(len(first)):
         candidates = sorted(range(len(second)), key=lambda j, i=i: -cosine[i, j])[:4]
         expected.append(max(candidates, key=lambda j, i=i: scores[i, j]))
-    there, back = retrieve(first, second, Searching(kind))
+    there, back = retrieve(first, second, kind)
     assert there.tolist() == expected
-    assert back.tolist() == retrieve(second, first, Searching(kind))[0].tolist()
+    assert back.tolist() == retrieve(second, first, kind)[0].tolist()
 
 
 def test_margins_change_what_cosine_finds():
     first, second = two_sides(lines=40, noise=2.0)
-    assert (retrieve(first, second, Searching())[0] != retrieve(first, second, Searching("ratio"))[0]).any()
+    assert (retrieve(first, second, "cosine")[0] != retrieve(first, second, "ratio")[0]).any()
 
 
 def test_cosine_is_the_largest_product_of_both_directions():
     first, second = two_sides()
     cosine, _ = margin_by_loops(first, second, 4, "absolute")
-    there, back = retrieve(first, second, Searching())
+    there, back = retrieve(first, second, "cosine")
     assert there.tolist() == cosine.argmax(axis=1).tolist()
     assert back.tolist() == cosine.argmax(axis=0).tolist()
 
@@ -72,4 +77,4 @@ def test_a_neighbourhood_of_nothing_makes_no_huge_margin():
 
 def test_fewer_lines_than_neighbours():
     first, second = two_sides(lines=2, noise=0.1)
-    assert retrieve(first, second, Searching("ratio", neighbours=4))[0].tolist() == [0, 1]
+    assert retrieve(first, second, "ratio")[0].tolist() == [0, 1]

@@ -1,0 +1,72 @@
+"""Result files: one JSON object with what was measured, of which inputs, by which command."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from command_line import options as types
+from command_line.completion import Stamp
+from command_line.option_classes import by_name
+from command_line.outputs import write_json
+from command_line.provenance import checksums, command_typed
+
+FORMAT = 1
+
+
+def add_output_arguments(parser, kind: str, besides: str = "") -> None:
+    """`--output` and `--force`.
+
+    Args:
+        besides: what else is written, for the help.
+    """
+    parser.add_argument(
+        "--output",
+        required=True,
+        type=types.output_folder,
+        metavar="DIR",
+        help=f"folder for {kind}.json{besides}",
+    )
+    parser.add_argument("--force", action="store_true", help="do again what is done")
+
+
+def write_result(
+    program: str,
+    kind: str,
+    options,
+    inputs: Iterable[Path],
+    measure: Callable[[], dict],
+    output,
+    force: bool = False,
+    version: int = 1,
+    beside: Callable[[Path, dict], list[Path]] = lambda file, record: [],
+) -> None:
+    """Write `KIND.json` and what belongs beside it, unless that is done; prints the file's name.
+
+    Args:
+        program: "eval" or "embeddings", whose command it is.
+        kind: of the result file, and its name.
+        options: a dataclass with everything that changes what is measured.
+        inputs: files that the measurement depends on.
+        measure: returns the record, to which "format", "kind", "inputs" and "command" are added.
+        output: folder for all files.
+        force: measure again what is done.
+        version: of what is measured; a record of another version is not up to date.
+        beside: makes further files of the record; returns them.
+    """
+    output, inputs = Path(output), [Path(path) for path in inputs]
+    file = output / f"{kind}.json"
+    settings = by_name(options) | ({"version": version} if version > 1 else {})
+    stamp = Stamp(output / f".{kind}.done", kind, settings, inputs)
+    if stamp.is_current(force):
+        return
+    measured = measure()
+    stamp.begin()
+    record = {
+        "format": FORMAT,
+        "kind": kind,
+        **measured,
+        "inputs": checksums(inputs),
+        "command": command_typed(program),
+    }
+    write_json(file, record)
+    stamp.finish([file, *beside(file, record)])
+    print(file)

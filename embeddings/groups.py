@@ -1,0 +1,63 @@
+"""Groups of languages over which results are averaged, in a TOML file: lines like `mUSE = ["ar", "zh"]`."""
+
+import tomllib
+from collections.abc import Container
+from pathlib import Path
+
+import numpy as np
+
+from command_line.errors import InputError
+from data_prep.formats.texts import LANGUAGE_CODE
+from data_prep.languages import closest
+
+
+def read_groups(path: Path) -> dict[str, list[str]]:
+    """Group -> codes of languages.
+
+    Raises:
+        InputError: the file is missing, no TOML, or has something else than lists of language codes.
+    """
+    try:
+        groups = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; expected groups of languages, NAME = ['de', 'fr']") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: no TOML: {error}") from None
+    for name, codes in groups.items():
+        if not isinstance(codes, list) or not codes or not all(map(_is_code, codes)):
+            raise InputError(f"{path}: {name} = {codes!r:.100}; expected a list of language codes")
+    return groups
+
+
+def _is_code(code) -> bool:
+    return isinstance(code, str) and LANGUAGE_CODE.fullmatch(code) is not None
+
+
+def average_by_group(values: dict[str, float], members: list[str]) -> dict:
+    """The mean over those pairs of languages of which the group has both, or all but a common one.
+
+    A set with one common language (Tatoeba: English) has a pair per language; of any other set the group's
+    own pairs count.
+
+    Returns:
+        "mean" (None where there is no such pair), "pairs", and "missing": members that occur in none.
+    """
+    pairs = {name: name.split("-") for name in values}
+    common = set.intersection(*map(set, pairs.values())) if pairs else set()
+    chosen = [
+        name
+        for name, languages in pairs.items()
+        if all(each in common or is_among(each, members) for each in languages)
+        and any(each not in common for each in languages)
+    ] or [name for name, languages in pairs.items() if all(is_among(each, members) for each in languages)]
+    seen = {language for name in chosen for language in pairs[name]}
+    return {
+        "mean": float(np.mean([values[name] for name in chosen])) if chosen else None,
+        "pairs": len(chosen),
+        "missing": [code for code in members if not is_among(code, seen)],
+    }
+
+
+def is_among(code: str, codes: Container[str]) -> bool:
+    """Whether a language is among others, whatever the standard of their codes: `deu` and `de`."""
+    return code in codes or closest(code, codes) is not None or any(closest(each, [code]) for each in codes)

@@ -1,0 +1,275 @@
+"""Sentence retrieval: how often a sentence's nearest neighbour in the other language is its translation.
+
+P@1 of both directions for every pair of languages, by cosine (thesis 2.4.1, 2.4.2), and by margin (2.4.4):
+the error rate with the margin `ratio` and 4 neighbours is LASER's xsim. With --distractors, sentences that
+differ from a right one in a detail, it is xsim++ (Chen et al. 2023).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from command_line import options as types
+from command_line.errors import InputError
+from command_line.lines import read_lines
+from command_line.option_classes import from_arguments
+from command_line.progress import progress
+from command_line.provenance import versions
+from command_line.result_file import add_output_arguments, write_result
+from data_prep.formats.texts import LANGUAGE
+from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
+from embeddings.encoders.sentence_encoder import SentenceEncoder
+from embeddings.groups import average_by_group, is_among, read_groups
+from embeddings.search.neighbours import MEMORY
+from embeddings.search.retrieval import COSINE, SIMILARITIES, Neighbourhoods, precision
+from embeddings.test_sets import ParallelFiles, all_pairs, by_language, flores, read_sides, tatoeba
+
+KIND = "sentence-retrieval"
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """What is retrieved, and how.
+
+    Attributes:
+        tatoeba, flores, parallel: where the test set is; one of them.
+        split: of Flores.
+        dataset: name of the test set in tables; None for one that fits.
+        pivot: the language that is in every pair; None for all pairs.
+        languages: only these, and the pivot; None for all.
+        similarity: how the nearest is chosen, some of SIMILARITIES.
+        neighbours: k of the margins.
+        queries: of each direction, drawn with `seed`; None for all lines. Candidates are all lines.
+        distractors: further candidates, in the language that the file's name ends with.
+        groups: file with groups of languages, over which results are averaged.
+        memory: GiB for blocks of vectors.
+    """
+
+    encoder: EncoderOptions
+    tatoeba: Path | None
+    flores: Path | None
+    parallel: list[Path] | None
+    split: str
+    dataset: str | None
+    pivot: str | None
+    languages: list[str] | None
+    similarity: list[str]
+    neighbours: int
+    queries: int | None
+    seed: int
+    distractors: Path | None
+    groups: Path | None
+    memory: float = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        if self.dataset:
+            return self.dataset
+        return "Tatoeba" if self.tatoeba else f"Flores {self.split}" if self.flores else "parallel text"
+
+    def pairs(self) -> list[ParallelFiles]:
+        """The pairs of the test set that are asked for.
+
+        Raises:
+            InputError: there are none, or a language is not in the set.
+        """
+        if self.tatoeba:
+            pairs = tatoeba(self.tatoeba)
+        else:
+            files = flores(self.flores, self.split) if self.flores else by_language(self.parallel)
+            pairs = all_pairs(files, self.pivot)
+        if self.languages is None:
+            return pairs
+        there = {language for pair in pairs for language in pair.languages}
+        for language in self.languages:
+            if not any(is_among(each, [language]) for each in there):
+                raise InputError(
+                    f"--languages {language}: not in {self.name}; there are {', '.join(sorted(there))}"
+                )
+        common = {self.pivot} if self.pivot else set.intersection(*(set(pair.languages) for pair in pairs))
+        return [
+            pair
+            for pair in pairs
+            if all(each in common or is_among(each, self.languages) for each in pair.languages)
+        ]
+
+
+def add_arguments(parser) -> None:
+    texts = parser.add_mutually_exclusive_group(required=True)
+    texts.add_argument(
+        "--tatoeba", type=types.path, metavar="DIR", help="LASER's layout: tatoeba.XXX-eng.XXX"
+    )
+    texts.add_argument(
+        "--flores", type=types.path, metavar="DIR", help="layout of Flores-200: SPLIT/CODE.SPLIT"
+    )
+    texts.add_argument(
+        "--parallel",
+        nargs="+",
+        type=types.path,
+        metavar="FILE",
+        help="line-parallel files, one per language, which ends their names: test.de test.en test.fr",
+    )
+    add_encoder_arguments(parser)
+    parser.add_argument("--split", type=types.split, default="devtest", help="of Flores")
+    parser.add_argument(
+        "--dataset", type=types.text, help="name of the test set in tables (default: Tatoeba, Flores, …)"
+    )
+    parser.add_argument(
+        "--pivot", type=LANGUAGE, metavar="LANG", help="only pairs with this language (default: all pairs)"
+    )
+    parser.add_argument(
+        "--languages", type=types.items(LANGUAGE), metavar="LANG,…", help="only these (default: all)"
+    )
+    parser.add_argument(
+        "--similarity",
+        type=types.items(types.one_of(SIMILARITIES)),
+        default=[COSINE, "ratio"],
+        help=f"how the nearest sentence is chosen, some of: {', '.join(SIMILARITIES)}",
+    )
+    parser.add_argument(
+        "--neighbours", type=types.positive, default=4, help="of a sentence, for margins (xsim: 4)"
+    )
+    parser.add_argument(
+        "--queries",
+        type=types.positive,
+        help="lines that are queries, drawn at random; candidates are all (2.4.4: 2000 among 200,000)",
+    )
+    parser.add_argument("--seed", type=types.whole_number(0), default=1, help="of the draw of --queries")
+    parser.add_argument(
+        "--distractors",
+        type=types.path,
+        metavar="FILE",
+        help="further candidates, a sentence per line, in the language that the name ends with (xsim++)",
+    )
+    parser.add_argument(
+        "--groups",
+        type=types.path,
+        metavar="FILE.toml",
+        help="groups of languages for averages: NAME = ['de', 'fr'] per line (Table 2.5)",
+    )
+    parser.add_argument(
+        "--memory", type=types.number(0, 10_000, above=True), default=MEMORY, help="GiB for blocks of vectors"
+    )
+    add_output_arguments(parser, KIND)
+
+
+def main(args) -> None:
+    job = from_arguments(Retrieval, args)
+    pairs = job.pairs()
+    files = {path for pair in pairs for path in pair.paths}
+    inputs = [*sorted(files), *(path for path in (job.distractors, job.groups) if path), *job.encoder.files()]
+    write_result("embeddings", KIND, job, inputs, lambda: measure(job, pairs), args.output, args.force)
+
+
+def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
+    """P@1 of every direction; averages of all pairs, of every language, and of groups."""
+    groups = read_groups(job.groups) if job.groups else {}
+    encoder = job.encoder.load()
+    sides = Sides(encoder, read_distractors(job.distractors))
+    found = {}
+    for pair in progress(pairs, len(pairs), "retrieve", "pair"):
+        found[pair.name] = of_pair(job, sides, pair)
+    return {
+        "encoder": encoder.record(),
+        "dataset": job.name,
+        "similarities": list(job.similarity),
+        "neighbours": job.neighbours,
+        "distractors": {language: len(lines) for language, lines in sides.distractors.items()},
+        "pairs": found,
+        **averages(found, groups),
+        "versions": versions("torch", "numpy", "faiss-cpu"),
+    }
+
+
+class Sides:
+    """The texts of a test set and their vectors; a file that is in many pairs is encoded once.
+
+    Args:
+        distractors: language -> further candidates.
+    """
+
+    def __init__(self, encoder: SentenceEncoder, distractors: dict[str, list[str]]):
+        self.encoder, self.distractors = encoder, distractors
+        self._known: dict[Path, np.ndarray] = {}
+        self._further = {language: encoder.encode(lines, language) for language, lines in distractors.items()}
+
+    def vectors(self, path: Path, lines: list[str], language: str) -> np.ndarray:
+        """n x C."""
+        if path not in self._known:
+            self._known[path] = self.encoder.encode(lines, language)
+        return self._known[path]
+
+    def candidates(self, path: Path, lines: list[str], language: str) -> tuple[np.ndarray, list[str]]:
+        """The sentences that can be found and their vectors: those of the file, and distractors."""
+        vectors = self.vectors(path, lines, language)
+        if language not in self.distractors:
+            return vectors, lines
+        return np.concatenate([vectors, self._further[language]]), lines + self.distractors[language]
+
+
+def read_distractors(path: Path | None) -> dict[str, list[str]]:
+    """Language -> sentences of the file; nothing without file."""
+    if path is None:
+        return {}
+    lines = list(read_lines(path))
+    if not lines:
+        raise InputError(f"{path}: is empty, expected a sentence per line")
+    return dict.fromkeys(by_language([path]), lines)
+
+
+def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
+    """Both directions of a pair."""
+    texts = read_sides(pair)
+    arguments = list(zip(pair.paths, texts, pair.languages, strict=True))
+    found = {}
+    for place, (queries, candidates) in enumerate((arguments, arguments[::-1])):
+        name = f"{queries[2]}-{candidates[2]}"
+        found[name] = _direction(job, sides.vectors(*queries), *sides.candidates(*candidates), seed=place)
+    return {"lines": len(texts[0]), "directions": found}
+
+
+def _direction(
+    job: Retrieval, queries: np.ndarray, candidates: np.ndarray, texts: list[str], seed: int
+) -> dict:
+    gold = np.arange(len(queries))
+    if job.queries and job.queries < len(queries):
+        gold = np.sort(
+            np.random.default_rng([job.seed, seed]).choice(len(queries), job.queries, replace=False)
+        )
+    near = Neighbourhoods.of(queries[gold], candidates, job.neighbours, job.memory)
+    found = {}
+    for similarity in job.similarity:
+        of = precision(near.retrieve(similarity), texts, gold)
+        found[similarity] = {"p_at_1": of.by_number, "p_at_1_by_text": of.by_text, "error": of.error}
+    return {"queries": len(gold), "candidates": len(candidates), **found}
+
+
+def averages(pairs: dict, groups: dict[str, list[str]]) -> dict:
+    """Means of P@1 by similarity: of all pairs, of every language and of groups of languages.
+
+    Of a pair, both directions are averaged first, as in Table 2.4.
+    """
+    similarities = [
+        name for name in SIMILARITIES if name in next(iter(next(iter(pairs.values()))["directions"].values()))
+    ]
+
+    def mean_of_pair(pair: dict, similarity: str) -> float:
+        return float(np.mean([each[similarity]["p_at_1"] for each in pair["directions"].values()]))
+
+    values = {
+        similarity: {name: mean_of_pair(pair, similarity) for name, pair in pairs.items()}
+        for similarity in similarities
+    }
+    return {
+        "average": {similarity: mean(of.values()) for similarity, of in values.items()},
+        "groups": {
+            group: {similarity: average_by_group(of, members) for similarity, of in values.items()}
+            for group, members in groups.items()
+        },
+    }
+
+
+def mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
