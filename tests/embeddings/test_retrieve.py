@@ -1,0 +1,160 @@
+"""The command against loops over the vectors that the encoder gives by itself."""
+
+import json
+
+import numpy as np
+import pytest
+
+from embeddings.encoders.options import EncoderOptions
+from embeddings.retrieve import KIND
+
+
+def write(path, lines):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def sentences(count, seed):
+    random = np.random.default_rng(seed)
+    return [" ".join(f"w{word}" for word in random.integers(0, 8, size=4)) for _ in range(count)]
+
+
+@pytest.fixture
+def encoder(checkpoint_options):
+    return EncoderOptions(model=_path(checkpoint_options[1]), model_data=_path(checkpoint_options[3])).load()
+
+
+def _path(text):
+    from pathlib import Path
+
+    return Path(text)
+
+
+@pytest.fixture
+def parallel(tmp_path):
+    """Three languages with 9 lines each: English is German with an error in some lines."""
+    german = sentences(9, seed=1)
+    english = [*german[:6], *sentences(3, seed=2)]
+    files = {"de": german, "en": english, "fr": sentences(9, seed=3)}
+    return {language: write(tmp_path / f"test.{language}", lines) for language, lines in files.items()}
+
+
+def p_at_1(queries, candidates):
+    def cosine(one, other):
+        return one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+
+    right = 0
+    for row, query in enumerate(queries):
+        right += max(range(len(candidates)), key=lambda j: cosine(query, candidates[j])) == row  # noqa: B023
+    return right / len(queries)
+
+
+def retrieve(command, checkpoint_options, output, *argv):
+    result = command("retrieve", *checkpoint_options, "--output", output, *argv)
+    assert result.status == 0, result.err
+    return json.loads((output / f"{KIND}.json").read_text())
+
+
+def test_p_at_1_of_all_pairs_in_both_directions(command, checkpoint_options, parallel, encoder, tmp_path):
+    found = retrieve(command, checkpoint_options, tmp_path / "out", "--parallel", *parallel.values())
+    assert set(found["pairs"]) == {"de-en", "de-fr", "en-fr"}
+    vectors = {
+        language: encoder.encode(path.read_text().splitlines(), language)
+        for language, path in parallel.items()
+    }
+    means = []
+    for name, pair in found["pairs"].items():
+        first, second = name.split("-")
+        for one, other in ((first, second), (second, first)):
+            measured = pair["directions"][f"{one}-{other}"]
+            assert measured["queries"] == measured["candidates"] == 9
+            assert measured["cosine"]["p_at_1"] == pytest.approx(p_at_1(vectors[one], vectors[other]))
+            means.append(measured["cosine"]["p_at_1"])
+    assert found["average"]["cosine"] == pytest.approx(np.mean(means))
+    assert found["pairs"]["de-en"]["directions"]["de-en"]["cosine"]["p_at_1"] >= 6 / 9
+
+
+def test_only_pairs_with_the_pivot_and_languages_that_are_asked_for(
+    command, checkpoint_options, parallel, tmp_path
+):
+    arguments = ["--parallel", *parallel.values(), "--pivot", "en", "--languages", "de"]
+    assert set(retrieve(command, checkpoint_options, tmp_path / "out", *arguments)["pairs"]) == {"de-en"}
+
+
+def test_tatoeba_in_the_layout_of_laser_and_groups(command, checkpoint_options, tmp_path):
+    lines = sentences(5, seed=4)
+    for language in ("deu", "fra"):
+        folder = tmp_path / "v1"
+        write(folder / f"tatoeba.{language}-eng.{language}", lines if language == "deu" else lines[::-1])
+        write(folder / f"tatoeba.{language}-eng.eng", lines)
+    groups = write(tmp_path / "groups.toml", ['German = ["de"]', 'both = ["de", "fr"]', 'none = ["ja"]'])
+    options = ["--tatoeba", tmp_path / "v1", "--groups", groups, "--similarity", "cosine"]
+    found = retrieve(command, checkpoint_options, tmp_path / "out", *options)
+    assert found["dataset"] == "Tatoeba"
+    assert found["groups"]["German"]["cosine"] == {"mean": 1.0, "pairs": 1, "missing": []}
+    assert found["groups"]["both"]["cosine"]["mean"] == pytest.approx((1 + 1 / 5) / 2)
+    assert found["groups"]["none"]["cosine"] == {"mean": None, "pairs": 0, "missing": ["ja"]}
+
+
+def test_flores_has_a_file_per_language(command, checkpoint_options, tmp_path):
+    for code in ("deu_Latn", "eng_Latn"):
+        write(tmp_path / "flores" / "devtest" / f"{code}.devtest", sentences(4, seed=5))
+    found = retrieve(command, checkpoint_options, tmp_path / "out", "--flores", tmp_path / "flores")
+    assert set(found["pairs"]) == {"deu_Latn-eng_Latn"}
+
+
+def test_distractors_are_candidates_in_their_language_only(command, checkpoint_options, tmp_path):
+    lines = sentences(4, seed=6)
+    files = [write(tmp_path / f"test.{language}", lines) for language in ("de", "en")]
+    write(tmp_path / "more.en", sentences(7, seed=7))
+    options = ["--parallel", *files, "--distractors", tmp_path / "more.en"]
+    directions = retrieve(command, checkpoint_options, tmp_path / "out", *options)["pairs"]["de-en"][
+        "directions"
+    ]
+    assert directions["de-en"]["candidates"] == 11
+    assert directions["en-de"]["candidates"] == 4
+    assert directions["de-en"]["cosine"]["p_at_1"] == 1  # what is equal is nearer than a distractor
+
+
+def test_some_lines_are_queries_and_all_are_candidates(command, checkpoint_options, parallel, tmp_path):
+    options = ["--parallel", parallel["de"], parallel["en"], "--queries", "5"]
+    found = retrieve(command, checkpoint_options, tmp_path / "out", *options)
+    assert {
+        (each["queries"], each["candidates"]) for each in found["pairs"]["de-en"]["directions"].values()
+    } == {(5, 9)}
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "message"),
+    [
+        (["a.de"], [], "expected files of at least two languages"),
+        (["a.de", "b.de"], [], "a second file of de"),
+        (["a.de", "b.toolongforacode"], [], "no language in its name"),
+        (["a.de", "a.en"], ["--pivot", "fr"], "--pivot fr: no file of that language; there are de, en"),
+        (["a.de", "a.en"], ["--languages", "ja"], "--languages ja: not in parallel text; there are de, en"),
+        (["a.de", "short.en"], [], "2 lines, but"),
+        (["a.de", "empty.en"], [], "0 lines, but"),
+    ],
+)
+def test_bad_input_is_one_line(command, checkpoint_options, tmp_path, names, options, message):
+    for name in names:
+        count = {"short.en": 2, "empty.en": 0}.get(name, 3)
+        write(tmp_path / name, sentences(count, seed=1))
+    files = [tmp_path / name for name in names]
+    output = ["--output", tmp_path / "out"]
+    result = command("retrieve", *checkpoint_options, *output, "--parallel", *files, *options)
+    assert result.status == 2
+    assert message in result.err and result.err.strip().count("\n") == 0
+    assert not (tmp_path / "out" / f"{KIND}.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("a = 1", "expected a list of language codes"), ("a = [", "no TOML"), ("a = []", "expected a list")],
+)
+def test_groups_that_are_none(command, checkpoint_options, parallel, tmp_path, text, message):
+    groups = write(tmp_path / "groups.toml", [text])
+    arguments = ["--parallel", *parallel.values(), "--groups", groups, "--output", tmp_path / "out"]
+    result = command("retrieve", *checkpoint_options, *arguments)
+    assert result.status == 2 and message in result.err
