@@ -1,6 +1,7 @@
 """A checkpoint to encode with, and a way to run commands."""
 
 from collections import namedtuple
+from pathlib import Path
 
 import pytest
 
@@ -34,3 +35,13 @@ def command(capsys):
         return Result(status, *capsys.readouterr())
 
     return call
+
+
+@pytest.fixture(scope="session")
+def one_space(checkpoint_options):
+    """The same with T-ENC tags, told one target language: equal sentences of all languages are one vector."""
+    data = Path(checkpoint_options[3])
+    state = checkpoint_state(data)
+    state["task_state"]["language_tags"] = "t-enc"
+    path = save(data.parent / "t-enc.pt", state)
+    return ["--model", path, "--model-data", str(data), "--target-lang", "en"]

@@ -7,21 +7,21 @@ from tests.embeddings.test_retrieve import sentences, write
 
 @pytest.fixture
 def texts(tmp_path):
-    """Six sentences, of which the second text has four in another order, one of them twice, and two others."""
+    """Six sentences; the second text has four of them in another order, one twice, and two others."""
     first = sentences(6, seed=1)
     second = [first[3], *sentences(2, seed=9), first[1], first[0], first[3], first[5]]
     return write(tmp_path / "mono.de", first), write(tmp_path / "mono.en", second)
 
 
-def mine(command, checkpoint_options, output, *argv):
-    result = command("mine", *checkpoint_options, "--output", output, *argv)
+def mine(command, one_space, output, *argv):
+    result = command("mine", *one_space, "--output", output, *argv)
     assert result.status == 0, result.err
     rows = [line.split("\t") for line in (output / "pairs.tsv").read_text().splitlines()]
     return json.loads((output / "mining.json").read_text()), rows
 
 
-def test_what_both_texts_have_is_found(command, checkpoint_options, texts, tmp_path):
-    record, rows = mine(command, checkpoint_options, tmp_path / "out", *texts, "--margin", "absolute")
+def test_what_both_texts_have_is_found(command, one_space, texts, tmp_path):
+    record, rows = mine(command, one_space, tmp_path / "out", *texts, "--margin", "absolute")
     assert record["lines"] == [6, 7] and record["sentences"] == [6, 6]
     assert len(rows) == record["pairs"]
     first = texts[0].read_text().splitlines()
@@ -30,16 +30,16 @@ def test_what_both_texts_have_is_found(command, checkpoint_options, texts, tmp_p
     assert scores == sorted(scores, reverse=True)
 
 
-def test_a_threshold_cuts_the_list(command, checkpoint_options, texts, tmp_path):
+def test_a_threshold_cuts_the_list(command, one_space, texts, tmp_path):
     options = ["--margin", "absolute", "--threshold", "0.9999"]
-    assert len(mine(command, checkpoint_options, tmp_path / "out", *texts, *options)[1]) == 4
+    assert len(mine(command, one_space, tmp_path / "out", *texts, *options)[1]) == 4
 
 
 def bucc(tmp_path, name, lines):
     return write(tmp_path / name, [f"{name}-{number}\t{line}" for number, line in enumerate(lines)])
 
 
-def test_bucc_with_identifiers_and_gold(command, checkpoint_options, texts, tmp_path):
+def test_bucc_with_identifiers_and_gold(command, one_space, texts, tmp_path):
     first, second = (
         bucc(tmp_path, f"bucc.{language}", path.read_text().splitlines())
         for language, path in zip(("de", "en"), texts, strict=True)
@@ -48,7 +48,7 @@ def test_bucc_with_identifiers_and_gold(command, checkpoint_options, texts, tmp_
     gold = [(0, 4), (3, 0), (3, 5), (5, 6), (1, 1)]
     pairs = write(tmp_path / "gold", [f"bucc.de-{i}\tbucc.en-{j}" for i, j in gold])
     options = ["--identifiers", "--gold", pairs, "--margin", "absolute"]
-    record, rows = mine(command, checkpoint_options, tmp_path / "out", first, second, *options)
+    record, rows = mine(command, one_space, tmp_path / "out", first, second, *options)
     assert record["bucc"]["gold_pairs"] == 4
     # 1-3 is found as well, as near as the right ones: 3 right of 4, 3 found of 4.
     assert (record["bucc"]["precision"], record["bucc"]["recall"]) == (0.75, 0.75)
@@ -56,12 +56,12 @@ def test_bucc_with_identifiers_and_gold(command, checkpoint_options, texts, tmp_
     assert record["bucc"]["threshold_from"] == "this text"
 
 
-def test_given_pairs_keep_their_lines(command, checkpoint_options, tmp_path):
+def test_given_pairs_keep_their_lines(command, one_space, tmp_path):
     lines = sentences(5, seed=2)
     others = [*lines[:4], sentences(1, seed=3)[0]]
     files = write(tmp_path / "a.de", lines), write(tmp_path / "a.en", others)
     options = ["--line-by-line", "--margin", "absolute"]
-    _, rows = mine(command, checkpoint_options, tmp_path / "out", *files, *options)
+    _, rows = mine(command, one_space, tmp_path / "out", *files, *options)
     assert [row[1] for row in rows] == lines and [row[2] for row in rows] == others
     assert [float(row[0]) > 0.9999 for row in rows] == [True] * 4 + [False]
 
@@ -76,10 +76,10 @@ def test_given_pairs_keep_their_lines(command, checkpoint_options, tmp_path):
         (["a\tw1"], [], "is empty"),
     ],
 )
-def test_bad_texts_are_one_line(command, checkpoint_options, tmp_path, lines, gold, message):
+def test_bad_texts_are_one_line(command, one_space, tmp_path, lines, gold, message):
     texts = write(tmp_path / "x.de", lines), write(tmp_path / "x.en", ["b\tw1"])
     options = ["--identifiers", "--gold", write(tmp_path / "gold", gold), "--output", tmp_path / "out"]
-    result = command("mine", *checkpoint_options, *texts, *options)
+    result = command("mine", *one_space, *texts, *options)
     assert result.status == 2 and message in result.err and result.err.strip().count("\n") == 0
     assert not (tmp_path / "out" / "pairs.tsv").exists()
 
@@ -91,7 +91,7 @@ def test_bad_texts_are_one_line(command, checkpoint_options, tmp_path, lines, go
         (["--line-by-line", "--identifiers"], "expected no --gold and no --identifiers"),
     ],
 )
-def test_options_that_do_not_go_together(command, checkpoint_options, texts, tmp_path, options, message):
+def test_options_that_do_not_go_together(command, one_space, texts, tmp_path, options, message):
     options = [tmp_path / "gold" if each == "GOLD" else each for each in options]
-    result = command("mine", *checkpoint_options, *texts, *options, "--output", tmp_path / "out")
+    result = command("mine", *one_space, *texts, *options, "--output", tmp_path / "out")
     assert result.status == 2 and message in result.err

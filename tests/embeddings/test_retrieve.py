@@ -1,6 +1,7 @@
 """The command against loops over the vectors that the encoder gives by itself."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,14 +22,13 @@ def sentences(count, seed):
 
 
 @pytest.fixture
-def encoder(checkpoint_options):
-    return EncoderOptions(model=_path(checkpoint_options[1]), model_data=_path(checkpoint_options[3])).load()
+def encoder(one_space):
+    return encoder_of(one_space)
 
 
-def _path(text):
-    from pathlib import Path
-
-    return Path(text)
+def encoder_of(options):
+    model, data = (Path(options[place]) for place in (1, 3))
+    return EncoderOptions(model=model, model_data=data, target_lang="en").load()
 
 
 @pytest.fixture
@@ -50,14 +50,14 @@ def p_at_1(queries, candidates):
     return right / len(queries)
 
 
-def retrieve(command, checkpoint_options, output, *argv):
-    result = command("retrieve", *checkpoint_options, "--output", output, *argv)
+def retrieve(command, one_space, output, *argv):
+    result = command("retrieve", *one_space, "--output", output, *argv)
     assert result.status == 0, result.err
     return json.loads((output / f"{KIND}.json").read_text())
 
 
-def test_p_at_1_of_all_pairs_in_both_directions(command, checkpoint_options, parallel, encoder, tmp_path):
-    found = retrieve(command, checkpoint_options, tmp_path / "out", "--parallel", *parallel.values())
+def test_p_at_1_of_all_pairs_in_both_directions(command, one_space, parallel, encoder, tmp_path):
+    found = retrieve(command, one_space, tmp_path / "out", "--parallel", *parallel.values())
     assert set(found["pairs"]) == {"de-en", "de-fr", "en-fr"}
     vectors = {
         language: encoder.encode(path.read_text().splitlines(), language)
@@ -75,14 +75,12 @@ def test_p_at_1_of_all_pairs_in_both_directions(command, checkpoint_options, par
     assert found["pairs"]["de-en"]["directions"]["de-en"]["cosine"]["p_at_1"] >= 6 / 9
 
 
-def test_only_pairs_with_the_pivot_and_languages_that_are_asked_for(
-    command, checkpoint_options, parallel, tmp_path
-):
+def test_only_pairs_with_the_pivot_and_languages_that_are_asked_for(command, one_space, parallel, tmp_path):
     arguments = ["--parallel", *parallel.values(), "--pivot", "en", "--languages", "de"]
-    assert set(retrieve(command, checkpoint_options, tmp_path / "out", *arguments)["pairs"]) == {"de-en"}
+    assert set(retrieve(command, one_space, tmp_path / "out", *arguments)["pairs"]) == {"de-en"}
 
 
-def test_tatoeba_in_the_layout_of_laser_and_groups(command, checkpoint_options, tmp_path):
+def test_tatoeba_in_the_layout_of_laser_and_groups(command, one_space, tmp_path):
     lines = sentences(5, seed=4)
     for language in ("deu", "fra"):
         folder = tmp_path / "v1"
@@ -90,36 +88,34 @@ def test_tatoeba_in_the_layout_of_laser_and_groups(command, checkpoint_options, 
         write(folder / f"tatoeba.{language}-eng.eng", lines)
     groups = write(tmp_path / "groups.toml", ['German = ["de"]', 'both = ["de", "fr"]', 'none = ["ja"]'])
     options = ["--tatoeba", tmp_path / "v1", "--groups", groups, "--similarity", "cosine"]
-    found = retrieve(command, checkpoint_options, tmp_path / "out", *options)
+    found = retrieve(command, one_space, tmp_path / "out", *options)
     assert found["dataset"] == "Tatoeba"
     assert found["groups"]["German"]["cosine"] == {"mean": 1.0, "pairs": 1, "missing": []}
     assert found["groups"]["both"]["cosine"]["mean"] == pytest.approx((1 + 1 / 5) / 2)
     assert found["groups"]["none"]["cosine"] == {"mean": None, "pairs": 0, "missing": ["ja"]}
 
 
-def test_flores_has_a_file_per_language(command, checkpoint_options, tmp_path):
+def test_flores_has_a_file_per_language(command, one_space, tmp_path):
     for code in ("deu_Latn", "eng_Latn"):
         write(tmp_path / "flores" / "devtest" / f"{code}.devtest", sentences(4, seed=5))
-    found = retrieve(command, checkpoint_options, tmp_path / "out", "--flores", tmp_path / "flores")
+    found = retrieve(command, one_space, tmp_path / "out", "--flores", tmp_path / "flores")
     assert set(found["pairs"]) == {"deu_Latn-eng_Latn"}
 
 
-def test_distractors_are_candidates_in_their_language_only(command, checkpoint_options, tmp_path):
+def test_distractors_are_candidates_in_their_language_only(command, one_space, tmp_path):
     lines = sentences(4, seed=6)
     files = [write(tmp_path / f"test.{language}", lines) for language in ("de", "en")]
     write(tmp_path / "more.en", sentences(7, seed=7))
     options = ["--parallel", *files, "--distractors", tmp_path / "more.en"]
-    directions = retrieve(command, checkpoint_options, tmp_path / "out", *options)["pairs"]["de-en"][
-        "directions"
-    ]
+    directions = retrieve(command, one_space, tmp_path / "out", *options)["pairs"]["de-en"]["directions"]
     assert directions["de-en"]["candidates"] == 11
     assert directions["en-de"]["candidates"] == 4
     assert directions["de-en"]["cosine"]["p_at_1"] == 1  # what is equal is nearer than a distractor
 
 
-def test_some_lines_are_queries_and_all_are_candidates(command, checkpoint_options, parallel, tmp_path):
+def test_some_lines_are_queries_and_all_are_candidates(command, one_space, parallel, tmp_path):
     options = ["--parallel", parallel["de"], parallel["en"], "--queries", "5"]
-    found = retrieve(command, checkpoint_options, tmp_path / "out", *options)
+    found = retrieve(command, one_space, tmp_path / "out", *options)
     assert {
         (each["queries"], each["candidates"]) for each in found["pairs"]["de-en"]["directions"].values()
     } == {(5, 9)}
@@ -137,13 +133,13 @@ def test_some_lines_are_queries_and_all_are_candidates(command, checkpoint_optio
         (["a.de", "empty.en"], [], "0 lines, but"),
     ],
 )
-def test_bad_input_is_one_line(command, checkpoint_options, tmp_path, names, options, message):
+def test_bad_input_is_one_line(command, one_space, tmp_path, names, options, message):
     for name in names:
         count = {"short.en": 2, "empty.en": 0}.get(name, 3)
         write(tmp_path / name, sentences(count, seed=1))
     files = [tmp_path / name for name in names]
     output = ["--output", tmp_path / "out"]
-    result = command("retrieve", *checkpoint_options, *output, "--parallel", *files, *options)
+    result = command("retrieve", *one_space, *output, "--parallel", *files, *options)
     assert result.status == 2
     assert message in result.err and result.err.strip().count("\n") == 0
     assert not (tmp_path / "out" / f"{KIND}.json").exists()
@@ -153,8 +149,8 @@ def test_bad_input_is_one_line(command, checkpoint_options, tmp_path, names, opt
     ("text", "message"),
     [("a = 1", "expected a list of language codes"), ("a = [", "no TOML"), ("a = []", "expected a list")],
 )
-def test_groups_that_are_none(command, checkpoint_options, parallel, tmp_path, text, message):
+def test_groups_that_are_none(command, one_space, parallel, tmp_path, text, message):
     groups = write(tmp_path / "groups.toml", [text])
     arguments = ["--parallel", *parallel.values(), "--groups", groups, "--output", tmp_path / "out"]
-    result = command("retrieve", *checkpoint_options, *arguments)
+    result = command("retrieve", *one_space, *arguments)
     assert result.status == 2 and message in result.err

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from embeddings.encoders.options import EncoderOptions
-from tests.embeddings.test_retrieve import _path, sentences, write
+from tests.embeddings.test_retrieve import encoder_of, sentences, write
 
 
 def rated(first, second, ratings):
@@ -23,18 +22,16 @@ def files(tmp_path):
     ]
 
 
-def sts(command, checkpoint_options, output, *argv):
-    result = command("sts", *checkpoint_options, "--output", output, *argv)
+def sts(command, one_space, output, *argv):
+    result = command("sts", *one_space, "--output", output, *argv)
     assert result.status == 0, result.err
     return json.loads((output / "sts.json").read_text())["languages"]
 
 
-def test_correlations_are_those_of_scipy_over_cosines(command, checkpoint_options, files, tmp_path):
-    found = sts(command, checkpoint_options, tmp_path / "out", *files, "--crossed")
+def test_correlations_are_those_of_scipy_over_cosines(command, one_space, files, tmp_path):
+    found = sts(command, one_space, tmp_path / "out", *files, "--crossed")
     assert set(found) == {"de", "en", "de-en", "en-de"}
-    encoder = EncoderOptions(
-        model=_path(checkpoint_options[1]), model_data=_path(checkpoint_options[3])
-    ).load()
+    encoder = encoder_of(one_space)
     first, second = encoder.encode(sentences(5, 1), "de"), encoder.encode(sentences(5, 6), "en")
     cosines = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(first, second, strict=True)]
     ratings = [0.5, 4, 2, 3.2, 1]
@@ -42,16 +39,16 @@ def test_correlations_are_those_of_scipy_over_cosines(command, checkpoint_option
     assert found["de-en"]["pearson"] == pytest.approx(100 * pearsonr(cosines, ratings).statistic, abs=1e-4)
 
 
-def test_equal_vectors_correlate_with_nothing(command, checkpoint_options, tmp_path):
+def test_equal_vectors_correlate_with_nothing(command, one_space, tmp_path):
     same = ["w1 w2"] * 3
     path = write(tmp_path / "sts-de.csv", rated(same, same, [1, 2, 3]))
-    assert sts(command, checkpoint_options, tmp_path / "out", path)["de"]["spearman"] == 0
+    assert sts(command, one_space, tmp_path / "out", path)["de"]["spearman"] == 0
 
 
-def test_quoted_fields_and_tabs(command, checkpoint_options, tmp_path):
+def test_quoted_fields_and_tabs(command, one_space, tmp_path):
     quoted = write(tmp_path / "sts-de.csv", ['"w1, w2",w1,3', 'w3,"w4, ""w5""",1', "w6,w6,5"])
     tabs = write(tmp_path / "sts-en.tsv", ["w1, w2\tw1\t3", 'w3\tw4, "w5"\t1', "w6\tw6\t5"])
-    found = sts(command, checkpoint_options, tmp_path / "out", quoted, tabs)
+    found = sts(command, one_space, tmp_path / "out", quoted, tabs)
     assert found["de"]["pairs"] == 3 and found["de"] == found["en"]
 
 
@@ -64,14 +61,14 @@ def test_quoted_fields_and_tabs(command, checkpoint_options, tmp_path):
         (["a,b,1", "a,c,nan"], "expected at least two, with different ratings"),
     ],
 )
-def test_bad_ratings_are_one_line(command, checkpoint_options, tmp_path, lines, message):
+def test_bad_ratings_are_one_line(command, one_space, tmp_path, lines, message):
     path = write(tmp_path / "sts-de.csv", lines)
-    result = command("sts", *checkpoint_options, "--output", tmp_path / "out", path)
+    result = command("sts", *one_space, "--output", tmp_path / "out", path)
     assert result.status == 2 and message in result.err and result.err.strip().count("\n") == 0
 
 
-def test_crossed_files_must_be_row_parallel(command, checkpoint_options, files, tmp_path):
+def test_crossed_files_must_be_row_parallel(command, one_space, files, tmp_path):
     rows = files[1].read_text().splitlines()
     files[1].write_text("\n".join([rows[1], rows[0], *rows[2:]]) + "\n")
-    result = command("sts", *checkpoint_options, "--output", tmp_path / "out", *files, "--crossed")
+    result = command("sts", *one_space, "--output", tmp_path / "out", *files, "--crossed")
     assert result.status == 2 and "row 1 is rated 4, but 0.5 in" in result.err
