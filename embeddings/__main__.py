@@ -11,6 +11,10 @@ COMMANDS = {
         "P@1 and error of sentence retrieval: Tatoeba, Flores, any parallel text",
     ),
     "mine": ("embeddings.mine", "pairs of translations in two texts by margin; scores of given pairs; BUCC"),
+    "classify": (
+        "embeddings.classify",
+        "a perceptron over vectors, taught in one language, tested in others",
+    ),
     "sts": ("embeddings.sts", "correlation of cosines with rated similarity, in and across languages"),
 }
 

@@ -46,7 +46,7 @@ def p_at_1(queries, candidates):
 
     right = 0
     for row, query in enumerate(queries):
-        right += max(range(len(candidates)), key=lambda j: cosine(query, candidates[j])) == row  # noqa: B023
+        right += max(range(len(candidates)), key=lambda j: cosine(query, candidates[j])) == row
     return right / len(queries)
 
 

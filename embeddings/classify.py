@@ -1,0 +1,263 @@
+"""Zero-shot cross-lingual classification: a perceptron over frozen vectors, taught in one language, tested in
+others (MLDoc, thesis 2.4.5; CLS, 2.4.6).
+
+The perceptron learns from the training part of one language, keeps the epoch that is best on the validation
+part of the same language, and is tested on every language. Mean and standard deviation over --runs random
+initializations.
+
+A folder of MLDoc has `german.train.1000`, `german.dev`, `german.test`; any other corpus is a folder of
+`LANG.train.tsv`, `LANG.valid.tsv`, `LANG.test.tsv` with lines `label<TAB>sentence`.
+"""
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from command_line import options as types
+from command_line.errors import InputError, at
+from command_line.lines import find_text, read_lines
+from command_line.option_classes import from_arguments
+from command_line.progress import progress
+from command_line.provenance import versions
+from command_line.result_file import add_output_arguments, write_result
+from data_prep.formats.texts import LANGUAGE
+from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
+
+KIND = "classification"
+TRAIN, VALID, TEST = "train", "valid", "test"
+MLDOC = {
+    "de": "german",
+    "en": "english",
+    "es": "spanish",
+    "fr": "french",
+    "it": "italian",
+    "ja": "japanese",
+    "ru": "russian",
+    "zh": "chinese",
+}
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """A multilayer perceptron and how it learns; defaults follow LASER's for MLDoc but for dropout.
+
+    Attributes:
+        hidden: widths of the hidden layers; none for a linear classifier.
+        epochs: passes over the training part.
+        batch: sentences of an update.
+        learning_rate: of Adam.
+        weight_decay: L2 penalty.
+    """
+
+    hidden: list[int]
+    epochs: int
+    batch: int
+    learning_rate: float
+    weight_decay: float
+
+
+@dataclass(frozen=True)
+class Classification:
+    """What is classified.
+
+    Attributes:
+        folder: the corpus.
+        mldoc: the folder has MLDoc's names.
+        train_size: of MLDoc's training files, as their names have it.
+        languages: codes.
+        train_languages: those to teach in; None for all.
+        dataset: name in tables.
+        runs: initializations, seeds 1 to this.
+    """
+
+    encoder: EncoderOptions
+    folder: Path
+    mldoc: bool
+    train_size: str
+    languages: list[str]
+    train_languages: list[str] | None
+    dataset: str | None
+    runs: int
+    perceptron: Perceptron
+
+    @property
+    def name(self) -> str:
+        return self.dataset or ("MLDoc" if self.mldoc else self.folder.name)
+
+    @property
+    def taught(self) -> list[str]:
+        return self.train_languages or self.languages
+
+    def path(self, language: str, part: str) -> Path:
+        """The file of a part.
+
+        Raises:
+            InputError: it is not there.
+        """
+        if self.mldoc:
+            ending = {TRAIN: f"train.{self.train_size}", VALID: "dev", TEST: "test"}[part]
+            path = self.folder / f"{MLDOC.get(language, language)}.{ending}"
+        else:
+            path = self.folder / f"{language}.{part}.tsv"
+        found = find_text(path)
+        if found is None:
+            raise InputError(f"{path}: no such file; expected lines label<TAB>sentence")
+        return found
+
+    def files(self) -> dict[tuple[str, str], Path]:
+        """(language, part) -> file: all three of the languages to teach in, test parts of the others."""
+        parts = dict.fromkeys(self.taught, (TRAIN, VALID, TEST))
+        return {
+            (language, part): self.path(language, part)
+            for language in dict.fromkeys([*self.taught, *self.languages])
+            for part in parts.get(language, (TEST,))
+        }
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "folder", type=types.path, metavar="DIR", help="LANG.train.tsv, .valid.tsv, .test.tsv"
+    )
+    parser.add_argument("--mldoc", action="store_true", help="DIR has the names of MLDoc")
+    parser.add_argument("--train-size", type=types.split, default="1000", help="of MLDoc (2.4.5)")
+    parser.add_argument(
+        "--languages", required=True, type=types.items(LANGUAGE), metavar="LANG,…", help="to test in"
+    )
+    parser.add_argument(
+        "--train-languages", type=types.items(LANGUAGE), metavar="LANG,…", help="to teach in (default: all)"
+    )
+    add_encoder_arguments(parser)
+    parser.add_argument("--dataset", type=types.text, help="name in tables (default: MLDoc, or DIR's name)")
+    parser.add_argument("--runs", type=types.positive, default=5, help="initializations (thesis: 5)")
+    parser.add_argument(
+        "--hidden",
+        type=types.items(types.whole_number(0)),
+        default=[10, 8],
+        metavar="N,…",
+        help="widths of the hidden layers; 0: none",
+    )
+    parser.add_argument("--epochs", type=types.positive, default=100, help="passes over the training part")
+    parser.add_argument("--batch", type=types.positive, default=12, help="sentences of an update")
+    parser.add_argument("--learning-rate", type=types.number(0, 1, above=True), default=1e-3, help="of Adam")
+    parser.add_argument("--weight-decay", type=types.number(0, 1), default=0.0, help="L2 penalty")
+    add_output_arguments(parser, KIND)
+
+
+def main(args) -> None:
+    job = from_arguments(Classification, args)
+    inputs = [*job.files().values(), *job.encoder.files()]
+    write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Sentences with labels.
+
+    Attributes:
+        sentences: n.
+        labels: n.
+    """
+
+    path: Path
+    sentences: list[str]
+    labels: list[str]
+
+
+def read_part(path: Path) -> Part:
+    """Read `label<TAB>sentence` lines.
+
+    Raises:
+        InputError: a line has no tab, or the file no line.
+    """
+    labels, sentences = [], []
+    for number, line in enumerate(read_lines(path), start=1):
+        label, tab, sentence = line.partition("\t")
+        if not tab or not label:
+            raise InputError(f"{at(path, number)}: found {line!r:.60}, expected label<TAB>sentence")
+        labels.append(label)
+        sentences.append(sentence)
+    if not labels:
+        raise InputError(f"{path}: is empty, expected lines label<TAB>sentence")
+    return Part(path, sentences, labels)
+
+
+def measure(job: Classification) -> dict:
+    """Accuracy in per cent of every direction, mean and deviation over the runs."""
+    parts = {key: read_part(path) for key, path in job.files().items()}
+    check_labels(job, parts)
+    encoder = job.encoder.load()
+    vectors = {
+        key: encoder.encode(part.sentences, key[0])
+        for key, part in progress(parts.items(), len(parts), "encode", "file")
+    }
+    labels = {key: np.array(part.labels) for key, part in parts.items()}
+    directions: dict[str, list[float]] = {}
+    for language, seed in progress(
+        [(language, seed) for language in job.taught for seed in range(1, job.runs + 1)],
+        len(job.taught) * job.runs,
+        "teach",
+        "run",
+    ):
+        pairs = [(vectors[language, part], labels[language, part]) for part in (TRAIN, VALID)]
+        classify = teach(job.perceptron, *pairs, seed=seed)
+        for other in job.languages:
+            right = classify(vectors[other, TEST]) == labels[other, TEST]
+            directions.setdefault(f"{language}-{other}", []).append(100 * float(right.mean()))
+    return {
+        "encoder": encoder.record(),
+        "dataset": job.name,
+        "classes": len(set(labels[job.taught[0], TRAIN])),
+        "directions": {name: described(runs) for name, runs in directions.items()},
+        "versions": versions("torch", "numpy", "scikit-learn"),
+    }
+
+
+def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> None:
+    """
+    Raises:
+        InputError: a label that is not in the training part of the first language, or only one label.
+    """
+    known = parts[job.taught[0], TRAIN]
+    if len(set(known.labels)) < 2:
+        raise InputError(f"{known.path}: only the label {known.labels[0]!r:.40}; expected at least two")
+    for part in parts.values():
+        for number, label in enumerate(part.labels, start=1):
+            if label not in known.labels:
+                raise InputError(f"{at(part.path, number)}: label {label!r:.40} is not in {known.path}")
+
+
+def described(runs: list[float]) -> dict:
+    """Mean and sample standard deviation; no deviation of one run."""
+    deviation = float(np.std(runs, ddof=1)) if len(runs) > 1 else None
+    return {"accuracy": float(np.mean(runs)), "deviation": deviation, "runs": runs}
+
+
+def teach(options: Perceptron, train, valid, seed: int):
+    """The function vectors -> labels of the epoch that is best on the validation part; the first of equals.
+
+    Args:
+        train, valid: vectors, n x C, and labels, n. Vectors are standardized with the training part's mean
+            and deviation.
+    """
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.preprocessing import StandardScaler
+
+    scale = StandardScaler().fit(train[0])
+    model = MLPClassifier(
+        hidden_layer_sizes=[width for width in options.hidden if width],
+        batch_size=min(options.batch, len(train[1])),
+        learning_rate_init=options.learning_rate,
+        alpha=options.weight_decay,
+        random_state=seed,
+    )
+    (vectors, labels), (held_out, gold) = ((scale.transform(one), of) for one, of in (train, valid))
+    classes = np.unique(labels)
+    best, highest = None, -1.0
+    for _ in range(options.epochs):
+        model.partial_fit(vectors, labels, classes=classes)
+        accuracy = float((model.predict(held_out) == gold).mean())
+        if accuracy > highest:
+            best, highest = copy.deepcopy(model), accuracy
+    return lambda given: best.predict(scale.transform(given))

@@ -1,0 +1,104 @@
+import json
+
+import numpy as np
+import pytest
+
+from embeddings.classify import Perceptron, described, teach
+from tests.embeddings.test_retrieve import write
+
+PERCEPTRON = Perceptron(hidden=[8], epochs=40, batch=16, learning_rate=0.01, weight_decay=0.0)
+
+
+def two_moons(count, seed):
+    """What no linear classifier separates: the sign of a product."""
+    vectors = np.random.default_rng(seed).normal(size=(count, 2)).astype(np.float32)
+    return vectors, np.where(vectors[:, 0] * vectors[:, 1] > 0, "same", "other")
+
+
+def accuracy(classify, part):
+    return float((classify(part[0]) == part[1]).mean())
+
+
+def test_a_perceptron_learns_what_a_linear_classifier_cannot():
+    train, valid, test = two_moons(400, 1), two_moons(200, 2), two_moons(400, 3)
+    assert accuracy(teach(PERCEPTRON, train, valid, seed=1), test) > 0.9
+    linear = Perceptron(hidden=[0], epochs=40, batch=16, learning_rate=0.01, weight_decay=0.0)
+    assert accuracy(teach(linear, train, valid, seed=1), test) < 0.7
+
+
+def test_the_epoch_is_chosen_on_the_validation_part():
+    """With validation labels turned round, the best epoch is the one that has learned least."""
+    train, (vectors, labels) = two_moons(400, 1), two_moons(200, 2)
+    turned = vectors, np.where(labels == "same", "other", "same")
+    assert accuracy(teach(PERCEPTRON, train, turned, seed=1), (vectors, labels)) < 0.75
+    assert accuracy(teach(PERCEPTRON, train, (vectors, labels), seed=1), (vectors, labels)) > 0.9
+
+
+def test_mean_and_deviation_of_runs():
+    assert described([1.0, 3.0]) == {"accuracy": 2.0, "deviation": pytest.approx(2**0.5), "runs": [1.0, 3.0]}
+    assert described([1.0])["deviation"] is None
+
+
+def rows(seed, count=40):
+    """Sentences of w0 to w3 are of one class, those of w4 to w7 of the other."""
+    random = np.random.default_rng(seed)
+    kinds = random.integers(0, 2, size=count)
+    words = [random.integers(4 * kind, 4 * kind + 4, size=4) for kind in kinds]
+    return [f"class{k}\t" + " ".join(f"w{w}" for w in ws) for k, ws in zip(kinds, words, strict=True)]
+
+
+def corpus(folder, names):
+    for seed, name in enumerate(names):
+        write(folder / name, rows(seed))
+    return folder
+
+
+OWN = [f"{language}.{part}.tsv" for language in ("de", "en") for part in ("train", "valid", "test")]
+
+
+def classify(command, one_space, output, *argv):
+    options = ["--output", output, "--runs", "2", "--epochs", "20", "--learning-rate", "0.01"]
+    result = command("classify", *one_space, *options, *argv)
+    assert result.status == 0, result.err
+    return json.loads((output / "classification.json").read_text())
+
+
+def test_taught_in_one_language_and_tested_in_all(command, one_space, tmp_path):
+    folder = corpus(tmp_path / "own", OWN)
+    found = classify(command, one_space, tmp_path / "out", folder, "--languages", "de,en")
+    assert set(found["directions"]) == {"de-de", "de-en", "en-de", "en-en"}
+    assert all(each["accuracy"] > 80 for each in found["directions"].values())
+    assert found["dataset"] == "own" and found["classes"] == 2
+    assert all(len(each["runs"]) == 2 for each in found["directions"].values())
+
+
+def test_the_names_of_mldoc(command, one_space, tmp_path):
+    names = ["german.train.1000", "german.dev", "german.test", "english.test"]
+    folder = corpus(tmp_path / "mldoc", names)
+    arguments = [folder, "--mldoc", "--languages", "en", "--train-languages", "de"]
+    found = classify(command, one_space, tmp_path / "out", *arguments)
+    assert set(found["directions"]) == {"de-en"} and found["dataset"] == "MLDoc"
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "message"),
+    [
+        ("de.train.tsv", ["a\tw1", "w2"], ":2: found 'w2', expected label<TAB>sentence"),
+        ("de.train.tsv", ["a\tw1", "a\tw2"], "only the label 'a'; expected at least two"),
+        ("en.test.tsv", ["class0\tw1", "new\tw2"], ":2: label 'new' is not in"),
+        ("en.valid.tsv", [], "is empty, expected lines label<TAB>sentence"),
+    ],
+)
+def test_bad_input_is_one_line(command, one_space, tmp_path, name, lines, message):
+    folder = corpus(tmp_path / "own", OWN)
+    write(folder / name, lines)
+    options = ["--languages", "de,en", "--output", tmp_path / "out"]
+    result = command("classify", *one_space, folder, *options)
+    assert result.status == 2 and message in result.err and result.err.strip().count("\n") == 0
+
+
+def test_a_part_that_is_not_there(command, one_space, tmp_path):
+    folder = corpus(tmp_path / "own", OWN[:-1])
+    options = ["--languages", "de,en", "--output", tmp_path / "out"]
+    result = command("classify", *one_space, folder, *options)
+    assert result.status == 2 and "en.test.tsv: no such file" in result.err
