@@ -205,11 +205,15 @@ def measure(job: Classification) -> dict:
         for other in job.languages:
             right = classify(vectors[other, TEST]) == labels[other, TEST]
             directions.setdefault(f"{language}-{other}", []).append(100 * float(right.mean()))
-    return {
-        "encoder": encoder.record(),
+    run = {
+        "system": encoder.system,
         "dataset": job.name,
         "classes": len(set(labels[job.taught[0], TRAIN])),
         "directions": {name: described(runs) for name, runs in directions.items()},
+    }
+    return {
+        "encoder": encoder.record(),
+        "runs": [run],
         "versions": versions("torch", "numpy", "scikit-learn"),
     }
 
@@ -231,7 +235,7 @@ def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> Non
 def described(runs: list[float]) -> dict:
     """Mean and sample standard deviation; no deviation of one run."""
     deviation = float(np.std(runs, ddof=1)) if len(runs) > 1 else None
-    return {"accuracy": float(np.mean(runs)), "deviation": deviation, "runs": runs}
+    return {"accuracy": float(np.mean(runs)), "deviation": deviation, "accuracies": runs}
 
 
 def teach(options: Perceptron, train, valid, seed: int):

@@ -41,6 +41,7 @@ class Job:
         gold: pairs of identifiers.
         threshold: the lowest score of a pair that is written; None for all, or with `gold` for the best.
         line_by_line: score line i with line i.
+        dataset: name in tables; None for the names of the texts.
     """
 
     encoder: EncoderOptions
@@ -52,7 +53,12 @@ class Job:
     gold: Path | None
     threshold: float | None
     line_by_line: bool
+    dataset: str | None
     mining: Mining
+
+    @property
+    def name(self) -> str:
+        return self.dataset or f"{self.first.name}, {self.second.name}"
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,7 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--line-by-line", action="store_true", help="the texts are parallel: score every line, mine none"
     )
+    parser.add_argument("--dataset", type=types.text, help="name in tables (default: names of the texts)")
     parser.add_argument("--margin", choices=list(MARGINS), default="ratio", help="of the paper's equations")
     parser.add_argument("--neighbours", type=types.positive, default=4, help="k of the paper")
     parser.add_argument(
@@ -170,11 +177,16 @@ def measure(job: Job, output: Path) -> dict:
     """Mine or score, write the pairs, and describe them."""
     encoder = job.encoder.load()
     found = (score_lines if job.line_by_line else mine_texts)(job, encoder, output)
-    return {
-        "encoder": encoder.record(),
+    run = {
+        "system": encoder.system,
+        "dataset": job.name,
         "margin": job.mining.margin,
         "neighbours": job.mining.neighbours,
         **found,
+    }
+    return {
+        "encoder": encoder.record(),
+        "runs": [run],
         "versions": versions("torch", "numpy", "faiss-cpu"),
     }
 

@@ -5,9 +5,9 @@ the error rate with the margin `ratio` and 4 neighbours is LASER's xsim. With --
 differ from a right one in a detail, it is xsim++ (Chen et al. 2023).
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 
@@ -164,21 +164,24 @@ def main(args) -> None:
 
 
 def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
-    """P@1 of every direction; averages of all pairs, of every language, and of groups."""
+    """One run: P@1 of every direction, averages of all pairs and of groups."""
     groups = read_groups(job.groups) if job.groups else {}
     encoder = job.encoder.load()
     sides = Sides(encoder, read_distractors(job.distractors))
-    found = {}
+    directions: dict[str, dict] = {}
     for pair in progress(pairs, len(pairs), "retrieve", "pair"):
-        found[pair.name] = of_pair(job, sides, pair)
+        directions |= of_pair(job, sides, pair)
+    run = {
+        "system": encoder.system,
+        "dataset": job.name,
+        "directions": directions,
+        **averages(directions, job.similarity, groups),
+    }
     return {
         "encoder": encoder.record(),
-        "dataset": job.name,
-        "similarities": list(job.similarity),
         "neighbours": job.neighbours,
         "distractors": {language: len(lines) for language, lines in sides.distractors.items()},
-        "pairs": found,
-        **averages(found, groups),
+        "runs": [run],
         "versions": versions("torch", "numpy", "faiss-cpu"),
     }
 
@@ -227,7 +230,7 @@ def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
     for place, (queries, candidates) in enumerate((arguments, arguments[::-1])):
         name = f"{queries[2]}-{candidates[2]}"
         found[name] = _direction(job, sides.vectors(*queries), *sides.candidates(*candidates), seed=place)
-    return {"lines": len(texts[0]), "directions": found}
+    return found
 
 
 def _direction(
@@ -246,30 +249,22 @@ def _direction(
     return {"queries": len(gold), "candidates": len(candidates), **found}
 
 
-def averages(pairs: dict, groups: dict[str, list[str]]) -> dict:
-    """Means of P@1 by similarity: of all pairs, of every language and of groups of languages.
+def averages(directions: dict, similarities: list[str], groups: dict[str, list[str]]) -> dict:
+    """Means of P@1, by similarity: of all pairs of languages ("average"), and of groups ("groups").
 
     Of a pair, both directions are averaged first, as in Table 2.4.
     """
-    similarities = [
-        name for name in SIMILARITIES if name in next(iter(next(iter(pairs.values()))["directions"].values()))
-    ]
-
-    def mean_of_pair(pair: dict, similarity: str) -> float:
-        return float(np.mean([each[similarity]["p_at_1"] for each in pair["directions"].values()]))
-
+    pairs: dict[str, list[dict]] = {}
+    for name, found in directions.items():
+        pairs.setdefault("-".join(sorted(name.split("-"))), []).append(found)
     values = {
-        similarity: {name: mean_of_pair(pair, similarity) for name, pair in pairs.items()}
+        similarity: {name: fmean(each[similarity]["p_at_1"] for each in both) for name, both in pairs.items()}
         for similarity in similarities
     }
     return {
-        "average": {similarity: mean(of.values()) for similarity, of in values.items()},
+        "average": {similarity: fmean(of.values()) for similarity, of in values.items()},
         "groups": {
             group: {similarity: average_by_group(of, members) for similarity, of in values.items()}
             for group, members in groups.items()
         },
     }
-
-
-def mean(values: Iterable[float]) -> float:
-    return float(np.mean(list(values)))

@@ -147,8 +147,7 @@ def measure(job: Similarity) -> dict:
         found[one if one == other else f"{one}-{other}"] = correlations(cosines, pairs[one].ratings)
     return {
         "encoder": encoder.record(),
-        "dataset": job.dataset,
-        "languages": found,
+        "runs": [{"system": encoder.system, "dataset": job.dataset, "languages": found}],
         "versions": versions("torch", "numpy", "scipy"),
     }
 

@@ -73,8 +73,8 @@ class CheckpointEncoder(TokenEncoder):
         from fairseq.modules import MultiheadAttention
 
         self.options, self.task = options, loaded.task
-        self.system = loaded.system()
-        self.name = self.system["name"]
+        self._system = loaded.system()
+        self.name = self._system["name"]
         self.dictionary, self.tags = self.task.dictionary, self.task.tags
         self.segmentation = Segmentation(options.model_data)
         self.longest = self.task.max_positions()[0]
@@ -117,6 +117,10 @@ class CheckpointEncoder(TokenEncoder):
                 )
             return "own", output[OWN].shape[1]
         return self.options.pooling or "mean", output["encoder_out"][0].shape[2]
+
+    @property
+    def system(self) -> dict:
+        return self._system
 
     def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:
         """Tags, subwords, `</s>`; a line without words has no tokens."""

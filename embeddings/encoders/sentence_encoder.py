@@ -53,6 +53,11 @@ class SentenceEncoder(abc.ABC):
             InputError: the encoder needs a language, or does not know this one.
         """
 
+    @property
+    def system(self) -> dict:
+        """The system that a result is of: its name and, of a checkpoint, its seed and axes."""
+        return {"name": self.name}
+
     @abc.abstractmethod
     def record(self) -> dict:
         """What a result says of its encoder: "name", "kind", "model", "width", and what changes vectors."""

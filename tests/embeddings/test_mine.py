@@ -17,7 +17,7 @@ def mine(command, one_space, output, *argv):
     result = command("mine", *one_space, "--output", output, *argv)
     assert result.status == 0, result.err
     rows = [line.split("\t") for line in (output / "pairs.tsv").read_text().splitlines()]
-    return json.loads((output / "mining.json").read_text()), rows
+    return json.loads((output / "mining.json").read_text())["runs"][0], rows
 
 
 def test_what_both_texts_have_is_found(command, one_space, texts, tmp_path):

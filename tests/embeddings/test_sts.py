@@ -25,7 +25,7 @@ def files(tmp_path):
 def sts(command, one_space, output, *argv):
     result = command("sts", *one_space, "--output", output, *argv)
     assert result.status == 0, result.err
-    return json.loads((output / "sts.json").read_text())["languages"]
+    return json.loads((output / "sts.json").read_text())["runs"][0]["languages"]
 
 
 def test_correlations_are_those_of_scipy_over_cosines(command, one_space, files, tmp_path):
