@@ -17,7 +17,8 @@ from eval.reporting.pages import html, markdown
 from eval.reporting.parts import write_exhibits
 from eval.results.result_set import ResultSet
 
-# Kind of result file, and the module with `section(results) -> Section` that shows it.
+# Kind of result file, and where the function `section(results) -> Section` is that shows it: MODULE, or
+# MODULE:FUNCTION for one of another name.
 TRANSLATIONS = (
     ("scores", "eval.reporting.sections.summary"),
     ("scores", "eval.reporting.sections.off_target"),
@@ -27,20 +28,28 @@ TRANSLATIONS = (
     ("scores", "eval.reporting.sections.indicators"),
     ("adequacy", "eval.probes.adequacy"),
 )
+_TASKS = "eval.reporting.sections.sentence_tasks"
+SENTENCE_ENCODERS = (  # what `python -m embeddings` has measured
+    ("sentence-retrieval", "eval.reporting.sections.sentence_retrieval"),
+    ("mining", f"{_TASKS}:mining"),
+    ("classification", f"{_TASKS}:classification"),
+    ("sts", f"{_TASKS}:sts"),
+)
 SOURCES = (("scores", "eval.reporting.sections.provenance"),)
 
 
 def sections() -> list[tuple[str, str]]:
-    """Kind of result file and module of every section, in the order of the report: how systems translate,
-    what probes found, where the numbers come from.
+    """Kind of result file and place of every section, in the order of the report: how systems translate, what
+    probes found, what sentence encoders are good for, where the numbers come from.
     """
     probes = [(probe.kind, probe.module) for probe in PROBES.values() if probe.kind]
-    return [*TRANSLATIONS, *(one for one in probes if one not in TRANSLATIONS), *SOURCES]
+    return [*TRANSLATIONS, *(one for one in probes if one not in TRANSLATIONS), *SENTENCE_ENCODERS, *SOURCES]
 
 
-def section_of(module: str) -> Callable:
-    """The function `section` of a module."""
-    return importlib.import_module(module).section
+def section_of(place: str) -> Callable:
+    """The function that makes a section."""
+    module, _, function = place.partition(":")
+    return getattr(importlib.import_module(module), function or "section")
 
 
 def add_arguments(parser) -> None:
@@ -72,7 +81,7 @@ def write_report(files, title: str, output: Path) -> None:
     """
     known = sections()
     results = ResultSet.load(files, dict.fromkeys(kind for kind, _ in known))
-    shown = [section_of(module)(results) for kind, module in known if results.of_kind(kind)]
+    shown = [section_of(place)(results) for kind, place in known if results.of_kind(kind)]
     for folder in (output, output / "tables", output / "plots"):
         remove_leftovers(folder)
     write_exhibits(shown, output / "tables", output / "plots")

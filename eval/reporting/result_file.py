@@ -3,25 +3,15 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from command_line import options as types
-from command_line.completion import Stamp
-from command_line.option_classes import by_name
-from command_line.outputs import write_json
-from command_line.provenance import checksums, command_typed
+from command_line import result_file
+from command_line.result_file import write_result
 from eval.reporting.parts import Section, write_exhibits
-from eval.results.files import FORMAT
 from eval.results.result_set import ResultSet
 
 
 def add_output_arguments(parser, kind: str) -> None:
-    parser.add_argument(
-        "--output",
-        required=True,
-        type=types.output_folder,
-        metavar="DIR",
-        help=f"folder for {kind}.json, tables (CSV), figures (PNG)",
-    )
-    parser.add_argument("--force", action="store_true", help="do again what is done")
+    """`--output` and `--force` of a command that publishes its result."""
+    result_file.add_output_arguments(parser, kind, ", tables (CSV), figures (PNG)")
 
 
 def publish(
@@ -46,22 +36,8 @@ def publish(
         force: measure again what is done.
         version: of what is measured; a record of another version is not up to date.
     """
-    output, inputs = Path(output), [Path(path) for path in inputs]
-    file = output / f"{kind}.json"
-    settings = by_name(options) | ({"version": version} if version > 1 else {})
-    stamp = Stamp(output / f".{kind}.done", kind, settings, inputs)
-    if stamp.is_current(force):
-        return
-    measured = measure()
-    stamp.begin()
-    record = {
-        "format": FORMAT,
-        "kind": kind,
-        **measured,
-        "inputs": checksums(inputs),
-        "command": command_typed("eval"),
-    }
-    write_json(file, record)
-    parts = write_exhibits([section(ResultSet({kind: [(file, record)]}))], output, output)
-    stamp.finish([file, *parts])
-    print(file)
+
+    def show(file: Path, record: dict) -> list[Path]:
+        return write_exhibits([section(ResultSet({kind: [(file, record)]}))], Path(output), Path(output))
+
+    write_result("eval", kind, options, inputs, measure, output, force, version, beside=show)

@@ -11,9 +11,8 @@ from command_line.errors import InputError
 from command_line.names_in_records import plain_name
 from command_line.options import shown
 from command_line.records import check, field, read_json
+from command_line.result_file import FORMAT
 from eval.results.record_schemas import SCHEMAS, check_result
-
-FORMAT = 1
 
 
 def read_result(path) -> dict:

@@ -206,6 +206,28 @@ SCHEMAS = {
             }
         ],
     },
+    "sentence-retrieval": {
+        "runs": [
+            {
+                **SEEDED,
+                "directions": Objects(Objects(AnyOf(int, {"p_at_1": float, "error": float}))),
+                "average": Objects(float),
+                "groups": Objects(Objects({"mean": Optional(float), "pairs": int})),
+            }
+        ]
+    },
+    "mining": {
+        "runs": [
+            {
+                **SEEDED,
+                "pairs": int,
+                "threshold": Optional(float),
+                "bucc": Optional({"precision": float, "recall": float, "f1": float}),
+            }
+        ]
+    },
+    "classification": {"runs": [{**SEEDED, "directions": Objects({"accuracy": float})}]},
+    "sts": {"runs": [{**SEEDED, "languages": Objects({"spearman": float, "pearson": float})}]},
     "adequacy": {
         "encoder": {"name": str, "model": str},
         "runs": [

@@ -39,6 +39,13 @@ WORDS = {
     "eval probe off-target": "{w}/out --data {w}/data --output {o}",
     "eval probe interlingua": "--checkpoint {w}/interlingua.pt --data {w}/data --output {o} --cpu --beam 1",
     "embeddings encode": "{w}/raw/test.de-en.de --model {w}/model.pt --model-data {w}/data --output {o}",
+    "embeddings retrieve": "--parallel {w}/raw/test.de-en.de {w}/raw/test.de-en.en --model {w}/model.pt"
+    " --model-data {w}/data --output {o}",
+    "embeddings mine": "{w}/raw/test.de-en.de {w}/raw/test.de-en.en --model {w}/model.pt"
+    " --model-data {w}/data --output {o}",
+    "embeddings classify": "{w}/labelled --languages de,en --model {w}/model.pt --model-data {w}/data"
+    " --epochs 1 --output {o}",
+    "embeddings sts": "{w}/sts-de.csv --model {w}/model.pt --model-data {w}/data --output {o}",
     "eval probe pretraining-accuracy": "MASS={w}/train.log --dataset toy --output {o}",
     "eval probe validation-curves": "MNMT={w}/train.log --dataset toy --output {o}",
     "eval probe learning-curves": "{w}/out {w}/other --output {o}",
@@ -80,6 +87,7 @@ def make_world(world: Path) -> None:
     _write_parses(world)
     _run("data_prep phrases --input {w}/tok --output {w}/parsed --parser conllu --parses {w}/parses", world)
     _write_mbart(world)
+    _write_labelled(world)
 
 
 _PHRASEBOOK = "data_prep phrasebook --valid-lines 5 --test-lines 5"
@@ -115,6 +123,15 @@ def _write_parses(world: Path) -> None:
                     head, relation = (1, "nsubj") if number else (0, "root")
                     stream.write(f"{number + 1}\t{word}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_\n")
                 stream.write("\n")
+
+
+def _write_labelled(world: Path) -> None:
+    """Sentences with labels, and pairs of sentences with ratings."""
+    (world / "labelled").mkdir()
+    for language in ("de", "en"):
+        for part in ("train", "valid", "test"):
+            (world / f"labelled/{language}.{part}.tsv").write_text("a\tone two\nb\tthree\n")
+    (world / "sts-de.csv").write_text("one,two,1\nthree,three,5\n")
 
 
 def _write_mbart(world: Path) -> None:

@@ -1,0 +1,130 @@
+"""Retrieval of translations by sentence encoders, as Tables 2.4 to 2.7 of the thesis."""
+
+from eval.reporting.parts import Figure, Section, Table, cell, cells, mean_and_std_cells, mean_cell, slug
+from eval.reporting.plots import heatmap, horizontal_bars
+from eval.results.result_set import ResultSet
+from eval.results.systems import MeanStd, System, by_dataset
+
+KIND = "sentence-retrieval"
+NOTES = [
+    "P@1: how often the nearest sentence of the other language is the translation, in percent, by cosine or"
+    " by margin. xsim is the error, by text, of the margin `ratio` with 4 neighbours. Languages are averages of"
+    " both directions.",
+]
+COSINE, XSIM = "cosine", "ratio"
+GROUPS_OF_BARS = 8  # systems that bars can still tell apart
+
+
+def section(results: ResultSet) -> Section:
+    shown: list[Table | Figure] = []
+    for dataset, systems in by_dataset(results.probed(KIND)).items():
+        shown.append(averages(dataset, systems))
+        if groups := _groups(systems):
+            shown.append(by_group(dataset, systems, groups))
+        shown += by_direction(dataset, systems)
+    return Section("Sentence retrieval", shown, NOTES)
+
+
+def _similarity(systems: list[System]) -> str:
+    """What figures show: cosine, if it was measured."""
+    known = systems[0].runs[0].value("average")
+    return COSINE if COSINE in known else next(iter(known))
+
+
+def averages(dataset: str, systems: list[System]) -> Table:
+    """One row per encoder: P@1 over all pairs, by every similarity, and the mean error of both directions."""
+    names = list(dict.fromkeys(name for one in systems for name in one.runs[0].value("average")))
+    rows = []
+    for one in systems:
+        means = [one.mean("average", name, scale=100) for name in names]
+        xsim = [mean_cell(_error(one), digits=2)] if XSIM in names else []
+        rows.append([*cells(one.name, len(one.runs)), *(mean_cell(mean, digits=1) for mean in means), *xsim])
+    titles = ["Encoder", "Seeds", *(f"P@1 {name}" for name in names), *(["xsim"] if XSIM in names else [])]
+    caption = f"Sentence retrieval on {dataset}: P@1 over all pairs; mean ± deviation over seeds."
+    return Table(slug("sentence_retrieval", dataset), caption, [cells(*titles)], rows)
+
+
+def _error(one: System) -> MeanStd | None:
+    """Percent of all queries, per run."""
+    errors = []
+    for run in one.runs:
+        found = [each.get(XSIM, {}).get("error") for each in run.directions.values()]
+        errors.append(None if None in found else 100 * sum(found) / len(found))
+    return MeanStd.of(errors)
+
+
+def _groups(systems: list[System]) -> list[str]:
+    """Groups of languages that all runs have, of which at least one pair was measured."""
+    first = systems[0].runs[0].value("groups") or {}
+    return [
+        group
+        for group in first
+        if all(one.mean("groups", group, _similarity(systems), "mean") is not None for one in systems)
+    ]
+
+
+def by_group(dataset: str, systems: list[System], groups: list[str]) -> Table | Figure:
+    """Bars of the groups of languages (Table 2.5); of many encoders a table alone."""
+    similarity = _similarity(systems)
+    series = {
+        one.name: [one.mean("groups", group, similarity, "mean", scale=100) for group in groups]
+        for one in systems
+    }
+    rows = [
+        [cell(group), *(mean_cell(values[place], digits=1) for values in series.values())]
+        for place, group in enumerate(groups)
+    ]
+    name, caption = slug("retrieval_groups", dataset), f"P@1 ({similarity}) by group of languages, {dataset}."
+    table = Table(name, caption, [cells("Group", *series)], rows)
+    if len(systems) > GROUPS_OF_BARS:
+        return table
+    return Figure(name, caption, horizontal_bars(groups, series, "P@1 (%)"), table)
+
+
+def by_direction(dataset: str, systems: list[System]) -> list[Figure]:
+    """Heat maps: languages by languages for every encoder where all pairs were measured, else encoders by
+    directions.
+    """
+    directions = list(systems[0].runs[0].directions)
+    sources = sorted({name.split("-")[0] for name in directions})
+    if len(sources) > 2 and len(directions) == len(sources) * (len(sources) - 1):
+        return [_grid(dataset, one, sources, _similarity(systems)) for one in systems]
+    return [_rows(dataset, systems, directions)]
+
+
+def _value(one: System, direction: str, similarity: str) -> MeanStd | None:
+    return one.mean("directions", direction, similarity, "p_at_1", scale=100)
+
+
+def _grid(dataset: str, one: System, languages: list[str], similarity: str) -> Figure:
+    values = {
+        (source, target): _value(one, f"{source}-{target}", similarity)
+        for source in languages
+        for target in languages
+        if source != target
+    }
+    percent = [
+        [None if (mean := values.get((source, target))) is None else mean.mean for target in languages]
+        for source in languages
+    ]
+    rows = [
+        [*cells(source, target), *mean_and_std_cells(values[source, target])] for source, target in values
+    ]
+    name = slug("retrieval", dataset, one.name)
+    caption = f"P@1 ({similarity}) of {one.name} on {dataset}: rows are queries, columns candidates."
+    numbers = Table(name, caption, [cells("Queries", "Candidates", "P@1", "deviation")], rows)
+    return Figure(name, caption, heatmap(languages, languages, percent, "P@1 %", []), numbers)
+
+
+def _rows(dataset: str, systems: list[System], directions: list[str]) -> Figure:
+    similarity = _similarity(systems)
+    means = [[_value(one, direction, similarity) for direction in directions] for one in systems]
+    percent = [[None if mean is None else mean.mean for mean in row] for row in means]
+    rows = [
+        [cell(direction), *(mean_cell(row[place], digits=1) for row in means)]
+        for place, direction in enumerate(directions)
+    ]
+    names = [one.name for one in systems]
+    name, caption = slug("retrieval_directions", dataset), f"P@1 ({similarity}) by direction, {dataset}."
+    numbers = Table(name, caption, [cells("Direction", *names)], rows)
+    return Figure(name, caption, heatmap(names, directions, percent, "P@1 %", []), numbers)

@@ -1,0 +1,61 @@
+"""What sentence encoders can do: classification (Tables 2.11 to 2.13), similarity, mining (Table 2.9)."""
+
+from collections.abc import Callable
+
+from eval.reporting.parts import Section, Table, cells, mean_cell, number_cell, slug
+from eval.results.result_set import ResultSet
+from eval.results.systems import MeanStd, System, by_dataset
+
+
+def _tables(results: ResultSet, kind: str, table: Callable[[str, list[System]], Table]) -> list[Table]:
+    return [table(dataset, systems) for dataset, systems in by_dataset(results.probed(kind)).items()]
+
+
+def _by_column(
+    name: str, dataset: str, caption: str, systems: list[System], keys: tuple[str, ...], digits: int = 1
+) -> Table:
+    """Encoders by what a record has under its first key, and the mean of the row's numbers.
+
+    Args:
+        keys: of the record: the table's columns, and the number of each.
+    """
+    columns = list(dict.fromkeys(column for one in systems for column in one.runs[0].value(keys[0])))
+    rows = []
+    for one in systems:
+        means = [one.mean(keys[0], column, *keys[1:]) for column in columns]
+        runs = [[run.value(keys[0], column, *keys[1:]) for column in columns] for run in one.runs]
+        average = MeanStd.of(None if None in run else sum(run) / len(run) for run in runs)
+        numbers = (mean_cell(mean, digits) for mean in [*means, average])
+        rows.append([*cells(one.name, len(one.runs)), *numbers])
+    return Table(slug(name, dataset), caption, [cells("Encoder", "Seeds", *columns, "Avg.")], rows)
+
+
+def classification(results: ResultSet) -> Section:
+    def table(dataset: str, systems: list[System]) -> Table:
+        caption = f"Accuracy (%) on {dataset}, taught in the first language and tested in the second."
+        return _by_column("classification", dataset, caption, systems, ("directions", "accuracy"))
+
+    return Section("Zero-shot classification", _tables(results, "classification", table))
+
+
+def sts(results: ResultSet) -> Section:
+    def table(dataset: str, systems: list[System]) -> Table:
+        caption = f"Spearman's correlation (x 100) of cosines with ratings, {dataset}."
+        return _by_column("sts", dataset, caption, systems, ("languages", "spearman"))
+
+    return Section("Semantic similarity", _tables(results, "sts", table))
+
+
+def mining(results: ResultSet) -> Section:
+    def table(dataset: str, systems: list[System]) -> Table:
+        rows = []
+        for one in systems:
+            scores = [one.mean("bucc", name, scale=100) for name in ("precision", "recall", "f1")]
+            found = [one.mean("pairs"), *scores]
+            threshold = number_cell(one.runs[0].value("threshold"), ".4f")
+            rows.append([*cells(one.name, len(one.runs)), *(mean_cell(mean, 1) for mean in found), threshold])
+        titles = ["Encoder", "Seeds", "Pairs", "Precision", "Recall", "F1", "Threshold"]
+        caption = f"Pairs mined from {dataset}; precision, recall and F1 (%) where gold pairs are known."
+        return Table(slug("mining", dataset), caption, [cells(*titles)], rows)
+
+    return Section("Mining", _tables(results, "mining", table))

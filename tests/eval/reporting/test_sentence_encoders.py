@@ -1,0 +1,117 @@
+"""Sections of what `python -m embeddings` measures, from records of the commands' own."""
+
+import json
+
+import pytest
+
+from command_line.errors import InputError
+from eval.report import write_report
+from eval.results.files import read_result
+from eval.results.result_set import ResultSet
+
+
+def record(kind, dataset="set", name="ems", seed=1, **measured):
+    return {
+        "format": 1,
+        "kind": kind,
+        "encoder": {"name": name},
+        "runs": [{"system": {"name": name, "seed": seed}, "dataset": dataset, **measured}],
+    }
+
+
+def retrieval(values, groups=None, **which):
+    """P@1 by cosine of directions; the error of the margin is twice what P@1 lacks."""
+    directions = {
+        name: {
+            "queries": 10,
+            "candidates": 10,
+            "cosine": {"p_at_1": value, "error": 1 - value},
+            "ratio": {"p_at_1": value, "error": 2 * (1 - value)},
+        }
+        for name, value in values.items()
+    }
+    average = sum(values.values()) / len(values)
+    return record(
+        "sentence-retrieval",
+        directions=directions,
+        average={"cosine": average, "ratio": average},
+        groups={
+            group: {"cosine": {"mean": mean, "pairs": 1}, "ratio": {"mean": mean, "pairs": 1}}
+            for group, mean in (groups or {}).items()
+        },
+        **which,
+    )
+
+
+@pytest.fixture
+def report(tmp_path):
+    def write(*records):
+        paths = []
+        for number, one in enumerate(records):
+            paths.append(tmp_path / f"{number}.json")
+            paths[-1].write_text(json.dumps(one))
+        write_report(paths, "Encoders", tmp_path / "report")
+        return (tmp_path / "report/report.md").read_text(), tmp_path / "report"
+
+    return write
+
+
+def test_seeds_of_an_encoder_are_averaged_and_groups_have_bars(report):
+    text, folder = report(
+        retrieval({"de-en": 0.8, "en-de": 0.6}, {"high": 0.7}),
+        retrieval({"de-en": 0.9, "en-de": 0.7}, {"high": 0.8}, seed=2),
+        retrieval({"de-en": 0.5, "en-de": 0.5}, {"high": 0.5}, name="mean"),
+    )
+    assert "| ems | 2 | 75.0 ± 7.1 | 75.0 ± 7.1 | 50.00 ± 14.14 |" in text
+    assert "| mean | 1 | 50.0 | 50.0 | 100.00 |" in text
+    assert (folder / "tables/retrieval_groups_set.csv").read_text() == "Group,ems,mean\nhigh,75.0,50.0\n"
+    assert (folder / "plots/retrieval_groups_set.png").is_file()
+    assert (folder / "plots/retrieval_directions_set.png").is_file()
+
+
+def test_all_pairs_are_a_grid_of_languages(report):
+    values = {f"{a}-{b}": 0.5 for a in ("de", "en", "fr") for b in ("de", "en", "fr") if a != b}
+    text, folder = report(retrieval(values))
+    assert (folder / "plots/retrieval_set_ems.png").is_file()
+    assert "rows are queries, columns candidates" in text
+
+
+def test_tasks_have_a_table_each(report):
+    text, _ = report(
+        record("classification", directions={"de-en": {"accuracy": 80.0}, "en-de": {"accuracy": 70.0}}),
+        record("sts", languages={"de": {"spearman": 60.0, "pearson": 50.0}}),
+        record(
+            "mining",
+            pairs=12,
+            threshold=1.05,
+            bucc={"precision": 0.9, "recall": 0.8, "f1": 0.847},
+            lines=[1, 2],
+        ),
+    )
+    assert "| ems | 1 | 80.0 | 70.0 | 75.0 |" in text
+    assert "| ems | 1 | 60.0 | 60.0 |" in text
+    assert "| ems | 1 | 12.0 | 90.0 | 80.0 | 84.7 | 1.0500 |" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "measured"),
+    [
+        ("sentence-retrieval", {"directions": {"de-en": {"cosine": {"p_at_1": "high"}}}, "average": {}}),
+        ("classification", {"directions": {"de-en": {}}}),
+        ("sts", {"languages": {"de": 3}}),
+        ("mining", {"pairs": "many"}),
+    ],
+)
+def test_a_record_that_lacks_numbers_is_one_line(tmp_path, kind, measured):
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(record(kind, **measured)))
+    with pytest.raises(InputError, match=r"result\.json"):
+        read_result(path)
+
+
+def test_one_seed_twice_is_refused(tmp_path):
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text(json.dumps(retrieval({"de-en": 0.5, "en-de": 0.5})))
+    results = ResultSet.load([tmp_path / "a.json", tmp_path / "b.json"], ["sentence-retrieval"])
+    with pytest.raises(InputError, match="both are seed 1"):
+        results.probed("sentence-retrieval")
