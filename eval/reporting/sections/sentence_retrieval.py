@@ -8,8 +8,8 @@ from eval.results.systems import MeanStd, System, by_dataset
 KIND = "sentence-retrieval"
 NOTES = [
     "P@1: how often the nearest sentence of the other language is the translation, in percent, by cosine or"
-    " by margin. xsim is the error, by text, of the margin `ratio` with 4 neighbours. Languages are averages of"
-    " both directions.",
+    " by margin. xsim is the error, by text, of the margin `ratio` with 4 neighbours. Averages of pairs and"
+    " groups are of both directions.",
 ]
 COSINE, XSIM = "cosine", "ratio"
 GROUPS_OF_BARS = 8  # systems that bars can still tell apart

@@ -69,7 +69,7 @@ def test_a_probe_is_one_file_and_one_line(tmp_path):
 
 
 def test_the_order_of_the_report():
-    """How systems translate, what probes found, what sentence encoders can do, where the numbers come from."""
+    """How systems translate, what probes found, what encoders can do, where the numbers come from."""
     assert [module.removeprefix("eval.") for _, module in sections()] == [
         "reporting.sections.summary",
         "reporting.sections.off_target",
