@@ -9,7 +9,8 @@ fine-tuned.
 from pathlib import Path
 
 from command_line.errors import InputError
-from eval.probes.training_logs import add_log_arguments, probe_logs, validations
+from command_line.option_classes import from_arguments
+from eval.probes.training_logs import LogOptions, add_log_arguments, probe_logs, validations
 from eval.reporting.parts import Section, Table, cells, mean_cell, slug, tidy
 from eval.results.result_set import ResultSet
 from eval.results.systems import System, by_dataset
@@ -29,7 +30,8 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    probe_logs(KIND, args, run, section)
+    options = from_arguments(LogOptions, args)
+    probe_logs(KIND, options, run, section, output=args.output, force=args.force)
 
 
 def run(name: str, path: Path, dataset: str) -> dict:

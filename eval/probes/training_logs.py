@@ -9,7 +9,6 @@ from pathlib import Path
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.lines import read_lines
-from command_line.option_classes import from_arguments
 from eval.reporting.result_file import add_output_arguments, publish
 
 VALID = "| valid | "
@@ -35,19 +34,21 @@ def add_log_arguments(parser, kind: str) -> None:
     add_output_arguments(parser, kind)
 
 
-def probe_logs(kind: str, args, run: Callable[[str, Path, str], dict], section: Callable) -> None:
+def probe_logs(
+    kind: str, options: LogOptions, run: Callable[[str, Path, str], dict], section: Callable, **published
+) -> None:
     """What a probe of logs does: one run per log, in a result file of this kind.
 
     Args:
         run: name of the system, its log, name of the data -> the run.
         section: of the report.
+        published: where to, as `publish` takes it.
     """
-    options = from_arguments(LogOptions, args)
 
     def measure() -> dict:
         return {"runs": [run(name, path, options.dataset) for name, path in options.logs]}
 
-    publish(kind, options, log_files(options), measure, section, args.output, args.force)
+    publish(kind, options, log_files(options), measure, section, **published)
 
 
 def log_files(options: LogOptions) -> list[Path]:

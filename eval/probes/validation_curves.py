@@ -8,7 +8,8 @@ bits per token, label smoothing included.
 
 from pathlib import Path
 
-from eval.probes.training_logs import add_log_arguments, probe_logs, validations
+from command_line.option_classes import from_arguments
+from eval.probes.training_logs import LogOptions, add_log_arguments, probe_logs, validations
 from eval.reporting.parts import Figure, Section, Table, cells, number_cell, slug, tidy
 from eval.reporting.plots import lines
 from eval.results.result_set import ResultSet
@@ -28,7 +29,8 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    probe_logs(KIND, args, run, section)
+    options = from_arguments(LogOptions, args)
+    probe_logs(KIND, options, run, section, output=args.output, force=args.force)
 
 
 def run(name: str, path: Path, dataset: str) -> dict:
