@@ -1,17 +1,20 @@
 # shellcheck shell=bash
-# Table 7.2, and repairs of the length predictor (README.md). An interlingua takes the place of the upper half of the encoder
-# (7.2.1); its checkpoint is that of the lowest validation loss of translation (7.3.2).
+# Table 7.2, repairs of the length predictor, and free combination (README.md). An interlingua takes the place of the upper half
+# of the encoder (7.2.1); its checkpoint is that of the lowest validation loss of translation (7.3.2).
 HALF=$((ENCODER_LAYERS / 2))
 COMMON="--norm-placement post --language-tags s-enc-t-dec ${MODEL_OPTIONS[*]} --dropout $DROPOUT"
+WEIGHTED="--criterion weighted_losses --fused-vocabulary-loss --best-checkpoint-metric nmt_loss"
 MNMT="--arch mnmt_$ARCHITECTURE --encoder-layers $ENCODER_LAYERS $COMMON --criterion fused_label_smoothed_cross_entropy"
 INTERLINGUA="--arch interlingua_$ARCHITECTURE --encoder-layers $HALF --interlingua-layers $((ENCODER_LAYERS - HALF)) $COMMON"
-INTERLINGUA+=" --criterion weighted_losses --fused-vocabulary-loss --best-checkpoint-metric nmt_loss"
+INTERLINGUA+=" $WEIGHTED"
 FIXED="$INTERLINGUA --interlingua-length $INTERLINGUA_LENGTH --losses translation,interlingua_alignment"
 VARIABLE="$INTERLINGUA --losses translation,interlingua_alignment,length_prediction"
 ORDINAL="--length-prediction-deviation 1"
 SOURCE_LENGTH="--length-predictor-source-length"
 JITTER="--interlingua-length-jitter 0.2"
 CANDIDATES="--length-candidates 5"
+CONTRAST=",word_contrastive --alignments word2word" # after a list of losses
+MNMT_CONTRAST="${MNMT% --criterion*} $WEIGHTED --losses translation$CONTRAST"
 
 default_systems << END
 pivot | mnmt | | --pivot en | MNMT
@@ -27,4 +30,14 @@ ordinal | | $VARIABLE $ORDINAL | | Len-vari. Intl. ordinal
 source-length | | $VARIABLE $SOURCE_LENGTH | | Len-vari. Intl. source-length
 jitter | | $VARIABLE $JITTER | | Len-vari. Intl. jitter
 repaired | | $VARIABLE $ORDINAL $SOURCE_LENGTH $JITTER | $CANDIDATES | Len-vari. Intl. repaired
+END
+
+# Free combination (9.2): tags, interlingua and word contrast on PostNorm; `mnmt` and `variable` are two of the eight.
+other_systems << END
+mnmt+w2w | | $MNMT_CONTRAST | | MNMT +w2w
+variable+w2w | | $VARIABLE$CONTRAST | | Len-vari. Intl. +w2w
+t-enc | | ${MNMT/s-enc-t-dec/t-enc} | | T-ENC
+t-enc+w2w | | ${MNMT_CONTRAST/s-enc-t-dec/t-enc} | | T-ENC +w2w
+t-enc+variable | | ${VARIABLE/s-enc-t-dec/t-enc} | | T-ENC Len-vari. Intl.
+t-enc+variable+w2w | | ${VARIABLE/s-enc-t-dec/t-enc}$CONTRAST | | T-ENC Len-vari. Intl. +w2w
 END

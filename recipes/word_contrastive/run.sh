@@ -8,8 +8,8 @@ source "$(dirname "$0")/../shared/experiment.sh"
 RECIPE=word_contrastive TITLE="Word-level contrastive learning"
 SEEDS=1
 SAMPLING_OPTIONS=() STOPPING_OPTIONS=()
-# shellcheck source=recipes/word_contrastive/alignment.sh
-source "$HERE/alignment.sh"
+# shellcheck source=recipes/shared/alignment.sh
+source "$HERE/../shared/alignment.sh"
 # shellcheck source=recipes/word_contrastive/retrieval.sh
 source "$HERE/retrieval.sh"
 # shellcheck source=recipes/word_contrastive/mbart.sh

@@ -7,6 +7,7 @@ from tests.recipes.commands import ROOT, assert_refused, configurations, dry_run
 CONFIGS = configurations("interlingua")
 TRAINED = [
     "mnmt", "fixed-universal", "fixed-specific", "variable", "ordinal", "source-length", "jitter", "repaired",
+    "mnmt+w2w", "variable+w2w", "t-enc", "t-enc+w2w", "t-enc+variable", "t-enc+variable+w2w",
 ]  # fmt: skip
 
 
@@ -46,22 +47,48 @@ def test_a_configuration_needs_the_fixed_length(tmp_path):
 @pytest.mark.parametrize("config", CONFIGS)
 def test_every_training_is_understood_by_fairseq(config):
     found = trainings(config)
-    if start := found.pop("start", None):
-        assert start.arch == found["mnmt"].arch
+    starts = {"s-enc-t-dec": found.pop("start", None), "t-enc": found.pop("start-t-enc", None)}
     assert list(found) == TRAINED
-    assert {args.pretrained_checkpoint for args in found.values()} == {
-        start and f"{start.save_dir}/checkpoint_best.pt"
-    }
-    baseline = found.pop("mnmt")
+    baseline = found["mnmt"]
     assert (baseline.criterion, baseline.norm_placement) == ("fused_label_smoothed_cross_entropy", "post")
     for system, args in found.items():
+        start = starts[args.language_tags]
+        assert args.pretrained_checkpoint == (start and f"{start.save_dir}/checkpoint_best.pt")
+        assert not start or (start.arch, start.language_tags) == (baseline.arch, args.language_tags)
+        assert args.decoder_layers == baseline.decoder_layers
+        if args.arch == baseline.arch:
+            assert args.encoder_layers == baseline.encoder_layers
+            continue
         assert args.encoder_layers + args.interlingua_layers == baseline.encoder_layers
         assert args.encoder_layers in (args.interlingua_layers, args.interlingua_layers - 1)
-        assert args.decoder_layers == baseline.decoder_layers
         assert args.best_checkpoint_metric == "nmt_loss"
         predicted = not system.startswith("fixed")
         assert ("length_prediction" in args.losses) == predicted
         assert (args.interlingua == "variable") == predicted
+
+
+def test_free_combination_is_every_choice_of_tags_interlingua_and_word_contrast():
+    combined = ["mnmt", "mnmt+w2w", "variable", "variable+w2w"]
+    combined += ["t-enc", "t-enc+w2w", "t-enc+variable", "t-enc+variable+w2w"]
+    found = trainings("opus", ",".join(combined))
+    assert list(found) == combined
+    for system, args in found.items():
+        contrast, variable, t_enc = "w2w" in system, "variable" in system, system.startswith("t-enc")
+        losses = (getattr(args, "losses", None) or "translation").split(",")
+        assert ("word_contrastive" in losses) == contrast
+        assert args.arch == ("interlingua_transformer" if variable else "mnmt_transformer")
+        assert {"interlingua_alignment", "length_prediction"} <= set(losses) or not variable
+        assert args.language_tags == ("t-enc" if t_enc else "s-enc-t-dec")
+        assert args.norm_placement == "post"
+        assert args.alignments == ("word2word" if contrast else None)
+    assert found["mnmt+w2w"].best_checkpoint_metric == "nmt_loss"
+
+
+def test_words_are_aligned_for_word_contrast_only():
+    for systems, aligners in (("mnmt,variable", []), ("mnmt,t-enc+w2w", ["word2word"])):
+        steps = commands("--config", "phrasebook", "--systems", systems, stages="prepare")
+        aligned = [words for words in steps if words[3] == "align"]
+        assert [words[words.index("--aligner") + 1] for words in aligned] == aligners
 
 
 def test_systems_differ_in_what_they_are_called_after():

@@ -184,7 +184,7 @@ def test_hyperparameters_of_the_paper(config, arch, dropout, rate, epochs, batch
     assert args.autocast_bf16
 
 
-@pytest.mark.parametrize(("config", "updates", "every"), [("phrasebook", 800, 160), ("l10n", 4700, 940)])
+@pytest.mark.parametrize(("config", "updates", "every"), [("phrasebook", 1200, 240), ("l10n", 4700, 940)])
 def test_learning_curves_have_all_checkpoints_of_trainings_that_end_where_the_rate_is_zero(
     config, updates, every
 ):
