@@ -1,25 +1,11 @@
-"""Commands that the READMEs show: understood by their parsers; the example runs as it stands."""
+"""What the README says besides its commands, which are in `test_documented_commands.py`."""
 
 import re
-import shlex
 import subprocess
 from pathlib import Path
 
-import pytest
-
-from tests.our_commands import parse_command
-
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```bash\n(.*?)^```", README, flags=re.M | re.S)
-COMMANDS = [line for block in BLOCKS for line in block.splitlines()]
-RECIPE_COMMANDS = sorted(
-    {
-        match
-        for path in [ROOT / "README.md", *ROOT.glob("recipes/*/README.md")]
-        for match in re.findall(r"bash (recipes/\w+/run\.sh[^\"`\n]*)", path.read_text(encoding="utf-8"))
-    }
-)
 FAIRSEQ_PARSERS = {"fairseq-train": "get_training_parser", "fairseq-generate": "get_generation_parser"}
 
 
@@ -30,28 +16,6 @@ def parse_fairseq(program: str, words: list[str]):
     utils.import_user_module(type("Args", (), {"user_dir": str(ROOT / "fairseq_ext")}))
     parser = getattr(options, FAIRSEQ_PARSERS[program])(default_task="multilingual_nmt")
     return options.parse_args_and_arch(parser, input_args=words)
-
-
-def test_there_are_commands():
-    assert len(COMMANDS) > 8
-    assert len(RECIPE_COMMANDS) > 3
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_is_understood(command):
-    words = shlex.split(command)
-    if words[0] == "make":
-        assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), flags=re.M)
-    elif words[:2] == ["python", "-m"]:
-        parse_command(words)
-    else:
-        parse_fairseq(words[0], words[1:])
-
-
-@pytest.mark.parametrize("command", RECIPE_COMMANDS)
-def test_a_recipe_command_is_understood(command, tmp_path):
-    words = ["bash", *shlex.split(command), "--dry-run"]
-    subprocess.run(words, cwd=ROOT, check=True, capture_output=True)
 
 
 BASES = {  # what the options of a row of the table belong to
@@ -110,13 +74,3 @@ def test_recipes_find_the_environment_as_the_readme_says(tmp_path):
         (f"{programs[1].parent}:/usr/bin:/bin", programs[1]),
     ):
         assert found(path).stdout.split() == [str(expected), str(tmp_path)]
-
-
-@pytest.mark.integration
-def test_the_example_runs_as_it_stands(tmp_path):
-    (tmp_path / "fairseq_ext").symlink_to(ROOT / "fairseq_ext")
-    commands = [command for command in COMMANDS if not command.startswith("make")]
-    script = "\n".join(["set -euo pipefail", f"export PYTHONPATH={shlex.quote(str(ROOT))}", *commands])
-    result = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
-    assert result.returncode == 0, (result.stdout + result.stderr)[-3000:]
-    assert (tmp_path / "example/report/report.html").stat().st_size > 1000

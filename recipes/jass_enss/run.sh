@@ -45,7 +45,8 @@ reports. What is complete is skipped, what was killed continues. README.md besid
   --directions LIST   such as ja-en,en-ja (default: both)
   --pretraining-seed N  of the pre-training that the seeds share (default: $PRETRAINING_SEED)
   --monolingual DIR   folder of train.LANG for pre-training (default: the pairs that are not for fine-tuning)
-  --spacy-model PATH  English spaCy pipeline, for configurations that parse with spaCy
+  --spacy-model NAME  English spaCy pipeline, or its folder, for configurations that parse with spaCy; fetched with
+                      python -m spacy download en_core_web_sm
   --adequacy-model PATH  sentence-transformers model for adequacy (4.5.2; default: no adequacy)
 $(usage_of_experiment)
 $(usage_of_all)

@@ -1,0 +1,65 @@
+"""The commands that the README and the guides show, page by page."""
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    path.relative_to(ROOT).as_posix()
+    for pattern in ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "recipes/**/README.md")
+    for path in sorted(ROOT.glob(pattern))
+]
+SHELL = ("", "bash", "sh", "console")
+PROGRAMS = r"(?:python|python3|bash|fairseq-\w+|make|mnmt|sbatch|source|pip|comet-env/bin/pip)"
+LOOP = re.compile(r"for \w+ in .*?; do\s*|;?\s*\bdone\b|^do\b")
+
+
+@dataclass(frozen=True)
+class Command:
+    page: str
+    text: str
+
+    @property
+    def words(self) -> list[str]:
+        return shlex.split(self.text)
+
+    def __str__(self) -> str:
+        return f"{self.page}: {self.text}"
+
+
+def blocks(text: str) -> list[str]:
+    """What is shown as shell: fenced, or indented by four columns."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, flags=re.M | re.S)
+    rest = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    indented = re.findall(rf"^    ((?:… |{PROGRAMS} ).*)$", rest, flags=re.M)
+    return [block for kind, block in fenced if kind in SHELL] + indented
+
+
+def inline(text: str) -> list[str]:
+    """Commands in the middle of a sentence, with what follows the name of the step, if anything does."""
+    rest = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    found = [" ".join(code.split()) for code in re.findall(r"`([^`]+)`", rest)]
+    return [code for code in found if re.match(r"(python -m \w|mnmt \w|make \w|bash \w)", code)]
+
+
+def commands_of_block(page: str, block: str) -> list[Command]:
+    """One per line; loops are what they repeat. A line with … or [OPTION] is a synopsis, and no command."""
+    found = []
+    for line in block.replace("\\\n", " ").splitlines():
+        line = LOOP.sub("", line.split(" # ")[0]).strip()
+        for part in filter(None, re.split(r"\s*(?:&&|;)\s*", line)):
+            if "…" not in part and not re.search(r"\s\[[A-Z-]", part):
+                found.append(Command(page, " ".join(part.split())))
+    return found
+
+
+def shown() -> list[Command]:
+    """Every command in a block of a page, in the order of the pages and in them."""
+    return [
+        command
+        for page in PAGES
+        for block in blocks((ROOT / page).read_text(encoding="utf-8"))
+        for command in commands_of_block(page, block)
+    ]
