@@ -24,6 +24,7 @@ NOT_RUN = (
     ("docs/data_preparation.md", "python -m data_prep download", "needs the network, or corpora of others"),
     ("docs/data_preparation.md", r".* --(input|output) (enja|own|new)/", "stands for the reader's own text"),
     ("docs/data_preparation.md", ".* alignment-error", "needs a gold standard of others"),
+    ("docs/embeddings.md", "", "needs models to download, or trained for hours"),
     ("docs/evaluation.md", ".*OUT", "stands for the reader's own folders"),
     ("docs/evaluation.md", "bash recipes/quickstart", "minutes; as in the README"),
     ("docs/evaluation.md", ".*outputs/quickstart", "goes on from the quickstart"),
@@ -39,7 +40,7 @@ NOT_RUN = (
     ("docs/probes.md", "", "goes on from trainings of hours; tiny ones in tests/integration/test_probes.py"),
     ("docs/sentence_encoders.md", "", "the paper's size, for a GPU"),
     (r"docs/results/.*", "", "hours"),
-    (r"recipes/\w+/README.md", "", "hours, on GPUs; understood with --dry-run"),
+    (r"recipes/(\w+/)?README.md", "", "hours, on GPUs; understood with --dry-run"),
 )
 SHOWN = shown()
 
