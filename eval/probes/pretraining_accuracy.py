@@ -31,32 +31,26 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(LogOptions, args)
-    probe_logs(KIND, options, run, section, output=args.output, force=args.force)
+    probe_logs(KIND, options, measure, section, output=args.output, force=args.force)
 
 
-def run(name: str, path: Path, dataset: str) -> dict:
+def measure(log: Path) -> dict:
     """One pre-training: language -> task -> measures; the task "" is all of the language.
 
     Raises:
         InputError: no validation of pre-training in the log.
     """
-    found = validations(path)
+    found = validations(log)
     update = min(found, key=lambda update: (found[update].get("ppl", float("inf")), update))
     languages: dict[str, dict[str, dict]] = {}
     for measured, value in found[update].items():
-        measure, _, component = measured.partition("_")
-        if measure in MEASURES and component:
+        name, _, component = measured.partition("_")
+        if name in MEASURES and component:
             language, _, task = component.partition("-")
-            languages.setdefault(language, {}).setdefault(task, {})[measure] = value
+            languages.setdefault(language, {}).setdefault(task, {})[name] = value
     if not languages:
-        raise InputError(f"{path}: no accuracies of tasks in it; expected a log of linguistic_pretraining")
-    return {
-        "system": {"name": name},
-        "dataset": dataset,
-        "log": str(path),
-        "update": update,
-        "languages": languages,
-    }
+        raise InputError(f"{log}: no accuracies of tasks in it; expected a log of linguistic_pretraining")
+    return {"update": update, "languages": languages}
 
 
 # --- the section of the report

@@ -35,20 +35,23 @@ def add_log_arguments(parser, kind: str) -> None:
 
 
 def probe_logs(
-    kind: str, options: LogOptions, run: Callable[[str, Path, str], dict], section: Callable, **published
+    kind: str, options: LogOptions, measure: Callable[[Path], dict], section: Callable, **published
 ) -> None:
     """What a probe of logs does: one run per log, in a result file of this kind.
 
     Args:
-        run: name of the system, its log, name of the data -> the run.
+        measure: log -> what the run has besides system, dataset and log.
         section: of the report.
         published: where to, as `publish` takes it.
     """
 
-    def measure() -> dict:
-        return {"runs": [run(name, path, options.dataset) for name, path in options.logs]}
+    def run(name: str, log: Path) -> dict:
+        return {"system": {"name": name}, "dataset": options.dataset, "log": str(log), **measure(log)}
 
-    publish(kind, options, log_files(options), measure, section, **published)
+    def runs() -> dict:
+        return {"runs": [run(name, log) for name, log in options.logs]}
+
+    publish(kind, options, log_files(options), runs, section, **published)
 
 
 def log_files(options: LogOptions) -> list[Path]:

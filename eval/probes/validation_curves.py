@@ -30,21 +30,18 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(LogOptions, args)
-    probe_logs(KIND, options, run, section, output=args.output, force=args.force)
+    probe_logs(KIND, options, measure, section, output=args.output, force=args.force)
 
 
-def run(name: str, path: Path, dataset: str) -> dict:
-    """One training.
+def measure(log: Path) -> dict:
+    """The losses of one training.
 
     Raises:
         InputError: no validation in the log.
     """
-    found = dict(sorted(validations(path).items()))
+    found = dict(sorted(validations(log).items()))
     metrics = [next(name for name in METRICS if name in values) for values in found.values()]
     return {
-        "system": {"name": name},
-        "dataset": dataset,
-        "log": str(path),
         "metric": metrics[-1],
         "updates": list(found),
         "loss": [values[metric] for values, metric in zip(found.values(), metrics, strict=True)],
