@@ -1,6 +1,7 @@
 """What our tasks have in common: one joint dictionary with language tags, epochs, steps, their options."""
 
 import contextlib
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import List, Optional
@@ -20,6 +21,8 @@ from fairseq_ext.data.multipart_dataset import MultipartDataset
 from fairseq_ext.data.updates import UpdateIterator, check_update_freq
 from fairseq_ext.losses.weighted_loss import ModelSizes
 from fairseq_ext.tasks.improvements import Improvements
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -72,6 +75,7 @@ class SharedTaskConfig(FairseqDataclass):
     update_freq: List[int] = II("optimization.update_freq")
     train_subset: str = II("dataset.train_subset")
     seed: int = II("common.seed")
+    max_update: int = II("optimization.max_update")
 
 
 def check_shared_options(cfg) -> None:
@@ -248,6 +252,7 @@ class BaseTask(FairseqTask):
             yield
 
     def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
+        self._stop_if_trained(update_num)
         if update_num == 0:
             self.improvements.restart()
         model.train()
@@ -258,6 +263,14 @@ class BaseTask(FairseqTask):
         if ignore_grad:  # an empty batch: fairseq computes another in its place, whose size does not count
             return loss, 0 * sample_size, {name: 0 * value for name, value in logging_output.items()}
         return loss, sample_size, logging_output
+
+    def _stop_if_trained(self, update_num: int) -> None:
+        """End a training that was killed between its last save and its exit: fairseq looks at --max-update
+        after an update only.
+        """
+        if self.cfg.max_update and update_num >= self.cfg.max_update:
+            logger.info(f"nothing to train: {update_num} updates, --max-update is {self.cfg.max_update}")
+            raise SystemExit(0)
 
     def valid_step(self, sample, model, criterion):
         model.eval()

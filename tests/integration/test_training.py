@@ -110,6 +110,22 @@ def test_resumed_after_a_kill_it_ends_with_the_same_parameters(data, forked, tmp
         assert entry["loss"] == losses[entry["num_updates"]]
 
 
+@pytest.mark.parametrize("end", [("--max-update", 20), ("--max-epoch", 1)], ids=["updates", "epochs"])
+def test_killed_after_its_last_save_it_makes_no_further_update(data, forked, tmp_path, end):
+    """About 29 updates per epoch: the one ends inside it, the other with it."""
+    model = tmp_path / "model"
+    arguments = training(data, model, "--disable-validation", "--save-interval-updates", 20, *end)
+    killed_run(tmp_path / "run", arguments, "checkpoint_1_20.pt" if end[0] == "--max-update" else "_last.pt")
+    before = final_state(model)
+    resumed = forked("train", *arguments)
+    assert resumed.status == 0, resumed.text[-3000:]
+    assert not logged(resumed, "train_inner")
+    after = final_state(model)
+    updates = [state["optimizer_history"][-1]["num_updates"] for state in (before, after)]
+    assert updates[0] == updates[1] >= 20
+    assert same_tensors(after["model"], before["model"])
+
+
 # --- two processes
 
 
