@@ -41,6 +41,7 @@ SCORES = {
     "scoring": {
         "command": Optional(str),
         "versions": Optional(Objects(str)),
+        "comet": Optional({name: Optional(str) for name in ("package", "checkpoint", "sha256")}),
         "statistics": Optional({"file": str, "sha256": str}),
     },
 }

@@ -110,6 +110,9 @@ def check_measure(pairs: list[Pair], measure: str) -> None:
             if measure == "comet":
                 models = [one.record["scoring"].get("comet_model") for one in (first, run)]
                 _check_equal("scoring.comet_model", first, run, *models)
+                known = [(one.record["scoring"].get("comet") or {}).get("sha256") for one in (first, run)]
+                if None not in known:
+                    _check_equal("scoring.comet.sha256", first, run, *known)
             for direction in set(first.directions) & set(run.directions) if measure == "chrf" else ():
                 found = [
                     field(one.directions[direction], "chrf_signature", str, one.path) for one in (first, run)

@@ -11,12 +11,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 from command_line.errors import InputError
+from command_line.outputs import checksum
 from command_line.processes import ProcessGroup, how_it_ended
-from command_line.records import AnyOf, check, parse_json
+from command_line.records import AnyOf, Optional, check, parse_json
 
+BATCH_SIZE = 16  # COMET's default
 WORKER = Path(__file__).with_name("comet_worker.py")
 
 
@@ -27,17 +30,30 @@ class Comet:
         model: path of a checkpoint (`…/checkpoints/model.ckpt`, or the folder that holds `checkpoints/`) or a
             name that COMET itself downloads (`Unbabel/wmt22-comet-da`).
         python: interpreter of the environment that has unbabel-comet; this one by default.
+        batch_size: lines at a time.
+
+    Attributes:
+        details: what `scores.json` says of it beside its name, once it is loaded: package and version, path
+            of a local checkpoint, checksum, batch size.
     """
 
-    def __init__(self, model: str | None, python: str | None = None):
+    def __init__(self, model: str | None, python: str | None = None, batch_size: int = BATCH_SIZE):
         self.model = model
         self.python = python or sys.executable
+        self.batch_size = batch_size
+        self.details: dict = {}
         self._group = None
         self._process = None
         self._log = None
 
     def __enter__(self) -> "Comet":
         return self
+
+    @cached_property
+    def identity(self) -> str | dict | None:
+        """What tells the model from others before it is loaded."""
+        path = local_checkpoint(self.model)
+        return self.model if path is None else {"model": self.model, "sha256": checksum(path)}
 
     def __exit__(self, *error) -> None:
         if self._process is not None:
@@ -85,7 +101,15 @@ class Comet:
             self._log.close()
             raise InputError(f"--comet-python {self.python}: cannot be run: {error.strerror}") from None
         print(f"COMET: loading {self.model} with {self.python}", file=sys.stderr)
-        self._ask({"model": self.model}, {"ready": bool})
+        request = {"model": self.model, "batch_size": self.batch_size}
+        loaded = self._ask(request, {"ready": bool, "package": Optional(str), "sha256": Optional(str)})
+        path = local_checkpoint(self.model)
+        self.details = {
+            "package": loaded.get("package"),
+            "checkpoint": path and str(path),
+            "sha256": loaded.get("sha256"),
+            "batch_size": self.batch_size,
+        }
 
     def _ask(self, request: dict, schema: dict) -> dict:
         """Send one line of JSON and return the answer, which is an error or as the schema says."""
@@ -106,3 +130,19 @@ class Comet:
         if "error" in answer:
             raise InputError(f"{where}: {answer['error']}")
         return answer
+
+
+def local_checkpoint(model: str | None) -> Path | None:
+    """The file of a model that is given by a path; None for a name, or what does not exist.
+
+    Raises:
+        InputError: a folder that is no COMET model.
+    """
+    path = Path(model or "")
+    if model and path.is_dir():
+        path = path / "checkpoints" / "model.ckpt"
+        if not path.is_file():
+            raise InputError(
+                f"--comet-model {model}: no checkpoints/model.ckpt in it, expected a COMET model"
+            )
+    return path if model and path.is_file() else None

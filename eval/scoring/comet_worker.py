@@ -1,15 +1,15 @@
 """Scores translations with COMET; a file that runs in any environment with unbabel-comet, without our code.
 
-One JSON object per line on standard input: first {"model": …}, then any number of {"src": […], "mt": […],
-"ref": […]}; one answer per line on standard output: {"ready": true}, {"scores": […]} or {"error": …}.
-Whatever libraries print goes to standard error.
+One JSON object per line on standard input: first {"model": …, "batch_size": …}, then any number of {"src":
+[…], "mt": […], "ref": […]}; one answer per line on standard output: {"ready": true, "package": …,
+"sha256": …} (the version of COMET and the checksum of the model), {"scores": […]} or {"error": …}. Whatever
+libraries print goes to standard error.
 """
 
+import hashlib
 import json
 import os
 import sys
-
-BATCH_SIZE = 16  # COMET's default
 
 
 def checkpoint_path(model):
@@ -25,23 +25,43 @@ def checkpoint_path(model):
 
 
 def load(model):
+    """The model, and what is to be known of it."""
     try:
         from comet import load_from_checkpoint
     except ImportError as error:
         raise RuntimeError(
             f"no COMET in this environment ({error}); pip install unbabel-comet there"
         ) from None
-    return load_from_checkpoint(checkpoint_path(model))
+    path = checkpoint_path(model)
+    return load_from_checkpoint(path), {"package": package(), "sha256": checksum(path)}
 
 
-def scores(model, request):
+def package():
+    """Name and version of COMET."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"unbabel-comet {version('unbabel-comet')}"
+    except PackageNotFoundError:  # a source folder on the path
+        return None
+
+
+def checksum(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:
+        for block in iter(lambda: stream.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def scores(model, request, batch_size):
     """COMET's score of every line."""
     import torch
 
     rows = zip(request["src"], request["mt"], request["ref"])  # noqa: B905 - the environment may be older than 3.10
     samples = [{"src": src, "mt": mt, "ref": ref} for src, mt, ref in rows]
     gpus = 1 if torch.cuda.is_available() else 0
-    found = model.predict(samples, batch_size=BATCH_SIZE, gpus=gpus, progress_bar=False).scores
+    found = model.predict(samples, batch_size=batch_size, gpus=gpus, progress_bar=False).scores
     return [float(one) for one in found]
 
 
@@ -51,15 +71,16 @@ def main():
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != own_folder]
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    model = None
+    model = batch_size = None
     for line in sys.stdin:
         request = json.loads(line)
         try:
             if "model" in request:
-                model = load(request["model"])
-                answer = {"ready": True}
+                model, known = load(request["model"])
+                batch_size = request["batch_size"]
+                answer = {"ready": True, **known}
             else:
-                answer = {"scores": scores(model, request)}
+                answer = {"scores": scores(model, request, batch_size)}
         except Exception as error:  # any failure of COMET becomes one line at the other end
             import traceback
 

@@ -22,13 +22,22 @@ class KeptComet:
 
     Attributes:
         model: what gave the scores.
+        details: what is known of it, see `Comet`; empty in folders that version 0.2 scored.
         means: direction -> score.
         lines: direction -> statistics per line (lines x 2); not in folders that version 0.1 scored.
     """
 
     model: str
+    details: dict
     means: dict[str, float]
     lines: dict[str, np.ndarray]
+
+    @property
+    def identity(self) -> str | dict:
+        """As that of `Comet`."""
+        if self.details.get("checkpoint") is None:
+            return self.model
+        return {"model": self.model, "sha256": self.details.get("sha256")}
 
 
 def kept_comet(scores: Path, statistics: Path, files: list[DirectionFiles]) -> KeptComet | None:
@@ -50,7 +59,7 @@ def kept_comet(scores: Path, statistics: Path, files: list[DirectionFiles]) -> K
                 file=sys.stderr,
             )
             return None
-    return KeptComet(model, means, _lines(statistics, entries))
+    return KeptComet(model, record["scoring"].get("comet") or {}, means, _lines(statistics, entries))
 
 
 def _lines(statistics: Path, entries: dict) -> dict[str, np.ndarray]:

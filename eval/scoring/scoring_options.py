@@ -8,6 +8,7 @@ from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.workers import add_workers_argument
 from data_prep.bleu import AUTO, SENTENCEPIECE, TOKENIZERS, bleu_tokenizer, sentencepiece_model
+from eval.scoring.comet import BATCH_SIZE, local_checkpoint
 from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments
 
 
@@ -52,10 +53,12 @@ class CometOptions:
 
     comet_model: str | None = None
     comet_python: Path | None = None
+    comet_batch_size: int = BATCH_SIZE
 
     def __post_init__(self):
         if self.comet_python and not self.comet_model:
             raise InputError("--comet-python: expected together with --comet-model")
+        local_checkpoint(self.comet_model)
 
 
 @dataclass(frozen=True)
@@ -94,5 +97,8 @@ def add_scoring_arguments(parser) -> None:
         type=types.path,
         metavar="PYTHON",
         help="interpreter of an environment with unbabel-comet; none: this one",
+    )
+    parser.add_argument(
+        "--comet-batch-size", type=types.positive, default=BATCH_SIZE, help="lines that COMET reads at a time"
     )
     add_workers_argument(parser)

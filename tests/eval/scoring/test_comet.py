@@ -1,5 +1,6 @@
 """COMET through an interpreter of its own, with a stand-in for the package."""
 
+import hashlib
 import stat
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from command_line.errors import InputError
 from eval.scoring.comet import Comet
+from tests.eval.scoring.test_completeness import with_checksums
 
 # Prints as loudly as the real package, and scores by the share of lines that equal their reference.
 PACKAGE = """
@@ -16,15 +18,16 @@ print("noise on standard output")
 def download_model(name):
     if name != "known/name":
         raise KeyError(f"Model '{name}' not supported by COMET.")
-    return "downloaded"
+    return os.path.join(os.path.dirname(__file__), "downloaded.ckpt")
 def load_from_checkpoint(path):
-    if path != "downloaded" and not os.path.isfile(path):
+    if not os.path.isfile(path):
         raise Exception(f"Invalid checkpoint path: {path}")
     print("loading", path)
     return Model()
 class Model:
     def predict(self, samples, batch_size, gpus, progress_bar):
-        print("predicting", len(samples))
+        print("predicting", len(samples), "with batches of", batch_size)
+        assert batch_size in (16, 3)
         assert set(samples[0]) == {"src", "mt", "ref"}
         return types.SimpleNamespace(scores=[float(s["mt"] == s["ref"]) for s in samples])
 """
@@ -38,6 +41,10 @@ def other_python(tmp_path) -> Path:
     for name, text in (("comet", PACKAGE), ("torch", TORCH)):
         (packages / name).mkdir(parents=True)
         (packages / name / "__init__.py").write_text(text)
+    (packages / "comet/downloaded.ckpt").write_text("weights")
+    information = packages / "unbabel_comet-9.8.7.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: unbabel-comet\nVersion: 9.8.7\n")
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{packages}" exec "{sys.executable}" "$@"\n')
     python.chmod(python.stat().st_mode | stat.S_IXUSR)
@@ -77,6 +84,85 @@ def test_score_command(translated, scores_of, command, texts, other_python):
     }
     assert record["averages"]["all"]["comet"] == 0.5
     assert record["scoring"]["comet_model"] == "known/name"
+    assert record["scoring"]["comet"] == {
+        "package": "unbabel-comet 9.8.7",
+        "checkpoint": None,
+        "sha256": hashlib.sha256(b"weights").hexdigest(),
+        "batch_size": 16,
+    }
+
+
+def test_another_model_in_the_same_folder_is_another_model(
+    translated, scores_of, command, texts, other_python, checkpoint
+):
+    """Scores are made again, and what was scored with the one is not compared with the other's."""
+    folder = checkpoint.parents[1]
+    options = ("--comet-model", folder, "--comet-python", other_python, "--workers", "1")
+    options = (*options, "--comet-batch-size", "3")
+    outs = [translated(name, {"en-de": texts["de"], "de-fr": texts["en"]}, folder=name) for name in "AB"]
+    for out in outs:
+        with_checksums(out)
+    assert command("score", *outs, *options).status == 0
+    found = scores_of(outs[0])["scoring"]["comet"]
+    assert (found["checkpoint"], found["batch_size"]) == (str(checkpoint), 3)
+    assert found["sha256"] == hashlib.sha256(b"").hexdigest()
+    for given in (options, options[4:6]):  # the second keeps the scores
+        assert command("score", outs[0], *given).err.count("complete, skipped") == 1
+    assert command("compare", *outs, "--metric", "comet").status == 0
+    checkpoint.write_text("other weights")
+    result = command("score", outs[0], *options)
+    assert result.status == 0 and "skipped" not in result.err
+    result = command("compare", *outs, "--metric", "comet")
+    assert result.status == 2 and "scoring.comet.sha256 is" in result.err
+    assert command("score", outs[1], "--workers", "1").err.count("complete, skipped") == 1
+
+
+def test_a_folder_that_is_no_model_is_one_line(translated, command, texts, tmp_path):
+    out = translated("toy", {"en-de": texts["de"], "de-fr": texts["en"]})
+    result = command("score", out, "--comet-model", tmp_path)
+    assert result.status == 2
+    assert result.err == (
+        f"error: --comet-model {tmp_path}: no checkpoints/model.ckpt in it, expected a COMET model\n"
+    )
+
+
+def test_a_real_model(tmp_path):
+    """A tiny one, made here: COMET's estimator over an encoder of one layer."""
+    pytest.importorskip("comet")
+    path = tiny_comet(tmp_path)
+    with Comet(str(path.parents[1])) as comet:
+        found = comet.scores(["a b", "c"], ["x", "y"], ["a b", "d"])
+        assert len(found) == 2 and all(isinstance(score, float) for score in found)
+        assert comet.details["package"].startswith("unbabel-comet 2")
+        assert comet.details["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def tiny_comet(folder: Path) -> Path:
+    """The checkpoint of a COMET model with random weights, laid out as COMET's own."""
+    import torch
+    import yaml
+    from comet.models import RegressionMetric
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    encoder = folder / "encoder"
+    encoder.mkdir()
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdxy"]
+    (encoder / "vocab.txt").write_text("".join(f"{word}\n" for word in words))
+    BertTokenizerFast(str(encoder / "vocab.txt")).save_pretrained(encoder)
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+    BertModel(BertConfig(vocab_size=len(words), **sizes)).save_pretrained(encoder)
+    options = {
+        "encoder_model": "BERT", "pretrained_model": str(encoder), "hidden_sizes": [4], "layer": "mix",
+        "batch_size": 2, "load_pretrained_weights": False,
+    }  # fmt: skip
+    model = RegressionMetric(**options)
+    path = folder / "tiny/checkpoints/model.ckpt"
+    path.parent.mkdir(parents=True)
+    torch.save({"state_dict": model.state_dict(), "pytorch-lightning_version": "2.0.0"}, path)
+    (path.parents[1] / "hparams.yaml").write_text(
+        yaml.safe_dump({"class_identifier": "regression_metric", **options})
+    )
+    return path
 
 
 @pytest.mark.parametrize(
