@@ -5,6 +5,13 @@ import sys
 from command_line.dispatch import run
 
 COMMANDS = {
+    "begin-training": (
+        "fairseq_ext.commands.begin_training",
+        "whether a training has something to do, and what it trains on",
+    ),
+    "finish-training": ("fairseq_ext.commands.finish_training", "note that a training has come to its end"),
+    "pilot": ("fairseq_ext.commands.pilot", "how fast a training is: run its command for half a minute"),
+    "plan": ("fairseq_ext.commands.plan", "updates, words, arithmetic and hours of trainings, from pilots"),
     "trim-mbart": (
         "fairseq_ext.commands.trim_mbart",
         "start from mBART: a checkpoint with the corpus's vocabulary",

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Linguistically-driven pre-training: the systems of chapter 4 of the thesis, from text to tables.
+# shellcheck disable=SC2034  # settings are read by the driver and the table of systems
 set -euo pipefail
 # shellcheck source=recipes/shared/experiment.sh
 source "$(dirname "$0")/../shared/experiment.sh"
@@ -11,6 +12,7 @@ source "$HERE/data.sh"
 source "$HERE/training.sh"
 
 ALL_STAGES="prepare parse pretrain finetune translate score report"
+TRAINING_STAGES="pretrain finetune"
 SIZE_LIST='' DIRECTIONS='' MONOLINGUAL='' SPACY_MODEL='' ADEQUACY_MODEL='' PRETRAINING_SEED=1
 REQUIRED_SETTINGS=(SIZES)
 
@@ -92,9 +94,6 @@ stage_score() {
 }
 
 # With the accuracy and perplexity of pre-training per task (Tables 4.12 and 4.13).
-# shellcheck disable=SC2034  # read by report
-COMPARISON=(--against-first)
-
 stage_report() {
   local system logs=()
   for system in "${SYSTEM_IDS[@]}"; do

@@ -37,18 +37,21 @@ What is complete is skipped, what was killed continues.
   --seed N            of corpus and training (default: $SEED)
   --jobs N            trainings at a time; they share the CPU cores (default: $JOBS)
   --launcher NAME     cpu or gpu (default: $LAUNCHER)
+$(usage_of_comet)
+  --force             train anew what is trained or was begun, also with other options
   --precision NAME    auto, bf16 or float32; auto is bf16 where the hardware has it (default: $PRECISION)
 $(usage_of_all)
 END
 }
 
-read_options "output languages train-lines test-lines merges updates seed jobs launcher precision" "" "$@"
+read_options "output languages train-lines test-lines merges updates seed jobs launcher precision comet comet-python comet-batch-size" force "$@"
 
 use_environment
 one_of --launcher "$LAUNCHER" cpu gpu
 [[ $LAUNCHER == cpu ]] || JOBS_PER_GPU=$JOBS # models this small
 check_launcher
 check_output
+check_comet
 for option in TRAIN_LINES TEST_LINES MERGES UPDATES SEED; do
   name=${option,,}
   positive "--${name/_/-}" "${!option}"

@@ -2,6 +2,7 @@
 # Reading a recipe's command line, checking it, saying what goes on, and running a command or printing it. Sourced.
 
 DRY_RUN=no
+PLAN=no
 
 die() {
   local message=$*
@@ -68,6 +69,11 @@ split_list() { # OPTION LIST ARRAY
 
 check_output() {
   [[ ! -e $OUTPUT || -d $OUTPUT ]] || die "--output: $OUTPUT: is a file, expected a folder"
+}
+
+# Whether what stages leave to each other need not be there.
+leaves_nothing() {
+  [[ $DRY_RUN == yes || $PLAN == yes ]]
 }
 
 check_folders() { # VARIABLE_OF_OPTION...

@@ -8,7 +8,7 @@ source "$(dirname "$0")/../shared/environment.sh"
 
 HERE=$(cd "$(dirname "$0")" && pwd) # the recipe's folder
 ROOT=$(cd "$HERE/../.." && pwd)
-for part in command_line launching training systems; do
+for part in command_line launching training planning systems scoring; do
   # shellcheck disable=SC1090
   source "$ROOT/recipes/shared/$part.sh"
 done
@@ -18,6 +18,7 @@ done
 CONFIG='' SYSTEM_LIST='' DATA_ROOT='' OUTPUT=''
 SEEDS=1,10
 ALL_STAGES="prepare train translate score probe report"
+TRAINING_STAGES=train
 REQUIRED_SETTINGS=() # of a configuration, besides those of all
 
 ARCHITECTURE='' DROPOUT='' # every configuration sets these
@@ -36,7 +37,7 @@ SAVE_UPDATES=0
 KEEP_UPDATES=1 # checkpoints of SAVE_UPDATES that are kept; -1: all
 
 # The options of all experiments; a recipe adds its own.
-RECIPE_OPTIONS="config systems=SYSTEM_LIST seeds stages data-root output launcher gpus nodes cpus-per-task jobs jobs-per-gpu precision"
+RECIPE_OPTIONS="config systems=SYSTEM_LIST seeds stages data-root output comet comet-python comet-batch-size launcher gpus nodes cpus-per-task jobs jobs-per-gpu precision"
 
 usage_of_experiment() {
   cat << END
@@ -44,7 +45,10 @@ usage_of_experiment() {
   --stages LIST       some of ${ALL_STAGES// /,} (default: all)
   --data-root DIR     local folder of the corpus, in place of a download
   --output DIR        folder for everything (default: outputs/$RECIPE/CONFIG)
+$(usage_of_comet)
 $(usage_of_training)
+  --force             train anew what is trained or was begun, also with other options or data
+  --plan              print what the trainings will take, from a pilot of half a minute of each; trains nothing
 END
 }
 
@@ -60,10 +64,11 @@ list_systems() {
 experiment() { # OPTIONS FLAGS ARGUMENT...
   local stage
   STAGES=${ALL_STAGES// /,}
-  read_options "$RECIPE_OPTIONS $1" "$2" "${@:3}"
+  read_options "$RECIPE_OPTIONS $1" "force plan $2" "${@:3}"
   load_config "${REQUIRED_SETTINGS[@]}"
   OUTPUT=${OUTPUT:-outputs/$RECIPE/$NAME}
   DATA=$OUTPUT/data/$NAME # the folder's name becomes the name of the test set in tables
+  # shellcheck disable=SC2153  # of the configuration
   PAIRS=$(english_centric "${LANGUAGES[@]}")
   load_systems "$HERE/systems.sh"
   [[ -n $SYSTEM_LIST ]] || SYSTEM_LIST=$(IFS=, && echo "${DEFAULT_SYSTEMS[*]}")
@@ -71,6 +76,7 @@ experiment() { # OPTIONS FLAGS ARGUMENT...
   check_lists
   check_folders DATA_ROOT
   check_output
+  check_comet
   check_recipe
   use_environment
   check_launcher
@@ -81,6 +87,7 @@ experiment() { # OPTIONS FLAGS ARGUMENT...
     note "$stage: $NAME"
     "stage_$stage"
   done
+  [[ $PLAN != yes ]] || show_plan
 }
 
 # Split the lists of the command line into SYSTEM_IDS, SEED_LIST and STAGE_LIST, and check their items.
@@ -93,6 +100,7 @@ check_lists() {
   for item in "${SEED_LIST[@]}"; do positive --seeds "$item"; done
   # shellcheck disable=SC2086  # a list of words
   for item in "${STAGE_LIST[@]}"; do one_of --stages "$item" $ALL_STAGES; done
+  [[ $PLAN != yes ]] || plan_stages
 }
 
 check_recipe() { :; } # what a recipe has to check besides
@@ -152,7 +160,7 @@ checkpoint_of() { # SYSTEM SEED
 }
 
 checkpoint_in() { # FOLDER STAGE_THAT_TRAINS_IT
-  [[ $DRY_RUN == yes || -e $1/checkpoint_best.pt ]] || die "$1/checkpoint_best.pt: no such file; run the stage $2 first"
+  leaves_nothing || [[ -e $1/checkpoint_best.pt ]] || die "$1/checkpoint_best.pt: no such file; run the stage $2 first"
   echo "$1/checkpoint_best.pt"
 }
 
@@ -205,7 +213,7 @@ train_systems() {
 }
 
 need_data() { # FOLDER
-  [[ $DRY_RUN == yes || -d $1 ]] || die "$1: no such folder; run the stage prepare first"
+  leaves_nothing || [[ -d $1 ]] || die "$1: no such folder; run the stage prepare first"
 }
 
 train_system() { # SYSTEM SEED OPTION...
@@ -248,28 +256,4 @@ set_evaluated() { # SYSTEM SEED
 
 stage_score() {
   score
-}
-
-score() {
-  run python -m eval score "${FOLDERS[@]}"
-}
-
-# What the probes found, in the order of the report: those files of run.sh's probes that there are.
-PROBE_RESULTS=()
-add_results() { # FILE...
-  local file
-  for file in "$@"; do [[ ! -e $file ]] || PROBE_RESULTS+=("$file"); done
-}
-
-# Compare systems, if there are several, and write the report, with what probes found. Those are compared that differ on
-# one axis; of what a checkpoint does not record (pre-training, losses), COMPARISON=(--against-first).
-COMPARISON=()
-report() { # OUTPUT TITLE NUMBER_OF_SYSTEMS FOLDER...
-  local comparison=()
-  if [[ $3 -gt 1 ]]; then
-    run python -m eval compare "${@:4}" "${COMPARISON[@]}" --output "$1/comparison.json"
-    comparison=("$1/comparison.json")
-  fi
-  run python -m eval report "${@:4}" "${comparison[@]}" "${PROBE_RESULTS[@]}" --output "$1/report" --title "$2"
-  [[ $DRY_RUN == yes ]] || note "report: $1/report/report.html"
 }

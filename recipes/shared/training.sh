@@ -1,31 +1,41 @@
 # shellcheck shell=bash
 # Trainings that are skipped when done, continued after a kill, and locked; several at a time. Sourced.
 
-# Train into a folder until fairseq-train says that it is done. A finished training is skipped, an interrupted one
-# continues from its checkpoint_last.pt, and a folder is never trained into twice at a time.
+FORCE=no
+
+# Train into a folder until fairseq-train says that it is done.
 train() { # RUN_FOLDER DATA OPTION...
-  local folder=$1 data=$2 status=0 pid progress_pid
-  shift 2
-  local options="$*" command
+  local folder=$1 data=$2 command
+  [[ $PLAN != yes ]] || folder=$PLAN_FOLDER/$(basename "$1") # nothing is noted where it will train
   set_launch "$folder"
-  set_share "$folder" "$@"
-  command=("${LAUNCH[@]}" "$data" --user-dir "$ROOT/fairseq_ext" --save-dir "$folder" "${SHARE[@]}" "$@"
+  set_share "$folder" "${@:3}"
+  command=("${LAUNCH[@]}" "$data" --user-dir "$ROOT/fairseq_ext" --save-dir "$folder" "${SHARE[@]}" "${@:3}"
     "${LAUNCH_OPTIONS[@]}")
   if [[ $DRY_RUN == yes ]]; then
     run "${command[@]}"
-    return
+  elif [[ $PLAN == yes ]]; then
+    pilot "$folder" "$data" "${command[@]}"
+  else
+    train_or_skip "$@"
   fi
+}
+
+# A training that came to its end with the same options and data is skipped, an interrupted one continues from its
+# checkpoint_last.pt, anything else is refused (fairseq_ext/training_record.py), and a folder is never trained into twice at
+# a time. Runs the `command` of `train`.
+train_or_skip() { # RUN_FOLDER DATA OPTION...
+  local folder=$1 status=0 pid progress_pid found force=()
+  [[ $FORCE != yes ]] || force=(--force)
   mkdir -p "$folder"
-  if [[ -e $folder/options.txt && $(recorded_options "$folder") != "$options" ]]; then
-    die "$folder: was trained with other options (options.txt); remove the folder or choose another --output"
-  fi
-  if [[ -e $folder/finished ]]; then
-    note "$folder: trained, skipped"
-    return
-  fi
   exec 9> "$folder/lock" # held by fairseq-train too, should this script be killed before it
   flock --nonblock 9 || die "$folder: is being trained by another process"
-  echo "$options" > "$folder/options.txt"
+  found=$(python -m fairseq_ext begin-training --output "$folder" --data "$2" --processes $((GPUS * NODES)) "${force[@]}" \
+    -- "${@:3}") || exit 2
+  if [[ $found == finished ]]; then
+    note "$folder: trained, skipped"
+    exec 9>&-
+    return
+  fi
   note_precision "$folder"
   note "$folder: training, log in train.log"
   exec 8> >(show_progress "$folder")
@@ -38,19 +48,8 @@ train() { # RUN_FOLDER DATA OPTION...
   trap - INT TERM
   wait "$progress_pid" || true # the end of the log comes before our own words
   [[ $status == 0 ]] || die "$folder: training failed with status $status, see $folder/train.log"
-  [[ -e $folder/checkpoint_best.pt ]] || die "$folder: no checkpoint_best.pt after training, see $folder/train.log"
-  touch "$folder/finished"
+  python -m fairseq_ext finish-training --training "$folder" || exit 2
   exec 9>&-
-}
-
-# options.txt in today's words: until 0.2 it told the share of each GPU, not the batch of all of them.
-recorded_options() { # RUN_FOLDER
-  local recorded
-  recorded=$(< "$1/options.txt")
-  if [[ $recorded =~ --update-freq\ ([0-9]+) ]]; then
-    recorded=${recorded/"${BASH_REMATCH[0]}"/--batches-per-update $((BASH_REMATCH[1] * GPUS * NODES))}
-  fi
-  echo "$recorded"
 }
 
 # A training keeps the precision of its beginning; what `auto` comes to is noted by on_device.sh.
@@ -76,7 +75,7 @@ JOB_PIDS=()
 PLACES=() # who runs in each of the --jobs places
 start_job() {
   local place
-  if [[ $JOBS == 1 || $DRY_RUN == yes ]]; then
+  if [[ $JOBS == 1 ]] || leaves_nothing; then
     "$@"
     return
   fi

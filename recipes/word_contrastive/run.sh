@@ -78,9 +78,6 @@ stage_score() {
   for_each_baseline score
 }
 
-# shellcheck disable=SC2034  # read by report
-COMPARISON=(--against-first)
-
 # One report per baseline.
 report_baseline() { # BASELINE
   PROBE_RESULTS=()

@@ -27,6 +27,10 @@ WORDS = {
     "eval score": "{w}/out --data {w}/data --workers 1 --force",
     "eval adequacy": "{w}/out --data {w}/data --model {w}/model.pt --model-data {w}/data --output {o}",
     "eval compare": "{w}/out {w}/other --output {o}/comparison.json",
+    "fairseq_ext begin-training": "--output {o} --data {w}/data -- --lang-pairs de-en",
+    "fairseq_ext finish-training": "--training {w}/training",
+    "fairseq_ext pilot": "--output {o} --data {w}/data --name toy --seconds 1 -- sh {w}/pilot.sh",
+    "fairseq_ext plan": "{w}/pilots",
     "fairseq_ext trim-mbart": "--pretrained {w}/mbart --data {w}/data --output {o}/trimmed.pt",
     "fairseq_ext precision": "--cpu --output {o}",
     "eval report": "{w}/out --output {o}",
@@ -53,6 +57,10 @@ WORDS = {
 LOG = (
     "2026-01-01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.1 | ppl 33"
     " | accuracy_en-mass 20 | num_updates 10\n"
+)
+PILOT = "".join(
+    f"echo 'train_inner | epoch 001:      {number} / 90 loss=5, wpb=100, num_updates={number}'\n"
+    for number in (1, 2, 3)
 )
 
 
@@ -82,6 +90,10 @@ def make_world(world: Path) -> None:
     _run("eval probe retrieval {w}/states {w}/other-states --output {w}/retrieval", world)
     _lay_out_multi30k(world)
     (world / "train.log").write_text(LOG)
+    (world / "pilot.sh").write_text(PILOT)
+    _run("fairseq_ext pilot --output {w}/pilots --data {w}/data --name toy -- sh {w}/pilot.sh", world)
+    _run("fairseq_ext begin-training --output {w}/training --data {w}/data -- --lang-pairs de-en", world)
+    shutil.copyfile(world / "model.pt", world / "training/checkpoint_best.pt")
     (world / "gold.txt").write_text("0-0 1-1\n")
     (world / "links.txt").write_text("0-0 1-0\n")
     _write_parses(world)

@@ -3,6 +3,7 @@
 import re
 import shlex
 import subprocess
+import zipfile
 from argparse import Namespace
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def options_of(name: str) -> list[str]:
     call = re.search(r'^(read_options|experiment) (".*?"|\S+) (".*?"|\S+) "\$@"$', script, flags=re.M)
     shared = re.search(r'^RECIPE_OPTIONS="(.*)"$', DRIVER, flags=re.M)[1]
     words = " ".join(call.groups()[1:]).replace('"', "").split()
-    words += shared.split() if call[1] == "experiment" else []
+    words += [*shared.split(), "force", "plan"] if call[1] == "experiment" else []
     return ["--" + word.split("=")[0] for word in [*words, "dry-run", "help"]]
 
 
@@ -58,6 +59,19 @@ def write_program(path: Path, text: str) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     path.chmod(0o755)
+
+
+TRAINED = 'cp "$(dirname "$0")/whole.pt" "$folder/checkpoint_best.pt"\n'  # of a stand-in for fairseq-train
+
+
+def write_trainer(folder: Path, text: str, data: Path) -> None:
+    """A stand-in for fairseq-train, which may end with `TRAINED`, and binarized data for it."""
+    write_program(folder / "fairseq-train", text)
+    with zipfile.ZipFile(folder / "whole.pt", "w") as archive:  # as torch writes a checkpoint
+        archive.writestr("archive/data.pkl", "weights")
+    data.mkdir(parents=True)
+    for name in ("dict.en.txt", "train.en-it.en.bin", "valid.en-it.en.bin"):
+        (data / name).write_text(name)
 
 
 def assert_refused(name: str, options: list[str], message: str, folder: Path) -> None:

@@ -1,19 +1,23 @@
 """How recipes start what they run: the paper's batch on any devices, launchers, GPUs of jobs, Slurm."""
 
+import json
 import os
 import subprocess
+import sys
 
 import pytest
 
 from tests.recipes.commands import (
     RECIPES,
     ROOT,
+    TRAINED,
     assert_refused,
     configurations,
     dry_run,
     parse_training,
     recipe,
     write_program,
+    write_trainer,
 )
 
 WITH_BATCHES = [name for name in RECIPES if name != "quickstart"]
@@ -232,26 +236,28 @@ SCONTROL = """#!/bin/bash
 echo first
 echo second
 """
-FAIRSEQ_TRAIN = """#!/bin/bash
+FAIRSEQ_TRAIN = (
+    """#!/bin/bash
 echo "train CUDA_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES $*" >> "$CALLS"
 folder=$(sed 's/.*--save-dir \\([^ ]*\\).*/\\1/' <<< "$*")
 while [[ -e $folder/../wait && $(wc -l < "$CALLS") -lt $(< "$folder/../wait") ]]; do sleep 0.05; done
-touch "$folder/checkpoint_best.pt"
 """
-PYTHON = """#!/bin/bash
-[[ $1 != -c ]] || { echo "${COUNTED_GPUS:-4}" && exit; }
+    + TRAINED
+)
+PYTHON = f"""#!/bin/bash
+[[ $1 != -c ]] || {{ echo "${{COUNTED_GPUS:-4}}" && exit; }}
+[[ $3 != *-training ]] || exec {sys.executable} "$@"
 echo "python $*" >> "$CALLS"
-[[ $* != *" probe "* ]] || mkdir -p "${*: -1}"
+[[ $* != *" probe "* ]] || mkdir -p "${{*: -1}}"
 """
 
 
 @pytest.fixture
 def cluster(tmp_path):
     """Function that runs a recipe among stand-ins for Slurm and python; returns what was called."""
-    programs = {"srun": SRUN, "scontrol": SCONTROL, "fairseq-train": FAIRSEQ_TRAIN, "python": PYTHON}
-    for name, text in programs.items():
+    for name, text in {"srun": SRUN, "scontrol": SCONTROL, "python": PYTHON}.items():
         write_program(tmp_path / "bin" / name, text)
-    (tmp_path / "out/data/iwslt").mkdir(parents=True)
+    write_trainer(tmp_path / "bin", FAIRSEQ_TRAIN, tmp_path / "out/data/iwslt")
     (tmp_path / "out/models").mkdir()
     (tmp_path / "calls").touch()
 
@@ -384,24 +390,33 @@ def test_a_training_goes_on_with_other_devices_but_not_with_another_batch_or_pre
     options = ("--systems", "1", "--stages", "train", "--launcher", "gpu", "--gpus")
     assert cluster(*options, "2")[1].returncode == 0
     folder = tmp_path / "out/models/system1-seed1"
-    (folder / "finished").unlink()
+    unfinished(folder)
     calls, result = cluster(*options, "3")
     assert result.returncode == 0, result.stderr
     assert ["--update-freq 2 " in calls[0], "--update-freq 2 " in calls[1]] == [True, True]
-    (folder / "finished").unlink()
+    unfinished(folder)
     _, result = cluster(*options, "3", precision="fp16")
     assert result.stderr.splitlines()[-1].endswith(
         "began with --precision bf16, found fp16; give that or auto, or choose another --output"
     )
     _, result = cluster(*options, "3", "--", "--batches-per-update", "5")
-    assert "was trained with other options (options.txt)" in result.stderr
+    assert "began with --batches-per-update 4, found with --batches-per-update 5" in result.stderr
+
+
+def unfinished(folder) -> None:
+    """As if the training had been stopped before its end."""
+    record = json.loads((folder / "training.json").read_text())
+    (folder / "training.json").write_text(json.dumps(record | {"outputs": None}))
 
 
 def test_options_of_an_earlier_version_told_the_share_of_each_gpu(cluster, tmp_path):
     options = ("--systems", "1", "--stages", "train", "--launcher", "gpu", "--gpus", "2")
     assert cluster(*options)[1].returncode == 0
-    file = tmp_path / "out/models/system1-seed1/options.txt"
-    file.write_text(file.read_text().replace("--batches-per-update 4", "--update-freq 2"))
-    assert "trained, skipped" in cluster(*options)[1].stderr
-    file.write_text(file.read_text().replace("--update-freq 2", "--update-freq 1"))  # a batch of 2
-    assert "was trained with other options (options.txt)" in cluster(*options)[1].stderr
+    folder = tmp_path / "out/models/system1-seed1"
+    known = json.loads((folder / "training.json").read_text())["options"]
+    (folder / "finished").touch()
+    for share, expected in ((1, "with --batches-per-update 2, found with --batch"), (2, "trained, skipped")):
+        (folder / "training.json").unlink(missing_ok=True)
+        words = [f"{name} {value}" for name, value in known.items() if name != "--batches-per-update"]
+        (folder / "options.txt").write_text(" ".join([*words, f"--update-freq {share}"]))
+        assert expected in cluster(*options)[1].stderr

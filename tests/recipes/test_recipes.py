@@ -1,5 +1,6 @@
 """The recipes' shell code: command lines, launchers, and training that is skipped, continued or refused."""
 
+import json
 import os
 import re
 import signal
@@ -13,6 +14,7 @@ from tests.our_commands import parse_command
 from tests.recipes.commands import (
     RECIPES,
     ROOT,
+    TRAINED,
     assert_refused,
     configurations,
     dry_run,
@@ -20,6 +22,7 @@ from tests.recipes.commands import (
     parse_training,
     recipe,
     write_program,
+    write_trainer,
 )
 
 SCRIPTS = sorted(ROOT.glob("recipes/**/*.sh"))
@@ -96,6 +99,11 @@ def test_help_names_every_option(name):
         (["--config", "opus", "--data-root", "/no/such"], "--data-root: /no/such: no such folder"),
         (["--config", "opus", "--sytems", "1"], "unknown option '--sytems'; --help lists the options"),
         (["--config", "opus", "--keep-states dry-run"], "unknown option '--keep-states dry-run'"),
+        (["--config", "opus", "--comet-python", "p"], "--comet-python: expected together with --comet"),
+        (
+            ["--config", "opus", "--comet", "m", "--comet-batch-size", "0"],
+            "--comet-batch-size: found '0', expected a whole number above 0",
+        ),
         (["--config", "opus", "--output", ""], "--output: expected a value"),
         (["--config", "opus", "--output", str(ROOT / "README.md")], "--output: "),
         (["--config", "opus", "--systems", ""], "--systems: expected a value"),
@@ -239,6 +247,27 @@ def test_the_pivot_is_translated_with_the_model_of_system_4():
         assert line.split()[-1].endswith(output)
     assert "--pivot en" in pivot
     assert "--pivot" not in direct
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_comet_is_an_option_of_every_recipe(name):
+    own = {
+        "quickstart": [], "zero_shot": ["--config", "iwslt"], "interlingua": ["--config", "iwslt"],
+        "word_contrastive": ["--config", "enja"], "jass_enss": ["--config", "enja", "--spacy-model", "m"],
+    }[name]  # fmt: skip
+    own += [] if name == "quickstart" else ["--stages", "score,report"]
+    comet = ["--comet", "my model", "--comet-python", "other/python", "--comet-batch-size", "8"]
+    found = [words for words in dry_run(name, *own, *comet) if words[3] in ("score", "compare")]
+    assert [words[3] for words in found] == ["score", "compare"]
+    args = parse_command(found[0])
+    assert (args.comet_model, str(args.comet_python), args.comet_batch_size) == (
+        "my model",
+        "other/python",
+        8,
+    )
+    assert parse_command(found[1]).metric == ["bleu", "comet"]
+    without = [words for words in dry_run(name, *own) if words[3] in ("score", "compare")]
+    assert not [word for words in without for word in words if "comet" in word]
 
 
 # --- probes
@@ -398,21 +427,22 @@ def test_the_report_is_given_what_the_probes_found(probed, tmp_path):
 
 # --- train(), with a stand-in for fairseq-train -----------------------------
 
-FAIRSEQ_TRAIN = """#!/bin/bash
+FAIRSEQ_TRAIN = (
+    """#!/bin/bash
 folder=$(sed 's/.*--save-dir \\([^ ]*\\).*/\\1/' <<< "$*")
 echo started >> "$folder/calls"
 echo "2026-01-01 | INFO | train_inner | epoch 001: loss=1"
-touch "$folder/checkpoint_last.pt"
+cp "$(dirname "$0")/whole.pt" "$folder/checkpoint_last.pt"
 [[ ! -e $folder/../wait ]] || { echo $$ > "$folder/pid"; sleep 60 & wait; }
 [[ ! -e $folder/../fail ]] || exit 1
-touch "$folder/checkpoint_best.pt"
 """
+    + TRAINED
+)
 
 
 @pytest.fixture
 def models(tmp_path):
-    write_program(tmp_path / "bin" / "fairseq-train", FAIRSEQ_TRAIN)
-    (tmp_path / "out/data/iwslt").mkdir(parents=True)
+    write_trainer(tmp_path / "bin", FAIRSEQ_TRAIN, tmp_path / "out/data/iwslt")
     (tmp_path / "out/models").mkdir()
     return tmp_path / "out/models"
 
@@ -458,12 +488,48 @@ def test_other_options_do_not_continue_an_old_training(models):
     run_training(models, "--systems", "1")
     result = run_training(models, "--systems", "1", "--", "--lr", "1")
     assert result.returncode == 2
-    assert "system1-seed1: was trained with other options (options.txt)" in result.stderr
+    assert result.stderr.splitlines()[-1] == (
+        f"error: {models}/system1-seed1: began with --lr 1e-3, found with --lr 1; "
+        "train anew with --force, or give another --output"
+    )
+
+
+def test_a_training_is_trusted_only_with_its_data_and_best_checkpoint(models):
+    run_training(models, "--systems", "1")
+    data = models.parent / "data/iwslt/train.en-it.en.bin"
+    data.write_text("other text")
+    result = run_training(models, "--systems", "1")
+    assert result.returncode == 2
+    assert f"was trained with other data: {data} has changed since" in result.stderr
+    assert "has changed since; train anew with --force" in result.stderr
+    result = run_training(models, "--systems", "1", "--force")
+    assert result.returncode == 0, result.stderr
+    assert (models / "system1-seed1/calls").read_text() == "started\n" * 2
+    (models / "system1-seed1/checkpoint_best.pt").write_bytes(b"PK")
+    result = run_training(models, "--systems", "1")
+    assert result.returncode == 2
+    assert "checkpoint_best.pt: has changed since this training came to its end" in result.stderr
+    assert "trained, skipped" not in result.stderr
+
+
+def test_other_options_train_anew_only_by_force(models):
+    run_training(models, "--systems", "1")
+    result = run_training(models, "--systems", "1", "--force", "--", "--lr", "1")
+    assert result.returncode == 0, result.stderr
+    assert "trained, skipped" in run_training(models, "--systems", "1", "--", "--lr", "1").stderr
+    assert (models / "system1-seed1/calls").read_text() == "started\n" * 2
+
+
+def test_a_training_without_a_readable_best_checkpoint_has_not_come_to_its_end(models):
+    (models.parents[1] / "bin/whole.pt").write_bytes(b"PK")
+    result = run_training(models, "--systems", "1")
+    assert result.returncode == 2
+    assert "checkpoint_best.pt: is not a whole checkpoint" in result.stderr
 
 
 def test_several_trainings_at_a_time_and_a_failure_of_all(models):
     assert run_training(models, "--systems", "1,2,3", "--jobs", "2").returncode == 0
-    assert sorted(path.name for path in models.glob("*/finished")) == ["finished"] * 3
+    assert [is_finished(path) for path in models.iterdir()] == [True] * 3
     (models / "fail").touch()
     result = run_training(models, "--systems", "4,5", "--jobs", "2")
     assert result.returncode == 2
@@ -484,7 +550,11 @@ def test_stopping_the_recipe_stops_the_training(models, jobs):
     while os.path.exists(f"/proc/{training_pid}") and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not os.path.exists(f"/proc/{training_pid}")
-    assert not (models / "system1-seed1/finished").exists()
+    assert not is_finished(models / "system1-seed1")
+
+
+def is_finished(folder: Path) -> bool:
+    return bool(json.loads((folder / "training.json").read_text())["outputs"])
 
 
 def wait_for_training(models: Path, jobs: str) -> tuple[subprocess.Popen, int]:

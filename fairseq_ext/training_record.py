@@ -1,0 +1,238 @@
+"""What a folder of a training says of it: `training.json`, of the options, the data and the best checkpoint.
+
+    options      as fairseq-train was given them, but those that change nothing of what is learned
+    inputs       what was read: the files of the binarized folder, and the checkpoint that it started from
+    outputs      checkpoint_best.pt, of a training that has come to its end; null before
+
+A training is skipped only if all of that still holds, goes on if it did not come to its end, and is refused
+in one line otherwise: nothing that took days is removed without being asked for.
+"""
+
+import contextlib
+import os
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from command_line.completion import check_finished, file_identity
+from command_line.errors import InputError
+from command_line.outputs import copy_file, write_json
+from command_line.records import Objects, OneOf, Optional, read_record
+from data_prep.formats.alignments import is_alignment_file
+from data_prep.formats.structures import is_structure_file
+
+RECORD = "training.json"
+LAST, BEST, LOG = "checkpoint_last.pt", "checkpoint_best.pt", "train.log"
+_SCHEMA = {
+    "format": OneOf(1),
+    "options": Objects(str),
+    "inputs": Objects({}),
+    "outputs": Optional(Objects({})),
+}
+_OLD_OPTIONS, _OLD_END = "options.txt", "finished"  # until version 0.2, which did not record the data
+_ADVICE = "train anew with --force, or give another --output"
+_STARTS = ("--pretrained-checkpoint", "--finetune-from-model")  # are known by their contents, not their path
+_NOT_LEARNED = {
+    "--log-format", "--log-interval", "--log-file", "--no-progress-bar", "--tensorboard-logdir",
+    "--wandb-project", "--num-workers", "--data-buffer-size", "--keep-interval-updates",
+}  # fmt: skip
+_SHARE, _BATCH = "--update-freq", "--batches-per-update"
+
+
+class TrainingRecord:
+    """The record of a training, and what there is now.
+
+    Args:
+        folder: of the training.
+        data: the binarized folder that it reads.
+        options: of fairseq-train, as words, without those of this run: launcher, devices, precision.
+        processes: of this run; version 0.2 recorded the share of each in a batch.
+    """
+
+    def __init__(self, folder, data, options: Sequence[str], processes: int = 1):
+        self.processes = processes
+        self.folder, self.path = Path(folder), Path(folder) / RECORD
+        given = parse_options(options)
+        self.starts = {name: Path(given.pop(name)) for name in _STARTS if name in given}
+        self.options = {name: value for name, value in given.items() if name not in _NOT_LEARNED}
+        check_finished(data)
+        self.files = {path.name: path for path in files_read(data, self.options)} | self.starts
+        for name, path in self.starts.items():
+            if not path.is_file():
+                raise InputError(f"{name} {path}: no such file; run the training that makes it first")
+        self.inputs = {name: file_identity(path) for name, path in self.files.items()}
+
+    def begin(self) -> bool:
+        """Whether there is something to train; the folder says from now on what.
+
+        Raises:
+            InputError: what is there is another training, or not all of it is there.
+        """
+        record = self._recorded()
+        if record is None:
+            self._write(outputs=None)
+            return True
+        self._check_same(record)
+        if record["outputs"] is None:
+            mend_last(self.folder)
+            return True
+        for name, known in record["outputs"].items():
+            path = self.folder / name
+            if not path.is_file():
+                raise InputError(f"{path}: is gone since this training came to its end; {_ADVICE}")
+            if file_identity(path) != known:
+                raise InputError(f"{path}: has changed since this training came to its end; {_ADVICE}")
+        return False
+
+    def _recorded(self) -> dict | None:
+        if self.path.exists():
+            return read_record(self.path, _SCHEMA)
+        if (self.folder / _OLD_OPTIONS).exists():
+            return self._adopted()
+        if (self.folder / LAST).exists():
+            raise InputError(f"{self.folder}: has {LAST}, but no record of its training; {_ADVICE}")
+        return None
+
+    def _adopted(self) -> dict:
+        """The record of a training of version 0.2, whose data must be older than it."""
+        old, end = self.folder / _OLD_OPTIONS, self.folder / _OLD_END
+        found = parse_options(old.read_text(encoding="utf-8").split())
+        options = {name: value for name, value in found.items() if name not in {*_NOT_LEARNED, *_STARTS}}
+        if _SHARE in options:
+            options[_BATCH] = str(int(options.pop(_SHARE)) * self.processes)
+        since = end if end.exists() else old
+        for path in self.files.values():
+            if path.stat().st_mtime_ns > since.stat().st_mtime_ns:
+                raise InputError(f"{self.folder}: was trained before {path} was written; {_ADVICE}")
+        outputs = {BEST: _whole(self.folder / BEST)} if end.exists() else None
+        record = {"format": 1, "options": options, "inputs": self.inputs, "outputs": outputs}
+        self._check_same(record)
+        write_json(self.path, record)
+        return record
+
+    def _check_same(self, record: dict) -> None:
+        known, found = record["options"], self.options
+        done = "began" if record["outputs"] is None else "was trained"
+        for name in known | found:
+            if known.get(name) != found.get(name):
+                before, now = (_shown(name, options.get(name)) for options in (known, found))
+                raise InputError(f"{self.folder}: {done} {before}, found {now}; {_ADVICE}")
+        for name, identity in record["inputs"].items():
+            if self.inputs.get(name) != identity:
+                path = self.files.get(name, name)
+                what = "has changed" if name in self.inputs else "is gone"
+                raise InputError(f"{self.folder}: {done} with other data: {path} {what} since; {_ADVICE}")
+
+    def _write(self, outputs: dict | None) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        record = {"format": 1, "options": self.options, "inputs": self.inputs, "outputs": outputs}
+        write_json(self.path, record)
+
+
+def finish(folder) -> None:
+    """The training has come to its end.
+
+    Raises:
+        InputError: its best checkpoint is not there, or not readable.
+    """
+    path = Path(folder) / RECORD
+    record = read_record(path, _SCHEMA)
+    write_json(path, record | {"outputs": {BEST: _whole(Path(folder) / BEST)}})
+
+
+def forget(folder) -> None:
+    """Remove a training, so that another can take its place."""
+    folder = Path(folder)
+    for name in (RECORD, _OLD_END, _OLD_OPTIONS, LOG, "precision.txt"):
+        (folder / name).unlink(missing_ok=True)
+    for checkpoint in folder.glob("*.pt"):
+        checkpoint.unlink()
+
+
+def parse_options(words: Sequence[str]) -> dict[str, str]:
+    """Option -> its values as text; the last of several counts, as in fairseq."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for word in words:
+        if word.startswith("--"):
+            name, sign, value = word.partition("=")
+            found[name] = [value] if sign else []
+        else:
+            found.setdefault(name, []).append(word)
+    return {name: " ".join(values) for name, values in found.items()}
+
+
+def files_read(data, options: dict[str, str]) -> list[Path]:
+    """The files of a binarized folder that a training with these options reads.
+
+    Alignments of another aligner and analyses that no task of the pre-training uses are none of them: they
+    may come and go.
+
+    Raises:
+        InputError: there is no such folder, or nothing to train on in it.
+    """
+    data = Path(data)
+    if not data.is_dir():
+        raise InputError(f"{data}: no such folder; run the stage prepare first")
+    aligner, structures = options.get("--alignments", ""), _structures(options)
+    found = [path for path in sorted(data.iterdir()) if path.name.split(".")[0] in ("dict", "train", "valid")]
+    if not found:
+        raise InputError(
+            f"{data}: nothing to train on; expected the output of `python -m data_prep binarize`"
+        )
+    return [
+        path
+        for path in found
+        if (not is_alignment_file(path) or is_alignment_file(path, aligner))
+        and (not is_structure_file(path) or path.suffix[1:] in structures)
+    ]
+
+
+def _structures(options: dict[str, str]) -> set[str]:
+    """The kinds of analyses that the tasks of a pre-training need."""
+    if "--pretraining-tasks" not in options:
+        return set()
+    from fairseq_ext.data.noising.tasks import TASKS, parse_mixtures
+
+    mixtures = parse_mixtures(options["--pretraining-tasks"], "--pretraining-tasks")
+    return {TASKS[task].needs for mixture in mixtures.values() for task in mixture} - {None}
+
+
+def is_whole(checkpoint: Path) -> bool:
+    """Whether a checkpoint has been written to its end and not been damaged since: it is a ZIP archive with
+    checksums.
+    """
+    with contextlib.suppress(OSError, zipfile.BadZipFile, EOFError), zipfile.ZipFile(checkpoint) as archive:
+        return archive.testzip() is None
+    return False
+
+
+def _whole(best: Path) -> dict:
+    if not best.is_file():
+        raise InputError(f"{best}: no such file after training, see {LOG} beside it; {_ADVICE}")
+    if not is_whole(best):
+        raise InputError(f"{best}: is not a whole checkpoint; {_ADVICE}")
+    return file_identity(best)
+
+
+def mend_last(folder: Path) -> None:
+    """A kill while fairseq copies checkpoint_last.pt leaves a part of it: go on from the newest whole one.
+
+    Raises:
+        InputError: there is no other.
+    """
+    last = folder / LAST
+    if not last.exists() or is_whole(last):
+        return
+    others = (path for path in _newest_first(folder.glob("checkpoint*.pt")) if path != last)
+    if (newest := next(filter(is_whole, others), None)) is None:
+        raise InputError(f"{last}: is not a whole checkpoint; {_ADVICE}")
+    copy_file(newest, last)
+
+
+def _newest_first(paths: Iterable[Path]) -> list[Path]:
+    return sorted(paths, key=os.path.getmtime, reverse=True)
+
+
+def _shown(name: str, value: str | None) -> str:
+    return f"without {name}" if value is None else f"with {name} {value}".rstrip()

@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# Scores, comparisons and the report. Sourced.
+
+# With COMET where a model is given.
+COMET='' COMET_PYTHON='' COMET_BATCH_SIZE=16
+score() {
+  local comet=()
+  [[ -z $COMET ]] || comet=(--comet-model "$COMET" --comet-batch-size "$COMET_BATCH_SIZE")
+  [[ -z $COMET_PYTHON ]] || comet+=(--comet-python "$COMET_PYTHON")
+  run python -m eval score "${FOLDERS[@]}" "${comet[@]}"
+}
+
+check_comet() {
+  positive --comet-batch-size "$COMET_BATCH_SIZE"
+  [[ -z $COMET_PYTHON || -n $COMET ]] || die "--comet-python: expected together with --comet"
+}
+
+usage_of_comet() {
+  cat << END
+  --comet MODEL       score with COMET, too: a name such as Unbabel/wmt22-comet-da, or a local folder or checkpoint
+  --comet-python PATH interpreter of an environment that has unbabel-comet (default: that of the recipe)
+  --comet-batch-size N  lines that COMET reads at a time (default: $COMET_BATCH_SIZE)
+END
+}
+
+# What the probes found, in the order of the report: those files of run.sh's probes that there are.
+PROBE_RESULTS=()
+add_results() { # FILE...
+  local file
+  for file in "$@"; do [[ ! -e $file ]] || PROBE_RESULTS+=("$file"); done
+}
+
+# Compare every two systems that differ on one axis, if there are several systems, and write the report, with what probes
+# found.
+report() { # OUTPUT TITLE NUMBER_OF_SYSTEMS FOLDER...
+  local comparison=() metrics=()
+  [[ -z $COMET ]] || metrics=(--metric "bleu,comet")
+  if [[ $3 -gt 1 ]]; then
+    run python -m eval compare "${@:4}" "${metrics[@]}" --output "$1/comparison.json"
+    comparison=("$1/comparison.json")
+  fi
+  run python -m eval report "${@:4}" "${comparison[@]}" "${PROBE_RESULTS[@]}" --output "$1/report" --title "$2"
+  [[ $DRY_RUN == yes ]] || note "report: $1/report/report.html"
+}

@@ -1,0 +1,232 @@
+"""A training is skipped, goes on, or is refused: what there is decides, not a mark."""
+
+import os
+import shutil
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from command_line.errors import InputError
+from fairseq_ext import training_record
+from fairseq_ext.checkpoints.origin import OPTIONS
+from fairseq_ext.training_record import TrainingRecord, finish, forget, is_whole
+
+WORDS = ("--task", "multilingual_nmt", "--lang-pairs", "de-en", "--adam-betas", "(0.9, 0.98)", "--lr", "0.1")
+ADVICE = "; train anew with --force, or give another --output"
+
+
+def checkpoint(path: Path, text: str = "weights") -> Path:
+    """As torch writes it: a ZIP archive."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/data.pkl", text * 1000)
+    return path
+
+
+@pytest.fixture
+def data(tmp_path) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    names = ["dict.de.txt", "preparation.json"]
+    names += [f"{split}.de-en.de{end}" for split in ("train", "valid", "test") for end in (".bin", ".idx")]
+    names += [f"train.de-en.{aligner}.alignment" for aligner in ("fast_align", "word2word")]
+    for name in [*names, "train.de-en.de.bunsetsu"]:
+        (folder / name).write_text(name)
+    return folder
+
+
+@pytest.fixture
+def model(tmp_path) -> Path:
+    return tmp_path / "model"
+
+
+def begin(model: Path, data: Path, *words: str) -> bool:
+    return TrainingRecord(model, data, words or WORDS).begin()
+
+
+def trained(model: Path, data: Path, *words: str) -> None:
+    assert begin(model, data, *words)
+    checkpoint(model / "checkpoint_last.pt")
+    checkpoint(model / "checkpoint_best.pt")
+    finish(model)
+
+
+def refusal(model: Path, data: Path, *words: str) -> str:
+    with pytest.raises(InputError) as raised:
+        begin(model, data, *words)
+    (line,) = str(raised.value).splitlines()
+    return line
+
+
+def test_what_is_not_finished_goes_on_and_what_is_finished_is_skipped(model, data):
+    assert begin(model, data)
+    assert begin(model, data)
+    checkpoint(model / "checkpoint_best.pt")
+    finish(model)
+    assert not begin(model, data)
+    shutil.copytree(model, model.with_name("elsewhere"))
+    assert not begin(model.with_name("elsewhere"), data)
+
+
+@pytest.mark.parametrize(
+    ("words", "difference"),
+    [
+        ([*WORDS, "--lr", "0.5"], "with --lr 0.1, found with --lr 0.5"),
+        ([*WORDS, "--fp16-no-flatten-grads"], "without --fp16-no-flatten-grads, found with --fp16"),
+        (WORDS[:-2], "with --lr 0.1, found without --lr"),
+        ([*WORDS, "--adam-betas=(0.9, 0.999)"], "with --adam-betas (0.9, 0.98), found with --adam"),
+    ],
+)  # fmt: skip
+def test_other_options_are_refused_by_name(model, data, words, difference):
+    begin(model, data)
+    assert refusal(model, data, *words).startswith(f"{model}: began {difference}")
+    trained(model, data)
+    found = refusal(model, data, *words)
+    assert found.startswith(f"{model}: was trained {difference}")
+    assert found.endswith(ADVICE)
+
+
+def test_options_that_change_nothing_of_what_is_learned_may_differ(model, data):
+    trained(model, data)
+    assert not begin(model, data, *WORDS[:-2], "--lr", "7", "--lr", "0.1", "--log-interval", "9")
+
+
+@pytest.mark.parametrize("name", ["train.de-en.de.bin", "valid.de-en.de.idx", "dict.de.txt"])
+def test_data_that_changed_or_went_are_refused(model, data, name):
+    trained(model, data)
+    (data / name).write_text("other")
+    assert refusal(model, data) == (
+        f"{model}: was trained with other data: {data / name} has changed since{ADVICE}"
+    )
+    (data / name).unlink()
+    assert refusal(model, data) == f"{model}: was trained with other data: {name} is gone since{ADVICE}"
+
+
+def test_files_that_it_does_not_read_may_come_and_go(model, data):
+    trained(model, data, *WORDS, "--alignments", "word2word")
+    for name in ("test.de-en.de.bin", "train.de-en.fast_align.alignment", "train.de-en.de.bunsetsu"):
+        (data / name).unlink()
+    (data / "train.de-fr.de.bin").touch()
+    assert not begin(model, data, *WORDS, "--alignments", "word2word")
+    (data / "train.de-en.word2word.alignment").write_text("other")
+    assert "word2word.alignment has changed" in refusal(model, data, *WORDS, "--alignments", "word2word")
+
+
+def test_a_pretraining_reads_the_analyses_of_its_tasks(model, data):
+    words = ["--pretraining-tasks", "de=mass"]
+    trained(model, data, *words)
+    trained(model.with_name("bmass"), data, "--pretraining-tasks", "de=bmass+mass")
+    (data / "train.de-en.de.bunsetsu").write_text("other")
+    assert not begin(model, data, *words)
+    found = refusal(model.with_name("bmass"), data, "--pretraining-tasks", "de=bmass+mass")
+    assert "train.de-en.de.bunsetsu has changed" in found
+
+
+@pytest.mark.parametrize("option", ["--pretrained-checkpoint", "--finetune-from-model"])
+def test_the_checkpoint_to_start_from_counts_by_its_contents(model, data, tmp_path, option):
+    start = checkpoint(tmp_path / "start.pt")
+    trained(model, data, *WORDS, option, str(start))
+    moved = shutil.move(start, tmp_path / "moved.pt")
+    assert not begin(model, data, *WORDS, option, str(moved))
+    checkpoint(moved, "others")
+    assert f"{moved} has changed since" in refusal(model, data, *WORDS, option, str(moved))
+    assert f"{option} {start}: no such file" in refusal(model, data, *WORDS, option, str(start))
+    assert "is gone since" in refusal(model, data)
+
+
+def test_every_option_that_names_a_start_is_known():
+    assert tuple(name.removeprefix("--").replace("-", "_") for name in training_record._STARTS) == OPTIONS
+
+
+def test_a_best_checkpoint_that_is_gone_changed_or_cut_off_is_refused(model, data):
+    trained(model, data)
+    best = model / "checkpoint_best.pt"
+    best.write_bytes(best.read_bytes()[:-20])
+    assert refusal(model, data) == (f"{best}: has changed since this training came to its end{ADVICE}")
+    best.unlink()
+    assert refusal(model, data) == f"{best}: is gone since this training came to its end{ADVICE}"
+
+
+def test_a_training_without_a_readable_best_checkpoint_is_not_finished(model, data):
+    begin(model, data)
+    with pytest.raises(InputError, match=r"checkpoint_best.pt: no such file after training"):
+        finish(model)
+    (model / "checkpoint_best.pt").write_bytes(checkpoint(model / "x").read_bytes()[:500])
+    with pytest.raises(InputError, match=r"checkpoint_best.pt: is not a whole checkpoint"):
+        finish(model)
+    assert begin(model, data)
+
+
+def test_a_last_checkpoint_that_was_being_copied_is_mended_from_the_newest_whole_one(model, data):
+    begin(model, data)
+    for number, name in enumerate(("checkpoint_best.pt", "checkpoint_2_40.pt", "checkpoint_2_60.pt")):
+        checkpoint(model / name, name)
+        os.utime(model / name, (number, number))
+    (model / "checkpoint_2_60.pt").write_bytes(b"PK")
+    (model / "checkpoint_last.pt").write_bytes((model / "checkpoint_best.pt").read_bytes()[:99])
+    assert begin(model, data)
+    assert (model / "checkpoint_last.pt").read_bytes() == (model / "checkpoint_2_40.pt").read_bytes()
+    for name in ("checkpoint_last.pt", "checkpoint_best.pt", "checkpoint_2_40.pt"):
+        (model / name).write_bytes(b"PK")
+    assert refusal(model, data) == f"{model / 'checkpoint_last.pt'}: is not a whole checkpoint{ADVICE}"
+
+
+def test_torch_writes_what_counts_as_whole(tmp_path):
+    import torch
+
+    path = tmp_path / "model.pt"
+    torch.save({"model": torch.ones(5000)}, path)
+    assert is_whole(path)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    assert not is_whole(path)
+
+
+def test_checkpoints_without_a_record_are_nobodys(model, data):
+    model.mkdir()
+    checkpoint(model / "checkpoint_last.pt")
+    assert refusal(model, data) == f"{model}: has checkpoint_last.pt, but no record of its training{ADVICE}"
+
+
+def test_forced_it_is_trained_anew(model, data):
+    trained(model, data)
+    (model / "lock").touch()
+    forget(model)
+    assert [path.name for path in model.iterdir()] == ["lock"]
+    assert begin(model, data, "--lr", "7")
+
+
+def earlier(model: Path, *words: str, end: bool) -> None:
+    """What version 0.2 left."""
+    model.mkdir()
+    checkpoint(model / "checkpoint_best.pt")
+    (model / "options.txt").write_text(" ".join([*words, "--update-freq", "4"]) + "\n")
+    if end:
+        (model / "finished").touch()
+
+
+@pytest.mark.parametrize("end", [True, False])
+def test_a_training_of_an_earlier_version_is_known_by_its_options_and_older_data(model, data, end):
+    earlier(model, *WORDS, end=end)
+    words = [*WORDS, "--batches-per-update", "4"]
+    assert begin(model, data, *words) is not end
+    assert (model / "training.json").exists()
+    assert begin(model, data, *words) is not end
+    assert "with --lr 0.1, found with --lr 1" in refusal(model, data, *words, "--lr", "1")
+
+
+def test_an_earlier_training_of_older_data_is_refused(model, data):
+    earlier(model, *WORDS, end=True)
+    later = time.time() + 9
+    os.utime(data / "valid.de-en.de.bin", (later, later))
+    assert refusal(model, data) == (
+        f"{model}: was trained before {data / 'valid.de-en.de.bin'} was written{ADVICE}"
+    )
+
+
+def test_no_data_no_training(model, data):
+    assert refusal(model, data / "none") == f"{data / 'none'}: no such folder; run the stage prepare first"
+    (data / ".binarize.unfinished").touch()
+    assert "`binarize` did not finish here" in refusal(model, data)
