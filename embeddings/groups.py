@@ -1,4 +1,7 @@
-"""Groups of languages over which results are averaged, in a TOML file: lines like `mUSE = ["ar", "zh"]`."""
+"""Groups of languages over which results are averaged, in a TOML file: lines like `mUSE = ["ar", "zh"]`.
+
+Groups that come with the project are in `language_groups/NAME.toml`, and go by the name alone.
+"""
 
 import tomllib
 from collections.abc import Container
@@ -8,7 +11,15 @@ import numpy as np
 
 from command_line.errors import InputError
 from data_prep.formats.texts import LANGUAGE_CODE
-from data_prep.languages import closest
+from data_prep.languages import closest, subtag
+
+OURS = Path(__file__).with_name("language_groups")
+
+
+def groups_file(given: Path) -> Path:
+    """The file that is meant: one of the user's, or else one of ours by its name."""
+    ours = OURS / f"{given}.toml"
+    return ours if not given.exists() and given.name == str(given) and ours.is_file() else given
 
 
 def read_groups(path: Path) -> dict[str, list[str]]:
@@ -42,20 +53,32 @@ def average_by_group(values: dict[str, float], members: list[str]) -> dict:
     Returns:
         "mean" (None where there is no such pair), "pairs", and "missing": members that occur in none.
     """
-    pairs = {name: name.split("-") for name in values}
-    common = set.intersection(*map(set, pairs.values())) if pairs else set()
+    pairs = {name: set(name.split("-")) for name in values}
+    common = set.intersection(*pairs.values()) if pairs else set()
+    there = set().union(*pairs.values())
+    meant = set().union(*(languages_meant(member, there) for member in members))
     chosen = [
-        name
-        for name, languages in pairs.items()
-        if all(each in common or is_among(each, members) for each in languages)
-        and any(each not in common for each in languages)
-    ] or [name for name, languages in pairs.items() if all(is_among(each, members) for each in languages)]
+        name for name, languages in pairs.items() if languages <= common | meant and not languages <= common
+    ] or [name for name, languages in pairs.items() if languages <= meant]
     seen = {language for name in chosen for language in pairs[name]}
     return {
         "mean": float(np.mean([values[name] for name in chosen])) if chosen else None,
         "pairs": len(chosen),
-        "missing": [code for code in members if not is_among(code, seen)],
+        "missing": [code for code in members if not languages_meant(code, seen)],
     }
+
+
+def languages_meant(member: str, there: set[str]) -> set[str]:
+    """Which of the codes of a test set a group's member stands for.
+
+    Its own; else those of the same language (`deu` and `de`: of `ar` Tatoeba's `ara`, and no dialect); else
+    those of its macro-language or of which it is that (`ms` and Tatoeba's `max`, `zsm`).
+    """
+    return (
+        {member} & there
+        or {code for code in there if subtag(code) == subtag(member)}
+        or {code for code in there if is_among(code, [member])}
+    )
 
 
 def is_among(code: str, codes: Container[str]) -> bool:

@@ -21,7 +21,7 @@ from command_line.result_file import add_output_arguments, write_result
 from data_prep.formats.texts import LANGUAGE
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
-from embeddings.groups import average_by_group, is_among, read_groups
+from embeddings.groups import average_by_group, groups_file, is_among, read_groups
 from embeddings.search.neighbours import MEMORY
 from embeddings.search.retrieval import COSINE, SIMILARITIES, Neighbourhoods, precision
 from embeddings.test_sets import ParallelFiles, all_pairs, by_language, flores, read_sides, tatoeba
@@ -43,7 +43,7 @@ class Retrieval:
         neighbours: k of the margins.
         queries: of each direction, drawn with `seed`; None for all lines. Candidates are all lines.
         distractors: further candidates, in the language that the file's name ends with.
-        groups: file with groups of languages, over which results are averaged.
+        groups: file (or name of ours) with groups of languages, over which results are averaged.
         memory: GiB for blocks of vectors.
     """
 
@@ -147,7 +147,7 @@ def add_arguments(parser) -> None:
         "--groups",
         type=types.path,
         metavar="FILE.toml",
-        help="groups of languages for averages: NAME = ['de', 'fr'] per line (Table 2.5)",
+        help="groups of languages for averages, NAME = ['de', 'fr'] per line; ems: Tables 2.5 and 2.7",
     )
     parser.add_argument(
         "--memory", type=types.number(0, 10_000, above=True), default=MEMORY, help="GiB for blocks of vectors"
@@ -159,13 +159,14 @@ def main(args) -> None:
     job = from_arguments(Retrieval, args)
     pairs = job.pairs()
     files = {path for pair in pairs for path in pair.paths}
-    inputs = [*sorted(files), *(path for path in (job.distractors, job.groups) if path), *job.encoder.files()]
+    beside = [job.distractors, job.groups and groups_file(job.groups)]
+    inputs = [*sorted(files), *filter(None, beside), *job.encoder.files()]
     write_result("embeddings", KIND, job, inputs, lambda: measure(job, pairs), args.output, args.force)
 
 
 def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
     """One run: P@1 of every direction, averages of all pairs and of groups."""
-    groups = read_groups(job.groups) if job.groups else {}
+    groups = read_groups(groups_file(job.groups)) if job.groups else {}
     encoder = job.encoder.load()
     sides = Sides(encoder, read_distractors(job.distractors))
     directions: dict[str, dict] = {}

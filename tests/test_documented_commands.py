@@ -24,7 +24,7 @@ NOT_RUN = (
     ("docs/data_preparation.md", "python -m data_prep download", "needs the network, or corpora of others"),
     ("docs/data_preparation.md", r".* --(input|output) (enja|own|new)/", "stands for the reader's own text"),
     ("docs/data_preparation.md", ".* alignment-error", "needs a gold standard of others"),
-    ("docs/embeddings.md", "", "needs models to download, or trained for hours"),
+    ("docs/embeddings.md", "", "needs models to download; with a tiny one in tests/embeddings/test_guide.py"),
     ("docs/evaluation.md", ".*OUT", "stands for the reader's own folders"),
     ("docs/evaluation.md", "bash recipes/quickstart", "minutes; as in the README"),
     ("docs/evaluation.md", ".*outputs/quickstart", "goes on from the quickstart"),

@@ -63,11 +63,17 @@ def refusal(prog: str, words: list[str], capsys) -> str:
     return line
 
 
+def arguments_before(prog: str, action) -> list[str]:
+    """A right value for every argument that the command takes before this one, so that this one is wrong."""
+    positional = [one for one in PARSERS[prog]._actions if not one.option_strings]
+    return ["some"] * next(place for place, one in enumerate(positional) if one is action)
+
+
 @pytest.mark.parametrize(("prog", "option", "action"), CASES, ids=lambda value: str(value)[:60])
 def test_wrong_values(prog, option, action, capsys):
     for value in wrong_values(action):
         # "=" gives the value to the option, whatever it looks like
-        words = [f"{option}={value}"] if option else ["--", value]
+        words = [f"{option}={value}"] if option else ["--", *arguments_before(prog, action), value]
         if value == "--" and not option:
             continue
         line = refusal(prog, words, capsys)

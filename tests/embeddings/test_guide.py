@@ -1,0 +1,60 @@
+"""Every command of docs/embeddings.md as it stands; a tiny model and texts stand for the real ones."""
+
+import json
+
+import numpy as np
+import pytest
+
+import embeddings.__main__ as embeddings_commands
+import eval.__main__ as eval_commands
+from command_line.dispatch import run
+from tests.documented_commands import shown
+from tests.embeddings.encoders.folders import TEXT, write_sentence_transformers
+from tests.embeddings.test_retrieve import write
+
+PAGE = "docs/embeddings.md"
+COMMANDS = {"embeddings": embeddings_commands.COMMANDS, "eval": eval_commands.COMMANDS}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    write_sentence_transformers(tmp_path / "tiny").rename(tmp_path / "models" / "LaBSE")
+    for name in ("corpus/test", "paracrawl/text", "crawl/news"):
+        for language in ("de", "en", "fr"):
+            write(tmp_path / f"{name}.{language}", TEXT)
+    for language in ("deu", "isl"):
+        for side in (language, "eng"):
+            write(tmp_path / f"LASER/data/tatoeba/v1/tatoeba.{language}-eng.{side}", TEXT)
+    for code in ("deu_Latn", "jpn_Jpan", "tur_Latn"):
+        write(tmp_path / f"flores200_dataset/devtest/{code}.devtest", TEXT)
+    numbered = [f"n-{number}\t{line}" for number, line in enumerate(TEXT)]
+    for language in ("de", "en"):
+        write(tmp_path / f"bucc/de-en.training.{language}", numbered)
+    write(tmp_path / "bucc/de-en.training.gold", [f"n-{number}\tn-{number}" for number in range(len(TEXT))])
+    labelled = [f"{number % 2}\t{line}" for number, line in enumerate(TEXT)]
+    for name in ("german", "english"):
+        for ending in ("train.1000", "dev", "test"):
+            write(tmp_path / f"MLDoc/{name}.{ending}", labelled)
+    for name in ("en.train", "en.valid", "en.test", "de.test"):
+        write(tmp_path / f"reviews/{name}.tsv", labelled)
+    for language in ("en", "de"):
+        rated = [f'"{line}",{TEXT[0].replace(",", "")},{number}' for number, line in enumerate(TEXT)]
+        write(tmp_path / f"sts/stsb-{language}-test.csv", rated)
+    return tmp_path
+
+
+def test_the_commands_of_the_guide_run_as_they_stand(folder, capsys):
+    commands = [one.words for one in shown() if one.page == PAGE]
+    assert [words[3] for words in commands] == [
+        "encode", *["retrieve"] * 4, *["mine"] * 3, *["classify"] * 2, "sts", "report"
+    ]  # fmt: skip
+    for words in commands:
+        assert words[:2] == ["python", "-m"]
+        assert run(words[2], "", COMMANDS[words[2]], words[3:]) == 0, (words, capsys.readouterr().err)
+    (retrieval,) = json.loads((folder / "tatoeba/sentence-retrieval.json").read_text())["runs"]
+    assert retrieval["groups"]["mUSE"]["cosine"]["pairs"] == 1
+    (bucc,) = json.loads((folder / "bucc-training/mining.json").read_text())["runs"]
+    assert bucc["bucc"]["f1"] == 1
+    assert np.load(folder / "vectors/test.de.npy").shape == (len(TEXT), 32)
