@@ -27,7 +27,7 @@ train_or_skip() { # RUN_FOLDER DATA OPTION...
   local folder=$1 status=0 pid progress_pid found force=()
   [[ $FORCE != yes ]] || force=(--force)
   mkdir -p "$folder"
-  exec 9> "$folder/lock" # held by fairseq-train too, should this script be killed before it
+  exec 9>> "$folder/lock" # held by fairseq-train too, should this script be killed before it
   flock --nonblock 9 || die "$folder: is being trained by another process"
   found=$(python -m fairseq_ext begin-training --output "$folder" --data "$2" --processes $((GPUS * NODES)) "${force[@]}" \
     -- "${@:3}") || exit 2

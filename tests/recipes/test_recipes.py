@@ -466,8 +466,10 @@ def test_a_finished_training_is_skipped(models):
     result = run_training(models, "--systems", "1")
     assert result.returncode == 0, result.stderr
     assert "system1-seed1: epoch 001: loss=1" in result.stderr
+    written = {path: path.stat().st_mtime_ns for path in models.rglob("*")}
     result = run_training(models, "--systems", "1")
     assert "trained, skipped" in result.stderr
+    assert {path: path.stat().st_mtime_ns for path in models.rglob("*")} == written
     assert (models / "system1-seed1/calls").read_text() == "started\n"
 
 
