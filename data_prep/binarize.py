@@ -8,12 +8,14 @@ records how the data was made. Every binarized file is checked to have the lines
 import contextlib
 import functools
 import itertools
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
 from command_line.lines import count_lines
 from command_line.names_in_records import path_inside
+from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, copy_file, scratch_folder
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
@@ -32,6 +34,15 @@ from data_prep.step_folder import StepFolder, read_record
 from data_prep.subword import MODEL_FILES
 
 BYTES_PER_WORKER = 1 << 18  # fairseq's file splitting repeats lines of files that are small for their workers
+
+
+@dataclass(frozen=True)
+class BinarizeJob:
+    """Folders: of the subword text, of the same text before tokenization, and of the binarized data."""
+
+    input: Path
+    text: Path
+    output: Path
 
 
 def add_arguments(parser) -> None:
@@ -134,61 +145,70 @@ def copy_text(text: Text, raw: Text, folder: Path) -> dict[str, str]:
 
 
 def main(args) -> None:
-    texts = find_texts(args.input)
-    record = read_record(args.input, "subword")
+    job = from_arguments(BinarizeJob, args)
+    texts = find_texts(job.input)
+    record = read_record(job.input, "subword")
     if record is None:
         raise InputError(
-            f"{args.input}: no subword.json, expected the output of `python -m data_prep subword`"
+            f"{job.input}: no subword.json, expected the output of `python -m data_prep subword`"
         )
     if record["model"]:
-        path_inside(args.input, record["model"], f"{args.input / 'subword.json'}: field model")
-    raw = {(text.split, text.pair): text for text in find_texts(args.text)}
+        path_inside(job.input, record["model"], f"{job.input / 'subword.json'}: field model")
+    raw = {(text.split, text.pair): text for text in find_texts(job.text)}
     evaluation = [text for text in texts if text.split != TRAIN]
     for text in evaluation:
         if (text.split, text.pair) not in raw:
-            raise InputError(f"{args.text}: no {text.names()[0]}, expected the text behind {text.paths[0]}")
+            raise InputError(f"{job.text}: no {text.names()[0]}, expected the text behind {text.paths[0]}")
     evaluated = paths_of(raw[text.split, text.pair] for text in evaluation)
     settings = {name: record[name] for name in ("type", "model", "tokenizers")}
-    reads = [*paths_of(texts), *evaluated, required_dictionary(args.input / DICTIONARY)]
+    reads = [*paths_of(texts), *evaluated, required_dictionary(job.input / DICTIONARY)]
     if record["model"]:
-        reads.append(args.input / record["model"])
-    step = StepFolder(args.output, "binarize", settings, reads=reads, inputs=(args.input, args.text))
+        reads.append(job.input / record["model"])
+    step = StepFolder(job.output, "binarize", settings, reads=reads, inputs=(job.input, job.text))
     if step.is_complete(args.force):
         return
-    dictionary = load_dictionary(args.input / DICTIONARY)
+    dictionary = load_dictionary(job.input / DICTIONARY)
     check_parallel(texts)
     step.begin(is_data_file, subfolder="text")
     with Workers(args.workers) as workers:
-        write_data(args, texts, raw, dictionary, record, workers)
+        write_data(job, texts, raw, dictionary, record, workers)
     step.finish()
 
 
-def write_data(args, texts: list[Text], raw: dict, dictionary, record: dict, workers: Workers) -> None:
-    """Everything that the folder holds; the preparation record last."""
+def write_data(
+    job: BinarizeJob, texts: list[Text], raw: dict, dictionary, record: dict, workers: Workers
+) -> None:
+    """Everything that the binarized folder holds; the preparation record last.
+
+    Args:
+        job: its folders.
+        raw: the untokenized text of the evaluation sets, by set and pair.
+        record: of the subword text.
+    """
     languages = languages_of(texts)
     for language in languages:
-        copy_file(args.input / DICTIONARY, dictionary_path(args.output, language))
+        copy_file(job.input / DICTIONARY, dictionary_path(job.output, language))
     pairs: dict[str, dict[str, int]] = {}
     monolingual: dict[str, dict[str, int]] = {}
     text_sha256: dict[str, str] = {}
     for text in progress(texts, len(texts), "binarize", "text"):
         counts = [
-            binarize_file(path, args.output / name, dictionary, workers)
+            binarize_file(path, job.output / name, dictionary, workers)
             for path, name in zip(text.paths, text.names(), strict=True)
         ]
         lines = pairs if text.is_bitext else monolingual
         lines.setdefault(text.split, {})[text.pair] = counts[0]
         if text.split != TRAIN:
-            text_sha256 |= copy_text(text, raw[text.split, text.pair], args.output / "text")
+            text_sha256 |= copy_text(text, raw[text.split, text.pair], job.output / "text")
     if model := record["model"]:
-        copy_file(args.input / model, args.output / model)
+        copy_file(job.input / model, job.output / model)
     Preparation(
-        folder=args.output,
+        folder=job.output,
         languages=languages,
         tokenizers=record["tokenizers"],
         subword={"type": record["type"], "model": record["model"]},
         pairs=pairs,
-        dictionary_sha256=checksum(args.input / DICTIONARY),
+        dictionary_sha256=checksum(job.input / DICTIONARY),
         text_sha256=text_sha256,
         monolingual=monolingual,
     ).save()

@@ -8,10 +8,12 @@ first download or may be there before. --from-folder takes a folder with the arc
 instead of the network.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
+from command_line.option_classes import from_arguments
 from command_line.outputs import remove_leftovers, write_json
 from command_line.progress import progress
 from data_prep.blocks import encode
@@ -42,6 +44,31 @@ def _list() -> str:
 __doc__ = __doc__.replace("{corpora}", _list())
 
 
+@dataclass(frozen=True)
+class DownloadJob:
+    """Which corpus is fetched, and from where: the options of the step.
+
+    Attributes:
+        name: key of `CORPORA`, or `MTDATA`.
+        langs: languages; None takes all of the corpus.
+        from_folder: a local copy instead of the network, or None.
+        centric: the language of every training pair.
+        train, valid, test: ids of mtdata.
+    """
+
+    name: str
+    langs: list[str] | None
+    from_folder: Path | None
+    centric: str
+    train: list[str]
+    valid: list[str]
+    test: list[str]
+
+    def ids(self) -> dict[str, list[str]]:
+        """Split -> ids of mtdata."""
+        return {split: getattr(self, split) for split in SPLITS}
+
+
 def add_arguments(parser) -> None:
     parser.add_argument("name", choices=(*CORPORA, MTDATA), help="the corpus")
     parser.add_argument(
@@ -68,35 +95,33 @@ def add_arguments(parser) -> None:
     parser.add_argument("--force", action="store_true", help="lay it out again; verified downloads are kept")
 
 
-def chosen_languages(args) -> list[str]:
+def chosen_languages(job: DownloadJob) -> list[str]:
     """The languages asked for, or all of the corpus.
 
     Raises:
         InputError: one that the corpus does not have.
     """
-    corpus = CORPORA.get(args.name)
-    if args.langs is None:
+    corpus = CORPORA.get(job.name)
+    if job.langs is None:
         if corpus is None:
             raise InputError("download mtdata: --langs is needed, for instance --langs de,en")
         return sorted(corpus.languages)
-    for language in args.langs if corpus else ():
+    for language in job.langs if corpus else ():
         if language not in corpus.languages:
-            raise InputError(
-                f"--langs: {args.name} has no {language!r}; it has {', '.join(corpus.languages)}"
-            )
-    return args.langs
+            raise InputError(f"--langs: {job.name} has no {language!r}; it has {', '.join(corpus.languages)}")
+    return job.langs
 
 
-def find_splits(args, languages: list[str], source: Source):
-    """The bitexts of the corpus that the arguments ask for."""
-    if args.name == MTDATA:
+def find_splits(job: DownloadJob, languages: list[str], source: Source):
+    """The bitexts of the corpus that the job asks for."""
+    if job.name == MTDATA:
         from data_prep.corpora.mtdata_index import mtdata_splits
 
-        return mtdata_splits(source, languages, {split: getattr(args, split) for split in SPLITS})
-    corpus = CORPORA[args.name]
-    centric = centric_language(languages, args.centric)
+        return mtdata_splits(source, languages, job.ids())
+    corpus = CORPORA[job.name]
+    centric = centric_language(languages, job.centric)
     if corpus.english_centric and not is_english(centric):
-        raise InputError(f"--centric {centric}: the training data of {args.name} is with English only")
+        raise InputError(f"--centric {centric}: the training data of {job.name} is with English only")
     return corpus.read(source, languages, centric)
 
 
@@ -135,29 +160,28 @@ def compare_with_paper(name: str, counts: dict[str, int]) -> list[str]:
 def main(args) -> None:
     import sys
 
-    languages = chosen_languages(args)
+    job = from_arguments(DownloadJob, args)
+    languages = chosen_languages(job)
     settings = {
-        "name": args.name,
+        "name": job.name,
         "languages": languages,
-        "centric": args.centric,
-        "from_folder": args.from_folder,
+        "centric": job.centric,
+        "from_folder": job.from_folder,
     }
-    settings |= {split: getattr(args, split) for split in SPLITS}
-    step = StepFolder(
-        args.output, "download", settings, inputs=(args.from_folder,) if args.from_folder else ()
-    )
+    settings |= job.ids()
+    step = StepFolder(args.output, "download", settings, inputs=(job.from_folder,) if job.from_folder else ())
     downloads = args.output / "downloads"
-    with Source(args.from_folder, downloads) as source:
+    with Source(job.from_folder, downloads) as source:
         known = step.stamp.recorded().get("inputs", {})
-        step.stamp.inputs = source.identities(known, known if args.from_folder is None else None)
+        step.stamp.inputs = source.identities(known, known if job.from_folder is None else None)
         if step.is_complete(args.force):
             return
         remove_leftovers(downloads)
-        splits = list(find_splits(args, languages, source))  # what is missing fails before old files go
+        splits = list(find_splits(job, languages, source))  # what is missing fails before old files go
         step.begin(lambda path: is_corpus_file(path) or path.name == REPORT)
         counts = {f"{bitext.split}.{bitext.pair}": write_bitext(bitext, args.output) for bitext in splits}
         step.stamp.inputs = source.identities(source.asked)
-    for difference in compare_with_paper(args.name, counts):
+    for difference in compare_with_paper(job.name, counts):
         print(f"download: {difference}", file=sys.stderr)
     write_json(args.output / REPORT, {"lines": counts, "sha256": read_sums(downloads)})
     step.finish()

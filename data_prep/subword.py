@@ -14,10 +14,12 @@ trim-mbart` then makes the checkpoint for this dictionary.
 
 import functools
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
+from command_line.option_classes import from_arguments
 from command_line.outputs import copy_file
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
@@ -39,6 +41,32 @@ from data_prep.subword_learning import count_tokens, learn_byte_pairs, learn_sen
 PRETRAINED_MODEL = "sentence.bpe.model"
 MODEL_FILES = {"subword-nmt": "subword.codes", "sentencepiece": "subword.model", "none": None}
 TYPES = {"bpe": "subword-nmt", "sentencepiece": "sentencepiece", "none": "none"}
+
+
+@dataclass(frozen=True)
+class SubwordJob:
+    """Which text is split, and by which model: the options of the step.
+
+    Attributes:
+        input: folder of tokenized text.
+        type: key of `TYPES`; not looked at where a model is given.
+        merges: of bpe.
+        vocabulary_size, model_type, sample_lines, seed: of sentencepiece.
+        min_count: of a unit in the training text, to be in the dictionary.
+        dictionary_from: the folder of an earlier run whose model and dictionary are applied, or None.
+        pretrained: mBART's folder, whose model is applied and whose dictionary is trimmed, or None.
+    """
+
+    input: Path
+    type: str
+    merges: int
+    vocabulary_size: int
+    model_type: str
+    sample_lines: int
+    min_count: int
+    seed: int
+    dictionary_from: Path | None
+    pretrained: Path | None
 
 
 def add_arguments(parser) -> None:
@@ -88,41 +116,41 @@ def add_arguments(parser) -> None:
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
-def learning_settings(args) -> dict:
+def learning_settings(job: SubwordJob) -> dict:
     """What the model and dictionary depend on besides the text."""
-    if args.dictionary_from:
-        record = read_record(args.dictionary_from, "subword")
+    if job.dictionary_from:
+        record = read_record(job.dictionary_from, "subword")
         if record is None:
             raise InputError(
-                f"{args.dictionary_from}: no subword.json, expected the output of an earlier `subword`"
+                f"{job.dictionary_from}: no subword.json, expected the output of an earlier `subword`"
             )
         return {"type": record["type"]}
-    settings = {"type": TYPES[args.type], "min_count": args.min_count}
-    if args.pretrained:
+    settings = {"type": TYPES[job.type], "min_count": job.min_count}
+    if job.pretrained:
         settings["type"] = "sentencepiece"
-    elif args.type == "bpe":
-        settings["merges"] = args.merges
-    elif args.type == "sentencepiece":
+    elif job.type == "bpe":
+        settings["merges"] = job.merges
+    elif job.type == "sentencepiece":
         settings |= {
-            name: getattr(args, name) for name in ("vocabulary_size", "model_type", "sample_lines", "seed")
+            name: getattr(job, name) for name in ("vocabulary_size", "model_type", "sample_lines", "seed")
         }
     return settings
 
 
-def given_files(args, model: str | None) -> list[Path]:
+def given_files(job: SubwordJob, model: str | None) -> list[Path]:
     """The files of the model and dictionary that are applied instead of learned ones.
 
     Raises:
         InputError: one is missing.
     """
-    if args.pretrained:
-        given, names = args.pretrained, (PRETRAINED_MODEL, DICTIONARY)
+    if job.pretrained:
+        given, names = job.pretrained, (PRETRAINED_MODEL, DICTIONARY)
     else:
-        given, names = args.dictionary_from, tuple(filter(None, (model, DICTIONARY)))
+        given, names = job.dictionary_from, tuple(filter(None, (model, DICTIONARY)))
     files = [given / name for name in names] if given else []
     for path in files:
         if not path.is_file():
-            expected = "that of mBART" if args.pretrained else "what an earlier `subword` wrote"
+            expected = "that of mBART" if job.pretrained else "what an earlier `subword` wrote"
             raise InputError(f"{path}: no such file, expected {expected}")
     return files
 
@@ -133,22 +161,22 @@ def tokenizers_of(folder: Path, languages: list[str]) -> dict[str, str]:
     return {language: known.get(language, "none") for language in languages}
 
 
-def learn(args, texts: list[Text], model: Path | None, workers: Workers) -> None:
+def learn(job: SubwordJob, texts: list[Text], model: Path | None, workers: Workers) -> None:
     """Make the model file, by learning or by copying."""
-    if args.dictionary_from:
+    if job.dictionary_from:
         if model:
-            copy_file(args.dictionary_from / model.name, model)
+            copy_file(job.dictionary_from / model.name, model)
         return
     training = paths_of(text for text in texts if text.split == TRAIN)
     if not training:
-        raise InputError(f"{args.input}: no training files; --dictionary-from applies an existing model")
-    if args.pretrained:
-        copy_file(args.pretrained / PRETRAINED_MODEL, model)
-    elif args.type == "bpe":
-        learn_byte_pairs(training, args.merges, model, workers)
-    elif args.type == "sentencepiece":
+        raise InputError(f"{job.input}: no training files; --dictionary-from applies an existing model")
+    if job.pretrained:
+        copy_file(job.pretrained / PRETRAINED_MODEL, model)
+    elif job.type == "bpe":
+        learn_byte_pairs(training, job.merges, model, workers)
+    elif job.type == "sentencepiece":
         learn_sentence_pieces(
-            training, args.vocabulary_size, args.model_type, args.sample_lines, model, args.seed
+            training, job.vocabulary_size, job.model_type, job.sample_lines, model, job.seed
         )
 
 
@@ -163,13 +191,14 @@ def apply(path: Path, output: Path, type_name: str, model: Path | None, workers:
 def main(args) -> None:
     from data_prep.formats.dictionary import read_symbols, write_dictionary
 
-    texts = find_texts(args.input)
+    job = from_arguments(SubwordJob, args)
+    texts = find_texts(job.input)
     languages = languages_of(texts)
-    settings = learning_settings(args) | {"tokenizers": tokenizers_of(args.input, languages)}
+    settings = learning_settings(job) | {"tokenizers": tokenizers_of(job.input, languages)}
     file_name = MODEL_FILES[settings["type"]]
     settings["model"] = file_name
-    inputs = [folder for folder in (args.input, args.dictionary_from, args.pretrained) if folder]
-    reads = [*paths_of(texts), *given_files(args, file_name)]
+    inputs = [folder for folder in (job.input, job.dictionary_from, job.pretrained) if folder]
+    reads = [*paths_of(texts), *given_files(job, file_name)]
     step = StepFolder(args.output, "subword", settings, reads=reads, inputs=inputs)
     if step.is_complete(args.force):
         return
@@ -177,17 +206,17 @@ def main(args) -> None:
     step.begin(lambda path: is_corpus_file(path) or path.name in (DICTIONARY, *MODEL_FILES.values()))
     model = args.output / file_name if file_name else None
     with Workers(args.workers) as workers:
-        learn(args, texts, model, workers)
+        learn(job, texts, model, workers)
         for text in texts:
             for path, output in zip(text.paths, text.outputs(args.output), strict=True):
                 apply(path, output, settings["type"], model, workers)
-        if args.dictionary_from:
-            copy_file(args.dictionary_from / DICTIONARY, args.output / DICTIONARY)
+        if job.dictionary_from:
+            copy_file(job.dictionary_from / DICTIONARY, args.output / DICTIONARY)
         else:
             training = [path for b in texts if b.split == TRAIN for path in b.outputs(args.output)]
             counts = count_tokens(training, workers, "count units")
-            if args.pretrained:
-                known = read_symbols(args.pretrained / DICTIONARY)
+            if job.pretrained:
+                known = read_symbols(job.pretrained / DICTIONARY)
                 counts = Counter({unit: count for unit, count in counts.items() if unit in known})
-            write_dictionary(args.output / DICTIONARY, counts, args.min_count)
+            write_dictionary(args.output / DICTIONARY, counts, job.min_count)
     step.finish()

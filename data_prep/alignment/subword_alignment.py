@@ -5,15 +5,63 @@ from pathlib import Path
 
 import numpy as np
 
+from command_line.completion import check_finished, unfinished_mark
 from command_line.errors import InputError
 from command_line.progress import progress
 from command_line.workers import Workers
+from data_prep.alignment.job import AlignmentJob
 from data_prep.alignment.links import check_range, parse_line
 from data_prep.blocks import Block, read_blocks
-from data_prep.formats.alignments import AlignedSpans, AlignedSpansWriter
+from data_prep.formats.alignments import UNNAMED, AlignedSpans, AlignedSpansWriter, is_alignment_file
+from data_prep.formats.preparation import Preparation
 from data_prep.formats.sentences import index_path, sentence_lengths
-from data_prep.formats.texts import Text
+from data_prep.formats.texts import Text, find_bitexts, paths_of
+from data_prep.step_folder import StepFolder, read_record
 from data_prep.subword_spans import subword_spans, word_boundaries
+
+
+def store_subword_spans(job: AlignmentJob, bitexts: list[Text], workers: Workers) -> None:
+    """Write the aligned subword spans of all bitexts into the binarized folder; skips when that is done."""
+    subwords = {(bitext.split, bitext.pair): bitext for bitext in find_bitexts(job.subword)}
+    for bitext in bitexts:
+        if (bitext.split, bitext.pair) not in subwords:
+            raise InputError(
+                f"{job.subword}: no {bitext.names()[0]}, expected the subwords of {bitext.paths[0]}"
+            )
+    record = read_record(job.subword, "subword")
+    if record is None:
+        raise InputError(
+            f"{job.subword}: no subword.json, expected the output of `python -m data_prep subword`"
+        )
+    Preparation.load(job.data)
+    check_finished(job.output, "align")
+    alignments = [job.text_path(bitext) for bitext in bitexts]
+    indexes = [index_path(job.data / name) for bitext in bitexts for name in bitext.names()]
+    texts = paths_of([*bitexts, *(subwords[bitext.split, bitext.pair] for bitext in bitexts)])
+    step = StepFolder(
+        job.data,
+        f"align.{job.aligner}",  # alignments of others stay beside these
+        {"type": record["type"]},
+        reads=[*alignments, *texts, *filter(Path.exists, indexes)],
+        inputs=(job.input, job.subword),
+    )
+    if step.is_complete(job.force):
+        return
+    step.begin(lambda path: is_alignment_file(path, job.aligner))
+    _remove_unfinished_unnamed(job.data)
+    for bitext, alignment in zip(bitexts, alignments, strict=True):
+        other = subwords[bitext.split, bitext.pair]
+        write_subword_spans(bitext, other, alignment, job.data, job.aligner, record["type"], workers)
+    step.finish()
+
+
+def _remove_unfinished_unnamed(data: Path) -> None:
+    """What version 0.1, whose files do not name their aligner, began and did not end: nobody can end it."""
+    mark = unfinished_mark(data, "align")
+    if mark.exists():
+        for path in filter(lambda path: is_alignment_file(path, UNNAMED), sorted(data.iterdir())):
+            path.unlink()
+        mark.unlink()
 
 
 def write_subword_spans(

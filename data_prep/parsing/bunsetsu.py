@@ -10,6 +10,7 @@ could not be parsed (those lines fall back to MASS) and the share of words that 
 from collections.abc import Sequence
 
 from command_line import options
+from command_line.option_classes import from_arguments
 from data_prep.parsing.parsers import BUNSETSU_PARSERS
 from data_prep.parsing.tokens_to_words import is_punctuation
 
@@ -28,9 +29,10 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     from data_prep.formats.structures import BUNSETSU
+    from data_prep.parsing.options import ParsingJob
     from data_prep.parsing.step import run
 
-    run(args, BUNSETSU, args.parser, args.model or "")
+    run(from_arguments(ParsingJob, args), BUNSETSU)
 
 
 def reversed_bunsetsu(words: Sequence[str], ends: Sequence[int]) -> list[int]:

@@ -1,8 +1,36 @@
 """The options that `bunsetsu` and `phrases` share, in a module that imports nothing heavy."""
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from command_line import options
 from command_line.workers import add_workers_argument
 from data_prep.formats.texts import LANGUAGE
+
+
+@dataclass(frozen=True)
+class ParsingJob:
+    """Which text is parsed, with what, and where the structures go: the options of both steps.
+
+    Attributes:
+        input: folder of tokenized text.
+        text: folder of the same files before tokenization, or None.
+        output: folder for the structures.
+        lang: language of the files.
+        parser: key of `parsers.PARSERS` or `parse_files.SUFFIXES`.
+        model: for the parser; None takes its own.
+        dask: address of a scheduler whose workers parse, instead of `workers` processes.
+    """
+
+    input: Path
+    text: Path | None
+    output: Path
+    lang: str
+    parser: str
+    model: str | None
+    workers: int
+    dask: str | None
+    force: bool
 
 
 def add_arguments(parser, language: str) -> None:

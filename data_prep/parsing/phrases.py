@@ -16,6 +16,7 @@ that the reordering moves (4.5.1: 91.97%).
 
 from command_line import options
 from command_line.errors import InputError
+from command_line.option_classes import from_arguments
 from data_prep.parsing.parsers import PHRASE_PARSERS
 
 
@@ -37,10 +38,11 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     from data_prep.formats.structures import PHRASES
+    from data_prep.parsing.options import ParsingJob
     from data_prep.parsing.parse_files import SUFFIXES
     from data_prep.parsing.step import run
 
     if (args.parser in SUFFIXES) != (args.parses is not None):
         needs = "needs --parses DIR" if args.parser in SUFFIXES else "parses itself, --parses is for files"
         raise InputError(f"--parser {args.parser}: {needs}")
-    run(args, PHRASES, args.parser, args.model or "", args.parses)
+    run(from_arguments(ParsingJob, args), PHRASES, args.parses)

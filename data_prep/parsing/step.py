@@ -22,6 +22,7 @@ from command_line.workers import Workers
 from data_prep.blocks import read_blocks
 from data_prep.formats.structures import join_structures, structure_path, write_structures
 from data_prep.formats.texts import SPLITS
+from data_prep.parsing.options import ParsingJob
 from data_prep.parsing.parse_files import SUFFIXES, parse_file, read_parses
 from data_prep.parsing.parsers import ParserChoice, make_parser
 from data_prep.parsing.shards import Shard, structures_of_shard
@@ -100,45 +101,43 @@ def read_shards(path: Path, raw: Path | None, parses: Path | None, parser: str) 
         )
 
 
-def run(args, kind: str, parser: str, model: str = "", parses: Path | None = None) -> None:
+def run(job: ParsingJob, kind: str, parses: Path | None = None) -> None:
     """Analyse every file of the language.
 
     Args:
         kind: name of the step, and of what it writes (`formats.structures`).
-        parser: key of `parsers.PARSERS` or `parse_files.SUFFIXES`.
-        model: for the parser.
         parses: folder of the parses, for a parser that reads files.
     """
-    choice = ParserChoice(parser, model, args.lang)
-    texts = find_texts(args.input, args.lang)
+    choice = ParserChoice(job.parser, job.model or "", job.lang)
+    texts = find_texts(job.input, job.lang)
     rows = []
     for path in texts:
-        raw = raw_text(args.text, path) if args.text else None
-        rows.append((path, raw, parse_file(parses, path, parser) if parses else None))
-    settings = {"parser": parser, "model": model, "language": args.lang}
+        raw = raw_text(job.text, path) if job.text else None
+        rows.append((path, raw, parse_file(parses, path, choice.name) if parses else None))
+    settings = {"parser": choice.name, "model": choice.model, "language": choice.language}
     reads = [path for row in rows for path in row if path]
-    step = StepFolder(args.output, kind, settings, reads=reads, inputs=(args.input,))
-    shards = args.output / f".shards-{kind}"
-    if step.is_complete(args.force):
+    step = StepFolder(job.output, kind, settings, reads=reads, inputs=(job.input,))
+    shards = job.output / f".shards-{kind}"
+    if step.is_complete(job.force):
         shutil.rmtree(shards, ignore_errors=True)  # of a run that was killed after its end
         return
-    if parser not in SUFFIXES and not args.dask:
+    if choice.name not in SUFFIXES and not job.dask:
         # what is not installed fails now, and worker processes inherit what has been loaded
         make_parser(choice)
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(1)  # of every worker
     report = f"{kind}-report.json"
     step.begin(lambda path: path.suffix == f".{kind}" or path.name == report)
-    _keep_shards(shards, step.stamp.work, args.force)
+    _keep_shards(shards, step.stamp.work, job.force)
     counts = {}
-    with _workers(args) as workers:
+    with _workers(job) as workers:
         for path, raw, parsed in rows:
             name = structure_path(path, kind).name
             counts[name] = structures_of_file(
-                (path, raw, parsed), args.output / name, kind, choice, shards / name, workers
+                (path, raw, parsed), job.output / name, kind, choice, shards / name, workers
             )
             print(in_words(name, counts[name]), flush=True)
-    write_json(args.output / report, counts)
+    write_json(job.output / report, counts)
     step.finish()
     shutil.rmtree(shards)
 
@@ -189,12 +188,12 @@ def _keep_shards(folder: Path, work: dict, force: bool) -> None:
         write_json(record, work)
 
 
-def _workers(args):
-    if args.dask:
+def _workers(job: ParsingJob):
+    if job.dask:
         from data_prep.dask_workers import DaskWorkers
 
-        return DaskWorkers(args.dask)
-    return Workers(args.workers)
+        return DaskWorkers(job.dask)
+    return Workers(job.workers)
 
 
 def in_words(name: str, counts: dict) -> str:

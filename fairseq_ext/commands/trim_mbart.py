@@ -11,14 +11,37 @@ the task multilingual_nmt, and for `python -m eval`; the options that training n
 """
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
+from command_line.option_classes import from_arguments
 from command_line.outputs import atomic_path
 
 MODEL, DICTIONARY = "model.pt", "dict.txt"
+
+
+@dataclass(frozen=True)
+class TrimJob:
+    """Which checkpoint is trimmed to which data, and how that is checked: options of the command.
+
+    Attributes:
+        pretrained: mBART's folder.
+        data: the binarized folder.
+        output: the checkpoint to write.
+        mbart_langs: mBART's own languages in its order; None: those of mBART-25.
+        check_split: the set of `data` on which outputs are compared.
+        check_lines: per direction; 0 compares nothing.
+    """
+
+    pretrained: Path
+    data: Path
+    output: Path
+    mbart_langs: list[str] | None
+    check_split: str
+    check_lines: int
 
 
 def add_arguments(parser) -> None:
@@ -61,35 +84,36 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     from data_prep.formats.preparation import Preparation
 
-    preparation = Preparation.load(args.data)
+    job = from_arguments(TrimJob, args)
+    preparation = Preparation.load(job.data)
     languages = args.langs or preparation.languages
     for language in languages:
         if language not in preparation.languages:
             raise InputError(
-                f"--langs: {language!r} is not in {args.data}; it has {', '.join(preparation.languages)}"
+                f"--langs: {language!r} is not in {job.data}; it has {', '.join(preparation.languages)}"
             )
     given = dict(args.tags)
     for name in (MODEL, DICTIONARY):
-        if not (args.pretrained / name).is_file():
-            raise InputError(f"{args.pretrained / name}: no such file, expected mBART's")
+        if not (job.pretrained / name).is_file():
+            raise InputError(f"{job.pretrained / name}: no such file, expected mBART's")
     settings = {
         "dictionary": preparation.dictionary_sha256,
         "langs": languages,
         "tags": given,
-        "mbart_langs": args.mbart_langs,
+        "mbart_langs": job.mbart_langs,
     }
-    given_files = [args.pretrained / name for name in (MODEL, DICTIONARY)]
-    name = f"trim-mbart-{args.output.stem}"  # one folder may hold several
-    stamp = Stamp(args.output.with_suffix(".json"), name, settings, given_files)
+    given_files = [job.pretrained / name for name in (MODEL, DICTIONARY)]
+    name = f"trim-mbart-{job.output.stem}"  # one folder may hold several
+    stamp = Stamp(job.output.with_suffix(".json"), name, settings, given_files)
     if stamp.is_current(args.force):
         return
     stamp.begin()
-    pairs = preparation.pairs.get(args.check_split, {}) if args.check_lines else {}
-    trim(args, languages, given, [pair for pair in pairs if set(pair.split("-")) <= set(languages)])
-    stamp.finish([args.output])
+    pairs = preparation.pairs.get(job.check_split, {}) if job.check_lines else {}
+    trim(job, languages, given, [pair for pair in pairs if set(pair.split("-")) <= set(languages)])
+    stamp.finish([job.output])
 
 
-def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) -> None:
+def trim(job: TrimJob, languages: list[str], given: dict[str, str], pairs: list[str]) -> None:
     """Write the checkpoint; outputs are compared on `pairs`."""
     import torch
 
@@ -99,44 +123,44 @@ def trim(args, languages: list[str], given: dict[str, str], pairs: list[str]) ->
     from fairseq_ext.checkpoints.reading import EMBEDDINGS, as_one_line, read_weights
     from fairseq_ext.commands.mbart_comparison import batches, check_outputs, fairseqs_mbart
 
-    if args.check_lines and not pairs:
-        raise InputError(f"{args.data}: no set {args.check_split!r}; --check-split chooses another one")
-    path = args.pretrained / MODEL
+    if job.check_lines and not pairs:
+        raise InputError(f"{job.data}: no set {job.check_split!r}; --check-split chooses another one")
+    path = job.pretrained / MODEL
     state = read_weights(path)
     weights = state["model"]
     with as_one_line(path):
         options = mbart.shape_of(weights, state.get("args"), path)
-        vocabulary = vocabulary_of(args, len(weights[EMBEDDINGS[0]]))
-        dictionary = args.data / f"dict.{languages[0]}.txt"
+        vocabulary = vocabulary_of(job, len(weights[EMBEDDINGS[0]]))
+        dictionary = job.data / f"dict.{languages[0]}.txt"
         tags = [vocabulary.tag_of(language, given) for language in languages]
         rows = vocabulary.rows(read_symbols(dictionary), tags, dictionary)
-        task = task_of(args.data, languages, pairs, options)
+        task = task_of(job.data, languages, pairs, options)
         model = task.build_model(options)
         model.load_state_dict(mbart.trimmed(weights, rows))
         if pairs:
             original = fairseqs_mbart(weights, options, vocabulary)
-            samples = batches(task, args.check_split, args.check_lines)
+            samples = batches(task, job.check_split, job.check_lines)
             tokens = check_outputs(original, model.eval(), rows, samples, path)
             print(f"trim-mbart: equal outputs at {tokens} tokens")
         said = {"lang_pairs": [], origin.FIELD: origin.origin_of_file(path)}
     state = mbart.checkpoint(model.state_dict(), options, task.state_dict() | said)
-    with atomic_path(args.output) as temporary:
+    with atomic_path(job.output) as temporary:
         torch.save(state, temporary)
     print(f"trim-mbart: {len(rows)} of {len(vocabulary)} embeddings kept; options for fairseq-train:")
-    print(shlex.join(training_options(options, languages, args.output)))
+    print(shlex.join(training_options(options, languages, job.output)))
 
 
-def vocabulary_of(args, embeddings: int):
+def vocabulary_of(job: TrimJob, embeddings: int):
     """mBART's vocabulary; refused if its checkpoint has another number of embeddings."""
     from data_prep.formats.dictionary import read_symbols
     from fairseq_ext.checkpoints.mbart import LANGUAGES, MbartVocabulary
 
-    path = args.pretrained / DICTIONARY
-    languages = args.mbart_langs or LANGUAGES
+    path = job.pretrained / DICTIONARY
+    languages = job.mbart_langs or LANGUAGES
     vocabulary = MbartVocabulary(read_symbols(path), languages)
     if len(vocabulary) != embeddings:
         raise InputError(
-            f"{args.pretrained / MODEL}: {embeddings} embeddings, but {path} with {len(languages)} languages"
+            f"{job.pretrained / MODEL}: {embeddings} embeddings, but {path} with {len(languages)} languages"
             f" and <mask> makes {len(vocabulary)}; --mbart-langs names its languages"
         )
     return vocabulary
