@@ -16,12 +16,10 @@ usage() {
   cat << END
 usage: bash recipes/interlingua/run.sh --config NAME [options] [-- OPTION of fairseq-train ...]
 
-Trains systems of Table 7.2 on English-centric data, translates supervised and zero-shot directions, scores, compares,
-probes the interlingua, reports. What is complete is skipped, what was killed continues. README.md beside this file has
-the paper's numbers.
+Trains systems of Table 7.2 on English-centric data, translates supervised and zero-shot directions, compares, probes,
+reports. What is complete is skipped, what was killed continues. README.md beside this file has the paper's numbers.
 
-  --config NAME       opus, iwslt, europarl (the paper's), multi30k, phrasebook (small), or a file like those in
-                      configs/
+  --config NAME       opus, iwslt, europarl (the paper's), multi30k, phrasebook (small), or a file like those in configs/
   --systems LIST      of pivot, mnmt, fixed-universal, fixed-specific, variable (Table 7.2);
                       mnmt+w2w, variable+w2w, t-enc, t-enc+w2w, t-enc+variable, t-enc+variable+w2w (free combination, 9.2);
                       candidates, ordinal, source-length, jitter, repaired (repairs of the length predictor, see README.md);
