@@ -25,7 +25,7 @@ from embeddings.encoders.sentence_encoder import SentenceEncoder
 from embeddings.search.bucc import best_threshold, f1_score
 from embeddings.search.margin import MARGINS
 from embeddings.search.mining import SELECTIONS, Mining, mine, score_pairs
-from embeddings.search.neighbours import MEMORY
+from embeddings.search.neighbours import add_search_arguments
 
 KIND = "mining"
 PAIRS = "pairs.tsv"
@@ -68,11 +68,13 @@ class Side:
     Attributes:
         sentences: in the order of their first lines.
         rows: identifier (without them: line number, from 1, as text) -> its sentence's place.
+        lines: number of the first line of each sentence, from 0.
     """
 
     path: Path
     sentences: list[str]
     rows: dict[str, int]
+    lines: np.ndarray
 
 
 def read_side(path: Path, identifiers: bool) -> Side:
@@ -82,6 +84,7 @@ def read_side(path: Path, identifiers: bool) -> Side:
     """
     places: dict[str, int] = {}
     rows: dict[str, int] = {}
+    lines: list[int] = []
     for number, line in enumerate(read_lines(path), start=1):
         name, tab, sentence = line.partition("\t") if identifiers else (str(number), "\t", line)
         if not tab or not name:
@@ -89,9 +92,11 @@ def read_side(path: Path, identifiers: bool) -> Side:
         if name in rows:
             raise InputError(f"{at(path, number)}: the identifier {name!r:.50} occurs twice")
         rows[name] = places.setdefault(sentence, len(places))
+        if rows[name] == len(lines):
+            lines.append(number - 1)
     if not places:
         raise InputError(f"{path}: is empty, expected a sentence per line")
-    return Side(path, list(places), rows)
+    return Side(path, list(places), rows, np.array(lines))
 
 
 def read_gold(path: Path, first: Side, second: Side) -> set[tuple[int, int]]:
@@ -147,9 +152,7 @@ def add_arguments(parser) -> None:
         help="the best pair of every sentence of FIRST (forward) or SECOND (backward), those that are both"
         " (intersection), or the best of both, no sentence twice (max)",
     )
-    parser.add_argument(
-        "--memory", type=types.number(0, 10_000, above=True), default=MEMORY, help="GiB for blocks of vectors"
-    )
+    add_search_arguments(parser)
     add_output_arguments(parser, KIND, f" and {PAIRS}")
 
 
@@ -203,7 +206,10 @@ def mine_texts(job: Job, encoder: SentenceEncoder, output: Path) -> dict:
     sides = [read_side(path, job.identifiers) for path in (job.first, job.second)]
     gold = read_gold(job.gold, *sides) if job.gold else None
     vectors = [
-        encoder.encode(side.sentences, language) for side, language in zip(sides, languages(job), strict=True)
+        encoder.encode(side.sentences, language)
+        if job.identifiers  # vectors of the file would be of its lines, identifiers included
+        else encoder.encode_lines(side.path, side.lines, side.sentences, language)
+        for side, language in zip(sides, languages(job), strict=True)
     ]
     mined = mine(*vectors, job.mining)
     pairs = list(zip(mined.first.tolist(), mined.second.tolist(), strict=True))
@@ -242,7 +248,10 @@ def score_lines(job: Job, encoder: SentenceEncoder, output: Path) -> dict:
             f"{job.second}: {len(texts[1])} lines, but {job.first} has {len(texts[0])}; expected as many,"
             " line by line"
         )
-    vectors = [encoder.encode(lines, language) for lines, language in zip(texts, languages(job), strict=True)]
+    vectors = [
+        encoder.encode_lines(path, np.arange(len(lines)), lines, language)
+        for path, lines, language in zip((job.first, job.second), texts, languages(job), strict=True)
+    ]
     scores = score_pairs(*vectors, job.mining)
     kept = scores >= job.threshold if job.threshold is not None else np.ones(len(scores), dtype=bool)
     rows = np.flatnonzero(kept)

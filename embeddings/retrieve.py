@@ -5,7 +5,7 @@ the error rate with the margin `ratio` and 4 neighbours is LASER's xsim. With --
 differ from a right one in a detail, it is xsim++ (Chen et al. 2023).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
@@ -19,10 +19,12 @@ from command_line.progress import progress
 from command_line.provenance import versions
 from command_line.result_file import add_output_arguments, write_result
 from data_prep.formats.texts import LANGUAGE
+from data_prep.formats.vectors import VectorsFile
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 from embeddings.groups import average_by_group, groups_file, is_among, read_groups
-from embeddings.search.neighbours import MEMORY
+from embeddings.search.blocks import in_memory, some_of
+from embeddings.search.neighbours import Search, add_search_arguments
 from embeddings.search.retrieval import COSINE, SIMILARITIES, Neighbourhoods, precision
 from embeddings.test_sets import ParallelFiles, all_pairs, by_language, flores, read_sides, tatoeba
 
@@ -44,7 +46,7 @@ class Retrieval:
         queries: of each direction, drawn with `seed`; None for all lines. Candidates are all lines.
         distractors: further candidates, in the language that the file's name ends with.
         groups: file (or name of ours) with groups of languages, over which results are averaged.
-        memory: GiB for blocks of vectors.
+        search: how neighbours are found.
     """
 
     encoder: EncoderOptions
@@ -61,7 +63,7 @@ class Retrieval:
     seed: int
     distractors: Path | None
     groups: Path | None
-    memory: float = field(compare=False)
+    search: Search
 
     @property
     def name(self) -> str:
@@ -149,9 +151,7 @@ def add_arguments(parser) -> None:
         metavar="FILE.toml",
         help="groups of languages for averages, NAME = ['de', 'fr'] per line; ems: Tables 2.5 and 2.7",
     )
-    parser.add_argument(
-        "--memory", type=types.number(0, 10_000, above=True), default=MEMORY, help="GiB for blocks of vectors"
-    )
+    add_search_arguments(parser)
     add_output_arguments(parser, KIND)
 
 
@@ -196,21 +196,23 @@ class Sides:
 
     def __init__(self, encoder: SentenceEncoder, distractors: dict[str, list[str]]):
         self.encoder, self.distractors = encoder, distractors
-        self._known: dict[Path, np.ndarray] = {}
+        self._known: dict[Path, np.ndarray | VectorsFile] = {}
         self._further = {language: encoder.encode(lines, language) for language, lines in distractors.items()}
 
-    def vectors(self, path: Path, lines: list[str], language: str) -> np.ndarray:
+    def vectors(self, path: Path, lines: list[str], language: str) -> np.ndarray | VectorsFile:
         """n x C."""
         if path not in self._known:
-            self._known[path] = self.encoder.encode(lines, language)
+            self._known[path] = self.encoder.encode_lines(path, np.arange(len(lines)), lines, language)
         return self._known[path]
 
-    def candidates(self, path: Path, lines: list[str], language: str) -> tuple[np.ndarray, list[str]]:
+    def candidates(self, path: Path, lines: list[str], language: str):
         """The sentences that can be found and their vectors: those of the file, and distractors."""
         vectors = self.vectors(path, lines, language)
         if language not in self.distractors:
             return vectors, lines
-        return np.concatenate([vectors, self._further[language]]), lines + self.distractors[language]
+        return np.concatenate([in_memory(vectors), self._further[language]]), lines + self.distractors[
+            language
+        ]
 
 
 def read_distractors(path: Path | None) -> dict[str, list[str]]:
@@ -234,15 +236,13 @@ def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
     return found
 
 
-def _direction(
-    job: Retrieval, queries: np.ndarray, candidates: np.ndarray, texts: list[str], seed: int
-) -> dict:
+def _direction(job: Retrieval, queries, candidates, texts: list[str], seed: int) -> dict:
     gold = np.arange(len(queries))
     if job.queries and job.queries < len(queries):
         gold = np.sort(
             np.random.default_rng([job.seed, seed]).choice(len(queries), job.queries, replace=False)
         )
-    near = Neighbourhoods.of(queries[gold], candidates, job.neighbours, job.memory)
+    near = Neighbourhoods.of(some_of(queries, gold), candidates, job.neighbours, job.search)
     found = {}
     for similarity in job.similarity:
         of = precision(near.retrieve(similarity), texts, gold)

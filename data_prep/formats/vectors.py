@@ -9,7 +9,7 @@ says which encoder made the vectors of which text.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -68,11 +68,13 @@ class VectorsFile:
     Attributes:
         vectors: lines x C, memory-mapped, float16 or float32.
         record: of the encoder that made them; None for a file of another program.
+        rows: those that are meant, from 0; None for all.
     """
 
     path: Path
     vectors: np.ndarray
     record: dict | None
+    rows: np.ndarray | None = None
 
     @classmethod
     def open(cls, path, width: int | None = None, lines: int | None = None) -> "VectorsFile":
@@ -108,7 +110,7 @@ class VectorsFile:
 
     def __len__(self) -> int:
         """Number of vectors."""
-        return len(self.vectors)
+        return len(self.vectors if self.rows is None else self.rows)
 
     @property
     def width(self) -> int:
@@ -120,11 +122,17 @@ class VectorsFile:
         Raises:
             InputError: a vector is NaN or infinite; names its line.
         """
-        found = np.array(self.vectors[start:stop], dtype=np.float32)
+        which = slice(start, stop) if self.rows is None else self.rows[start:stop]
+        found = np.array(self.vectors[which], dtype=np.float32)
         row = first_not_finite(found)
         if row is not None:
-            raise InputError(f"{self.path}: vector {start + row + 1} has numbers that are NaN or infinite")
+            number = start + row if self.rows is None else which[row]
+            raise InputError(f"{self.path}: vector {number + 1} has numbers that are NaN or infinite")
         return found
+
+    def only(self, rows: np.ndarray) -> "VectorsFile":
+        """Some of the rows, of which none is read yet."""
+        return replace(self, rows=rows if self.rows is None else self.rows[rows])
 
     def blocks(self, rows: int) -> Iterator[tuple[int, np.ndarray]]:
         """All rows, so many at a time: (number of the first, rows as `read` gives them)."""

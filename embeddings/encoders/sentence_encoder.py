@@ -2,11 +2,12 @@
 
 import abc
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from command_line.errors import InputError
-from data_prep.formats.vectors import first_not_finite
+from data_prep.formats.vectors import VectorsFile, first_not_finite
 
 BATCH_TOKENS = 2048  # of a batch, padding included
 
@@ -52,6 +53,17 @@ class SentenceEncoder(abc.ABC):
             NotFinite: a vector is NaN or infinite.
             InputError: the encoder needs a language, or does not know this one.
         """
+
+    def encode_lines(
+        self, path: Path, rows: np.ndarray, sentences: Sequence[str], language: str | None = None
+    ) -> np.ndarray | VectorsFile:
+        """The vectors of some lines of a text, B x C: a file where there is one of this text.
+
+        Args:
+            rows: numbers of the lines, from 0.
+            sentences: the lines.
+        """
+        return self.encode(sentences, language)
 
     @property
     def system(self) -> dict:

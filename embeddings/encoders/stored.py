@@ -1,6 +1,7 @@
 """Vectors that `python -m embeddings encode` has stored, looked up by their sentences."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -25,14 +26,22 @@ class StoredVectors(SentenceEncoder):
         self.folder, self.files = folder, files
         self.encoder = files[0].record["encoder"]
         self.name, self.width = self.encoder["name"], files[0].width
-        self.places: dict[tuple[str | None, str], tuple[int, int]] = {}
-        for number, file in enumerate(files):
+
+    @cached_property
+    def places(self) -> dict[tuple[str | None, str], tuple[int, int]]:
+        """Language (None for any) and sentence -> number of the file, and row. Made when it is needed."""
+        places: dict[tuple[str | None, str], tuple[int, int]] = {}
+        for number, file in enumerate(self.files):
             language = file.record.get("language")
             language = language and subtag(language)
             for row, line in enumerate(read_lines(file.record["text"]["path"])):
-                self.places.setdefault((language, line), (number, row))
-                self.places.setdefault((None, line), (number, row))
-        self.spoken = {language for language, _ in self.places}
+                places.setdefault((language, line), (number, row))
+                places.setdefault((None, line), (number, row))
+        return places
+
+    @cached_property
+    def spoken(self) -> set[str | None]:
+        return {language for language, _ in self.places}
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "StoredVectors":
@@ -72,6 +81,14 @@ class StoredVectors(SentenceEncoder):
             number, row = where
             found[place] = self.files[number].read(row, row + 1)[0]
         return found
+
+    def encode_lines(self, path, rows, sentences, language=None):
+        """The file of this text, by memory map; without one, as `encode`."""
+        text = checksum(path)
+        for file in self.files:
+            if file.record["text"]["sha256"] == text:
+                return file.only(rows)
+        return self.encode(sentences, language)
 
     def record(self) -> dict:
         return self.encoder | {"stored": str(self.folder)}

@@ -1,11 +1,12 @@
 """Bitext in two monolingual texts: pairs of sentences by their margin (Artetxe and Schwenk 2019)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from embeddings.search.blocks import blocks
 from embeddings.search.margin import margins, without_neighbourhood
-from embeddings.search.neighbours import MEMORY, Neighbours, blocks
+from embeddings.search.neighbours import EXACTLY, Neighbours, Search
 from embeddings.search.retrieval import Neighbourhoods
 
 SELECTIONS = ("max", "intersection", "forward", "backward")
@@ -21,13 +22,13 @@ class Mining:
         selection: "forward" gives every first sentence its best of the k nearest, "backward" every second
             sentence, "intersection" keeps what both agree on, "max" takes the best pairs of both, no
             sentence twice (3.3 of the paper).
-        memory: GiB for blocks of vectors.
+        search: how neighbours are found.
     """
 
     margin: str = "ratio"
     neighbours: int = 4
     selection: str = "max"
-    memory: float = field(default=MEMORY, compare=False)
+    search: Search = EXACTLY
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def mine(first, second, mining: Mining) -> MinedPairs:
     Args:
         first, second: vectors, n x C and m x C, as of `nearest`.
     """
-    near = Neighbourhoods.of(first, second, mining.neighbours, mining.memory)
+    near = Neighbourhoods.of(first, second, mining.neighbours, mining.search)
     forward, held = _best(near.there, near.back, mining)
     backward, held_back = _best(near.back, near.there, mining)
     backward = (backward[0], backward[2], backward[1])
@@ -70,7 +71,7 @@ def mine(first, second, mining: Mining) -> MinedPairs:
 
 def score_pairs(first, second, mining: Mining) -> np.ndarray:
     """The margin of line i with line i, n: neighbourhoods are those among all lines of the other side."""
-    near = Neighbourhoods.of(first, second, mining.neighbours, mining.memory)
+    near = Neighbourhoods.of(first, second, mining.neighbours, mining.search)
     return margins(own_cosines(first, second), near.there.means, near.back.means, mining.margin)
 
 

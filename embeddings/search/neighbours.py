@@ -1,15 +1,56 @@
-"""The k nearest neighbours of vectors by cosine, exactly, in bounded memory; faiss does the products."""
+"""The k nearest neighbours of vectors by cosine, in bounded memory; faiss does the products."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from command_line import options as types
 from command_line.errors import InputError
-from data_prep.formats.vectors import VectorsFile, normalized
+from embeddings.search.blocks import blocks, name_of, width_of
+from embeddings.search.inverted import inverted_lists
 
 MEMORY = 2.0  # GiB
+EXACT, INVERTED = INDEXES = ("exact", "ivf")
 _COPIES = 3  # a block as it is read, in float32, and of length 1
+
+
+@dataclass(frozen=True)
+class Search:
+    """How neighbours are looked for.
+
+    Attributes:
+        index: "exact" compares every query with every candidate, "ivf" with those of a few inverted lists.
+        lists: of "ivf"; None for 4 times the root of the number of candidates.
+        probes: lists that a query looks at.
+        memory: GiB for blocks of vectors.
+    """
+
+    index: str = EXACT
+    lists: int | None = None
+    probes: int = 32
+    memory: float = field(default=MEMORY, compare=False)
+
+
+EXACTLY = Search()
+
+
+def add_search_arguments(parser) -> None:
+    """The options of `Search`."""
+    parser.add_argument(
+        "--index",
+        choices=INDEXES,
+        default=EXACT,
+        help="exact: all candidates; ivf: those of a few inverted lists on disk, below TMPDIR, for millions",
+    )
+    parser.add_argument(
+        "--lists", type=types.positive, help="of ivf (default: 4 times the root of the candidates)"
+    )
+    parser.add_argument("--probes", type=types.positive, default=32, help="lists that a query looks at")
+    parser.add_argument(
+        "--memory", type=types.number(0, 10_000, above=True), default=MEMORY, help="GiB for blocks of vectors"
+    )
 
 
 @dataclass(frozen=True)
@@ -30,68 +71,56 @@ class Neighbours:
         return self.cosines.mean(axis=1)
 
 
-def nearest(queries, candidates, k: int, memory: float = MEMORY) -> Neighbours:
-    """Compare every query with every candidate.
+def nearest(queries, candidates, k: int, search: Search = EXACTLY) -> Neighbours:
+    """The nearest candidates of every query.
 
     Args:
         queries, candidates: `VectorsFile` (read block by block) or arrays, n x C and m x C; of any length,
             and left as they are. A vector of zeros has cosine 0 with all.
         k: no more than there are candidates.
-        memory: GiB for blocks of vectors; the result, n x k x 12 bytes, comes on top.
+        search: the result, n x k x 12 bytes, comes on top of its memory.
 
     Raises:
         InputError: another number of columns, or fewer candidates than k.
     """
     if width_of(queries) != width_of(candidates):
         raise InputError(
-            f"{_name(candidates)}: vectors of {width_of(candidates)} numbers, but those of {_name(queries)}"
-            f" have {width_of(queries)}; expected vectors of one encoder"
+            f"{name_of(candidates)}: vectors of {width_of(candidates)} numbers, but those of"
+            f" {name_of(queries)} have {width_of(queries)}; expected vectors of one encoder"
         )
     if not 1 <= k <= len(candidates):
         raise InputError(
-            f"{_name(candidates)}: {len(candidates)} vectors, expected at least as many as neighbours: {k}"
+            f"{name_of(candidates)}: {len(candidates)} vectors, expected at least as many as neighbours: {k}"
         )
-    rows = max(1, int(memory * 2**30 / (4 * width_of(queries) * 2 * _COPIES)))
-    found = [_nearest_of_block(block, candidates, k, rows) for _, block in blocks(queries, rows)]
-    return Neighbours(
-        np.concatenate([one.cosines for one in found]), np.concatenate([one.rows for one in found])
+    rows = max(1, int(search.memory * 2**30 / (4 * width_of(queries) * 2 * _COPIES)))
+    opened = (
+        inverted_lists(candidates, search.lists, search.probes, rows)
+        if search.index == INVERTED
+        else _all_candidates(candidates, rows)
     )
+    with opened as find:
+        found = [_in_order(*find(block, k)) for _, block in blocks(queries, rows)]
+    return Neighbours(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
 
-def blocks(vectors, rows: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Number of the first row, and rows of length 1 in memory, so many at a time."""
-    if isinstance(vectors, VectorsFile):
-        parts = vectors.blocks(rows)
-    else:
-        parts = ((start, vectors[start : start + rows]) for start in range(0, len(vectors), rows))
-    for start, block in parts:
-        yield start, normalized(block)
-
-
-def width_of(vectors) -> int:
-    return vectors.width if isinstance(vectors, VectorsFile) else vectors.shape[1]
-
-
-def _name(vectors) -> str:
-    return str(vectors.path) if isinstance(vectors, VectorsFile) else "an array"
-
-
-def _nearest_of_block(queries: np.ndarray, candidates, k: int, rows: int) -> Neighbours:
+@contextmanager
+def _all_candidates(candidates, rows: int) -> Iterator:
+    """A function from queries and k to cosines and rows of their neighbours among all candidates."""
     import faiss
 
-    best = None
-    for start, block in blocks(candidates, rows):
-        cosines, found = faiss.knn(queries, block, min(k, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
-        new = Neighbours(cosines, found.astype(np.int64) + start)
-        best = (
-            new
-            if best is None
-            else Neighbours(*map(np.hstack, zip(_fields(best), _fields(new), strict=True)))
-        )
-        order = np.lexsort((best.rows, -best.cosines))[:, :k]
-        best = Neighbours(*(np.take_along_axis(each, order, axis=1) for each in _fields(best)))
-    return best
+    def find(queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        best = None
+        for start, block in blocks(candidates, rows):
+            cosines, found = faiss.knn(queries, block, min(k, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
+            new = cosines, found.astype(np.int64) + start
+            both = new if best is None else tuple(map(np.hstack, zip(best, new, strict=True)))
+            best = tuple(each[:, :k] for each in _in_order(*both))
+        return best
+
+    yield find
 
 
-def _fields(one: Neighbours) -> tuple[np.ndarray, np.ndarray]:
-    return one.cosines, one.rows
+def _in_order(cosines: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest first; among equals, the first line."""
+    order = np.lexsort((rows, -cosines))
+    return np.take_along_axis(cosines, order, axis=1), np.take_along_axis(rows, order, axis=1)

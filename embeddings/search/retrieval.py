@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from embeddings.search.margin import MARGINS, margins
-from embeddings.search.neighbours import MEMORY, Neighbours, nearest
+from embeddings.search.neighbours import EXACTLY, Neighbours, Search, nearest
 
 COSINE = "cosine"
 SIMILARITIES = (COSINE, *MARGINS)
@@ -50,14 +50,14 @@ class Neighbourhoods:
     back: Neighbours
 
     @classmethod
-    def of(cls, first, second, k: int, memory: float = MEMORY) -> "Neighbourhoods":
+    def of(cls, first, second, k: int, search: Search = EXACTLY) -> "Neighbourhoods":
         """
         Args:
             first, second: vectors, n x C and m x C, as of `nearest`.
             k: neighbours; fewer where a side has fewer lines.
         """
         k = min(k, len(first), len(second))
-        return cls(nearest(first, second, k, memory), nearest(second, first, k, memory))
+        return cls(nearest(first, second, k, search), nearest(second, first, k, search))
 
     def reversed(self) -> "Neighbourhoods":
         return Neighbourhoods(self.back, self.there)

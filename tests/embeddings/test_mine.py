@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from embeddings.encoders.stored import StoredVectors
 from tests.embeddings.test_retrieve import sentences, write
 
 
@@ -95,3 +96,29 @@ def test_options_that_do_not_go_together(command, one_space, texts, tmp_path, op
     options = [tmp_path / "gold" if each == "GOLD" else each for each in options]
     result = command("mine", *one_space, *texts, *options, "--output", tmp_path / "out")
     assert result.status == 2 and message in result.err
+
+
+@pytest.mark.parametrize("how", [[], ["--line-by-line"], ["--index", "ivf", "--lists", "1"]])
+def test_stored_vectors_are_mined_without_being_read_as_a_whole(
+    command, one_space, texts, tmp_path, monkeypatch, how
+):
+    if how == ["--line-by-line"]:
+        texts = [write(tmp_path / f"same.{language}", sentences(6, seed=5)) for language in ("de", "en")]
+    expected = mine(command, one_space, tmp_path / "out", *texts, *how)
+    assert command("encode", *one_space, *texts, "--output", tmp_path / "vectors").status == 0
+
+    def refuse(*arguments):
+        raise AssertionError("vectors are copied")
+
+    monkeypatch.setattr(StoredVectors, "encode", refuse)
+    found = mine(command, ["--model", tmp_path / "vectors"], tmp_path / "again", *texts, *how)
+    assert found[1] == expected[1]
+
+
+def test_vectors_of_lines_with_identifiers_are_not_their_sentences(command, one_space, texts, tmp_path):
+    """A folder with vectors of the very file, whose lines begin with identifiers, and of its sentences."""
+    files = [bucc(tmp_path, f"bucc.{path.suffix[1:]}", path.read_text().splitlines()) for path in texts]
+    assert command("encode", *one_space, *texts, *files, "--output", tmp_path / "vectors").status == 0
+    expected = mine(command, one_space, tmp_path / "out", *files, "--identifiers")
+    found = mine(command, ["--model", tmp_path / "vectors"], tmp_path / "again", *files, "--identifiers")
+    assert found[1] == expected[1]

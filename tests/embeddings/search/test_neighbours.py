@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from command_line.errors import InputError
-from embeddings.search.neighbours import nearest
+from data_prep.formats.vectors import VectorsFile
+from embeddings.search.neighbours import Search, nearest
 
 
 def vectors(rows, width=8, seed=0):
@@ -22,7 +23,7 @@ def brute_force(queries, candidates, k):
 def test_neighbours_are_those_of_a_comparison_one_by_one(rows_in_memory):
     queries, candidates = vectors(13), vectors(17, seed=1)
     memory = rows_in_memory * 4 * 8 * 6 / 2**30
-    found = nearest(queries, candidates, 3, memory)
+    found = nearest(queries, candidates, 3, Search(memory=memory))
     cosines, rows = brute_force(queries, candidates, 3)
     assert (found.rows == rows).all()
     np.testing.assert_allclose(found.cosines, cosines, atol=1e-6)
@@ -53,3 +54,34 @@ def test_other_widths_and_too_few_candidates_are_refused():
         nearest(vectors(3), vectors(3, width=9), 1)
     with pytest.raises(InputError, match="3 vectors, expected at least as many as neighbours: 4"):
         nearest(vectors(3), vectors(3), 4)
+
+
+@pytest.mark.parametrize("rows_in_memory", [70, 1000])
+def test_inverted_lists_are_exact_where_all_are_looked_at(tmp_path, rows_in_memory):
+    queries, candidates = vectors(31), vectors(300, seed=1)
+    memory = rows_in_memory * 4 * 8 * 6 / 2**30
+    exact = nearest(queries, candidates, 3)
+    np.save(tmp_path / "some.npy", candidates)
+    for given in (candidates, VectorsFile.open(tmp_path / "some.npy")):
+        found = nearest(queries, given, 3, Search("ivf", lists=6, probes=6, memory=memory))
+        assert (found.rows == exact.rows).all()
+        np.testing.assert_allclose(found.cosines, exact.cosines, atol=1e-6)
+
+
+def test_a_few_lists_find_most_neighbours_and_always_k():
+    queries, candidates = vectors(200), vectors(400, seed=1)
+    exact, found = nearest(queries, candidates, 1), nearest(queries, candidates, 1, Search("ivf", None, 3))
+    assert 0.5 < (found.rows == exact.rows).mean() < 1
+    most = nearest(queries, candidates, 390, Search("ivf", 10, 1))
+    assert (np.sort(most.rows)[:, 0] >= 0).all() and np.isfinite(most.cosines).all()
+
+
+def test_rows_of_a_file_are_read_when_they_are_looked_at(tmp_path):
+    candidates = vectors(9)
+    candidates[4, 2] = np.nan
+    np.save(tmp_path / "some.npy", candidates)
+    chosen = VectorsFile.open(tmp_path / "some.npy").only(np.array([8, 1, 5])).only(np.array([2, 0]))
+    assert len(chosen) == 2 and (chosen.read() == candidates[[5, 8]]).all()
+    assert nearest(candidates[[8]], chosen, 1).rows.tolist() == [[1]]
+    with pytest.raises(InputError, match="vector 5 has numbers that are NaN"):
+        VectorsFile.open(tmp_path / "some.npy").only(np.array([0, 4])).read()
