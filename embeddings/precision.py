@@ -1,4 +1,8 @@
-"""Precision at 1 of nearest neighbours by cosine."""
+"""Precision at 1 of the probes: within batches, with several right answers; equally near ones share the hit.
+
+Test sets of sentence retrieval are counted as their authors do (`embeddings/search/retrieval.py`): one of the
+equally near ones is found. Without equal vectors both are one number.
+"""
 
 from collections.abc import Iterable
 

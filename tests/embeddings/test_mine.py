@@ -122,3 +122,13 @@ def test_vectors_of_lines_with_identifiers_are_not_their_sentences(command, one_
     expected = mine(command, one_space, tmp_path / "out", *files, "--identifiers")
     found = mine(command, ["--model", tmp_path / "vectors"], tmp_path / "again", *files, "--identifiers")
     assert found[1] == expected[1]
+
+
+def test_short_lines_are_mined_and_empty_ones_are_scored(command, one_space, tmp_path):
+    lines = ["w1", "", "w2 w3 w4"]
+    files = [write(tmp_path / f"short.{language}", lines) for language in ("de", "en")]
+    record, rows = mine(command, one_space, tmp_path / "out", *files, "--margin", "absolute")
+    assert record["sentences"] == [3, 3]
+    assert [row[1:] for row in rows[:2]] == [[line, line] for line in ("w1", "w2 w3 w4")]
+    _, rows = mine(command, one_space, tmp_path / "scored", *files, "--line-by-line")
+    assert [row[1] for row in rows] == lines == [row[2] for row in rows]

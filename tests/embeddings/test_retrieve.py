@@ -121,6 +121,16 @@ def test_some_lines_are_queries_and_all_are_candidates(command, one_space, paral
     assert {(each["queries"], each["candidates"]) for each in found["directions"].values()} == {(5, 9)}
 
 
+def test_short_and_empty_lines_stay(command, one_space, tmp_path):
+    lines = ["w1", "", "w2 w3", "w4", "", "   "]
+    files = [write(tmp_path / f"test.{language}", lines) for language in ("de", "en")]
+    directions = retrieve(command, one_space, tmp_path / "out", "--parallel", *files)["directions"]
+    for each in directions.values():
+        assert (each["queries"], each["candidates"]) == (6, 6)
+        # The lines without words have the vector zero, which is near to nothing: they are errors.
+        assert (each["cosine"]["p_at_1"], each["cosine"]["p_at_1_by_text"]) == (3 / 6, 3 / 6)
+
+
 @pytest.mark.parametrize(
     ("names", "options", "message"),
     [
