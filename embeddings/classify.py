@@ -219,7 +219,8 @@ def measure(job: Classification) -> dict:
 
 
 def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> None:
-    """
+    """Refuse labels that nothing can be learned from.
+
     Raises:
         InputError: a label that is not in the training part of the first language, or only one label.
     """

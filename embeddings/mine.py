@@ -78,7 +78,8 @@ class Side:
 
 
 def read_side(path: Path, identifiers: bool) -> Side:
-    """
+    """One side of the text that is searched for pairs: its lines and their identifiers.
+
     Raises:
         InputError: no text, or with identifiers a line without one, or one that occurs twice.
     """

@@ -153,7 +153,8 @@ def measure(job: Similarity) -> dict:
 
 
 def check_row_parallel(pairs: list[RatedPairs]) -> None:
-    """
+    """Refuse files whose rows are not the same pairs in other languages.
+
     Raises:
         InputError: ratings differ, so that row i of the one is not row i of the other.
     """

@@ -62,7 +62,8 @@ class Segmentation:
 
 
 class CheckpointEncoder(TokenEncoder):
-    """
+    """The encoder of a checkpoint of ours or of fairseq's: a vector is pooled from its states, or is its own.
+
     Args:
         loaded: a `fairseq_ext.inference.LoadedModel`.
         options: pooling "mean" or "words"; None for a sentence encoder, which has its own.
@@ -86,7 +87,8 @@ class CheckpointEncoder(TokenEncoder):
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "CheckpointEncoder":
-        """
+        """The encoder of the checkpoint `options.model`.
+
         Raises:
             InputError: as `load_for_inference`; no --model-data; a pooling that is not of checkpoints.
         """

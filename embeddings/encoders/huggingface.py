@@ -15,7 +15,8 @@ UNSAFE = ("bin", "pt", "pth", "ckpt", "pkl", "h5", "msgpack")  # endings
 
 
 def check_folder(folder: Path) -> None:
-    """
+    """Refuse a folder of a model that could run code when it is read.
+
     Raises:
         InputError: no folder, its weights are in a format that could run code (or of another library), or its
             configuration asks for code of its own.

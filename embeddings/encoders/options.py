@@ -46,7 +46,8 @@ class EncoderOptions:
     cpu: bool = field(default=False, compare=False)
 
     def load(self) -> SentenceEncoder:
-        """
+        """The encoder that the options describe.
+
         Raises:
             InputError: the model is missing or no encoder, or an option is not one of its kind.
         """

@@ -24,7 +24,8 @@ ACTIVATIONS = ("torch.nn.modules.activation.", "torch.nn.modules.linear.Identity
 
 
 class SentenceTransformersEncoder(TokenEncoder):
-    """
+    """A model of the library sentence-transformers, which says itself how it makes vectors.
+
     Args:
         model: a `SentenceTransformer`.
     """
@@ -44,7 +45,8 @@ class SentenceTransformersEncoder(TokenEncoder):
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "SentenceTransformersEncoder":
-        """
+        """The model in the folder `options.model`.
+
         Raises:
             InputError: no such folder, no model of sentence-transformers, pickled weights, code of its own.
         """

@@ -45,7 +45,8 @@ class StoredVectors(SentenceEncoder):
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "StoredVectors":
-        """
+        """The vectors in the folder `options.model`.
+
         Raises:
             InputError: the folder has no vectors, or of several encoders, or a text has changed since.
         """

@@ -14,7 +14,8 @@ UNLIMITED = 1 << 20  # tokenizers without a limit say numbers beyond it
 
 
 class TransformersEncoder(TokenEncoder):
-    """
+    """A model of the library transformers, whose last states are pooled.
+
     Args:
         model: an encoder of `transformers`, or the encoder of an encoder-decoder.
         tokenizer: its tokenizer.
@@ -35,7 +36,8 @@ class TransformersEncoder(TokenEncoder):
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "TransformersEncoder":
-        """
+        """The model in the folder `options.model`.
+
         Raises:
             InputError: no such folder, no model of transformers, pickled weights, code of its own, or a
                 pooling that it has not.
@@ -101,7 +103,8 @@ def first_position(model) -> int:
 
 
 def check_complete(folder: Path, missing: Sequence[str], pooling: str | None) -> None:
-    """
+    """Refuse a model whose files lack weights.
+
     Raises:
         InputError: the files lack weights that the vectors depend on; transformers would draw them by chance.
     """

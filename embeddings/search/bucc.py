@@ -14,7 +14,8 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Found:
-    """
+    """How well the pairs that were found are those of the gold standard, at one threshold.
+
     Attributes:
         precision, recall, f1: from 0 to 1; 0 where nothing was found.
         pairs: that were found, with the threshold.

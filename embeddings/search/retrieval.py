@@ -51,7 +51,8 @@ class Neighbourhoods:
 
     @classmethod
     def of(cls, first, second, k: int, search: Search = EXACTLY) -> "Neighbourhoods":
-        """
+        """The nearest neighbours of every vector on the other side, in both directions.
+
         Args:
             first, second: vectors, n x C and m x C, as of `nearest`.
             k: neighbours; fewer where a side has fewer lines.
