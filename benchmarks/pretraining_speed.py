@@ -49,7 +49,8 @@ class Training:
     """A model and its data for every mixture."""
 
     def __init__(self, data: str, args):
-        from fairseq_ext.models import mnmt_transformer
+        from fairseq.models import ARCH_CONFIG_REGISTRY
+
         from fairseq_ext.optim.fused_adam import FusedAdam, FusedAdamConfig
         from fairseq_ext.tasks.linguistic_pretraining import (
             LinguisticPretrainingConfig,
@@ -60,11 +61,13 @@ class Training:
         self.tasks = {}
         for name, mixture in MIXTURES.items():
             options = {"data": data, "pretraining_tasks": f"{args.language}={mixture}"}
-            cfg = LinguisticPretrainingConfig(**options, train_subset="train", seed=1)
+            cfg = LinguisticPretrainingConfig(
+                **options, train_subset="train", seed=1, update_freq=[1], max_update=0
+            )
             self.tasks[name] = LinguisticPretrainingTask.setup_task(cfg)
             self.tasks[name].load_dataset("train")
         model = Namespace(dropout=0.1, max_source_positions=256, max_target_positions=256)
-        getattr(mnmt_transformer, f"mnmt_{args.arch}_architecture")(model)
+        ARCH_CONFIG_REGISTRY[training_speed.architecture(args.arch)](model)
         model._name = "mnmt_transformer"
         models = [task.build_model(model) for task in self.tasks.values()]  # the tasks look at theirs
         self.models = dict(zip(self.tasks, models, strict=True))

@@ -36,9 +36,14 @@ STOCK_ARCHITECTURES = {
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "4294967296"}
 
 
+def architecture(size: str) -> str:
+    """Our Transformer of a size, as `--arch` names it."""
+    return "mnmt_transformer" if size == "base" else f"mnmt_transformer_{size}"
+
+
 def variants(arch: str, gpu: bool) -> dict[str, list[str]]:
     stock = ["--arch", STOCK_ARCHITECTURES[arch], "--share-all-embeddings", *STOCK]
-    ours = ["--arch", "mnmt_transformer" if arch == "base" else f"mnmt_transformer_{arch}", *OURS]
+    ours = ["--arch", architecture(arch), *OURS]
     if gpu:
         return {"fairseq bf16": [*stock, "--bf16"], "ours bf16": [*ours, "--autocast-bf16"]}
     return {"fairseq float32": stock, "ours float32": ours, "ours bfloat16": [*ours, "--autocast-bf16"]}

@@ -54,18 +54,25 @@ class Training:
 
     def __init__(self, data: str, args, losses: list[str]):
         import torch
+        from fairseq.models import ARCH_CONFIG_REGISTRY
 
-        from fairseq_ext.models import mnmt_transformer
         from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
 
         self.args = args
         self.device = torch.device("cuda" if args.gpu else "cpu")
-        options = {"data": data, "lang_pairs": args.lang_pairs, "train_subset": "train", "seed": 1}
+        options = {
+            "data": data,
+            "lang_pairs": args.lang_pairs,
+            "train_subset": "train",
+            "seed": 1,
+            "update_freq": [1],
+            "max_update": 0,
+        }
         self.tasks, self.model = {}, None
         for name in (TRANSLATION, *losses):
             task = MultilingualNmtTask.setup_task(MultilingualNmtConfig(**options))
             model = Namespace(dropout=0.1, max_source_positions=256, max_target_positions=256)
-            getattr(mnmt_transformer, f"mnmt_{args.arch}_architecture")(model)
+            ARCH_CONFIG_REGISTRY[training_speed.architecture(args.arch)](model)
             model._name = "mnmt_transformer"
             built = task.build_model(model)
             self.model = self.model or built.train().to(self.device)

@@ -10,7 +10,12 @@ from fairseq_ext.criterions import (  # noqa: F401
     nmt_with_auxiliary_losses,
     weighted_losses,
 )
-from fairseq_ext.models import interlingua_transformer, mnmt_transformer, sentence_encoder  # noqa: F401
+from fairseq_ext.models import (  # noqa: F401
+    interlingua_transformer,
+    mnmt_architectures,
+    mnmt_transformer,
+    sentence_encoder,
+)
 from fairseq_ext.optim import fused_adam  # noqa: F401
 from fairseq_ext.tasks import linguistic_pretraining, multilingual_nmt, sentence_embedding  # noqa: F401
 

@@ -168,7 +168,7 @@ class CheckpointEncoder(TokenEncoder):
         """The encoder's output for sentences, padded on the right; keeps what it read, B x T."""
         import torch
 
-        from fairseq_ext.data.multipart_dataset import pad_right
+        from fairseq_ext.data.dataset_parts import pad_right
 
         self._read = pad_right([np.asarray(tokens) for tokens in batch], self.dictionary.pad()).to(
             self.device

@@ -14,8 +14,8 @@ from eval.scoring.significance import holm
 from eval.scoring.surface_metrics import surface_scores
 from eval.translation.decoding import build_decoder, load_sources, to_device
 from eval.translation.translate import text_of
+from fairseq_ext.data.dataset_parts import BatchField
 from fairseq_ext.data.multilingual_dataset import DirectionData
-from fairseq_ext.data.multipart_dataset import BatchField
 
 
 class GivenLengths(BatchField):

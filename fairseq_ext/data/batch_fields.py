@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from data_prep.formats.alignments import AlignedSpans, aligners, alignment_path, choose_aligner
+from fairseq_ext.data.dataset_parts import BatchField, pad_right
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, tagged
-from fairseq_ext.data.multipart_dataset import BatchField, pad_right
 from fairseq_ext.data.sentence_pairs import uncut
 
 OPTION = "--alignments"  # of the task

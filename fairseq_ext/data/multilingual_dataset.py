@@ -7,8 +7,9 @@ import numpy as np
 import torch
 
 from data_prep.formats.directions import Direction
+from fairseq_ext.data.dataset_parts import DatasetPart, pad_right
 from fairseq_ext.data.language_tags import LanguageTags
-from fairseq_ext.data.multipart_dataset import DatasetPart, MultipartDataset, pad_right
+from fairseq_ext.data.multipart_dataset import MultipartDataset
 
 
 @dataclass

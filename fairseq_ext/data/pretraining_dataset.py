@@ -10,8 +10,9 @@ from command_line.completion import check_finished
 from command_line.errors import InputError
 from data_prep.formats.sentences import load_sentences, prefixes
 from data_prep.formats.structures import Structures, structure_path
+from fairseq_ext.data.dataset_parts import DatasetPart, pad_right
 from fairseq_ext.data.multilingual_dataset import tagged
-from fairseq_ext.data.multipart_dataset import DatasetPart, MultipartDataset, pad_right
+from fairseq_ext.data.multipart_dataset import MultipartDataset
 from fairseq_ext.data.noising.example import Sentence, Symbols
 from fairseq_ext.data.noising.tasks import FALLBACK, TASKS
 

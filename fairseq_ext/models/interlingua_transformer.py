@@ -11,7 +11,7 @@ from fairseq.models import register_model, register_model_architecture
 from fairseq.models.transformer import DEFAULT_MAX_SOURCE_POSITIONS
 
 from command_line.errors import InputError
-from fairseq_ext.models import mnmt_transformer
+from fairseq_ext.models import mnmt_architectures
 from fairseq_ext.models.interlingua_encoder import InterlinguaEncoder
 from fairseq_ext.models.interlingua_options import (
     UNIVERSAL,
@@ -24,6 +24,7 @@ from fairseq_ext.models.mnmt_transformer import (
     MnmtTransformerConfig,
     MnmtTransformerModel,
     checkpointed,
+    mnmt_base_architecture,
     set_own_defaults,
     with_defaults,
 )
@@ -168,14 +169,14 @@ def interlingua_base_architecture(args):
     """3 encoder, 3 interlingua and 6 decoder layers of width 512 (thesis 7.3.3: OPUS and IWSLT)."""
     with_defaults(args, encoder_layers=3)
     set_own_defaults(args, InterlinguaTransformerConfig, MnmtTransformerConfig)
-    mnmt_transformer.mnmt_base_architecture(args)
+    mnmt_base_architecture(args)
 
 
 @register_model_architecture("interlingua_transformer", "interlingua_transformer_big")
 def interlingua_big_architecture(args):
     """Width 1024 (thesis 7.3.2: Europarl)."""
     with_defaults(args, encoder_layers=3)
-    mnmt_transformer.mnmt_big_architecture(args)
+    mnmt_architectures.mnmt_big_architecture(args)
     interlingua_base_architecture(args)
 
 
@@ -183,5 +184,5 @@ def interlingua_big_architecture(args):
 def interlingua_tiny_architecture(args):
     """Small enough for two CPU cores: width 128."""
     with_defaults(args, encoder_layers=3)
-    mnmt_transformer.mnmt_tiny_architecture(args)
+    mnmt_architectures.mnmt_tiny_architecture(args)
     interlingua_base_architecture(args)

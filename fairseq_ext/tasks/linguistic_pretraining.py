@@ -24,7 +24,8 @@ from fairseq_ext.data.noising.tasks import (
 from fairseq_ext.data.pretraining_dataset import PretrainingDataset, find_texts, load_text
 from fairseq_ext.modules.decoder_positions import DecoderPositions
 from fairseq_ext.tasks import validation
-from fairseq_ext.tasks.base import BaseTask, SharedTaskConfig, check_shared_options, languages_with_tag
+from fairseq_ext.tasks.base import BaseTask
+from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options, languages_with_tag
 
 
 @dataclass

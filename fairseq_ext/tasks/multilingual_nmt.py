@@ -21,8 +21,8 @@ from fairseq_ext.data.batch_fields import FIELDS, FieldSource
 from fairseq_ext.data.language_tags import DEFAULT_PLACEMENT, PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.tasks import validation
-from fairseq_ext.tasks.base import SharedTaskConfig, check_shared_options, languages_with_tag
 from fairseq_ext.tasks.generating import GeneratingTask
+from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options, languages_with_tag
 
 
 @dataclass

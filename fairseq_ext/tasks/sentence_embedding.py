@@ -24,8 +24,9 @@ from fairseq_ext.data.sentence_pairs import CutSentences, SentencePairDataset
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import has_decoder, vectors_of
 from fairseq_ext.tasks import validation
-from fairseq_ext.tasks.base import BaseTask, SharedTaskConfig, check_shared_options, languages_with_tag
+from fairseq_ext.tasks.base import BaseTask
 from fairseq_ext.tasks.retrieval_validation import RetrievalValidation
+from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options, languages_with_tag
 
 logger = logging.getLogger(__name__)
 PAIR_FIELDS = (

@@ -16,10 +16,11 @@ from fairseq_ext.criterions.weighted_losses import WeightedLosses
 from fairseq_ext.data.batch_fields import FIELDS, FieldSource
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
-from fairseq_ext.tasks.base import BaseTask, SharedTaskConfig, languages_with_tag
+from fairseq_ext.tasks.base import BaseTask
 from fairseq_ext.tasks.generating import GeneratingTask
 from fairseq_ext.tasks.linguistic_pretraining import LinguisticPretrainingTask
 from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtTask
+from fairseq_ext.tasks.shared_options import SharedTaskConfig, languages_with_tag
 from tests.fairseq_ext.folders import write_toy_folder
 from tests.fairseq_ext.models import build
 
@@ -44,7 +45,7 @@ class PairTask(BaseTask):
 @pytest.fixture
 def task(tmp_path) -> PairTask:
     folder = write_toy_folder(tmp_path / "data")
-    cfg = SharedTaskConfig(data=str(folder), train_subset="train", seed=1)
+    cfg = SharedTaskConfig(data=str(folder), train_subset="train", seed=1, max_update=0)
     return PairTask(cfg, load_shared_dictionary(folder, DIRECTION))
 
 

@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
 
 
 def make_task(folder, tasks=JASS_ENSS, **options) -> LinguisticPretrainingTask:
-    options = {"pretraining_tasks": tasks, "train_subset": "train", "seed": 1, **options}
+    options = {"pretraining_tasks": tasks, "train_subset": "train", "seed": 1, "max_update": 0, **options}
     return LinguisticPretrainingTask.setup_task(LinguisticPretrainingConfig(data=str(folder), **options))
 
 

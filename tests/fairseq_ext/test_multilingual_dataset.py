@@ -7,9 +7,9 @@ import pytest
 import torch
 from fairseq.data import AppendTokenDataset, LanguagePairDataset, ListDataset, StripTokenDataset
 
+from fairseq_ext.data.dataset_parts import pad_right
 from fairseq_ext.data.language_tags import PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
-from fairseq_ext.data.multipart_dataset import pad_right
 from tests.fairseq_ext.models import toy_dictionary
 
 DICTIONARY = toy_dictionary(10)

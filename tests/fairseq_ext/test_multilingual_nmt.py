@@ -28,7 +28,14 @@ def folder(tmp_path):
 
 
 def make_task(folder, **options) -> MultilingualNmtTask:
-    options = {"lang_pairs": PAIRS, "train_subset": "train", "seed": 1, **options}
+    options = {
+        "lang_pairs": PAIRS,
+        "train_subset": "train",
+        "seed": 1,
+        "update_freq": [1],
+        "max_update": 0,
+        **options,
+    }
     return MultilingualNmtTask.setup_task(MultilingualNmtConfig(data=str(folder), **options))
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from fairseq_ext.data.multipart_dataset import BatchField, DatasetPart, MultipartDataset, pad_right
+from fairseq_ext.data.dataset_parts import BatchField, DatasetPart, pad_right
+from fairseq_ext.data.multipart_dataset import MultipartDataset
 
 PAD, EOS = 1, 2
 

@@ -32,7 +32,14 @@ def folder(tmp_path):
 
 
 def make_task(folder, **options) -> SentenceEmbeddingTask:
-    options = {"pairs": "de-en,fr-en", "train_subset": "train", "seed": 1, "update_freq": [1], **options}
+    options = {
+        "pairs": "de-en,fr-en",
+        "train_subset": "train",
+        "seed": 1,
+        "max_update": 0,
+        "update_freq": [1],
+        **options,
+    }
     return SentenceEmbeddingTask.setup_task(SentenceEmbeddingConfig(data=str(folder), **options))
 
 

@@ -527,7 +527,7 @@ class TaskWithCriterion(MultilingualNmtTask):
     """Our task's steps without its data."""
 
     def __init__(self, criterion):
-        self.cfg = SimpleNamespace(autocast_bf16=False)
+        self.cfg = SimpleNamespace(autocast_bf16=False, max_update=0)
         self.after_update = criterion.after_update
         self.improvements = Improvements("")
 

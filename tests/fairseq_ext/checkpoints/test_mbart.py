@@ -10,7 +10,8 @@ import torch
 
 from command_line.errors import InputError
 from fairseq_ext.checkpoints import mbart
-from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel, mnmt_mbart_architecture
+from fairseq_ext.models.mnmt_architectures import mnmt_mbart_architecture
+from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
 from tests.fairseq_ext.mbart import SIZES, mbart_dictionary, mbart_model
 from tests.fairseq_ext.models import ToyTask, random_batch
 from tests.our_commands import parse_command

@@ -1,0 +1,93 @@
+"""The options that our tasks share."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import List, Optional
+
+from fairseq.dataclass import FairseqDataclass
+from omegaconf import II
+
+from command_line.errors import InputError
+
+
+@dataclass
+class SharedTaskConfig(FairseqDataclass):
+    data: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "folder of `python -m data_prep binarize` (several, separated by colons: one per epoch)"
+        },
+    )
+    langs: str = field(
+        default="",
+        metadata={
+            "help": "languages that get a tag, in this order (default: those that are trained on, sorted)"
+        },
+    )
+    sampling_temperature: Optional[float] = field(
+        default=None,
+        metadata={
+            "help": "sample directions (pre-training: files) with p ~ size^(1/T); default: everything once "
+            "per epoch (thesis 8.2.1)"
+        },
+    )
+    max_source_positions: int = field(
+        default=256, metadata={"help": "longest source in tokens, tags and </s> included (thesis 8.2.1: 256)"}
+    )
+    max_target_positions: int = field(
+        default=256, metadata={"help": "longest target in tokens, tag and </s> included (thesis 8.2.1: 256)"}
+    )
+    autocast_bf16: bool = field(
+        default=False,
+        metadata={"help": "bfloat16 autocast on CPU and GPU: float32 weights and losses, bfloat16 products"},
+    )
+    improvement_metrics: str = field(
+        default="",
+        metadata={
+            "help": "count validations in which all of these are better than before, for example "
+            "accuracy,ppl, as `improvements`: for --best-checkpoint-metric improvements "
+            "--maximize-best-checkpoint-metric --patience N (thesis 4.4.3)"
+        },
+    )
+    batches_per_update: Optional[int] = field(
+        default=None,
+        metadata={
+            "help": "batches of --max-tokens in an update, whatever the number of GPUs or processes; "
+            "--update-freq then is that number by processes, rounded up "
+            "(default: --update-freq times processes)"
+        },
+    )
+    update_freq: List[int] = II("optimization.update_freq")
+    train_subset: str = II("dataset.train_subset")
+    seed: int = II("common.seed")
+    max_update: int = II("optimization.max_update")
+
+
+def check_shared_options(cfg) -> None:
+    """Refuse values of shared options that mean nothing.
+
+    Raises:
+        InputError: an option has a value that means nothing.
+    """
+    if cfg.sampling_temperature is not None and cfg.sampling_temperature < 1:
+        raise InputError(f"--sampling-temperature {cfg.sampling_temperature}: expected a number >= 1")
+    if cfg.batches_per_update is not None and cfg.batches_per_update < 1:
+        raise InputError(f"--batches-per-update {cfg.batches_per_update}: expected a whole number >= 1")
+
+
+def languages_with_tag(cfg: SharedTaskConfig, used: Iterable[str], option: str) -> list[str]:
+    """`--langs`, or those that are trained on in alphabetical order, as fairseq does.
+
+    Args:
+        option: that names those that are used.
+
+    Raises:
+        InputError: `--langs` lacks one of them.
+    """
+    used = set(used)
+    if not cfg.langs:
+        return sorted(used)
+    given = cfg.langs.split(",")
+    if missing := sorted(used - set(given)):
+        raise InputError(f"--langs {cfg.langs}: lacks {', '.join(missing)}, which {option} uses")
+    return given
