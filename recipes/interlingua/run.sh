@@ -21,7 +21,7 @@ reports. What is complete is skipped, what was killed continues. README.md besid
 
   --config NAME       opus, iwslt, europarl (the paper's), multi30k, phrasebook (small), or a file like those in configs/
   --systems LIST      of pivot, mnmt, fixed-universal, fixed-specific, variable (Table 7.2);
-                      mnmt+w2w, variable+w2w, t-enc, t-enc+w2w, t-enc+variable, t-enc+variable+w2w (free combination, 9.2);
+                      mnmt+w2w, variable+w2w, t-enc, t-enc+w2w (free combination, 9.2);
                       candidates, ordinal, source-length, jitter, repaired (repairs of the length predictor, see README.md);
                       or 'all' (default: $(list_systems))
 $(usage_of_experiment)

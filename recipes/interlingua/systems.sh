@@ -32,12 +32,11 @@ jitter | | $VARIABLE $JITTER | | Len-vari. Intl. jitter
 repaired | | $VARIABLE $ORDINAL $SOURCE_LENGTH $JITTER | $CANDIDATES | Len-vari. Intl. repaired
 END
 
-# Free combination (9.2): tags, interlingua and word contrast on PostNorm; `mnmt` and `variable` are two of the eight.
+# Free combination (9.2) on PostNorm: word contrast with interlingua and with T-ENC; `mnmt` and `variable` are two of the six. A
+# query of the interlingua is that of the source language, which T-ENC does not say.
 other_systems << END
 mnmt+w2w | | $MNMT_CONTRAST | | MNMT +w2w
 variable+w2w | | $VARIABLE$CONTRAST | | Len-vari. Intl. +w2w
 t-enc | | ${MNMT/s-enc-t-dec/t-enc} | | T-ENC
 t-enc+w2w | | ${MNMT_CONTRAST/s-enc-t-dec/t-enc} | | T-ENC +w2w
-t-enc+variable | | ${VARIABLE/s-enc-t-dec/t-enc} | | T-ENC Len-vari. Intl.
-t-enc+variable+w2w | | ${VARIABLE/s-enc-t-dec/t-enc}$CONTRAST | | T-ENC Len-vari. Intl. +w2w
 END
