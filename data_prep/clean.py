@@ -32,7 +32,16 @@ from data_prep.normalization import measure_length, normalize
 from data_prep.step_folder import StepFolder
 
 REPORTS = ("clean.md", "clean-report.json")
+ANY = ""  # in place of a language: a line of any language
 REASONS = ("empty", "too-long", "ratio", "in-evaluation", "duplicate")
+
+
+def _excluded(text: str) -> tuple[str, Path]:
+    language, _, path = text.rpartition("=")
+    return language, options.path(path)
+
+
+EXCLUDED = options.OptionType("[LANG=]FILE, for example de=tatoeba.deu-eng.deu", _excluded)
 
 
 def add_arguments(parser) -> None:
@@ -68,10 +77,11 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--exclude-text",
         nargs="+",
-        type=options.assignment("de=tatoeba.deu-eng.deu", options.path),
+        type=EXCLUDED,
         default=[],
-        metavar="LANG=FILE",
-        help="remove training lines in LANG that are lines of FILE, too: evaluation sets of any name (2.3.2)",
+        metavar="[LANG=]FILE",
+        help="remove training lines in LANG that are lines of FILE, too: evaluation sets of any name (2.3.2);"
+        " without LANG=, training lines in any language",
     )
     add_workers_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
@@ -93,7 +103,7 @@ class Filtered(NamedTuple):
     lines: int  # before filtering
 
 
-_evaluation: dict[str, set[str]] = {}  # language -> its valid and test lines; worker processes inherit it
+_evaluation: dict[str, set[str]] = {}  # language, or ANY -> valid and test lines; worker processes inherit it
 
 
 def reason_to_remove(sides: tuple[str, ...], lengths: tuple[float, ...], limits: Limits) -> str | None:
@@ -114,6 +124,7 @@ def reason_to_remove(sides: tuple[str, ...], lengths: tuple[float, ...], limits:
 def filter_block(languages: tuple[str, ...], limits: Limits, block: Block) -> Filtered:
     """Normalize and filter the pairs of a block."""
     known = [_evaluation.get(language, frozenset()) for language in languages]
+    anywhere = _evaluation.get(ANY, frozenset())
     measures = [measure_length(language) for language in languages]
     kept: tuple[list[str], ...] = tuple([] for _ in languages)
     keys, removed, changed = [], Counter(), 0
@@ -121,7 +132,9 @@ def filter_block(languages: tuple[str, ...], limits: Limits, block: Block) -> Fi
         sides = tuple(map(normalize, raw))
         lengths = tuple(measure(side) for measure, side in zip(measures, sides, strict=True))
         reason = reason_to_remove(sides, lengths, limits)
-        if reason is None and any(side in lines for side, lines in zip(sides, known, strict=True)):
+        if reason is None and any(
+            side in lines or side in anywhere for side, lines in zip(sides, known, strict=True)
+        ):
             reason = "in-evaluation"
         if reason is not None:
             removed[reason] += 1
@@ -157,7 +170,7 @@ def clean_evaluation(text: Text, output: Path | None, workers: Workers) -> dict:
 
 
 def remember_evaluation(language: str, path: Path, workers: Workers) -> None:
-    """Keep the lines of a file out of the training text of a language."""
+    """Keep the lines of a file out of the training text of a language (ANY: of all)."""
     for (lines,), _ in workers.map(normalize_block, read_blocks(path)):
         _evaluation.setdefault(language, set()).update(lines)
 
@@ -248,11 +261,13 @@ def main(args) -> None:
     limits = Limits(args.max_length, args.max_characters, args.max_ratio)
     settings = limits._asdict() | {"keep_duplicates": args.keep_duplicates}
     if args.exclude_text:
-        settings["exclude_text"] = [f"{language}={path}" for language, path in args.exclude_text]
+        settings["exclude_text"] = [
+            f"{language}={path}" if language else str(path) for language, path in args.exclude_text
+        ]
     excluded = [path for _, path in args.exclude_text]
     known = {language for text in texts for language in text.languages}
     for language, path in args.exclude_text:
-        if language not in known:
+        if language != ANY and language not in known:
             raise InputError(
                 f"--exclude-text {language}={path}: {args.input} has no text in {language!r}; expected one "
                 f"of {', '.join(sorted(known))}"

@@ -5,10 +5,12 @@
 Languages default to those of Table 8.1. Training is with --centric (8.2.1: English) only. Downloads resume,
 are kept in OUTPUT/downloads, and are verified against OUTPUT/downloads/SHA256SUMS, which is written at the
 first download or may be there before. --from-folder takes a folder with the archives or the files in them
-instead of the network.
+instead of the network. --train-pairs cuts the training text of every pair of languages; an id of mtdata with
+@N behind it is cut to its first N pairs.
 """
 
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from command_line import options
@@ -23,6 +25,7 @@ from data_prep.formats.texts import (
     LANGUAGE,
     LANGUAGES,
     SPLITS,
+    TRAIN,
     centric_language,
     is_corpus_file,
     open_outputs,
@@ -54,6 +57,7 @@ class DownloadJob:
         from_folder: a local copy instead of the network, or None.
         centric: the language of every training pair.
         train, valid, test: ids of mtdata.
+        train_pairs: training lines of every pair of languages; None for all.
     """
 
     name: str
@@ -63,6 +67,7 @@ class DownloadJob:
     train: list[str]
     valid: list[str]
     test: list[str]
+    train_pairs: int | None
 
     def ids(self) -> dict[str, list[str]]:
         """Split -> ids of mtdata."""
@@ -90,8 +95,14 @@ def add_arguments(parser) -> None:
             type=options.text,
             default=[],
             metavar="ID",
-            help=f"mtdata ids for {split}",
+            help=f"mtdata ids for {split}; ID@N: its first N pairs",
         )
+    parser.add_argument(
+        "--train-pairs",
+        type=options.positive,
+        metavar="N",
+        help="the first N training lines of every pair of languages (default: all)",
+    )
     parser.add_argument("--force", action="store_true", help="lay it out again; verified downloads are kept")
 
 
@@ -125,16 +136,17 @@ def find_splits(job: DownloadJob, languages: list[str], source: Source):
     return corpus.read(source, languages, centric)
 
 
-def write_bitext(bitext, folder: Path) -> int:
-    """Write one bitext; returns its number of lines.
+def write_bitext(bitext, folder: Path, train_pairs: int | None = None) -> int:
+    """Write one bitext, of training its first `train_pairs` lines; returns its number of lines.
 
     Raises:
         InputError: it has none.
     """
     count = 0
     outputs = [folder / f"{bitext.split}.{bitext.pair}.{code}" for code in bitext.pair.split("-")]
+    rows = islice(bitext.rows(), train_pairs if bitext.split == TRAIN else None)
     with open_outputs(outputs) as streams:
-        for row in progress(bitext.rows(), None, f"{bitext.split}.{bitext.pair}", "line"):
+        for row in progress(rows, None, f"{bitext.split}.{bitext.pair}", "line"):
             for stream, line in zip(streams, row, strict=True):
                 stream.write(encode([_one_line(line)]))
             count += 1
@@ -169,6 +181,8 @@ def main(args) -> None:
         "from_folder": job.from_folder,
     }
     settings |= job.ids()
+    if job.train_pairs:
+        settings["train_pairs"] = job.train_pairs
     step = StepFolder(args.output, "download", settings, inputs=(job.from_folder,) if job.from_folder else ())
     downloads = args.output / "downloads"
     with Source(job.from_folder, downloads) as source:
@@ -179,7 +193,10 @@ def main(args) -> None:
         remove_leftovers(downloads)
         splits = list(find_splits(job, languages, source))  # what is missing fails before old files go
         step.begin(lambda path: is_corpus_file(path) or path.name == REPORT)
-        counts = {f"{bitext.split}.{bitext.pair}": write_bitext(bitext, args.output) for bitext in splits}
+        counts = {
+            f"{bitext.split}.{bitext.pair}": write_bitext(bitext, args.output, job.train_pairs)
+            for bitext in splits
+        }
         step.stamp.inputs = source.identities(source.asked)
     for difference in compare_with_paper(job.name, counts):
         print(f"download: {difference}", file=sys.stderr)

@@ -1,8 +1,9 @@
 """Split the lines of a corpus into words, per language.
 
 The papers (7.3.1, 8.2.1): jieba for Chinese, Moses for other languages. Defaults: zh jieba, ja mecab,
-otherwise moses. `--tokenizer zh=jieba ja=jumanpp` chooses per language, `--tokenizer none` for all. Every
-file comes out with as many lines as it had, in the same order.
+otherwise moses. `--tokenizer zh=jieba ja=jumanpp` chooses per language, `--tokenizer none` for all;
+`--lowercase` writes words in lower case (2.3.2). Every file comes out with as many lines as it had, in the
+same order.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def add_arguments(parser) -> None:
         metavar="[LANG=]NAME",
         help=f"NAME is one of {', '.join(TOKENIZERS)}; for one language or, without LANG=, for all",
     )
+    parser.add_argument("--lowercase", action="store_true", help="words in lower case (2.3.2)")
     add_workers_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
@@ -66,7 +68,7 @@ def tokenize_file(path: Path, output: Path, names: tuple[str, str], workers: Wor
 
 def main(args) -> None:
     texts = find_texts(args.input)
-    names = choose_tokenizers(languages_of(texts), args.tokenizer)
+    names = choose_tokenizers(languages_of(texts), args.tokenizer, args.lowercase)
     step = StepFolder(
         args.output, "tokenize", {"tokenizers": names}, reads=paths_of(texts), inputs=(args.input,)
     )

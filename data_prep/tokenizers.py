@@ -10,12 +10,15 @@ business: MeCab by default, Juman++ (the thesis' chapters 3 and 4) on request.
 | mecab   | mecab-python3 and unidic-lite  | Japanese                               |
 | jumanpp | rhoknp, `jumanpp` on the PATH  | Japanese                               |
 | none    | -                              | text that is tokenized already, or for sentencepiece |
+
+A name with "+lowercase" behind it is the same tokenizer with its words in lower case (2.3.2).
 """
 
 import functools
 import re
 import shutil
 import sys
+from collections.abc import Collection
 
 from command_line.errors import InputError
 from data_prep.languages import closest, find_language, subtag, writing_system
@@ -130,7 +133,19 @@ class Jumanpp(UnspacedText):
         return " ".join(word for morpheme in morphemes for word in morpheme.text.split())
 
 
+class Lowercase:
+    """Another tokenizer's words in lower case; what was upper case does not come back."""
+
+    def __init__(self, tokenizer):
+        self._tokenizer = tokenizer
+        self.detokenize = tokenizer.detokenize
+
+    def tokenize(self, line: str) -> str:
+        return self._tokenizer.tokenize(line).lower()
+
+
 TOKENIZERS = {"moses": Moses, "jieba": Jieba, "mecab": Mecab, "jumanpp": Jumanpp, "none": NoTokenizer}
+LOWERCASE = "+lowercase"
 
 
 def _import(module: str, extra: str):
@@ -149,6 +164,8 @@ def make_tokenizer(name: str, language: str):
     Raises:
         InputError: unknown name, or what it needs is not installed.
     """
+    if name.endswith(LOWERCASE):
+        return Lowercase(make_tokenizer(name.removesuffix(LOWERCASE), language))
     if name not in TOKENIZERS:
         raise InputError(
             f"unknown tokenizer {name!r} for {language}; expected one of: {', '.join(TOKENIZERS)}"
@@ -161,8 +178,19 @@ def default_tokenizer(language: str) -> str:
     return DEFAULTS.get(writing_system(language), DEFAULT)
 
 
-def choose_tokenizers(languages, choices: list[str]) -> dict[str, str]:
+def tokenizer_like(names: Collection[str], language: str) -> str:
+    """The tokenizer of a language beside others whose tokenizers have these names."""
+    case = LOWERCASE if names and all(name.endswith(LOWERCASE) for name in names) else ""
+    if {name.removesuffix(LOWERCASE) for name in names} == {"none"}:
+        return f"none{case}"
+    return default_tokenizer(language) + case
+
+
+def choose_tokenizers(languages, choices: list[str], lowercase: bool = False) -> dict[str, str]:
     """Tokenizer of every language: the defaults, overridden by choices such as "ja=none" or "none" (all).
+
+    Args:
+        lowercase: words of all languages are in lower case.
 
     Raises:
         InputError: a choice names an unknown tokenizer or a language that the corpus does not have.
@@ -186,4 +214,4 @@ def choose_tokenizers(languages, choices: list[str]) -> dict[str, str]:
                 f" --tokenizer {language}=NAME chooses another tokenizer",
                 file=sys.stderr,
             )
-    return names
+    return {language: name + LOWERCASE for language, name in names.items()} if lowercase else names

@@ -1,13 +1,15 @@
 """Any corpus of mtdata's index: mtdata knows where it is and reads its format; the download is ours."""
 
 import logging
+import re
 from collections.abc import Iterator
+from itertools import islice
 
 from command_line.errors import InputError
 from data_prep.corpora.corpus import BitextRows
 from data_prep.corpora.fetching import Source
 from data_prep.formats.texts import TRAIN, pair_name
-from data_prep.languages import find_language
+from data_prep.languages import closest, find_language
 
 
 def find_entry(identifier: str):
@@ -68,7 +70,7 @@ def mtdata_splits(
     """Bitexts of mtdata ids; several ids of one split and pair are put one after the other.
 
     Args:
-        identifiers: split -> ids.
+        identifiers: split -> ids, ID@N for the first N pairs of one.
 
     Raises:
         InputError: an id's languages are not among `languages`.
@@ -76,18 +78,33 @@ def mtdata_splits(
     tags = {code: mtdata_tag(code) for code in languages}
     grouped: dict[tuple[str, str], list] = {}
     for split, names in identifiers.items():
-        for name in names:
+        for given in names:
+            name, pairs = split_limit(given)
             entry = find_entry(name)
             known = [own_code(tag, tags) for tag in entry.did.langs]
             if None in known:
                 raise InputError(
                     f"mtdata id {name}: its languages are not both among --langs {','.join(languages)}"
                 )
-            grouped.setdefault((split, pair_name(*known)), []).append((entry, known != sorted(known)))
+            grouped.setdefault((split, pair_name(*known)), []).append((entry, known != sorted(known), pairs))
     if not any(split == TRAIN for split, _ in grouped):
         raise InputError("download mtdata: no --train ids")
     for (split, pair), entries in grouped.items():
         yield BitextRows(split, pair, lambda entries=entries: _concatenate(source, entries))
+
+
+def split_limit(given: str) -> tuple[str, int | None]:
+    """`ID@N` -> the id and N; without @ the id and None.
+
+    Raises:
+        InputError: N is no number above 0.
+    """
+    name, sign, number = given.partition("@")
+    if not sign:
+        return name, None
+    if not re.fullmatch(r"[1-9][0-9]{0,11}", number):
+        raise InputError(f"mtdata id {given}: found {number!r} after @, expected a number of pairs above 0")
+    return name, int(number)
 
 
 def mtdata_tag(code: str):
@@ -110,7 +127,8 @@ def mtdata_tag(code: str):
 
 
 def own_code(wanted, tags: dict):
-    """Which of our languages an entry's language is: the same tag, or the only one of that language.
+    """Which of our languages an entry's language is: the same tag, the only one of that language, or of its
+    macro-language (`arb` is `ar`, `zsm` is `ms`).
 
     Args:
         wanted: mtdata's tag.
@@ -126,10 +144,10 @@ def own_code(wanted, tags: dict):
     found = same or [code for code, tag in tags.items() if tag.lang == wanted.lang]
     if len(found) > 1:
         raise InputError(f"--langs: {' and '.join(found)} are both {wanted} of mtdata; expected one of them")
-    return found[0] if found else None
+    return found[0] if found else closest(wanted.lang, tags)
 
 
 def _concatenate(source: Source, entries: list) -> Iterator[tuple[str, str]]:
-    for entry, swap in entries:
-        for first, second in read_entry(source, entry):
+    for entry, swap, pairs in entries:
+        for first, second in islice(read_entry(source, entry), pairs):
             yield (second, first) if swap else (first, second)

@@ -14,7 +14,7 @@ from command_line.errors import InputError
 from command_line.outputs import checksum
 from data_prep.formats.preparation import FILE_NAME, Preparation
 from data_prep.languages import closest
-from data_prep.tokenizers import default_tokenizer, make_tokenizer
+from data_prep.tokenizers import make_tokenizer, tokenizer_like
 from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.options import CHECKPOINT, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
@@ -56,9 +56,7 @@ class Segmentation:
         name = language if language in known else closest(language, known)
         if name:
             return make_tokenizer(known[name], name)
-        return make_tokenizer(
-            "none" if set(known.values()) == {"none"} else default_tokenizer(language), language
-        )
+        return make_tokenizer(tokenizer_like(known.values(), language), language)
 
 
 class CheckpointEncoder(TokenEncoder):

@@ -163,6 +163,9 @@ def test_evaluation_sets_of_any_name_are_kept_out_of_training(step, tmp_path, wr
     assert pairs(read, tmp_path / "out") == [("zwei", "two"), ("one", "drei")]
     assert step("clean", *arguments)[0] == 0
     assert len(pairs(read, tmp_path / "out")) == 3
+    everywhere = tmp_path / "tatoeba.deu-eng.eng"  # of no language: "one" goes as English, and as German
+    assert step("clean", *arguments, "--exclude-text", everywhere)[0] == 0
+    assert pairs(read, tmp_path / "out") == [("zwei", "two")]
 
 
 @pytest.mark.parametrize(

@@ -386,6 +386,11 @@ def test_l10n_takes_the_rows_of_its_table_that_both_languages_have(step, tmp_pat
         "valid.de-en.en", "valid.en-fi.en", "valid.en-fr.en",
     ]  # fmt: skip
     assert not list(out.glob("*.fi-fr.*")) and not list(out.glob("train.de-fr.*"))
+    status, error = step(*command, "--train-pairs", 1)  # evaluation sets are whole
+    assert status == 0, error
+    assert [read(out / name) for name in ("train.de-en.de", "train.en-fr.en", "test.en-fi.en")] == [
+        ["eins"], ["two"], ["own en"],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("with_test", [True, False])
@@ -445,7 +450,11 @@ def test_mtdata_ids(step, tmp_path, read, mtdata_index):
     assert read(tmp_path / "out/train.de-en.de") == ["eins", "drei", "vier", "fünf"]
     assert read(tmp_path / "out/train.de-en.en") == ["one", "three", "four", "five"]
     assert read(tmp_path / "out/test.de-en.de") == ["vier", "fünf"]
+    ids[1] += "@1"  # the caps of Table 2.1 are of one corpus each
+    assert step(*command, *ids)[0] == 0
+    assert read(tmp_path / "out/train.de-en.en") == ["one", "four", "five"]
     for identifier, message in (
+        ("Statmt-plain-1-deu-eng@0", "found '0' after @, expected a number of pairs above 0"),
         ("Statmt-other-1-deu-eng", "unknown"),
         ("nonsense", "Dataset ID expected"),
         ("Statmt-mono-1-deu", "is not a bitext"),
@@ -480,6 +489,8 @@ def test_two_languages_of_ours_are_never_one_of_mtdata():
     assert own_code(mtdata_tag("zh_Hant"), tags) == "zho_Hant"
     assert own_code(mtdata_tag("eng"), tags) == "en_XX"
     assert own_code(mtdata_tag("deu"), tags) is None
+    arabic = {code: mtdata_tag(code) for code in ("ar", "en")}
+    assert own_code(mtdata_tag("arb"), arabic) == "ar"  # Flores has codes of single languages
     with pytest.raises(InputError, match="--langs: zho_Hans and zho_Hant are both zho of mtdata"):
         own_code(mtdata_tag("zho"), tags)
 

@@ -9,7 +9,7 @@ import pytest
 from command_line.errors import InputError
 from data_prep import moses
 from data_prep.moses import FastMosesTokenizer
-from data_prep.tokenizers import choose_tokenizers, make_tokenizer
+from data_prep.tokenizers import choose_tokenizers, make_tokenizer, tokenizer_like
 
 PIECES = [
     *"aabAB12.,'\"`-?!()&<>|[]%$@:; ;  \t…’«»éßжД漢字हि्\u00a0\u2028\x1c\x85\x00\x07",
@@ -172,3 +172,17 @@ def test_moses_has_its_rules_for_every_code_of_a_language(code, rules):
 def test_bad_choices(choice, message):
     with pytest.raises(InputError, match=message):
         choose_tokenizers({"en", "de"}, [choice])
+
+
+def test_words_in_lower_case():
+    """Of every tokenizer, and of languages that come later (2.3.2)."""
+    names = choose_tokenizers({"en", "ja"}, ["ja=none"], lowercase=True)
+    assert names == {"en": "moses+lowercase", "ja": "none+lowercase"}
+    tokenizer = make_tokenizer("moses+lowercase", "de")
+    assert tokenizer.tokenize("ÄHM, Straße!") == "ähm , straße !"
+    assert tokenizer.detokenize("ähm , straße !") == "ähm, straße!"
+    assert tokenizer_like(names.values(), "zh") == "jieba+lowercase"
+    assert tokenizer_like(["none+lowercase"], "zh") == "none+lowercase"
+    assert tokenizer_like(["moses", "none"], "zh") == "jieba"
+    with pytest.raises(InputError, match="unknown tokenizer 'mosse' for de"):
+        make_tokenizer("mosse+lowercase", "de")
