@@ -26,10 +26,12 @@ ARCHITECTURE='' DROPOUT='' # every configuration sets these
 WARMUP_UPDATES=4000
 MAX_TOKENS=4096
 MAX_LENGTH=256
+MAX_WORDS='' # of a training line, where that is not the length in tokens
 LABEL_SMOOTHING=0.1 # fairseq's usual value; the thesis does not give one
 MODEL_OPTIONS=() BEAM=5
 SEARCH_OPTIONS=() # of translate and of what the probes translate
-CORPUS_OPTIONS=() # of CORPUS=phrasebook: its size
+CORPUS_OPTIONS=() # of phrasebook or download: sizes, ids
+CLEAN_OPTIONS=()
 TOKENIZER_OPTIONS=()
 SUBWORD_OPTIONS=() # without them, byte pair encoding with MERGES merges
 SCHEDULE_OPTIONS=(--lr-scheduler inverse_sqrt)
@@ -180,9 +182,9 @@ prepare() {
   elif [[ $CORPUS == phrasebook ]]; then
     run python -m data_prep phrasebook --langs "$languages" "${CORPUS_OPTIONS[@]}" --output "$raw"
   else
-    run python -m data_prep download "$CORPUS" --langs "$languages" "${source[@]}" --output "$raw"
+    run python -m data_prep download "$CORPUS" --langs "$languages" "${source[@]}" "${CORPUS_OPTIONS[@]}" --output "$raw"
   fi
-  run python -m data_prep clean --input "$raw" --output "$OUTPUT/text" --max-length "$MAX_LENGTH"
+  run python -m data_prep clean --input "$raw" --output "$OUTPUT/text" --max-length "${MAX_WORDS:-$MAX_LENGTH}" "${CLEAN_OPTIONS[@]}"
   segment "$OUTPUT/text" "$OUTPUT" "$DATA" "${SUBWORD_OPTIONS[@]}"
 }
 

@@ -18,6 +18,7 @@ OPTIONS = {
     "zero_shot": ["--config", "multi30k", "--systems", "1,4,6"],
     "interlingua": ["--config", "multi30k", "--systems", "pivot,variable"],
     "word_contrastive": ["--config", "enja", "--systems", "mlsc,mlsc+FA"],
+    "sentence_embedding": ["--config", "l10n", "--tatoeba", "v1"],
     "jass_enss": ["--config", "enja", "--spacy-model", "model", "--systems", "mass"],
 }
 TOOLS = {  # that make shells, tools, Python and libraries behave in another way

@@ -1,0 +1,159 @@
+"""`recipes/sentence_embedding`: rows of Table 2.14, the systems LaBSE-EMS, hyperparameters of 2.3.3."""
+
+from argparse import Namespace
+
+import pytest
+
+from tests.our_commands import parse_command
+from tests.recipes.commands import assert_refused, configurations, dry_run, parse_trainings
+
+RECIPE = "sentence_embedding"
+CONFIGS = configurations(RECIPE)
+LOSSES = {
+    "ems": "token_reconstruction,sentence_contrast",
+    "margin-vanilla": "additive_margin",
+    "no-xtr": "sentence_contrast",
+    "no-contrast": "token_reconstruction",
+    "no-mlp": "token_reconstruction,sentence_contrast",
+    "no-language": "token_reconstruction,sentence_contrast",
+    "shared-embedding": "token_reconstruction,sentence_contrast",
+    "margin-scaled": "additive_margin",
+    "margin-joint": "token_reconstruction,additive_margin",
+    "decoder": "translation,sentence_contrast",
+    "ugt": "unified_generation,sentence_contrast",
+}
+OWN = {"save_dir", "losses"}
+
+
+def commands(*options: str, stages: str) -> list[list[str]]:
+    return dry_run(RECIPE, *options, "--stages", stages, "--output", "out")
+
+
+def trainings(config: str, *options: str) -> dict[str, Namespace]:
+    """System -> fairseq's view of its training."""
+    return parse_trainings(commands("--config", config, *options, stages="train"))
+
+
+def differences(system: Namespace, ems: Namespace) -> dict:
+    return {
+        name: value for name, value in vars(system).items()
+        if name not in OWN and value != getattr(ems, name, None)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], f"--config: expected one of {','.join(CONFIGS)}, or a file"),
+        (["--config", "l10n", "--systems", "esm"], "--systems: found 'esm', expected one of: ems margin-van"),
+        (["--config", "l10n", "--tatoeba", "/no/such"], "--tatoeba: /no/such: no such folder"),
+        (["--config", "l10n", "--flores", "/no/such"], "--flores: /no/such: no such folder"),
+        (["--config", "l10n", "--comet", "x"], "--comet x: sentence encoders do not translate"),
+        (["--config", "l10n", "--stages", "translate"], "--stages: found 'translate', expected one of: prep"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
+    assert_refused(RECIPE, options, message, tmp_path)
+
+
+def test_systems_differ_in_what_they_are_called_after():
+    found = trainings("ems")
+    assert {system: args.losses for system, args in found.items()} == LOSSES
+    ems = found["ems"]
+    different = {system: differences(args, ems) for system, args in found.items()}
+    for system in ("ems", "no-xtr", "no-contrast", "ugt", "margin-vanilla"):
+        assert different[system] == {}, system
+    assert (ems.additive_margin_margin, ems.additive_margin_temperature, ems.additive_margin_dim) == (
+        0.3,
+        1,
+        0,
+    )
+    assert different["no-mlp"] == {"sentence_contrast_dim": 0}
+    assert different["no-language"] == {"token_reconstruction_without_language": True}
+    assert different["shared-embedding"] == {"token_reconstruction_shared_embedding": True}
+    scaled = {"additive_margin_temperature": 0.1, "additive_margin_dim": 128}
+    assert different["margin-scaled"] == different["margin-joint"] == scaled
+    assert different["decoder"] == {"decoder_layers": 6, "random_sides": True, "fused_vocabulary_loss": True}
+
+
+def test_hyperparameters_of_the_paper():
+    args = trainings("ems", "--systems", "ems", "--launcher", "gpu", "--gpus", "2")["ems"]
+    assert (args.encoder_layers, args.encoder_embed_dim, args.encoder_ffn_embed_dim) == (6, 1024, 4096)
+    assert (args.encoder_attention_heads, args.dropout, args.attention_dropout) == (16, 0.1, 0.1)
+    assert (args.lr, args.warmup_updates, args.weight_decay, args.max_epoch) == ([3e-4], 10000, 1e-5, 3)
+    assert (args.lr_scheduler, args.max_source_positions) == ("fixed", 120)
+    assert (args.batch_size, args.batches_per_update, args.update_freq) == (152, 4, [2])  # 152 per GPU
+    assert (args.token_reconstruction_language_dim, args.sentence_contrast_dim) == (128, 128)
+    assert args.sentence_contrast_temperature == 0.1
+    pairs = args.pairs.split(",")
+    assert len(pairs) == 61 and {"af-en", "en-zh"} <= set(pairs)
+
+
+def test_the_data_of_the_paper():
+    """Every language has training text, capped as in 2.3.1, and a validation set."""
+    download, _, tokenize, subword, _ = map(parse_command, commands("--config", "ems", stages="prepare"))
+    assert len(download.langs) == 62 and download.name == "mtdata"
+    assert len(download.train) == len(set(download.train)) and len(download.valid) == 61
+    capped = {name: cap for name, _, cap in (each.partition("@") for each in download.train) if cap}
+    assert capped["OPUS-opensubtitles-v2018-deu-eng"] == "2000000"
+    assert capped["OPUS-unpc-v1.0-ara-eng"] == "2000000" and capped["OPUS-unpc-v1.0-eng-rus"] == "5000000"
+    assert {name.split("-")[1] for name in capped} == {"opensubtitles", "unpc"}
+    names = {each.split("-")[1] for each in download.train}
+    assert not names & {"jw300", "tatoeba"} and len(names) == 7
+    assert tokenize.tokenizer == ["ja=jumanpp"] and tokenize.lowercase
+    assert (subword.type, subword.vocabulary_size) == ("sentencepiece", 60000)
+
+
+def test_the_small_configuration():
+    args = trainings("l10n", "--systems", "ems")["ems"]
+    assert args.pairs == "cs-en,de-en,en-es,en-fr,en-it,en-ja,en-pl,en-pt,en-ru,en-zh"
+    assert (args.encoder_layers, args.encoder_embed_dim, args.max_epoch) == (4, 256, 2)
+    assert args.best_checkpoint_metric == "retrieval" and args.maximize_best_checkpoint_metric
+    assert args.eval_retrieval and args.max_source_positions == 120
+
+
+def test_evaluation_sets_are_kept_out_of_the_training_text(tmp_path):
+    for name in (
+        "v1/tatoeba.deu-eng.deu",
+        "v1/tatoeba.deu-eng.eng",
+        "f/dev/deu_Latn.dev",
+        "f/devtest/deu_Latn.devtest",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("eins\n")
+    common = ["--config", "l10n", "--data-root", str(tmp_path)]
+    sets = ["--tatoeba", f"{tmp_path}/v1", "--flores", f"{tmp_path}/f"]
+    download, clean, tokenize, subword, _ = map(parse_command, commands(*common, *sets, stages="prepare"))
+    assert (download.train_pairs, download.from_folder) == (20000, tmp_path)
+    assert sorted(path.name for _, path in clean.exclude_text) == [
+        "deu_Latn.dev", "deu_Latn.devtest", "tatoeba.deu-eng.deu", "tatoeba.deu-eng.eng",
+    ]  # fmt: skip
+    assert {language for language, _ in clean.exclude_text} == {""}  # whatever the language
+    assert tokenize.lowercase
+    assert (subword.type, subword.vocabulary_size) == ("sentencepiece", 16000)
+    assert not parse_command(commands(*common, stages="prepare")[1]).exclude_text
+
+
+def test_retrieval_in_every_test_set_and_one_report():
+    options = ["--config", "l10n", "--systems", "ems,ugt", "--tatoeba", "v1", "--flores", "flores"]
+    *retrieve, report = commands(*options, stages="evaluate,report")
+    found = [parse_command(words) for words in retrieve]
+    assert [str(args.output) for args in found] == [
+        f"out/retrieval/{system}-seed1/{name}"
+        for system in ("ems", "ugt") for name in ("multiway", "tatoeba", "flores")
+    ]  # fmt: skip
+    multiway, tatoeba, flores = found[:3]
+    names = [path.name for path in multiway.parallel]
+    assert len(names) == 11 and {"test.de-en.de", "test.cs-en.en", "test.en-zh.zh"} <= set(names)
+    assert (str(tatoeba.tatoeba), str(flores.flores)) == ("v1", "flores")
+    assert all(args.cpu and str(args.model_data) == "out/data/l10n" for args in found)
+    assert str(multiway.model) == "out/models/ems-seed1/checkpoint_best.pt"
+    results = [word for word in report if word.endswith("sentence-retrieval.json")]
+    assert results == [f"{args.output}/sentence-retrieval.json" for args in found]
+
+
+def test_vectors_are_computed_on_a_gpu_of_slurm():
+    options = ["--config", "l10n", "--systems", "ems", "--launcher", "slurm"]
+    (words,) = commands(*options, stages="evaluate")
+    assert words[:7] == ["srun", "--nodes", "1", "--ntasks", "1", "--gpus-per-node", "1"]
+    assert "--cpu" not in words
