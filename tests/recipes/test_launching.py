@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -353,6 +354,7 @@ def test_trainings_at_a_time_have_gpus_of_their_own(cluster, tmp_path, options, 
 
 
 def test_the_models_of_the_quickstart_share_a_gpu(cluster, tmp_path):
+    shutil.copytree(tmp_path / "out/data/iwslt", tmp_path / "out/data/phrasebook")
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "CALLS": str(tmp_path / "calls")}
     environment |= {"CUDA_VISIBLE_DEVICES": "6", "COUNTED_GPUS": "1"}
