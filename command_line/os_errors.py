@@ -43,6 +43,9 @@ _WITHOUT_A_FILE = {
 }
 
 
+LONGEST_PATH = 300  # characters of a path in a message
+
+
 def explain(error: OSError, outputs: Iterable = ()) -> str | None:
     """The error as one line; None if it is not for the user to mend.
 
@@ -61,7 +64,13 @@ def explain(error: OSError, outputs: Iterable = ()) -> str | None:
         return f"{path}: no such file or folder"
     if error.errno in (errno.ENOTDIR, errno.EEXIST):
         return f"{_file_above(path)}: is a file, expected a folder; choose another path"
-    return f"{path}: {_REMEDIES.get(error.errno, error.strerror or str(error))}"
+    return f"{_shortened(path)}: {_REMEDIES.get(error.errno, error.strerror or str(error))}"
+
+
+def _shortened(path: Path) -> str:
+    """The path as a line can show it: of one that is too long for any file, the beginning."""
+    text = str(path)
+    return text if len(text) <= LONGEST_PATH else f"{text[:LONGEST_PATH]}…"
 
 
 def _full(paths: list[str]) -> str:
