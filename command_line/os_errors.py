@@ -43,7 +43,7 @@ _WITHOUT_A_FILE = {
 }
 
 
-LONGEST_PATH = 300  # characters of a path in a message
+LONGEST_PATH = 400  # characters of a path in a message
 
 
 def explain(error: OSError, outputs: Iterable = ()) -> str | None:
