@@ -107,7 +107,7 @@ def test_the_data_of_the_paper():
 def test_the_small_configuration():
     args = trainings("l10n", "--systems", "ems")["ems"]
     assert args.pairs == "cs-en,de-en,en-es,en-fr,en-it,en-ja,en-pl,en-pt,en-ru,en-zh"
-    assert (args.encoder_layers, args.encoder_embed_dim, args.max_epoch) == (4, 256, 2)
+    assert (args.encoder_layers, args.encoder_embed_dim, args.max_epoch) == (4, 192, 2)
     assert args.best_checkpoint_metric == "retrieval" and args.maximize_best_checkpoint_metric
     assert args.eval_retrieval and args.max_source_positions == 120
 
