@@ -249,12 +249,24 @@ def test_the_pivot_is_translated_with_the_model_of_system_4():
     assert "--pivot" not in direct
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_comet_is_an_option_of_every_recipe(name):
-    own = {
-        "quickstart": [], "zero_shot": ["--config", "iwslt"], "interlingua": ["--config", "iwslt"],
-        "word_contrastive": ["--config", "enja"], "jass_enss": ["--config", "enja", "--spacy-model", "m"],
-    }[name]  # fmt: skip
+OF_TRANSLATIONS = {
+    "quickstart": [],
+    "zero_shot": ["--config", "iwslt"],
+    "interlingua": ["--config", "iwslt"],
+    "word_contrastive": ["--config", "enja"],
+    "jass_enss": ["--config", "enja", "--spacy-model", "m"],
+}
+
+
+def test_a_recipe_that_translates_nothing_takes_no_comet():
+    assert set(RECIPES) - set(OF_TRANSLATIONS) == {"sentence_embedding"}
+    result = recipe("sentence_embedding", "--config", "l10n", "--comet", "m", "--dry-run")
+    assert result.returncode == 2 and "sentence encoders do not translate" in result.stderr
+
+
+@pytest.mark.parametrize("name", OF_TRANSLATIONS)
+def test_comet_is_an_option_of_every_recipe_that_translates(name):
+    own = list(OF_TRANSLATIONS[name])
     own += [] if name == "quickstart" else ["--stages", "score,report"]
     comet = ["--comet", "my model", "--comet-python", "other/python", "--comet-batch-size", "8"]
     found = [words for words in dry_run(name, *own, *comet) if words[3] in ("score", "compare")]
