@@ -13,8 +13,8 @@ from pathlib import Path
 from command_line import options
 from command_line.outputs import remove_leftovers, write_text
 from eval.probes import PROBES
+from eval.reporting.exhibits import write_exhibits
 from eval.reporting.pages import html, markdown
-from eval.reporting.parts import write_exhibits
 from eval.results.result_set import ResultSet
 
 # Kind of result file, and where the function `section(results) -> Section` is that shows it: MODULE, or

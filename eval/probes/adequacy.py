@@ -12,7 +12,7 @@ from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
-from eval.reporting.parts import Cell, Section, Table, cells, mean_cell, number_cell, slug, tidy
+from eval.reporting.exhibits import Cell, Section, Table, cells, mean_cell, number_cell, slug, tidy
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import split_direction
 from eval.results.result_set import ResultSet

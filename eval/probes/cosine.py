@@ -13,7 +13,7 @@ from command_line.option_classes import from_arguments
 from data_prep.formats.vectors import normalized
 from eval.probes.layer_curves import KINDS, curves
 from eval.probes.parallel import StoreOptions, add_store_arguments, averages, index_files, layerwise
-from eval.reporting.parts import Figure, Section, Table, cells, number_cell, slug, tidy
+from eval.reporting.exhibits import Figure, Section, Table, cells, number_cell, slug, tidy
 from eval.reporting.plots import signed_heatmap
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.result_set import ResultSet

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
-from eval.reporting.parts import Figure, Section, Table, cell, cells, mean_cell, number_cell, slug, tidy
+from eval.reporting.exhibits import Figure, Section, Table, cell, cells, mean_cell, number_cell, slug, tidy
 from eval.reporting.plots import heatmap
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.result_set import ResultSet

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from eval.probes.parallel import OUTPUT
-from eval.reporting.parts import Figure, Table, cells, mean_cell, slug, tidy
+from eval.reporting.exhibits import Figure, Table, cells, mean_cell, slug, tidy
 from eval.reporting.plots import lines
 from eval.results.systems import MeanStd, System
 

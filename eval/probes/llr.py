@@ -14,7 +14,7 @@ from command_line import options as types
 from command_line.option_classes import from_arguments
 from eval.probes.parallel import index_files
 from eval.probes.protocol import ProtocolOptions, add_protocol_arguments, unconverged, variant
-from eval.reporting.parts import Figure, Section, Table, cell, cells, mean_cell, number_cell, slug, tidy
+from eval.reporting.exhibits import Figure, Section, Table, cell, cells, mean_cell, number_cell, slug, tidy
 from eval.reporting.plots import lines
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.labels import UNKNOWN

@@ -14,7 +14,7 @@ from command_line import options as types
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from eval.probes.identified_languages import confusion_of
-from eval.reporting.parts import Figure, Section, Table, cells, number_cell, slug, tidy
+from eval.reporting.exhibits import Figure, Section, Table, cells, number_cell, slug, tidy
 from eval.reporting.plots import heatmap
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.reporting.sections.off_target import limits

@@ -11,7 +11,7 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from eval.probes.training_logs import LogOptions, add_log_arguments, probe_logs, validations
-from eval.reporting.parts import Section, Table, cells, mean_cell, slug, tidy
+from eval.reporting.exhibits import Section, Table, cells, mean_cell, slug, tidy
 from eval.results.result_set import ResultSet
 from eval.results.systems import System, by_dataset
 
@@ -19,8 +19,8 @@ KIND = "pretraining-accuracy"
 MEASURES = ("accuracy", "ppl")
 TITLES = {"accuracy": "Accuracy (%)", "ppl": "Perplexity"}
 NOTES = [
-    "Predicted tokens of the validation set, by pre-training task; sentences without the analysis that a task"
-    " needs are left out. A reordering task predicts whole sentences and a masking task the masked tokens"
+    "Predicted tokens of the validation set, by pre-training task; sentences without the structure that a"
+    " task needs are left out. A reordering task predicts whole sentences and a masking task the masked tokens"
     " only, so their numbers are not to be compared with each other."
 ]
 

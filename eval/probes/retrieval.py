@@ -35,7 +35,7 @@ from eval.probes.parallel import (
 )
 from eval.probes.precision import batches_of, word_retrieval
 from eval.probes.store import StateStore
-from eval.reporting.parts import Figure, Section, Table, cells, mean_cell, slug, tidy
+from eval.reporting.exhibits import Figure, Section, Table, cells, mean_cell, slug, tidy
 from eval.reporting.plots import dots
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.result_set import ResultSet

@@ -21,7 +21,7 @@ from command_line.option_classes import from_arguments
 from eval.probes.layer_curves import curves
 from eval.probes.parallel import StoreOptions, add_store_arguments, index_files, layerwise
 from eval.probes.svcca_and_cka import PERMUTATIONS, VARIANCE, Sentences, compare
-from eval.reporting.parts import Section
+from eval.reporting.exhibits import Section
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.result_set import ResultSet
 from eval.results.systems import by_dataset

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from command_line.option_classes import from_arguments
 from eval.probes.training_logs import LogOptions, add_log_arguments, probe_logs, validations
-from eval.reporting.parts import Figure, Section, Table, cells, number_cell, slug, tidy
+from eval.reporting.exhibits import Figure, Section, Table, cells, number_cell, slug, tidy
 from eval.reporting.plots import lines
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, System, by_dataset

@@ -3,7 +3,7 @@
 from base64 import b64encode
 from pathlib import Path
 
-from eval.reporting.parts import Figure, Section, escape_markdown
+from eval.reporting.exhibits import Figure, Section, escape_markdown
 
 TEMPLATE = "page.html"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from command_line import result_file
 from command_line.result_file import write_result
-from eval.reporting.parts import Section, write_exhibits
+from eval.reporting.exhibits import Section, write_exhibits
 from eval.results.result_set import ResultSet
 
 

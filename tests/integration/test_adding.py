@@ -57,7 +57,7 @@ from pathlib import Path
 
 from command_line import options as types
 from command_line.option_classes import from_arguments
-from eval.reporting.parts import Section, Table, cells
+from eval.reporting.exhibits import Section, Table, cells
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.result_set import ResultSet
 

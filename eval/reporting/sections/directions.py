@@ -1,6 +1,6 @@
 """Tables E.3-E.8 of the thesis: BLEU of every direction, system and seed; a plot of them."""
 
-from eval.reporting.parts import (
+from eval.reporting.exhibits import (
     Figure,
     Section,
     Table,

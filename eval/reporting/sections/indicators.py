@@ -1,6 +1,6 @@
 """Signs of degenerate output: length ratio, empty lines, copied sources; the averages from and to English."""
 
-from eval.reporting.parts import Section, Table, cells, measure_cell
+from eval.reporting.exhibits import Section, Table, cells, measure_cell
 from eval.results.measures import MEASURES
 from eval.results.result_set import ResultSet
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from eval.reporting.parts import Figure, Section, Table, cell, cells, measure_cell, slug, tidy
+from eval.reporting.exhibits import Figure, Section, Table, cell, cells, measure_cell, slug, tidy
 from eval.reporting.plots import heatmap
 from eval.results.files import split_direction
 from eval.results.labels import UNKNOWN, direction_order

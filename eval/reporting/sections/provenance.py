@@ -1,6 +1,6 @@
 """Where the numbers come from: checkpoints, seeds, commands, signatures, versions, checksums."""
 
-from eval.reporting.parts import Section, Table, cells
+from eval.reporting.exhibits import Section, Table, cells
 from eval.results.labels import UNKNOWN
 from eval.results.result_set import ResultSet
 from eval.results.scores import Scores

@@ -1,6 +1,6 @@
 """Retrieval of translations by sentence encoders, as Tables 2.4 to 2.7 of the thesis."""
 
-from eval.reporting.parts import Figure, Section, Table, cell, cells, mean_and_std_cells, mean_cell, slug
+from eval.reporting.exhibits import Figure, Section, Table, cell, cells, mean_and_std_cells, mean_cell, slug
 from eval.reporting.plots import heatmap, horizontal_bars
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, System, by_dataset

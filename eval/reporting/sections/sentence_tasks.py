@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from eval.reporting.parts import Section, Table, cells, mean_cell, number_cell, slug
+from eval.reporting.exhibits import Section, Table, cells, mean_cell, number_cell, slug
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, System, by_dataset
 

@@ -1,6 +1,6 @@
 """What `python -m eval compare` found: differences, their intervals and p-values."""
 
-from eval.reporting.parts import Cell, Section, Table, cell, cells, slug
+from eval.reporting.exhibits import Cell, Section, Table, cell, cells, slug
 from eval.results.measures import MEASURES, Measure
 from eval.results.result_set import ResultSet
 from eval.scoring.compare import NOTES, p_text

@@ -2,7 +2,7 @@
 plots.
 """
 
-from eval.reporting.parts import (
+from eval.reporting.exhibits import (
     Cell,
     Figure,
     Section,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from command_line.errors import InputError
-from eval.reporting.parts import mean_cell
+from eval.reporting.exhibits import mean_cell
 from eval.results.systems import MeanStd, Run, by_dataset, group_runs
 
 

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from eval.reporting.parts import slug
+from eval.reporting.exhibits import slug
 
 
 def test_plain_names_are_file_names():
