@@ -20,8 +20,8 @@ MEASURES = ("accuracy", "ppl")
 TITLES = {"accuracy": "Accuracy (%)", "ppl": "Perplexity"}
 NOTES = [
     "Predicted tokens of the validation set, by pre-training task; sentences without the structure that a"
-    " task needs are left out. A reordering task predicts whole sentences and a masking task the masked tokens"
-    " only, so their numbers are not to be compared with each other."
+    " task needs are left out. A reordering task predicts whole sentences and a masking task the masked"
+    " tokens only, so their numbers are not to be compared with each other."
 ]
 
 
