@@ -86,8 +86,9 @@ def heatmap(
     import numpy as np
 
     numbers = len(columns) <= 24
+    beside = max(2.6, 1.4 + 0.075 * max(map(len, rows)))  # names of the rows, and the scale of colours
     figure, (axes,) = _canvas(
-        max(6.0, 2.6 + (0.5 if numbers else 0.3) * len(columns)), 1.4 + 0.42 * len(rows)
+        max(6.0, beside + (0.5 if numbers else 0.3) * len(columns)), 1.4 + 0.42 * len(rows)
     )
     grid = np.array([[np.nan if value is None else value for value in row] for row in values], dtype=float)
     image = axes.imshow(grid, cmap="Blues", vmin=0, vmax=100, aspect="auto")

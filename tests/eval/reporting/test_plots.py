@@ -19,3 +19,11 @@ PLOTS = {
 @pytest.mark.parametrize("plot", PLOTS)
 def test_a_dollar_in_a_name_is_no_formula(plot):
     assert PLOTS[plot]().startswith(b"\x89PNG")
+
+
+@pytest.mark.filterwarnings("error")  # matplotlib warns where a figure has no room for what is in it
+@pytest.mark.parametrize("columns", [1, 3, 30])
+def test_a_heat_map_has_room_beside_the_longest_name(columns):
+    name = "PostNorm S-ENC-T-DEC Len-vari. Intl. +interlingua_alignment +length_prediction tiny, by chance"
+    values = [[50.0] * columns] * 2
+    assert plots.heatmap([name, name], ["de-en"] * columns, values, "cosine", [])
