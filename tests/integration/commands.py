@@ -113,3 +113,23 @@ def run_forked(folder: Path, module: str, *arguments, **options) -> Result:
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"log-{len(list(folder.glob('log-*.out')))}"
     return Forked(log, FAIRSEQ.get(module, module), *arguments, **options).wait()
+
+
+def train_in_processes(folder: Path, processes: int, arguments: list) -> Result:
+    """fairseq-train in so many processes that meet by gloo, logs in `folder`; the result of rank 0."""
+    folder.mkdir(parents=True, exist_ok=True)
+    distributed = (
+        "--distributed-world-size", processes, "--distributed-backend", "gloo", "--distributed-no-spawn",
+        "--distributed-init-method", f"file://{folder}/rendezvous", "--ddp-backend", "legacy_ddp",
+    )  # fmt: skip
+    ranks = [
+        Forked(
+            folder / f"rank{rank}", FAIRSEQ["train"], *arguments,
+            *((*distributed, "--distributed-rank", rank) if processes > 1 else ()),
+        )
+        for rank in range(processes)
+    ]  # fmt: skip
+    results = [rank.wait() for rank in ranks]
+    failures = [result.text[-3000:] for result in results if result.status != 0]
+    assert failures == []
+    return results[0]

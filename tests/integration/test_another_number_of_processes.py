@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from tests.integration.commands import FAIRSEQ, Forked
+from tests.integration.commands import train_in_processes
 from tests.integration.training import final_state, logged, training
 from tests.recipes.commands import recipe
 
@@ -19,22 +19,8 @@ COMMON = (
 def train(data, folder, processes: int, updates: int):
     """fairseq-train in so many processes, up to an update that may lie inside an epoch; rank 0's result."""
     options = (*COMMON, "--max-update", updates, "--update-freq", -(-BATCHES // processes))
-    if processes > 1:
-        options += (
-            "--distributed-world-size", processes, "--distributed-backend", "gloo", "--distributed-no-spawn",
-            "--distributed-init-method", f"file://{folder}-{updates}.rendezvous",
-            "--ddp-backend", "legacy_ddp",
-        )  # fmt: skip
-    ranks = [
-        Forked(
-            folder.with_name(f"{folder.name}-{updates}-rank{rank}"), FAIRSEQ["train"],
-            *training(data, folder, *options), *(("--distributed-rank", rank) if processes > 1 else ()),
-        )
-        for rank in range(processes)
-    ]  # fmt: skip
-    results = [rank.wait() for rank in ranks]
-    assert [result.status for result in results] == [0] * processes, results[0].text[-3000:]
-    return results[0]
+    arguments = training(data, folder, *options)
+    return train_in_processes(folder.with_name(f"{folder.name}-{updates}-logs"), processes, arguments)
 
 
 def losses(result) -> dict:

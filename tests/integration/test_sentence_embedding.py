@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.integration.commands import FAIRSEQ, USER_DIR, Forked
+from tests.integration.commands import FAIRSEQ, USER_DIR, train_in_processes
 from tests.integration.training import LOGS, final_state, logged
 
 EMS = "token_reconstruction,sentence_contrast"
@@ -70,23 +70,13 @@ def test_two_processes_equal_one(data, forked, tmp_path):
     common = (*SELECTION, "--max-update", 6, "--max-sentences", 8, "--required-batch-size-multiple", 1)
     single = forked("train", *training(data, tmp_path / "single", *common, "--update-freq", 2))
     assert single.status == 0, single.text[-3000:]
-    arguments = training(
-        data, tmp_path / "double", *common, "--distributed-world-size", 2, "--distributed-backend", "gloo",
-        "--distributed-no-spawn", "--distributed-init-method", f"file://{tmp_path}/rendezvous",
-        "--ddp-backend", "legacy_ddp",
-    )  # fmt: skip
-    ranks = [
-        Forked(tmp_path / f"rank{rank}", FAIRSEQ["train"], *arguments, "--distributed-rank", rank)
-        for rank in (0, 1)
-    ]
-    results = [rank.wait() for rank in ranks]
-    assert [result.status for result in results] == [0, 0], results[0].text[-3000:] + results[1].text[-3000:]
-    expected, found = logged(single, "train_inner"), logged(results[0], "train_inner")
+    double = train_in_processes(tmp_path / "logs", 2, training(data, tmp_path / "double", *common))
+    expected, found = logged(single, "train_inner"), logged(double, "train_inner")
     assert len(expected) == len(found) == 6
     for reference, entry in zip(expected, found, strict=True):
         for name in ("loss", "gnorm", *EMS.split(",")):
             assert float(entry[name]) == pytest.approx(float(reference[name]), abs=5e-3), name
-    (reference,), (entry,) = logged(single, "valid"), logged(results[0], "valid")
+    (reference,), (entry,) = logged(single, "valid"), logged(double, "valid")
     for name, value in reference.items():
         if "retrieval" in name or name in ("valid_mean_cosine", "valid_effective_rank"):
             assert float(entry[name]) == pytest.approx(float(value), abs=0.02), name

@@ -6,7 +6,7 @@ import time
 import pytest
 import torch
 
-from tests.integration.commands import FAIRSEQ, Forked
+from tests.integration.commands import FAIRSEQ, Forked, train_in_processes
 from tests.integration.toy_corpus import SUPERVISED
 from tests.integration.training import final_state, logged, training
 
@@ -144,17 +144,7 @@ def test_two_processes_with_gloo_give_the_single_process_loss(data, forked, tmp_
     )  # fmt: skip
     single = forked("train", *training(data, tmp_path / "single", *common, "--update-freq", 2))
     assert single.status == 0, single.text[-3000:]
-    distributed = (
-        "--distributed-world-size", 2, "--distributed-backend", "gloo", "--distributed-no-spawn",
-        "--distributed-init-method", f"file://{tmp_path}/rendezvous", "--ddp-backend", "legacy_ddp",
-    )  # fmt: skip
-    arguments = training(data, tmp_path / "double", *common, *distributed)
-    ranks = [
-        Forked(tmp_path / f"rank{rank}", FAIRSEQ["train"], *arguments, "--distributed-rank", rank)
-        for rank in (0, 1)
-    ]
-    results = [rank.wait() for rank in ranks]
-    assert [result.status for result in results] == [0, 0], results[0].text[-3000:] + results[1].text[-3000:]
+    double = train_in_processes(tmp_path / "logs", 2, training(data, tmp_path / "double", *common))
     for kind, names, count in (
         ("train_inner", ["loss", "nll_loss", "gnorm", "bsz", "wpb"], 10),
         (
@@ -163,7 +153,7 @@ def test_two_processes_with_gloo_give_the_single_process_loss(data, forked, tmp_
             1,
         ),
     ):
-        expected, found = logged(single, kind), logged(results[0], kind)
+        expected, found = logged(single, kind), logged(double, kind)
         assert len(expected) == len(found) == count
         for reference, entry in zip(expected, found, strict=True):
             for name in names:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from data_prep.formats.alignments import AlignedSpansWriter
-from tests.integration.commands import FAIRSEQ, USER_DIR, Forked
+from tests.integration.commands import FAIRSEQ, USER_DIR, Forked, train_in_processes
 from tests.integration.conftest import made_once
 from tests.integration.training import final_state, logged, training
 
@@ -198,18 +198,8 @@ def test_two_processes_equal_one(aligned, forked, tmp_path):
     data = aligned / "sparse"
     single = forked("train", *training(data, tmp_path / "single", *common, "--update-freq", 2))
     assert single.status == 0, single.text[-3000:]
-    arguments = training(
-        data, tmp_path / "double", *common, "--distributed-world-size", 2, "--distributed-backend", "gloo",
-        "--distributed-no-spawn", "--distributed-init-method", f"file://{tmp_path}/rendezvous",
-        "--ddp-backend", "legacy_ddp",
-    )  # fmt: skip
-    ranks = [
-        Forked(tmp_path / f"rank{rank}", FAIRSEQ["train"], *arguments, "--distributed-rank", rank)
-        for rank in (0, 1)
-    ]
-    results = [rank.wait() for rank in ranks]
-    assert [result.status for result in results] == [0, 0], results[0].text[-3000:] + results[1].text[-3000:]
-    expected, found = logged(single, "train_inner"), logged(results[0], "train_inner")
+    double = train_in_processes(tmp_path / "logs", 2, training(data, tmp_path / "double", *common))
+    expected, found = logged(single, "train_inner"), logged(double, "train_inner")
     assert len(expected) == len(found) == 8
     assert sum("word_contrastive" in entry for entry in expected) > 0
     for reference, entry in zip(expected, found, strict=True):
