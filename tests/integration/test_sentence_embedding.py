@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.integration.commands import FAIRSEQ, USER_DIR, train_in_processes
+from tests.integration.commands import USER_DIR, train_in_processes
 from tests.integration.training import LOGS, final_state, logged
 
 EMS = "token_reconstruction,sentence_contrast"
