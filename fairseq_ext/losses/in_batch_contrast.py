@@ -13,6 +13,8 @@ exists.
 import torch
 from torch import Tensor
 
+from fairseq_ext.modules.float32 import at_least_float32
+
 SIMILARITIES_PER_BLOCK = 1 << 22  # 16 MB of float32
 
 
@@ -93,7 +95,3 @@ def in_batch_contrast(
         return _Contrast.apply(
             anchors, candidates, positives, classes, margin, block or SIMILARITIES_PER_BLOCK
         )
-
-
-def at_least_float32(x: Tensor) -> Tensor:
-    return x.to(torch.promote_types(x.dtype, torch.float32))

@@ -7,8 +7,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from command_line.errors import InputError
-from fairseq_ext.losses.in_batch_contrast import at_least_float32
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss
+from fairseq_ext.modules.float32 import at_least_float32
 
 
 @dataclass

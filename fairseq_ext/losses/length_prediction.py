@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from fairseq_ext.losses.in_batch_contrast import at_least_float32
 from fairseq_ext.losses.interlingua_alignment import require_interlingua
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss
+from fairseq_ext.modules.float32 import at_least_float32
 
 
 @dataclass

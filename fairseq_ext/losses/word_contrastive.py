@@ -7,9 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fairseq_ext.losses.in_batch_contrast import at_least_float32, in_batch_contrast
+from fairseq_ext.losses.in_batch_contrast import in_batch_contrast
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, states_of
 from fairseq_ext.modules.all_gather import all_gather_rows, sum_over_processes
+from fairseq_ext.modules.float32 import at_least_float32
 from fairseq_ext.modules.pooling import span_means
 from fairseq_ext.modules.surface_hashes import surface_hashes
 
