@@ -1,5 +1,8 @@
 """Text to vectors: `DIR/FILE.npy` has one vector per line of FILE, `DIR/FILE.npy.json` is its record.
 
+Or, with --data, a teacher's vectors of binarized sentences, for training (thesis 3.3):
+`DATA/SPLIT.A-B.LANG.NAME.vectors`.
+
 Empty lines have vectors too: what the encoder makes of nothing, or zeros where it has no token to read. Text
 is read in windows of lines, so that files may be larger than the memory; within a window, equal lines are
 encoded once, and lines of one length together. A command that was killed continues at the window where it
@@ -9,22 +12,16 @@ was, and ends with the same bytes.
 import functools
 import os
 import sys
-import time
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError, at
 from command_line.journal import Journal
-from command_line.lines import count_lines, decode, read_rows, uncompressed_name
+from command_line.lines import count_lines, uncompressed_name
 from command_line.option_classes import by_name, from_arguments
 from command_line.outputs import checksum, write_json
-from command_line.progress import progress
 from command_line.provenance import command_typed, versions
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from data_prep.formats.vectors import (
@@ -32,15 +29,13 @@ from data_prep.formats.vectors import (
     FORMAT,
     KIND,
     create_vectors,
-    first_not_finite,
-    normalized,
     record_path,
     step_name,
 )
+from embeddings import encode_data
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
-from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder
-
-WINDOW = 8_192  # lines
+from embeddings.encoders.sentence_encoder import SentenceEncoder
+from embeddings.windows import Store, encode_windows, windows
 
 
 @dataclass(frozen=True)
@@ -64,14 +59,13 @@ class Encoding:
 def add_arguments(parser) -> None:
     parser.add_argument(
         "texts",
-        nargs="+",
+        nargs="*",
         type=types.path,
         metavar="FILE",
         help="text, a sentence per line; may be .gz or .xz",
     )
-    parser.add_argument(
-        "--output", required=True, type=types.output_folder, metavar="DIR", help="folder for FILE.npy"
-    )
+    parser.add_argument("--output", type=types.output_folder, metavar="DIR", help="folder for FILE.npy")
+    encode_data.add_arguments(parser)
     add_encoder_arguments(parser)
     parser.add_argument(
         "--language",
@@ -87,6 +81,12 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
+    if args.data is not None:
+        encode_data.main(args)
+        return
+    if not args.texts or args.output is None:
+        raise InputError("expected FILE... and --output, or --data")
+    encode_data.refuse_options(args)
     job = from_arguments(Encoding, args)
     outputs = outputs_of(job.texts, args.output)
     load = functools.cache(job.encoder.load)  # not before there is something to encode
@@ -143,20 +143,18 @@ def encode_file(
     if not continued:
         unfinished.unlink(missing_ok=True)
     vectors = create_vectors(unfinished, lines, encoder.width, job.dtype)
+    store = Store(vectors, job.normalize, lambda row: at(path, row + 1))
     with Journal(output.with_name(f".{output.name}.journal.jsonl"), stamp.work, keep=continued) as journal:
-        done = {entry["start"]: entry for entry in journal.entries if _is_there(vectors, entry)}
-        todo = ((start, window) for start, window in windows(path) if start not in done)
-        left = lines - sum(entry["lines"] for entry in done.values())
-        for start, window in progress(
-            todo, left, f"encode {path.name}", "line", size=lambda one: len(one[1])
-        ):
-            entry = _encode_window(job, encoder, path, start, window, language, vectors)
-            journal.add(entry)
-            done[start] = entry
+        done = encode_windows(
+            encoder,
+            windows(path),
+            lambda _, window: encoder.encode(window, language),
+            store,
+            journal,
+            f"encode {path.name}",
+        )
     vectors.flush()
-    record = _describe(job, encoder, path, language, vectors, list(done.values())) | {
-        "vectors_sha256": checksum(unfinished)
-    }
+    record = _describe(job, encoder, path, language, vectors, done) | {"vectors_sha256": checksum(unfinished)}
     os.replace(unfinished, output)
     write_json(record_path(output), record)
     journal.remove()
@@ -167,52 +165,6 @@ def encode_file(
             " what is beyond is not in their vectors",
             file=sys.stderr,
         )
-
-
-def windows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Number of the first line, from 0, and the lines of each window."""
-    start = 0
-    for rows in read_rows(path, WINDOW):
-        text = decode(b"".join(rows), path, start + 1)
-        lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-        yield start, lines
-        start += len(lines)
-
-
-def _encode_window(
-    job: Encoding, encoder: SentenceEncoder, path: Path, start: int, window: list[str], language, vectors
-) -> dict:
-    """Encode and store one window; returns its entry of the journal."""
-    began, cut = time.monotonic(), encoder.cut
-    try:
-        found = encoder.encode(window, language)
-    except NotFinite as error:
-        raise InputError(
-            f"{at(path, start + error.row + 1)}: its vector is NaN or infinite; expected an encoder whose"
-            " training converged, or --precision float32"
-        ) from None
-    if job.normalize:
-        found = normalized(found)
-    with np.errstate(over="ignore"):  # looked at below
-        stored = found.astype(job.dtype)
-    row = first_not_finite(stored)
-    if row is not None:
-        raise InputError(f"{at(path, start + row + 1)}: its vector is beyond float16; give --dtype float32")
-    vectors[start : start + len(window)] = stored
-    seconds = time.monotonic() - began
-    return {
-        "start": start,
-        "lines": len(window),
-        "crc32": zlib.crc32(stored),
-        "cut": encoder.cut - cut,
-        "seconds": seconds,
-    }
-
-
-def _is_there(vectors: np.ndarray, entry: dict) -> bool:
-    """Whether a finished window is still as it was written."""
-    rows = np.ascontiguousarray(vectors[entry["start"] : entry["start"] + entry["lines"]])
-    return zlib.crc32(rows) == entry["crc32"]
 
 
 def _describe(

@@ -255,7 +255,7 @@ def _read_header(path: Path) -> tuple[int, int]:
     Raises:
         InputError: no such file, another kind of file, or one of another size than it says.
     """
-    (version, columns, lines, pairs), size = read_header(path, _HEADER, MAGIC, "align")
+    (version, columns, lines, pairs), size = read_header(path, _HEADER, MAGIC, "python -m data_prep align")
     if (version, columns) != (VERSION, COLUMNS):
         raise InputError(
             f"{path}: version {version} with {columns} columns, "

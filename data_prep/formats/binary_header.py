@@ -7,19 +7,19 @@ from pathlib import Path
 from command_line.errors import InputError
 
 
-def read_header(path: Path, layout: struct.Struct, magic: bytes, step: str) -> tuple[tuple, int]:
+def read_header(path: Path, layout: struct.Struct, magic: bytes, command: str) -> tuple[tuple, int]:
     """The fields of a header, and the size of the file in bytes.
 
     Args:
         path: the file.
         layout: of the header; its first field is the magic bytes, which are left out of the result.
         magic: what files of this kind begin with.
-        step: which step of `python -m data_prep` writes them.
+        command: what the user runs to write them.
 
     Raises:
         InputError: no such file, or another kind of file.
     """
-    written = f"`python -m data_prep {step}`"
+    written = f"`{command}`"
     try:
         with open(path, "rb") as stream:
             header = stream.read(layout.size)

@@ -50,6 +50,20 @@ def prefixes(folder, split: str, language: str) -> list[Path]:
     return sorted(prefix for prefix in found if prefix.suffix == f".{language}")
 
 
+def bitext_prefixes(folder, split: str) -> list[Path]:
+    """Both sides of every pair of a set, in the order of their names.
+
+    Raises:
+        InputError: the folder has none of this set.
+    """
+    found = sorted(path.with_suffix("") for path in Path(folder).glob(f"{split}.*-*.*{INDEX}"))
+    if not found:
+        raise InputError(
+            f"{folder}: no {split}.A-B.LANG{INDEX}; expected the output of `python -m data_prep binarize`"
+        )
+    return found
+
+
 def binarized_pairs(folder) -> set[str]:
     """The pairs of a folder as its files name them, `SPLIT.A-B.LANG`."""
     return {path.name.split(".")[1] for path in Path(folder).glob(f"*.*-*.*{INDEX}")}

@@ -259,7 +259,7 @@ def _read_header(path: Path, kind: str) -> tuple[int, int]:
     Raises:
         InputError: no such file, another kind of file, or one of another size than it says.
     """
-    (version, number, lines, values), size = read_header(path, _HEADER, MAGIC, kind)
+    (version, number, lines, values), size = read_header(path, _HEADER, MAGIC, f"python -m data_prep {kind}")
     if (version, number) != (VERSION, KINDS[kind]):
         raise InputError(
             f"{path}: version {version} and kind {number}, expected {VERSION} and {KINDS[kind]} ({kind})"

@@ -6,7 +6,8 @@ or over the words alone.
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -75,6 +76,7 @@ class CheckpointEncoder(TokenEncoder):
         self._system = loaded.system()
         self.name = self._system["name"]
         self.dictionary, self.tags = self.task.dictionary, self.task.tags
+        self.dictionary_fingerprint = self.task.fingerprint
         self.segmentation = Segmentation(options.model_data)
         self.longest = self.task.max_positions()[0]
         self.device = options.device()
@@ -124,15 +126,21 @@ class CheckpointEncoder(TokenEncoder):
 
     def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:
         """Tags, subwords, `</s>`; a line without words has no tokens."""
+        segment, index = self.segmentation.of(language), self.dictionary.index
+        return self._as_read([map(index, segment(line).split()) for line in sentences], language)
+
+    def _as_read(self, sentences: Iterable[Iterable[int]], language: str | None) -> list[list[int]]:
+        """Subwords as the model reads them."""
         before, behind = self._tags_around(language)
         room = self.longest - len(before) - len(behind) - 1
-        end, segment = [self.dictionary.eos()], self.segmentation.of(language)
-        found = []
-        for line in sentences:
-            words = segment(line).split()
-            ids = [self.dictionary.index(word) for word in words[:room]]
-            found.append(before + ids + end + behind if ids else [])
-        return found
+        end = [self.dictionary.eos()]
+        cut = (list(islice(ids, room)) for ids in sentences)
+        return [before + ids + end + behind if ids else [] for ids in cut]
+
+    def encode_binarized(self, sentences: Sequence[Sequence[int]], language: str | None) -> np.ndarray:
+        """As above; a sentence without words has the vector zero."""
+        tokens = self._as_read((sentence[:-1] for sentence in sentences), language)
+        return self._encode_once(tokens, list(range(len(tokens))))
 
     def _tags_around(self, language: str | None) -> tuple[list[int], list[int]]:
         """Tags in front of the sentence and behind its `</s>`.

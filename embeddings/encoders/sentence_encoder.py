@@ -33,10 +33,14 @@ class SentenceEncoder(abc.ABC):
     Attributes:
         name: of the encoder, in tables.
         width: C, numbers of a vector.
+        cut: sentences so far that may have been cut, as they have as many tokens as the encoder reads.
+        dictionary_fingerprint: of an encoder that also reads binarized sentences (`encode_binarized`).
     """
 
     name: str
     width: int
+    cut: int = 0
+    dictionary_fingerprint: str | None = None
 
     @abc.abstractmethod
     def encode(self, sentences: Sequence[str], language: str | None = None) -> np.ndarray:
@@ -53,6 +57,17 @@ class SentenceEncoder(abc.ABC):
             NotFinite: a vector is NaN or infinite.
             InputError: the encoder needs a language, or does not know this one.
         """
+
+    def encode_binarized(self, sentences: Sequence[Sequence[int]], language: str | None) -> np.ndarray:
+        """The vectors of sentences of a binarized folder of the encoder's own dictionary, B x C.
+
+        Args:
+            sentences: token ids, `</s>` last.
+
+        Raises:
+            NotFinite: a vector is NaN or infinite.
+        """
+        raise NotImplementedError
 
     def encode_lines(
         self, path: Path, rows: np.ndarray, sentences: Sequence[str], language: str | None = None
@@ -83,14 +98,12 @@ class TokenEncoder(SentenceEncoder):
 
     Attributes:
         longest: tokens that the model reads of a sentence, those that it adds included.
-        cut: sentences so far that reached this length, and may have been cut.
     """
 
     longest: int
 
     def __init__(self, batch_tokens: int = BATCH_TOKENS):
         self.batch_tokens = batch_tokens
-        self.cut = 0
 
     @abc.abstractmethod
     def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:
@@ -104,13 +117,15 @@ class TokenEncoder(SentenceEncoder):
 
     def encode(self, sentences: Sequence[str], language: str | None = None) -> np.ndarray:
         """As above. A sentence without any token, and only such a one, has the vector zero."""
-        import torch
-
-        sentences = list(sentences)
         lines: dict[str, int] = {}
         order = [lines.setdefault(line, len(lines)) for line in sentences]
-        tokens = self.tokens(list(lines), language)
-        found = np.zeros((len(lines), self.width), dtype=np.float32)
+        return self._encode_once(self.tokens(list(lines), language), order)
+
+    def _encode_once(self, tokens: list[list[int]], order: list[int]) -> np.ndarray:
+        """The vectors of different sentences, each as often as its number is in `order`, B x C."""
+        import torch
+
+        found = np.zeros((len(tokens), self.width), dtype=np.float32)
         with torch.inference_mode():
             for rows in batches(list(map(len, tokens)), self.batch_tokens):
                 vectors = self.vectors([tokens[row] for row in rows])

@@ -10,7 +10,7 @@ import pytest
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from data_prep.formats.vectors import VectorsFile
-from embeddings import encode
+from embeddings import windows
 from embeddings.encoders.checkpoint import CheckpointEncoder
 from embeddings.encoders.options import EncoderOptions
 from tests.kill_points import sweep
@@ -37,7 +37,7 @@ def expected(checkpoint_options):
 def test_one_vector_per_line_in_windows_of_any_size(
     monkeypatch, command, checkpoint_options, text, expected, tmp_path, window, ending
 ):
-    monkeypatch.setattr(encode, "WINDOW", window)
+    monkeypatch.setattr(windows, "WINDOW", window)
     if ending:
         with gzip.open(f"{text}.gz", "wb") as stream:
             stream.write(text.read_bytes().removesuffix(b"\n").replace(b"\n", b"\r\n"))
@@ -96,7 +96,7 @@ def vectors_only(found: dict) -> dict:
 def test_killed_at_any_change_it_ends_with_the_same_bytes(
     monkeypatch, command, checkpoint_options, text, tmp_path
 ):
-    monkeypatch.setattr(encode, "WINDOW", 3)
+    monkeypatch.setattr(windows, "WINDOW", 3)
     output = tmp_path / "output"
     sweep(
         lambda: run_command(
@@ -111,15 +111,15 @@ def test_killed_at_any_change_it_ends_with_the_same_bytes(
 
 
 def test_it_continues_at_the_window_where_it_was(monkeypatch, command, checkpoint_options, text, tmp_path):
-    monkeypatch.setattr(encode, "WINDOW", 3)
+    monkeypatch.setattr(windows, "WINDOW", 3)
     words = ("encode", text, *checkpoint_options, "--output")
     assert command(*words, tmp_path / "whole").status == 0
-    windows, plain = [], CheckpointEncoder.encode
+    seen, plain = [], CheckpointEncoder.encode
 
     def stopped(encoder, sentences, language):
         if sentences:  # not only asked whether it knows the language
-            windows.append(sentences)
-        if sentences and len(windows) == 3:
+            seen.append(sentences)
+        if sentences and len(seen) == 3:
             raise KeyboardInterrupt
         return plain(encoder, sentences, language)
 
@@ -133,7 +133,7 @@ def test_it_continues_at_the_window_where_it_was(monkeypatch, command, checkpoin
     stored[4] = 0  # the disk has lost a window
     del stored
     assert command(*words, tmp_path / "out").status == 0
-    assert windows == [LINES[:3], LINES[3:6], LINES[6:], LINES[3:6], LINES[6:]]
+    assert seen == [LINES[:3], LINES[3:6], LINES[6:], LINES[3:6], LINES[6:]]
     files = [tmp_path / folder / "test.de.npy" for folder in ("whole", "out")]
     assert files[0].read_bytes() == files[1].read_bytes()
 

@@ -1,0 +1,197 @@
+"""A teacher's vectors of binarized sentences: `DATA/SPLIT.A-B.LANG.NAME.vectors`, beside the sentences.
+
+One file per side of a bitext and teacher, whose NAME the user chooses. Little-endian:
+
+    bytes             content
+    8                 "SENTVECS"
+    4 x 2             version, bytes of the description d
+    d                 JSON, and spaces up to a multiple of 64 bytes from the beginning of the file
+    2 or 4 x n x C    float16 or float32: the vector of every sentence, in their order
+
+The description says which encoder made the vectors of which sentences. A file appears under its name when
+it is complete.
+"""
+
+import hashlib
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+
+from command_line.completion import file_identity
+from command_line.errors import InputError
+from command_line.outputs import reserve
+from command_line.records import OneOf, check
+from data_prep.formats.binary_header import read_header
+from data_prep.formats.sentences import data_path
+from data_prep.formats.vectors import DTYPES
+
+SUFFIX = ".vectors"
+MAGIC = b"SENTVECS"
+VERSION = 1
+STEP = "python -m embeddings encode --data"
+SCHEMA = {
+    "encoder": {"name": str, "kind": str, "width": int},
+    "text": {"file": str, "bytes": int},  # the binarized sentences
+    "read": {"kind": OneOf("tokens", "text")},  # what the encoder was given
+    "lines": int,
+    "width": int,
+    "dtype": OneOf(*DTYPES),
+    "normalized": bool,
+}
+WHERE_IT_LIES = ("model", "stored")  # of an encoder's record: the same encoder may lie elsewhere
+_HEADER = struct.Struct("<8sII")
+_BLOCK = 64  # bytes, by which the vectors are aligned
+_LONGEST = 1 << 20  # bytes of a description
+
+
+def vectors_path(prefix: Path, name: str) -> Path:
+    """The file of a teacher's vectors of the binarized sentences `prefix` (`DATA/SPLIT.A-B.LANG`)."""
+    return prefix.with_name(f"{prefix.name}.{name}{SUFFIX}")
+
+
+def is_teacher_file(path: Path) -> bool:
+    return path.suffix == SUFFIX
+
+
+def teachers(data) -> list[str]:
+    """Whose vectors a binarized folder holds, sorted."""
+    names = (path.name.removesuffix(SUFFIX).split(".") for path in Path(data).glob(f"[!.]*{SUFFIX}"))
+    return sorted({parts[-1] for parts in names if len(parts) == 4})
+
+
+def sentences_identity(prefix: Path) -> dict:
+    """What tells the binarized sentences from others of the same name."""
+    path = data_path(prefix)
+    return {"file": path.name, **file_identity(path)}
+
+
+def encoder_identity(encoder: dict) -> dict:
+    """Of an encoder's record what its vectors depend on."""
+    return {field: value for field, value in encoder.items() if field not in WHERE_IT_LIES}
+
+
+def encoder_title(encoder: dict) -> str:
+    """The encoder in error messages: two of one name differ in the digits behind it."""
+    content = json.dumps(encoder_identity(encoder), sort_keys=True)
+    return f"{encoder['name']} ({hashlib.sha256(content.encode()).hexdigest()[:8]})"
+
+
+class TeacherVectors:
+    """The vectors of all sentences of a file, memory-mapped.
+
+    `len()` is the number of sentences; `[i]` is the vector of sentence `i`, C numbers, float32.
+
+    Raises:
+        InputError: the file is missing, of another kind, or not whole.
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.description, begin = _read_description(self.path)
+        self.width = self.description["width"]
+        shape = self.description["lines"], self.width
+        self._rows = np.memmap(self.path, self.description["dtype"], "r", begin, shape)
+
+    def __reduce__(self):  # a worker process maps the file anew instead of receiving its content
+        return type(self), (self.path,)
+
+    def __len__(self) -> int:
+        return self.description["lines"]
+
+    def __getitem__(self, line: int) -> np.ndarray:
+        return self._rows[line].astype(np.float32)
+
+    def check(self, prefix: Path) -> None:
+        """Compare with the sentences.
+
+        Raises:
+            InputError: the vectors are of other sentences than `prefix`; names both.
+        """
+        made_of, there = self.description["text"], sentences_identity(prefix)
+        if made_of != there:
+            what = ", ".join(f"{name} {made_of.get(name)}, here {there[name]}" for name in there
+                             if made_of.get(name) != there[name])  # fmt: skip
+            raise InputError(
+                f"{self.path}: vectors of another text than {data_path(prefix)}: {what}; run `{STEP}` again"
+            )
+
+
+def create_teacher_vectors(path: Path, description: dict) -> np.ndarray:
+    """A file of vectors to be written through its memory map, n x C; one of the same description is
+    continued.
+
+    Raises:
+        OSError: the disk has no room for all of them.
+    """
+    content = json.dumps(description, sort_keys=True).encode()
+    length = -(-(_HEADER.size + len(content)) // _BLOCK) * _BLOCK - _HEADER.size
+    header = _HEADER.pack(MAGIC, VERSION, length) + content.ljust(length)
+    shape = description["lines"], description["width"]
+    size = len(header) + shape[0] * shape[1] * np.dtype(description["dtype"]).itemsize
+    if not _begins_with(path, header, size):
+        path.write_bytes(header)
+        reserve(path, size)
+    return np.memmap(path, description["dtype"], "r+", len(header), shape)
+
+
+def _begins_with(path: Path, header: bytes, size: int) -> bool:
+    if not path.is_file() or path.stat().st_size != size:
+        return False
+    with open(path, "rb") as stream:
+        return stream.read(len(header)) == header
+
+
+def is_of(path: Path, description: dict) -> bool:
+    """Whether a whole file with this description is there."""
+    try:
+        return TeacherVectors(path).description == description
+    except InputError:
+        return False
+
+
+def _read_description(path: Path) -> tuple[dict, int]:
+    """The description, and the byte at which the vectors begin.
+
+    Raises:
+        InputError: no such file, another kind of file, or one of another size than it says.
+    """
+    (version, length), size = read_header(path, _HEADER, MAGIC, STEP)
+    if version != VERSION or length > _LONGEST:
+        raise InputError(f"{path}: version {version}, expected {VERSION}; run `{STEP}` again")
+    with open(path, "rb") as stream:
+        stream.seek(_HEADER.size)
+        content = stream.read(length)
+    try:
+        description = json.loads(content)
+    except ValueError:
+        raise InputError(f"{path}: its description is damaged; run `{STEP} --force` again") from None
+    check(description, SCHEMA, path)
+    begin, number = _HEADER.size + length, np.dtype(description["dtype"]).itemsize
+    expected = begin + description["lines"] * description["width"] * number
+    if min(description["lines"], description["width"]) < 1 or size != expected:
+        raise InputError(f"{path}: {size} bytes, expected {expected}: not whole; run `{STEP}` again")
+    return description, begin
+
+
+def choose_teacher(data, wanted: str | None, option: str) -> str:
+    """Whose vectors of a binarized folder are read.
+
+    Args:
+        wanted: the user's choice; without one, the only one that is there.
+        option: with which the user chooses.
+
+    Raises:
+        InputError: there are none, none of that name, or several and no choice.
+    """
+    found = teachers(data)
+    if not found:
+        raise InputError(f"{data}: no vectors of a teacher; `{STEP} {data}` writes them")
+    if wanted is None and len(found) > 1:
+        raise InputError(f"{data}: vectors of the teachers {', '.join(found)}; choose with {option}")
+    if wanted is not None and wanted not in found:
+        raise InputError(
+            f"{option} {wanted}: {data} has vectors of {', '.join(found)}; `{STEP} {data}` writes others"
+        )
+    return wanted or found[0]

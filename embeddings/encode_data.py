@@ -1,0 +1,240 @@
+"""A teacher's vectors of binarized sentences, for training with losses of distillation (thesis 3.3).
+
+An encoder of ours whose dictionary is that of the data reads the binarized sentences. Any other one reads raw
+text, of which a sample is compared with the binarized sentences line by line.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from command_line import options as types
+from command_line.completion import file_identity
+from command_line.errors import InputError, at
+from command_line.journal import Journal
+from command_line.lines import count_lines
+from command_line.option_classes import from_arguments
+from data_prep.formats.dictionary import (
+    dictionary_fingerprint,
+    languages_with_dictionary,
+    load_shared_dictionary,
+)
+from data_prep.formats.preparation import FILE_NAME, Preparation
+from data_prep.formats.sentences import bitext_prefixes, data_path, load_sentences
+from data_prep.formats.teacher_vectors import (
+    create_teacher_vectors,
+    is_of,
+    sentences_identity,
+    vectors_path,
+)
+from data_prep.formats.texts import find_texts
+from embeddings import windows
+from embeddings.encoders.options import EncoderOptions
+from embeddings.encoders.sentence_encoder import SentenceEncoder
+
+NAME = "teacher"
+SPLIT = "train"
+COMPARED = 16  # lines of a window of raw text
+OF_TEXTS = ("texts", "output", "language")
+OF_DATA = ("split", "name", "text")
+
+
+@dataclass(frozen=True)
+class DataEncoding:
+    """What to encode, and how.
+
+    Attributes:
+        data: binarized folder.
+        split: names of sets.
+        name: of the teacher, in the names of the files.
+        text: folder of the raw text behind the binarized one; None for what lies in the binarized folder.
+        normalize: vectors of length 1; those of zeros stay as they are.
+        dtype: of the numbers on disk.
+    """
+
+    data: Path
+    split: list[str]
+    name: str
+    text: Path | None
+    encoder: EncoderOptions
+    normalize: bool
+    dtype: str
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "--data",
+        type=types.path,
+        help="in place of FILE: binarized folder, whose sentences' vectors are stored there for training",
+    )
+    parser.add_argument(
+        "--split", type=types.items(types.split), help=f"of --data: names of sets (default: {SPLIT})"
+    )
+    parser.add_argument(
+        "--name", type=types.split, help=f"of --data: of the teacher, in names of files (default: {NAME})"
+    )
+    parser.add_argument(
+        "--text",
+        type=types.path,
+        help="of --data: folder of its raw text, the --text of `data_prep binarize`; encoders of the data's"
+        " own dictionary need none, and evaluation sets lie in DATA/text",
+    )
+
+
+def refuse_options(args) -> None:
+    """Refuse what belongs to --data where it is not given."""
+    for option in OF_DATA:
+        if getattr(args, option) is not None:
+            raise InputError(f"--{option}: belongs to --data, which is not given")
+
+
+def main(args) -> None:
+    for option in OF_TEXTS:
+        if getattr(args, option):
+            word = "FILE" if option == "texts" else f"--{option}"
+            raise InputError(f"{word}: --data {args.data} is encoded in its place; give one of them")
+    args.split, args.name = args.split or [SPLIT], args.name or NAME
+    job = from_arguments(DataEncoding, args)
+    todo = [prefix for split in job.split for prefix in bitext_prefixes(job.data, split)]
+    reader = Reader.of(job, job.encoder.load())
+    for prefix in todo:
+        output = vectors_path(prefix, job.name)
+        encode_sentences(job, reader, prefix, output, args.force)
+        print(output)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How the sentences of a folder reach an encoder."""
+
+    encoder: SentenceEncoder
+    data: Path
+    dictionary: object
+    text: Path | None
+    preparation: Preparation | None
+
+    @classmethod
+    def of(cls, job: DataEncoding, encoder: SentenceEncoder) -> "Reader":
+        """How the folder of a job reaches the encoder.
+
+        Raises:
+            InputError: the folder has no dictionary.
+        """
+        languages = languages_with_dictionary(job.data)
+        if not languages:
+            raise InputError(
+                f"{job.data}: no dict.LANG.txt in it; expected the output of `python -m data_prep binarize`"
+            )
+        recorded = (job.data / FILE_NAME).exists()
+        return cls(
+            encoder,
+            job.data,
+            load_shared_dictionary(job.data, languages),
+            job.text,
+            Preparation.load(job.data) if recorded else None,
+        )
+
+    @property
+    def reads_tokens(self) -> bool:
+        """Whether the encoder is given binarized sentences."""
+        return self.text is None and self.encoder.dictionary_fingerprint == dictionary_fingerprint(
+            self.dictionary
+        )
+
+    def raw_text(self, prefix: Path) -> Path:
+        """The file of raw text behind binarized sentences.
+
+        Raises:
+            InputError: there is none.
+        """
+        split, pair, language = prefix.name.split(".")
+        folder = self.text or self.data / "text"
+        texts = find_texts(folder) if folder.is_dir() else []
+        for text in texts:
+            if (text.split, text.pair) == (split, "-".join(sorted(pair.split("-")))):
+                return text.paths[text.languages.index(language)]
+        raise InputError(
+            f"{folder}: no text {prefix.name} in it; {self.encoder.name} has another dictionary than"
+            f" {self.data} and reads raw text: give --text, the folder that `data_prep binarize --text` was"
+            " given"
+        )
+
+
+def encode_sentences(job: DataEncoding, reader: Reader, prefix: Path, output: Path, force: bool) -> None:
+    """Store the vectors of the binarized sentences `prefix`, unless they are there.
+
+    Raises:
+        InputError: the raw text is not that of the sentences, or a vector is NaN, infinite or beyond float16;
+            names the line.
+    """
+    encoder, sentences = reader.encoder, load_sentences(prefix)
+    language = prefix.suffix.removeprefix(".")
+    encoder.encode([], language)  # whether the encoder knows the language, before anything is written
+    raw = None if reader.reads_tokens else reader.raw_text(prefix)
+    description = {
+        "encoder": encoder.record(),
+        "text": sentences_identity(prefix),
+        "read": {"kind": "tokens"} if raw is None else {"kind": "text", **file_identity(raw)},
+        "lines": len(sentences),
+        "width": encoder.width,
+        "dtype": job.dtype,
+        "normalized": job.normalize,
+    }
+    description = json.loads(json.dumps(description))  # what comes back from the file
+    unfinished = output.with_name(f".{output.name}.part")  # `.unfinished` would stop readers of the data
+    journal_path = output.with_name(f".{output.name}.journal.jsonl")
+    if not force and is_of(output, description):
+        journal_path.unlink(missing_ok=True)  # of a run that was killed as it ended
+        print(f"{output}: complete, skipped (--force redoes it)", file=sys.stderr)
+        return
+    if raw is None:
+        parts, named = _windows_of(sentences), data_path(prefix)
+    else:
+        if (found := count_lines(raw)) != len(sentences):
+            raise InputError(f"{raw}: {found} lines, but {data_path(prefix)} has {len(sentences)} sentences")
+        parts, named = windows.windows(raw), raw
+
+    def encode(start: int, window: Sequence) -> np.ndarray:
+        if raw is None:
+            return encoder.encode_binarized(window, language)
+        _compare(reader, raw, sentences, start, window, language)
+        return encoder.encode(window, language)
+
+    if force:
+        unfinished.unlink(missing_ok=True)
+    vectors = create_teacher_vectors(unfinished, description)
+    store = windows.Store(vectors, job.normalize, lambda row: at(named, row + 1))
+    with Journal(journal_path, description, keep=not force) as journal:
+        windows.encode_windows(encoder, parts, encode, store, journal, f"encode {prefix.name}")
+    vectors.flush()
+    os.replace(unfinished, output)
+    journal.remove()
+
+
+def _windows_of(sentences) -> Iterator[tuple[int, list[list[int]]]]:
+    for start in range(0, len(sentences), windows.WINDOW):
+        stop = min(start + windows.WINDOW, len(sentences))
+        yield start, [sentences[row].tolist() for row in range(start, stop)]
+
+
+def _compare(reader: Reader, raw: Path, sentences, start: int, window: list[str], language: str) -> None:
+    """Whether the first lines of a window become the binarized sentences.
+
+    Raises:
+        InputError: one does not; names it.
+    """
+    if reader.preparation is None:  # of fairseq-preprocess, which does not say how text was segmented
+        return
+    for row, line in enumerate(window[:COMPARED]):
+        subwords = reader.preparation.segment(language, line)
+        ids = reader.dictionary.encode_line(subwords, add_if_not_exist=False).tolist()
+        if ids != sentences[start + row].tolist():
+            raise InputError(
+                f"{at(raw, start + row + 1)}: is not the text of sentence {start + row + 1} of {raw.name} in"
+                f" {reader.data}; give the --text that `data_prep binarize` was given"
+            )

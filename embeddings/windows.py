@@ -1,0 +1,109 @@
+"""Encoding in windows of lines, so that texts may be larger than the memory and a kill costs one window."""
+
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from command_line.errors import InputError
+from command_line.journal import Journal
+from command_line.lines import decode, read_rows
+from command_line.progress import progress
+from data_prep.formats.vectors import first_not_finite, normalized
+from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder
+
+WINDOW = 8_192  # lines
+
+
+@dataclass(frozen=True)
+class Store:
+    """Where vectors go.
+
+    Attributes:
+        vectors: lines x C, written through its memory map.
+        normalize: vectors of length 1; those of zeros stay as they are.
+        at: the name of a line in error messages, by its number from 0.
+    """
+
+    vectors: np.ndarray
+    normalize: bool
+    at: Callable[[int], str]
+
+    def put(self, start: int, found: np.ndarray) -> int:
+        """Store the vectors of the lines from `start` on; returns their checksum.
+
+        Raises:
+            InputError: one is beyond the range of the numbers on disk; names the line.
+        """
+        if self.normalize:
+            found = normalized(found)
+        with np.errstate(over="ignore"):  # looked at below
+            stored = found.astype(self.vectors.dtype)
+        row = first_not_finite(stored)
+        if row is not None:
+            raise InputError(f"{self.at(start + row)}: its vector is beyond float16; give --dtype float32")
+        self.vectors[start : start + len(stored)] = stored
+        return zlib.crc32(stored)
+
+    def has(self, entry: dict) -> bool:
+        """Whether a finished window is still as it was written."""
+        rows = np.ascontiguousarray(self.vectors[entry["start"] : entry["start"] + entry["lines"]])
+        return zlib.crc32(rows) == entry["crc32"]
+
+
+def encode_windows(
+    encoder: SentenceEncoder,
+    windows: Iterable[tuple[int, Sequence]],
+    encode: Callable[[int, Sequence], np.ndarray],
+    store: Store,
+    journal: Journal,
+    title: str,
+) -> list[dict]:
+    """Encode what the journal does not have yet.
+
+    Args:
+        windows: number of the first line, from 0, and the sentences of each window.
+        encode: the vectors of a window.
+        title: of the progress.
+
+    Returns:
+        the journal's entries of all windows: "start", "lines", "crc32", "cut", "seconds".
+
+    Raises:
+        InputError: a vector is NaN, infinite or beyond float16; names the line.
+    """
+    done = {entry["start"]: entry for entry in journal.entries if store.has(entry)}
+    todo = ((start, window) for start, window in windows if start not in done)
+    left = len(store.vectors) - sum(entry["lines"] for entry in done.values())
+    for start, window in progress(todo, left, title, "line", size=lambda one: len(one[1])):
+        began, cut = time.monotonic(), encoder.cut
+        try:
+            found = encode(start, window)
+        except NotFinite as error:
+            raise InputError(
+                f"{store.at(start + error.row)}: its vector is NaN or infinite; expected an encoder whose"
+                " training converged, or --precision float32"
+            ) from None
+        entry = {
+            "start": start,
+            "lines": len(window),
+            "crc32": store.put(start, found),
+            "cut": encoder.cut - cut,
+            "seconds": time.monotonic() - began,
+        }
+        journal.add(entry)
+        done[start] = entry
+    return list(done.values())
+
+
+def windows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Number of the first line, from 0, and the lines of each window of a text."""
+    start = 0
+    for rows in read_rows(path, WINDOW):
+        text = decode(b"".join(rows), path, start + 1)
+        lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+        yield start, lines
+        start += len(lines)
