@@ -10,6 +10,7 @@ COMMANDS = {
         "embeddings.retrieve",
         "P@1 and error of sentence retrieval: Tatoeba, Flores, any parallel text",
     ),
+    "neighbours": ("embeddings.neighbours", "the nearest sentences of given ones, printed"),
     "mine": ("embeddings.mine", "pairs of translations in two texts by margin; scores of given pairs; BUCC"),
     "classify": (
         "embeddings.classify",

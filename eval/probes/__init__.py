@@ -53,6 +53,9 @@ PROBES = {
     "validation-curves": Probe(
         "eval.probes.validation_curves", "validation loss during training (Figure 7.3)", "validation-curves"
     ),
+    "training-speed": Probe(
+        "eval.probes.training_speed", "seconds of 1,000 updates, from logs (2.4.7)", "training-speed"
+    ),
     "learning-curves": Probe(
         "eval.probes.learning_curves",
         "zero-shot translation during training, and layer-wise language recognition (8.2.2, E.1)",

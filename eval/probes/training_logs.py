@@ -1,4 +1,4 @@
-"""Validations in the logs of trainings, NAME=FILE on the command line: what several probes read."""
+"""Updates and validations in logs of trainings, NAME=FILE on the command line: what several probes read."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from command_line.errors import InputError
 from command_line.lines import read_lines
 from eval.reporting.result_file import add_output_arguments, publish
 
-VALID = "| valid | "
+VALID, UPDATES = "| valid | ", "| train_inner | "
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,17 @@ def validations(path: Path) -> dict[int, dict[str, float]]:
     return found
 
 
+def updates_and_seconds(path: Path) -> list[tuple[int, float]]:
+    """Of every report during the training: number of updates, and the seconds of those since the last one."""
+    found = []
+    for line in read_lines(path):
+        if UPDATES in line:
+            values = _values(line.split(UPDATES, 1)[1])
+            if "num_updates" in values and "train_wall" in values:
+                found.append((int(values["num_updates"]), values["train_wall"]))
+    return found
+
+
 def _values(text: str) -> dict[str, float]:
     if text.startswith("{"):
         try:
@@ -89,7 +100,8 @@ def _values(text: str) -> dict[str, float]:
         except ValueError:
             return {}  # cut off when the training was killed
     else:
-        entries = re.findall(r"(?:^|\| )([\w.-]+) ([^|\s]+)", text)
+        entries = re.findall(r"([\w.-]+)=([^,\s]+)", text)  # of updates; of validations:
+        entries = entries or re.findall(r"(?:^|\| )([\w.-]+) ([^|\s]+)", text)
     values = {}
     for name, value in entries:
         try:

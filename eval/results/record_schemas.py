@@ -186,6 +186,7 @@ SCHEMAS = {
     },
     "pretraining-accuracy": {"runs": [{**RUN, "update": int, "languages": Objects(Objects(Objects(float)))}]},
     "validation-curves": {"runs": [{**RUN, "metric": str, "updates": [int], "loss": [float]}]},
+    "training-speed": {"runs": [{**RUN, "updates": int, "seconds_per_1000_updates": float}]},
     "learning-curves": {
         "runs": [
             {
@@ -214,6 +215,16 @@ SCHEMAS = {
                 "directions": Objects(Objects(AnyOf(int, {"p_at_1": float, "error": float}))),
                 "average": Objects(float),
                 "groups": Objects(Objects({"mean": Optional(float), "pairs": int})),
+            }
+        ]
+    },
+    "neighbours": {
+        "runs": [
+            {
+                **SEEDED,
+                "sentences": [
+                    {"sentence": str, "neighbours": [{"line": int, "sentence": str, "cosine": float}]}
+                ],
             }
         ]
     },

@@ -8,7 +8,9 @@ source "$(dirname "$0")/../shared/experiment.sh"
 RECIPE=sentence_embedding TITLE="Sentence encoders"
 SEEDS=1
 ALL_STAGES="prepare train evaluate report"
-REQUIRED_SETTINGS=(BATCH_PAIRS)
+REQUIRED_SETTINGS=(BATCH_PAIRS TRANSLATION_MODEL)
+TRANSLATION=translation # the system that is no sentence encoder
+CASE=$HERE/case.en      # the two sentences of 2.4.8
 TATOEBA='' FLORES=''
 
 # What 2.3.3 has for all systems; a configuration changes it.
@@ -33,7 +35,7 @@ complete is skipped, what was killed continues. README.md beside this file has t
 
   --config NAME       ems (the paper's), l10n (small), or a file like those in configs/
   --systems LIST      of ems, margin-vanilla, no-xtr, no-contrast, no-mlp, no-language, shared-embedding, margin-scaled,
-                      margin-joint, decoder, ugt, or 'all' (default: $(list_systems))
+                      margin-joint, decoder, ugt, translation, or 'all' (default: $(list_systems))
   --tatoeba DIR       LASER's Tatoeba test sets, tatoeba.XXX-eng.XXX: measured in evaluate, kept out of the training text
                       by prepare
   --flores DIR        Flores-200, SPLIT/CODE.SPLIT: devtest is measured; dev and devtest are kept out of the training text
@@ -66,20 +68,33 @@ stage_prepare() {
 }
 
 train_system() { # SYSTEM SEED
-  local options language pairs="" interval=()
+  local options interval=()
   read -ra options <<< "${TRAINING_OPTIONS[$1]}"
+  [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates "$KEEP_UPDATES")
+  if [[ $1 == "$TRANSLATION" ]]; then set_translation; else set_sentence_embedding; fi
+  train "$OUTPUT/models/$(model_name "$@")" "$DATA" "${TASK[@]}" "${options[@]}" \
+    --optimizer fused_adam --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" \
+    --weight-decay "$WEIGHT_DECAY" --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" \
+    --max-source-positions "$MAX_LENGTH" --seed "$2" --no-epoch-checkpoints "${interval[@]}" \
+    --log-format simple --log-interval 100 "${EXTRA_OPTIONS[@]}"
+}
+
+# Fill TASK: both sentences of a pair are encoded in every step.
+set_sentence_embedding() {
+  local language pairs=""
   for language in "${LANGUAGES[@]}"; do
     [[ $language == en ]] || pairs+=",$(pair_with_english "$language")"
   done
-  [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates "$KEEP_UPDATES")
-  train "$OUTPUT/models/$(model_name "$@")" "$DATA" --task sentence_embedding --pairs "${pairs#,}" "${options[@]}" \
-    --optimizer fused_adam --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" \
-    --weight-decay "$WEIGHT_DECAY" --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" \
-    --max-source-positions "$MAX_LENGTH" --max-epoch "$EPOCHS" --seed "$2" --eval-retrieval "${SELECTION_OPTIONS[@]}" \
-    --no-epoch-checkpoints "${interval[@]}" --log-format simple --log-interval 100 "${EXTRA_OPTIONS[@]}"
+  TASK=(--task sentence_embedding --pairs "${pairs#,}" --max-epoch "$EPOCHS" --eval-retrieval "${SELECTION_OPTIONS[@]}")
 }
 
-# Retrieval in every test set (2.4.1, 2.4.2).
+# Fill TASK: an epoch has every pair in both directions, so half as many have as many batches.
+set_translation() {
+  TASK=(--task multilingual_nmt --lang-pairs "$PAIRS" --max-epoch $(((EPOCHS + 1) / 2))
+    --max-target-positions $((MAX_LENGTH + 1)) --skip-invalid-size-inputs-valid-test)
+}
+
+# Retrieval in every test set (2.4.1, 2.4.2), and the case of 2.4.8.
 stage_evaluate() {
   for_each_model evaluate
 }
@@ -94,6 +109,7 @@ evaluate() { # SYSTEM SEED
     retrieve "$results/multiway" --parallel "${MULTIWAY_FILES[@]}" --dataset "$NAME, multi-parallel"
   [[ -z $TATOEBA ]] || retrieve "$results/tatoeba" --tatoeba "$TATOEBA"
   [[ -z $FLORES ]] || retrieve "$results/flores" --flores "$FLORES"
+  run python -m embeddings neighbours "$CASE" --dataset "2.4.8" "${ENCODER[@]}" --output "$results/case"
 }
 
 retrieve() { # FOLDER TEST_SET_OPTION...
@@ -111,22 +127,29 @@ multiway_files() {
 }
 
 stage_report() {
-  RESULTS=()
+  RESULTS=() LOGS=()
   for_each_model add_retrieval
+  for_each_model add_log
+  run python -m eval probe training-speed "${LOGS[@]}" --dataset "$NAME" --output "$OUTPUT/speed"
+  RESULTS+=("$OUTPUT/speed/training-speed.json")
   run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
 }
 
 add_retrieval() { # SYSTEM SEED
-  local set sets=()
-  [[ ${#MULTIWAY[@]} == 0 ]] || sets+=(multiway)
-  [[ -z $TATOEBA ]] || sets+=(tatoeba)
-  [[ -z $FLORES ]] || sets+=(flores)
-  for set in "${sets[@]}"; do
-    set=$OUTPUT/retrieval/$(model_name "$@")/$set/sentence-retrieval.json
-    [[ $DRY_RUN == yes || -e $set ]] || die "$set: no such file; run the stage evaluate first"
-    RESULTS+=("$set")
+  local file files=()
+  [[ ${#MULTIWAY[@]} == 0 ]] || files+=(multiway/sentence-retrieval.json)
+  [[ -z $TATOEBA ]] || files+=(tatoeba/sentence-retrieval.json)
+  [[ -z $FLORES ]] || files+=(flores/sentence-retrieval.json)
+  for file in "${files[@]}" case/neighbours.json; do
+    file=$OUTPUT/retrieval/$(model_name "$@")/$file
+    [[ $DRY_RUN == yes || -e $file ]] || die "$file: no such file; run the stage evaluate first"
+    RESULTS+=("$file")
   done
+}
+
+add_log() { # SYSTEM SEED
+  LOGS+=("$1=$OUTPUT/models/$(model_name "$@")/train.log")
 }
 
 experiment "tatoeba flores" "" "$@"

@@ -18,3 +18,9 @@ margin-joint | | $MODEL --losses token_reconstruction,additive_margin $XTR_OPTIO
 decoder | | $MODEL --losses translation,sentence_contrast $CONTRAST_OPTIONS --decoder-layers $DECODER_LAYERS --random-sides --fused-vocabulary-loss | |
 ugt | | $MODEL --losses unified_generation,sentence_contrast $CONTRAST_OPTIONS | |
 END
+
+# A translation model whose encoder has the same size and reads the same text, no language tag either: its vectors are the
+# mean of its states.
+other_systems << END
+$TRANSLATION | | $TRANSLATION_MODEL --language-tags t-dec --dropout $DROPOUT --attention-dropout $ATTENTION_DROPOUT --criterion fused_label_smoothed_cross_entropy --label-smoothing $LABEL_SMOOTHING | |
+END

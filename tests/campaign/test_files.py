@@ -116,6 +116,7 @@ TEXTS = {
     "eval probe off-target": "out/de-en.txt",
     "eval probe validation-curves": "train.log",
     "eval probe pretraining-accuracy": "train.log",
+    "eval probe training-speed": "train.log",
     "data_prep alignment-error": "gold.txt",
     "embeddings encode": "raw/test.de-en.de",
 }

@@ -45,6 +45,7 @@ WORDS = {
     "embeddings encode": "{w}/raw/test.de-en.de --model {w}/model.pt --model-data {w}/data --output {o}",
     "embeddings retrieve": "--parallel {w}/raw/test.de-en.de {w}/raw/test.de-en.en --model {w}/model.pt"
     " --model-data {w}/data --output {o}",
+    "embeddings neighbours": "{w}/raw/test.de-en.de --model {w}/model.pt --model-data {w}/data --output {o}",
     "embeddings mine": "{w}/raw/test.de-en.de {w}/raw/test.de-en.en --model {w}/model.pt"
     " --model-data {w}/data --output {o}",
     "embeddings classify": "{w}/labelled --languages de,en --model {w}/model.pt --model-data {w}/data"
@@ -52,9 +53,12 @@ WORDS = {
     "embeddings sts": "{w}/sts-de.csv --model {w}/model.pt --model-data {w}/data --output {o}",
     "eval probe pretraining-accuracy": "MASS={w}/train.log --dataset toy --output {o}",
     "eval probe validation-curves": "MNMT={w}/train.log --dataset toy --output {o}",
+    "eval probe training-speed": "EMS={w}/train.log --dataset toy --output {o}",
     "eval probe learning-curves": "{w}/out {w}/other --output {o}",
 }
 LOG = (
+    "2026-01-01 | INFO | train_inner | epoch 001:   5 / 90 loss=6.1, num_updates=5, train_wall=2, wall=2\n"
+    "2026-01-01 | INFO | train_inner | epoch 001:  10 / 90 loss=5.9, num_updates=10, train_wall=2, wall=4\n"
     "2026-01-01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.1 | ppl 33"
     " | accuracy_en-mass 20 | num_updates 10\n"
 )

@@ -24,6 +24,7 @@ def folder(tmp_path, monkeypatch):
     for name in ("corpus/test", "paracrawl/text", "crawl/news"):
         for language in ("de", "en", "fr"):
             write(tmp_path / f"{name}.{language}", TEXT)
+    write(tmp_path / "corpus/case.en", TEXT[:2])
     for language in ("deu", "isl"):
         for side in (language, "eng"):
             write(tmp_path / f"LASER/data/tatoeba/v1/tatoeba.{language}-eng.{side}", TEXT)
@@ -48,7 +49,8 @@ def folder(tmp_path, monkeypatch):
 def test_the_commands_of_the_guide_run_as_they_stand(folder, capsys):
     commands = [one.words for one in shown() if one.page == PAGE]
     assert [words[3] for words in commands] == [
-        "encode", *["retrieve"] * 4, *["mine"] * 3, "encode", "mine", *["classify"] * 2, "sts", "report"
+        "encode", *["retrieve"] * 4, *["neighbours"] * 2, *["mine"] * 3,
+        "encode", "mine", *["classify"] * 2, "sts", "report",
     ]  # fmt: skip
     for words in commands:
         assert words[:2] == ["python", "-m"]

@@ -1,11 +1,12 @@
 """`recipes/sentence_embedding`: rows of Table 2.14, the systems LaBSE-EMS, hyperparameters of 2.3.3."""
 
+import math
 from argparse import Namespace
 
 import pytest
 
 from tests.our_commands import parse_command
-from tests.recipes.commands import assert_refused, configurations, dry_run, parse_trainings
+from tests.recipes.commands import ROOT, assert_refused, configurations, dry_run, parse_trainings
 
 RECIPE = "sentence_embedding"
 CONFIGS = configurations(RECIPE)
@@ -23,6 +24,7 @@ LOSSES = {
     "ugt": "unified_generation,sentence_contrast",
 }
 OWN = {"save_dir", "losses"}
+CASE = (ROOT / "recipes/sentence_embedding/case.en").read_text()
 
 
 def commands(*options: str, stages: str) -> list[list[str]]:
@@ -136,8 +138,8 @@ def test_evaluation_sets_are_kept_out_of_the_training_text(tmp_path):
 
 def test_retrieval_in_every_test_set_and_one_report():
     options = ["--config", "l10n", "--systems", "ems,ugt", "--tatoeba", "v1", "--flores", "flores"]
-    *retrieve, report = commands(*options, stages="evaluate,report")
-    found = [parse_command(words) for words in retrieve]
+    *encode, speed, report = commands(*options, stages="evaluate,report")
+    found = [parse_command(words) for words in encode if "retrieve" in words]
     assert [str(args.output) for args in found] == [
         f"out/retrieval/{system}-seed1/{name}"
         for system in ("ems", "ugt") for name in ("multiway", "tatoeba", "flores")
@@ -150,10 +152,49 @@ def test_retrieval_in_every_test_set_and_one_report():
     assert str(multiway.model) == "out/models/ems-seed1/checkpoint_best.pt"
     results = [word for word in report if word.endswith("sentence-retrieval.json")]
     assert results == [f"{args.output}/sentence-retrieval.json" for args in found]
+    cases = [parse_command(words) for words in encode if "neighbours" in words]
+    assert [str(args.output) for args in cases] == [
+        f"out/retrieval/{one}-seed1/case" for one in ("ems", "ugt")
+    ]
+    assert {args.text.read_text() for args in cases} == {CASE}
+    assert {f"{args.output}/neighbours.json" for args in cases} < set(report)
+    logs = [(name, f"out/models/{name}-seed1/train.log") for name in ("ems", "ugt")]
+    assert [(name, str(log)) for name, log in parse_command(speed).logs] == logs
+    assert "out/speed/training-speed.json" in report
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_a_translation_model_of_the_same_encoder_batches_and_updates(config):
+    """Half the epochs, which have every pair twice; its encoder reads no language tag."""
+    found = trainings(config, "--systems", "ems,translation")
+    ems, translation = found["ems"], found["translation"]
+    assert (translation.task, translation.language_tags) == ("multilingual_nmt", "t-dec")
+    assert len(translation.lang_pairs.split(",")) == 2 * len(ems.pairs.split(","))
+    assert translation.max_epoch == math.ceil(ems.max_epoch / 2)
+    for option in (
+        *("encoder_layers", "encoder_embed_dim", "encoder_ffn_embed_dim", "encoder_attention_heads"),
+        *("norm_placement", "dropout", "attention_dropout", "max_source_positions"),
+        *(
+            "batch_size",
+            "batches_per_update",
+            "update_freq",
+            "lr",
+            "warmup_updates",
+            "weight_decay",
+            "lr_scheduler",
+        ),
+    ):
+        assert getattr(translation, option) == getattr(ems, option), option
+
+
+def test_the_case_has_almost_the_same_words_twice():
+    """The thesis says the same; two verbs are in another form."""
+    first, second = (set(line.rstrip("?").split()) for line in CASE.splitlines())
+    assert (first - second, second - first) == ({"steal", "saved"}, {"stole", "save"})
 
 
 def test_vectors_are_computed_on_a_gpu_of_slurm():
     options = ["--config", "l10n", "--systems", "ems", "--launcher", "slurm"]
-    (words,) = commands(*options, stages="evaluate")
-    assert words[:7] == ["srun", "--nodes", "1", "--ntasks", "1", "--gpus-per-node", "1"]
-    assert "--cpu" not in words
+    for words in commands(*options, stages="evaluate"):
+        assert words[:7] == ["srun", "--nodes", "1", "--ntasks", "1", "--gpus-per-node", "1"]
+        assert "--cpu" not in words

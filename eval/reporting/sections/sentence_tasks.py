@@ -1,4 +1,6 @@
-"""What sentence encoders can do: classification (Tables 2.11 to 2.13), similarity, mining (Table 2.9)."""
+"""What sentence encoders can do: classification (Tables 2.11 to 2.13), similarity, mining (Table 2.9), cases
+like that of 2.4.8.
+"""
 
 from collections.abc import Callable
 
@@ -44,6 +46,29 @@ def sts(results: ResultSet) -> Section:
         return _by_column("sts", dataset, caption, systems, ("languages", "spearman"))
 
     return Section("Semantic similarity", _tables(results, "sts", table))
+
+
+def neighbours(results: ResultSet) -> Section:
+    """Encoders by pairs of sentences: the case of thesis 2.4.8, and whatever else was looked at."""
+
+    def table(dataset: str, systems: list[System]) -> Table:
+        rows = []
+        for one in systems:
+            cosines: dict[tuple[str, str], list[float]] = {}
+            for run in one.runs:
+                for found in run.record["sentences"]:
+                    for near in found["neighbours"]:
+                        pair = found["sentence"], near["sentence"]
+                        cosines.setdefault(pair, []).append(near["cosine"])
+            rows += [
+                [*cells(one.name, f"{len(found)} of {len(one.runs)}", *pair), mean_cell(MeanStd.of(found), 2)]
+                for pair, found in cosines.items()
+            ]
+        caption = f"Nearest sentences in {dataset}; cosine: mean over the seeds that find them."
+        titles = ["Encoder", "Seeds", "Sentence", "Found", "Cosine"]
+        return Table(slug("neighbours", dataset), caption, [cells(*titles)], rows)
+
+    return Section("Nearest sentences", _tables(results, "neighbours", table))
 
 
 def mining(results: ResultSet) -> Section:

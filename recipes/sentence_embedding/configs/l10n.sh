@@ -25,4 +25,5 @@ CONTRAST_WIDTH=64
 XTR_OPTIONS="--token-reconstruction-language-dim 64"
 CONTRAST_OPTIONS="--sentence-contrast-dim $CONTRAST_WIDTH"
 DECODER_LAYERS=3
+TRANSLATION_MODEL="--arch mnmt_transformer --encoder-layers 4 ${MODEL_OPTIONS[*]} --decoder-layers $DECODER_LAYERS --decoder-attention-heads 4"
 SELECTION_OPTIONS=(--best-checkpoint-metric retrieval --maximize-best-checkpoint-metric)

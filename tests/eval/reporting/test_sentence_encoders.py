@@ -93,9 +93,25 @@ def test_tasks_have_a_table_each(report):
     assert "| ems | 1 | 12.0 | 90.0 | 80.0 | 84.7 | 1.0500 |" in text
 
 
+def test_neighbours_are_listed_with_how_many_seeds_find_them(report):
+    def near(sentence, cosine):
+        return {"line": 2, "sentence": sentence, "cosine": cosine}
+
+    def found(*neighbours):
+        return [{"sentence": "a b", "neighbours": list(neighbours)}]
+
+    text, _ = report(
+        record("neighbours", sentences=found(near("b a", 0.96), near("c", 0.5))),
+        record("neighbours", seed=2, sentences=found(near("b a", 0.98), near("d", 0.4))),
+    )
+    assert "| ems | 2 of 2 | a b | b a | 0.97 ± 0.01 |" in text
+    assert "| ems | 1 of 2 | a b | c | 0.50 |" in text
+
+
 @pytest.mark.parametrize(
     ("kind", "measured"),
     [
+        ("neighbours", {"sentences": [{"sentence": "a b"}]}),
         ("sentence-retrieval", {"directions": {"de-en": {"cosine": {"p_at_1": "high"}}}, "average": {}}),
         ("classification", {"directions": {"de-en": {}}}),
         ("sts", {"languages": {"de": 3}}),

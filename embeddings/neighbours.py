@@ -1,0 +1,131 @@
+"""What an encoder takes for similar: the nearest sentences of given ones, with their cosines.
+
+For looking at single cases, as thesis 2.4.8 does with two sentences of the same words in another order. Lines
+of TEXT are compared with each other, or with those of --candidates. Prints what is found.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from command_line import options as types
+from command_line.errors import InputError
+from command_line.lines import read_lines
+from command_line.option_classes import from_arguments
+from command_line.provenance import versions
+from command_line.records import read_json
+from command_line.result_file import add_output_arguments, write_result
+from data_prep.formats.texts import LANGUAGE, language_in_name
+from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
+from embeddings.encoders.sentence_encoder import SentenceEncoder
+from embeddings.search.neighbours import Search, add_search_arguments, nearest
+
+KIND = "neighbours"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is looked for.
+
+    Attributes:
+        text: sentences whose neighbours are looked for.
+        candidates: where; None for the other lines of `text`.
+        language, candidates_language: None for what the names end with.
+        show: neighbours of a sentence.
+        dataset: name in tables; None for the name of the text.
+    """
+
+    encoder: EncoderOptions
+    text: Path
+    candidates: Path | None
+    language: str | None
+    candidates_language: str | None
+    show: int
+    dataset: str | None
+    search: Search
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("text", type=types.path, metavar="TEXT", help="text, a sentence per line")
+    parser.add_argument(
+        "--candidates", type=types.path, metavar="FILE", help="where to look (default: other lines of TEXT)"
+    )
+    add_encoder_arguments(parser)
+    parser.add_argument(
+        "--language", type=LANGUAGE, metavar="LANG", help="of TEXT (default: what its name ends with)"
+    )
+    parser.add_argument(
+        "--candidates-language", type=LANGUAGE, metavar="LANG", help="of the candidates, likewise"
+    )
+    parser.add_argument("--show", type=types.positive, default=3, help="neighbours of a sentence")
+    parser.add_argument("--dataset", type=types.text, help="name in tables (default: name of TEXT)")
+    add_search_arguments(parser)
+    add_output_arguments(parser, KIND)
+
+
+def main(args) -> None:
+    job = from_arguments(Job, args)
+    inputs = [job.text, *([job.candidates] if job.candidates else []), *job.encoder.files()]
+    write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force)
+    for line in printed(read_json(Path(args.output) / f"{KIND}.json")):
+        print(line)
+
+
+def measure(job: Job) -> dict:
+    """The neighbours of every line."""
+    encoder = job.encoder.load()
+    queries, vectors = _side(encoder, job.text, job.language, 1 if job.candidates else 2)
+    lines, candidates = queries, vectors
+    if job.candidates:
+        lines, candidates = _side(encoder, job.candidates, job.candidates_language, 1)
+    cosines, rows = _neighbours(vectors, candidates, job)
+    found = [
+        {
+            "sentence": query,
+            "neighbours": [
+                {"line": int(row) + 1, "sentence": lines[row], "cosine": float(cosine)}
+                for row, cosine in zip(near, similar, strict=True)
+            ],
+        }
+        for query, near, similar in zip(queries, rows, cosines, strict=True)
+    ]
+    run = {"system": encoder.system, "dataset": job.dataset or job.text.name, "sentences": found}
+    return {
+        "encoder": encoder.record(),
+        "runs": [run],
+        "versions": versions("torch", "numpy", "faiss-cpu"),
+    }
+
+
+def _side(encoder: SentenceEncoder, path: Path, language: str | None, fewest: int):
+    """The lines of a text and their vectors."""
+    lines = list(read_lines(path))
+    if len(lines) < fewest:
+        raise InputError(f"{path}: {len(lines)} lines, expected at least {fewest}, a sentence per line")
+    language = language or language_in_name(path)
+    return lines, encoder.encode_lines(path, np.arange(len(lines)), lines, language)
+
+
+def _neighbours(queries, candidates, job: Job) -> tuple[np.ndarray, np.ndarray]:
+    """Cosines and rows, n x k. A line is no neighbour of itself; an equal one is."""
+    if job.candidates:
+        near = nearest(queries, candidates, min(job.show, len(candidates)), job.search)
+        return near.cosines, near.rows
+    near = nearest(queries, candidates, min(job.show + 1, len(candidates)), job.search)
+    others = near.rows != np.arange(len(near.rows))[:, None]
+    others[others.all(axis=1), -1] = False  # among many equal lines, it may not have been found
+    shape = (len(near.rows), near.rows.shape[1] - 1)
+    return near.cosines[others].reshape(shape), near.rows[others].reshape(shape)
+
+
+def printed(record: dict) -> list[str]:
+    """A line per sentence, and one, indented, per neighbour: cosine, number of the line, sentence."""
+    lines = []
+    for run in record["runs"]:
+        for found in run["sentences"]:
+            lines.append(found["sentence"])
+            lines += [
+                f"  {one['cosine']:.4f}  line {one['line']}: {one['sentence']}" for one in found["neighbours"]
+            ]
+    return lines
