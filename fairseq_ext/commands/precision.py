@@ -1,12 +1,13 @@
 """Print the option of fairseq-train for the fastest precision that this machine's devices have in hardware.
 
 GPUs: bfloat16 from compute capability 8.0 (A100), float16 with loss scaling from 7.0 (V100), else float32.
-Processors: bfloat16 where they multiply in it (AMX, AVX512-BF16), else float32. A training that goes on keeps
-the precision of its beginning, which is noted in its folder: fairseq's optimizers of float16 and of other
-precisions do not read each other.
+Processors: bfloat16 where products in it are faster than in float32: with AMX, and with AVX512-BF16 of AMD, else
+float32. Intel's AVX512-BF16 without AMX (virtual machines hide AMX) multiplies more slowly in bfloat16 than in
+float32. Flags decide, and no measurement, so that all seeds of a system have one precision (docs/performance.md).
+A training that goes on keeps the precision of its beginning, which is noted in its folder: fairseq's optimizers
+of float16 and of other precisions do not read each other.
 """
 
-import re
 from pathlib import Path
 
 from command_line import options
@@ -59,8 +60,8 @@ def fastest(on_cpu: bool) -> str:
 
 
 def of_processor(information: Path) -> str:
-    known = information.read_text() if information.exists() else ""
-    return "bf16" if re.search(r"\b(amx_bf16|avx512_bf16)\b", known) else "float32"
+    known = set(information.read_text().split()) if information.exists() else set()
+    return "bf16" if "amx_bf16" in known or {"avx512_bf16", "AuthenticAMD"} <= known else "float32"
 
 
 def of_gpus() -> str:

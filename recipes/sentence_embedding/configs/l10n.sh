@@ -4,8 +4,7 @@
 #
 # Why this size: with 64 pairs of 2 x 23 subwords an update takes 0.42 s of a core (float32, a core beside a busy one), so that
 # two epochs, 6,250 updates, are 43 minutes; with width 256 and 1,024 it took 0.95 s, 99 minutes. 128 pairs are as many subwords
-# a second (7,000) for half the updates. bfloat16 took 1.4 times as long on this processor, which has it without AMX: give
-# --precision float32 there.
+# a second (7,000) for half the updates.
 CORPUS=l10n
 CORPUS_OPTIONS=(--train-pairs 20000)
 LANGUAGES=(cs de en es fr it ja pl pt ru zh)

@@ -14,8 +14,10 @@ V100, T4, A100, H200, P100 = (7, 0), (7, 5), (8, 0), (9, 0), (6, 0)
 def devices(monkeypatch):
     """Function that puts a processor and GPUs in place of this machine's."""
 
-    def put(gpus: list, flags: str, folder) -> None:
-        (folder / "cpuinfo").write_text(f"processor\t: 0\nflags\t\t: fpu {flags} sse2\n")
+    def put(gpus: list, flags: str, folder, vendor: str = "GenuineIntel") -> None:
+        (folder / "cpuinfo").write_text(
+            f"processor\t: 0\nvendor_id\t: {vendor}\nflags\t\t: fpu {flags} sse2\n"
+        )
         monkeypatch.setattr(precision, "CPU_INFORMATION", folder / "cpuinfo")
         monkeypatch.setattr(torch.cuda, "device_count", lambda: len(gpus))
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda number: gpus[number])
@@ -41,15 +43,16 @@ def test_gpus(devices, tmp_path, capsys, gpus, option):
 
 
 @pytest.mark.parametrize(
-    ("flags", "option"),
+    ("flags", "vendor", "option"),
     [
-        ("avx512_bf16", "--autocast-bf16"),
-        ("amx_bf16 amx_tile", "--autocast-bf16"),
-        ("avx512f avx_vnni", ""),
+        ("avx512_bf16", "AuthenticAMD", "--autocast-bf16"),
+        ("avx512_bf16", "GenuineIntel", ""),
+        ("amx_bf16 amx_tile avx512_bf16", "GenuineIntel", "--autocast-bf16"),
+        ("avx512f avx_vnni", "AuthenticAMD", ""),
     ],
 )
-def test_processors(devices, tmp_path, capsys, flags, option):
-    devices([H200], flags, tmp_path)
+def test_processors(devices, tmp_path, capsys, flags, vendor, option):
+    devices([H200], flags, tmp_path, vendor)
     assert run_command(["fairseq_ext", "precision", "--cpu"]) == 0
     assert capsys.readouterr().out == option + "\n"
 
