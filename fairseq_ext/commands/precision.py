@@ -1,11 +1,11 @@
 """Print the option of fairseq-train for the fastest precision that this machine's devices have in hardware.
 
 GPUs: bfloat16 from compute capability 8.0 (A100), float16 with loss scaling from 7.0 (V100), else float32.
-Processors: bfloat16 where products in it are faster than in float32: with AMX, and with AVX512-BF16 of AMD, else
-float32. Intel's AVX512-BF16 without AMX (virtual machines hide AMX) multiplies more slowly in bfloat16 than in
-float32. Flags decide, and no measurement, so that all seeds of a system have one precision (docs/performance.md).
-A training that goes on keeps the precision of its beginning, which is noted in its folder: fairseq's optimizers
-of float16 and of other precisions do not read each other.
+Processors: bfloat16 where products in it are faster than in float32: with AMX, and with AVX512-BF16 of AMD,
+else float32. Intel's AVX512-BF16 without AMX (virtual machines hide AMX) multiplies more slowly in bfloat16
+than in float32. Flags decide, and no measurement, so that all seeds of a system have one precision
+(docs/performance.md). A training that goes on keeps the precision of its beginning, which is noted in its
+folder: fairseq's optimizers of float16 and of other precisions do not read each other.
 """
 
 from pathlib import Path
