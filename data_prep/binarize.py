@@ -31,7 +31,7 @@ from data_prep.formats.texts import (
     paths_of,
 )
 from data_prep.step_folder import StepFolder, read_record
-from data_prep.subword import MODEL_FILES
+from data_prep.subword_models import MODEL_FILES
 
 BYTES_PER_WORKER = 1 << 18  # fairseq's file splitting repeats lines of files that are small for their workers
 

@@ -14,7 +14,7 @@ from command_line.outputs import remove_leftovers
 from command_line.records import AnyOf, Objects, OneOf
 
 SUBWORD = {
-    "type": OneOf("subword-nmt", "sentencepiece", "none"),
+    "type": OneOf("subword-nmt", "sentencepiece", "transformers", "none"),
     "model": AnyOf(OneOf(None), str),
 }
 SCHEMAS = {  # of the records that other steps read

@@ -10,24 +10,25 @@ run to new text instead, for test sets that come later or for fine-tuning.
 `--pretrained` applies the sentencepiece model of mBART and trims its dictionary to the corpus (5.2.1): of its
 symbols, those stay that occur in the training text at least `--min-count` times. `python -m fairseq_ext
 trim-mbart` then makes the checkpoint for this dictionary.
+
+`--tokenizer` applies a tokenizer of `transformers` to raw text (3.3.2: the 501k vocabulary of LaBSE). Its ids
+are the units, and all of them are the dictionary; `--only-used` leaves out those that the training text does
+not have, or has fewer than `--min-count` times.
 """
 
 import functools
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from command_line.outputs import copy_file
 from command_line.progress import progress
-from command_line.workers import Workers, add_workers_argument
+from command_line.workers import Workers
 from data_prep.blocks import read_blocks
 from data_prep.formats.dictionary import DICTIONARY
 from data_prep.formats.texts import (
     TRAIN,
-    Text,
     check_parallel,
     find_texts,
     is_corpus_file,
@@ -36,84 +37,24 @@ from data_prep.formats.texts import (
     paths_of,
 )
 from data_prep.step_folder import StepFolder, read_record
-from data_prep.subword_learning import count_tokens, learn_byte_pairs, learn_sentence_pieces, segment_block
-
-PRETRAINED_MODEL = "sentence.bpe.model"
-MODEL_FILES = {"subword-nmt": "subword.codes", "sentencepiece": "subword.model", "none": None}
-TYPES = {"bpe": "subword-nmt", "sentencepiece": "sentencepiece", "none": "none"}
-
-
-@dataclass(frozen=True)
-class SubwordJob:
-    """Which text is split, and by which model: the options of the step.
-
-    Attributes:
-        input: folder of tokenized text.
-        type: key of `TYPES`; not looked at where a model is given.
-        merges: of bpe.
-        vocabulary_size, model_type, sample_lines, seed: of sentencepiece.
-        min_count: of a unit in the training text, to be in the dictionary.
-        dictionary_from: the folder of an earlier run whose model and dictionary are applied, or None.
-        pretrained: mBART's folder, whose model is applied and whose dictionary is trimmed, or None.
-    """
-
-    input: Path
-    type: str
-    merges: int
-    vocabulary_size: int
-    model_type: str
-    sample_lines: int
-    min_count: int
-    seed: int
-    dictionary_from: Path | None
-    pretrained: Path | None
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--input", required=True, type=options.path, help="folder of tokenized SPLIT.SRC-TGT.LANG files"
-    )
-    parser.add_argument(
-        "--output",
-        required=True,
-        type=options.output_folder,
-        help="folder for subword text, model and dictionary",
-    )
-    parser.add_argument("--type", choices=TYPES, default="bpe", help="kind of subwords")
-    parser.add_argument(
-        "--merges",
-        type=options.positive,
-        default=50_000,
-        help="merge operations of bpe (8.2.1: 50k, 40k, 50k)",
-    )
-    parser.add_argument(
-        "--vocabulary-size", type=options.positive, default=50_000, help="pieces of sentencepiece"
-    )
-    parser.add_argument(
-        "--model-type", choices=("unigram", "bpe"), default="unigram", help="kind of sentencepiece"
-    )
-    parser.add_argument(
-        "--sample-lines",
-        type=options.positive,
-        default=5_000_000,
-        help="lines that sentencepiece learns from",
-    )
-    parser.add_argument(
-        "--min-count", type=options.positive, default=1, help="rarer units are left out of the dictionary"
-    )
-    parser.add_argument("--seed", type=options.seed, default=1, help="for sentencepiece's sample")
-    given = parser.add_mutually_exclusive_group()
-    given.add_argument(
-        "--dictionary-from", type=options.path, metavar="DIR", help="apply the model and dictionary of DIR"
-    )
-    given.add_argument(
-        "--pretrained",
-        type=options.path,
-        metavar="DIR",
-        help=f"apply mBART's model, trim its dictionary (DIR/{PRETRAINED_MODEL}, DIR/{DICTIONARY})",
-    )
-    add_workers_argument(parser)
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+from data_prep.subword_learning import (
+    count_tokens,
+    learn_byte_pairs,
+    learn_sentence_pieces,
+    load_cached,
+    segment_block,
+)
+from data_prep.subword_models import MODEL_FILES
+from data_prep.subword_options import (
+    PRETRAINED_MODEL,
+    TYPES,
+    SubwordJob,
+    add_arguments,  # noqa: F401 (a step's options are found in its module)
+    check_options,
+)
+from data_prep.tokenizers import LOWERCASE, UNSPLIT
+from data_prep.transformers_tokenizer import KIND as TRANSFORMERS
+from data_prep.transformers_tokenizer import store_tokenizer, tokenizer_files
 
 
 def learning_settings(job: SubwordJob) -> dict:
@@ -125,6 +66,8 @@ def learning_settings(job: SubwordJob) -> dict:
                 f"{job.dictionary_from}: no subword.json, expected the output of an earlier `subword`"
             )
         return {"type": record["type"]}
+    if job.tokenizer:
+        return {"type": TRANSFORMERS} | ({"only_used": job.min_count} if job.only_used else {})
     settings = {"type": TYPES[job.type], "min_count": job.min_count}
     if job.pretrained:
         settings["type"] = "sentencepiece"
@@ -143,6 +86,8 @@ def given_files(job: SubwordJob, model: str | None) -> list[Path]:
     Raises:
         InputError: one is missing.
     """
+    if job.tokenizer:
+        return tokenizer_files(job.tokenizer)
     if job.pretrained:
         given, names = job.pretrained, (PRETRAINED_MODEL, DICTIONARY)
     else:
@@ -155,22 +100,33 @@ def given_files(job: SubwordJob, model: str | None) -> list[Path]:
     return files
 
 
-def tokenizers_of(folder: Path, languages: list[str]) -> dict[str, str]:
-    """What `tokenize` did to the input; "none" for text that somebody else has tokenized."""
+def tokenizers_of(folder: Path, languages: list[str], type_name: str) -> dict[str, str]:
+    """What `tokenize` did to the input. Without it, that is "none", as somebody else may have tokenized the
+    text, and "raw" for tokenizers of transformers.
+
+    Raises:
+        InputError: words where such a tokenizer reads raw text.
+    """
     known = (read_record(folder, "tokenize") or {}).get("tokenizers", {})
-    return {language: known.get(language, "none") for language in languages}
+    raw = type_name == TRANSFORMERS
+    names = {language: known.get(language, "raw" if raw else "none") for language in languages}
+    for language, name in names.items() if raw else ():
+        if name.removesuffix(LOWERCASE) not in UNSPLIT:
+            raise InputError(
+                f"{folder}: {language} is tokenized by {name}, but tokenizers of transformers read raw text;"
+                " --input takes the folder from before `tokenize`"
+            )
+    return names
 
 
-def learn(job: SubwordJob, texts: list[Text], model: Path | None, workers: Workers) -> None:
+def make_model(job: SubwordJob, training: list[Path], model: Path | None, workers: Workers) -> None:
     """Make the model file, by learning or by copying."""
     if job.dictionary_from:
         if model:
             copy_file(job.dictionary_from / model.name, model)
-        return
-    training = paths_of(text for text in texts if text.split == TRAIN)
-    if not training:
-        raise InputError(f"{job.input}: no training files; --dictionary-from applies an existing model")
-    if job.pretrained:
+    elif job.tokenizer:
+        store_tokenizer(job.tokenizer, model)
+    elif job.pretrained:
         copy_file(job.pretrained / PRETRAINED_MODEL, model)
     elif job.type == "bpe":
         learn_byte_pairs(training, job.merges, model, workers)
@@ -178,6 +134,26 @@ def learn(job: SubwordJob, texts: list[Text], model: Path | None, workers: Worke
         learn_sentence_pieces(
             training, job.vocabulary_size, job.model_type, job.sample_lines, model, job.seed
         )
+
+
+def make_dictionary(job: SubwordJob, training: list[Path], model: Path | None, workers: Workers) -> None:
+    """Write the dictionary, from the units of the training text or by copying."""
+    from data_prep.formats.dictionary import dictionary_lines, lines_in_order, read_symbols, write_dictionary
+
+    path = job.output / DICTIONARY
+    if job.dictionary_from:
+        copy_file(job.dictionary_from / DICTIONARY, path)
+        return
+    counts = count_tokens(training, workers, "count units")
+    if job.tokenizer:
+        least = job.min_count if job.only_used else 0
+        symbols = load_cached(TRANSFORMERS, model).dictionary_symbols(counts, least)
+        write_dictionary(path, lines_in_order(symbols, counts))
+        return
+    if job.pretrained:
+        known = set(read_symbols(job.pretrained / DICTIONARY))
+        counts = Counter({unit: count for unit, count in counts.items() if unit in known})
+    write_dictionary(path, dictionary_lines(counts, job.min_count))
 
 
 def apply(path: Path, output: Path, type_name: str, model: Path | None, workers: Workers) -> None:
@@ -189,34 +165,30 @@ def apply(path: Path, output: Path, type_name: str, model: Path | None, workers:
 
 
 def main(args) -> None:
-    from data_prep.formats.dictionary import read_symbols, write_dictionary
-
     job = from_arguments(SubwordJob, args)
+    check_options(job)
     texts = find_texts(job.input)
     languages = languages_of(texts)
-    settings = learning_settings(job) | {"tokenizers": tokenizers_of(job.input, languages)}
+    settings = learning_settings(job)
+    settings["tokenizers"] = tokenizers_of(job.input, languages, settings["type"])
     file_name = MODEL_FILES[settings["type"]]
     settings["model"] = file_name
-    inputs = [folder for folder in (job.input, job.dictionary_from, job.pretrained) if folder]
+    given = [folder for folder in (job.dictionary_from, job.pretrained, job.tokenizer) if folder]
     reads = [*paths_of(texts), *given_files(job, file_name)]
-    step = StepFolder(args.output, "subword", settings, reads=reads, inputs=inputs)
+    step = StepFolder(job.output, "subword", settings, reads=reads, inputs=[job.input, *given])
     if step.is_complete(args.force):
         return
     check_parallel(texts)
+    training = [text for text in texts if text.split == TRAIN]
+    if not training and not (job.dictionary_from or (job.tokenizer and not job.only_used)):
+        raise InputError(f"{job.input}: no training files; --dictionary-from applies an existing model")
     step.begin(lambda path: is_corpus_file(path) or path.name in (DICTIONARY, *MODEL_FILES.values()))
-    model = args.output / file_name if file_name else None
+    model = job.output / file_name if file_name else None
     with Workers(args.workers) as workers:
-        learn(job, texts, model, workers)
+        make_model(job, paths_of(training), model, workers)
         for text in texts:
-            for path, output in zip(text.paths, text.outputs(args.output), strict=True):
+            for path, output in zip(text.paths, text.outputs(job.output), strict=True):
                 apply(path, output, settings["type"], model, workers)
-        if job.dictionary_from:
-            copy_file(job.dictionary_from / DICTIONARY, args.output / DICTIONARY)
-        else:
-            training = [path for b in texts if b.split == TRAIN for path in b.outputs(args.output)]
-            counts = count_tokens(training, workers, "count units")
-            if job.pretrained:
-                known = read_symbols(job.pretrained / DICTIONARY)
-                counts = Counter({unit: count for unit, count in counts.items() if unit in known})
-            write_dictionary(args.output / DICTIONARY, counts, job.min_count)
+        units = [path for text in training for path in text.outputs(job.output)]
+        make_dictionary(job, units, model, workers)
     step.finish()

@@ -9,7 +9,13 @@ from pathlib import Path
 
 from command_line.errors import InputError
 
-TYPES = ("subword-nmt", "sentencepiece", "none")
+MODEL_FILES = {  # by type
+    "subword-nmt": "subword.codes",
+    "sentencepiece": "subword.model",
+    "transformers": "subword.tokenizer.json",
+    "none": None,
+}
+TYPES = tuple(MODEL_FILES)
 SEPARATOR = "@@"  # ends every unit that is not the last of its word, as subword-nmt writes it
 SPECIAL_SYMBOLS = ("<s>", "<pad>", "</s>", "<unk>")  # fairseq's own; as text they must not become those
 CACHED_WORDS = 1_000_000
@@ -81,7 +87,13 @@ def load_subwords(type_name: str, path=None):
     Raises:
         InputError: unknown type, or the file is missing or broken.
     """
-    makers = {"subword-nmt": BytePairs, "sentencepiece": SentencePieces}
+    from data_prep.transformers_tokenizer import TransformersTokenizer
+
+    makers = {
+        "subword-nmt": BytePairs,
+        "sentencepiece": SentencePieces,
+        "transformers": TransformersTokenizer,
+    }
     if type_name == "none":
         return NoSubwords()
     if type_name not in makers:

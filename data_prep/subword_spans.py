@@ -38,6 +38,11 @@ def word_boundaries(
     """
     if subword_type not in TYPES:
         raise ValueError(f"subword type {subword_type!r}, expected one of {TYPES}")
+    if subword_type == "transformers":
+        raise InputError(
+            f"{at(path, line_number)}: the subwords are ids of a tokenizer, which spell no words; alignments"
+            " and structures need subwords of --type bpe, sentencepiece or none"
+        )
     if subword_type != "sentencepiece":
         for longest in (False, True):
             boundaries = _walk(words, units, subword_type == "subword-nmt", longest)

@@ -10,6 +10,7 @@ business: MeCab by default, Juman++ (the thesis' chapters 3 and 4) on request.
 | mecab   | mecab-python3 and unidic-lite  | Japanese                               |
 | jumanpp | rhoknp, `jumanpp` on the PATH  | Japanese                               |
 | none    | -                              | text that is tokenized already, or for sentencepiece |
+| raw     | -                              | the same with its spaces, for tokenizers of transformers |
 
 A name with "+lowercase" behind it is the same tokenizer with its words in lower case (2.3.2).
 """
@@ -45,6 +46,19 @@ class NoTokenizer:
 
     def detokenize(self, line: str) -> str:
         return " ".join(line.split())
+
+
+class RawLines:
+    """Lines as they are: whatever splits them knows what spaces mean."""
+
+    def __init__(self, language: str = ""):
+        self.language = language
+
+    def tokenize(self, line: str) -> str:
+        return line
+
+    def detokenize(self, line: str) -> str:
+        return line
 
 
 class Moses:
@@ -144,7 +158,8 @@ class Lowercase:
         return self._tokenizer.tokenize(line).lower()
 
 
-TOKENIZERS = {"moses": Moses, "jieba": Jieba, "mecab": Mecab, "jumanpp": Jumanpp, "none": NoTokenizer}
+UNSPLIT = {"none": NoTokenizer, "raw": RawLines}
+TOKENIZERS = {"moses": Moses, "jieba": Jieba, "mecab": Mecab, "jumanpp": Jumanpp, **UNSPLIT}
 LOWERCASE = "+lowercase"
 
 
@@ -181,8 +196,9 @@ def default_tokenizer(language: str) -> str:
 def tokenizer_like(names: Collection[str], language: str) -> str:
     """The tokenizer of a language beside others whose tokenizers have these names."""
     case = LOWERCASE if names and all(name.endswith(LOWERCASE) for name in names) else ""
-    if {name.removesuffix(LOWERCASE) for name in names} == {"none"}:
-        return f"none{case}"
+    plain = {name.removesuffix(LOWERCASE) for name in names}
+    if len(plain) == 1 and plain <= set(UNSPLIT):
+        return plain.pop() + case
     return default_tokenizer(language) + case
 
 

@@ -6,7 +6,7 @@ dummy symbols of count 0 make the size a multiple of 8 (with the special symbols
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from command_line.errors import InputError, at
@@ -41,15 +41,20 @@ def with_dictionary(folder, languages: list[str]) -> list[str]:
 def dictionary_lines(counts: Counter, min_count: int = 1) -> Iterator[str]:
     """Lines of the dictionary file; ties go by code points, so that the file depends on counts alone."""
     tokens = [token for token, count in counts.items() if count >= min_count and token not in SPECIAL_SYMBOLS]
-    for token in sorted(tokens, key=lambda token: (-counts[token], token)):
+    yield from lines_in_order(sorted(tokens, key=lambda token: (-counts[token], token)), counts)
+
+
+def lines_in_order(tokens: Sequence[str], counts: Counter) -> Iterator[str]:
+    """Lines of a dictionary file whose order is given, and the dummies behind them."""
+    for token in tokens:
         yield f"{token} {counts[token]}"
     for number in range(-(len(tokens) + len(SPECIAL_SYMBOLS)) % PADDING_FACTOR):
         yield f"madeupword{number:04d} 0"
 
 
-def write_dictionary(path: Path, counts: Counter, min_count: int = 1) -> int:
+def write_dictionary(path: Path, lines: Iterable[str]) -> int:
     """Write the file; returns its number of lines."""
-    lines = list(dictionary_lines(counts, min_count))
+    lines = list(lines)
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
         stream.writelines(line + "\n" for line in lines)
     return len(lines)

@@ -37,8 +37,8 @@ class Preparation:
     Attributes:
         folder: the binarized folder; the subword model lies in it, raw valid and test text in `folder/text`.
         languages: sorted language codes.
-        tokenizers: language -> name of its tokenizer ("moses", "jieba", "mecab", "jumanpp", "none").
-        subword: {"type": "subword-nmt" | "sentencepiece" | "none", "model": file name in `folder` or None}.
+        tokenizers: language -> name of its tokenizer ("moses", "jieba", …, "none", "raw").
+        subword: {"type": one of `data_prep.subword_models.TYPES`, "model": file name in `folder` or None}.
         pairs: split -> {"de-en": number of lines}; the two codes in alphabetical order.
         dictionary_sha256: checksum of the joint dictionary file.
         text_sha256: "test.de-en.de" -> checksum of that raw text file.

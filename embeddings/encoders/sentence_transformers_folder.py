@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from command_line.errors import InputError
 from command_line.provenance import versions
 from command_line.records import Optional, check, read_json
+from data_prep.huggingface import check_folder, reading, weights_of
 from embeddings.encoders.arithmetic import autocast, for_inference
-from embeddings.encoders.huggingface import check_folder, padded, reading, token_ids, weights_of
+from embeddings.encoders.huggingface import padded, token_ids
 from embeddings.encoders.options import SENTENCE_TRANSFORMERS, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
 from embeddings.encoders.transformers_folder import UNLIMITED

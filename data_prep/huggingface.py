@@ -1,0 +1,116 @@
+"""What folders of `transformers` and `sentence-transformers` share: nothing in them is ever run."""
+
+import contextlib
+import functools
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import checksum
+from command_line.records import read_json
+
+WEIGHTS = "*.safetensors"
+UNSAFE = ("bin", "pt", "pth", "ckpt", "pkl", "h5", "msgpack")  # endings
+LIBRARIES = ("transformers", "tokenizers")
+RUST_PANIC = "PanicException"  # of tokenizers over broken files; no `Exception`, and importable from nowhere
+
+
+def check_folder(folder: Path, option: str = "--model") -> None:
+    """Refuse a folder of a model that could run code when it is read.
+
+    Raises:
+        InputError: no folder, its weights are in a format that could run code (or of another library), or its
+            configuration asks for code of its own.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{option} {folder}: no such folder; expected one with a model in it")
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.removeprefix(".") in UNSAFE and not any(path.parent.glob(WEIGHTS)):
+            raise InputError(
+                f"{path}: weights in a format that can run code, expected safetensors; convert them with"
+                " save_pretrained of transformers"
+            )
+    if not any(folder.rglob(WEIGHTS)):
+        raise InputError(f"{option} {folder}: no weights in it, expected {WEIGHTS}")
+    refuse_own_code(folder)
+
+
+def refuse_own_code(folder: Path) -> None:
+    """Refuse a folder whose configuration of a model or tokenizer asks for code of its own.
+
+    Raises:
+        InputError: it does; names the file.
+    """
+    for config in sorted(folder.rglob("*config*.json")):
+        content = read_json(config)
+        if isinstance(content, dict) and content.get("auto_map"):
+            raise InputError(
+                f"{config}: field 'auto_map' asks for code of the folder's own, which is never run"
+            )
+
+
+@functools.cache
+def weights_of(folder: Path) -> dict[str, str]:
+    """Checksums of the files with weights, by their names; computed once in a process."""
+    return {str(path.relative_to(folder)): checksum(path) for path in sorted(folder.rglob(WEIGHTS))}
+
+
+@contextlib.contextmanager
+def reading(folder: Path, kind: str, option: str = "--model") -> Iterator[None]:
+    """What transformers and the libraries on it raise over a folder that they cannot read becomes one line;
+    they stay off the network, and quiet.
+
+    Args:
+        kind: what the folder should hold a model of.
+        option: that named the folder.
+    """
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the libraries are imported
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    with as_one_line(f"{option} {folder}", kind):
+        import transformers
+
+        transformers.utils.logging.disable_progress_bar()
+        _make_sentencepiece_readable()
+        yield
+
+
+@contextlib.contextmanager
+def as_one_line(source: str, kind: str) -> Iterator[None]:
+    """Whatever a library raises over files that it cannot read becomes an `InputError`.
+
+    Args:
+        source: where the files are from, the beginning of the line.
+        kind: what they should be a model of.
+    """
+    try:
+        yield
+    except ImportError as error:
+        missing = f"{error.name} is not installed" if error.name in LIBRARIES else _first_line(error)
+        raise InputError(f"{source}: {missing}; pip install '.[embed]'") from None
+    except (InputError, MemoryError):
+        raise
+    except BaseException as error:  # of every kind, also plain ones: of safetensors, and of tokenizers
+        if not isinstance(error, Exception) and type(error).__name__ != RUST_PANIC:
+            raise
+        raise InputError(f"{source}: not a model of {kind}: {_first_line(error)}") from None
+
+
+def _make_sentencepiece_readable() -> None:
+    """Let transformers read models of sentencepiece where an older protobuf is installed, as COMET wants it.
+
+    It asks sentencepiece for the format of its files, whose current version needs a newer protobuf; its own
+    copy does not.
+    """
+    try:
+        import sentencepiece.sentencepiece_model_pb2  # noqa: F401
+    except ImportError:
+        with contextlib.suppress(ImportError):  # neither is there: what needs them says so
+            from transformers.utils import sentencepiece_model_pb2_new
+
+            sys.modules["sentencepiece.sentencepiece_model_pb2"] = sentencepiece_model_pb2_new
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

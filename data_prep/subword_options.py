@@ -1,0 +1,113 @@
+"""The options of the step `subword`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line import options
+from command_line.errors import InputError
+from command_line.workers import add_workers_argument
+from data_prep.formats.dictionary import DICTIONARY
+
+PRETRAINED_MODEL = "sentence.bpe.model"
+TYPES = {"bpe": "subword-nmt", "sentencepiece": "sentencepiece", "none": "none"}
+
+
+@dataclass(frozen=True)
+class SubwordJob:
+    """Which text is split, and by which model: the options of the step.
+
+    Attributes:
+        input: folder of tokenized text.
+        output: folder of subword text, model and dictionary.
+        type: key of `TYPES`; not looked at where a model is given.
+        merges: of bpe.
+        vocabulary_size, model_type, sample_lines, seed: of sentencepiece.
+        min_count: of a unit in the training text, to be in the dictionary.
+        dictionary_from: the folder of an earlier run whose model and dictionary are applied, or None.
+        pretrained: mBART's folder, whose model is applied and whose dictionary is trimmed, or None.
+        tokenizer: a folder with a tokenizer of transformers, which is applied, or None.
+        only_used: the dictionary has those of its ids that are in the training text.
+    """
+
+    input: Path
+    output: Path
+    type: str
+    merges: int
+    vocabulary_size: int
+    model_type: str
+    sample_lines: int
+    min_count: int
+    seed: int
+    dictionary_from: Path | None
+    pretrained: Path | None
+    tokenizer: Path | None
+    only_used: bool
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "--input", required=True, type=options.path, help="folder of tokenized SPLIT.SRC-TGT.LANG files"
+    )
+    parser.add_argument(
+        "--output",
+        required=True,
+        type=options.output_folder,
+        help="folder for subword text, model and dictionary",
+    )
+    parser.add_argument("--type", choices=TYPES, default="bpe", help="kind of subwords")
+    parser.add_argument(
+        "--merges",
+        type=options.positive,
+        default=50_000,
+        help="merge operations of bpe (8.2.1: 50k, 40k, 50k)",
+    )
+    parser.add_argument(
+        "--vocabulary-size", type=options.positive, default=50_000, help="pieces of sentencepiece"
+    )
+    parser.add_argument(
+        "--model-type", choices=("unigram", "bpe"), default="unigram", help="kind of sentencepiece"
+    )
+    parser.add_argument(
+        "--sample-lines",
+        type=options.positive,
+        default=5_000_000,
+        help="lines that sentencepiece learns from",
+    )
+    parser.add_argument(
+        "--min-count", type=options.positive, default=1, help="rarer units are left out of the dictionary"
+    )
+    parser.add_argument("--seed", type=options.seed, default=1, help="for sentencepiece's sample")
+    given = parser.add_mutually_exclusive_group()
+    given.add_argument(
+        "--dictionary-from", type=options.path, metavar="DIR", help="apply the model and dictionary of DIR"
+    )
+    given.add_argument(
+        "--pretrained",
+        type=options.path,
+        metavar="DIR",
+        help=f"apply mBART's model, trim its dictionary (DIR/{PRETRAINED_MODEL}, DIR/{DICTIONARY})",
+    )
+    given.add_argument(
+        "--tokenizer",
+        type=options.path,
+        metavar="DIR",
+        help="apply the tokenizer of transformers in DIR to raw text; its vocabulary is the dictionary",
+    )
+    parser.add_argument(
+        "--only-used",
+        action="store_true",
+        help="--tokenizer: what the training text has less than --min-count times is left out",
+    )
+    add_workers_argument(parser)
+    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+
+
+def check_options(job: SubwordJob) -> None:
+    """Refuse options that would do nothing."""
+    if job.only_used and not job.tokenizer:
+        raise InputError("--only-used: of the vocabulary of --tokenizer, which is not given")
+    if job.tokenizer and job.min_count > 1 and not job.only_used:
+        raise InputError(
+            f"--min-count {job.min_count}: with --tokenizer all ids are in the dictionary; --only-used leaves"
+            " out the rare ones"
+        )

@@ -1,0 +1,210 @@
+"""Vocabularies of `transformers` (LaBSE's, XLM-R's, mBERT's): raw text <-> the ids of a tokenizer.
+
+A unit of the subword text, and with it a symbol of the dictionary, is the tokenizer's id in decimal. Pieces
+may contain Unicode spaces, at which fairseq splits, or be spelled like fairseq's own symbols; numbers are
+neither, so that a line has exactly the ids that the tokenizer gives it. The four symbols that fairseq puts
+first stand for the tokenizer's own: `<s>` for [CLS] or `<s>`, `</s>` for [SEP] or `</s>`, `<pad>`, `<unk>`.
+"""
+
+import functools
+import json
+from collections import Counter
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import scratch_folder, write_json, write_text
+from command_line.records import OneOf, Optional, read_json, read_record
+from data_prep.huggingface import as_one_line, reading, refuse_own_code
+
+KIND = "transformers"
+OPTION = "--tokenizer"
+FORMAT = 1
+MASK = "mask"
+UNKNOWN = "<unk>"
+ROLES = {  # fairseq's symbol: what a tokenizer calls its own, the first that it has; an id has one symbol
+    "</s>": ("sep_token_id", "eos_token_id"),
+    "<s>": ("cls_token_id", "bos_token_id"),
+    UNKNOWN: ("unk_token_id",),
+    "<pad>": ("pad_token_id",),
+}
+GIVEN_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+               "config.json", "vocab.txt", "vocab.json", "merges.txt", "*.model")  # fmt: skip
+SCHEMA = {
+    "format": OneOf(FORMAT),
+    "special": {name: Optional(int) for name in (*ROLES, MASK)},
+    "tokenizer": {},
+    "config": {},
+}
+
+
+class TransformersTokenizer:
+    """A stored tokenizer as a subword model.
+
+    Args:
+        path: the file of `store_tokenizer`.
+
+    Attributes:
+        special: fairseq's four symbols and "mask" -> the tokenizer's id, None where it has none.
+
+    Raises:
+        InputError: the file is broken, or the library is not installed.
+    """
+
+    def __init__(self, path):
+        self._path, self._stored = Path(path), read_record(path, SCHEMA)
+        self.special = self._stored["special"]
+        with as_one_line(str(self._path), "tokenizers"):
+            from tokenizers import Tokenizer
+
+            self._tokenizer = Tokenizer.from_str(json.dumps(self._stored["tokenizer"]))
+        self._ids = sorted(self._tokenizer.get_vocab(with_added_tokens=True).values())
+        self._symbols = {number: str(number) for number in self._ids}
+        for symbol in ROLES:
+            if (number := self.special[symbol]) is not None:
+                self._check_id(symbol, number)
+                self._symbols[number] = symbol
+        added = self._tokenizer.get_added_tokens_decoder()
+        self._controls = {number for number, token in added.items() if token.special}
+        self._controls |= {number for number in self.special.values() if number is not None}
+        self._controls.discard(self.special[UNKNOWN])
+
+    def _check_id(self, symbol: str, number: int) -> None:
+        if number not in self._symbols:
+            raise InputError(
+                f"{self._path}: field 'special.{symbol}' is {number}, expected an id of the tokenizer"
+            )
+        if self._symbols[number] != str(number):
+            raise InputError(
+                f"{self._path}: field 'special.{symbol}' is {number}, as that of {self._symbols[number]};"
+                " expected another id"
+            )
+
+    def ids(self, line: str) -> list[int]:
+        """The ids that the tokenizer gives a raw line, without the special ones that it puts around it.
+
+        A special token that is spelled in the text (`</s>`, `[PAD]`) is an unknown one here: text must not
+        end or pad a sentence.
+        """
+        ids = self._tokenizer.encode(line, add_special_tokens=False).ids
+        if self._controls.isdisjoint(ids):
+            return ids
+        unknown = self.special[UNKNOWN]
+        known = [unknown if number in self._controls else number for number in ids]
+        return [number for number in known if number is not None]
+
+    def segment(self, line: str) -> str:
+        return " ".join(map(self._symbols.__getitem__, self.ids(line)))
+
+    def join(self, line: str) -> str:
+        """Raw text of units; what is no unit of the tokenizer (a language tag) is left out."""
+        ids = [self._id_of(unit) for unit in line.split()]
+        return self._tokenizer.decode([i for i in ids if i is not None], skip_special_tokens=False)
+
+    def symbol_of(self, number: int) -> str:
+        """The dictionary's symbol of an id."""
+        return self._symbols[number]
+
+    @functools.cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {symbol: number for number, symbol in self._symbols.items()}
+
+    def _id_of(self, symbol: str) -> int | None:
+        return self._numbers.get(symbol)
+
+    def tokenizer_ids(self, dictionary):
+        """The bijection: the tokenizer's id of every id of fairseq's, int64, as long as the dictionary.
+
+        It is -1 for language tags and symbols that pad the dictionary.
+        """
+        import numpy as np
+
+        ids = map(self._id_of, dictionary.symbols)
+        return np.array([-1 if number is None else number for number in ids], dtype=np.int64)
+
+    def dictionary_symbols(self, counts: Counter, min_count: int = 0) -> list[str]:
+        """The dictionary's symbols in the tokenizer's order, so that it depends on no corpus.
+
+        Args:
+            counts: of symbols in the training text.
+            min_count: rarer ones are left out, all but the mask.
+        """
+        mask = self.special[MASK]
+        symbols = [
+            self._symbols[number]
+            for number in self._ids
+            if number == mask or counts[self._symbols[number]] >= min_count
+        ]
+        return [symbol for symbol in symbols if symbol not in ROLES]
+
+    def save_pretrained(self, folder) -> None:
+        """Write the files from which `transformers.AutoTokenizer` makes this tokenizer."""
+        write_text(Path(folder) / "tokenizer.json", json.dumps(self._stored["tokenizer"], ensure_ascii=False))
+        write_json(Path(folder) / "tokenizer_config.json", self._stored["config"])
+
+
+def tokenizer_files(folder: Path) -> list[Path]:
+    """The files that a folder's tokenizer may depend on.
+
+    Raises:
+        InputError: no such folder, or none of them in it.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{OPTION} {folder}: no such folder; expected one with a tokenizer of {KIND}")
+    found = sorted({path for name in GIVEN_FILES for path in folder.glob(name) if path.is_file()})
+    if not found:
+        raise InputError(
+            f"{OPTION} {folder}: no tokenizer in it; expected tokenizer.json, or a vocabulary with"
+            " tokenizer_config.json"
+        )
+    return found
+
+
+def store_tokenizer(folder: Path, path: Path) -> None:
+    """Write the tokenizer of a folder of `transformers` into one file, in the form of its library of
+    tokenizers, without limits of length.
+
+    Raises:
+        InputError: it cannot be read, exists only as code, or asks for code of its own.
+    """
+    tokenizer_files(folder)
+    refuse_own_code(folder)
+    with reading(folder, KIND, OPTION):
+        from tokenizers import Tokenizer
+        from transformers import AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        if not tokenizer.is_fast:
+            raise InputError(
+                f"{OPTION} {folder}: {type(tokenizer).__name__} cannot be written as tokenizer.json; expected"
+                " a tokenizer of the library tokenizers"
+            )
+        backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        backend.no_truncation()
+        backend.no_padding()
+        config = config_of(tokenizer, path.parent)
+    write_json(
+        path,
+        {
+            "format": FORMAT,
+            "special": special_ids(tokenizer),
+            "tokenizer": json.loads(backend.to_str()),
+            "config": config,
+        },
+    )
+
+
+def config_of(tokenizer, parent: Path) -> dict:
+    """What `save_pretrained` writes beside tokenizer.json: its class and special tokens."""
+    with scratch_folder(parent) as scratch:
+        tokenizer.save_pretrained(scratch)
+        return read_json(scratch / "tokenizer_config.json")
+
+
+def special_ids(tokenizer) -> dict[str, int | None]:
+    """The ids that fairseq's symbols and the mask stand for; an id that serves for two has one symbol."""
+    found: dict[str, int | None] = {}
+    for symbol, names in ROLES.items():
+        ids = [getattr(tokenizer, name, None) for name in names]
+        first = next((number for number in ids if number is not None), None)
+        found[symbol] = None if first in found.values() else first
+    return found | {MASK: getattr(tokenizer, "mask_token_id", None)}
