@@ -102,16 +102,20 @@ def build_losses(cfg, names: list[str], sizes: ModelSizes | None) -> dict[str, W
     return losses
 
 
-def check_cached_gradients(pairs: int, names: list[str]) -> None:
+def check_cached_gradients(pairs: int, losses: dict[str, WeightedLoss], translates: bool) -> None:
     """Refuse cached gradients that the losses cannot have.
+
+    Args:
+        translates: is there a translation loss beside them?
 
     Raises:
         InputError: not a number of pairs, or a loss that looks at more of a sentence than its vector.
     """
     if pairs < 0:
         raise InputError(f"--cached-gradients {pairs}: expected a number of sentence pairs, 0 or above")
-    for name in names if pairs else ():
-        if name == TRANSLATION or not LOSSES[name].looks_at_vectors_only:
+    too_curious = [name for name, loss in losses.items() if not loss.looks_at_vectors_only]
+    for name in [TRANSLATION] * translates + too_curious:
+        if pairs:
             raise InputError(
                 f"--cached-gradients {pairs}: --losses {name} needs more of a sentence than its vector"
             )

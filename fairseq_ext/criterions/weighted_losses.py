@@ -124,7 +124,7 @@ class WeightedLosses(FairseqCriterion):
         translation = build_translation(cfg, task) if TRANSLATION in names else None
         others = [name for name in names if name != TRANSLATION]
         losses = build_losses(cfg, others, getattr(task, "model_sizes", None))
-        check_cached_gradients(cfg.cached_gradients, names)
+        check_cached_gradients(cfg.cached_gradients, losses, translates=translation is not None)
         return cls(task, translation, losses, cfg.translation_weight, cfg.sentence_avg, cfg.cached_gradients)
 
     @property

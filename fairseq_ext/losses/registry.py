@@ -2,11 +2,13 @@
 
 from fairseq_ext.losses.additive_margin import AdditiveMargin
 from fairseq_ext.losses.attention_alignment import AttentionAlignment
+from fairseq_ext.losses.global_ranking import GlobalRanking
 from fairseq_ext.losses.interlingua_alignment import InterlinguaAlignment
 from fairseq_ext.losses.length_prediction import LengthPrediction
 from fairseq_ext.losses.sentence_contrast import SentenceContrast
 from fairseq_ext.losses.sentence_contrastive import SentenceContrastive
 from fairseq_ext.losses.token_reconstruction import TokenReconstruction
+from fairseq_ext.losses.triplet_ranking import TripletRanking
 from fairseq_ext.losses.unified_generation import UnifiedGeneration
 from fairseq_ext.losses.weighted_loss import WeightedLoss
 from fairseq_ext.losses.word_contrastive import WordContrastive
@@ -23,5 +25,7 @@ LOSSES: dict[str, type[WeightedLoss]] = {
         UnifiedGeneration,
         SentenceContrast,
         AdditiveMargin,
+        GlobalRanking,
+        TripletRanking,
     )
 }

@@ -71,8 +71,8 @@ class ModelOutputs:
 
 
 def states_of(encoder_out: Mapping[str, Any]) -> Tensor:
-    """The states of the tokens on top of the encoder, T x B x C, after the final norm: below an interlingua
-    or the pooling of a sentence encoder, if there is one.
+    """The states of the tokens on top of the encoder, T x B x C, after the final norm: below an interlingua,
+    if there is one. Of a sentence encoder those that it pools.
     """
     return encoder_out.get("token_states", encoder_out["encoder_out"])[0]
 
@@ -145,7 +145,7 @@ class WeightedLoss(nn.Module):
     decodes_again: bool = False
     model_dropout: float | None = None
     counts_pairs: ClassVar[bool] = False
-    looks_at_vectors_only: ClassVar[bool] = False
+    looks_at_vectors_only: bool = False
 
     def __init__(self, options, sizes: ModelSizes):
         super().__init__()

@@ -96,7 +96,7 @@ class SentenceEncoder(MnmtEncoder):
 
         Returns:
             Further keys: "sentence_vectors", one tensor, B x C'; and, lists of one tensor each, the states of
-            the given tokens after the final norm, "token_states", S x B x C, and "token_padding_mask", B x S.
+            the given tokens that are pooled, "token_states", S x B x C, and "token_padding_mask", B x S.
         """
         if self.cls is not None:
             src_tokens = torch.cat([src_tokens.new_full((len(src_tokens), 1), self.cls), src_tokens], dim=1)
@@ -104,14 +104,15 @@ class SentenceEncoder(MnmtEncoder):
         encoded = super().forward(src_tokens, src_lengths, every_layer, token_embeddings)
         states, padding = encoded["encoder_out"][0], encoded["encoder_padding_mask"][0]
         left_out = not_counted(src_tokens, self.padding_idx, self.left_out)
-        vectors = self._project(self.kind.apply(self._pooled_states(encoded), left_out))
+        pooled = self._pooled_states(encoded)
+        vectors = self._project(self.kind.apply(pooled, left_out))
         begin = 0 if self.cls is None else 1
         return {
             **encoded,
             "encoder_out": [vectors.unsqueeze(0).type_as(states)],
             "encoder_padding_mask": [padding.new_zeros(len(padding), 1)],
             "sentence_vectors": vectors,
-            "token_states": [states[begin:]],
+            "token_states": [pooled[begin:]],
             "token_padding_mask": [padding[:, begin:]],
         }
 

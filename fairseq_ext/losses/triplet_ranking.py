@@ -1,0 +1,98 @@
+"""Triplet ranking with hard negatives, h of dual-pivot transfer (Tien and Steinert-Threlkeld 2022)."""
+
+import math
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from fairseq_ext.losses import comparison
+from fairseq_ext.losses.weighted_loss import Term, WeightedLoss
+
+
+@dataclass
+class TripletRankingOptions(comparison.ComparisonOptions):
+    weight: float = field(default=1.0, metadata={"help": "of the loss"})
+    margin: float = field(
+        default=0.0, metadata={"help": "alpha (Tien and Steinert-Threlkeld 2022, 5.2 and 5.3: 0 for bitext)"}
+    )
+    random_negatives: int = field(
+        default=0,
+        metadata={"help": "negatives besides the hardest one, which the paper's n counts, too (5.2: n = 1)"},
+    )
+
+
+class TripletRanking(WeightedLoss):
+    """A sentence is nearer to its translation, by a margin, than to the hardest other sentence of the batch
+    and to a few random ones, in both directions.
+
+    Reference: Tien and Steinert-Threlkeld 2022 ("Bilingual alignment transfers to multilingual alignment for
+    unsupervised parallel text mining"), 3.2 and 3.3,
+
+        h(a, b) = sum_n max(0, alpha - sim(a, b) + sim(a_n, b)) + max(0, alpha - sim(a, b) + sim(a, b_n))
+
+    where sim is cosine, and a_n and b_n are the most similar wrong sentences of the batch (Faghri et al.
+    2018), and n - 1 others, drawn at random. (The code that its authors published, github.com/cctien/
+    bimultialign, has no hinge for the hardest negative; the equation has one for all.)
+
+    Batch fields: `mirror`. Logged per pair. Half batches have fewer negatives, and do not add up to the
+    whole.
+
+    Cost: N^2 similarities.
+    """
+
+    name = "triplet_ranking"
+    Options = TripletRankingOptions
+    batch_fields = ("mirror",)
+    counts_pairs = True
+
+    def __init__(self, options: TripletRankingOptions, sizes):
+        super().__init__(options, sizes)
+        check_triplets(self)
+        comparison.check(self)
+        self.looks_at_vectors_only = comparison.compares_vectors(options)
+
+    def forward(self, outputs, batch) -> Term:
+        scores = comparison.similarities(outputs, batch, self.options, self.sizes)
+        value = triplet_ranking(scores, self.options.margin, self.options.random_negatives)
+        return Term(self.options.weight * value, value.detach(), len(scores))
+
+
+def check_triplets(loss: WeightedLoss) -> None:
+    """Refuse values of `margin` and `random_negatives` that mean nothing.
+
+    Raises:
+        InputError: names the option.
+    """
+    loss.require(0 <= loss.options.margin < math.inf, "margin", "a number, 0 or above")
+    loss.require(loss.options.random_negatives >= 0, "random_negatives", "a number, 0 or above")
+
+
+def triplet_ranking(scores: Tensor, margin: float, random_negatives: int = 0) -> Tensor:
+    """Sum of h over all pairs; zero, and still connected to the scores, without negatives.
+
+    Args:
+        scores: N x N similarities, those of the true pairs on the diagonal.
+        random_negatives: besides the hardest one; all others if there are fewer.
+    """
+    loss = 0 * scores.sum()
+    if len(scores) < 2:
+        return loss
+    positive = scores.diagonal()[:, None]
+    for anchored in (scores, scores.t()):
+        found = negatives(anchored.detach(), random_negatives)
+        loss = loss + (margin - positive + anchored.gather(1, found)).clamp(min=0).sum()
+    return loss
+
+
+def negatives(scores: Tensor, random_negatives: int) -> Tensor:
+    """For every row the number of its highest score off the diagonal, and those of random others, all
+    different: N x (1 + random_negatives), or fewer columns if there are no more others.
+    """
+    own = torch.arange(len(scores), device=scores.device)[:, None]
+    hardest = scores.scatter(1, own, -torch.inf).argmax(dim=1, keepdim=True)
+    count = min(random_negatives, len(scores) - 2)
+    if not count:
+        return hardest
+    order = torch.rand_like(scores).scatter_(1, own, -1).scatter_(1, hardest, -1)
+    return torch.cat([hardest, order.topk(count, dim=1).indices], dim=1)
