@@ -4,6 +4,7 @@ import json
 import re
 from argparse import Namespace
 from dataclasses import dataclass, field, fields
+from enum import Enum
 from itertools import chain, combinations
 
 import pytest
@@ -48,6 +49,8 @@ def options_of(dataclass_type, prefix: str, others: tuple[str, ...] = (), **chos
         option = f"--{prefix}{one.name}".replace("_", "-")
         if isinstance(one.default, bool):
             found[option] = [option]
+        elif isinstance(one.type, type) and issubclass(one.type, Enum) and one.name not in chosen:
+            found[option] = [option, next(str(each) for each in one.type if str(each) != one.default)]
         else:
             value = chosen[one.name] if one.name in chosen else (one.default or 0) + 3
             found[option] = [option, str(value)]
