@@ -16,6 +16,7 @@ COMMANDS = {
         "embeddings.classify",
         "a perceptron over vectors, taught in one language, tested in others",
     ),
+    "pretrain": ("embeddings.pretrain", "a multilingual encoder of any size from monolingual text, as XLM-R"),
     "sts": ("embeddings.sts", "correlation of cosines with rated similarity, in and across languages"),
 }
 

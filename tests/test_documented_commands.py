@@ -37,6 +37,7 @@ NOT_RUN = (
     ("docs/linguistic_pretraining.md", "python -m eval adequacy", "needs a model to download"),
     ("docs/mbart.md", "", "needs mBART, 5 GB to download; a tiny one in tests/integration/test_mbart.py"),
     ("docs/performance.md", "", "measures time"),
+    ("docs/pretrained_encoders.md", "", "a training of hours; a tiny one in tests/embeddings/pretraining"),
     ("docs/probes.md", "", "goes on from trainings of hours; tiny ones in tests/integration/test_probes.py"),
     ("docs/sentence_encoders.md", "", "the paper's size, for a GPU"),
     (r"docs/results/.*", "", "hours"),

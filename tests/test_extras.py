@@ -20,6 +20,7 @@ MODULES = {  # of packages whose module has another name
     "unbabel-comet": "comet",
 }
 THROUGH = {  # packages that a library imports for us: where it does, and what our code says to have it so
+    "accelerate": ("transformers.trainer", "accelerate"),
     "distributed": ("dask.distributed", "dask"),
     "ipadic": ("sacrebleu.tokenizers.tokenizer_ja_mecab", "ja-mecab"),
     "mecab-ko": ("sacrebleu.tokenizers.tokenizer_ko_mecab", "ko-mecab"),

@@ -50,6 +50,9 @@ WORDS = {
     " --model-data {w}/data --output {o}",
     "embeddings classify": "{w}/labelled --languages de,en --model {w}/model.pt --model-data {w}/data"
     " --epochs 1 --output {o}",
+    "embeddings pretrain": "--text {w}/monolingual --languages de,en --layers 1 --width 8 --heads 1"
+    " --inner-width 8 --vocabulary-size 120 --batch-tokens 80 --updates 1 --warmup-updates 0 --cpu"
+    " --output {o}",
     "embeddings sts": "{w}/sts-de.csv --model {w}/model.pt --model-data {w}/data --output {o}",
     "eval probe pretraining-accuracy": "MASS={w}/train.log --dataset toy --output {o}",
     "eval probe validation-curves": "MNMT={w}/train.log --dataset toy --output {o}",
@@ -93,6 +96,7 @@ def make_world(world: Path) -> None:
         )
     _run("eval probe retrieval {w}/states {w}/other-states --output {w}/retrieval", world)
     _lay_out_multi30k(world)
+    _write_monolingual(world)
     (world / "train.log").write_text(LOG)
     (world / "pilot.sh").write_text(PILOT)
     _run("fairseq_ext pilot --output {w}/pilots --data {w}/data --name toy -- sh {w}/pilot.sh", world)
@@ -127,6 +131,16 @@ def _lay_out_multi30k(world: Path) -> None:
     for split in ("train", "valid", "test"):
         for language in ("de", "en"):
             shutil.copyfile(world / f"raw/{split}.de-en.{language}", world / f"multi30k/{split}.{language}")
+
+
+def _write_monolingual(world: Path) -> None:
+    """The sides of a bitext, each for itself."""
+    (world / "monolingual").mkdir()
+    for split in ("train", "valid"):
+        for language in ("de", "en"):
+            shutil.copyfile(
+                world / f"raw/{split}.de-en.{language}", world / f"monolingual/{split}.{language}"
+            )
 
 
 def _write_parses(world: Path) -> None:

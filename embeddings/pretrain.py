@@ -1,0 +1,173 @@
+"""Pre-train a multilingual encoder as a masked language model, as XLM-R (Conneau et al. 2020).
+
+--text is a folder of `data_prep clean` with monolingual text, train.LANG and valid.LANG for every language;
+what is evaluated later is kept out of it by `clean --exclude-text`. The tokenizer is learned from the text,
+or taken from another model. The output is a folder update-N for every N at which the model was saved: a
+complete encoder of transformers, with the loss and the accuracy of held-out lines by language in
+validation.json. A training that was killed goes on.
+"""
+
+import shutil
+from pathlib import Path
+
+from command_line import options as types
+from command_line.completion import Stamp
+from command_line.errors import InputError
+from command_line.option_classes import by_name, from_arguments
+from command_line.outputs import scratch_folder, write_json
+from command_line.provenance import command_typed, versions
+from command_line.records import check, read_json
+from data_prep.formats.texts import TRAIN, VALID, find_texts
+from embeddings.pretraining.options import (
+    STATE,
+    VALIDATION,
+    Pretraining,
+    add_pretraining_arguments,
+    encoder_folder,
+)
+
+KIND = "pretraining"
+WORK, TOKENIZER = "work.json", "tokenizer"  # in the folder of the trainer's state
+
+
+def add_arguments(parser) -> None:
+    add_pretraining_arguments(parser)
+    parser.add_argument(
+        "--output",
+        required=True,
+        type=types.output_folder,
+        metavar="DIR",
+        help=f"folder for update-N and {KIND}.json",
+    )
+    parser.add_argument("--force", action="store_true", help="begin anew what is done or was begun")
+
+
+def main(args) -> None:
+    job = from_arguments(Pretraining, args)
+    job.check()
+    texts = texts_of(job)
+    inputs = [path for pair in texts.values() for path in pair]
+    if job.tokenizer and job.tokenizer.is_dir():
+        inputs += sorted(path for path in job.tokenizer.iterdir() if "token" in path.name and path.is_file())
+    stamp = Stamp(args.output / f".{KIND}.done", KIND, by_name(job), inputs)
+    if not stamp.is_current(args.force):
+        begin(stamp, args.output, args.force)
+        pretrain(job, texts, args.output)
+        finish(job, stamp, args.output)
+    print(encoder_folder(args.output, job.updates))
+
+
+def texts_of(job: Pretraining) -> dict[str, tuple[Path, Path]]:
+    """Language -> training and validation text.
+
+    Raises:
+        InputError: a language lacks one.
+    """
+    found = {(text.split, text.pair): text.paths[0] for text in find_texts(job.text) if not text.is_bitext}
+    for language in job.languages:
+        for split in (TRAIN, VALID):
+            if (split, language) not in found:
+                raise InputError(
+                    f"{job.text}: no {split}.{language}; expected monolingual text of all of --languages"
+                )
+    return {language: (found[TRAIN, language], found[VALID, language]) for language in job.languages}
+
+
+def begin(stamp: Stamp, folder: Path, force: bool) -> None:
+    """Make the folder ready for this training, or for its rest.
+
+    Raises:
+        InputError: another training has been here, which nobody has allowed to be forgotten.
+    """
+    work = folder / STATE / WORK
+    if force:
+        _forget(folder)
+    known = {} if force else stamp.recorded() or _begun(work)
+    for part in ("settings", "inputs") if known else ():
+        for name in known[part] | stamp.work[part]:
+            if known[part].get(name) != stamp.work[part].get(name):
+                raise InputError(
+                    f"{folder}: was trained with another {name}; give another --output, or --force to begin"
+                    " anew"
+                )
+    stamp.begin()
+    write_json(work, stamp.work)
+
+
+def _begun(work: Path) -> dict:
+    """What a training that was killed was doing."""
+    if not work.is_file():
+        return {}
+    known = read_json(work)
+    check(known, {"settings": {}, "inputs": {}}, work)
+    return known
+
+
+def _forget(folder: Path) -> None:
+    for path in (folder / STATE, *folder.glob("update-*")):
+        if path.is_dir():
+            shutil.rmtree(path)
+
+
+def pretrain(job: Pretraining, texts: dict[str, tuple[Path, Path]], folder: Path) -> None:
+    """Train from the beginning, or from the last state."""
+    from data_prep.huggingface import reading
+
+    with reading(folder, "transformers"):
+        from embeddings.pretraining.examples import Batches, Masking, read_examples
+        from embeddings.pretraining.model import new_model
+        from embeddings.pretraining.training import train
+
+    tokenizer = tokenizer_of(job, [train for train, _ in texts.values()], folder / STATE)
+    longest = job.network.max_length
+    languages = [read_examples(train, tokenizer, job.examples, longest) for train, _ in texts.values()]
+    held_out = {
+        language: read_examples(valid, tokenizer, job.examples, longest, job.valid_lines)
+        for language, (_, valid) in texts.items()
+    }
+    number = job.updates * job.batches_per_update
+    batches = Batches(languages, job.sampling_temperature, job.batch_tokens, number, job.seed)
+    masking = Masking(tokenizer, job.mask_rate, job.seed)
+    model = new_model(job.network, tokenizer, job.seed)
+    train(job, folder, model, tokenizer, batches, masking, held_out)
+
+
+def tokenizer_of(job: Pretraining, texts: list[Path], state: Path):
+    """That of --tokenizer, or one that is learned from the texts, once."""
+    from embeddings.pretraining.vocabulary import learn_tokenizer, load_tokenizer
+
+    longest, learned = job.network.max_length, state / TOKENIZER
+    if job.tokenizer:
+        return load_tokenizer(job.tokenizer, longest)
+    if not learned.exists():
+        tokenizer = learn_tokenizer(
+            texts,
+            job.vocabulary_size,
+            job.tokenizer_lines,
+            job.sampling_temperature,
+            job.seed,
+            longest,
+            state,
+        )
+        with scratch_folder(state) as scratch:
+            tokenizer.save_pretrained(scratch / TOKENIZER)
+            (scratch / TOKENIZER).rename(learned)
+    return load_tokenizer(learned, longest)
+
+
+def finish(job: Pretraining, stamp: Stamp, folder: Path) -> None:
+    """Write the record of the training and remove what was needed to go on."""
+    kept = sorted({*range(job.save_updates, job.updates, job.save_updates), job.updates})
+    folders = [encoder_folder(folder, update) for update in kept]
+    record = {
+        "format": 1,
+        "kind": KIND,
+        "settings": stamp.settings,
+        "encoders": [{"folder": one.name} | read_json(one / VALIDATION) for one in folders],
+        "command": command_typed("embeddings"),
+        "versions": versions("torch", "transformers", "accelerate", "tokenizers"),
+    }
+    write_json(folder / f"{KIND}.json", record)
+    files = [path for one in folders for path in one.iterdir()]
+    stamp.finish([folder / f"{KIND}.json", *files])
+    shutil.rmtree(folder / STATE)

@@ -1,0 +1,1 @@
+"""Pre-training of small multilingual encoders as masked language models."""

@@ -1,0 +1,167 @@
+"""The training of a masked language model by `transformers.Trainer`, which goes on where it was killed.
+
+`DIR/training` holds what the trainer needs to go on, `DIR/update-N` a complete encoder for every N.
+"""
+
+import json
+import math
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import torch
+from torch.utils.data import DataLoader
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+
+from command_line.errors import InputError
+from command_line.outputs import scratch_folder, write_json
+from embeddings.pretraining.examples import Batches, Masking
+from embeddings.pretraining.options import STATE, VALIDATION, Pretraining, encoder_folder
+from embeddings.pretraining.validation import mean_of, validate
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+def train(
+    job: Pretraining, folder: Path, model, tokenizer, batches: Batches, masking: Masking, held_out: dict
+) -> None:
+    """Train, or go on.
+
+    Args:
+        held_out: language -> examples for validation.
+
+    Raises:
+        InputError: the loss is no number any more.
+    """
+    encoders = Encoders(
+        folder, model, tokenizer, lambda: validate(model, held_out, masking, job.batch_tokens)
+    )
+    state = folder / STATE
+    arguments = TrainingArguments(
+        output_dir=str(state),
+        max_steps=job.updates,
+        per_device_train_batch_size=1,  # an item is a batch
+        gradient_accumulation_steps=job.batches_per_update,
+        learning_rate=job.learning_rate,
+        warmup_steps=job.warmup_updates,
+        lr_scheduler_type="linear",
+        weight_decay=job.weight_decay,
+        adam_beta2=0.98,  # as RoBERTa
+        adam_epsilon=1e-6,
+        max_grad_norm=job.clip_norm,
+        save_steps=job.save_updates,
+        save_total_limit=1,
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        bf16=job.precision == "bfloat16",
+        gradient_checkpointing=job.gradient_checkpointing,
+        use_cpu=job.cpu or not torch.cuda.is_available(),
+        seed=job.seed,
+    )
+    trainer = OrderedTrainer(
+        model=model,
+        args=arguments,
+        train_dataset=batches,
+        data_collator=masking,
+        callbacks=[encoders, Progress(job.updates)],
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.train(resume_from_checkpoint=last_state(state))
+
+
+class OrderedTrainer(Trainer):
+    """Takes the batches in their order, which is random already."""
+
+    def get_train_dataloader(self) -> DataLoader:
+        loader = DataLoader(self.train_dataset, batch_size=1, collate_fn=self.data_collator)
+        return self.accelerator.prepare(loader)
+
+
+def last_state(folder: Path) -> str | None:
+    """The trainer's newest state that was written to its end; removes the others."""
+    found = {int(path.name.rpartition("-")[2]): path for path in folder.glob("checkpoint-*")}
+    whole = None
+    for update in sorted(found, reverse=True):
+        if whole is None and _is_whole(found[update]):
+            whole = str(found[update])
+        else:
+            shutil.rmtree(found[update])
+    return whole
+
+
+def _is_whole(state: Path) -> bool:
+    """The trainer writes this file last."""
+    try:
+        json.loads((state / "trainer_state.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+class Encoders(TrainerCallback):
+    """Keeps the model as a complete encoder whenever the trainer saves.
+
+    Args:
+        measure: validates the model.
+    """
+
+    def __init__(self, folder: Path, model, tokenizer, measure):
+        self.folder, self.model, self.tokenizer, self.measure = folder, model, tokenizer, measure
+
+    def on_train_begin(self, args, state, control, **kwargs):
+        if state.global_step:  # was the training killed between the two?
+            self.on_save(args, state, control)
+
+    def on_save(self, args, state, control, **kwargs):
+        target = encoder_folder(self.folder, state.global_step)
+        if target.exists():
+            return
+        languages = self.measure()
+        record = {"update": state.global_step, **mean_of(languages), "languages": languages}
+        with scratch_folder(self.folder) as scratch:
+            made = scratch / target.name
+            self.model.save_pretrained(made)
+            self.tokenizer.save_pretrained(made)
+            write_json(made / VALIDATION, record)
+            os.replace(made, target)
+        print(
+            f"pretrain: update {state.global_step}: valid loss {record['loss']:.3f},"
+            f" accuracy {record['accuracy']:.1%}; {target}",
+            file=sys.stderr,
+        )
+
+
+class Progress(TrainerCallback):
+    """A line now and then; ends a training whose loss is no number."""
+
+    def __init__(self, updates: int):
+        self.updates, self.shown, self.began = updates, 0.0, (0, 0.0)
+
+    def on_train_begin(self, args, state, control, **kwargs):
+        self.shown = time.monotonic()
+        self.began = state.global_step, self.shown
+
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        loss = (logs or {}).get("loss")
+        if loss is None:
+            return
+        if not math.isfinite(loss):
+            raise InputError(
+                f"--learning-rate {args.learning_rate}: the loss is {loss} at update {state.global_step};"
+                " expected a number; give a smaller one, or more --warmup-updates"
+            )
+        now = time.monotonic()
+        if now - self.shown >= SECONDS_BETWEEN_LINES:
+            self.shown = now
+            rate = (state.global_step - self.began[0]) / (now - self.began[1])
+            print(
+                f"pretrain: {state.global_step}/{self.updates} updates, loss {loss:.3f},"
+                f" {rate:.2f} updates/s",
+                file=sys.stderr,
+                flush=True,
+            )

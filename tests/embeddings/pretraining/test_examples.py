@@ -1,0 +1,112 @@
+"""Batches of a masked language model: shares of languages, lengths, masks, and that they can be made anew."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from command_line.errors import InputError
+from embeddings.pretraining.examples import POOL, Batches, Examples, Masking, blocks
+
+
+class Symbols:
+    """Ten ordinary tokens, 4 to 13."""
+
+    all_special_ids = (0, 1, 2, 3, 14)
+    mask_token_id, pad_token_id = 14, 1
+
+    def __len__(self) -> int:
+        return 15
+
+
+def texts(seed: int = 1) -> list[Examples]:
+    """Two languages, whose examples begin with 0 or 2 and a number of their own."""
+    draw = np.random.default_rng(seed)
+    return [
+        Examples.of([language, 100 + row, *[5] * draw.integers(1, 12)] for row in range(size))
+        for language, size in ((0, 400), (2, 100))
+    ]
+
+
+def names(batch) -> list[tuple[int, int]]:
+    return [(int(one[0]), int(one[1])) for one in batch[1]]
+
+
+def test_every_pool_has_the_shares_of_the_languages():
+    languages = texts()
+    batches = Batches(languages, temperature=2, tokens=60, number=3 * POOL, seed=1)
+    sizes = np.array([len(each.tokens) for each in languages])
+    expected = sizes**0.5 / (sizes**0.5).sum()
+    for pool in range(3):
+        tokens = Counter()
+        for number in range(pool * POOL, (pool + 1) * POOL):
+            for one in batches[number][1]:
+                tokens[int(one[0])] += len(one)
+        assert tokens.total() == pytest.approx(60 * POOL, rel=0.05)
+        assert tokens[0] / tokens.total() == pytest.approx(expected[0], abs=0.03)
+
+
+def test_an_example_comes_again_when_all_have_come():
+    batches = Batches(texts(), temperature=1, tokens=60, number=10 * POOL, seed=1)
+    counts = Counter(name for number in range(10 * POOL) for name in names(batches[number]))
+    for language, size in ((0, 400), (2, 100)):
+        found = [count for (of, _), count in counts.items() if of == language]
+        assert len(found) == size
+        assert max(found) - min(found) <= 1
+
+
+def test_batches_are_even_and_of_similar_lengths():
+    batches = Batches(texts(), temperature=1, tokens=60, number=POOL, seed=1)
+    for number in range(POOL):
+        lengths = [len(one) for one in batches[number][1]]
+        assert 60 - 14 <= sum(lengths) <= 60 + 14
+        assert max(lengths) - min(lengths) <= 1
+
+
+def test_a_batch_depends_on_its_number_and_the_seed_alone():
+    first, second, other = (Batches(texts(), 2, 60, 300, seed) for seed in (1, 1, 2))
+    forwards = [names(first[number]) for number in range(200)]
+    assert forwards[130:] == [names(second[number]) for number in range(130, 200)]
+    assert forwards[0] != names(other[0])
+    masking = Masking(Symbols(), 0.15, seed=1)
+    assert masking([first[7]])["input_ids"].equal(masking([second[7]])["input_ids"])
+
+
+def test_batches_without_room():
+    with pytest.raises(InputError, match=r"--batch-tokens 4: expected room for several examples, which have"):
+        Batches(texts(), 1, 4, 10, 1)
+
+
+def test_blocks_hold_whole_sentences():
+    sentences = [[0, 5, 5, 2], [0, 6, 2], [0, 7, 7, 7, 2], [0, 8, 8, 8, 8, 8, 2], [0, 9, 2]]
+    found = list(blocks(iter(sentences), 7))
+    assert found == [[0, 5, 5, 2, 6, 2], [0, 7, 7, 7, 2], [0, 8, 8, 8, 8, 8, 2], [0, 9, 2]]
+
+
+def test_masks():
+    draw = np.random.default_rng(3)
+    examples = [np.array([0, *draw.integers(4, 14, 40), 3, 2]) for _ in range(499)]
+    examples.append(np.array([0, 9, 2]))
+    batch = Masking(Symbols(), 0.2, seed=1)([(5, examples)])
+    read, attended = batch["input_ids"].numpy(), batch["attention_mask"].numpy()
+    assert read.shape == (500, 43)
+    before = np.ones_like(read)
+    for row, one in zip(before, examples, strict=True):
+        row[: len(one)] = one
+    assert (attended == (before != 1)).all()
+    positions, labels = batch["positions"].numpy(), batch["labels"].numpy()
+    assert len(set(positions.tolist())) == len(positions) == round(0.2 * (499 * 40 + 1))
+    assert (before.reshape(-1)[positions] == labels).all()
+    assert not set(labels.tolist()) & {0, 1, 2, 3, 14}
+    untouched = np.ones(read.size, bool)
+    untouched[positions] = False
+    assert (read.reshape(-1)[untouched] == before.reshape(-1)[untouched]).all()
+    seen = read.reshape(-1)[positions]
+    assert (seen == 14).mean() == pytest.approx(0.8, abs=0.02)
+    assert (seen == labels).mean() == pytest.approx(0.1 + 0.1 / 10, abs=0.02)
+    assert set(seen.tolist()) == {*range(4, 15)}
+
+
+def test_a_batch_has_a_mask_at_least():
+    batch = Masking(Symbols(), 0.01, seed=1)([(0, [np.array([0, 9, 2])])])
+    assert (batch["positions"].tolist(), batch["labels"].tolist()) == ([1], [9])
