@@ -20,7 +20,11 @@ COMMANDS = {
         "fairseq_ext.commands.precision",
         "the option of fairseq-train for the fastest precision of this machine's devices",
     ),
+    "export": (
+        "fairseq_ext.commands.export",
+        "a trained sentence encoder for other libraries, with equal vectors",
+    ),
 }
 
 if __name__ == "__main__":
-    sys.exit(run("fairseq_ext", "What is done before a training starts.", COMMANDS))
+    sys.exit(run("fairseq_ext", "What is done before and after a training.", COMMANDS))

@@ -29,6 +29,7 @@ NOT_RUN = (
     ("docs/evaluation.md", "bash recipes/quickstart", "minutes; as in the README"),
     ("docs/evaluation.md", ".*outputs/quickstart", "goes on from the quickstart"),
     ("docs/evaluation.md", "python3 -m venv|comet-env/bin/pip", "installs from the network"),
+    ("docs/export.md", "", "goes on from a training of hours; tiny in tests/fairseq_ext/export"),
     ("docs/interlingua.md", ".* validation-curves", "goes on from trainings of hours"),
     ("docs/linguistic_pretraining.md", ".* --parses ", "needs the output of a parser of others"),
     ("docs/linguistic_pretraining.md", ".* --dask", "needs a cluster"),

@@ -33,6 +33,7 @@ WORDS = {
     "fairseq_ext plan": "{w}/pilots",
     "fairseq_ext trim-mbart": "--pretrained {w}/mbart --data {w}/data --output {o}/trimmed.pt",
     "fairseq_ext precision": "--cpu --output {o}",
+    "fairseq_ext export": "{w}/sentences.pt {o} --to sentence-transformers --data {w}/pieces",
     "eval report": "{w}/out --output {o}",
     "eval probe states": "--checkpoint {w}/model.pt --data {w}/data --output {o} --cpu --beam 1",
     "eval probe llr": "{w}/states --output {o} --protocol paper",
@@ -107,6 +108,7 @@ def make_world(world: Path) -> None:
     _write_parses(world)
     _run("data_prep phrases --input {w}/tok --output {w}/parsed --parser conllu --parses {w}/parses", world)
     _write_mbart(world)
+    _write_sentence_encoder(world)
     _write_labelled(world)
 
 
@@ -169,3 +171,10 @@ def _write_mbart(world: Path) -> None:
     from tests.fairseq_ext.mbart import write_mbart
 
     write_mbart(world / "mbart", read_symbols(world / "data/dict.de.txt"))
+
+
+def _write_sentence_encoder(world: Path) -> None:
+    """A sentence encoder of raw text that sentencepiece has split."""
+    from tests.fairseq_ext.export.folders import write_data, write_encoder
+
+    write_encoder(world / "sentences.pt", write_data(world / "pieces"))

@@ -1,0 +1,188 @@
+"""What an encoder of a checkpoint computes, as tensors and choices that other libraries' models are made of.
+
+Embeddings are already scaled, and positions are a table whose first row is the first token's, learned or
+sinusoidal. What a training adds (dropout, a decoder, layers above the pooled one) is not in it.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from command_line.errors import InputError
+from fairseq_ext.modules.residual_block import PLACEMENTS
+
+ACTIVATIONS = {  # fairseq's names: those of transformers
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu_fast": "gelu_new",
+    "gelu_accurate": "gelu_new",
+    "tanh": "tanh",
+    "linear": "linear",
+    "swish": "silu",
+}
+
+
+@dataclass(frozen=True)
+class Affine:
+    """y = W x + b of a linear layer, or gain and bias of a norm."""
+
+    weight: Tensor
+    bias: Tensor
+
+    @classmethod
+    def of(cls, module: nn.Module) -> "Affine":
+        """The weights of a layer; a norm without any has gain 1 and bias 0."""
+        if module.weight is None:
+            return cls(torch.ones(module.normalized_shape), torch.zeros(module.normalized_shape))
+        weight = module.weight.detach().float()
+        bias = weight.new_zeros(len(weight)) if module.bias is None else module.bias.detach().float()
+        return cls(weight, bias)
+
+
+@dataclass(frozen=True)
+class GraphLayer:
+    """Self-attention and feed-forward network."""
+
+    query: Affine
+    key: Affine
+    value: Affine
+    output: Affine
+    attention_norm: Affine
+    inner: Affine
+    outer: Affine
+    feed_forward_norm: Affine
+    has_attention_residual: bool
+
+
+@dataclass(frozen=True)
+class EncoderGraph:
+    """A sentence encoder from token ids to vectors.
+
+    Attributes:
+        tokens: V x C, scaled.
+        positions: T x C.
+        embedding_norm: on the sum of both, or None.
+        layers: below the pooled states, lowest first.
+        placement: of norms, a key of `PLACEMENTS`.
+        final_norm: on the states of the highest layer, or None.
+        activation: fairseq's name.
+        pooling: "mean", "max", "sum", "cls" or "pooler" (dense layer and tanh on "cls").
+        without_eos: `</s>` does not count in the pooling.
+        pooler, sentence_map: on the pooled states, or None.
+    """
+
+    tokens: Tensor
+    positions: Tensor
+    embedding_norm: Affine | None
+    layers: tuple[GraphLayer, ...]
+    placement: str
+    final_norm: Affine | None
+    heads: int
+    activation: str
+    pooling: str
+    without_eos: bool
+    pooler: Affine | None
+    sentence_map: Affine | None
+
+    @property
+    def width(self) -> int:
+        """C, of the states."""
+        return self.tokens.shape[1]
+
+    @property
+    def sentence_width(self) -> int:
+        return self.width if self.sentence_map is None else len(self.sentence_map.weight)
+
+    @property
+    def longest(self) -> int:
+        """Tokens that it reads, all of them counted."""
+        return len(self.positions)
+
+
+def graph_of(encoder: nn.Module, options, longest: int, path) -> EncoderGraph:
+    """The graph of a sentence encoder, or of a translation model's encoder, of which the mean is pooled.
+
+    Args:
+        encoder: in evaluation mode.
+        options: the model's, from the checkpoint.
+        longest: tokens, `<s>` in front included.
+        path: the checkpoint, for messages.
+
+    Raises:
+        InputError: it is no plain Transformer encoder, or it mixes layers.
+    """
+    from fairseq.models.transformer import TransformerEncoder, TransformerEncoderBase
+
+    from fairseq_ext.models.mnmt_transformer import MnmtEncoder
+    from fairseq_ext.models.sentence_encoder import SentenceEncoder
+
+    if type(encoder) not in (SentenceEncoder, MnmtEncoder, TransformerEncoder, TransformerEncoderBase):
+        raise refusal(path, f"its encoder is a {type(encoder).__name__}, not a Transformer encoder alone")
+    own = isinstance(encoder, SentenceEncoder)
+    depth = encoder.layer if own else len(encoder.layers)
+    if depth is None:
+        raise refusal(path, "--pooling-layer mix pools a mixture of layers")
+    pooling = str(options.pooling) if own else "mean"
+    layers = tuple(_layer(layer) for layer in list(encoder.layers)[:depth])
+    first = encoder.layers[0]
+    return EncoderGraph(
+        tokens=encoder.embed_scale * encoder.embed_tokens.weight.detach().float(),
+        positions=_positions(encoder, longest),
+        embedding_norm=_norm(encoder.layernorm_embedding),
+        layers=layers,
+        placement=_placement(first, options),
+        final_norm=_norm(encoder.layer_norm),
+        heads=_heads(first),
+        activation=str(getattr(options, "activation_fn", None) or "relu"),
+        pooling=pooling,
+        without_eos=own and bool(len(encoder.left_out)),
+        pooler=Affine.of(encoder.pooler) if own and encoder.pooler is not None else None,
+        sentence_map=Affine.of(encoder.sentence_map) if own and encoder.sentence_map is not None else None,
+    )
+
+
+def refusal(path, reason: str, advice: str = "") -> InputError:
+    """What to raise where a point of the axes has no expression in the other library."""
+    return InputError(f"{path}: cannot be exported: {reason}{advice and f'; {advice}'}")
+
+
+def _norm(module: nn.Module | None) -> Affine | None:
+    return None if module is None else Affine.of(module)
+
+
+def _heads(layer: nn.Module) -> int:
+    attention = layer.self_attn
+    return attention.heads if hasattr(attention, "heads") else attention.num_heads
+
+
+def _placement(layer: nn.Module, options) -> str:
+    """Of our layers by their function, of fairseq's by their flag."""
+    if hasattr(layer, "residual_block"):
+        return next(name for name, one in PLACEMENTS.items() if one.apply is layer.residual_block)
+    return "pre" if layer.normalize_before else "post"
+
+
+def _layer(layer: nn.Module) -> GraphLayer:
+    attention = layer.self_attn
+    return GraphLayer(
+        query=Affine.of(attention.q_proj),
+        key=Affine.of(attention.k_proj),
+        value=Affine.of(attention.v_proj),
+        output=Affine.of(attention.out_proj),
+        attention_norm=Affine.of(layer.self_attn_layer_norm),
+        inner=Affine.of(layer.fc1),
+        outer=Affine.of(layer.fc2),
+        feed_forward_norm=Affine.of(layer.final_layer_norm),
+        has_attention_residual=getattr(layer, "self_attention_residual", True),
+    )
+
+
+def _positions(encoder: nn.Module, longest: int) -> Tensor:
+    """T x C of the positions that fairseq gives to tokens without padding; zeros if it gives none."""
+    width = encoder.embed_tokens.embedding_dim
+    if encoder.embed_positions is None:
+        return torch.zeros(longest, width)
+    no_padding = torch.full((1, longest), encoder.padding_idx + 1)
+    with torch.no_grad():
+        return encoder.embed_positions(no_padding)[0].detach().float().expand(longest, width).clone()

@@ -1,0 +1,133 @@
+"""The model card of an exported encoder: what its checkpoint and its data say of its training."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line.records import read_json
+from data_prep.formats.preparation import Preparation
+from fairseq_ext.export.encoder_graph import EncoderGraph
+from fairseq_ext.inference import LoadedModel
+from fairseq_ext.training_record import RECORD
+
+TEMPLATE = """---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+language:
+{languages}
+tags:
+- sentence-transformers
+- sentence-similarity
+- feature-extraction
+---
+
+# {name}
+
+A multilingual sentence encoder: text to vectors of {width} numbers, compared by their cosine.
+
+```python
+from sentence_transformers import SentenceTransformer
+
+encoder = SentenceTransformer("PATH OF THIS FOLDER")
+vectors = encoder.encode(["A sentence.", "Ein Satz."])
+```
+
+{text}
+
+## Model
+
+| | |
+|---|---|
+{facts}
+
+## Training
+
+| | |
+|---|---|
+{training}
+
+## Equality with the trained checkpoint
+
+{parity}
+"""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What the model card is made of."""
+
+    checkpoint: Path
+    loaded: LoadedModel
+    preparation: Preparation
+    graph: EncoderGraph
+    expects: str
+
+    def text(self, parity: dict) -> str:
+        """The card; `parity` is what `check_parity` returns, nothing if nothing was compared."""
+        return TEMPLATE.format(
+            name=self.loaded.system()["name"],
+            languages="\n".join(f"- {language}" for language in self.preparation.languages),
+            width=self.graph.sentence_width,
+            text=_text(self.expects, self.graph.longest),
+            facts=_table(self._facts()),
+            training=_table(self._training()),
+            parity=_parity(parity),
+        )
+
+    def _facts(self) -> dict:
+        graph = self.graph
+        embeddings = graph.tokens.numel()
+        whole = sum(value.numel() for value in self.loaded.model.encoder.parameters())
+        return {
+            "layers": len(graph.layers),
+            "width of states": graph.width,
+            "width of vectors": graph.sentence_width,
+            "attention heads": graph.heads,
+            "width of feed-forward networks": len(graph.layers[0].inner.weight),
+            "placement of norms": graph.placement,
+            "pooling": graph.pooling,
+            "vocabulary": f"{len(graph.tokens):,}",
+            "parameters": f"{whole:,}",
+            "of these, without word embeddings": f"{max(0, whole - embeddings):,}",
+        }
+
+    def _training(self) -> dict:
+        cfg, system = self.loaded.state["cfg"], self.loaded.system()
+        history = self.loaded.state.get("optimizer_history") or [{}]
+        pairs = self.preparation.pairs.get("train", {})
+        found = {
+            "checkpoint": self.checkpoint.name,
+            "losses": ", ".join(system.get("losses") or []) or None,
+            "updates": history[-1].get("num_updates"),
+            "seed": cfg["common"]["seed"],
+            "pairs of sentences": f"{sum(pairs.values()):,}" if pairs else None,
+            "pairs of languages": ", ".join(sorted(pairs)) or None,
+            "checksum of the dictionary": self.preparation.dictionary_sha256,
+        }
+        record = self.checkpoint.parent / RECORD
+        if record.is_file():
+            options = read_json(record).get("options", {})
+            found |= {f"`{name}`": value for name, value in options.items() if name != "--save-dir"}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def _text(expects: str, longest: int) -> str:
+    raw = "Text is raw; the tokenizer of this folder does all that is to be done."
+    words = (
+        f"Text must have been split into words, separated by spaces, by {expects}, as the training text was:"
+        " the tokenizer of this folder begins there."
+    )
+    return f"{words if expects else raw} Sentences are cut to {longest} tokens, `</s>` counted."
+
+
+def _parity(parity: dict) -> str:
+    if not parity:
+        return "Was not looked at."
+    return (
+        f"On {parity['lines']} lines of {len(parity['languages'])} languages token ids are equal, and the"
+        f" lowest cosine between the vector of the checkpoint and the vector of this folder is"
+        f" {parity['lowest_cosine']:.7f}."
+    )
+
+
+def _table(rows: dict) -> str:
+    return "\n".join(f"| {name} | {str(value).replace('|', chr(92) + '|')} |" for name, value in rows.items())

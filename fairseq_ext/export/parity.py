@@ -1,0 +1,153 @@
+"""Whether an exported encoder makes of text what the checkpoint makes of it, line by line."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from command_line.errors import InputError
+from command_line.lines import read_lines
+from data_prep.formats.preparation import Preparation
+from data_prep.formats.texts import language_in_name
+from data_prep.tokenizers import LOWERCASE, make_tokenizer
+from fairseq_ext.export.tokenizer import ExportedTokenizer, expected_ids
+from fairseq_ext.inference import LoadedModel
+
+COSINE = 0.9999  # at least, of every line
+BATCH = 32  # sentences
+
+
+@dataclass(frozen=True)
+class CheckText:
+    """Lines of one language.
+
+    Attributes:
+        lines: raw.
+        given: the same as the exported tokenizer expects them, split into words if need be.
+        ids: fairseq's, as our training reads the lines.
+    """
+
+    language: str
+    lines: list[str]
+    given: list[str]
+    ids: list[list[int]]
+
+
+def check_texts(
+    preparation: Preparation, dictionary, files: Sequence[Path], lines: int, longest: int
+) -> list[CheckText]:
+    """The first lines of every language.
+
+    Args:
+        files: texts whose names end with their language; none for the evaluation sets beside the data.
+        lines: of a file.
+        longest: tokens of a sentence, `</s>` included.
+
+    Raises:
+        InputError: a file is missing, or in a language that the data does not have.
+    """
+    by_language = {path: language_in_name(path) for path in files} or _evaluation_sets(preparation)
+    found = []
+    for path, language in by_language.items():
+        if not path.is_file():
+            raise InputError(f"{path}: no such file; expected text, one sentence per line")
+        raw = [line for _, line in zip(range(lines), read_lines(path), strict=False) if line.strip()]
+        name = _tokenizer_name(preparation, language, path)
+        words = make_tokenizer(name.removesuffix(LOWERCASE), language)
+        known = preparation.languages[0] if language not in preparation.tokenizers else language
+        ids = [expected_ids(preparation, dictionary, known, line, longest) for line in raw]
+        found.append(CheckText(language, raw, [words.tokenize(line) for line in raw], ids))
+    return found
+
+
+def _tokenizer_name(preparation: Preparation, language: str | None, path: Path) -> str:
+    """That of the language; of another one, the only one that there is."""
+    known = preparation.tokenizers
+    if language in known:
+        return known[language]
+    if len(set(known.values())) == 1:
+        return next(iter(known.values()))
+    raise InputError(
+        f"{path}: its name ends with no language of the data; expected {', '.join(sorted(known))}"
+    )
+
+
+def _evaluation_sets(preparation: Preparation) -> dict[Path, str]:
+    """One text of every language, of the sets that have raw text."""
+    found: dict[str, Path] = {}
+    for split, pairs in preparation.pairs.items():
+        for pair in pairs:
+            for language in pair.split("-"):
+                path = preparation.text_path(split, pair, language)
+                if path.is_file():
+                    found.setdefault(language, path)
+    return {path: language for language, path in sorted(found.items())}
+
+
+def our_vectors(loaded: LoadedModel, ids: Sequence[list[int]]) -> np.ndarray:
+    """The vectors of sentences by the checkpoint itself, n x C."""
+    import torch
+
+    from fairseq_ext.data.dataset_parts import pad_right
+    from fairseq_ext.modules.pooling import sentence_means
+
+    encoder, found = loaded.model.encoder, []
+    with torch.inference_mode():
+        for start in range(0, len(ids), BATCH):
+            some = ids[start : start + BATCH]
+            tokens = pad_right([np.asarray(one) for one in some], loaded.task.dictionary.pad())
+            output = encoder(tokens, src_lengths=torch.tensor(list(map(len, some))))
+            vectors = output.get("sentence_vectors")
+            if vectors is None:
+                padding = output["encoder_padding_mask"] or [tokens.eq(loaded.task.dictionary.pad())]
+                vectors = sentence_means(output["encoder_out"][0], padding[0])
+            found.append(vectors.float())
+    return torch.cat(found).numpy()
+
+
+def check_parity(
+    texts: Sequence[CheckText],
+    tokenizer: ExportedTokenizer,
+    loaded: LoadedModel,
+    encode: Callable[[list[str]], np.ndarray],
+    least: float = COSINE,
+) -> dict:
+    """Compare ids and vectors of all lines.
+
+    Args:
+        encode: text as the exported folder expects it -> its vectors, n x C.
+        least: cosine that every line must have.
+
+    Returns:
+        "lines", "languages", "lowest_cosine", for the record.
+
+    Raises:
+        InputError: a line has other ids, or another vector; names the first one.
+    """
+    lowest, around = 1.0, int(tokenizer.has_cls)
+    for text in texts:
+        found = tokenizer.tokenizer(text.given, truncation=True, max_length=tokenizer.longest)["input_ids"]
+        for line, expected, ids in zip(text.lines, text.ids, found, strict=True):
+            if list(tokenizer.rows[ids[around:]]) != expected:
+                raise InputError(
+                    f"the exported tokenizer splits a line of {text.language} in another way than the"
+                    f" training did: {line!r:.80}; nothing is written"
+                )
+        if not text.lines:
+            continue
+        ours, exported = our_vectors(loaded, text.ids), encode(text.given)
+        lengths = np.linalg.norm(ours, axis=1) * np.linalg.norm(exported, axis=1)
+        cosines = (ours * exported).sum(axis=1) / np.maximum(lengths, np.finfo(np.float32).tiny)
+        row = int(cosines.argmin())
+        lowest = min(lowest, float(cosines[row]))
+        if not cosines[row] >= least:
+            raise InputError(
+                f"the exported encoder differs from the checkpoint: cosine {cosines[row]:.6f} of a line of"
+                f" {text.language}: {text.lines[row]!r:.80}; expected {least} or more; nothing is written"
+            )
+    return {
+        "lines": sum(len(text.lines) for text in texts),
+        "languages": sorted({text.language for text in texts}),
+        "lowest_cosine": lowest,
+    }

@@ -1,0 +1,227 @@
+"""The segmentation of a DATA folder as a pipeline of `tokenizers`, with fairseq's token ids.
+
+Ids are those of the dictionary, in its order. Behind them come pieces of the sentencepiece model that the
+dictionary lacks; fairseq reads `<unk>` for them, so their embeddings are copies of its own.
+
+sentencepiece joins neighbouring characters that are in none of its pieces, and fairseq looks the whole run up
+in its dictionary, where the runs of the training text are. Here a run that is not there becomes one character
+that nothing knows, and those that are there are pieces of their own, apart from what is around them.
+"""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from data_prep.formats.preparation import Preparation
+from data_prep.tokenizers import LOWERCASE
+from fairseq_ext.export.encoder_graph import refusal
+from fairseq_ext.export.sentencepiece_model import UNIGRAM, PieceModel, read_sentencepiece_model
+
+WHITESPACE = r"[\s\x1c-\x1f]+"  # what Python splits at
+NOTHING_KNOWS = "\U0010fffd"  # the last character for private use
+SPACE = "▁"
+
+
+@dataclass(frozen=True)
+class ExportedTokenizer:
+    """A tokenizer and what of fairseq's dictionary its ids stand for.
+
+    Attributes:
+        tokenizer: a `PreTrainedTokenizerFast`.
+        rows: fairseq's id of every id of the tokenizer, n int64.
+        expects: what must have split the text into words already; empty for raw text.
+        longest: tokens of a sentence, all of them counted.
+        has_cls: does `<s>` stand in front?
+    """
+
+    tokenizer: object
+    rows: np.ndarray
+    expects: str
+    longest: int
+    has_cls: bool
+
+    @property
+    def special(self) -> dict[str, int]:
+        """Ids for the configuration of a model."""
+        names = ("pad_token_id", "bos_token_id", "eos_token_id")
+        return {name: value for name in names if (value := getattr(self.tokenizer, name)) is not None}
+
+
+def exported_tokenizer(
+    preparation: Preparation, dictionary, longest: int, has_cls: bool, pretokenized: bool, path
+) -> ExportedTokenizer:
+    """The tokenizer of the text that a model was trained on.
+
+    Args:
+        preparation: of the data.
+        dictionary: fairseq's.
+        longest: tokens, `</s>` and `<s>` included.
+        has_cls: `<s>` stands in front of every sentence.
+        pretokenized: the text will be split into words already.
+        path: the checkpoint, for messages.
+
+    Raises:
+        InputError: the text was split into words, or into subwords, by what no pipeline computes.
+    """
+    kind = preparation.subword["type"]
+    if kind != "sentencepiece":
+        raise refusal(
+            path,
+            f"its subwords are of type {kind}",
+            "prepare data with data_prep subword --type sentencepiece",
+        )
+    lowercase, expects = _word_tokenizers(preparation, pretokenized, path)
+    model = read_sentencepiece_model(preparation.folder / preparation.subword["model"])
+    vocabulary = Vocabulary.of(model, dictionary)
+    tokenizer = pipeline(model, vocabulary, lowercase)
+    tokenizer.post_processor = _around(vocabulary, dictionary, has_cls)
+    fast = _fast(tokenizer, vocabulary, dictionary, longest)
+    return ExportedTokenizer(fast, vocabulary.rows, expects, longest, has_cls)
+
+
+def _word_tokenizers(preparation: Preparation, pretokenized: bool, path) -> tuple[bool, str]:
+    """Whether text comes in lower case, and what must have split it into words before."""
+    names = set(preparation.tokenizers.values())
+    lowercase = {name.endswith(LOWERCASE) for name in names}
+    splitting = sorted({name.removesuffix(LOWERCASE) for name in names} - {"none"})
+    if len(lowercase) > 1:
+        raise refusal(path, "only some of its languages are in lower case, and a tokenizer knows no language")
+    if splitting and not pretokenized:
+        raise refusal(
+            path,
+            f"its text was split into words by {', '.join(splitting)}, language by language, which no"
+            " pipeline of tokenizers does",
+            "give --pretokenized for a model that expects such words, or prepare data with data_prep tokenize"
+            " --tokenizer none",
+        )
+    return lowercase.pop(), ", ".join(splitting)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Names and scores of all ids.
+
+    Attributes:
+        entries: (name, score) by id; a name that no text contains where fairseq's symbol is not to be found.
+        rows: fairseq's id of every id.
+        alphabet: characters of pieces.
+        runs: symbols of the dictionary that are no piece but text that sentencepiece does not know.
+    """
+
+    entries: list[tuple[str, float]]
+    rows: np.ndarray
+    alphabet: frozenset[str]
+    runs: list[str]
+
+    @classmethod
+    def of(cls, model: PieceModel, dictionary) -> "Vocabulary":
+        alphabet = frozenset().union(*model.pieces)
+        special = {dictionary.bos(), dictionary.pad(), dictionary.eos(), dictionary.unk()}
+        lowest = min(model.pieces.values())
+        entries, runs = [], []
+        for number, symbol in enumerate(dictionary.symbols):
+            if number not in special and symbol in model.pieces:
+                entries.append((symbol, model.pieces[symbol]))
+            elif number not in special and not alphabet.intersection(symbol):
+                entries.append((symbol, lowest))
+                runs.append(symbol)
+            else:
+                entries.append((unwritable(symbol), 0.0))
+        known = set(dictionary.symbols)
+        others = [(piece, score) for piece, score in model.pieces.items() if piece not in known]
+        rows = np.append(np.arange(len(entries)), np.full(len(others), dictionary.unk()))
+        return cls(entries + others, rows, alphabet, runs)
+
+
+def unwritable(symbol: str) -> str:
+    """A name for a symbol that must not be found in text: no token has a space in it."""
+    return f"{symbol[:1]} {symbol[1:]}"
+
+
+def pipeline(model: PieceModel, vocabulary: Vocabulary, lowercase: bool):
+    """From raw text to ids, without what is put around a sentence."""
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+    steps = [normalizers.Replace(Regex(WHITESPACE), " "), normalizers.Strip()]
+    if lowercase:  # a sigma at the end of a word, which Rust's function for one character cannot see
+        steps += [normalizers.Replace(Regex(r"(?<=\p{L})Σ(?!\p{L})"), "ς"), normalizers.Lowercase()]
+    if model.character_map:
+        steps.append(normalizers.Precompiled(model.character_map))
+        if model.single_spaces:
+            steps += [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip()]
+    unknown = f"[^{_in_brackets(vocabulary.alphabet | {' '})}]"
+    known = "|".join(sorted(map(re.escape, vocabulary.runs), key=len, reverse=True))
+    unlisted = (
+        f"(?={unknown})(?<!{unknown})(?!(?:{known})(?!{unknown})){unknown}+" if known else f"{unknown}+"
+    )
+    steps.append(normalizers.Replace(Regex(unlisted), NOTHING_KNOWS))
+    if model.kind == UNIGRAM:
+        tokenizer = Tokenizer(models.Unigram(vocabulary.entries, unk_id=3, byte_fallback=False))
+    else:
+        ids = {name: number for number, (name, _) in enumerate(vocabulary.entries)}
+        unknown_name = vocabulary.entries[3][0]
+        tokenizer = Tokenizer(
+            models.BPE(ids, merges(model), unk_token=unknown_name, fuse_unk=True, ignore_merges=True)
+        )
+    tokenizer.normalizer = normalizers.Sequence(steps)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Metaspace(SPACE, prepend_scheme="always" if model.with_prefix else "never"),
+            pre_tokenizers.Split(Regex(f"{unknown}+"), behavior="isolated"),
+        ]
+    )
+    return tokenizer
+
+
+def merges(model: PieceModel) -> list[tuple[str, str]]:
+    """All ways to make a piece of two others, the best piece first, as sentencepiece joins them."""
+    found = []
+    for piece, score in model.pieces.items():
+        for cut in range(1, len(piece)):
+            parts = piece[:cut], piece[cut:]
+            if all(part in model.pieces for part in parts):
+                found.append((-score, *parts))
+    return [(left, right) for _, left, right in sorted(found, key=lambda one: one[0])]
+
+
+def _in_brackets(characters: frozenset[str]) -> str:
+    return "".join(f"\\{one}" if one in r"\[]^-&" else one for one in sorted(characters))
+
+
+def _around(vocabulary: Vocabulary, dictionary, has_cls: bool):
+    """`</s>` behind every sentence, and perhaps `<s>` in front of it."""
+    from tokenizers import processors
+
+    begin, end = (vocabulary.entries[number][0] for number in (dictionary.bos(), dictionary.eos()))
+    single = [begin] * has_cls + ["$A", end]
+    return processors.TemplateProcessing(
+        single=single,
+        pair=[*single, "$B", end],
+        special_tokens=[(begin, dictionary.bos()), (end, dictionary.eos())],
+    )
+
+
+def _fast(tokenizer, vocabulary: Vocabulary, dictionary, longest: int):
+    from transformers import PreTrainedTokenizerFast
+
+    name = {
+        f"{role}_token": vocabulary.entries[getattr(dictionary, role)()][0]
+        for role in ("bos", "pad", "eos", "unk")
+    }
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=longest,
+        padding_side="right",
+        truncation_side="right",
+        clean_up_tokenization_spaces=False,
+        split_special_tokens=True,  # text that spells one is text
+        model_input_names=["input_ids", "attention_mask"],
+        **name,
+    )
+
+
+def expected_ids(preparation: Preparation, dictionary, language: str, line: str, longest: int) -> list[int]:
+    """The ids of a raw line as our training reads it, cut, with `</s>`; none of a line without words."""
+    words = preparation.segment(language, line).split()[: longest - 1]
+    return [*map(dictionary.index, words), dictionary.eos()] if words else []
