@@ -12,6 +12,10 @@ COMMANDS = {
     "finish-training": ("fairseq_ext.commands.finish_training", "note that a training has come to its end"),
     "pilot": ("fairseq_ext.commands.pilot", "how fast a training is: run its command for half a minute"),
     "plan": ("fairseq_ext.commands.plan", "updates, words, arithmetic and hours of trainings, from pilots"),
+    "describe": (
+        "fairseq_ext.commands.describe",
+        "what a checkpoint is: axes, languages, data, training, parameters, options",
+    ),
     "trim-mbart": (
         "fairseq_ext.commands.trim_mbart",
         "start from mBART: a checkpoint with the corpus's vocabulary",

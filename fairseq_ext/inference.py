@@ -142,6 +142,34 @@ def _tags_of(state: dict, path, data) -> dict:
     )
 
 
+def languages_of(state: dict, path) -> dict:
+    """What a checkpoint of any task says of its languages and data: "languages", "directions",
+    "language_tags" (a placement, None in pre-training) and "data".
+    """
+    options, saved = _task_options(state), state.get("task_state") or {}
+    if _name_of_task(options) == STOCK_MULTILINGUAL:
+        saved = _tags_of_stock_multilingual(options, path)
+    elif _name_of_task(options) == STOCK_BILINGUAL:
+        pair = [language for language in (options.get("source_lang"), options.get("target_lang")) if language]
+        saved = {"languages": pair, "language_tags": "none", "lang_pairs": ["-".join(pair)] if pair else []}
+    optional = {name: Optional(schema) for name, schema in TASK_STATE.items()}
+    check(saved, optional, path, "task_state")
+    return {
+        "languages": saved.get("languages") or [],
+        "directions": saved.get("lang_pairs") or [],
+        "language_tags": saved.get("language_tags"),
+        "data": {
+            "path": _shown_path(options.get("data")),
+            "dictionary_sha256": saved.get("dictionary_sha256"),
+        },
+    }
+
+
+def _shown_path(data) -> str | None:
+    """The folder, or folders, of a training's data; fairseq stores a text or a list."""
+    return data if data is None or isinstance(data, str) else ":".join(data)
+
+
 def _only_pair(path, data) -> list[str]:
     """The direction of a model that was trained without `-s` and `-t`: fairseq takes it from the names of the
     files, `train.de-en.de.idx`, and does not save it.

@@ -12,6 +12,7 @@ from fairseq_ext.criterions import (  # noqa: F401
 )
 from fairseq_ext.models import (  # noqa: F401
     interlingua_transformer,
+    lealla_architectures,
     mnmt_architectures,
     mnmt_transformer,
     sentence_encoder,

@@ -72,15 +72,16 @@ def known_names(section: str) -> list[str]:
             arch for arch, model in ARCH_MODEL_REGISTRY.items() if families[arch] in MODELS or _is_ours(model)
         )
     listed = {"task": TASKS, "criterion": CRITERIA}.get(section)
-    classes = _classes(section)
-    return sorted(name for name in classes if listed is None or name in listed or _is_ours(classes[name]))
+    found = classes(section)
+    return sorted(name for name in found if listed is None or name in listed or _is_ours(found[name]))
 
 
 def _is_ours(registered: type) -> bool:
     return registered.__module__.split(".")[0] == OWN_PACKAGE
 
 
-def _classes(section: str) -> Mapping[str, type]:
+def classes(section: str) -> Mapping[str, type]:
+    """What is registered with fairseq for a section: name -> class."""
     from fairseq.models import ARCH_MODEL_REGISTRY
     from fairseq.registry import REGISTRIES
     from fairseq.tasks import TASK_REGISTRY
@@ -103,7 +104,7 @@ def of_section(section: str, name: str | None = None) -> Declared:
     if section not in NAMES:
         return _widened(_of_configuration(FairseqConfig.__dataclass_fields__[section].type))
     named = {"_name": str, NAMES[section]: str}
-    return _widened({**named, **_of_class(_classes(section)[name])})
+    return _widened({**named, **_of_class(classes(section)[name])})
 
 
 def _widened(declared: dict[str, Any]) -> dict[str, Any]:

@@ -31,6 +31,7 @@ WORDS = {
     "fairseq_ext finish-training": "--training {w}/training",
     "fairseq_ext pilot": "--output {o} --data {w}/data --name toy --seconds 1 -- sh {w}/pilot.sh",
     "fairseq_ext plan": "{w}/pilots",
+    "fairseq_ext describe": "{w}/model.pt",
     "fairseq_ext trim-mbart": "--pretrained {w}/mbart --data {w}/data --output {o}/trimmed.pt",
     "fairseq_ext precision": "--cpu --output {o}",
     "fairseq_ext export": "{w}/sentences.pt {o} --to sentence-transformers --data {w}/pieces",

@@ -1,0 +1,106 @@
+"""Say what a checkpoint is: its system on every axis, languages, data, training and parameters.
+
+Of checkpoints of this toolkit and of fairseq's translation models; nothing in the file is run. P and P_E are
+those of Table 3.1: all parameters, and those of the encoder's layers. Options are shown where they differ
+from the default of their architecture, task, criterion or section.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from command_line import options
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("checkpoint", type=options.path, metavar="CHECKPOINT", help="a checkpoint of fairseq")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def main(args) -> None:
+    record = described(args.checkpoint)
+    print(json.dumps(record, indent=2, ensure_ascii=False) if args.json else as_text(record))
+
+
+def described(path: Path) -> dict:
+    """The record of a checkpoint.
+
+    Raises:
+        InputError: as `read_checkpoint`; its options or its state make no sense.
+    """
+    import fairseq_ext.plug_ins  # noqa: F401 (registers what the options name)
+    from fairseq_ext.axes.record import AXES
+    from fairseq_ext.axes.record import describe as describe_system
+    from fairseq_ext.checkpoints import origin
+    from fairseq_ext.checkpoints.changed_options import changed_options, name_in
+    from fairseq_ext.checkpoints.parameters import count_parameters
+    from fairseq_ext.checkpoints.reading import as_one_line, read_checkpoint
+    from fairseq_ext.inference import languages_of
+    from fairseq_ext.provenance import describe_checkpoint
+
+    state = read_checkpoint(path)
+    cfg = state["cfg"]
+    with as_one_line(path):
+        languages = languages_of(state, path)
+        system = describe_system(cfg, languages["language_tags"], origin.initialized_from(state, path))
+        return {
+            "checkpoint": describe_checkpoint(path, state),
+            "task": name_in("task", cfg["task"]),
+            "criterion": name_in("criterion", cfg["criterion"]) if cfg.get("criterion") else None,
+            "system": system["name"],
+            "seed": system["seed"],
+            "axes": {axis.name: {field: system.get(field) for field in axis.fields} for axis in AXES},
+            **languages,
+            "parameters": count_parameters(state["model"]),
+            "options": changed_options(cfg),
+        }
+
+
+def as_text(record: dict) -> str:
+    """Lines of "what  value"; nothing of what is not known."""
+    checkpoint, parameters = record["checkpoint"], record["parameters"]
+    rows = [
+        ("checkpoint", checkpoint["path"]),
+        ("sha256", checkpoint["sha256"]),
+        ("task", record["task"]),
+        ("criterion", record["criterion"]),
+        ("system", record["system"]),
+        ("seed", record["seed"]),
+        ("languages", ", ".join(record["languages"])),
+        ("directions", ", ".join(record["directions"])),
+        ("data", record["data"]["path"]),
+        ("dictionary", record["data"]["dictionary_sha256"]),
+        ("updates", checkpoint["updates"]),
+        ("epoch", checkpoint["epoch"]),
+        ("best loss", checkpoint["best_valid_loss"]),
+        ("started from", (checkpoint["initialized_from"] or {}).get("file")),
+        ("P", f"{parameters['total']:,}"),
+        ("P_E", f"{parameters['encoder layers']:,}"),
+    ]
+    sections = {
+        "axes": {axis: _fields(fields) for axis, fields in record["axes"].items()},
+        "parameters": {part: f"{count:,}" for part, count in parameters.items() if count},
+        **{f"options: {section}": changed for section, changed in record["options"].items()},
+    }
+    lines = _aligned(rows)
+    for title, content in sections.items():
+        if content:
+            lines += [title, *(f"  {line}" for line in _aligned(list(content.items())))]
+    return "\n".join(lines)
+
+
+def _fields(fields: dict[str, Any]) -> str:
+    """For example "interlingua fixed, interlingua_length 10"; as usual, if nothing is said."""
+    said = [f"{name} {_one_line(value)}" for name, value in fields.items() if value not in (None, "", {}, [])]
+    return ", ".join(said) or "-"
+
+
+def _aligned(rows: list[tuple[str, Any]]) -> list[str]:
+    known = [(name, value) for name, value in rows if value is not None and value != ""]
+    width = max((len(name) for name, _ in known), default=0)
+    return [f"{name:<{width}}  {_one_line(value)}" for name, value in known]
+
+
+def _one_line(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return " ".join("".join(one if one.isprintable() else " " for one in text).split())

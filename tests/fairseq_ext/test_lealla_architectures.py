@@ -1,0 +1,116 @@
+"""The architectures of Tables 3.1 and A.3: parameters are those of the tables, and outputs those of BERT."""
+
+from argparse import Namespace
+
+import pytest
+import torch
+
+from fairseq_ext.checkpoints.parameters import ENCODER_LAYERS, count_parameters
+from fairseq_ext.models.lealla_architectures import ROWS
+from fairseq_ext.models.sentence_encoder import SentenceEncoderModel
+from tests.fairseq_ext.models import ToyTask, toy_dictionary
+
+VOCABULARY = 501_153
+TABLE = {  # row of Table A.3: L, d_h, d_ff, H, P and P_E in millions
+    0: (12, 768, 3072, 12, 471, 85),
+    1: (6, 768, 3072, 12, 428, 42),
+    2: (3, 768, 3072, 12, 407, 21),
+    3: (12, 384, 1536, 12, 214, 21),
+    4: (12, 192, 768, 12, 102, 6),
+    5: (24, 384, 1536, 12, 235, 42),
+    6: (24, 256, 1024, 8, 147, 19),
+    7: (24, 192, 768, 12, 107, 11),
+    8: (24, 128, 512, 8, 69, 5),
+    9: (24, 64, 256, 8, 33, 1),
+    10: (24, 256, 256, 4, 138, 10),
+    11: (24, 192, 192, 4, 102, 6),
+    12: (24, 128, 128, 4, 66, 2),
+}
+# Printed otherwise than rounded: 42.5 and 42.6 as 42, 66.6 as 66, 9.499 as 10, and 5.3 and 5.4 as 6, which is
+# P without the word embeddings (102 - 96). No one definition gives all numbers of P_E.
+ROUNDED_OTHERWISE = {(1, "P_E"), (5, "P_E"), (12, "P"), (10, "P_E"), (4, "P_E"), (11, "P_E")}
+
+
+class Vocabulary501k(ToyTask):
+    """A task with a dictionary of the size of LaBSE's, of which nothing but special symbols is looked at."""
+
+    def __init__(self):
+        dictionary = toy_dictionary(0)
+        dictionary.symbols = range(VOCABULARY)
+        super().__init__(dictionary)
+
+
+def model_of(name: str, task, **options) -> SentenceEncoderModel:
+    from fairseq.models import ARCH_CONFIG_REGISTRY
+
+    args = Namespace(max_source_positions=512, max_target_positions=512, **options)
+    ARCH_CONFIG_REGISTRY[name](args)
+    return SentenceEncoderModel.build_model(args, task)
+
+
+@pytest.mark.parametrize("row", TABLE)
+def test_parameters_are_those_of_the_table(row):
+    layers, width, ffn_width, heads, *expected = TABLE[row]
+    for name in ROWS[row][0]:
+        with torch.device("meta"):
+            model = model_of(name, Vocabulary501k())
+        layer = model.encoder.layers[0]
+        assert (len(model.encoder.layers), model.encoder.sentence_width) == (layers, width)
+        assert (layer.fc1.out_features, layer.self_attn.heads) == (ffn_width, heads)
+        found = count_parameters(model.state_dict())
+        assert found["total"] == sum(one.numel() for one in model.parameters())
+        for label, part, millions in zip(("P", "P_E"), ("total", ENCODER_LAYERS), expected, strict=True):
+            error = abs(found[part] / 1e6 - millions)
+            assert error < (1 if (row, label) in ROUNDED_OTHERWISE else 0.5), (row, label, found[part])
+
+
+@pytest.mark.parametrize(("name", "row"), [("lealla_small", 8), ("lealla_base", 7), ("lealla_large", 6)])
+def test_lealla_is_the_rows_that_the_text_names(name, row):
+    assert name in ROWS[row][0]
+
+
+def test_a_sentence_has_the_pooler_output_of_bert():
+    """Against `BertModel` of transformers with the same weights."""
+    from transformers import BertConfig, BertModel
+
+    dictionary = toy_dictionary()
+    ours = model_of("thin_deep_64", ToyTask(dictionary), encoder_layers=2).eval()
+    config = BertConfig(
+        vocab_size=len(dictionary), hidden_size=64, num_hidden_layers=2, num_attention_heads=8,
+        intermediate_size=256, type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=dictionary.pad(),
+    )  # fmt: skip
+    theirs = BertModel(config).eval()
+    theirs.load_state_dict(as_bert(ours.encoder.state_dict(), dictionary.pad()), strict=True)
+    tokens = torch.tensor([[7, 9, 12, 5, 2], [8, 2, 1, 1, 1]])
+    with torch.no_grad():
+        found = ours.encoder(tokens, tokens.ne(1).sum(1))["sentence_vectors"]
+        with_cls = torch.cat([tokens.new_full((2, 1), dictionary.bos()), tokens], dim=1)
+        expected = theirs(with_cls, attention_mask=with_cls.ne(1).long()).pooler_output
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+
+
+def as_bert(weights: dict, pad: int) -> dict:
+    """Our encoder's weights under the names of transformers' BERT."""
+    names = {
+        "embed_tokens.weight": "embeddings.word_embeddings.weight",
+        "layernorm_embedding": "embeddings.LayerNorm",
+        "pooler": "pooler.dense",
+        "layers": "encoder.layer",
+        "self_attn.q_proj": "attention.self.query",
+        "self_attn.k_proj": "attention.self.key",
+        "self_attn.v_proj": "attention.self.value",
+        "self_attn.out_proj": "attention.output.dense",
+        "self_attn_layer_norm": "attention.output.LayerNorm",
+        "fc1": "intermediate.dense",
+        "fc2": "output.dense",
+        "final_layer_norm": "output.LayerNorm",
+    }
+    found = {"embeddings.token_type_embeddings.weight": torch.zeros(1, 64)}
+    for name, value in weights.items():
+        if name == "embed_positions.weight":
+            found["embeddings.position_embeddings.weight"] = value[pad + 1 :]
+            continue
+        for ours, theirs in names.items():
+            name = name.replace(ours, theirs)
+        found[name] = value
+    return {name: value for name, value in found.items() if not name.endswith("version")}
