@@ -20,6 +20,10 @@ COMMANDS = {
         "fairseq_ext.commands.trim_mbart",
         "start from mBART: a checkpoint with the corpus's vocabulary",
     ),
+    "trim-vocabulary": (
+        "fairseq_ext.commands.trim_vocabulary",
+        "shrink the vocabulary of a trained model to what a corpus uses",
+    ),
     "precision": (
         "fairseq_ext.commands.precision",
         "the option of fairseq-train for the fastest precision of this machine's devices",

@@ -23,20 +23,20 @@ class Shape(NamedTuple):
     heads: int
 
 
-ROWS = {  # number in the tables: names and shape
-    0: (("labse",), Shape(12, 768, 3072, 12)),
-    1: (("labse_6_layers",), Shape(6, 768, 3072, 12)),
-    2: (("labse_3_layers",), Shape(3, 768, 3072, 12)),
-    3: (("labse_width_384",), Shape(12, 384, 1536, 12)),
-    4: (("labse_width_192",), Shape(12, 192, 768, 12)),
-    5: (("thin_deep_384",), Shape(24, 384, 1536, 12)),
-    6: (("thin_deep_256", "lealla_large"), Shape(24, 256, 1024, 8)),
-    7: (("thin_deep_192", "lealla_base"), Shape(24, 192, 768, 12)),
-    8: (("thin_deep_128", "lealla_small"), Shape(24, 128, 512, 8)),
-    9: (("thin_deep_64",), Shape(24, 64, 256, 8)),
-    10: (("mobilebert_like_256",), Shape(24, 256, 256, 4)),
-    11: (("mobilebert_like_192",), Shape(24, 192, 192, 4)),
-    12: (("mobilebert_like_128",), Shape(24, 128, 128, 4)),
+ROWS = {  # number in the tables: name and shape
+    0: ("labse", Shape(12, 768, 3072, 12)),
+    1: ("labse_6_layers", Shape(6, 768, 3072, 12)),
+    2: ("labse_3_layers", Shape(3, 768, 3072, 12)),
+    3: ("labse_width_384", Shape(12, 384, 1536, 12)),
+    4: ("labse_width_192", Shape(12, 192, 768, 12)),
+    5: ("thin_deep_384", Shape(24, 384, 1536, 12)),
+    6: ("lealla_large", Shape(24, 256, 1024, 8)),
+    7: ("lealla_base", Shape(24, 192, 768, 12)),
+    8: ("lealla_small", Shape(24, 128, 512, 8)),
+    9: ("thin_deep_64", Shape(24, 64, 256, 8)),
+    10: ("mobilebert_like_256", Shape(24, 256, 256, 4)),
+    11: ("mobilebert_like_192", Shape(24, 192, 192, 4)),
+    12: ("mobilebert_like_128", Shape(24, 128, 128, 4)),
 }
 
 
@@ -53,6 +53,5 @@ def _architecture(shape: Shape):
     return complete
 
 
-for _names, _shape in ROWS.values():
-    for _name in _names:
-        register_model_architecture("sentence_encoder", _name)(_architecture(_shape))
+for _name, _shape in ROWS.values():
+    register_model_architecture("sentence_encoder", _name)(_architecture(_shape))

@@ -33,6 +33,8 @@ WORDS = {
     "fairseq_ext plan": "{w}/pilots",
     "fairseq_ext describe": "{w}/model.pt",
     "fairseq_ext trim-mbart": "--pretrained {w}/mbart --data {w}/data --output {o}/trimmed.pt",
+    "fairseq_ext trim-vocabulary": "--checkpoint {w}/model.pt --data {w}/data --trimmed {w}/data"
+    " --output {o}/trimmed.pt",
     "fairseq_ext precision": "--cpu --output {o}",
     "fairseq_ext export": "{w}/sentences.pt {o} --to sentence-transformers --data {w}/pieces",
     "eval report": "{w}/out --output {o}",

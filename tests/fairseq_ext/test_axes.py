@@ -21,6 +21,7 @@ from fairseq_ext.data.noising import tasks
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import WeightedLoss
 from fairseq_ext.models.interlingua_options import INTERLINGUAS, InterlinguaTransformerConfig
+from fairseq_ext.models.lealla_architectures import ROWS
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerConfig, MnmtTransformerModel
 from fairseq_ext.models.sentence_encoder import SentenceEncoderConfig
 from fairseq_ext.modules import residual_block
@@ -85,7 +86,7 @@ def losses() -> dict[str, list[str]]:
     return found
 
 
-SENTENCE_ENCODERS = ("sentence_encoder", "ems", "ems_small")
+SENTENCE_ENCODERS = ("sentence_encoder", "ems", "ems_small", *(name for name, _ in ROWS.values()))
 
 
 def sentence_encoders() -> dict[str, list[str]]:

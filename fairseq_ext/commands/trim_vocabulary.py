@@ -1,0 +1,136 @@
+"""Shrink the vocabulary of a trained model to that of another binarized folder (thesis 3.4: future work).
+
+DATA is the folder of the training, TRIMMED one of the same subword model whose dictionary has fewer symbols,
+for example of `python -m data_prep subword --tokenizer … --only-used`. The rows of its symbols stay, and
+those of language tags. What the model makes of text with these symbols alone is the same; a symbol that went
+is `<unk>`.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line import options
+from command_line.completion import Stamp
+from command_line.errors import InputError
+from command_line.option_classes import from_arguments
+from command_line.outputs import atomic_path, checksum
+
+DUMMY = "madeupword"  # symbols that only pad a dictionary
+
+
+@dataclass(frozen=True)
+class TrimVocabularyJob:
+    """The options of the command.
+
+    Attributes:
+        checkpoint: the trained model.
+        data: the binarized folder that it was trained on.
+        trimmed: the binarized folder with the smaller dictionary.
+        output: the checkpoint to write.
+    """
+
+    checkpoint: Path
+    data: Path
+    trimmed: Path
+    output: Path
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("--checkpoint", required=True, type=options.path, help="the trained model")
+    parser.add_argument("--data", required=True, type=options.path, help="binarized folder of its training")
+    parser.add_argument(
+        "--trimmed", required=True, type=options.path, help="binarized folder with the smaller dictionary"
+    )
+    parser.add_argument(
+        "--output", required=True, type=options.output_file, help="the checkpoint to write, FILE.pt"
+    )
+    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+
+
+def main(args) -> None:
+    from data_prep.formats.preparation import Preparation
+
+    job = from_arguments(TrimVocabularyJob, args)
+    folders = [Preparation.load(folder) for folder in (job.data, job.trimmed)]
+    check_subwords(*folders)
+    settings = {"dictionaries": [preparation.dictionary_sha256 for preparation in folders]}
+    reads = [job.checkpoint] if job.checkpoint.is_file() else []
+    stamp = Stamp(job.output.with_suffix(".json"), f"trim-vocabulary-{job.output.stem}", settings, reads)
+    if stamp.is_current(args.force):
+        return
+    stamp.begin()
+    kept, before = trim(job, *(preparation.languages for preparation in folders))
+    stamp.finish([job.output])
+    print(f"trim-vocabulary: {kept:,} of {before:,} embeddings kept")
+
+
+def check_subwords(data, trimmed) -> None:
+    """Refuse folders in which one symbol may be two things.
+
+    Args:
+        data, trimmed: their `Preparation`s.
+    """
+    models = [
+        (one.subword["type"], one.subword["model"] and checksum(one.folder / one.subword["model"]))
+        for one in (data, trimmed)
+    ]
+    if models[0] != models[1]:
+        raise InputError(
+            f"--trimmed {trimmed.folder}: its subword model is not that of {data.folder}; expected text that"
+            " was split by the same one"
+        )
+
+
+def trim(job: TrimVocabularyJob, languages: list[str], languages_trimmed: list[str]) -> tuple[int, int]:
+    """Write the checkpoint; returns the numbers of embeddings after and before.
+
+    Raises:
+        InputError: the checkpoint is none of ours, or of another dictionary; a symbol is new to it.
+    """
+    import torch
+
+    import fairseq_ext.plug_ins  # noqa: F401 (reads checkpoints safely)
+    from data_prep.formats.dictionary import dictionary_fingerprint, load_shared_dictionary
+    from fairseq_ext.checkpoints.reading import EMBEDDINGS, read_checkpoint, read_weights
+
+    known = read_checkpoint(job.checkpoint).get("task_state") or {}
+    before = load_shared_dictionary(job.data, languages)
+    after = load_shared_dictionary(job.trimmed, languages_trimmed)
+    if known.get("dictionary_sha256") != dictionary_fingerprint(before):
+        raise InputError(
+            f"--data {job.data}: is not the folder that {job.checkpoint} was trained on; expected the"
+            " dictionary of its training"
+        )
+    state = read_weights(job.checkpoint)
+    tables = [name for name in EMBEDDINGS if name in state["model"]]
+    if not tables:
+        raise InputError(f"{job.checkpoint}: no {EMBEDDINGS[0]} in it; expected embeddings of the dictionary")
+    size = len(state["model"][tables[0]])
+    rows = torch.tensor(kept_rows(before, after, size, job.trimmed))
+    state["model"] |= {name: state["model"][name][rows] for name in tables}
+    state["task_state"] = known | {"dictionary_sha256": dictionary_fingerprint(after)}
+    state["last_optimizer_state"] = None
+    with atomic_path(job.output) as temporary:
+        torch.save(state, temporary)
+    return len(rows), size
+
+
+def kept_rows(before, after, size: int, folder: Path) -> list[int]:
+    """Rows of the embeddings: of the symbols of the smaller dictionary, and of what follows the dictionary.
+
+    Args:
+        size: rows of the embeddings; language tags and tokens of pre-training come behind the dictionary.
+
+    Raises:
+        InputError: a symbol has no row.
+    """
+    if size < len(before):
+        raise InputError(f"{folder}: {len(before)} symbols were trained, but there are {size} embeddings")
+    rows = []
+    for symbol in after.symbols:
+        if symbol not in before and not symbol.startswith(DUMMY):
+            raise InputError(
+                f"--trimmed {folder}: the model has no symbol {symbol!r}; expected a part of its dictionary"
+            )
+        rows.append(before.index(symbol))  # of <unk> for dummies, which no text has
+    return rows + list(range(len(before), size))
