@@ -175,23 +175,16 @@ def _read_description(path: Path) -> tuple[dict, int]:
     return description, begin
 
 
-def choose_teacher(data, wanted: str | None, option: str) -> str:
-    """Whose vectors of a binarized folder are read.
+def check_teacher(data, name: str, option: str) -> None:
+    """Refuse a teacher of which a binarized folder has no vectors.
 
     Args:
-        wanted: the user's choice; without one, the only one that is there.
-        option: with which the user chooses.
+        option: with which the user names it.
 
     Raises:
-        InputError: there are none, none of that name, or several and no choice.
+        InputError: there are none of that name.
     """
     found = teachers(data)
-    if not found:
-        raise InputError(f"{data}: no vectors of a teacher; `{STEP} {data}` writes them")
-    if wanted is None and len(found) > 1:
-        raise InputError(f"{data}: vectors of the teachers {', '.join(found)}; choose with {option}")
-    if wanted is not None and wanted not in found:
-        raise InputError(
-            f"{option} {wanted}: {data} has vectors of {', '.join(found)}; `{STEP} {data}` writes others"
-        )
-    return wanted or found[0]
+    if name not in found:
+        has = f"vectors of {', '.join(found)}" if found else "no vectors of a teacher"
+        raise InputError(f"{option} {name}: {data} has {has}; `{STEP} {data} --name {name}` writes them")

@@ -65,10 +65,11 @@ def _losses(training: Training) -> dict:
     if kind == "weighted_losses":
         names = [name.strip() for name in str(option(criterion, "losses") or "").split(",") if name.strip()]
     losses = {name: _loss_options(name, kind, criterion) for name in names}
-    if aligner := option(training.cfg.get("task"), "alignments"):
-        for name in names:
-            if name in LOSSES and "word_alignments" in LOSSES[name].batch_fields:
-                losses[name]["alignments"] = aligner
+    for field, chosen in (("word_alignments", "alignments"), ("teacher", "teacher")):
+        if whose := option(training.cfg.get("task"), chosen):
+            for name in names:
+                if name in LOSSES and field in LOSSES[name].batch_fields:
+                    losses[name][chosen] = whose
     return {"losses": losses}
 
 

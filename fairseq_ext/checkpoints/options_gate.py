@@ -31,7 +31,8 @@ FILES_OF_THE_TRAINING = frozenset({
     "gpt2_encoder_json", "gpt2_vocab_bpe", "input", "lang_dict", "lm_path", "log_file", "path", "plasma_path",
     "pretrained_checkpoint", "quantization_config_path", "restore_file", "results_path",
     "sampling_weights_from_file", "save_dir", "sentencepiece_model", "sentencepiece_model_path",
-    "shorten_data_split_list", "source_dict", "target_dict", "tensorboard_logdir", "user_dir",
+    "shorten_data_split_list", "source_dict", "target_dict", "teacher_checkpoint", "tensorboard_logdir",
+    "user_dir",
 })  # fmt: skip
 EVALUATED = frozenset({  # texts that fairseq gives to eval()
     "adafactor_eps", "adam_betas", "adamax_betas", "decoder_xformers_att_config",

@@ -73,7 +73,8 @@ class WeightedLosses(FairseqCriterion):
     dropout included, as it is alone.
 
     `loss` is logged as the sum of all, `nmt_loss` as the translation loss alone, and every other loss
-    under its name, unweighted, per unit of its own; all in bits, in training and in validation. Losses per
+    under its name, unweighted, per unit of its own; in bits, but for those that measure no information
+    (`WeightedLoss.is_information`), in training and in validation. Losses per
     token (`reduce=False`) are those of the translation loss, unweighted.
 
     The losses' parameters are the criterion's: fairseq trains them, saves them beside the model under
@@ -254,9 +255,13 @@ class WeightedLosses(FairseqCriterion):
             log_in_bits("loss", total("loss"), tokens)
         if TRANSLATION_LOG in logging_outputs[0]:
             log_in_bits(TRANSLATION_LOG, total(TRANSLATION_LOG), tokens)
-        for name in LOSSES:
-            if count := total(f"{name}:count"):
+        for name, loss in LOSSES.items():
+            if not (count := total(f"{name}:count")):
+                continue
+            if loss.is_information:
                 log_in_bits(name, total(f"{name}:sum"), count)
+            else:
+                metrics.log_scalar(name, total(f"{name}:sum") / count, count)
 
     @staticmethod
     def logging_outputs_can_be_summed() -> bool:

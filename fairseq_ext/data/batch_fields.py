@@ -14,6 +14,7 @@ from fairseq_ext.data.dataset_parts import BatchField, pad_right
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, tagged
 from fairseq_ext.data.sentence_pairs import uncut
+from fairseq_ext.data.teachers import Teacher
 
 OPTION = "--alignments"  # of the task
 
@@ -28,6 +29,7 @@ class FieldSource:
         folder, split: where the sentence pairs are from.
         optional: the field may be empty where its file is missing: in zero-shot directions.
         aligner: whose alignments; None for the only ones in the folder.
+        teacher: of the student that is trained, if there is one.
     """
 
     pairs: DirectionData
@@ -36,6 +38,7 @@ class FieldSource:
     split: str
     optional: bool = False
     aligner: str | None = None
+    teacher: Teacher | None = None
 
 
 class Mirror(BatchField):
@@ -139,9 +142,16 @@ class TargetLanguages(SourceLanguages):
     side = 1
 
 
+def teacher_field(of: FieldSource) -> BatchField:
+    """What the teacher has for both sentences of every pair (`fairseq_ext.data.teachers`)."""
+    part = of.pairs
+    return of.teacher.field(of.folder, of.split, part.direction, (part.sources, part.targets))
+
+
 FIELDS = {
     "mirror": Mirror,
     "word_alignments": WordAlignments,
     "source_languages": SourceLanguages,
     "target_languages": TargetLanguages,
+    "teacher": teacher_field,
 }

@@ -2,9 +2,11 @@
 
 from fairseq_ext.losses.additive_margin import AdditiveMargin
 from fairseq_ext.losses.attention_alignment import AttentionAlignment
+from fairseq_ext.losses.feature_distillation import FeatureDistillation
 from fairseq_ext.losses.global_ranking import GlobalRanking
 from fairseq_ext.losses.interlingua_alignment import InterlinguaAlignment
 from fairseq_ext.losses.length_prediction import LengthPrediction
+from fairseq_ext.losses.logit_distillation import LogitDistillation
 from fairseq_ext.losses.sentence_contrast import SentenceContrast
 from fairseq_ext.losses.sentence_contrastive import SentenceContrastive
 from fairseq_ext.losses.token_reconstruction import TokenReconstruction
@@ -27,5 +29,7 @@ LOSSES: dict[str, type[WeightedLoss]] = {
         AdditiveMargin,
         GlobalRanking,
         TripletRanking,
+        FeatureDistillation,
+        LogitDistillation,
     )
 }

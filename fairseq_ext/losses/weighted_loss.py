@@ -29,6 +29,8 @@ class ModelSizes:
     bos: int = 0  # token ids
     eos: int = 2
     languages: int = 0  # that have a tag: `source_languages` and `target_languages` are below it
+    pooled_width: int | None = None  # of `pooled_vectors_of`, where there are any
+    teacher_width: int | None = None  # of the batch field "teacher", if the task has a teacher
 
     @classmethod
     def of(cls, model, dictionary, languages: Sequence[str] = ()) -> "ModelSizes":
@@ -48,6 +50,7 @@ class ModelSizes:
             has_decoder=has_decoder(model),
             sentence_width=getattr(model.encoder, "sentence_width", width),
             languages=len(languages),
+            pooled_width=getattr(model.encoder, "pooled_width", None),
         )
 
 
@@ -130,6 +133,7 @@ class WeightedLoss(nn.Module):
         model_dropout: dropout of a model that is trained with this loss, or None for its own.
         counts_pairs: is it a sum over sentence pairs, each of which weighs the same (thesis, equation 2.12)?
             The gradient of such losses alone is divided by the number of pairs.
+        is_information: is its value in nats, and logged in bits? Others are logged as they are.
         looks_at_vectors_only: does it need nothing of the encoder but `vectors_of`? Then batches may be
             larger than what the encoder can hold (`fairseq_ext.modules.cached_gradients`).
 
@@ -145,6 +149,7 @@ class WeightedLoss(nn.Module):
     decodes_again: bool = False
     model_dropout: float | None = None
     counts_pairs: ClassVar[bool] = False
+    is_information: ClassVar[bool] = True
     looks_at_vectors_only: bool = False
 
     def __init__(self, options, sizes: ModelSizes):

@@ -30,6 +30,7 @@ from fairseq_ext.modules.pooling import POOLINGS, not_counted
 
 logger = logging.getLogger(__name__)
 TOP, MIXTURE = "top", "mix"
+ABOVE_THE_LAYERS = ("layer_weights", "pooler.", "sentence_map.")  # names of parameters
 
 
 @dataclass
@@ -56,6 +57,19 @@ class SentenceEncoderConfig(MnmtTransformerConfig):
         default=None,
         metadata={"help": "width of a linear map on top of the pooling (default: none, the encoder's width)"},
     )
+    pooler_width: Optional[int] = field(
+        default=None,
+        metadata={
+            "help": "width of the dense layer of --pooling pooler (default: the encoder's); with another "
+            "pooling, of a linear map below that of --sentence-width (thesis A.1, distillation-first)"
+        },
+    )
+    freeze_encoder: bool = field(
+        default=False,
+        metadata={
+            "help": "train what is above the pooling alone: its layers and the losses' own (thesis 3.2.2)"
+        },
+    )
 
 
 class SentenceEncoder(MnmtEncoder):
@@ -63,6 +77,7 @@ class SentenceEncoder(MnmtEncoder):
 
     Attributes:
         sentence_width: C' of the vectors.
+        pooled_width: of the vectors below the last linear map.
     """
 
     def __init__(self, cfg, dictionary, embed_tokens):
@@ -70,15 +85,25 @@ class SentenceEncoder(MnmtEncoder):
         self.kind = POOLINGS[str(cfg.pooling)]
         self.layer = parse_layer(cfg.pooling_layer, cfg.encoder.layers)
         width = cfg.encoder.embed_dim
-        self.sentence_width = cfg.sentence_width or width
+        self.pooled_width = cfg.pooler_width or width
+        self.sentence_width = cfg.sentence_width or self.pooled_width
         self.cls = dictionary.bos() if self.kind.has_cls else None
         left_out = [dictionary.eos()] if cfg.pooling_without_eos else []
         self.register_buffer("left_out", torch.tensor(left_out, dtype=torch.long), persistent=False)
         self.layer_weights = nn.Parameter(torch.zeros(len(self.layers) + 1)) if self.layer is None else None
-        self.pooler = nn.Linear(width, width) if self.kind.is_dense else None
-        self.sentence_map = nn.Linear(width, self.sentence_width) if cfg.sentence_width else None
+        has_pooler = self.kind.is_dense or cfg.pooler_width
+        self.pooler = nn.Linear(width, self.pooled_width) if has_pooler else None
+        self.sentence_map = nn.Linear(self.pooled_width, self.sentence_width) if cfg.sentence_width else None
         if self.layer is not None:
             self.layers[self.layer :].requires_grad_(False)  # distributed training waits for every gradient
+        self.frozen = cfg.freeze_encoder
+        if self.frozen:
+            for name, parameter in self.named_parameters():
+                parameter.requires_grad_(name.startswith(ABOVE_THE_LAYERS) and parameter.requires_grad)
+
+    def train(self, mode: bool = True) -> "SentenceEncoder":
+        """A frozen encoder has no dropout in training, either."""
+        return super().train(mode and not self.frozen)
 
     def forward(
         self,
@@ -95,8 +120,9 @@ class SentenceEncoder(MnmtEncoder):
             return_all_hiddens: also "encoder_states".
 
         Returns:
-            Further keys: "sentence_vectors", one tensor, B x C'; and, lists of one tensor each, the states of
-            the given tokens that are pooled, "token_states", S x B x C, and "token_padding_mask", B x S.
+            Further keys: "sentence_vectors", one tensor, B x C', and "pooled_vectors", those below the last
+            linear map; and, lists of one tensor each, the states of the given tokens that are pooled,
+            "token_states", S x B x C, and "token_padding_mask", B x S.
         """
         if self.cls is not None:
             src_tokens = torch.cat([src_tokens.new_full((len(src_tokens), 1), self.cls), src_tokens], dim=1)
@@ -104,15 +130,19 @@ class SentenceEncoder(MnmtEncoder):
         encoded = super().forward(src_tokens, src_lengths, every_layer, token_embeddings)
         states, padding = encoded["encoder_out"][0], encoded["encoder_padding_mask"][0]
         left_out = not_counted(src_tokens, self.padding_idx, self.left_out)
-        pooled = self._pooled_states(encoded)
-        vectors = self._project(self.kind.apply(pooled, left_out))
+        pooled_states = self._pooled_states(encoded)
+        pooled = self._pool(pooled_states, left_out)
+        vectors = pooled
+        if self.sentence_map is not None:
+            vectors = self.sentence_map(pooled.to(self.sentence_map.weight.dtype))
         begin = 0 if self.cls is None else 1
         return {
             **encoded,
             "encoder_out": [vectors.unsqueeze(0).type_as(states)],
             "encoder_padding_mask": [padding.new_zeros(len(padding), 1)],
             "sentence_vectors": vectors,
-            "token_states": [pooled[begin:]],
+            "pooled_vectors": pooled,
+            "token_states": [pooled_states[begin:]],
             "token_padding_mask": [padding[:, begin:]],
         }
 
@@ -131,18 +161,16 @@ class SentenceEncoder(MnmtEncoder):
     def _normalized(self, states: Tensor) -> Tensor:
         return states if self.layer_norm is None else self.layer_norm(states)
 
-    def _project(self, vectors: Tensor) -> Tensor:
-        """B x C -> B x C'."""
+    def _pool(self, states: Tensor, left_out: Tensor) -> Tensor:
+        """T x B x C -> the vectors below the last linear map, B x C."""
+        vectors = self.kind.apply(states, left_out)
         if self.pooler is not None:
-            vectors = torch.tanh(self.pooler(vectors.to(self.pooler.weight.dtype)))
-        if self.sentence_map is not None:
-            vectors = self.sentence_map(vectors.to(self.sentence_map.weight.dtype))
-        return vectors
+            vectors = self.pooler(vectors.to(self.pooler.weight.dtype))
+        return torch.tanh(vectors) if self.kind.is_dense else vectors
 
     def pooling_state(self) -> dict[str, Tensor]:
         """The parameters that an encoder without pooling lacks."""
-        own = ("layer_weights", "pooler.", "sentence_map.")
-        return {name: value for name, value in self.state_dict().items() if name.startswith(own)}
+        return {name: value for name, value in self.state_dict().items() if name.startswith(ABOVE_THE_LAYERS)}
 
     def max_positions(self) -> int:
         return super().max_positions() - (self.cls is not None)
@@ -190,7 +218,7 @@ class SentenceEncoderModel(MnmtTransformerModel):
         if not cfg.decoder.layers:
             return None
         seen = copy.deepcopy(cfg)
-        seen.encoder.embed_dim = cfg.sentence_width or cfg.encoder.embed_dim
+        seen.encoder.embed_dim = cfg.sentence_width or cfg.pooler_width or cfg.encoder.embed_dim
         return super().build_decoder(seen, tgt_dict, embed_tokens)
 
     def forward(self, src_tokens, src_lengths=None, prev_output_tokens=None, **decoder_options):
@@ -206,16 +234,17 @@ class SentenceEncoderModel(MnmtTransformerModel):
 
     def load_state_dict(self, state_dict, strict=True, model_cfg=None, args=None):
         """Also takes a translation model's checkpoint, if there is no decoder here: its encoder is where the
-        training starts.
+        training starts; and that of a sentence encoder without the linear map that is added here (3.2.2).
         """
-        decoder = [name for name in state_dict if name.startswith("decoder.")]
-        if decoder and self.decoder is None:
-            own = {f"encoder.{name}": value for name, value in self.encoder.pooling_state().items()}
+        decoder = [name for name in state_dict if name.startswith("decoder.")] if self.decoder is None else []
+        own = {f"encoder.{name}": value for name, value in self.encoder.pooling_state().items()}
+        new = {name: value for name, value in own.items() if name not in state_dict}
+        if decoder or new:
             logger.warning(
-                f"the checkpoint has a decoder: its {len(decoder)} tensors are left out, and {len(own)} of "
-                "the pooling begin untrained"
+                f"of the checkpoint, {len(decoder)} tensors of a decoder are left out; {len(new)} of the"
+                " pooling begin untrained"
             )
-            state_dict = own | {name: value for name, value in state_dict.items() if name not in decoder}
+            state_dict = new | {name: value for name, value in state_dict.items() if name not in decoder}
         return super().load_state_dict(state_dict, strict, model_cfg, args)
 
     def max_positions(self) -> tuple[int, int]:
@@ -224,8 +253,10 @@ class SentenceEncoderModel(MnmtTransformerModel):
 
 
 def _check_options(args) -> None:
-    if args.sentence_width is not None and args.sentence_width < 1:
-        raise InputError(f"--sentence-width {args.sentence_width}: expected a number above 0")
+    for name in ("sentence_width", "pooler_width"):
+        width = getattr(args, name)
+        if width is not None and width < 1:
+            raise InputError(f"--{name.replace('_', '-')} {width}: expected a number above 0")
     layer = parse_layer(args.pooling_layer, args.encoder_layers)
     if layer != args.encoder_layers and getattr(args, "encoder_layerdrop", 0):
         raise InputError(

@@ -3,7 +3,7 @@ that mean the same (thesis chapter 2).
 """
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Optional
@@ -13,7 +13,11 @@ from fairseq import utils
 from fairseq.tasks import register_task
 
 from command_line.errors import InputError
-from data_prep.formats.dictionary import load_shared_dictionary, with_dictionary
+from data_prep.formats.dictionary import (
+    languages_with_dictionary,
+    load_shared_dictionary,
+    with_dictionary,
+)
 from data_prep.formats.directions import Direction, format_direction, parse_directions
 from data_prep.formats.sentences import load_pair
 from fairseq_ext.checkpoints import origin
@@ -21,11 +25,13 @@ from fairseq_ext.criterions.options_of_losses import TRANSLATION
 from fairseq_ext.data.batch_fields import FIELDS, FieldSource
 from fairseq_ext.data.multilingual_dataset import DirectionData
 from fairseq_ext.data.sentence_pairs import CutSentences, SentencePairDataset
+from fairseq_ext.data.teachers import StoredTeacher, Teacher
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import has_decoder, vectors_of
 from fairseq_ext.tasks import validation
 from fairseq_ext.tasks.base import BaseTask
 from fairseq_ext.tasks.retrieval_validation import RetrievalValidation
+from fairseq_ext.tasks.running_teacher import RunningTeacher
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options, languages_with_tag
 
 logger = logging.getLogger(__name__)
@@ -64,6 +70,20 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
             "default: the only one in the data folder"
         },
     )
+    teacher: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "name of the teacher whose vectors the losses read (`embeddings encode --data --name`; "
+            "thesis 3.3)"
+        },
+    )
+    teacher_checkpoint: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "in place of --teacher: a sentence encoder of the same dictionary that encodes every "
+            "batch; slower, and takes no disk"
+        },
+    )
     eval_retrieval: bool = field(
         default=False,
         metadata={
@@ -91,6 +111,7 @@ class SentenceEmbeddingTask(BaseTask):
         self.pairs = parse_pairs(cfg.pairs)
         self.decodes = False
         self.retrieval = RetrievalValidation([format_direction(pair) for pair in self.pairs])
+        self.teacher = self._find_teacher()
         if self.pairs:
             self.add_tags(languages_with_tag(cfg, chain.from_iterable(self.pairs), "--pairs"), "none")
 
@@ -112,11 +133,25 @@ class SentenceEmbeddingTask(BaseTask):
         languages = languages_with_tag(cfg, chain.from_iterable(pairs), "--pairs")
         return cls(cfg, load_shared_dictionary(folder, with_dictionary(folder, languages)))
 
+    def _find_teacher(self) -> Teacher | None:
+        folder = self.cfg.data and utils.split_paths(self.cfg.data)[0]
+        if self.cfg.teacher_checkpoint:
+            if self.cfg.teacher:
+                raise InputError("--teacher: --teacher-checkpoint is given, too; give one of them")
+
+            def make_task(longest: int) -> SentenceEmbeddingTask:
+                cfg = SentenceEmbeddingConfig(data=self.cfg.data, max_source_positions=longest)
+                return type(self)(cfg, load_shared_dictionary(folder, languages_with_dictionary(folder)))
+
+            return RunningTeacher.load(self.cfg.teacher_checkpoint, make_task)
+        return StoredTeacher(folder, self.cfg.teacher) if self.cfg.teacher else None
+
     # --- what travels in the checkpoint
 
     def state_dict(self) -> dict:
         return {
             **super().state_dict(),
+            **({} if self.teacher is None else {"teacher": self.teacher.state()}),
             "language_tags": self.tags.placement_name,
             "lang_pairs": [format_direction(pair) for pair in self.pairs],
         }
@@ -130,6 +165,8 @@ class SentenceEmbeddingTask(BaseTask):
         if not state:
             return
         self.check_dictionary(state)
+        if self.teacher is not None:
+            self.teacher.check_state(state.get("teacher"))
         self.improvements.load_state_dict(state)
         self.initialized_from = state.get(origin.FIELD)
         if self.tags is None:
@@ -167,7 +204,9 @@ class SentenceEmbeddingTask(BaseTask):
 
     def _with_fields(self, folder, split: str, pair: Direction, source, target) -> DirectionData:
         part = DirectionData.with_tags(self.tags, pair, source, target, source.sizes, target.sizes)
-        field_source = FieldSource(part, self.tags, folder, split, aligner=self.cfg.alignments)
+        field_source = FieldSource(
+            part, self.tags, folder, split, aligner=self.cfg.alignments, teacher=self.teacher
+        )
         for name in dict.fromkeys((*PAIR_FIELDS, *self.batch_fields)):
             part.fields[name] = FIELDS[name](field_source)
         return part
@@ -177,6 +216,8 @@ class SentenceEmbeddingTask(BaseTask):
     def build_model(self, cfg, from_checkpoint=False):
         model = super().build_model(cfg, from_checkpoint)
         self.decodes = has_decoder(model)
+        if self.teacher is not None:
+            self.model_sizes = replace(self.model_sizes, teacher_width=self.teacher.width)
         self.add_tags(self.tags.languages, "t-dec" if self.decodes else "none")
         return model
 
@@ -201,11 +242,18 @@ class SentenceEmbeddingTask(BaseTask):
 
     # --- steps
 
+    def train_step(self, sample, *args, **kwargs):
+        return super().train_step(self._taught(sample), *args, **kwargs)
+
+    def _taught(self, sample: dict) -> dict:
+        return self.teacher.complete(sample) if "teacher" in self.batch_fields else sample
+
     def begin_valid_epoch(self, epoch, model):
         super().begin_valid_epoch(epoch, model)
         self.retrieval.begin()
 
     def valid_step(self, sample, model, criterion):
+        sample = self._taught(sample)
         loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
         with torch.no_grad(), self.computing(sample):  # what losses see may have been altered for them
             inputs = {name: sample["net_input"][name] for name in ("src_tokens", "src_lengths")}

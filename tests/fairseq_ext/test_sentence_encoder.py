@@ -180,6 +180,41 @@ def test_training_starts_from_the_encoder_of_a_translation_model(dictionary, cap
         model.load_state_dict({k: v for k, v in translation.state_dict().items() if "layers.3.fc1" not in k})
 
 
+@pytest.mark.parametrize("pooling", ["pooler", "mean"])
+def test_the_vectors_below_the_last_map_may_have_a_width_of_their_own(dictionary, pooling):
+    """Distillation-first of A.1: wide vectors for the teacher, small ones on top of them."""
+    model = encoder_of(dictionary, pooling=pooling, pooler_width=48, sentence_width=12)
+    encoded = model.encoder(sentences(dictionary))
+    pooled = encoded["pooled_vectors"]
+    sizes = ModelSizes.of(model, dictionary)
+    assert pooled.shape == (3, 48) and (sizes.pooled_width, sizes.sentence_width) == (48, 12)
+    torch.testing.assert_close(vectors_of(encoded), model.encoder.sentence_map(pooled))
+    plain = encoder_of(dictionary, pooling=pooling.replace("pooler", "cls"))
+    plain.load_state_dict(
+        {k: v for k, v in model.state_dict().items() if "pooler" not in k and "map" not in k}
+    )
+    expected = model.encoder.pooler(vectors_of(plain.encoder(sentences(dictionary))))
+    torch.testing.assert_close(pooled, expected.tanh() if pooling == "pooler" else expected)
+    assert vectors_of(encoder_of(dictionary, pooler_width=48).encoder(sentences(dictionary))).shape == (3, 48)
+
+
+def test_of_a_frozen_encoder_the_layers_above_the_pooling_learn_alone(dictionary, caplog):
+    """3.2.2: a dense layer on a teacher that stays as it is, dropout in training included."""
+    teacher = encoder_of(dictionary, seed=5)
+    options = {"sentence_width": 12, "freeze_encoder": True, "dropout": 0.5}
+    model = encoder_of(dictionary, **options)
+    model.load_state_dict(teacher.state_dict())
+    assert "2 of the pooling begin untrained" in caplog.text
+    model.train()
+    encoded = model.encoder(sentences(dictionary))
+    torch.testing.assert_close(encoded["pooled_vectors"], vectors_of(teacher.encoder(sentences(dictionary))))
+    vectors_of(encoded).sum().backward()
+    learn = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    assert learn == {"encoder.sentence_map.weight", "encoder.sentence_map.bias"}
+    assert {name for name, parameter in model.named_parameters() if parameter.grad is not None} == learn
+    assert encoder_of(dictionary, sentence_width=12).train().encoder.training
+
+
 def test_ems_is_the_encoder_of_the_thesis():
     args = Namespace(max_source_positions=120, max_target_positions=121)
     ems_architecture(args)
@@ -194,6 +229,7 @@ def test_ems_is_the_encoder_of_the_thesis():
         ({"pooling_layer": "5"}, "--pooling-layer 5: expected top, mix or a number from 0 to 4"),
         ({"pooling_layer": "last"}, "--pooling-layer last: expected top"),
         ({"sentence_width": 0}, "--sentence-width 0: expected a number above 0"),
+        ({"pooler_width": 0}, "--pooler-width 0: expected a number above 0"),
         ({"pooling_layer": "mix", "encoder_layerdrop": 0.1}, "--encoder-layerdrop 0.1: --pooling-layer mix"),
     ],
 )

@@ -7,7 +7,7 @@ from fairseq.distributed import ModuleProxyWrapper
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
-from tests.fairseq_ext import bridges, test_sentence_losses
+from tests.fairseq_ext import bridges, test_distillation, test_sentence_losses
 from tests.fairseq_ext.bridges import TaggedTask
 from tests.fairseq_ext.encodings import random_batch, random_outputs
 from tests.fairseq_ext.test_weighted_losses import ALL_THREE, make_batch, make_criterion, make_model
@@ -47,9 +47,21 @@ def embed(rank: int, shares: list, options: dict) -> list:
     return [loss.item(), size, gradients]
 
 
+def learn_from_teacher(rank: int, shares: list, options: dict) -> list:
+    """As `embed`, with the losses of distillation."""
+    model = test_sentence_losses.make_model()
+    criterion = test_distillation.make_criterion(model, **options)
+    parts = [ModuleProxyWrapper(DistributedDataParallel(part)) for part in (model, criterion)]
+    loss, size, log = parts[1](parts[0], test_distillation.make_batch(shares[rank]))
+    loss.backward()
+    gradients = [parameter.grad.flatten().tolist() for part in parts for parameter in part.parameters()]
+    logged = [float(log[f"{name}:sum"]) for name in test_distillation.LEALLA.split(",")]
+    return [loss.item(), size, gradients, logged]
+
+
 def main(rank: int, rendezvous: str, cases: str) -> None:
     distributed.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=2)
-    gathering, synchronized, bridged, paired = json.loads(cases)
+    gathering, synchronized, bridged, paired, taught = json.loads(cases)
     for shares, options in gathering:
         print(json.dumps(gather(rank, shares, options)))
     for rows in synchronized:
@@ -60,6 +72,8 @@ def main(rank: int, rendezvous: str, cases: str) -> None:
         )
     for shares, options in paired:
         print(json.dumps(embed(rank, shares, options)))
+    for shares, options in taught:
+        print(json.dumps(learn_from_teacher(rank, shares, options)))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from tests.fairseq_ext import bridges, test_sentence_losses
+from tests.fairseq_ext import bridges, test_distillation, test_sentence_losses
 from tests.fairseq_ext.bridges import PAIRS, TaggedTask
 from tests.fairseq_ext.encodings import ALIGNED, random_batch, random_outputs
 from tests.fairseq_ext.test_weighted_losses import (
@@ -36,21 +36,32 @@ PAIRED = {  # the first and the fourth pair share their source
     "pairs, in slices": ([[0, 1, 2, 3], [4]], {**GATHERED, "cached_gradients": 2}),
 }
 
+TAUGHT = {
+    "taught, gathered": (
+        [[0, 1, 2], [3, 4]],
+        {
+            "logit_distillation_gather": True,
+            "additive_margin_gather_negatives": True,
+            "feature_distillation_weight": 0.1,
+            "logit_distillation_temperature": 1.0,
+            "logit_distillation_weight": 1.0,
+        },
+    ),
+}
+
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory) -> dict[str, list]:
     """What both processes print for every case."""
     folder = tmp_path_factory.mktemp("gloo")
-    cases = json.dumps(
-        [list(GATHERING.values()), list(SYNCHRONIZED.values()), list(BRIDGED.values()), list(PAIRED.values())]
-    )
+    cases = json.dumps([list(each.values()) for each in (GATHERING, SYNCHRONIZED, BRIDGED, PAIRED, TAUGHT)])
     ranks = [
         Forked(folder / f"rank{rank}", "tests.integration.losses_process", rank, folder / "rendezvous", cases)
         for rank in (0, 1)
     ]
     results = [rank.wait() for rank in ranks]
     assert [result.status for result in results] == [0, 0], results[0].text[-3000:] + results[1].text[-3000:]
-    names = [*GATHERING, *SYNCHRONIZED, *BRIDGED, *PAIRED]
+    names = [*GATHERING, *SYNCHRONIZED, *BRIDGED, *PAIRED, *TAUGHT]
     printed = [map(json.loads, result.out.splitlines()[-len(names) :]) for result in results]
     return dict(zip(names, zip(*printed, strict=True), strict=True))
 
@@ -110,3 +121,21 @@ def test_ems_in_two_processes_is_one_with_all_pairs(found, case):
     for rank in found[case]:
         for gradient, reference in zip(rank[2], gradients, strict=True):
             torch.testing.assert_close(2 * torch.tensor(gradient), reference.flatten(), atol=1e-5, rtol=1e-3)
+
+
+@pytest.mark.parametrize("case", TAUGHT)
+def test_distillation_in_two_processes_is_one_with_all_pairs(found, case):
+    shares, options = TAUGHT[case]
+    model = test_sentence_losses.make_model()
+    criterion = test_distillation.make_criterion(model=model, **options)
+    batch = test_distillation.make_batch([row for share in shares for row in share])
+    loss, size, log, gradients = test_sentence_losses.run(criterion, model, batch)
+    assert sum(rank[0] for rank in found[case]) == pytest.approx(loss.item(), rel=1e-5)
+    assert sum(rank[1] for rank in found[case]) == size == 5
+    for number, name in enumerate(test_distillation.LEALLA.split(",")):
+        assert sum(rank[3][number] for rank in found[case]) == pytest.approx(
+            log[f"{name}:sum"].item(), rel=1e-5
+        )
+    for rank in found[case]:
+        for gradient, reference in zip(rank[2], gradients, strict=True):
+            torch.testing.assert_close(2 * torch.tensor(gradient), reference.flatten(), atol=1e-4, rtol=1e-3)

@@ -11,7 +11,7 @@ from command_line.errors import InputError
 from data_prep.binarize import is_data_file
 from data_prep.formats.teacher_vectors import (
     TeacherVectors,
-    choose_teacher,
+    check_teacher,
     create_teacher_vectors,
     encoder_title,
     sentences_identity,
@@ -107,19 +107,18 @@ def test_half_written_ones_are_continued_and_those_of_other_vectors_made_anew(pr
     assert not create_teacher_vectors(path, describe(prefix, normalized=True)).any()
 
 
-def test_the_teacher_is_the_only_one_or_chosen(prefix):
-    with pytest.raises(InputError, match="no vectors of a teacher; `python -m embeddings encode --data"):
-        choose_teacher(prefix.parent, None, "--teacher")
+def test_the_teacher_is_one_that_is_there(prefix):
+    with pytest.raises(
+        InputError, match=r"--teacher labse: .* has no vectors of a teacher; `python -m embedd"
+    ):
+        check_teacher(prefix.parent, "labse", "--teacher")
     write(prefix)
-    assert choose_teacher(prefix.parent, None, "--teacher") == "labse"
     write(prefix, "ems")
     (prefix.parent / ".train.de-en.de.killed.vectors").touch()
     assert teachers(prefix.parent) == ["ems", "labse"]
-    assert choose_teacher(prefix.parent, "ems", "--teacher") == "ems"
-    with pytest.raises(InputError, match="of the teachers ems, labse; choose with --teacher"):
-        choose_teacher(prefix.parent, None, "--teacher")
-    with pytest.raises(InputError, match=r"--teacher x: .* has vectors of ems, labse"):
-        choose_teacher(prefix.parent, "x", "--teacher")
+    check_teacher(prefix.parent, "ems", "--teacher")
+    with pytest.raises(InputError, match=r"--teacher x: .* has vectors of ems, labse; .* --name x"):
+        check_teacher(prefix.parent, "x", "--teacher")
 
 
 def test_encoders_of_one_name_are_told_apart_but_not_by_where_they_lie():

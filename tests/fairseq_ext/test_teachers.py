@@ -1,0 +1,202 @@
+"""Teachers in training: stored vectors and a running one give the same losses; others are refused by name."""
+
+import json
+from argparse import Namespace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from command_line.errors import InputError
+from data_prep.formats.teacher_vectors import TeacherVectors, create_teacher_vectors
+from fairseq_ext.axes.record import describe
+from tests.fairseq_ext.folders import write_preparation, write_sentences, write_toy_folder
+from tests.fairseq_ext.test_checkpoints import save
+from tests.fairseq_ext.test_sentence_embedding import (
+    make_criterion,
+    make_model,
+    make_task,
+    model_options,
+    train,
+    validate,
+    whole_part,
+)
+from tests.our_commands import run_command
+
+BOTH = "feature_distillation,logit_distillation"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Data in which a sentence is longer than the student reads, and has vectors of the teacher `ems`."""
+    folder = write_toy_folder(tmp_path_factory.mktemp("taught") / "data")
+    write_sentences(folder / "train.de-en.de", [[4 + i % 20] * (1 + 2 * i) + [2] for i in range(6)])
+    write_preparation(folder)
+    task = make_task(folder)
+    model = make_model(task, encoder_embed_dim=24, encoder_attention_heads=2)
+    torch.manual_seed(3)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    state = {
+        "model": model.state_dict(),
+        "cfg": {
+            "model": Namespace(**vars(model_options(encoder_embed_dim=24, encoder_attention_heads=2))),
+            "task": {
+                "_name": "sentence_embedding",
+                "max_source_positions": 9,
+                "max_target_positions": 9,
+            },
+            "common": {"seed": 1},
+        },
+        "task_state": task.state_dict(),
+        "optimizer_history": [{"num_updates": 7, "optimizer_name": "FusedAdam", "lr_scheduler_state": {}}],
+        "extra_state": {"train_iterator": {"epoch": 2, "iterations_in_epoch": 3}},
+        "last_optimizer_state": None,
+        "args": None,
+    }
+    path = save(folder.parent / "teacher.pt", state)
+    words = ["embeddings", "encode", "--data", str(folder), "--model", path, "--model-data", str(folder)]
+    assert run_command([*words, "--split", "train,valid", "--name", "ems", "--cpu"]) == 0
+    return folder
+
+
+STORED, RUNNING = "stored", "running"
+
+
+def student_of(folder, kind: str, losses: str = BOTH, **options):
+    teacher = (
+        {"teacher": "ems"} if kind == STORED else {"teacher_checkpoint": str(folder.parent / "teacher.pt")}
+    )
+    task = make_task(folder, max_source_positions=5, **teacher, **options)
+    model = make_model(task)
+    criterion = make_criterion(task, losses)
+    for split in ("train", "valid"):
+        task.load_dataset(split)
+    return task, model, criterion
+
+
+def losses_of(folder, kind: str, **options) -> list:
+    task, model, criterion = student_of(folder, kind, **options)
+    batches = [whole_part(task, "train", number) for number in (0, 1)]
+    trained = train(task, model, criterion, batches, updates=3)
+    return trained + [value for name, value in validate(task, model, criterion).items() if "loss" in name]
+
+
+@pytest.mark.parametrize("options", [{}, {"random_sides": True}], ids=str)
+def test_stored_vectors_and_a_running_teacher_give_equal_losses(folder, options):
+    """Also of sentences that the student cuts, and the teacher elsewhere, and with sides at random."""
+    stored, running = (losses_of(folder, kind, **options) for kind in (STORED, RUNNING))
+    assert len(stored) == len(running) > 5
+    assert stored == pytest.approx(running, rel=1e-5)
+    assert stored[0] > stored[2]  # it learns
+
+
+def test_a_batch_has_the_vectors_of_its_sentences(folder):
+    task, *_ = student_of(folder, STORED)
+    batch = whole_part(task, "train", 1)  # fr-en, whose files are named en-fr
+    for side, language in (("source", "fr"), ("target", "en")):
+        vectors = TeacherVectors(folder / f"train.en-fr.{language}.ems.vectors")
+        expected = np.stack([vectors[line] for line in batch["lines"]])
+        np.testing.assert_array_equal(batch["teacher"][side].numpy(), expected)
+        assert batch["teacher"][side].dtype == torch.float32
+
+
+def test_the_teacher_does_not_learn_and_is_not_saved(folder):
+    task, model, criterion = student_of(folder, RUNNING)
+    before = {name: value.clone() for name, value in task.teacher.model.state_dict().items()}
+    train(task, model, criterion, [whole_part(task, "train", 0)], updates=2)
+    after = task.teacher.model.state_dict()
+    assert all(torch.equal(after[name], value) for name, value in before.items())
+    assert not task.teacher.model.training
+    dense = "losses.feature_distillation.dense"
+    assert set(criterion.state_dict()) == {f"{dense}.weight", f"{dense}.bias"}
+    assert task.state_dict()["teacher"].keys() == {"name", "width", "weights"}
+
+
+def test_without_a_loss_that_asks_nothing_of_the_teacher_is_read(folder):
+    task, *_ = student_of(folder, STORED, losses="sentence_contrastive")
+    assert "teacher" not in whole_part(task, "train", 0)
+
+
+# --- what is refused
+
+
+def changed(folder, tmp_path, name: str, **changes) -> Path:
+    """A copy of the folder in which the description of one file is another."""
+    copy = tmp_path / "data"
+    copy.mkdir()
+    for path in folder.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    path = copy / name
+    description = json.loads(json.dumps(TeacherVectors(path).description))
+    for field, value in changes.items():
+        description[field] = {**description[field], **value} if isinstance(value, dict) else value
+    path.unlink()
+    create_teacher_vectors(path, description)
+    return copy
+
+
+FILE = "train.en-fr.en.ems.vectors"
+
+
+def refusal(folder, **options) -> str:
+    with pytest.raises(InputError) as caught:
+        student_of(folder, STORED, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_vectors_of_another_encoder(folder, tmp_path):
+    data = changed(folder, tmp_path, FILE, encoder={"name": "LaBSE"})
+    message = refusal(data)
+    assert message.startswith(f"{data}/{FILE}: vectors of the encoder LaBSE (")
+    assert f"but {data}/train.de-en.de.ems.vectors has those of " in message
+
+
+def test_vectors_of_another_width(folder, tmp_path):
+    data = changed(folder, tmp_path, FILE, encoder={"width": 7}, width=7)
+    assert "and width 7, but" in (message := refusal(data)) and "and width 24; encode with one" in message
+
+
+def test_vectors_of_another_text(folder, tmp_path):
+    data = changed(folder, tmp_path, FILE)
+    write_sentences(data / "train.en-fr.en", [[9, 2]] * 6)
+    assert f"{data}/{FILE}: vectors of another text than {data}/train.en-fr.en.bin" in refusal(data)
+
+
+def test_vectors_that_are_missing(folder, tmp_path):
+    data = changed(folder, tmp_path, FILE)
+    (data / "valid.de-en.de.ems.vectors").unlink()
+    assert "valid.de-en.de.ems.vectors: no such file; `python -m embeddings encode --data" in refusal(data)
+    with pytest.raises(InputError, match=r"--teacher labse: .* has vectors of ems; "):
+        make_task(data, teacher="labse")
+
+
+def test_a_checkpoint_of_another_teacher(folder):
+    task, *_ = student_of(folder, STORED)
+    state = task.state_dict()
+    task.load_state_dict(state)
+    student_of(folder, RUNNING)[0].load_state_dict(state)  # the same teacher, elsewhere
+    other = {**state, "teacher": {**state["teacher"], "weights": {"x": "0"}}}
+    with pytest.raises(InputError, match=r"learned from the teacher .* \(\w{8}\), here it is .* \(\w{8}\); "):
+        task.load_state_dict(other)
+
+
+def test_a_teacher_that_cannot_run(folder, tmp_path):
+    for options, message in (
+        ({"teacher_checkpoint": str(tmp_path / "x.pt")}, "--teacher-checkpoint .*x.pt: no such file"),
+        ({"teacher_checkpoint": "x", "teacher": "ems"}, "--teacher: --teacher-checkpoint is given, too"),
+    ):
+        with pytest.raises(InputError, match=message):
+            make_task(folder, **options)
+
+
+def test_losses_and_their_teacher_are_part_of_a_systems_name():
+    criterion = Namespace(_name="weighted_losses", losses=BOTH, feature_distillation_pattern="synchronized")
+    task = Namespace(_name="sentence_embedding", teacher="ems")
+    cfg = {"criterion": criterion, "model": model_options(), "task": task, "common": {"seed": 1}}
+    name = describe(cfg, "none")["name"]
+    assert (
+        "+feature_distillation (pattern synchronized, teacher ems) +logit_distillation (teacher ems)" in name
+    )
