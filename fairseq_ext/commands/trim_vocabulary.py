@@ -59,7 +59,7 @@ def main(args) -> None:
     if stamp.is_current(args.force):
         return
     stamp.begin()
-    kept, before = trim(job, *(preparation.languages for preparation in folders))
+    kept, before = trim(job, folders[1].languages)
     stamp.finish([job.output])
     print(f"trim-vocabulary: {kept:,} of {before:,} embeddings kept")
 
@@ -81,56 +81,57 @@ def check_subwords(data, trimmed) -> None:
         )
 
 
-def trim(job: TrimVocabularyJob, languages: list[str], languages_trimmed: list[str]) -> tuple[int, int]:
+def trim(job: TrimVocabularyJob, languages: list[str]) -> tuple[int, int]:
     """Write the checkpoint; returns the numbers of embeddings after and before.
 
+    Args:
+        languages: of the smaller dictionary's folder.
+
     Raises:
-        InputError: the checkpoint is none of ours, or of another dictionary; a symbol is new to it.
+        InputError: as `load_for_inference`, or a symbol is new to the model.
     """
     import torch
 
     import fairseq_ext.plug_ins  # noqa: F401 (reads checkpoints safely)
     from data_prep.formats.dictionary import dictionary_fingerprint, load_shared_dictionary
-    from fairseq_ext.checkpoints.reading import EMBEDDINGS, read_checkpoint, read_weights
+    from fairseq_ext.checkpoints.reading import EMBEDDINGS, read_weights
+    from fairseq_ext.inference import load_for_inference
 
-    known = read_checkpoint(job.checkpoint).get("task_state") or {}
-    before = load_shared_dictionary(job.data, languages)
-    after = load_shared_dictionary(job.trimmed, languages_trimmed)
-    if known.get("dictionary_sha256") != dictionary_fingerprint(before):
-        raise InputError(
-            f"--data {job.data}: is not the folder that {job.checkpoint} was trained on; expected the"
-            " dictionary of its training"
-        )
+    task = load_for_inference(job.checkpoint, job.data, translates=False).task  # the checkpoint is in order
+    after = load_shared_dictionary(job.trimmed, languages)
     state = read_weights(job.checkpoint)
     tables = [name for name in EMBEDDINGS if name in state["model"]]
     if not tables:
         raise InputError(f"{job.checkpoint}: no {EMBEDDINGS[0]} in it; expected embeddings of the dictionary")
     size = len(state["model"][tables[0]])
-    rows = torch.tensor(kept_rows(before, after, size, job.trimmed))
+    rows = kept_rows(task.dictionary.symbols[: task.base_vocabulary_size], after.symbols, size, job.trimmed)
     state["model"] |= {name: state["model"][name][rows] for name in tables}
-    state["task_state"] = known | {"dictionary_sha256": dictionary_fingerprint(after)}
+    if "dictionary_sha256" in (state.get("task_state") or {}):  # not in stock fairseq's
+        state["task_state"]["dictionary_sha256"] = dictionary_fingerprint(after)
     state["last_optimizer_state"] = None
     with atomic_path(job.output) as temporary:
         torch.save(state, temporary)
     return len(rows), size
 
 
-def kept_rows(before, after, size: int, folder: Path) -> list[int]:
+def kept_rows(before: list[str], after: list[str], size: int, folder: Path) -> list[int]:
     """Rows of the embeddings: of the symbols of the smaller dictionary, and of what follows the dictionary.
 
     Args:
-        size: rows of the embeddings; language tags and tokens of pre-training come behind the dictionary.
+        before, after: the dictionaries' symbols.
+        size: rows of the embeddings; language tags come behind the dictionary.
+        folder: of the smaller dictionary, for errors.
 
     Raises:
         InputError: a symbol has no row.
     """
-    if size < len(before):
-        raise InputError(f"{folder}: {len(before)} symbols were trained, but there are {size} embeddings")
+    row_of = {symbol: row for row, symbol in enumerate(before)}
+    unknown = row_of["<unk>"]  # for dummies, which no text has
     rows = []
-    for symbol in after.symbols:
-        if symbol not in before and not symbol.startswith(DUMMY):
+    for symbol in after:
+        if symbol not in row_of and not symbol.startswith(DUMMY):
             raise InputError(
                 f"--trimmed {folder}: the model has no symbol {symbol!r}; expected a part of its dictionary"
             )
-        rows.append(before.index(symbol))  # of <unk> for dummies, which no text has
+        rows.append(row_of.get(symbol, unknown))
     return rows + list(range(len(before), size))

@@ -31,6 +31,7 @@ def by_ours(data, checkpoint, output) -> dict[str, tuple]:
         "translate": ("eval", "translate", *arguments),
         "probe states": ("eval", "probe", "states", *arguments),
         "probe interlingua": ("eval", "probe", "interlingua", *arguments),
+        "describe": ("fairseq_ext", "describe", checkpoint),
     }
 
 

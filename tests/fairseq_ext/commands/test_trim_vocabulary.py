@@ -80,7 +80,7 @@ def test_bad_input(folders, tmp_path, trim):
     for arguments, message in (
         ((path, data, copies["new"]), "the model has no symbol 'new'; expected a part of its dictionary"),
         ((path, data, copies["subwords"]), "its subword model is not that of"),
-        ((path, trimmed, trimmed), "is not the folder that"),
+        ((path, trimmed, trimmed), "is not the dictionary that the checkpoint was trained with"),
         ((tmp_path / "none.pt", data, trimmed), "none.pt: no such file"),
         ((path, tmp_path / "nowhere", trimmed), "nowhere"),
     ):
