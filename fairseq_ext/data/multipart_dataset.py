@@ -16,6 +16,7 @@ class MultipartDataset(FairseqDataset):
     Args:
         parts: at least one.
         pad, eos: token ids.
+        chosen: of every part the lines that are used; None: all.
         temperature: of `fairseq_ext.data.sampling`; None sees every sentence once per epoch.
         shuffle: random order of examples of equal length, anew in every epoch.
         separate_parts: no batch mixes parts (validation: losses are reported per part).
@@ -29,6 +30,7 @@ class MultipartDataset(FairseqDataset):
         parts: Sequence[DatasetPart],
         pad: int,
         eos: int,
+        chosen: Sequence[np.ndarray] | None = None,
         temperature: float | None = None,
         shuffle: bool = True,
         separate_parts: bool = False,
@@ -38,6 +40,7 @@ class MultipartDataset(FairseqDataset):
         self.parts = parts
         self.split = split
         self.pad, self.eos = pad, eos
+        self.chosen = chosen
         self.temperature = temperature
         self.shuffle = shuffle
         self.separate_parts = separate_parts
@@ -55,13 +58,11 @@ class MultipartDataset(FairseqDataset):
             self.epoch = epoch
             return
         self.epoch = epoch
-        sizes = np.array([len(part) for part in self.parts])
-        if self.temperature is None:
-            items = [np.arange(size) for size in sizes]
-        else:
+        items = self.chosen or [np.arange(len(part)) for part in self.parts]
+        if self.temperature is not None:
             rng = self._rng(purpose=0)
-            counts = epoch_sizes(sizes, self.temperature)
-            items = [draw(size, count, rng) for size, count in zip(sizes, counts, strict=True)]
+            counts = epoch_sizes(np.array([len(lines) for lines in items]), self.temperature)
+            items = [lines[draw(len(lines), count, rng)] for lines, count in zip(items, counts, strict=True)]
         self.lines = np.concatenate(items).astype(np.int32)
         self.part_numbers = np.repeat(
             np.arange(len(self.parts), dtype=np.int16), [len(part) for part in items]

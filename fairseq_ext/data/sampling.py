@@ -23,6 +23,22 @@ def epoch_sizes(sizes: np.ndarray, temperature: float) -> np.ndarray:
     return np.maximum(rounded, 1)
 
 
+def spread(sizes: np.ndarray, budget: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """The numbers of `budget` items, drawn without repetition out of all items of several sets: for every set
+    those that are drawn of it, ascending. All items, if there are no more than `budget`.
+
+    Args:
+        sizes: number of items of every set.
+    """
+    sizes = np.asarray(sizes, dtype=np.int64)
+    if budget >= sizes.sum():
+        return [np.arange(size) for size in sizes]
+    counts = rng.multivariate_hypergeometric(sizes, budget)
+    return [
+        np.sort(rng.choice(size, count, replace=False)) for size, count in zip(sizes, counts, strict=True)
+    ]
+
+
 def draw(size: int, count: int, rng: np.random.Generator) -> np.ndarray:
     """`count` item numbers out of `size`: whole passes over the items, then a random subset without
     repetition.

@@ -1,7 +1,9 @@
 """The losses, except translation, by their names in `--losses`: a new one is one file and one line here."""
 
 from fairseq_ext.losses.additive_margin import AdditiveMargin
+from fairseq_ext.losses.adversarial_alignment import AdversarialAlignment
 from fairseq_ext.losses.attention_alignment import AttentionAlignment
+from fairseq_ext.losses.cycle_consistency import CycleConsistency
 from fairseq_ext.losses.feature_distillation import FeatureDistillation
 from fairseq_ext.losses.global_ranking import GlobalRanking
 from fairseq_ext.losses.interlingua_alignment import InterlinguaAlignment
@@ -31,5 +33,7 @@ LOSSES: dict[str, type[WeightedLoss]] = {
         TripletRanking,
         FeatureDistillation,
         LogitDistillation,
+        AdversarialAlignment,
+        CycleConsistency,
     )
 }

@@ -45,6 +45,7 @@ class TripletRanking(WeightedLoss):
     Options = TripletRankingOptions
     batch_fields = ("mirror",)
     counts_pairs = True
+    is_information = False
 
     def __init__(self, options: TripletRankingOptions, sizes):
         super().__init__(options, sizes)

@@ -136,6 +136,8 @@ class WeightedLoss(nn.Module):
         is_information: is its value in nats, and logged in bits? Others are logged as they are.
         looks_at_vectors_only: does it need nothing of the encoder but `vectors_of`? Then batches may be
             larger than what the encoder can hold (`fairseq_ext.modules.cached_gradients`).
+        needs_translations: are the sentences of a pair to be translations of each other?
+        sides_are_languages: is one side of all pairs to be in one language, or group of languages?
 
     Raises:
         InputError: a weight that is no number, infinite or negative.
@@ -151,6 +153,8 @@ class WeightedLoss(nn.Module):
     counts_pairs: ClassVar[bool] = False
     is_information: ClassVar[bool] = True
     looks_at_vectors_only: bool = False
+    needs_translations: ClassVar[bool] = True
+    sides_are_languages: ClassVar[bool] = False
 
     def __init__(self, options, sizes: ModelSizes):
         super().__init__()

@@ -189,8 +189,10 @@ class BaseTask(FairseqTask):
             self.improvements.restart()
         model.train()
         model.set_num_updates(update_num)
+        criterion.train(not ignore_grad)  # nobody learns from a batch that stands in for an empty one
         with self.computing(sample):
             loss, sample_size, logging_output = criterion(model, sample)
+        criterion.train()
         optimizer.backward(0 * loss if ignore_grad else loss)
         if ignore_grad:  # an empty batch: fairseq computes another in its place, whose size does not count
             return loss, 0 * sample_size, {name: 0 * value for name, value in logging_output.items()}

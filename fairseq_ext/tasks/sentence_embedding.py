@@ -2,12 +2,15 @@
 that mean the same (thesis chapter 2).
 """
 
+import functools
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Optional
 
+import numpy as np
 import torch
 from fairseq import utils
 from fairseq.tasks import register_task
@@ -26,6 +29,8 @@ from fairseq_ext.data.batch_fields import FIELDS, FieldSource
 from fairseq_ext.data.multilingual_dataset import DirectionData
 from fairseq_ext.data.sentence_pairs import CutSentences, SentencePairDataset
 from fairseq_ext.data.teachers import StoredTeacher, Teacher
+from fairseq_ext.data.training_sample import TrainingSample
+from fairseq_ext.data.unpaired import ChosenSentences, UnpairedDataset, load_sides
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import has_decoder, vectors_of
 from fairseq_ext.tasks import validation
@@ -62,6 +67,27 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
     random_sides: bool = field(
         default=False,
         metadata={"help": "which sentence of a pair is the source is random, anew in every epoch"},
+    )
+    pair_budget: Optional[int] = field(
+        default=None,
+        metadata={
+            "help": "train on so many pairs of sentences in all, drawn at random from those of all --pairs, "
+            "the same ones in every epoch (Niu et al. 2022, 3.1: 1000000; default: all)"
+        },
+    )
+    min_tokens: int = field(
+        default=0,
+        metadata={
+            "help": "then leave out pairs of which a sentence has fewer tokens, </s> not included "
+            "(Niu et al. 2022, 3.1: 5)"
+        },
+    )
+    unpaired: bool = field(
+        default=False,
+        metadata={
+            "help": "the two sides of a batch are drawn independently: from the sides of a bitext or, where "
+            "there is none, from all texts of both languages (Tien and Steinert-Threlkeld 2022, 3.2)"
+        },
     )
     alignments: Optional[str] = field(
         default=None,
@@ -127,6 +153,9 @@ class SentenceEmbeddingTask(BaseTask):
             raise InputError(
                 f"--max-source-positions {cfg.max_source_positions}: expected {SHORTEST_CUT} tokens or more"
             )
+        if cfg.unpaired and cfg.random_sides:
+            raise InputError("--random-sides: not with --unpaired, whose sides are languages")
+        TrainingSample.of(cfg)  # checks its options
         pairs = parse_pairs(cfg.pairs)
         if not pairs:
             raise InputError("--pairs: names none; expected pairs of languages, for example de-en,fr-en")
@@ -179,28 +208,46 @@ class SentenceEmbeddingTask(BaseTask):
     # --- data
 
     def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> SentencePairDataset:
-        parts = [self._pair_data(folder, name, pair) for pair in self.pairs]
+        if is_training and self.cfg.unpaired:
+            return self._unpaired(folder, name, **options)
+        parts = [
+            self._with_fields(folder, name, pair, *self._cut(name, pair, load_pair(folder, name, pair)))
+            for pair in self.pairs
+        ]
         opposites = None
         if is_training and self.cfg.random_sides:
             opposites = [
                 self._with_fields(folder, name, part.direction[::-1], part.targets, part.sources)
                 for part in parts
             ]
+        if is_training:
+            sizes = [np.minimum(part.source_sizes, part.target_sizes) for part in parts]
+            names = [f"{name} {format_direction(pair)}" for pair in self.pairs]
+            options["chosen"] = TrainingSample.of(self.cfg).lines(names, sizes)
         return SentencePairDataset(parts, opposites, self.decodes, **options)
 
-    def _pair_data(self, folder, split: str, pair: Direction) -> DirectionData:
+    def _unpaired(self, folder: str, name: str, **options) -> UnpairedDataset:
+        """Either side has the whole budget."""
+        texts = [self._cut(name, pair, load_sides(folder, name, pair)) for pair in self.pairs]
+        chosen = [self.pairs]
+        for side in (0, 1):
+            names = [f"{name} {format_direction(pair)} {pair[side]}" for pair in self.pairs]
+            own = [text[side] for text in texts]
+            lines = TrainingSample.of(self.cfg).lines(names, [text.sizes for text in own])
+            chosen.append(map(ChosenSentences, own, lines))
+        make_part = functools.partial(self._with_fields, folder, name)
+        return UnpairedDataset(list(zip(*chosen, strict=True)), make_part, self.decodes, **options)
+
+    def _cut(self, split: str, pair: Direction, texts) -> list[CutSentences]:
         longest = self.cfg.max_source_positions
-        sides = [
-            CutSentences(sentences, longest, self.dictionary.eos())
-            for sentences in load_pair(folder, split, pair)
-        ]
+        sides = [CutSentences(sentences, longest, self.dictionary.eos()) for sentences in texts]
         for language, side in zip(pair, sides, strict=True):
             if side.cut:
                 logger.info(
                     f"{split} {format_direction(pair)}: {side.cut:,} of {len(side):,} sentences in "
                     f"{language} are cut to {longest} tokens (--max-source-positions)"
                 )
-        return self._with_fields(folder, split, pair, *sides)
+        return sides
 
     def _with_fields(self, folder, split: str, pair: Direction, source, target) -> DirectionData:
         part = DirectionData.with_tags(self.tags, pair, source, target, source.sizes, target.sizes)
@@ -232,7 +279,23 @@ class SentenceEmbeddingTask(BaseTask):
                 f"--decoder-layers: none of --losses {','.join(losses)} trains a decoder; leave the option "
                 f"out, or add {TRANSLATION}"
             )
+        self._check_sides(losses)
         return criterion
+
+    def _check_sides(self, losses: Sequence[str]) -> None:
+        """Compare what the losses expect of the two sides of a batch with what they are.
+
+        Raises:
+            InputError: a loss of translations without any, or one of languages with sides at random.
+        """
+        for name in losses:
+            if self.cfg.unpaired and (name == TRANSLATION or LOSSES[name].needs_translations):
+                unpaired = [each for each, loss in LOSSES.items() if not loss.needs_translations]
+                raise InputError(
+                    f"--unpaired: --losses {name} needs translations; {', '.join(unpaired)} do without"
+                )
+            if self.cfg.random_sides and name != TRANSLATION and LOSSES[name].sides_are_languages:
+                raise InputError(f"--random-sides: not with --losses {name}, to which a side is a language")
 
     def build_generator(self, *args, **kwargs):
         raise InputError(

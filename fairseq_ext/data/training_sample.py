@@ -1,0 +1,68 @@
+"""Which of the sentences that there are a sentence encoder is trained on (Niu et al. 2022, 3.1)."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from command_line.errors import InputError
+from fairseq_ext.data.sampling import spread
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TrainingSample:
+    """A budget that all texts share, and then a shortest length: nobody need look at more than the budget.
+
+    Attributes:
+        budget: number of lines of all texts together; None: all.
+        min_tokens: of a sentence, `</s>` not included.
+        seed: of the draw, which is the same in every epoch.
+    """
+
+    budget: int | None
+    min_tokens: int
+    seed: int
+
+    def __post_init__(self):
+        if self.budget is not None and self.budget < 1:
+            raise InputError(f"--pair-budget {self.budget}: expected a number above 0")
+        if self.min_tokens < 0:
+            raise InputError(f"--min-tokens {self.min_tokens}: expected a number, 0 or above")
+
+    @classmethod
+    def of(cls, cfg) -> "TrainingSample":
+        """That of a task's options."""
+        return cls(cfg.pair_budget, cfg.min_tokens, cfg.seed)
+
+    def lines(self, names: Sequence[str], sizes: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The lines of every text that are trained on, ascending; logs how many there are.
+
+        Args:
+            names: of the texts.
+            sizes: tokens of every line, of the shorter sentence if it is a pair, `</s>` included.
+
+        Raises:
+            InputError: nothing is left of a text.
+        """
+        lengths = [len(each) for each in sizes]
+        budget = sum(lengths) if self.budget is None else self.budget
+        drawn = spread(lengths, budget, np.random.default_rng([self.seed, budget]))
+        chosen = [lines[each[lines] > self.min_tokens] for lines, each in zip(drawn, sizes, strict=True)]
+        for name, length, lines, kept in zip(names, lengths, drawn, chosen, strict=True):
+            if len(lines) < length:
+                logger.info(f"{name}: {len(lines):,} of {length:,} lines are drawn (--pair-budget)")
+            if len(kept) < len(lines):
+                short = len(lines) - len(kept)
+                logger.info(
+                    f"{name}: {short:,} of {len(lines):,} lines are left out, with fewer than "
+                    f"{self.min_tokens} tokens (--min-tokens)"
+                )
+            if not len(kept):
+                raise InputError(
+                    f"{name}: nothing to train on; of {length:,} lines {len(lines):,} are drawn "
+                    f"(--pair-budget), of which none has {self.min_tokens} tokens (--min-tokens)"
+                )
+        return chosen

@@ -1,0 +1,94 @@
+"""Adversarial alignment of two languages without bitext (Tien and Steinert-Threlkeld 2022)."""
+
+import math
+from dataclasses import dataclass, field
+
+import torch
+from fairseq.dataclass import ChoiceEnum
+from torch import Tensor, nn
+
+from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, vectors_of
+from fairseq_ext.modules.discriminator import BOUNDS, CLIPPING, PENALTY, Discriminator
+
+STRENGTHS = {CLIPPING: 0.01, PENALTY: 10.0}  # of those who proposed them; of all others 1
+
+
+@dataclass
+class AdversarialAlignmentOptions:
+    weight: float = field(default=1.0, metadata={"help": "of the loss"})
+    steps: int = field(
+        default=2,
+        metadata={"help": "kappa, steps of the discriminator for one of the encoder (5.2 and 5.3: 2)"},
+    )
+    lr: float = field(default=0.001, metadata={"help": "of the discriminator's Adam (section 4)"})
+    hidden: int = field(
+        default=0,
+        metadata={"help": "units of the discriminator's hidden layer; 0: none, as in the published code"},
+    )
+    bound: ChoiceEnum(BOUNDS) = field(
+        default=CLIPPING,
+        metadata={"help": "what keeps the discriminator's scores bounded, of which the paper says nothing"},
+    )
+    strength: float = field(
+        default=0.0,
+        metadata={
+            "help": "of the bound: largest weight (clipping), weight of the penalty, largest singular value; "
+            "0: 0.01, 10 and 1, as proposed"
+        },
+    )
+
+
+class AdversarialAlignment(WeightedLoss):
+    """The encoder hides from a discriminator which side a sentence is on: two languages get one distribution.
+
+    Reference: Tien and Steinert-Threlkeld 2022, 3.2. With d the discriminator's unnormalized score of a
+    vector, for sentences i of the first and j of the second language, which are no translations,
+
+        L_disc = d(y_i) - d(y_j),   L_adv = - L_disc
+
+    summed over the rows of a batch. After every update the discriminator takes kappa steps of an Adam of its
+    own on the vectors of that update's batches, of all processes; validation and batches that stand in for an
+    empty one teach it nothing. The next update hides from what it has learned.
+
+    Batch fields: `mirror`, the other side. The first language of a pair (`--pairs`) is that of i. Logged per
+    row: 0 where the discriminator is at chance.
+
+    Cost: 4 + 2 kappa passes through one or two matrices.
+    """
+
+    name = "adversarial_alignment"
+    Options = AdversarialAlignmentOptions
+    batch_fields = ("mirror",)
+    counts_pairs = True
+    is_information = False
+    looks_at_vectors_only = True
+    needs_translations = False
+    sides_are_languages = True
+
+    def __init__(self, options: AdversarialAlignmentOptions, sizes):
+        super().__init__(options, sizes)
+        self.require(options.steps > 0, "steps", "a number above 0")
+        self.require(0 < options.lr < math.inf, "lr", "a number above 0")
+        self.require(options.hidden >= 0, "hidden", "a number, 0 or above")
+        self.require(0 <= options.strength < math.inf, "strength", "a number, 0 or above")
+        bound = str(options.bound)
+        strength = options.strength or STRENGTHS.get(bound, 1.0)
+        width = sizes.sentence_width or sizes.encoder_width
+        self.discriminator = Discriminator(width, options.hidden, options.lr, bound, strength)
+        self.seen: list[tuple[Tensor, Tensor]] = []  # vectors since the last update
+        # torch's wrapper of distributed training refuses a criterion of which fairseq trains nothing
+        self.nothing = nn.Parameter(torch.zeros(()))
+
+    def forward(self, outputs, batch) -> Term:
+        source, target = vectors_of(outputs.source), vectors_of(outputs.mirror)
+        if self.training:
+            self.seen.append((source.detach(), target.detach()))
+        value = (self.discriminator(target) - self.discriminator(source)).sum() + 0 * self.nothing
+        return Term(self.options.weight * value, value.detach(), len(source))
+
+    def after_update(self, model, updates: int) -> None:
+        nothing = next(self.discriminator.parameters()).new_zeros(0, self.discriminator.layers[0].in_features)
+        sides = zip(*self.seen, strict=True) if self.seen else ((), ())
+        low, high = (torch.cat([nothing, *side]) for side in sides)
+        self.discriminator.learn(low, high, self.options.steps)
+        self.seen.clear()

@@ -1,0 +1,64 @@
+"""Cycle consistency between two languages without bitext (Tien and Steinert-Threlkeld 2022)."""
+
+from dataclasses import dataclass, field
+
+from torch import Tensor, nn
+
+from fairseq_ext.losses.triplet_ranking import check_triplets, triplet_ranking
+from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, vectors_of
+from fairseq_ext.modules.similarity import pooled_similarity
+
+
+@dataclass
+class CycleConsistencyOptions:
+    weight: float = field(default=5.0, metadata={"help": "lambda (5.2: 5 for BUCC, 5.3: 10 for Tatoeba)"})
+    margin: float = field(default=0.0, metadata={"help": "alpha of h (5.2: 0, 5.3: 0.2)"})
+    random_negatives: int = field(
+        default=0,
+        metadata={"help": "of h, besides the hardest one, which n counts, too (5.2: n = 1, 5.3: n = 2)"},
+    )
+
+
+class CycleConsistency(WeightedLoss):
+    """What is mapped to the other language and back is what it was, among the vectors of the batch.
+
+    Reference: Tien and Steinert-Threlkeld 2022, 3.2, after Zhu et al. 2017. With linear maps F from the
+    vectors of the first language to those of the second and G back, and h of `triplet_ranking`,
+
+        L_cycle = h(y_i, G(F(y_i))) + h(F(G(y_j)), y_j)
+
+    summed over the rows i of the first language and j of the second, which are no translations. It keeps an
+    adversarial loss from an encoder that says nothing.
+
+    Batch fields: `mirror`, the other side. The first language of a pair (`--pairs`) is that of i. Logged per
+    row. Half batches have fewer negatives, and do not add up to the whole.
+
+    Cost: 4 B vectors through a C x C matrix, and 2 B^2 cosines.
+    """
+
+    name = "cycle_consistency"
+    Options = CycleConsistencyOptions
+    batch_fields = ("mirror",)
+    counts_pairs = True
+    is_information = False
+    looks_at_vectors_only = True
+    needs_translations = False
+    sides_are_languages = True
+
+    def __init__(self, options: CycleConsistencyOptions, sizes):
+        super().__init__(options, sizes)
+        check_triplets(self)
+        width = sizes.sentence_width or sizes.encoder_width
+        self.forth, self.back = nn.Linear(width, width), nn.Linear(width, width)  # F and G
+
+    def forward(self, outputs, batch) -> Term:
+        source, target = (
+            vectors_of(encoded).to(self.forth.weight.dtype) for encoded in (outputs.source, outputs.mirror)
+        )
+        value = self.h(source, self.back(self.forth(source))) + self.h(self.forth(self.back(target)), target)
+        return Term(self.options.weight * value, value.detach(), len(source))
+
+    def h(self, a: Tensor, b: Tensor) -> Tensor:
+        """Of 3.2, over B x C each."""
+        scores = pooled_similarity(a, b)
+        return triplet_ranking(scores, self.options.margin, self.options.random_negatives)

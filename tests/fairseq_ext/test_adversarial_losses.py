@@ -1,0 +1,275 @@
+"""Adversarial alignment, its discriminator, and cycle consistency, against plain loops."""
+
+import copy
+import io
+import math
+from functools import cache
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from command_line.errors import InputError
+from fairseq_ext.losses.adversarial_alignment import (
+    STRENGTHS,
+    AdversarialAlignment,
+    AdversarialAlignmentOptions,
+)
+from fairseq_ext.losses.cycle_consistency import CycleConsistency, CycleConsistencyOptions
+from fairseq_ext.modules.discriminator import BOUNDS, Discriminator
+from fairseq_ext.tasks.base import BaseTask
+from fairseq_ext.tasks.improvements import Improvements
+from tests.fairseq_ext.sentence_pairs import SIZES, outputs_of, pair_batch, pair_vectors
+from tests.fairseq_ext.test_sentence_losses import make_batch, make_criterion, make_model
+
+WIDTH = SIZES.sentence_width
+
+
+def make(**options) -> AdversarialAlignment:
+    torch.manual_seed(1)
+    return AdversarialAlignment(AdversarialAlignmentOptions(**options), SIZES)
+
+
+def random_vectors(seed: int, count: int = 64, shift: float = 0.0, width: int = WIDTH) -> Tensor:
+    return torch.randn(count, width, generator=torch.Generator().manual_seed(seed)) + shift
+
+
+def weights_of(module: nn.Module) -> list[Tensor]:
+    return [parameter.detach().clone() for parameter in module.parameters()]
+
+
+def assert_same(found: list[Tensor], expected: list[Tensor]) -> None:
+    assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
+
+
+# --- the loss of the encoder
+
+
+def test_adversarial_alignment_is_the_equation():
+    """L_adv = - sum (d(y_i) - d(y_j)); the discriminator gets no gradient of it."""
+    (u, v), loss = pair_vectors(), make(weight=2.0, bound="none")
+    (layer,) = loss.discriminator.layers
+    term = loss(outputs_of(u, v), pair_batch())
+    d_u, d_v = ([layer.weight[0] @ y.float() + layer.bias[0] for y in side] for side in (u, v))
+    expected = -sum(d_u[row] - d_v[row] for row in range(3))
+    torch.testing.assert_close(term.value, expected.detach())
+    assert term.count == 3
+    term.loss.backward()
+    torch.testing.assert_close(u.grad, -2 * layer.weight.double().expand(3, -1))
+    torch.testing.assert_close(v.grad, 2 * layer.weight.double().expand(3, -1))
+    assert all(parameter.grad is None for parameter in loss.discriminator.parameters())
+
+
+def test_fairseq_trains_nothing_of_the_discriminator():
+    loss = make(hidden=4)
+    trained = [name for name, parameter in loss.named_parameters() if parameter.requires_grad]
+    assert trained == ["nothing"]
+    u, v = pair_vectors()
+    loss(outputs_of(u, v), pair_batch()).loss.backward()
+    assert loss.nothing.grad == 0
+
+
+# --- the discriminator
+
+
+def reference_steps(discriminator: Discriminator, low: Tensor, high: Tensor, steps: int, clip=None) -> list:
+    """Weights after steps of torch's Adam on mean(d(low)) - mean(d(high))."""
+    layers = copy.deepcopy(discriminator.layers).requires_grad_()
+    net = nn.Sequential(layers[0], nn.ReLU(), layers[1]) if len(layers) > 1 else layers[0]
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.001)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        (net(low).mean() - net(high).mean()).backward()
+        optimizer.step()
+        for parameter in net.parameters() if clip else ():
+            parameter.data.clamp_(-clip, clip)
+    return weights_of(net)
+
+
+@pytest.mark.parametrize("hidden", [0, 5])
+@pytest.mark.parametrize(("bound", "clip"), [("none", None), ("clipping", 0.01)])
+def test_after_an_update_the_discriminator_takes_kappa_steps_of_adam(hidden, bound, clip):
+    loss = make(steps=3, hidden=hidden, bound=bound)
+    low, high = random_vectors(1, 6), random_vectors(2, 6)
+    expected = reference_steps(loss.discriminator, low, high, 3, clip)
+    for rows in (slice(0, 4), slice(4, 6)):  # two accumulated batches
+        loss(outputs_of(low[rows], high[rows]), pair_batch())
+    before = weights_of(loss.discriminator)
+    loss.after_update(None, 1)
+    assert loss.seen == []
+    for found, other in zip(weights_of(loss.discriminator), expected, strict=True):
+        torch.testing.assert_close(found, other)
+    assert not torch.equal(weights_of(loss.discriminator)[0], before[0])
+
+
+@cache
+def trained(bound: str, hidden: int, shift: float) -> Discriminator:
+    """On fresh vectors in every step, of which the high ones are shifted."""
+    torch.manual_seed(1)
+    found = Discriminator(WIDTH, hidden, lr=0.05, bound=bound, strength=STRENGTHS.get(bound, 1.0))
+    for step in range(60):
+        found.learn(random_vectors(2 * step), random_vectors(2 * step + 1, shift=shift), 1)
+    return found
+
+
+def accuracy(discriminator: Discriminator, shift: float) -> float:
+    """Of new vectors, half of them of either kind: share of those on the right side of the median."""
+    low, high = random_vectors(10_001, 2000), random_vectors(10_002, 2000, shift)
+    scores = discriminator(torch.cat([low, high]))
+    is_high = scores > scores.median()
+    return float((is_high[2000:].float().mean() + (~is_high[:2000]).float().mean()) / 2)
+
+
+@pytest.mark.parametrize(("bound", "hidden"), [*((bound, 0) for bound in BOUNDS), ("spectral-norm", 8)])
+def test_at_chance_on_equal_distributions_and_not_on_different_ones(bound, hidden):
+    assert accuracy(trained(bound, hidden, shift=0.0), 0.0) == pytest.approx(0.5, abs=0.03)
+    assert accuracy(trained(bound, hidden, shift=1.0), 1.0) > 0.85
+
+
+def test_bounds_hold():
+    assert max(weight.abs().max() for weight in trained("clipping", 0, 1.0).parameters()) <= 0.01
+    for layer in trained("spectral-norm", 8, 1.0).layers:
+        assert torch.linalg.matrix_norm(layer.weight, ord=2) == pytest.approx(1, abs=0.02)
+    steep = [trained(bound, 0, 1.0).layers[0].weight.norm() for bound in ("gradient-penalty", "none")]
+    best = 1 + WIDTH**0.5 / (2 * STRENGTHS["gradient-penalty"])  # of |w| |shift| - 10 (|w| - 1)^2
+    assert steep[0] == pytest.approx(best, abs=0.2)
+    assert steep[1] > 3
+
+
+def test_it_stays_in_single_precision():
+    discriminator = Discriminator(WIDTH, 4, 0.001, "spectral-norm", 1.0).half()
+    tensors = (*discriminator.parameters(), *discriminator.buffers())
+    assert {tensor.dtype for tensor in tensors} == {torch.float32}
+    before = weights_of(discriminator)
+    discriminator.learn(random_vectors(1).half(), random_vectors(2).half(), 1)
+    assert not torch.equal(weights_of(discriminator)[0], before[0])
+    assert discriminator(random_vectors(1).half()).dtype == torch.float32
+
+
+# --- in training
+
+
+class Task(BaseTask):
+    """Our task's steps without its data."""
+
+    def __init__(self, criterion):
+        self.cfg = SimpleNamespace(autocast_bf16=False, max_update=0)
+        self.after_update = criterion.after_update
+        self.improvements = Improvements("")
+
+
+def make_training(**options):
+    model = make_model()
+    criterion = make_criterion(
+        "adversarial_alignment,cycle_consistency", model, adversarial_alignment_hidden=4, **options
+    )
+    return model, criterion, criterion.losses["adversarial_alignment"]
+
+
+def update(model, criterion, number: int, dummy: bool = False) -> None:
+    torch.manual_seed(number)  # as fairseq's trainer does
+    parts = [p for part in (model, criterion) for p in part.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(parts, lr=0.01)
+    optimizer.zero_grad()
+    optimizer.backward = lambda loss: loss.backward()
+    Task(criterion).train_step(make_batch(), model, criterion.train(), optimizer, number, ignore_grad=dummy)
+    assert criterion.training
+    if not dummy:
+        Task(criterion).optimizer_step(optimizer, model=model, update_num=number)
+
+
+def test_validation_and_batches_in_place_of_empty_ones_teach_it_nothing():
+    model, criterion, loss = make_training()
+    update(model, criterion, 1, dummy=True)
+    Task(criterion).valid_step(make_batch(), model, criterion.eval())
+    assert loss.seen == []
+    update(model, criterion, 1)
+    expected = weights_of(loss.discriminator)
+    model, criterion, loss = make_training()
+    update(model, criterion, 1)
+    assert_same(weights_of(loss.discriminator), expected)
+
+
+def test_a_process_without_a_batch_takes_the_same_steps():
+    """Of its own it adds nothing; there are no others here."""
+    loss = make()
+    before = weights_of(loss.discriminator)
+    loss.after_update(None, 1)
+    assert_same(weights_of(loss.discriminator), before)
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_it_goes_on_exactly_from_its_state(bound):
+    """Weights, Adam's moments and the singular vectors."""
+    model, criterion, loss = make_training(adversarial_alignment_bound=bound)
+    for number in (1, 2):
+        update(model, criterion, number)
+    file = io.BytesIO()
+    torch.save({"model": model.state_dict(), "criterion": criterion.state_dict()}, file)
+    file.seek(0)
+    state = torch.load(file, weights_only=True)
+    model_again, criterion_again, loss_again = make_training(adversarial_alignment_bound=bound)
+    update(model_again, criterion_again, 5)  # another past
+    model_again.load_state_dict(state["model"])
+    criterion_again.load_state_dict(state["criterion"])
+    for number in (3, 4):
+        update(model, criterion, number)
+        update(model_again, criterion_again, number)
+    assert_same(weights_of(loss_again), weights_of(loss))
+    assert_same(weights_of(model_again), weights_of(model))
+
+
+# --- cycle consistency
+
+
+def cosine(a: Tensor, b: Tensor) -> Tensor:
+    return a @ b / (a.norm() * b.norm())
+
+
+def h_in_a_loop(a: list[Tensor], b: list[Tensor], margin: float) -> Tensor:
+    """3.2 with the hardest negatives."""
+    total = 0
+    for i in range(len(a)):
+        others = [n for n in range(len(a)) if n != i]
+        right = cosine(a[i], b[i])
+        for wrong in (
+            max((cosine(a[n], b[i]) for n in others), key=lambda x: x.item()),
+            max((cosine(a[i], b[n]) for n in others), key=lambda x: x.item()),
+        ):
+            total = total + (margin - right + wrong).clamp(min=0)
+    return total
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.2])
+def test_cycle_consistency_is_the_equation(margin):
+    torch.manual_seed(1)
+    loss = CycleConsistency(CycleConsistencyOptions(margin=margin), SIZES).double()
+    u, v = pair_vectors()
+    inputs = [u, v, *loss.parameters()]
+    term = loss(outputs_of(u, v), pair_batch())
+    forth = [loss.forth.weight @ y + loss.forth.bias for y in u]
+    back = [loss.back.weight @ y + loss.back.bias for y in v]
+    there_and_back = [loss.back.weight @ y + loss.back.bias for y in forth]
+    back_and_there = [loss.forth.weight @ y + loss.forth.bias for y in back]
+    expected = h_in_a_loop(list(u), there_and_back, margin) + h_in_a_loop(back_and_there, list(v), margin)
+    assert expected > 0
+    torch.testing.assert_close(term.value, expected.detach())
+    assert term.count == 3
+    gradients = (torch.autograd.grad(each, inputs) for each in (term.loss, 5 * expected))
+    for found, plain in zip(*gradients, strict=True):
+        torch.testing.assert_close(found, plain)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"steps": 0}, "--adversarial-alignment-steps 0: expected a number above 0"),
+        ({"lr": math.inf}, "--adversarial-alignment-lr inf: expected a number above 0"),
+        ({"hidden": -1}, "--adversarial-alignment-hidden -1: expected a number, 0 or above"),
+        ({"strength": -1.0}, "--adversarial-alignment-strength -1.0: expected a number, 0 or above"),
+    ],
+)
+def test_options_that_mean_nothing(options, message):
+    with pytest.raises(InputError, match=message):
+        make(**options)

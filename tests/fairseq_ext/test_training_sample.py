@@ -1,0 +1,163 @@
+"""What a sentence encoder is trained on: a budget, a shortest length, sides that are drawn independently."""
+
+import logging
+
+import numpy as np
+import pytest
+
+from command_line.errors import InputError
+from fairseq_ext.data.sampling import spread
+from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_sentences
+from tests.fairseq_ext.test_sentence_embedding import EOS, make_criterion, make_model, make_task
+
+UNPAIRED = {"pairs": "de-en", "unpaired": True}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """40 pairs de-en and 20 en-fr, line i of words i (de: once, en: 1 to 8 times), and text in it alone."""
+    folder = tmp_path / "data"
+    write_dictionaries(folder, ["de", "en", "fr", "it"], words=60)
+    for pair, lines in (("de-en", 40), ("en-fr", 20)):
+        first = [[4 + i] * 6 + [EOS] for i in range(lines)]
+        write_pair(folder, "train", pair, first, [[4 + i] * (1 + i % 8) + [EOS] for i in range(lines)])
+        write_pair(folder, "valid", pair, first[:3], first[:3])
+    for name, lines in (("news", 7), ("web", 5)):
+        write_sentences(folder / f"train.{name}.it", [[40 + i, EOS] for i in range(lines)])
+    return folder
+
+
+def pairs_of(dataset) -> list[tuple[int, int, int]]:
+    """Part, first word of the source and of the other side, of all examples of the epoch."""
+    examples = [dataset[index] for index in range(len(dataset))]
+    return [(each["part"], int(each["source"][0]), int(each["mirror"][0])) for each in examples]
+
+
+def loaded(folder, losses: str = "sentence_contrastive", **options):
+    task = make_task(folder, **{"pairs": "de-en,en-fr", **options})
+    make_model(task)
+    make_criterion(task, losses)
+    task.load_dataset("train")
+    return task.dataset("train")
+
+
+# --- a budget and a shortest length
+
+
+def test_the_budget_is_drawn_from_all_pairs_and_stays_the_same(folder):
+    dataset = loaded(folder, pair_budget=30)
+    first = pairs_of(dataset)
+    assert len(set(first)) == 30
+    assert all(source == target for _, source, target in first)
+    assert {part for part, *_ in first} == {0, 1}
+    dataset.set_epoch(2)
+    assert pairs_of(dataset) == first
+    assert pairs_of(loaded(folder, pair_budget=30)) == first
+    assert pairs_of(loaded(folder, pair_budget=30, seed=2)) != first
+
+
+def test_the_budget_of_several_pairs_follows_their_sizes():
+    counts = np.array(
+        [[len(part) for part in spread([400, 100], 50, np.random.default_rng(seed))] for seed in range(200)]
+    )
+    assert (counts.sum(1) == 50).all()
+    assert counts[:, 0].mean() == pytest.approx(40, abs=0.6)
+    assert [part.tolist() for part in spread([2, 3], 9, np.random.default_rng(1))] == [[0, 1], [0, 1, 2]]
+
+
+def test_short_sentences_are_left_out_after_the_budget_is_drawn(folder, caplog):
+    drawn = pairs_of(loaded(folder, pair_budget=30))
+    with caplog.at_level(logging.INFO):
+        kept = pairs_of(loaded(folder, pair_budget=30, min_tokens=5))
+    assert kept == [pair for pair in drawn if (pair[1] - 4) % 8 >= 4]
+    parts = [sum(part == number for part, *_ in drawn) for number in (0, 1)]
+    short = parts[0] - sum(part == 0 for part, *_ in kept)
+    assert f"train de-en: {parts[0]} of 40 lines are drawn (--pair-budget)" in caplog.messages
+    left_out = f"{short} of {parts[0]} lines are left out, with fewer than 5 tokens (--min-tokens)"
+    assert f"train de-en: {left_out}" in caplog.messages
+
+
+def test_a_budget_is_sampled_with_a_temperature(folder):
+    dataset = loaded(folder, pair_budget=30, sampling_temperature=5)
+    assert set(pairs_of(dataset)) <= set(pairs_of(loaded(folder, pair_budget=30)))
+    assert len(dataset) == 30
+
+
+def test_validation_has_all_pairs(folder):
+    task = make_task(folder, pairs="de-en", pair_budget=1, min_tokens=50)
+    make_model(task)
+    make_criterion(task)
+    task.load_dataset("valid")
+    assert len(task.dataset("valid")) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pair_budget": 0}, "--pair-budget 0: expected a number above 0"),
+        ({"min_tokens": -1}, "--min-tokens -1: expected a number, 0 or above"),
+        (
+            {"min_tokens": 9},
+            "train de-en: nothing to train on; of 40 lines 40 are drawn .*, of which none has 9",
+        ),
+        ({**UNPAIRED, "random_sides": True}, "--random-sides: not with --unpaired"),
+        (
+            UNPAIRED,
+            "--unpaired: --losses sentence_contrastive needs translations; adversarial_ali",
+        ),
+        (
+            {**UNPAIRED, "pairs": "de-xx", "langs": "de,xx", "losses": "cycle_consistency"},
+            r"train\.\*\.xx\.idx: no such file; expected text in xx",
+        ),
+        (
+            {"random_sides": True, "losses": "cycle_consistency"},
+            "--random-sides: not with --losses cycle_consistency, to which a side is a language",
+        ),
+    ],
+)
+def test_what_is_refused(folder, options, message):
+    if "xx" in options.get("pairs", ""):
+        write_dictionaries(folder, ["xx"], words=60)
+    with pytest.raises(InputError, match=message):
+        loaded(folder, **options)
+
+
+# --- unpaired
+
+
+def test_both_sides_of_a_bitext_are_drawn_independently(folder):
+    dataset = loaded(folder, "cycle_consistency", **UNPAIRED)
+    epochs = []
+    for epoch in (1, 2, 1):
+        dataset.set_epoch(epoch)
+        epochs.append(pairs_of(dataset))
+        for side in (1, 2):
+            assert sorted(each[side] for each in epochs[-1]) == list(range(4, 44))
+        assert sum(source == target for _, source, target in epochs[-1]) < 8
+    assert epochs[0] == epochs[2] != epochs[1]
+
+
+def test_sides_of_two_monolingual_texts(folder):
+    """Twelve sentences of Italian for forty of German, in all texts of the language."""
+    dataset = loaded(folder, "adversarial_alignment", **{**UNPAIRED, "pairs": "it-de"})
+    found = pairs_of(dataset)
+    assert sorted(german for *_, german in found) == list(range(4, 44))
+    times = np.unique([italian for _, italian, _ in found], return_counts=True)
+    assert times[0].tolist() == [40, 41, 42, 43, 44, 45, 46]  # words of two texts
+    assert times[1].sum() == 40
+    batch = dataset.collater([dataset[index] for index in dataset.ordered_indices()[:8]])
+    assert batch["source_languages"].tolist() == [1] * 8  # de, it
+    assert batch["mirror"]["src_tokens"].shape[1] == 7
+
+
+def test_batches_are_not_sorted_by_length(folder):
+    dataset = loaded(folder, "cycle_consistency", **{**UNPAIRED, "pairs": "en-de"})
+    lengths = dataset.source_sizes[dataset.ordered_indices()]
+    assert sorted(lengths) != lengths.tolist()
+    assert dataset.source_sizes.tolist() == [len(dataset[i]["source"]) for i in range(len(dataset))]
+
+
+def test_short_sentences_of_either_side_are_left_out(folder):
+    found = pairs_of(loaded(folder, "cycle_consistency", **UNPAIRED, min_tokens=5))
+    assert len({german for _, german, _ in found}) == 40  # all of them are long
+    assert {(english - 4) % 8 for *_, english in found} == {4, 5, 6, 7}
