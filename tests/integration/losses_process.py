@@ -43,8 +43,8 @@ def embed(rank: int, shares: list, options: dict) -> list:
     parts = [ModuleProxyWrapper(DistributedDataParallel(part)) for part in (model, criterion)]
     loss, size, _ = parts[1](parts[0], test_sentence_losses.make_batch(shares[rank]))
     loss.backward()
-    gradients = [parameter.grad.flatten().tolist() for part in parts for parameter in part.parameters()]
-    return [loss.item(), size, gradients]
+    trained = [each for part in parts for each in part.parameters() if each.requires_grad]
+    return [loss.item(), size, [parameter.grad.flatten().tolist() for parameter in trained]]
 
 
 def learn_from_teacher(rank: int, shares: list, options: dict) -> list:

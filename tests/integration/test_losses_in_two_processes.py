@@ -33,6 +33,10 @@ PAIRED = {  # the first and the fourth pair share their source
         [[0, 1], [2, 3, 4]],
         {**GATHERED, "sentence_contrast_drop_duplicates": True},
     ),
+    "pairs, with a discriminator that fairseq does not train": (
+        [[0, 1, 2], [3, 4]],
+        {"losses": "adversarial_alignment"},
+    ),
     "pairs, in slices": ([[0, 1, 2, 3], [4]], {**GATHERED, "cached_gradients": 2}),
 }
 

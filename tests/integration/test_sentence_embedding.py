@@ -1,9 +1,11 @@
 """Sentence encoders trained by fairseq-train: they learn to retrieve, in one process and in two."""
 
+import copy
+
 import pytest
 import torch
 
-from tests.integration.commands import USER_DIR, train_in_processes
+from tests.integration.commands import USER_DIR, run_forked, train_in_processes
 from tests.integration.training import LOGS, final_state, logged
 
 EMS = "token_reconstruction,sentence_contrast"
@@ -97,6 +99,77 @@ def test_it_goes_on_from_its_checkpoint_to_the_last_bit(data, forked, tmp_path):
     expected, found = (final_state(tmp_path / name) for name in ("whole", "parts"))
     for part in ("model", "criterion"):
         assert all(torch.equal(found[part][name], tensor) for name, tensor in expected[part].items())
+
+
+UNPAIRED = (
+    "--pairs", "en-de", "--unpaired", "--losses", "adversarial_alignment,cycle_consistency",
+    "--pooling", "sum", "--pooling-layer", "mix", "--sentence-width", 16, "--disable-validation",
+    "--adversarial-alignment-hidden", 8, "--adversarial-alignment-bound", "spectral-norm",
+    "--max-sentences", 8, "--required-batch-size-multiple", 1, "--save-interval-updates", 4, "--max-update",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def unpaired(data, tmp_path_factory) -> dict:
+    """The end of eight updates, of two batches each, in one process without a stop."""
+    folder = tmp_path_factory.mktemp("unpaired")
+    result = run_forked(folder, "train", *training(data, folder, *UNPAIRED, 8, "--update-freq", 2))
+    assert result.status == 0, result.text[-3000:]
+    return final_state(folder)
+
+
+def discriminator_of(state: dict) -> tuple[dict, dict]:
+    """Tensors of model and losses, and those of the discriminator's Adam."""
+    extra = state["criterion"].pop("losses.adversarial_alignment.discriminator._extra_state")
+    moments = {
+        f"{number} {name}": tensor
+        for number, found in extra["state"].items()
+        for name, tensor in found.items()
+    }
+    assert len(moments) == 3 * 4  # step and two moments of two layers
+    assert {float(value) for name, value in moments.items() if name.endswith("step")} == {16}  # kappa is 2
+    return state["model"] | state["criterion"], moments
+
+
+def test_a_discriminator_learns_the_same_in_two_processes(data, unpaired, tmp_path):
+    train_in_processes(tmp_path / "logs", 2, training(data, tmp_path / "double", *UNPAIRED, 8))
+    found = discriminator_of(final_state(tmp_path / "double"))
+    for one, other in zip(found, discriminator_of(copy.deepcopy(unpaired)), strict=True):
+        for name, tensor in other.items():
+            if "k_proj.bias" in name:  # has no influence: its gradient is rounding, which Adam magnifies
+                continue
+            torch.testing.assert_close(one[name], tensor, atol=1e-4, rtol=1e-3, msg=name)
+
+
+def test_a_discriminator_goes_on_from_its_checkpoint_to_the_last_bit(data, forked, unpaired, tmp_path):
+    for updates in (4, 8):
+        result = forked("train", *training(data, tmp_path / "parts", *UNPAIRED, updates, "--update-freq", 2))
+        assert result.status == 0, result.text[-3000:]
+    found = discriminator_of(final_state(tmp_path / "parts"))
+    for one, other in zip(found, discriminator_of(copy.deepcopy(unpaired)), strict=True):
+        assert all(torch.equal(one[name], tensor) for name, tensor in other.items())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--losses", "global_ranking", "--global-ranking-temperature", 1),
+        (
+            "--losses",
+            "triplet_ranking",
+            "--triplet-ranking-margin",
+            0.2,
+            "--triplet-ranking-random-negatives",
+            1,
+        ),
+    ],
+    ids=lambda options: str(options[1]),
+)
+def test_ranking_losses_learn_to_retrieve(data, forked, tmp_path, options):
+    steps = ("--max-update", 100, "--validate-interval-updates", 100, "--pair-budget", 900, "--min-tokens", 4)
+    result = forked("train", *training(data, tmp_path / "model", *SELECTION, *steps, *options))
+    assert result.status == 0, result.text[-3000:]
+    assert float(logged(result, "valid")[-1]["valid_retrieval"]) > 8 * CHANCE
 
 
 def test_a_pair_without_data_is_one_line(data, forked, tmp_path):
