@@ -11,10 +11,11 @@ from embeddings.encoders.sentence_encoder import BATCH_TOKENS, SentenceEncoder
 
 PRECISIONS = ("float32", "bfloat16", "int8")
 POOLINGS = ("mean", "words", "cls", "pooler")
-CHECKPOINT, TRANSFORMERS, SENTENCE_TRANSFORMERS, STORED = (
+CHECKPOINT, TRANSFORMERS, SENTENCE_TRANSFORMERS, ONNX, STORED = (
     "checkpoint",
     "transformers",
     "sentence-transformers",
+    "onnx",
     "stored",
 )
 
@@ -84,6 +85,8 @@ def kind_of(model: Path) -> str:
         return CHECKPOINT
     if not model.is_dir():
         raise InputError(f"--model {model}: no such file or folder; expected an encoder")
+    if (model / "model.onnx").is_file():
+        return ONNX
     if (model / "modules.json").is_file():
         return SENTENCE_TRANSFORMERS
     if (model / "config.json").is_file():
@@ -92,7 +95,8 @@ def kind_of(model: Path) -> str:
         return STORED
     raise InputError(
         f"--model {model}: no encoder in this folder; expected modules.json (sentence-transformers),"
-        " config.json (transformers), or vectors of `python -m embeddings encode`"
+        " model.onnx (fairseq_ext export), config.json (transformers), or vectors of `python -m embeddings"
+        " encode`"
     )
 
 
@@ -114,6 +118,12 @@ def _sentence_transformers(options: EncoderOptions) -> SentenceEncoder:
     return SentenceTransformersEncoder.load(options)
 
 
+def _onnx(options: EncoderOptions) -> SentenceEncoder:
+    from embeddings.encoders.onnx_folder import OnnxEncoder
+
+    return OnnxEncoder.load(options)
+
+
 def _stored(options: EncoderOptions) -> SentenceEncoder:
     from embeddings.encoders.stored import StoredVectors
 
@@ -124,12 +134,14 @@ KINDS: dict[str, Callable[[EncoderOptions], SentenceEncoder]] = {
     CHECKPOINT: _checkpoint,
     TRANSFORMERS: _transformers,
     SENTENCE_TRANSFORMERS: _sentence_transformers,
+    ONNX: _onnx,
     STORED: _stored,
 }
 TAKES = {  # options that not every kind has
     CHECKPOINT: ("model_data", "pooling", "target_lang"),
     TRANSFORMERS: ("pooling", "prefix"),
     SENTENCE_TRANSFORMERS: ("prefix",),
+    ONNX: (),
     STORED: (),
 }
 
@@ -141,7 +153,7 @@ def add_encoder_arguments(parser) -> None:
         required=True,
         type=types.path,
         help="the encoder: a checkpoint of fairseq (a sentence encoder or a translation model), a folder of"
-        " transformers or sentence-transformers, or a folder of stored vectors",
+        " transformers or sentence-transformers, one of fairseq_ext export --to onnx, or stored vectors",
     )
     parser.add_argument(
         "--encoder", choices=list(KINDS), help="its kind (default: what the model looks like)"

@@ -2,6 +2,8 @@
 
 `--to sentence-transformers`: a folder that `SentenceTransformer(FOLDER).encode` reads without our code: a
 stock model of transformers, a tokenizer, pooling, and a model card, filled from the checkpoint and its data.
+`--to onnx`: a folder for processors without PyTorch, `model.onnx` with the tokenizer; `--precision int8`
+makes 8-bit products of its linear layers. `python -m embeddings` reads both.
 
 Lines of every language are encoded by the checkpoint and by the folder, from raw text; if a token id or a
 vector differs, nothing is written. What the other library cannot express is refused with the reason.
@@ -20,6 +22,7 @@ from command_line.option_classes import from_arguments
 from command_line.outputs import scratch_folder
 
 RECORD = "export.json"
+PRECISIONS = ("float32", "int8")
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class ExportJob:
         data: the binarized folder that it was trained on.
         to: a key of FORMATS.
         output: the folder to write.
+        precision: of the products; 8 bits are of onnx only.
         pretokenized: text is split into words before it comes to the exported tokenizer.
         check_text: files whose lines are compared; empty for the evaluation sets in `data`.
         check_lines: of a file; 0 compares nothing.
@@ -40,6 +44,7 @@ class ExportJob:
     data: Path
     to: str
     output: Path
+    precision: str
     pretokenized: bool
     check_text: list[Path]
     check_lines: int
@@ -54,6 +59,12 @@ def add_arguments(parser) -> None:
         required=True,
         type=options.path,
         help="binarized folder of its training (data_prep binarize)",
+    )
+    parser.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        default=PRECISIONS[0],
+        help="of products with weights; int8: onnx only",
     )
     parser.add_argument(
         "--pretokenized",
@@ -76,7 +87,14 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     job = from_arguments(ExportJob, args)
-    settings = {"to": job.to, "pretokenized": job.pretokenized, "check_lines": job.check_lines}
+    if job.precision != PRECISIONS[0] and job.to != "onnx":
+        raise InputError(f"--precision {job.precision}: of --to onnx; vectors of {job.to} are float32")
+    settings = {
+        "to": job.to,
+        "precision": job.precision,
+        "pretokenized": job.pretokenized,
+        "check_lines": job.check_lines,
+    }
     inputs = [job.checkpoint, *sorted(job.data.glob("subword.*")), *sorted(job.data.glob("dict.*.txt"))]
     inputs += [path for path in (job.data / "preparation.json", *job.check_text) if path.is_file()]
     stamp = Stamp(job.output / RECORD, "export", settings, [path for path in inputs if path.is_file()])
@@ -122,13 +140,14 @@ def export(job: ExportJob, folder: Path) -> None:
     tokenizer = exported_tokenizer(
         preparation, loaded.task.dictionary, words + has_cls, has_cls, job.pretokenized, job.checkpoint
     )
-    card = Card(job.checkpoint, loaded, preparation, graph, tokenizer.expects)
+    card = Card(job.checkpoint, loaded, preparation, graph, tokenizer.expects, job.to)
     rows = torch.from_numpy(tokenizer.rows)
     graph = dataclasses.replace(graph, tokens=graph.tokens[rows])
-    form.write(folder, graph, tokenizer, card.text({}))
+    form.write(folder, graph, tokenizer, card.text({}), job.precision)
     if job.check_lines:
         texts = check_texts(preparation, loaded.task.dictionary, job.check_text, job.check_lines, words)
-        parity = check_parity(texts, tokenizer, loaded, form.encoder(folder))
+        encode, least = form.encoder(folder, tokenizer), form.least[job.precision]
+        parity = check_parity(texts, tokenizer, loaded, encode, least)
         (folder / "README.md").write_text(card.text(parity), encoding="utf-8")
         print(f"export: {parity['lines']} lines, lowest cosine {parity['lowest_cosine']:.7f}")
 
@@ -151,13 +170,15 @@ class Format:
 
     Attributes:
         check: refuses a graph that the format cannot express; (graph, path of the checkpoint).
-        write: (folder, graph, tokenizer, model card).
-        encoder: folder -> a function from sentences to vectors, by the library alone.
+        write: (folder, graph, tokenizer, model card, precision).
+        encoder: (folder, tokenizer) -> a function from sentences to vectors, by the library alone.
+        least: precision -> cosine with the checkpoint's vector that every line must have.
     """
 
     check: Callable
     write: Callable
     encoder: Callable
+    least: dict[str, float]
 
 
 def _sentence_transformers() -> Format:
@@ -166,7 +187,16 @@ def _sentence_transformers() -> Format:
         raise InputError("--to sentence-transformers: is not installed: pip install '.[embed]'")
     from fairseq_ext.export import sentence_transformers_folder as form
 
-    return Format(form.check_graph, form.write_folder, form.encoder_of)
+    return Format(form.check_graph, form.write_folder, form.encoder_of, form.LEAST)
 
 
-FORMATS: dict[str, Callable[[], Format]] = {"sentence-transformers": _sentence_transformers}
+def _onnx() -> Format:
+    for library in ("onnx", "onnxruntime", "transformers"):
+        if importlib.util.find_spec(library) is None:
+            raise InputError(f"--to onnx: {library} is not installed: pip install '.[embed,onnx]'")
+    from fairseq_ext.export import onnx_folder as form
+
+    return Format(form.check_graph, form.write_folder, form.encoder_of, form.LEAST)
+
+
+FORMATS: dict[str, Callable[[], Format]] = {"sentence-transformers": _sentence_transformers, "onnx": _onnx}

@@ -19,7 +19,6 @@ ACTIVATIONS = {  # fairseq's names: those of transformers
     "gelu_accurate": "gelu_new",
     "tanh": "tanh",
     "linear": "linear",
-    "swish": "silu",
 }
 
 

@@ -9,8 +9,21 @@ from fairseq_ext.export.encoder_graph import EncoderGraph
 from fairseq_ext.inference import LoadedModel
 from fairseq_ext.training_record import RECORD
 
+CODE = {
+    "sentence-transformers": """from sentence_transformers import SentenceTransformer
+
+encoder = SentenceTransformer("PATH OF THIS FOLDER")
+vectors = encoder.encode(["A sentence.", "Ein Satz."])""",
+    "onnx": """import onnxruntime
+from transformers import PreTrainedTokenizerFast
+
+tokenizer = PreTrainedTokenizerFast.from_pretrained("PATH OF THIS FOLDER")
+session = onnxruntime.InferenceSession("PATH OF THIS FOLDER/model.onnx")
+batch = tokenizer(["A sentence.", "Ein Satz."], padding=True, truncation=True, return_tensors="np")
+(vectors,) = session.run(None, dict(batch))""",
+}
 TEMPLATE = """---
-library_name: sentence-transformers
+library_name: {library}
 pipeline_tag: sentence-similarity
 language:
 {languages}
@@ -25,10 +38,7 @@ tags:
 A multilingual sentence encoder: text to vectors of {width} numbers, compared by their cosine.
 
 ```python
-from sentence_transformers import SentenceTransformer
-
-encoder = SentenceTransformer("PATH OF THIS FOLDER")
-vectors = encoder.encode(["A sentence.", "Ein Satz."])
+{code}
 ```
 
 {text}
@@ -60,10 +70,13 @@ class Card:
     preparation: Preparation
     graph: EncoderGraph
     expects: str
+    form: str
 
     def text(self, parity: dict) -> str:
         """The card; `parity` is what `check_parity` returns, nothing if nothing was compared."""
         return TEMPLATE.format(
+            library=self.form,
+            code=CODE[self.form],
             name=self.loaded.system()["name"],
             languages="\n".join(f"- {language}" for language in self.preparation.languages),
             width=self.graph.sentence_width,
@@ -77,18 +90,19 @@ class Card:
         graph = self.graph
         embeddings = graph.tokens.numel()
         whole = sum(value.numel() for value in self.loaded.model.encoder.parameters())
-        return {
+        found = {
             "layers": len(graph.layers),
             "width of states": graph.width,
             "width of vectors": graph.sentence_width,
             "attention heads": graph.heads,
-            "width of feed-forward networks": len(graph.layers[0].inner.weight),
+            "width of feed-forward networks": len(graph.layers[0].inner.weight) if graph.layers else None,
             "placement of norms": graph.placement,
             "pooling": graph.pooling,
             "vocabulary": f"{len(graph.tokens):,}",
             "parameters": f"{whole:,}",
             "of these, without word embeddings": f"{max(0, whole - embeddings):,}",
         }
+        return {name: value for name, value in found.items() if value is not None}
 
     def _training(self) -> dict:
         cfg, system = self.loaded.state["cfg"], self.loaded.system()

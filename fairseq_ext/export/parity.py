@@ -14,7 +14,6 @@ from data_prep.tokenizers import LOWERCASE, make_tokenizer
 from fairseq_ext.export.tokenizer import ExportedTokenizer, expected_ids
 from fairseq_ext.inference import LoadedModel
 
-COSINE = 0.9999  # at least, of every line
 BATCH = 32  # sentences
 
 
@@ -111,7 +110,7 @@ def check_parity(
     tokenizer: ExportedTokenizer,
     loaded: LoadedModel,
     encode: Callable[[list[str]], np.ndarray],
-    least: float = COSINE,
+    least: float,
 ) -> dict:
     """Compare ids and vectors of all lines.
 

@@ -13,6 +13,7 @@ from fairseq_ext.export.encoder_graph import Affine, EncoderGraph, refusal
 from fairseq_ext.export.tokenizer import ExportedTokenizer
 from fairseq_ext.export.transformers_model import check_expressible, transformers_model
 
+LEAST = {"float32": 0.9999}  # precision: cosine with the checkpoint's vector
 MODULE = "sentence_transformers.models."
 POOLINGS = {  # ours: the library's option
     "mean": "pooling_mode_mean_tokens",
@@ -46,11 +47,14 @@ def check_graph(graph: EncoderGraph, path) -> None:
         raise refusal(path, "--pooling-without-eos: sentence-transformers pools over all tokens")
 
 
-def write_folder(folder: Path, graph: EncoderGraph, tokenizer: ExportedTokenizer, card: str) -> None:
+def write_folder(
+    folder: Path, graph: EncoderGraph, tokenizer: ExportedTokenizer, card: str, precision: str
+) -> None:
     """Write model, tokenizer, modules and model card.
 
     Args:
         graph: with a row of `tokens` for every id of the tokenizer; `check_graph` has let it through.
+        precision: float32.
     """
     model = transformers_model(graph, tokenizer.special)
     model.save_pretrained(folder, safe_serialization=True)
@@ -103,7 +107,7 @@ def _write_linear(folder: Path, weights: Affine) -> None:
               folder / "model.safetensors", metadata={"format": "pt"})  # fmt: skip
 
 
-def encoder_of(folder: Path):
+def encoder_of(folder: Path, tokenizer: ExportedTokenizer):
     """A function from sentences to vectors, by the library."""
     from sentence_transformers import SentenceTransformer
 

@@ -42,6 +42,11 @@ class ExportedTokenizer:
     has_cls: bool
 
     @property
+    def end(self) -> int:
+        """Id of `</s>`."""
+        return self.tokenizer.eos_token_id
+
+    @property
     def special(self) -> dict[str, int]:
         """Ids for the configuration of a model."""
         names = ("pad_token_id", "bos_token_id", "eos_token_id")

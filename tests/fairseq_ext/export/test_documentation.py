@@ -19,3 +19,4 @@ def test_the_commands_of_the_guide_run_as_they_stand(tmp_path, monkeypatch, caps
     for words in commands:
         assert run(words[2], "", COMMANDS[words[2]], words[3:]) == 0, (words, capsys.readouterr().err)
     assert (tmp_path / "exported/modules.json").is_file()
+    assert (tmp_path / "p-at-1/int8/sentence-retrieval.json").is_file()

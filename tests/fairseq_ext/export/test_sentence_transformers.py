@@ -24,7 +24,13 @@ def data(tmp_path_factory):
 
 
 def job(checkpoint, data, output, **options):
-    given = {"to": "sentence-transformers", "pretokenized": False, "check_text": [], "check_lines": 0}
+    given = {
+        "to": "sentence-transformers",
+        "precision": "float32",
+        "pretokenized": False,
+        "check_text": [],
+        "check_lines": 0,
+    }
     return ExportJob(checkpoint, data, output=output, **{**given, **options})
 
 

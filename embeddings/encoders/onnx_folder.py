@@ -1,0 +1,83 @@
+"""Encoders that `fairseq_ext export --to onnx` has written; onnxruntime computes, on a processor."""
+
+import importlib.util
+from collections.abc import Sequence
+
+from command_line.errors import InputError
+from command_line.outputs import checksum
+from command_line.provenance import versions
+from command_line.records import OneOf, read_record
+from data_prep.huggingface import as_one_line
+from embeddings.encoders.huggingface import token_ids
+from embeddings.encoders.options import ONNX, EncoderOptions
+from embeddings.encoders.sentence_encoder import TokenEncoder
+
+MODEL, RECORD = "model.onnx", "encoder.json"
+SCHEMA = {"format": OneOf(1), "width": int, "longest": int, "pad": int, "precision": str}
+
+
+class OnnxEncoder(TokenEncoder):
+    """A graph from token ids to vectors, and its tokenizer.
+
+    Args:
+        session: of onnxruntime.
+        record: what is in `encoder.json`.
+    """
+
+    def __init__(self, session, tokenizer, record: dict, options: EncoderOptions):
+        super().__init__(options.batch_tokens)
+        self.options, self.session, self.tokenizer, self.exported = options, session, tokenizer, record
+        self.name = options.model.resolve().name
+        self.width, self.longest = record["width"], record["longest"]
+
+    @classmethod
+    def load(cls, options: EncoderOptions) -> "OnnxEncoder":
+        """The encoder in the folder `options.model`.
+
+        Raises:
+            InputError: a file is missing or damaged, onnxruntime is not installed, or another precision is
+                asked for than the graph has.
+        """
+        record = read_record(options.model / RECORD, SCHEMA)
+        if options.precision not in ("float32", record["precision"]):
+            raise InputError(
+                f"--precision {options.precision}: {options.model} has products of {record['precision']};"
+                " give --precision to fairseq_ext export"
+            )
+        if importlib.util.find_spec("onnxruntime") is None:
+            raise InputError(f"--model {options.model}: onnxruntime is not installed; pip install '.[onnx]'")
+        with as_one_line(f"--model {options.model}", ONNX):
+            from transformers import PreTrainedTokenizerFast
+
+            from fairseq_ext.export.onnx_folder import session_of
+
+            tokenizer = PreTrainedTokenizerFast.from_pretrained(options.model, local_files_only=True)
+            session = session_of(options.model)
+        return cls(session, tokenizer, record, options)
+
+    def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:
+        """A line without words has no tokens, as in a checkpoint."""
+        ids = token_ids(self.tokenizer, list(sentences), self.longest)
+        return [found if line.strip() else [] for line, found in zip(sentences, ids, strict=True)]
+
+    def vectors(self, batch: list[list[int]]):
+        import numpy as np
+        import torch
+
+        ids = np.full((len(batch), max(map(len, batch))), self.exported["pad"], dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, tokens in enumerate(batch):
+            ids[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
+        (found,) = self.session.run(None, {"input_ids": ids, "attention_mask": mask})
+        return torch.from_numpy(found)
+
+    def record(self) -> dict:
+        return {
+            "name": self.name,
+            "kind": ONNX,
+            "model": str(self.options.model),
+            "width": self.width,
+            "weights": {MODEL: checksum(self.options.model / MODEL)},
+            "precision": self.exported["precision"],
+            "versions": versions("onnxruntime", "transformers"),
+        }

@@ -1,0 +1,102 @@
+"""A folder for processors without PyTorch: `model.onnx`, a tokenizer, and what a program must know of them.
+
+With 8-bit products of linear layers (`int8`), weights are quantized once, a scale for every column, and their
+inputs at every call (dynamic quantization of onnxruntime); embeddings, norms and attention stay float32.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from command_line.outputs import write_json, write_text
+from fairseq_ext.export.encoder_graph import EncoderGraph, refusal
+from fairseq_ext.export.onnx_graph import ACTIVATIONS, IDS, MASK, onnx_model
+from fairseq_ext.export.tokenizer import ExportedTokenizer
+
+MODEL, RECORD = "model.onnx", "encoder.json"
+FORMAT = 1
+FLOAT32, INT8 = "float32", "int8"
+LEAST = {FLOAT32: 0.9999, INT8: 0.9}  # cosine; what 8 bits cost in retrieval is for a test set to say
+BATCH = 32  # sentences
+
+
+def check_graph(graph: EncoderGraph, path) -> None:
+    """Refuse what the graph has no operators for.
+
+    Raises:
+        InputError: another activation function.
+    """
+    if graph.activation not in ACTIVATIONS:
+        raise refusal(path, f"--activation-fn {graph.activation}: expected one of {', '.join(ACTIVATIONS)}")
+
+
+def write_folder(
+    folder: Path, graph: EncoderGraph, tokenizer: ExportedTokenizer, card: str, precision: str
+) -> None:
+    """Write model, tokenizer, record and model card."""
+    import onnx
+
+    model = onnx_model(graph, tokenizer.end)
+    if precision == INT8:
+        exact = folder / "float32.onnx"
+        onnx.save(model, exact)
+        quantize(exact, folder / MODEL)
+        exact.unlink()
+    else:
+        onnx.save(model, folder / MODEL)
+    tokenizer.tokenizer.save_pretrained(folder)
+    record = {
+        "format": FORMAT,
+        "width": graph.sentence_width,
+        "longest": graph.longest,
+        "pad": tokenizer.special["pad_token_id"],
+        "precision": precision,
+    }
+    write_json(folder / RECORD, record)
+    write_text(folder / "README.md", card)
+
+
+def quantize(path: Path, output: Path) -> None:
+    """Products with constant weights in 8 bits."""
+    import logging
+
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    logging.disable(logging.WARNING)  # advice to trace the graph by other tools before
+    try:
+        quantize_dynamic(
+            path, output, op_types_to_quantize=["MatMul"], per_channel=True, weight_type=QuantType.QInt8
+        )
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def encoder_of(folder: Path, tokenizer: ExportedTokenizer):
+    """A function from sentences to vectors, by onnxruntime."""
+    session = session_of(folder)
+
+    def encode(sentences: list[str]) -> np.ndarray:
+        found = []
+        for start in range(0, len(sentences), BATCH):
+            batch = tokenizer.tokenizer(
+                sentences[start : start + BATCH],
+                truncation=True,
+                max_length=tokenizer.longest,
+                padding=True,
+                return_tensors="np",
+            )
+            found.append(session.run(None, {IDS: batch[IDS], MASK: batch[MASK]})[0])
+        return np.concatenate(found)
+
+    return encode
+
+
+def session_of(folder: Path):
+    """onnxruntime's session of a folder's model, on a processor, with as many threads as PyTorch takes."""
+    import onnxruntime
+    import torch
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(folder / MODEL), options, providers=["CPUExecutionProvider"])

@@ -1,0 +1,166 @@
+"""An `EncoderGraph` as an ONNX graph from token ids to vectors, of standard operators only.
+
+    input_ids, attention_mask: B x T, int64     sentence_embedding: B x C', float32
+
+The graph is written down here and not traced, so that it has what a processor likes (one product for queries,
+keys and values, the scale of attention inside their weights), and every point of the axes.
+"""
+
+import math
+
+import numpy as np
+from torch import Tensor
+
+from fairseq_ext.export.encoder_graph import Affine, EncoderGraph, GraphLayer
+
+OPSET = 17
+IDS, MASK, VECTORS = "input_ids", "attention_mask", "sentence_embedding"
+NEVER = -1e9  # added to the scores of padding
+ACTIVATIONS = ("relu", "gelu", "gelu_fast", "gelu_accurate", "tanh", "linear")
+
+
+class GraphWriter:
+    """Nodes and constants of a graph; an operator's method returns the name of its result."""
+
+    def __init__(self):
+        self.nodes, self.constants = [], {}
+
+    def constant(self, value) -> str:
+        from onnx import numpy_helper
+
+        value = value.detach().numpy() if isinstance(value, Tensor) else np.asarray(value)
+        value = value.astype(np.float32) if value.dtype.kind == "f" else value.astype(np.int64)
+        name = f"constant_{len(self.constants)}"
+        self.constants[name] = numpy_helper.from_array(np.array(value, order="C"), name)
+        return name
+
+    def __call__(self, operator: str, *inputs: str, **attributes) -> str:
+        from onnx import helper
+
+        name = f"{operator.lower()}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(inputs), [name], name=name, **attributes))
+        return name
+
+    def linear(self, x: str, layer: Affine) -> str:
+        return self("Add", self("MatMul", x, self.constant(layer.weight.t())), self.constant(layer.bias))
+
+    def norm(self, x: str, norm: Affine | None) -> str:
+        if norm is None:
+            return x
+        weights = self.constant(norm.weight), self.constant(norm.bias)
+        return self("LayerNormalization", x, *weights, axis=-1, epsilon=1e-5)
+
+    def activation(self, x: str, name: str) -> str:
+        if name == "linear":
+            return x
+        if name in ("relu", "tanh"):
+            return self(name.capitalize(), x)
+        if name == "gelu":
+            inner = self("Erf", self("Mul", x, self.constant(math.sqrt(0.5))))
+        else:  # its approximation by tanh
+            cubic = self("Mul", self("Mul", x, x), self("Mul", x, self.constant(0.044715)))
+            inner = self("Tanh", self("Mul", self("Add", x, cubic), self.constant(math.sqrt(2 / math.pi))))
+        half = self("Mul", x, self.constant(0.5))
+        return self("Mul", half, self("Add", inner, self.constant(1.0)))
+
+
+def onnx_model(graph: EncoderGraph, end: int):
+    """The model.
+
+    Args:
+        end: id of `</s>`.
+    """
+    from onnx import TensorProto, checker, helper
+
+    write = GraphWriter()
+    mask = write("Cast", MASK, to=TensorProto.FLOAT)  # B x T
+    absent = write("Mul", write("Sub", mask, write.constant(1.0)), write.constant(-NEVER))
+    absent = write("Unsqueeze", absent, write.constant([1, 2]))  # B x 1 x 1 x T
+    x = _embedded(write, graph)
+    for layer in graph.layers:
+        x = _layer(write, graph, layer, x, absent)
+    x = write.norm(x, graph.final_norm)
+    vectors = _pooled(write, graph, x, mask, end)
+    if graph.pooler is not None:
+        vectors = write("Tanh", write.linear(vectors, graph.pooler))
+    if graph.sentence_map is not None:
+        vectors = write.linear(vectors, graph.sentence_map)
+    write.nodes.append(helper.make_node("Identity", [vectors], [VECTORS]))
+    inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["B", "T"]) for name in (IDS, MASK)]
+    output = helper.make_tensor_value_info(VECTORS, TensorProto.FLOAT, ["B", graph.sentence_width])
+    body = helper.make_graph(write.nodes, "encoder", inputs, [output], list(write.constants.values()))
+    opset = helper.make_opsetid("", OPSET)
+    model = helper.make_model(body, opset_imports=[opset], ir_version=8, producer_name="multilingual-nmt")
+    checker.check_model(model)
+    return model
+
+
+def _embedded(write: GraphWriter, graph: EncoderGraph) -> str:
+    """B x T x C."""
+    length = write("Slice", write("Shape", IDS), *map(write.constant, ([1], [2], [0])))
+    positions = write("Slice", write.constant(graph.positions), write.constant([0]), length)
+    x = write("Add", write("Gather", write.constant(graph.tokens), IDS), positions)
+    return write.norm(x, graph.embedding_norm)
+
+
+def _layer(write: GraphWriter, graph: EncoderGraph, layer: GraphLayer, x: str, absent: str) -> str:
+    def attention(states: str) -> str:
+        return _attention(write, graph, layer, states, absent)
+
+    def feed_forward(states: str) -> str:
+        inner = write.activation(write.linear(states, layer.inner), graph.activation)
+        return write.linear(inner, layer.outer)
+
+    x = _block(write, graph.placement, x, attention, layer.attention_norm, layer.has_attention_residual)
+    return _block(write, graph.placement, x, feed_forward, layer.feed_forward_norm, True)
+
+
+def _block(write: GraphWriter, placement: str, x: str, sublayer, norm: Affine, residual: bool) -> str:
+    """The residual block of `fairseq_ext.modules.residual_block`."""
+    if placement == "pre":
+        contribution = sublayer(write.norm(x, norm))
+    else:
+        contribution = sublayer(x)
+        if placement == "swap-pre":
+            contribution = write.norm(contribution, norm)
+    summed = write("Add", x, contribution) if residual else contribution
+    return write.norm(summed, norm) if placement == "post" else summed
+
+
+def _attention(write: GraphWriter, graph: EncoderGraph, layer: GraphLayer, x: str, absent: str) -> str:
+    import torch
+
+    width, heads = graph.width, graph.heads
+    scale = (width // heads) ** -0.5
+    three = Affine(
+        torch.cat([scale * layer.query.weight, layer.key.weight, layer.value.weight]),
+        torch.cat([scale * layer.query.bias, layer.key.bias, layer.value.bias]),
+    )
+    split = write.constant([0, 0, 3, heads, width // heads])  # B x T x 3 x H x D, of which B and T stay
+    states = write("Transpose", write("Reshape", write.linear(x, three), split), perm=[2, 0, 3, 1, 4])
+    query, key, value = (write("Gather", states, write.constant(number), axis=0) for number in range(3))
+    scores = write("MatMul", query, write("Transpose", key, perm=[0, 1, 3, 2]))  # B x H x T x T
+    weights = write("Softmax", write("Add", scores, absent), axis=-1)
+    context = write("Transpose", write("MatMul", weights, value), perm=[0, 2, 1, 3])
+    return write.linear(write("Reshape", context, write.constant([0, 0, width])), layer.output)
+
+
+def _pooled(write: GraphWriter, graph: EncoderGraph, x: str, mask: str, end: int) -> str:
+    """B x C."""
+    from onnx import TensorProto
+
+    if graph.pooling in ("cls", "pooler"):
+        return write("Gather", x, write.constant(0), axis=1)
+    if graph.without_eos:  # unless a sentence has nothing else
+        others = write("Cast", write("Not", write("Equal", IDS, write.constant(end))), to=TensorProto.FLOAT)
+        kept = write("Mul", mask, others)
+        some = write("ReduceMax", kept, axes=[1], keepdims=1)
+        mask = write("Max", kept, write("Mul", mask, write("Sub", write.constant(1.0), some)))
+    column = write("Unsqueeze", mask, write.constant([2]))  # B x T x 1
+    if graph.pooling == "max":
+        lowered = write("Mul", write("Sub", column, write.constant(1.0)), write.constant(-NEVER))
+        return write("ReduceMax", write("Add", x, lowered), axes=[1], keepdims=0)
+    total = write("ReduceSum", write("Mul", x, column), write.constant([1]), keepdims=0)
+    if graph.pooling == "sum":
+        return total
+    return write("Div", total, write("ReduceSum", column, write.constant([1]), keepdims=0))
