@@ -51,7 +51,8 @@ def average_by_group(values: dict[str, float], members: list[str]) -> dict:
     own pairs count.
 
     Returns:
-        "mean" (None where there is no such pair), "pairs", and "missing": members that occur in none.
+        "mean" (None where there is no such pair), "pairs", their "names", and "missing": members that occur
+        in none.
     """
     pairs = {name: set(name.split("-")) for name in values}
     common = set.intersection(*pairs.values()) if pairs else set()
@@ -64,6 +65,7 @@ def average_by_group(values: dict[str, float], members: list[str]) -> dict:
     return {
         "mean": float(np.mean([values[name] for name in chosen])) if chosen else None,
         "pairs": len(chosen),
+        "names": chosen,
         "missing": [code for code in members if not languages_meant(code, seen)],
     }
 

@@ -5,7 +5,9 @@ the error rate with the margin `ratio` and 4 neighbours is LASER's xsim. With --
 differ from a right one in a detail, it is xsim++ (Chen et al. 2023).
 """
 
+import hashlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
@@ -13,22 +15,23 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError
-from command_line.lines import read_lines
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from command_line.provenance import versions
 from command_line.result_file import add_output_arguments, write_result
 from data_prep.formats.texts import LANGUAGE
 from data_prep.formats.vectors import VectorsFile
+from embeddings.distractors import Distractors, files_of, read_distractors
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 from embeddings.groups import average_by_group, groups_file, is_among, read_groups
 from embeddings.search.blocks import in_memory, some_of
 from embeddings.search.neighbours import Search, add_search_arguments
-from embeddings.search.retrieval import COSINE, SIMILARITIES, Neighbourhoods, precision
+from embeddings.search.retrieval import COSINE, SIMILARITIES, Neighbourhoods, packed, precision
 from embeddings.test_sets import ParallelFiles, all_pairs, by_language, flores, read_sides, tatoeba
 
 KIND = "sentence-retrieval"
+VERSION = 2  # of what is measured: which queries were hits, too
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Retrieval:
         similarity: how the nearest is chosen, some of SIMILARITIES.
         neighbours: k of the margins.
         queries: of each direction, drawn with `seed`; None for all lines. Candidates are all lines.
-        distractors: further candidates, in the language that the file's name ends with.
+        distractors: file with further candidates in one language.
         groups: file (or name of ours) with groups of languages, over which results are averaged.
         search: how neighbours are found.
     """
@@ -143,7 +146,8 @@ def add_arguments(parser) -> None:
         "--distractors",
         type=types.path,
         metavar="FILE",
-        help="further candidates, a sentence per line, in the language that the name ends with (xsim++)",
+        help="further candidates, a sentence per line, in the language that the name ends with, or"
+        " eng_Latn_augmented.devtest (or _errtype.devtest.json) of LASER (xsim++)",
     )
     parser.add_argument(
         "--groups",
@@ -159,9 +163,11 @@ def main(args) -> None:
     job = from_arguments(Retrieval, args)
     pairs = job.pairs()
     files = {path for pair in pairs for path in pair.paths}
-    beside = [job.distractors, job.groups and groups_file(job.groups)]
-    inputs = [*sorted(files), *filter(None, beside), *job.encoder.files()]
-    write_result("embeddings", KIND, job, inputs, lambda: measure(job, pairs), args.output, args.force)
+    groups = [groups_file(job.groups)] if job.groups else []
+    inputs = [*sorted(files), *files_of(job.distractors), *groups, *job.encoder.files()]
+    write_result(
+        "embeddings", KIND, job, inputs, partial(measure, job, pairs), args.output, args.force, VERSION
+    )
 
 
 def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
@@ -181,23 +187,19 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
     return {
         "encoder": encoder.record(),
         "neighbours": job.neighbours,
-        "distractors": {language: len(lines) for language, lines in sides.distractors.items()},
+        "distractors": sides.distractors.record(),
         "runs": [run],
         "versions": versions("torch", "numpy", "faiss-cpu"),
     }
 
 
 class Sides:
-    """The texts of a test set and their vectors; a file that is in many pairs is encoded once.
+    """The texts of a test set and their vectors; a file that is in many pairs is encoded once."""
 
-    Args:
-        distractors: language -> further candidates.
-    """
-
-    def __init__(self, encoder: SentenceEncoder, distractors: dict[str, list[str]]):
+    def __init__(self, encoder: SentenceEncoder, distractors: Distractors):
         self.encoder, self.distractors = encoder, distractors
         self._known: dict[Path, np.ndarray | VectorsFile] = {}
-        self._further = {language: encoder.encode(lines, language) for language, lines in distractors.items()}
+        self._further = distractors.language and encoder.encode(distractors.sentences, distractors.language)
 
     def vectors(self, path: Path, lines: list[str], language: str) -> np.ndarray | VectorsFile:
         """n x C."""
@@ -208,21 +210,9 @@ class Sides:
     def candidates(self, path: Path, lines: list[str], language: str):
         """The sentences that can be found and their vectors: those of the file, and distractors."""
         vectors = self.vectors(path, lines, language)
-        if language not in self.distractors:
+        if not self.distractors.of(language).sentences:
             return vectors, lines
-        return np.concatenate([in_memory(vectors), self._further[language]]), lines + self.distractors[
-            language
-        ]
-
-
-def read_distractors(path: Path | None) -> dict[str, list[str]]:
-    """Language -> sentences of the file; nothing without file."""
-    if path is None:
-        return {}
-    lines = list(read_lines(path))
-    if not lines:
-        raise InputError(f"{path}: is empty, expected a sentence per line")
-    return dict.fromkeys(by_language([path]), lines)
+        return np.concatenate([in_memory(vectors), self._further]), lines + self.distractors.sentences
 
 
 def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
@@ -232,22 +222,52 @@ def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
     found = {}
     for place, (queries, candidates) in enumerate((arguments, arguments[::-1])):
         name = f"{queries[2]}-{candidates[2]}"
-        found[name] = _direction(job, sides.vectors(*queries), *sides.candidates(*candidates), seed=place)
+        rows = _queries(job, len(queries[1]), seed=place)
+        vectors, lines = sides.candidates(*candidates)
+        further = sides.distractors.of(candidates[2])
+        found[name] = {
+            "queries": len(rows),
+            "candidates": len(lines),
+            "texts_sha256": _checksum([queries[1][row] for row in rows], lines),
+            **_direction(job, some_of(sides.vectors(*queries), rows), vectors, lines, rows, further),
+        }
     return found
 
 
-def _direction(job: Retrieval, queries, candidates, texts: list[str], seed: int) -> dict:
-    gold = np.arange(len(queries))
-    if job.queries and job.queries < len(queries):
-        gold = np.sort(
-            np.random.default_rng([job.seed, seed]).choice(len(queries), job.queries, replace=False)
-        )
-    near = Neighbourhoods.of(some_of(queries, gold), candidates, job.neighbours, job.search)
-    found = {}
+def _queries(job: Retrieval, lines: int, seed: int) -> np.ndarray:
+    """Rows of those lines that are queries, in order."""
+    if not job.queries or job.queries >= lines:
+        return np.arange(lines)
+    return np.sort(np.random.default_rng([job.seed, seed]).choice(lines, job.queries, replace=False))
+
+
+def _direction(
+    job: Retrieval, queries, candidates, texts: list[str], gold: np.ndarray, distractors: Distractors
+) -> dict:
+    """By similarity: P@1, error and hits of queries, whose right answers are the rows `gold`."""
+    near = Neighbourhoods.of(queries, candidates, job.neighbours, job.search)
+    measured = {}
     for similarity in job.similarity:
-        of = precision(near.retrieve(similarity), texts, gold)
-        found[similarity] = {"p_at_1": of.by_number, "p_at_1_by_text": of.by_text, "error": of.error}
-    return {"queries": len(gold), "candidates": len(candidates), **found}
+        rows = near.retrieve(similarity)
+        of = precision(rows, texts, gold)
+        measured[similarity] = {
+            "p_at_1": of.by_number,
+            "p_at_1_by_text": of.by_text,
+            "error": of.error,
+            "hits": packed(of.hits),
+        }
+        if distractors.changes:
+            right, found = ([texts[row] for row in each] for each in (gold, rows))
+            measured[similarity]["errors_by_type"] = distractors.errors_by_type(found, right)
+    return measured
+
+
+def _checksum(*sides: list[str]) -> str:
+    """Of the sentences of a direction: what can be compared with what."""
+    digest = hashlib.sha256()
+    for lines in sides:
+        digest.update("\n".join([*lines, ""]).encode() + b"\0")
+    return digest.hexdigest()
 
 
 def averages(directions: dict, similarities: list[str], groups: dict[str, list[str]]) -> dict:

@@ -1,9 +1,9 @@
 """Tables, plots and one HTML file from result files alone.
 
-Takes any mixture of scores.json (or scored folders) and comparison files; folders with the same system name
-and other seeds become one system with mean and standard deviation. Writes report.html (self-contained),
-report.md, tables/*.csv and plots/*.png. Tables follow Table 8.2 and Tables E.3-E.8 of the thesis. The same
-files give the same bytes.
+Takes any mixture of result files (scores.json, sentence-retrieval.json, comparisons, …) and of folders, which
+stand for all result files in them; those with the same system name and other seeds become one system with
+mean and standard deviation. Writes report.html (self-contained), report.md, tables/*.csv and plots/*.png. Tables
+follow Table 8.2 and Tables E.3-E.8 of the thesis. The same files give the same bytes.
 """
 
 import importlib
@@ -58,8 +58,8 @@ def add_arguments(parser) -> None:
         "results",
         nargs="+",
         type=options.path,
-        metavar="RESULT.json",
-        help="scores.json, scored folder or comparison",
+        metavar="RESULT",
+        help="result file, or a folder of them: a scored folder, the output of a probe or of embeddings",
     )
     parser.add_argument(
         "--output", required=True, type=options.output_folder, metavar="DIR", help="folder for the report"
@@ -75,7 +75,7 @@ def main(args) -> None:
 
 
 def write_report(files, title: str, output: Path) -> None:
-    """Write the report of result files (or scored folders) into a folder.
+    """Write the report of result files, or of folders with them, into a folder.
 
     Raises:
         InputError: a file is of no known kind, or files do not belong together.

@@ -4,6 +4,9 @@ faiss keeps the lists in a file that is read by memory map, so that neither cand
 into memory.
 """
 
+import ctypes
+import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -51,7 +54,8 @@ def inverted_lists(
             part.add_with_ids(block, np.arange(start, start + len(block)))
             parts.append(f"{folder}/{start}")
             faiss.write_index(part, parts[-1])
-        merge_ondisk(index, parts, f"{folder}/lists")
+        with _quiet():  # faiss says what it does to the file
+            merge_ondisk(index, parts, f"{folder}/lists")
         for part in parts:
             Path(part).unlink()
 
@@ -65,6 +69,21 @@ def inverted_lists(
             return cosines, found
 
         yield search
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What a library of C prints to standard output meanwhile goes nowhere; its buffer is not Python's."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+    try:
+        yield
+    finally:
+        ctypes.CDLL(None).fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _sample(candidates, size: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Retrieval among line-parallel sentences: P@1 and error rate of both directions.
+"""Retrieval among line-parallel sentences: P@1 and error rate of both directions, and what was hit.
 
 Two counts. By number, line i of the one side must find line i of the other, as `mteb`'s bitext mining has
 it; by text, any line that reads the same is right, too, as LASER's evaluation has it: a sentence that occurs
@@ -22,14 +22,25 @@ class Precision:
     """Of the queries of one direction.
 
     Attributes:
-        lines: queries.
-        by_number: share that found its own line, P@1.
-        by_text: share that found a line of the same text.
+        hits: n, whether a query found its own line.
+        hits_by_text: n, whether it found a line of the same text.
     """
 
-    lines: int
-    by_number: float
-    by_text: float
+    hits: np.ndarray
+    hits_by_text: np.ndarray
+
+    @property
+    def lines(self) -> int:
+        return len(self.hits)
+
+    @property
+    def by_number(self) -> float:
+        """Share of the queries, P@1."""
+        return float(self.hits.mean())
+
+    @property
+    def by_text(self) -> float:
+        return float(self.hits_by_text.mean())
 
     @property
     def error(self) -> float:
@@ -87,4 +98,21 @@ def precision(found: np.ndarray, texts: Sequence[str], gold: np.ndarray | None =
     gold = np.arange(len(found)) if gold is None else gold
     number: dict[str, int] = {}
     same = np.array([number.setdefault(text, len(number)) for text in texts])
-    return Precision(len(found), float((found == gold).mean()), float((same[found] == same[gold]).mean()))
+    return Precision(found == gold, same[found] == same[gold])
+
+
+def packed(hits: np.ndarray) -> str:
+    """Yes and no as hexadecimal digits, four to a digit."""
+    return np.packbits(hits).tobytes().hex()
+
+
+def unpacked(digits: str, count: int) -> np.ndarray:
+    """What was packed, bool.
+
+    Raises:
+        ValueError: no hexadecimal digits, or not those of so many.
+    """
+    found = np.frombuffer(bytes.fromhex(digits), dtype=np.uint8)
+    if len(found) != -(-count // 8):
+        raise ValueError(f"{4 * len(digits)} hits")
+    return np.unpackbits(found, count=count).astype(bool)

@@ -5,6 +5,7 @@ file says `"format": 1` and, from `score` on, its `"kind"`, so that the report c
 files.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from command_line.errors import InputError
@@ -38,6 +39,23 @@ def split_direction(direction: str, path="direction") -> tuple[str, str]:
         raise InputError(f"{path}: {direction!r} is not a direction such as 'de-fr' or 'eng_Latn-zh_Hans'")
     plain_name(direction, f"{path}: direction")
     return source, target
+
+
+def result_files(path, kinds: Iterable[str]) -> list[Path]:
+    """A result file, given itself, or those of a folder: `KIND.json`, as commands write them.
+
+    Raises:
+        InputError: the folder has none.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return [path]
+    found = [path / f"{kind}.json" for kind in kinds if (path / f"{kind}.json").is_file()]
+    if not found:
+        raise InputError(
+            f"{path}: no result file in it, expected one of: {', '.join(f'{kind}.json' for kind in kinds)}"
+        )
+    return found
 
 
 def result_file(path, name: str) -> Path:

@@ -9,9 +9,9 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.records import field
-from eval.results.files import read_result, result_file
+from eval.results.files import read_result, result_files
 from eval.results.labels import PLACEMENT, differing_axis, order
-from eval.results.scores import SCORES, Scores, group_scores
+from eval.results.scores import Scores, group_scores
 from eval.results.systems import Run, System, by_dataset, group_runs
 
 
@@ -23,14 +23,13 @@ class ResultSet:
 
     @classmethod
     def load(cls, paths: Iterable, kinds: Iterable[str]) -> "ResultSet":
-        """Read files; a folder stands for its scores.json.
+        """Read files; a folder stands for all result files in it.
 
         Args:
             kinds: the kinds of files that some section shows.
         """
         files: dict[str, list[tuple[Path, dict]]] = {kind: [] for kind in kinds}
-        for given in paths:
-            path = result_file(given, SCORES)
+        for path in (path for given in paths for path in result_files(given, files)):
             record = read_result(path)
             kind = field(record, "kind", str, path)
             if kind not in files:

@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from embeddings.distractors import read_distractors
 from embeddings.encoders.options import EncoderOptions
 from embeddings.retrieve import KIND
+from embeddings.search.retrieval import packed, unpacked
 
 
 def write(path, lines):
@@ -92,9 +94,19 @@ def test_tatoeba_in_the_layout_of_laser_and_groups(command, one_space, tmp_path)
     options = ["--tatoeba", tmp_path / "v1", "--groups", groups, "--similarity", "cosine"]
     found = retrieve(command, one_space, tmp_path / "out", *options)
     assert found["dataset"] == "Tatoeba"
-    assert found["groups"]["German"]["cosine"] == {"mean": 1.0, "pairs": 1, "missing": []}
+    assert found["groups"]["German"]["cosine"] == {
+        "mean": 1.0,
+        "pairs": 1,
+        "names": ["deu-eng"],
+        "missing": [],
+    }
     assert found["groups"]["both"]["cosine"]["mean"] == pytest.approx((1 + 1 / 5) / 2)
-    assert found["groups"]["none"]["cosine"] == {"mean": None, "pairs": 0, "missing": ["ja"]}
+    assert found["groups"]["none"]["cosine"] == {
+        "mean": None,
+        "pairs": 0,
+        "names": [],
+        "missing": ["ja"],
+    }
 
 
 def test_flores_has_a_file_per_language(command, one_space, tmp_path):
@@ -164,3 +176,80 @@ def test_groups_that_are_none(command, one_space, parallel, tmp_path, text, mess
     arguments = ["--parallel", *parallel.values(), "--groups", groups, "--output", tmp_path / "out"]
     result = command("retrieve", *one_space, *arguments)
     assert result.status == 2 and message in result.err
+
+
+def test_which_queries_were_hits(command, one_space, parallel, tmp_path):
+    """What significance tests need, and which sentences were compared."""
+    found = retrieve(command, one_space, tmp_path / "out", "--parallel", parallel["de"], parallel["en"])
+    for each in found["directions"].values():
+        for similarity in ("cosine", "ratio"):
+            hits = unpacked(each[similarity]["hits"], each["queries"])
+            assert hits.mean() == each[similarity]["p_at_1"] and hits[:6].all()
+    checksums = {each["texts_sha256"] for each in found["directions"].values()}
+    assert len(checksums) == 2
+    write(parallel["de"], sentences(9, seed=11))
+    other = retrieve(command, one_space, tmp_path / "other", "--parallel", parallel["de"], parallel["en"])
+    assert not checksums & {each["texts_sha256"] for each in other["directions"].values()}
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9])
+def test_hits_are_packed_and_unpacked(count):
+    hits = np.random.default_rng(count).random(count) < 0.5
+    assert (unpacked(packed(hits), count) == hits).all()
+    with pytest.raises(ValueError, match="hits"):
+        unpacked(packed(hits), count + 8)
+
+
+@pytest.fixture
+def laser(tmp_path):
+    """What LASER publishes for xsim++: English of a test set, and sentences with other words in places."""
+    lines = ["w1 w2 w3", "w4 w5 w6"]
+    files = [write(tmp_path / f"devtest/{code}.devtest", lines) for code in ("deu_Latn", "eng_Latn")]
+    changes = {
+        "w1 w2 w3": {"src": "w1 w2 w7", "errtype": "entity"},
+        "w4 w6 w5": {"src": "w4 w5 w6", "errtype": "number"},
+        "w5 w4 w6": {"src": "w4 w5 w6", "errtype": "causality"},
+    }
+    folder = tmp_path / "devtest_augmented"
+    write(folder / "eng_Latn_augmented.devtest", changes)
+    write(folder / "eng_Latn_errtype.devtest.json", [json.dumps(changes)])
+    return files, folder, changes
+
+
+def test_errors_of_xsim_plus_plus_by_type(laser):
+    """An error of its type is what was made from the right sentence; another one is misaligned."""
+    _, folder, _ = laser
+    given = read_distractors(folder / "eng_Latn_errtype.devtest.json")
+    right = ["w4 w5 w6", "w1 w2 w3", "w4 w5 w6", "w4 w5 w6"]
+    found = ["w5 w4 w6", "w4 w6 w5", "w4 w5 w6", "w1 w2 w3"]
+    assert given.errors_by_type(found, right) == {"causality": 1, "misaligned": 2}
+
+
+@pytest.mark.parametrize("name", ["eng_Latn_augmented.devtest", "eng_Latn_errtype.devtest.json"])
+def test_distractors_of_laser(command, one_space, laser, tmp_path, name):
+    _, folder, changes = laser
+    options = ["--flores", tmp_path, "--distractors", folder / name]
+    directions = retrieve(command, one_space, tmp_path / "out", *options)["directions"]
+    into_english, from_english = directions["deu_Latn-eng_Latn"], directions["eng_Latn-deu_Latn"]
+    assert (into_english["candidates"], from_english["candidates"]) == (2 + len(changes), 2)
+    assert "errors_by_type" not in from_english["cosine"]
+    errors = into_english["cosine"]["errors_by_type"]
+    assert sum(errors.values()) == round(2 * into_english["cosine"]["error"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("eng_errtype.dev.json", '{"a": {"src": "b"}}', "errtype"),
+        ("eng_errtype.dev.json", "{}", "is empty, expected a sentence per line"),
+        ("eng_augmented.dev", "", "is empty, expected a sentence per line"),
+        ("more.toolongforacode", "a\n", "no language in its name"),
+    ],
+)
+def test_bad_distractors_are_one_line(command, one_space, parallel, tmp_path, name, text, message):
+    path = tmp_path / "distractors" / name
+    path.parent.mkdir()
+    path.write_text(text)
+    options = ["--parallel", parallel["de"], parallel["en"], "--distractors", path]
+    result = command("retrieve", *one_space, *options, "--output", tmp_path / "out")
+    assert result.status == 2 and message in result.err and str(path) in result.err

@@ -68,6 +68,12 @@ def test_inverted_lists_are_exact_where_all_are_looked_at(tmp_path, rows_in_memo
         np.testing.assert_allclose(found.cosines, exact.cosines, atol=1e-6)
 
 
+def test_nothing_is_printed(capfd):
+    nearest(vectors(31), vectors(300, seed=1), 3, Search("ivf", lists=6))
+    print("ours")
+    assert capfd.readouterr().out == "ours\n"
+
+
 def test_a_few_lists_find_most_neighbours_and_always_k():
     queries, candidates = vectors(200), vectors(400, seed=1)
     exact, found = nearest(queries, candidates, 1), nearest(queries, candidates, 1, Search("ivf", None, 3))

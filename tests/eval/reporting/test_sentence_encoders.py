@@ -76,6 +76,22 @@ def test_all_pairs_are_a_grid_of_languages(report):
     assert "rows are queries, columns candidates" in text
 
 
+def test_a_folder_stands_for_the_result_files_in_it(tmp_path):
+    results = tmp_path / "results"
+    results.mkdir()
+    with pytest.raises(InputError, match=r"results: no result file in it, expected one of: scores\.json"):
+        write_report([results], "Encoders", tmp_path / "report")
+    for one in (
+        retrieval({"de-en": 0.8, "en-de": 0.6}),
+        record("sts", languages={"de": {"spearman": 60.0, "pearson": 50.0}}),
+    ):
+        (results / f"{one['kind']}.json").write_text(json.dumps(one))
+    (results / "preparation.json").write_text("{}")
+    write_report([results], "Encoders", tmp_path / "report")
+    text = (tmp_path / "report/report.md").read_text()
+    assert "## Sentence retrieval" in text and "## Semantic similarity" in text
+
+
 def test_tasks_have_a_table_each(report):
     text, _ = report(
         record("classification", directions={"de-en": {"accuracy": 80.0}, "en-de": {"accuracy": 70.0}}),

@@ -1,0 +1,93 @@
+"""Further candidates of retrieval that differ from a right one in a detail: xsim++ (Chen et al. 2023).
+
+A text, a sentence per line, whose name ends with its language (`more.en`), or what LASER publishes for
+Flores: `eng_Latn_augmented.devtest`, a text, and `eng_Latn_errtype.devtest.json`, an object with what was
+changed (`errtype`) in which sentence (`src`) for every distractor. Either file will do; with the second,
+errors are counted by type.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.lines import read_lines
+from command_line.records import Objects, check, read_json
+from embeddings.test_sets import by_language
+
+MISALIGNED = "misaligned"  # not a changed form of the right sentence, but another one
+_LASER = re.compile(r"(?P<language>[A-Za-z]+(_[A-Za-z]+)?)_(augmented\.(?P<split>\w+)|errtype\.\w+\.json)")
+
+
+@dataclass(frozen=True)
+class Distractors:
+    """Further candidates in one language.
+
+    Attributes:
+        sentences: of them.
+        changes: distractor -> the sentence that it was made from, and the type of change.
+    """
+
+    language: str | None = None
+    sentences: list[str] = field(default_factory=list)
+    changes: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def of(self, language: str) -> "Distractors":
+        """Those in a language."""
+        return self if language == self.language else Distractors()
+
+    def record(self) -> dict[str, int]:
+        """Their language, and how many there are."""
+        return {self.language: len(self.sentences)} if self.language else {}
+
+    def errors_by_type(self, found: Sequence[str], right: Sequence[str]) -> dict[str, int]:
+        """How many sentences were taken for each right one, by what was changed in it."""
+        types = Counter(
+            self._type(one.strip(), other.strip())
+            for one, other in zip(found, right, strict=True)
+            if one != other
+        )
+        return dict(sorted(types.items()))
+
+    def _type(self, found: str, right: str) -> str:
+        source, change = self.changes.get(found, ("", MISALIGNED))
+        return change if source == right else MISALIGNED
+
+
+def files_of(path: Path | None) -> list[Path]:
+    """The files that are read: the one that is given, and the changes beside it."""
+    if path is None:
+        return []
+    match = _LASER.fullmatch(path.name)
+    changes = (
+        match and match["split"] and path.with_name(f"{match['language']}_errtype.{match['split']}.json")
+    )
+    return [path, changes] if changes and changes.is_file() else [path]
+
+
+def read_distractors(path: Path | None) -> Distractors:
+    """What a file has; nothing without file.
+
+    Raises:
+        InputError: an empty text, a name without language, or a JSON file of another form.
+    """
+    if path is None:
+        return Distractors()
+    files = files_of(path)
+    changes = _read_changes(file for file in files if file.suffix == ".json")
+    sentences = list(changes) if path.suffix == ".json" else list(read_lines(path))
+    if not sentences:
+        raise InputError(f"{path}: is empty, expected a sentence per line")
+    match = _LASER.fullmatch(path.name)
+    return Distractors(match["language"] if match else next(iter(by_language([path]))), sentences, changes)
+
+
+def _read_changes(files: Iterable[Path]) -> dict[str, tuple[str, str]]:
+    changes = {}
+    for path in files:
+        record = read_json(path)
+        check(record, Objects({"src": str, "errtype": str}), path)
+        changes |= {text.strip(): (one["src"].strip(), one["errtype"]) for text, one in record.items()}
+    return changes
