@@ -2,8 +2,8 @@
 
 Takes any mixture of result files (scores.json, sentence-retrieval.json, comparisons, …) and of folders, which
 stand for all result files in them; those with the same system name and other seeds become one system with
-mean and standard deviation. Writes report.html (self-contained), report.md, tables/*.csv and plots/*.png. Tables
-follow Table 8.2 and Tables E.3-E.8 of the thesis. The same files give the same bytes.
+mean and standard deviation. Writes report.html (self-contained), report.md, tables/*.csv and plots/*.png.
+Tables follow Table 8.2 and Tables E.3-E.8 of the thesis. The same files give the same bytes.
 """
 
 import importlib
