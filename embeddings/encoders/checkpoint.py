@@ -122,7 +122,7 @@ class CheckpointEncoder(TokenEncoder):
 
     @property
     def system(self) -> dict:
-        return self._system
+        return {**self._system, "name": self.name}
 
     def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:
         """Tags, subwords, `</s>`; a line without words has no tokens."""

@@ -34,6 +34,7 @@ class EncoderOptions:
         precision: of the arithmetic, one of PRECISIONS.
         batch_tokens: of a batch, padding included.
         cpu: compute there even if there is a GPU.
+        encoder_name: in tables; None for what the model says.
     """
 
     model: Path
@@ -45,6 +46,7 @@ class EncoderOptions:
     precision: str = "float32"
     batch_tokens: int = BATCH_TOKENS
     cpu: bool = field(default=False, compare=False)
+    encoder_name: str | None = None
 
     def load(self) -> SentenceEncoder:
         """The encoder that the options describe.
@@ -58,7 +60,9 @@ class EncoderOptions:
             if getattr(self, option) is not None and option not in taken:
                 words = f"--{option.replace('_', '-')}"
                 raise InputError(f"{words}: {self.model} is an encoder of the kind {kind}, which takes none")
-        return KINDS[kind](self)
+        encoder = KINDS[kind](self)
+        encoder.name = self.encoder_name or encoder.name
+        return encoder
 
     def files(self) -> list[Path]:
         """The files that the vectors depend on."""
@@ -186,3 +190,8 @@ def add_encoder_arguments(parser) -> None:
         "--batch-tokens", type=types.positive, default=BATCH_TOKENS, help="of a batch, padding included"
     )
     parser.add_argument("--cpu", action="store_true", help="do not use a GPU")
+    parser.add_argument(
+        "--encoder-name",
+        type=types.text,
+        help="in tables (default: of the folder, or made from the checkpoint)",
+    )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from data_prep.languages import is_english
+from embeddings.search.retrieval import SIMILARITIES
 from eval.results.files import split_direction
 from eval.results.systems import UNKNOWN, MeanStd
 
@@ -43,6 +44,14 @@ MEASURES = {
         Measure("copied", "copied source", 2, scale=100.0, unit="%"),
     )
 }
+
+
+P_AT_1 = {name: Measure(name, f"P@1 {name}", 1, scale=100.0) for name in SIMILARITIES}
+
+
+def measure_of(name: str) -> Measure:
+    """One of translation, or P@1 of retrieval by a similarity."""
+    return (MEASURES | P_AT_1)[name]
 
 
 def groups_of(direction: str, kind: str) -> list[str]:

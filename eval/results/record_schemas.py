@@ -2,6 +2,7 @@
 
 from command_line.errors import InputError
 from command_line.records import AnyOf, Anything, Objects, OneOf, Optional, check
+from embeddings.search.retrieval import SIMILARITIES
 
 KIND = OneOf("supervised", "zero-shot")
 SYSTEM = {"name": str}  # its other fields are those of `fairseq_ext.axes`, which checks them
@@ -63,7 +64,7 @@ COMPARISON = {
         {
             **dict.fromkeys(("dataset", "baseline", "system"), str),
             "axis": Optional(str),
-            "measure": OneOf("bleu", "chrf", "comet"),
+            "measure": OneOf("bleu", "chrf", "comet", *SIMILARITIES),
             "family": {"overall": int, "directions": int},
             "overall": Objects(TESTED),
             "directions": Objects(TESTED),
@@ -102,6 +103,12 @@ LENGTHS = {
     "p_value": float,
 }
 P_AT_1 = dict.fromkeys(("sentence", "sentence_in_batch", "word"), Optional(AnyOf(float, [float])))
+RETRIEVED = {
+    "queries": int,
+    "candidates": int,
+    "texts_sha256": Optional(str),
+    **dict.fromkeys(SIMILARITIES, Optional({"p_at_1": float, "error": float, "hits": Optional(str)})),
+}
 SCHEMAS = {
     "scores": SCORES,
     "comparison": COMPARISON,
@@ -212,9 +219,9 @@ SCHEMAS = {
         "runs": [
             {
                 **SEEDED,
-                "directions": Objects(Objects(AnyOf(int, {"p_at_1": float, "error": float}))),
+                "directions": Objects(RETRIEVED),
                 "average": Objects(float),
-                "groups": Objects(Objects({"mean": Optional(float), "pairs": int})),
+                "groups": Objects(Objects({"mean": Optional(float), "pairs": int, "names": Optional([str])})),
             }
         ]
     },

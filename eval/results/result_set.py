@@ -14,6 +14,8 @@ from eval.results.labels import PLACEMENT, differing_axis, order
 from eval.results.scores import Scores, group_scores
 from eval.results.systems import Run, System, by_dataset, group_runs
 
+RETRIEVAL = "sentence-retrieval"  # of which comparisons are made, too
+
 
 @dataclass(frozen=True, eq=False)
 class ResultSet:
@@ -96,7 +98,7 @@ class ResultSet:
         names = {
             (one["dataset"], one[side]) for one in record["comparisons"] for side in ("baseline", "system")
         }
-        for run in (run for system in self.systems for run in system.runs):
+        for run in (run for system in [*self.systems, *self.probed(RETRIEVAL)] for run in system.runs):
             if (run.dataset, run.name) in names and checksum(run.path) not in compared:
                 raise InputError(
                     f"{path}: was not made from {run.path}, a run of {run.name!r};"

@@ -58,6 +58,8 @@ class Translation(Run):
 class Scores(Translation):
     """One scored folder: everything of the translation plus scores per direction and their averages."""
 
+    compared_alike = ("kind", "reference_sha256", "bleu_signature")
+
     @classmethod
     def load(cls, path) -> "Scores":
         check_finished(Path(path).parent, "score")

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from command_line.errors import InputError
 from command_line.records import field
 from eval.results.labels import differing_axis
-from eval.results.scores import Scores
-from eval.results.systems import System, by_dataset
+from eval.results.systems import Run, System, by_dataset
 
 
 class Pair(NamedTuple):
@@ -79,8 +78,8 @@ def _on_datasets(systems: list[System]) -> list[tuple[str, list[System]]]:
 
 
 def checked(pairs: list[Pair]) -> list[Pair]:
-    """Pairs whose systems translated the same lines, were scored in the same way, and agree in which
-    directions are zero-shot.
+    """Pairs whose systems were given the same lines and were measured in the same way: of translations, also
+    with the same directions as zero-shot ones.
 
     Raises:
         InputError: one does not; names both files.
@@ -94,32 +93,15 @@ def checked(pairs: list[Pair]) -> list[Pair]:
     return pairs
 
 
-def _check_same(first: Scores, run: Scores) -> None:
+def _check_same(first: Run, run: Run) -> None:
     for direction in first.directions:
-        for name in ("kind", "reference_sha256", "bleu_signature"):
+        for name in first.compared_alike:
             if direction in run.directions:
                 values = [field(one.directions[direction], name, str, one.path) for one in (first, run)]
-                _check_equal(f"direction {direction}: {name}", first, run, *values)
+                check_equal(f"direction {direction}: {name}", first, run, *values)
 
 
-def check_measure(pairs: list[Pair], measure: str) -> None:
-    """Both systems of every pair were scored by the same chrF++ or COMET; else an `InputError`."""
-    for baseline, system, _ in pairs:
-        first = baseline.runs[0]
-        for run in (*baseline.runs[1:], *system.runs):
-            if measure == "comet":
-                models = [one.record["scoring"].get("comet_model") for one in (first, run)]
-                _check_equal("scoring.comet_model", first, run, *models)
-                known = [(one.record["scoring"].get("comet") or {}).get("sha256") for one in (first, run)]
-                if None not in known:
-                    _check_equal("scoring.comet.sha256", first, run, *known)
-            for direction in set(first.directions) & set(run.directions) if measure == "chrf" else ():
-                found = [
-                    field(one.directions[direction], "chrf_signature", str, one.path) for one in (first, run)
-                ]
-                _check_equal(f"direction {direction}: chrf_signature", first, run, *found)
-
-
-def _check_equal(what: str, first: Scores, run: Scores, expected, found) -> None:
+def check_equal(what: str, first: Run, run: Run, expected, found) -> None:
+    """Refuse to compare runs that differ in something else than the system; names both files."""
     if expected != found:
         raise InputError(f"{run.path}: {what} is {found}, but {expected} in {first.path}")

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from command_line.errors import InputError
 
@@ -46,6 +46,7 @@ class Run:
 
     path: Path
     record: dict
+    compared_alike: ClassVar[tuple[str, ...]] = ()  # of a direction, where runs are compared
 
     @property
     def system(self) -> dict:
@@ -133,7 +134,7 @@ class System:
 
     def directions(self, kind: str | None = None) -> list[str]:
         entries = self.runs[0].directions.items()
-        return [direction for direction, entry in entries if kind in (None, entry["kind"])]
+        return [direction for direction, entry in entries if kind is None or entry["kind"] == kind]
 
     def values(self, *keys: str) -> list:
         """One value per run, as `Run.value` finds it."""

@@ -1,4 +1,4 @@
-"""Significance of the differences between systems.
+"""Significance of the differences between systems that translate, or between encoders that retrieve.
 
 Compares every two systems that differ on one axis only (the placement of normalization, the language tags,
 …), or those asked for, in every direction and over the supervised, zero-shot, from-English, to-English and
@@ -6,25 +6,30 @@ all directions, on the scores that tables show: means over directions and seeds.
 randomization, with Holm's correction over the directions of all pairs that differ on the same axis. Folders
 with the same system name and other seeds are one system. Reads what `python -m eval score` wrote; the texts
 are not needed. Pass the JSON file on to `python -m eval report`, which marks significantly higher scores in
-bold, as Table 8.2 of the thesis does.
+bold, as Table 8.2 of the thesis does. Of `python -m embeddings retrieve` P@1 is compared in the same way,
+over all directions and groups of languages.
 """
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from command_line import options as types
+from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from command_line.outputs import remove_leftovers, write_json
 from command_line.provenance import checksums, command_typed
-from eval.results.files import FORMAT, result_file
-from eval.results.measures import MEASURES
-from eval.results.scores import SCORES, Scores, group_scores
+from eval.results.files import FORMAT, read_result, result_file
+from eval.results.measures import measure_of
+from eval.results.scores import SCORES
 from eval.results.system_pairs import Pair, all_pairs, pairs_on_one_axis, pairs_with, pairs_with_first
 from eval.results.systems import System
+from eval.scoring.compared import Compared
+from eval.scoring.compared_retrieval import RETRIEVAL
+from eval.scoring.compared_translations import TRANSLATIONS
 from eval.scoring.comparison import FEWEST_SAMPLES, PARTS, Settings, compare
 from eval.scoring.paired_test import RANDOMIZATION, TESTS
 
-METRICS = ("bleu", "chrf", "comet")
+METRICS = (*TRANSLATIONS.measures, *RETRIEVAL.measures)
 NOTES = (
     "p and the interval are conditional on these trainings: whether these very models would differ on other"
     " test sentences.",
@@ -36,7 +41,11 @@ NOTES = (
 
 def add_arguments(parser) -> None:
     parser.add_argument(
-        "systems", nargs="+", type=types.path, metavar="OUT", help="scored folder (or its scores.json)"
+        "systems",
+        nargs="+",
+        type=types.path,
+        metavar="OUT",
+        help="scored folder, output of `embeddings retrieve` (or scores.json, sentence-retrieval.json in it)",
     )
     pairs = parser.add_mutually_exclusive_group()
     pairs.add_argument("--all-pairs", action="store_true", help="compare every two systems")
@@ -52,9 +61,9 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--metric",
         type=types.items(types.one_of(METRICS)),
-        default="bleu",
         metavar="LIST",
-        help=f"one or several of {','.join(METRICS)}",
+        help=f"one or several of {','.join(METRICS)} (default: {TRANSLATIONS.measures[0]}; of retrieval"
+        f" {RETRIEVAL.measures[0]})",
     )
     parser.add_argument(
         "--test",
@@ -112,12 +121,13 @@ class ComparisonOptions:
     """What is compared, by which measures, and how.
 
     Attributes:
-        systems: scored folders, or their scores.json.
+        systems: scored folders, or their scores.json; or those of retrieval.
+        metric: None for the first of the kind.
     """
 
     systems: list[Path]
     pairs: PairOptions
-    metric: list[str]
+    metric: list[str] | None
     settings: Settings
 
 
@@ -132,26 +142,52 @@ def main(args) -> None:
 
 def comparison_of(options: ComparisonOptions) -> dict:
     """The contents of the result file."""
-    scores = [Scores.load(result_file(path, SCORES)) for path in options.systems]
-    pairs = options.pairs.pairs_of(group_scores(scores))
-    comparisons, samples = compare(pairs, options.metric, options.settings)
+    files = [_file(path) for path in options.systems]
+    of = compared(files)
+    measures = options.metric or of.measures[:1]
+    for name in measures:
+        if name not in of.measures:
+            raise InputError(f"--metric {name}: {files[0]} has none; expected {', '.join(of.measures)}")
+    runs = [run for file in files for run in of.load(file)]
+    comparisons, samples = compare(of, options.pairs.pairs_of(of.systems(runs)), measures, options.settings)
     return {
         "format": FORMAT,
         "kind": "comparison",
         **asdict(options.settings),
         "samples": samples,
         "comparisons": comparisons,
-        "inputs": checksums(one.path for one in scores),
+        "inputs": checksums(files),
         "command": command_typed("eval"),
     }
 
 
+def _file(path: Path) -> Path:
+    """A result file, given itself or its folder; of translations, unless there is one of retrieval alone."""
+    retrieval = path / f"{RETRIEVAL.kind}.json"
+    return retrieval if retrieval.is_file() and not (path / SCORES).is_file() else result_file(path, SCORES)
+
+
+def compared(files: list[Path]) -> Compared:
+    """What the files hold.
+
+    Raises:
+        InputError: results of translation and of retrieval.
+    """
+    of_retrieval = [read_result(file).get("kind") == RETRIEVAL.kind for file in files]
+    if any(of_retrieval) and not all(of_retrieval):
+        raise InputError(
+            f"{files[of_retrieval.index(False)]}: no {RETRIEVAL.kind}, as {files[of_retrieval.index(True)]}"
+            " is; expected results of one kind"
+        )
+    return RETRIEVAL if all(of_retrieval) else TRANSLATIONS
+
+
 def table(comparison: dict, settings: Settings) -> str:
     """One comparison as text: `*` marks significant differences."""
-    family = " and ".join(f"{comparison['family'][part]} {part}" for part in PARTS)
+    family = " and ".join(f"{comparison['family'][part]} {part}" for part in PARTS if comparison[part])
     corrected = f"Holm over {family}" if settings.correction == "holm" else "not corrected"
     axis = f" ({comparison['axis']})" if comparison["axis"] else ""
-    measure = MEASURES[comparison["measure"]]
+    measure = measure_of(comparison["measure"])
     rows = [
         f"{comparison['dataset']}, {measure.title}:"
         f" {comparison['system']} against {comparison['baseline']}{axis}",

@@ -10,22 +10,13 @@ from dataclasses import dataclass
 
 from command_line.errors import InputError
 from command_line.progress import progress
-from eval.results.measures import MEASURES, groups_of
-from eval.results.system_pairs import Pair, check_measure
+from eval.results.system_pairs import Pair
 from eval.results.systems import System
-from eval.scoring.human_agreement import agreement
-from eval.scoring.line_statistics import load_statistics
+from eval.scoring.compared import Compared
 from eval.scoring.paired_test import RANDOMIZATION, PairedTest
 from eval.scoring.significance import holm, is_significant, samples_needed
 
 FEWEST_SAMPLES = 9999  # p-values near 0.05 are then right to 0.004
-GROUPS = (
-    "supervised",
-    "zero-shot",
-    "from-en",
-    "to-en",
-    "all",
-)  # the first of several with the same directions
 PARTS = ("overall", "directions")
 
 
@@ -45,16 +36,21 @@ class Settings:
     level: float = 0.05
 
 
-def compare(pairs: Sequence[Pair], measures: Sequence[str], settings: Settings) -> tuple[list[dict], int]:
+def compare(
+    of: Compared, pairs: Sequence[Pair], measures: Sequence[str], settings: Settings
+) -> tuple[list[dict], int]:
     """The comparisons of all pairs, measure by measure, and the number of samples.
+
+    Args:
+        of: what is compared.
 
     Raises:
         InputError: systems were not scored alike, or not by a measure; or the samples asked for are too few.
     """
     todo = []
     for measure in measures:
-        check_measure(pairs, measure)
-        todo += [(measure, pair, groups_to_test(pair)) for pair in pairs]
+        of.check(pairs, measure)
+        todo += [(measure, pair, of.groups(pair)) for pair in pairs]
     comparisons = [_described(measure, pair) for measure, pair, _ in todo]
     families = _families(comparisons, [groups for _, _, groups in todo])
     samples = _samples(settings, max(families.values()))
@@ -62,33 +58,18 @@ def compare(pairs: Sequence[Pair], measures: Sequence[str], settings: Settings) 
     for comparison, (measure, pair, groups) in progress(
         zip(comparisons, todo, strict=True), len(todo), "compare", "pair"
     ):
-        found = test(
-            measure,
-            *_statistics(pair, measure, groups["directions"]),
-            groups["overall"] | groups["directions"],
-        )
+        tests = groups["overall"] | groups["directions"]
+        directions = dict.fromkeys(direction for members in tests.values() for direction in members)
+        found = test(measure, *_statistics(of, pair, measure, directions), tests)
         for part in PARTS:
             comparison["family"][part] = families[_family(comparison, part)]
             comparison[part] = {
-                name: found[name].record() | {"agreement": _agreement(measure, pair, found[name].difference)}
+                name: found[name].record()
+                | {"agreement": of.agreement(measure, pair, found[name].difference)}
                 for name in groups[part]
             }
     _correct(comparisons, settings)
     return comparisons, samples
-
-
-def groups_to_test(pair: Pair) -> dict[str, dict[str, list[str]]]:
-    """For either part, the name and the directions of every test: each common direction alone, and the groups
-    of `eval score`'s averages, those with the same directions once.
-    """
-    common = [one for one in pair.baseline.directions() if one in pair.system.directions()]
-    kinds = {one: pair.baseline.runs[0].directions[one]["kind"] for one in common}
-    overall: dict[str, list[str]] = {}
-    for group in GROUPS:
-        members = [one for one in common if group in groups_of(one, kinds[one])]
-        if members and members not in overall.values():
-            overall[group] = members
-    return {"overall": overall, "directions": {one: [one] for one in common}}
 
 
 def _described(measure: str, pair: Pair) -> dict:
@@ -129,20 +110,14 @@ def _samples(settings: Settings, tests: int) -> int:
     return settings.samples
 
 
-def _statistics(pair: Pair, measure: str, directions: Iterable[str]) -> list[dict]:
+def _statistics(of: Compared, pair: Pair, measure: str, directions: Iterable[str]) -> list[dict]:
     """Of both systems: direction -> one array per seed."""
 
-    def of(system: System) -> dict:
-        return {one: [load_statistics(run, measure)[one] for run in system.runs] for one in directions}
+    def by_direction(system: System) -> dict:
+        seeds = [of.statistics(run, measure) for run in system.runs]
+        return {one: [arrays[one] for arrays in seeds] for one in directions}
 
-    return [of(pair.baseline), of(pair.system)]
-
-
-def _agreement(measure: str, pair: Pair, difference: float) -> float | None:
-    run = pair.baseline.runs[0]
-    signature = next(iter(run.directions.values())).get("bleu_signature", "")
-    model = run.record["scoring"].get("comet_model")
-    return agreement(measure, difference * MEASURES[measure].scale, model, signature)
+    return [by_direction(pair.baseline), by_direction(pair.system)]
 
 
 def _correct(comparisons: Sequence[dict], settings: Settings) -> None:

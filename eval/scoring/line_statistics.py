@@ -15,6 +15,7 @@ from command_line.errors import InputError
 from command_line.names_in_records import path_inside
 from command_line.outputs import atomic_path, checksum
 from command_line.records import field
+from embeddings.search.retrieval import SIMILARITIES
 from eval.results.scores import Scores
 
 CHRF_BETA = 2
@@ -62,7 +63,12 @@ def mean(sums: np.ndarray) -> np.ndarray:
     return sums[..., 0] / sums[..., 1]
 
 
-FORMULAS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"bleu": bleu, "chrf": chrf, "comet": mean}
+FORMULAS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "bleu": bleu,
+    "chrf": chrf,
+    "comet": mean,
+    **dict.fromkeys(SIMILARITIES, mean),  # of hits
+}
 
 
 def segments(scores) -> np.ndarray:

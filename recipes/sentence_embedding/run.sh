@@ -102,7 +102,7 @@ stage_evaluate() {
 evaluate() { # SYSTEM SEED
   local results
   results=$OUTPUT/retrieval/$(model_name "$@")
-  ENCODER=(--model "$(checkpoint_of "$@")" --model-data "$DATA")
+  ENCODER=(--model "$(checkpoint_of "$@")" --model-data "$DATA" --encoder-name "$1")
   [[ $LAUNCHER != cpu ]] || ENCODER+=(--cpu)
   multiway_files
   [[ ${#MULTIWAY_FILES[@]} == 0 ]] ||
@@ -127,11 +127,12 @@ multiway_files() {
 }
 
 stage_report() {
-  RESULTS=() LOGS=()
+  RESULTS=() RETRIEVAL=() LOGS=()
   for_each_model add_retrieval
   for_each_model add_log
   run python -m eval probe training-speed "${LOGS[@]}" --dataset "$NAME" --output "$OUTPUT/speed"
   RESULTS+=("$OUTPUT/speed/training-speed.json")
+  [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_with_first
   run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
 }
@@ -145,7 +146,14 @@ add_retrieval() { # SYSTEM SEED
     file=$OUTPUT/retrieval/$(model_name "$@")/$file
     [[ $DRY_RUN == yes || -e $file ]] || die "$file: no such file; run the stage evaluate first"
     RESULTS+=("$file")
+    [[ $file != */sentence-retrieval.json ]] || RETRIEVAL+=("$file")
   done
+}
+
+# P@1 of the first system against that of every other, in every test set.
+compare_with_first() {
+  run python -m eval compare "${RETRIEVAL[@]}" --against-first --output "$OUTPUT/comparison.json"
+  RESULTS+=("$OUTPUT/comparison.json")
 }
 
 add_log() { # SYSTEM SEED

@@ -253,3 +253,12 @@ def test_bad_distractors_are_one_line(command, one_space, parallel, tmp_path, na
     options = ["--parallel", parallel["de"], parallel["en"], "--distractors", path]
     result = command("retrieve", *one_space, *options, "--output", tmp_path / "out")
     assert result.status == 2 and message in result.err and str(path) in result.err
+
+
+def test_an_encoder_of_another_name_is_the_same_system(command, one_space, parallel, tmp_path):
+    options = ["--parallel", parallel["de"], parallel["en"]]
+    runs = [
+        retrieve(command, one_space, tmp_path / name, *options, "--encoder-name", name) for name in ("a", "b")
+    ]
+    assert [run["system"].pop("name") for run in runs] == ["a", "b"]
+    assert runs[0] == runs[1] and "language_tags" in runs[0]["system"]

@@ -138,7 +138,7 @@ def test_evaluation_sets_are_kept_out_of_the_training_text(tmp_path):
 
 def test_retrieval_in_every_test_set_and_one_report():
     options = ["--config", "l10n", "--systems", "ems,ugt", "--tatoeba", "v1", "--flores", "flores"]
-    *encode, speed, report = commands(*options, stages="evaluate,report")
+    *encode, speed, compare, report = commands(*options, stages="evaluate,report")
     found = [parse_command(words) for words in encode if "retrieve" in words]
     assert [str(args.output) for args in found] == [
         f"out/retrieval/{system}-seed1/{name}"
@@ -161,6 +161,16 @@ def test_retrieval_in_every_test_set_and_one_report():
     logs = [(name, f"out/models/{name}-seed1/train.log") for name in ("ems", "ugt")]
     assert [(name, str(log)) for name, log in parse_command(speed).logs] == logs
     assert "out/speed/training-speed.json" in report
+    compared = parse_command(compare)
+    assert [str(path) for path in compared.systems] == results and compared.against_first
+    assert str(compared.output) == "out/comparison.json" and "out/comparison.json" in report
+    assert [args.encoder_name for args in found] == ["ems"] * 3 + ["ugt"] * 3
+
+
+def test_one_system_is_compared_with_none():
+    options = ["--config", "l10n", "--systems", "ems", "--seeds", "1,2"]
+    found = commands(*options, stages="report")
+    assert not [words for words in found if "compare" in words]
 
 
 @pytest.mark.parametrize("config", CONFIGS)

@@ -1,7 +1,7 @@
 """What `python -m eval compare` found: differences, their intervals and p-values."""
 
 from eval.reporting.exhibits import Cell, Section, Table, cell, cells, slug
-from eval.results.measures import MEASURES, Measure
+from eval.results.measures import Measure, measure_of
 from eval.results.result_set import ResultSet
 from eval.scoring.compare import NOTES, p_text
 from eval.scoring.paired_test import TESTS
@@ -15,7 +15,10 @@ def section(results: ResultSet) -> Section:
         families.setdefault((comparison["dataset"], comparison["measure"], comparison["axis"]), []).append(
             comparison
         )
-    tables = [table(family, part) for family in families.values() for part in PARTS]
+    parts = [
+        (family, part) for family in families.values() for part in PARTS if any(one[part] for one in family)
+    ]
+    tables = [table(family, part) for family, part in parts]
     return Section("Significance", tables, [*dict.fromkeys(notes(results)), *NOTES])
 
 
@@ -40,7 +43,7 @@ def notes(results: ResultSet) -> list[str]:
 def table(comparisons: list[dict], part: str) -> Table:
     """One family of tests. Rows: pairs of systems by directions (or groups of them)."""
     dataset, axis = comparisons[0]["dataset"], comparisons[0]["axis"]
-    measure = MEASURES[comparisons[0]["measure"]]
+    measure = measure_of(comparisons[0]["measure"])
     rows, rules = [], set()
     for comparison in comparisons:
         rules.add(len(rows))

@@ -1,0 +1,93 @@
+"""Comparisons of sentence encoders by P@1 of retrieval, which `python -m embeddings retrieve` measures.
+
+Tested are averages, over all directions and over groups of languages, as tables show them. A single direction
+has no test: of a hundred languages there are thousands, and a correction for all of them finds nothing.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from command_line.errors import InputError
+from embeddings.search.retrieval import SIMILARITIES, unpacked
+from eval.results.files import read_result
+from eval.results.system_pairs import Pair
+from eval.results.systems import Run, group_runs
+from eval.scoring.compared import Compared, common_directions, named_once
+from eval.scoring.line_statistics import segments
+
+KIND = "sentence-retrieval"
+ALL = "all"
+
+
+class RetrievalRun(Run):
+    """What one encoder retrieved in one test set."""
+
+    compared_alike = ("texts_sha256",)
+
+
+def load(path: Path) -> list[Run]:
+    """The runs of a result file."""
+    return [RetrievalRun(path, run) for run in read_result(path)["runs"]]
+
+
+def hits_of(run: Run, similarity: str) -> dict[str, np.ndarray]:
+    """Direction -> whether each query found its own line.
+
+    Raises:
+        InputError: the file says nothing of this similarity, or nothing of single queries (version 0.2).
+    """
+    found = {}
+    for direction, measured in run.directions.items():
+        digits = (measured.get(similarity) or {}).get("hits")
+        if digits is None:
+            raise InputError(
+                f"{run.path}: no hits by {similarity} of {direction}; run python -m embeddings retrieve"
+                f" again, with --similarity {similarity}"
+            )
+        try:
+            found[direction] = unpacked(digits, measured["queries"])
+        except ValueError as error:
+            raise InputError(
+                f"{run.path}: {direction}: {error}, expected those of {measured['queries']} queries"
+            ) from None
+    return found
+
+
+def knows_hits(run: Run, similarity: str) -> bool:
+    """Whether the file says which queries were hits."""
+    return all((measured.get(similarity) or {}).get("hits") for measured in run.directions.values())
+
+
+def statistics(run: Run, similarity: str) -> dict[str, np.ndarray]:
+    """Direction -> hits, and 1 for every line, N x 2."""
+    return {direction: segments(hits) for direction, hits in hits_of(run, similarity).items()}
+
+
+def groups_to_test(pair: Pair) -> dict[str, dict[str, list[str]]]:
+    """All directions, and those of the groups of languages."""
+    common = common_directions(pair)
+    groups = {ALL: common}
+    for name, by_similarity in (pair.baseline.runs[0].value("groups") or {}).items():
+        names = set(next(iter(by_similarity.values()), {}).get("names") or [])
+        groups[name] = [one for one in common if names & {one, "-".join(one.split("-")[::-1])}]
+    return {"overall": named_once(groups), "directions": {}}
+
+
+def check_measure(pairs: Sequence[Pair], similarity: str) -> None:
+    """Every run says which queries were hits; else an `InputError`."""
+    for run in {run for pair in pairs for system in pair[:2] for run in system.runs}:
+        hits_of(run, similarity)
+
+
+RETRIEVAL = Compared(
+    kind=KIND,
+    measures=SIMILARITIES,
+    load=load,
+    systems=group_runs,
+    groups=groups_to_test,
+    statistics=statistics,
+    check=check_measure,
+    agreement=lambda measure, pair, difference: None,
+)

@@ -1,0 +1,67 @@
+"""Comparisons of translation systems, by BLEU, chrF++ and COMET."""
+
+from collections.abc import Sequence
+
+from command_line.records import field
+from eval.results.measures import MEASURES, groups_of
+from eval.results.scores import Scores, group_scores
+from eval.results.system_pairs import Pair, check_equal
+from eval.scoring.compared import Compared, common_directions, named_once
+from eval.scoring.human_agreement import agreement
+from eval.scoring.line_statistics import load_statistics
+
+GROUPS = (
+    "supervised",
+    "zero-shot",
+    "from-en",
+    "to-en",
+    "all",
+)  # the first of several with the same directions
+
+
+def groups_to_test(pair: Pair) -> dict[str, dict[str, list[str]]]:
+    """Each common direction alone, and the groups of `eval score`'s averages, those with the same directions
+    once.
+    """
+    common = common_directions(pair)
+    kinds = {one: pair.baseline.runs[0].directions[one]["kind"] for one in common}
+    groups = {name: [one for one in common if name in groups_of(one, kinds[one])] for name in GROUPS}
+    return {"overall": named_once(groups), "directions": {one: [one] for one in common}}
+
+
+def check_measure(pairs: Sequence[Pair], measure: str) -> None:
+    """Both systems of every pair were scored by the same chrF++ or COMET; else an `InputError`."""
+    for baseline, system, _ in pairs:
+        first = baseline.runs[0]
+        for run in (*baseline.runs[1:], *system.runs):
+            if measure == "comet":
+                models = [one.record["scoring"].get("comet_model") for one in (first, run)]
+                check_equal("scoring.comet_model", first, run, *models)
+                known = [(one.record["scoring"].get("comet") or {}).get("sha256") for one in (first, run)]
+                if None not in known:
+                    check_equal("scoring.comet.sha256", first, run, *known)
+            for direction in set(first.directions) & set(run.directions) if measure == "chrf" else ():
+                found = [
+                    field(one.directions[direction], "chrf_signature", str, one.path) for one in (first, run)
+                ]
+                check_equal(f"direction {direction}: chrf_signature", first, run, *found)
+
+
+def agreement_of_people(measure: str, pair: Pair, difference: float) -> float | None:
+    """With a difference, from 0.5 to 1."""
+    run = pair.baseline.runs[0]
+    signature = next(iter(run.directions.values())).get("bleu_signature", "")
+    model = run.record["scoring"].get("comet_model")
+    return agreement(measure, difference * MEASURES[measure].scale, model, signature)
+
+
+TRANSLATIONS = Compared(
+    kind="scores",
+    measures=("bleu", "chrf", "comet"),
+    load=lambda path: [Scores.load(path)],
+    systems=group_scores,
+    groups=groups_to_test,
+    statistics=load_statistics,
+    check=check_measure,
+    agreement=agreement_of_people,
+)

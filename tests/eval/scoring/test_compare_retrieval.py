@@ -1,0 +1,187 @@
+"""`python -m eval compare` of what sentence encoders retrieve: false positives, intervals, seeds."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from embeddings.search.retrieval import packed
+from eval.scoring.line_statistics import mean, segments
+from eval.scoring.paired_test import PairedTest
+from eval.scoring.significance import exchanged_differences, interval_of_mean, randomization_p
+from tests.eval.scoring.simulated_outputs import LINES, flat, grouped
+
+SAMPLES = 199
+
+
+def hits(seed, replicates, directions=4, seeds=1, better=0.0):
+    """Of two encoders, lines x replicates x directions x seeds: lines are hard in all directions alike."""
+    rng = np.random.default_rng(seed)
+    shape = (LINES, replicates, directions, seeds)
+    hard = rng.normal(0.5, 1.5, (LINES, replicates, 1, 1)) + rng.normal(0, 0.5, (*shape[:3], 1))
+    return tuple(rng.random(shape) < 1 / (1 + np.exp(-hard - shift)) for shift in (0.0, better))
+
+
+def significant(first, second, directions):
+    """Of every replicate, whether the difference of the mean over directions is significant at 0.05."""
+    arrays = [segments_of(flat(one)) for one in (first, second)]
+    exchanged = grouped(exchanged_differences(*arrays, mean, SAMPLES, 7), directions)
+    observed = grouped(
+        np.diff([one.mean(axis=(0, 2)) for one in map(flat, (first, second))], axis=0), directions
+    )
+    return np.array(
+        [randomization_p(one, drawn) <= 0.05 for one, drawn in zip(observed[0], exchanged.T, strict=True)]
+    )
+
+
+def segments_of(array):
+    return np.stack([array.astype(float), np.ones(array.shape)], axis=-1)
+
+
+@pytest.mark.parametrize(("directions", "seeds"), [(1, 1), (6, 1), (4, 2)])
+def test_five_percent_of_true_nulls_are_rejected(directions, seeds):
+    found = significant(*hits(1, 800, directions, seeds), directions)
+    assert stats.binomtest(int(found.sum()), len(found), 0.05).pvalue > 1e-3, found.mean()
+
+
+def test_lines_of_directions_one_by_one_would_reject_too_often():
+    """Encoders that differ by line, in all directions alike: six directions are no six test sets."""
+    rng = np.random.default_rng(2)
+    apart = rng.random((LINES, 400, 1, 1)) < 0.3
+    one = np.broadcast_to(rng.random((LINES, 400, 1, 1)) < 0.7, (LINES, 400, 6, 1))
+    other = np.where(apart, ~one, one)
+    swap = rng.random((LINES, 400, 1, 1)) < 0.5
+    first, second = np.where(swap, other, one), np.where(swap, one, other)
+    assert stats.binomtest(int(significant(first, second, 6).sum()), 400, 0.05).pvalue > 1e-3
+    apart_lines = [one.transpose(0, 2, 1, 3).reshape(-1, 400, 1, 1) for one in (first, second)]
+    assert significant(*apart_lines, 1).mean() > 0.2
+
+
+def test_true_differences_are_found():
+    assert significant(*hits(3, 100, better=1.5), 4).mean() > 0.9
+
+
+@pytest.mark.parametrize("directions", [1, 4])
+def test_intervals_hold_the_true_p_at_1(directions):
+    """95% of them, and of several directions as few; the truth is the mean of very many lines."""
+    everything, _ = hits(4, 3000, directions)
+    truth, held = everything.mean(), 0
+    for replicate in range(300):
+        given = {str(d): [everything[:, replicate, d, 0]] for d in range(directions)}
+        low, high = interval_of_mean(given, 0.05, 400, seed=replicate)
+        held += low <= truth <= high
+    assert stats.binomtest(held, 300, 0.945).pvalue > 1e-3, held
+
+
+def test_intervals_of_directions_with_other_numbers_of_lines():
+    """As if every direction were drawn by itself where none has as many lines as another."""
+    rng = np.random.default_rng(5)
+    given = {str(n): [rng.random(n) < 0.6] for n in (50, 80, 110)}
+    low, high = interval_of_mean(given, 0.05, 20_000, seed=1)
+    error = np.sqrt(sum(one[0].var() / len(one[0]) for one in given.values())) / 3
+    middle = np.mean([one[0].mean() for one in given.values()])
+    assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.05)
+    assert (high + low) / 2 == pytest.approx(middle, abs=0.01)
+
+
+def record(name, seed, directions, texts="a"):
+    measured = {
+        direction: {
+            "queries": len(one),
+            "candidates": len(one),
+            "texts_sha256": f"{texts}{direction}",
+            "cosine": {"p_at_1": float(one.mean()), "error": 0.1, "hits": packed(one)},
+        }
+        for direction, one in directions.items()
+    }
+    average = float(np.mean([one.mean() for one in directions.values()]))
+    run = {
+        "system": {"name": name, "seed": seed},
+        "dataset": "set",
+        "directions": measured,
+        "average": {"cosine": average},
+        "groups": {"high": {"cosine": {"mean": average, "pairs": 1, "names": ["de-en"]}}},
+    }
+    return {"format": 1, "kind": "sentence-retrieval", "runs": [run]}
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Function that writes the folder of a run and returns it."""
+
+    def write(name, seed, directions, **which):
+        folder = tmp_path / f"{name}-{seed}{which.get('texts', '')}"
+        folder.mkdir()
+        (folder / "sentence-retrieval.json").write_text(json.dumps(record(name, seed, directions, **which)))
+        return folder
+
+    return write
+
+
+def outcomes(seed, share):
+    rng = np.random.default_rng(seed)
+    return {name: rng.random(200) < share for name in ("de-en", "en-de", "en-fr", "fr-en")}
+
+
+def test_the_command_tests_the_average_and_the_groups(written, command, tmp_path):
+    runs = {("ems", seed): outcomes(seed, 0.8) for seed in (1, 2)} | {("mean", 1): outcomes(3, 0.6)}
+    folders = [written(*which, directions) for which, directions in runs.items()]
+    output = tmp_path / "comparison.json"
+    result = command("compare", *folders, "--against-first", "--output", output)
+    assert result.status == 0, result.err
+    (comparison,) = json.loads(output.read_text())["comparisons"]
+    assert (comparison["measure"], comparison["family"]) == ("cosine", {"overall": 2, "directions": 0})
+    assert comparison["seeds"] == {"baseline": [1, 2], "system": [1]}
+    by_hand = PairedTest(9999)(
+        "cosine",
+        {name: [segments(runs["ems", seed][name]) for seed in (1, 2)] for name in runs["mean", 1]},
+        {name: [segments(runs["mean", 1][name])] for name in runs["mean", 1]},
+        {"all": list(runs["mean", 1]), "high": ["de-en", "en-de"]},
+    )
+    for name, expected in by_hand.items():
+        found = comparison["overall"][name]
+        assert found["p_value"] == expected.p_value and found["significant"]
+        assert found["difference"] == pytest.approx(
+            np.mean([runs["mean", 1][d].mean() for d in runs["mean", 1] if name == "all" or "fr" not in d])
+            - np.mean(
+                [
+                    runs["ems", s][d].mean()
+                    for d in runs["mean", 1]
+                    if name == "all" or "fr" not in d
+                    for s in (1, 2)
+                ]
+            )
+        )
+    assert command("report", *folders, output, "--output", tmp_path / "report").status == 0
+    text = (tmp_path / "report/report.md").read_text()
+    mean_of = np.mean([[one.mean() for one in runs["ems", seed].values()] for seed in (1, 2)], axis=1)
+    shown = f"| ems | 2 | {100 * mean_of.mean():.1f} ± {100 * mean_of.std(ddof=1):.1f} |"
+    assert shown in text  # mean and spread over seeds, then the interval
+    assert "P@1 cosine on set over groups of directions" in text and "per direction" not in text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda one: one["cosine"].pop("hits"), "no hits by cosine of de-en; run python -m emb"),
+        (lambda one: one["cosine"].update(hits="f"), "expected those of 200 queries"),
+        (lambda one: one["cosine"].update(hits="xy" * 25), "expected those of 200 queries"),
+        (lambda one: one.update(queries=7), "expected those of 7 queries"),
+        (lambda one: one.update(texts_sha256="other"), "de-en: texts_sha256 is other, but ade-en in"),
+    ],
+)  # fmt: skip
+def test_results_that_cannot_be_compared_are_one_line(written, command, change, message):
+    first, second = (written(name, 1, outcomes(1, 0.5)) for name in ("a", "b"))
+    path = second / "sentence-retrieval.json"
+    content = json.loads(path.read_text())
+    change(content["runs"][0]["directions"]["de-en"])
+    path.write_text(json.dumps(content))
+    result = command("compare", first, second)
+    assert result.status == 2 and message in result.err and str(path) in result.err
+
+
+def test_measures_of_translation_are_not_of_retrieval(written, command):
+    folders = [written(name, 1, outcomes(1, 0.5)) for name in ("a", "b")]
+    result = command("compare", *folders, "--metric", "bleu")
+    assert result.status == 2 and "--metric bleu" in result.err and "expected cosine, ratio" in result.err
