@@ -12,6 +12,7 @@ COMMANDS = {
     ),
     "neighbours": ("embeddings.neighbours", "the nearest sentences of given ones, printed"),
     "mine": ("embeddings.mine", "pairs of translations in two texts by margin; scores of given pairs; BUCC"),
+    "bucc": ("embeddings.bucc", "the BUCC shared task: mining with the threshold of the training part"),
     "classify": (
         "embeddings.classify",
         "a perceptron over vectors, taught in one language, tested in others",

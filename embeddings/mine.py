@@ -22,7 +22,7 @@ from command_line.result_file import add_output_arguments, write_result
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
-from embeddings.search.bucc import best_threshold, f1_score
+from embeddings.search.bucc import Ranking, best_threshold, f1_score
 from embeddings.search.margin import MARGINS
 from embeddings.search.mining import SELECTIONS, Mining, mine, score_pairs
 from embeddings.search.neighbours import add_search_arguments
@@ -144,17 +144,22 @@ def add_arguments(parser) -> None:
         "--line-by-line", action="store_true", help="the texts are parallel: score every line, mine none"
     )
     parser.add_argument("--dataset", type=types.text, help="name in tables (default: names of the texts)")
+    add_mining_arguments(parser)
+    add_output_arguments(parser, KIND, f" and {PAIRS}")
+
+
+def add_mining_arguments(parser) -> None:
+    """The options of `Mining`."""
     parser.add_argument("--margin", choices=list(MARGINS), default="ratio", help="of the paper's equations")
     parser.add_argument("--neighbours", type=types.positive, default=4, help="k of the paper")
     parser.add_argument(
         "--selection",
         choices=SELECTIONS,
         default="max",
-        help="the best pair of every sentence of FIRST (forward) or SECOND (backward), those that are both"
-        " (intersection), or the best of both, no sentence twice (max)",
+        help="the best pair of every sentence of the first text (forward) or the second (backward), those"
+        " that are both (intersection), or the best of both, no sentence twice (max)",
     )
     add_search_arguments(parser)
-    add_output_arguments(parser, KIND, f" and {PAIRS}")
 
 
 def main(args) -> None:
@@ -216,9 +221,9 @@ def mine_texts(job: Job, encoder: SentenceEncoder, output: Path) -> dict:
     pairs = list(zip(mined.first.tolist(), mined.second.tolist(), strict=True))
     threshold = job.threshold
     if threshold is None and gold is not None:
-        threshold = best_threshold(mined.scores, pairs, gold)
+        threshold = best_threshold(Ranking(mined.scores, pairs, gold))
     kept = pairs[: int((mined.scores >= threshold).sum())] if threshold is not None else pairs
-    _write(output, mined.scores, [(sides[0].sentences[i], sides[1].sentences[j]) for i, j in kept])
+    write_pairs(output, mined.scores, [(sides[0].sentences[i], sides[1].sentences[j]) for i, j in kept])
     return {
         "selection": job.mining.selection,
         "sentences": [len(side.sentences) for side in sides],
@@ -226,18 +231,21 @@ def mine_texts(job: Job, encoder: SentenceEncoder, output: Path) -> dict:
         "pairs": len(kept),
         "threshold": threshold if threshold is not None and np.isfinite(threshold) else None,
         "without_neighbourhood": mined.without_neighbourhood,
-        "bucc": None if gold is None else _scored(kept, gold, threshold_given=job.threshold is not None),
+        "bucc": None
+        if gold is None
+        else scored(kept, gold, "this text" if job.threshold is None else "given"),
     }
 
 
-def _scored(pairs, gold, threshold_given: bool) -> dict:
+def scored(pairs, gold, threshold_from: str) -> dict:
+    """Precision, recall and F1 of the pairs that reach a threshold, and where that is from."""
     found = f1_score(pairs, gold)
     return {
         "gold_pairs": len(gold),
         "precision": found.precision,
         "recall": found.recall,
         "f1": found.f1,
-        "threshold_from": "given" if threshold_given else "this text",
+        "threshold_from": threshold_from,
     }
 
 
@@ -256,12 +264,12 @@ def score_lines(job: Job, encoder: SentenceEncoder, output: Path) -> dict:
     scores = score_pairs(*vectors, job.mining)
     kept = scores >= job.threshold if job.threshold is not None else np.ones(len(scores), dtype=bool)
     rows = np.flatnonzero(kept)
-    _write(output, scores[rows], [(texts[0][row], texts[1][row]) for row in rows])
+    write_pairs(output, scores[rows], [(texts[0][row], texts[1][row]) for row in rows])
     return {"lines": [len(lines) for lines in texts], "pairs": len(rows), "threshold": job.threshold}
 
 
-def _write(output: Path, scores: np.ndarray, pairs: list[tuple[str, str]]) -> None:
-    """Lines `score<TAB>sentence<TAB>sentence`; tabs within sentences become spaces."""
+def write_pairs(output: Path, scores: np.ndarray, pairs: list[tuple[str, str]]) -> None:
+    """Lines `score<TAB>sentence<TAB>sentence`, the best first; tabs within sentences become spaces."""
     with atomic_path(output) as temporary, open(temporary, "w", encoding="utf-8") as file:
         for score, sentences in zip(
             scores, pairs, strict=False

@@ -36,24 +36,40 @@ def f1_score(pairs: Collection[Pair], gold: Collection[Pair]) -> Found:
     return Found(precision, recall, 2 * right / (len(pairs) + len(gold)) if right else 0.0, len(pairs))
 
 
-def best_threshold(scores: np.ndarray, pairs: Sequence[Pair], gold: Collection[Pair]) -> float:
+@dataclass(frozen=True)
+class Ranking:
+    """What was mined from two texts, and what should have been.
+
+    Attributes:
+        scores: n, in descending order.
+        pairs: n.
+        gold: right pairs, of which a sentence may have several.
+    """
+
+    scores: np.ndarray
+    pairs: Sequence[Pair]
+    gold: Collection[Pair]
+
+    def f1_at(self, thresholds: np.ndarray) -> np.ndarray:
+        """F1 of the pairs that reach each threshold."""
+        gold = set(self.gold)
+        right = np.cumsum([0, *(pair in gold for pair in self.pairs)])
+        kept = np.searchsorted(-np.asarray(self.scores), -thresholds, side="right")
+        return 2 * right[kept] / (kept + len(gold))
+
+
+def best_threshold(*rankings: Ranking) -> float:
     """The score from which pairs are kept so that F1 is highest: half way to the next worse pair.
 
     Args:
-        scores: n, in descending order.
-        pairs: n.
+        rankings: of one pair of languages; of several, it is the one threshold with the highest mean F1.
 
     Returns:
-        Infinity if no pair is right. Pairs of equal scores stay together.
+        Infinity if no pair is right.
     """
-    gold = set(gold)
-    right = np.cumsum([pair in gold for pair in pairs])
-    if not len(right) or not right[-1]:
+    thresholds = np.unique(np.concatenate([np.asarray(one.scores, dtype=float) for one in rankings]))[::-1]
+    f1 = np.mean([one.f1_at(thresholds) for one in rankings], axis=0)
+    if not f1.any():
         return float("inf")
-    found = np.arange(1, len(right) + 1)
-    f1 = 2 * right / (found + len(gold))
-    last_of_equals = np.append(scores[:-1] != scores[1:], True)
-    best = int(np.where(last_of_equals, f1, -1).argmax())
-    if best + 1 == len(scores):
-        return float(scores[best])
-    return float(scores[best] + scores[best + 1]) / 2
+    best = int(f1.argmax())
+    return float(thresholds[best : best + 2].mean())

@@ -52,6 +52,7 @@ WORDS = {
     "embeddings neighbours": "{w}/raw/test.de-en.de --model {w}/model.pt --model-data {w}/data --output {o}",
     "embeddings mine": "{w}/raw/test.de-en.de {w}/raw/test.de-en.en --model {w}/model.pt"
     " --model-data {w}/data --output {o}",
+    "embeddings bucc": "{w}/bucc --pairs de-en --model {w}/model.pt --model-data {w}/data --output {o}",
     "embeddings classify": "{w}/labelled --languages de,en --model {w}/model.pt --model-data {w}/data"
     " --epochs 1 --output {o}",
     "embeddings pretrain": "--text {w}/monolingual --languages de,en --layers 1 --width 8 --heads 1"
@@ -113,6 +114,7 @@ def make_world(world: Path) -> None:
     _write_mbart(world)
     _write_sentence_encoder(world)
     _write_labelled(world)
+    _write_bucc(world)
 
 
 _PHRASEBOOK = "data_prep phrasebook --valid-lines 5 --test-lines 5"
@@ -181,3 +183,13 @@ def _write_sentence_encoder(world: Path) -> None:
     from tests.fairseq_ext.export.folders import write_data, write_encoder
 
     write_encoder(world / "sentences.pt", write_data(world / "pieces"))
+
+
+def _write_bucc(world: Path) -> None:
+    (world / "bucc").mkdir()
+    for part in ("training", "test"):
+        for language in ("de", "en"):
+            lines = (world / f"raw/test.de-en.{language}").read_text(encoding="utf-8").splitlines()
+            numbered = [f"{language}-{number}\t{line}\n" for number, line in enumerate(lines)]
+            (world / f"bucc/de-en.{part}.{language}").write_text("".join(numbered), encoding="utf-8")
+        (world / f"bucc/de-en.{part}.gold").write_text("de-0\ten-0\nde-1\ten-1\n")

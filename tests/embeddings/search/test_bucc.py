@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from embeddings.search.bucc import best_threshold, f1_score
+from embeddings.search.bucc import Ranking, best_threshold, f1_score
 
 
 def test_f1_with_several_gold_pairs_of_a_sentence():
@@ -27,10 +27,39 @@ def test_the_threshold_is_the_best_of_all():
             kept = [pair for score, pair in zip(scores, pairs, strict=True) if score >= threshold]
             return f1_score(kept, gold).f1
 
-        best = best_threshold(scores, pairs, gold)
+        best = best_threshold(Ranking(scores, pairs, gold))
         assert f1(best) == pytest.approx(max(f1(threshold) for threshold in [*scores, 2]))
 
 
 def test_no_right_pair_keeps_none():
-    assert best_threshold(np.array([0.9]), [(0, 0)], [(1, 1)]) == float("inf")
-    assert best_threshold(np.array([]), [], [(1, 1)]) == float("inf")
+    assert best_threshold(Ranking(np.array([0.9]), [(0, 0)], [(1, 1)])) == float("inf")
+    assert best_threshold(Ranking(np.array([]), [], [(1, 1)])) == float("inf")
+
+
+def test_one_threshold_for_several_pairs_of_languages_has_the_best_mean():
+    random, others = np.random.default_rng(1), 0
+    for _ in range(20):
+        rankings = []
+        for shift in (0.0, 0.3):
+            scores = np.sort(random.integers(0, 10, size=12) / 10 + shift)[::-1].astype(np.float32)
+            pairs = [(i, i) for i in range(12)]
+            rankings.append(Ranking(scores, pairs, [pair for pair in pairs if random.random() < 0.6]))
+
+        def mean_f1(threshold, rankings=rankings):
+            kept = [
+                [pair for score, pair in zip(one.scores, one.pairs, strict=True) if score >= threshold]
+                for one in rankings
+            ]
+            return np.mean([f1_score(pairs, one.gold).f1 for pairs, one in zip(kept, rankings, strict=True)])
+
+        best = best_threshold(*rankings)
+        every = [score for one in rankings for score in one.scores]
+        assert mean_f1(best) == pytest.approx(max(map(mean_f1, every)))
+        others += best_threshold(rankings[0]) != best
+    assert others > 10
+
+
+def test_equal_scores_stay_together_and_neighbouring_ones_apart():
+    scores = np.array([0.9, 0.9, np.nextafter(np.float32(0.9), np.float32(0))], dtype=np.float32)
+    best = best_threshold(Ranking(scores, [(0, 0), (1, 1), (2, 2)], [(0, 0), (1, 1)]))
+    assert (scores >= best).tolist() == [True, True, False]

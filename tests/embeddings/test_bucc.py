@@ -1,0 +1,114 @@
+"""The shared task in one command: a hand-made example in the layout in which BUCC is published."""
+
+import json
+
+import pytest
+
+from embeddings.bucc import KIND
+from tests.embeddings.test_retrieve import sentences, write
+
+
+def write_part(folder, pair, part, first, second, gold):
+    """A part as BUCC has it: lines with identifiers `de-000001`, and pairs of these."""
+    for language, lines in zip(pair.split("-"), (first, second), strict=True):
+        numbered = [f"{language}-{number:06}\t{line}" for number, line in enumerate(lines, start=1)]
+        write(folder / f"{pair}.{part}.{language}", numbered)
+    if gold is not None:
+        one, other = pair.split("-")
+        write(folder / f"{pair}.{part}.gold", [f"{one}-{i:06}\t{other}-{j:06}" for i, j in gold])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Equal sentences have cosine 1. Training: four are equal and right. Test: five are equal, one of them twice
+    in German and twice in English, which makes four gold pairs of identifiers and one of sentences.
+    """
+    lines, noise = sentences(8, seed=1), sentences(12, seed=5)
+    folder = tmp_path / "bucc"
+    right = [(i, i) for i in range(1, 5)]
+    write_part(folder, "de-en", "training", [*lines[:4], *noise[:3]], [*lines[:4], *noise[3:6]], right)
+    german, english = [*lines[:5], lines[0], noise[7]], [lines[0], *lines[1:5], lines[0], noise[8]]
+    # 1 and 6 are one sentence on either side; 2-2 and 3-3 are right; 7-7 is right and no neighbour; 4 and 5 are not
+    gold = [(1, 1), (1, 6), (6, 1), (6, 6), (2, 2), (3, 3), (7, 7)]
+    write_part(folder, "de-en", "test", german, english, gold)
+    return folder
+
+
+def bucc(command, one_space, output, folder, *argv):
+    options = ["--pairs", "de-en", "--margin", "absolute", *argv]
+    result = command("bucc", *one_space, folder, "--output", output, *options)
+    assert result.status == 0, result.err
+    return {run["dataset"]: run for run in json.loads((output / f"{KIND}.json").read_text())["runs"]}
+
+
+def test_the_threshold_of_the_training_part_is_that_of_the_test_part(command, one_space, folder, tmp_path):
+    runs = bucc(command, one_space, tmp_path / "out", folder)
+    training, test = runs["BUCC de-en, training"], runs["BUCC de-en, test"]
+    assert training["bucc"]["f1"] == 1 and training["pairs"] == 4 and training["threshold"] < 1
+    assert test["threshold"] == training["threshold"]
+    assert test["bucc"]["threshold_from"] == training["bucc"]["threshold_from"] == "training, de-en"
+    # Six German and six English sentences; found are the five equal ones, of which three are among the four gold pairs.
+    assert (test["sentences"], test["lines"], test["pairs"]) == ([6, 6], [7, 7], 5)
+    assert test["bucc"]["gold_pairs"] == 4
+    assert (test["bucc"]["precision"], test["bucc"]["recall"]) == (3 / 5, 3 / 4)
+    assert test["bucc"]["f1"] == pytest.approx(2 * (3 / 5) * (3 / 4) / (3 / 5 + 3 / 4))
+    assert len((tmp_path / "out/de-en.test.tsv").read_text().splitlines()) == 5
+    by_hand = [folder / f"de-en.test.{ending}" for ending in ("de", "en", "gold")]
+    options = ["--margin", "absolute", "--threshold", training["threshold"], "--gold", by_hand.pop()]
+    mined = command("mine", *one_space, *by_hand, "--identifiers", *options, "--output", tmp_path / "mined")
+    assert mined.status == 0, mined.err
+    (run,) = json.loads((tmp_path / "mined/mining.json").read_text())["runs"]
+    assert run["bucc"] == test["bucc"] | {"threshold_from": "given"}
+
+
+def test_gold_of_the_test_part_may_be_withheld_and_folders_nested(command, one_space, folder, tmp_path):
+    (folder / "de-en.test.gold").unlink()
+    folder.rename(tmp_path / "de-en")
+    runs = bucc(command, one_space, tmp_path / "out", tmp_path)
+    assert runs["BUCC de-en, test"]["bucc"] is None and runs["BUCC de-en, test"]["pairs"] == 5
+
+
+def test_a_sample_is_tuned_and_tested(command, one_space, folder, tmp_path):
+    for path in sorted(folder.glob("*.training.*")):
+        path.rename(folder / path.name.replace("training", "sample"))
+    runs = bucc(command, one_space, tmp_path / "out", folder, "--tuned", "sample", "--tested", "sample")
+    assert list(runs) == ["BUCC de-en, sample"] and runs["BUCC de-en, sample"]["bucc"]["f1"] == 1
+
+
+def test_one_threshold_for_all_pairs(command, one_space, folder, tmp_path):
+    """In French and English the right pairs are the less similar ones: a threshold of their own is lower."""
+    lines, noise = sentences(6, seed=2), sentences(6, seed=8)
+    right = [(i, i) for i in range(1, 7)]
+    write_part(folder, "fr-en", "training", lines, [f"{line} w7" for line in lines], right)
+    write_part(folder, "fr-en", "test", [*lines, *noise], [f"{line} w7" for line in lines], right)
+    pairs = ["--pairs", "de-en,fr-en"]
+    own = bucc(command, one_space, tmp_path / "own", folder, *pairs)
+    common = bucc(command, one_space, tmp_path / "common", folder, *pairs, "--universal-threshold")
+    assert own["BUCC fr-en, test"]["threshold"] < own["BUCC de-en, test"]["threshold"]
+    assert len({run["threshold"] for run in common.values()}) == 1
+    assert common["BUCC fr-en, test"]["bucc"]["threshold_from"] == "training, all pairs"
+    f1 = [
+        [runs[f"BUCC {pair}, training"]["bucc"]["f1"] for pair in ("de-en", "fr-en")]
+        for runs in (own, common)
+    ]
+    assert sum(f1[1]) <= sum(f1[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--pairs", "de"], "--pairs de: expected two languages, for example de-en"),
+        (["--pairs", "de-de"], "--pairs de-de: expected two languages"),
+        (["--pairs", "de-fr"], "de-fr.training.de: no such file, nor below de-fr; expected that of BUCC"),
+        (["--pairs", "de-en", "--tuned", "sample"], "de-en.sample.de: no such file"),
+    ],
+)
+def test_what_is_missing_is_one_line(command, one_space, folder, tmp_path, options, message):
+    result = command("bucc", *one_space, folder, *options, "--output", tmp_path / "out")
+    assert result.status == 2 and message in result.err
+
+
+def test_the_tuned_part_needs_gold(command, one_space, folder, tmp_path):
+    (folder / "de-en.training.gold").unlink()
+    result = command("bucc", *one_space, folder, "--pairs", "de-en", "--output", tmp_path / "out")
+    assert result.status == 2 and "de-en.training.gold: no such file" in result.err
