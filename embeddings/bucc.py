@@ -1,10 +1,10 @@
 """The BUCC shared task in one command: bitext mining with the threshold of the training part (thesis 2.4.3).
 
-DIR has, for each pair of languages, `de-en.training.de`, `.training.en` and `.training.gold`, and likewise the
-part that is tested, as BUCC publishes them, also below a folder `de-en`; texts have lines
-`identifier<TAB>sentence`, gold files `identifier<TAB>identifier`. Sentences that occur twice in a text are one. A
-tested part without gold file is mined and has no F1. With --universal-threshold all pairs of languages have one
-threshold, that of the highest mean F1 over their training parts.
+DIR has, for each pair of languages, `de-en.training.de`, `.training.en` and `.training.gold`, and likewise
+the part that is tested, as BUCC publishes them, also below a folder `de-en`; texts have lines
+`identifier<TAB>sentence`, gold files `identifier<TAB>identifier`. Sentences that occur twice in a text are
+one. A tested part without gold file is mined and has no F1. With --universal-threshold all pairs of languages
+have one threshold, that of the highest mean F1 over their training parts.
 """
 
 from dataclasses import dataclass

@@ -20,15 +20,15 @@ def write_part(folder, pair, part, first, second, gold):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Equal sentences have cosine 1. Training: four are equal and right. Test: five are equal, one of them twice
-    in German and twice in English, which makes four gold pairs of identifiers and one of sentences.
+    """Equal sentences have cosine 1. Training: four are equal and right. Test: five are equal, one of them
+    twice in German and twice in English, which makes four gold pairs of identifiers and one of sentences.
     """
     lines, noise = sentences(8, seed=1), sentences(12, seed=5)
     folder = tmp_path / "bucc"
     right = [(i, i) for i in range(1, 5)]
     write_part(folder, "de-en", "training", [*lines[:4], *noise[:3]], [*lines[:4], *noise[3:6]], right)
     german, english = [*lines[:5], lines[0], noise[7]], [lines[0], *lines[1:5], lines[0], noise[8]]
-    # 1 and 6 are one sentence on either side; 2-2 and 3-3 are right; 7-7 is right and no neighbour; 4 and 5 are not
+    # 1 and 6 are one sentence on either side; 2-2 and 3-3 are right; 7-7 is right, not near; 4 and 5 are not
     gold = [(1, 1), (1, 6), (6, 1), (6, 6), (2, 2), (3, 3), (7, 7)]
     write_part(folder, "de-en", "test", german, english, gold)
     return folder
@@ -47,7 +47,7 @@ def test_the_threshold_of_the_training_part_is_that_of_the_test_part(command, on
     assert training["bucc"]["f1"] == 1 and training["pairs"] == 4 and training["threshold"] < 1
     assert test["threshold"] == training["threshold"]
     assert test["bucc"]["threshold_from"] == training["bucc"]["threshold_from"] == "training, de-en"
-    # Six German and six English sentences; found are the five equal ones, of which three are among the four gold pairs.
+    # Six German and six English sentences; found are the five equal ones, three of the four gold pairs.
     assert (test["sentences"], test["lines"], test["pairs"]) == ([6, 6], [7, 7], 5)
     assert test["bucc"]["gold_pairs"] == 4
     assert (test["bucc"]["precision"], test["bucc"]["recall"]) == (3 / 5, 3 / 4)
@@ -76,7 +76,7 @@ def test_a_sample_is_tuned_and_tested(command, one_space, folder, tmp_path):
 
 
 def test_one_threshold_for_all_pairs(command, one_space, folder, tmp_path):
-    """In French and English the right pairs are the less similar ones: a threshold of their own is lower."""
+    """In French and English the right pairs are similar, but not equal."""
     lines, noise = sentences(6, seed=2), sentences(6, seed=8)
     right = [(i, i) for i in range(1, 7)]
     write_part(folder, "fr-en", "training", lines, [f"{line} w7" for line in lines], right)
@@ -84,7 +84,7 @@ def test_one_threshold_for_all_pairs(command, one_space, folder, tmp_path):
     pairs = ["--pairs", "de-en,fr-en"]
     own = bucc(command, one_space, tmp_path / "own", folder, *pairs)
     common = bucc(command, one_space, tmp_path / "common", folder, *pairs, "--universal-threshold")
-    assert own["BUCC fr-en, test"]["threshold"] < own["BUCC de-en, test"]["threshold"]
+    assert own["BUCC fr-en, test"]["threshold"] != own["BUCC de-en, test"]["threshold"]
     assert len({run["threshold"] for run in common.values()}) == 1
     assert common["BUCC fr-en, test"]["bucc"]["threshold_from"] == "training, all pairs"
     f1 = [

@@ -34,6 +34,12 @@ def folder(tmp_path, monkeypatch):
     for language in ("de", "en"):
         write(tmp_path / f"bucc/de-en.training.{language}", numbered)
     write(tmp_path / "bucc/de-en.training.gold", [f"n-{number}\tn-{number}" for number in range(len(TEXT))])
+    for pair in ("de-en", "fr-en"):
+        for part in ("training", "test"):
+            for ending in pair.split("-"):
+                write(tmp_path / f"bucc2018/{pair}/{pair}.{part}.{ending}", numbered)
+            gold = [f"n-{number}\tn-{number}" for number in range(len(TEXT))]
+            write(tmp_path / f"bucc2018/{pair}/{pair}.{part}.gold", gold)
     labelled = [f"{number % 2}\t{line}" for number, line in enumerate(TEXT)]
     for name in ("german", "english"):
         for ending in ("train.1000", "dev", "test"):
@@ -49,7 +55,7 @@ def folder(tmp_path, monkeypatch):
 def test_the_commands_of_the_guide_run_as_they_stand(folder, capsys):
     commands = [one.words for one in shown() if one.page == PAGE]
     assert [words[3] for words in commands] == [
-        "encode", *["retrieve"] * 5, "compare", "report", *["neighbours"] * 2, *["mine"] * 3,
+        "encode", *["retrieve"] * 5, "compare", "report", *["neighbours"] * 2, *["mine"] * 3, "bucc",
         "encode", "mine", *["classify"] * 2, "sts", "report",
     ]  # fmt: skip
     for words in commands:

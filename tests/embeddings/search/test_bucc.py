@@ -43,7 +43,9 @@ def test_one_threshold_for_several_pairs_of_languages_has_the_best_mean():
         for shift in (0.0, 0.3):
             scores = np.sort(random.integers(0, 10, size=12) / 10 + shift)[::-1].astype(np.float32)
             pairs = [(i, i) for i in range(12)]
-            rankings.append(Ranking(scores, pairs, [pair for pair in pairs if random.random() < 0.6]))
+            rankings.append(
+                Ranking(scores, pairs, [(i, i) for i in range(12) if random.random() < 0.9 - i / 9])
+            )
 
         def mean_f1(threshold, rankings=rankings):
             kept = [
@@ -56,7 +58,7 @@ def test_one_threshold_for_several_pairs_of_languages_has_the_best_mean():
         every = [score for one in rankings for score in one.scores]
         assert mean_f1(best) == pytest.approx(max(map(mean_f1, every)))
         others += best_threshold(rankings[0]) != best
-    assert others > 10
+    assert others > 5
 
 
 def test_equal_scores_stay_together_and_neighbouring_ones_apart():
