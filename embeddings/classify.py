@@ -5,8 +5,8 @@ The perceptron learns from the training part of one language, keeps the epoch th
 part of the same language, and is tested on every language. Mean and standard deviation over --runs random
 initializations.
 
-A folder of MLDoc has `german.train.1000`, `german.dev`, `german.test`; any other corpus is a folder of
-`LANG.train.tsv`, `LANG.valid.tsv`, `LANG.test.tsv` with lines `label<TAB>sentence`.
+Corpora are those of the thesis, MLDoc and two of Amazon reviews, or one's own: docs/embeddings.md says how
+they are laid out.
 """
 
 import copy
@@ -17,26 +17,15 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError, at
-from command_line.lines import find_text, read_lines
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from command_line.provenance import versions
 from command_line.result_file import add_output_arguments, write_result
 from data_prep.formats.texts import LANGUAGE
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
+from embeddings.labelled_texts import LAYOUTS, TEST, TRAIN, VALID, Layout, Part, find_part
 
 KIND = "classification"
-TRAIN, VALID, TEST = "train", "valid", "test"
-MLDOC = {
-    "de": "german",
-    "en": "english",
-    "es": "spanish",
-    "fr": "french",
-    "it": "italian",
-    "ja": "japanese",
-    "ru": "russian",
-    "zh": "chinese",
-}
 
 
 @dataclass(frozen=True)
@@ -64,8 +53,9 @@ class Classification:
 
     Attributes:
         folder: the corpus.
-        mldoc: the folder has MLDoc's names.
-        train_size: of MLDoc's training files, as their names have it.
+        layout: a key of LAYOUTS.
+        train_size: sentences to teach with; None for the paper's.
+        category: of reviews, where the corpus has several.
         languages: codes.
         train_languages: those to teach in; None for all.
         dataset: name in tables.
@@ -74,8 +64,9 @@ class Classification:
 
     encoder: EncoderOptions
     folder: Path
-    mldoc: bool
-    train_size: str
+    layout: str
+    train_size: str | None
+    category: str | None
     languages: list[str]
     train_languages: list[str] | None
     dataset: str | None
@@ -83,45 +74,70 @@ class Classification:
     perceptron: Perceptron
 
     @property
+    def corpus(self) -> Layout:
+        return LAYOUTS[self.layout]
+
+    @property
     def name(self) -> str:
-        return self.dataset or ("MLDoc" if self.mldoc else self.folder.name)
+        category = [self.category] if self.category else []
+        return self.dataset or " ".join([self.corpus.name or self.folder.name, *category])
 
     @property
     def taught(self) -> list[str]:
         return self.train_languages or self.languages
 
-    def path(self, language: str, part: str) -> Path:
-        """The file of a part.
+    def check(self) -> None:
+        """Refuse options that the layout has not, or lacks.
 
         Raises:
-            InputError: it is not there.
+            InputError: there is one.
         """
-        if self.mldoc:
-            ending = {TRAIN: f"train.{self.train_size}", VALID: "dev", TEST: "test"}[part]
-            path = self.folder / f"{MLDOC.get(language, language)}.{ending}"
-        else:
-            path = self.folder / f"{language}.{part}.tsv"
-        found = find_text(path)
-        if found is None:
-            raise InputError(f"{path}: no such file; expected lines label<TAB>sentence")
-        return found
+        categories = self.corpus.categories
+        if (self.category is not None) != bool(categories):
+            expected = f"expected one, for example {categories[0]}" if categories else "expected none"
+            raise InputError(f"--category: found {self.category} with --layout {self.layout}, {expected}")
+        if self.train_size and not self.corpus.train_size:
+            raise InputError(f"--train-size: expected none with --layout {self.layout}")
+        if self.corpus.draws and self.train_size and not _is_even(self.train_size):
+            raise InputError(f"--train-size {self.train_size}: expected an even number, half of each label")
 
     def files(self) -> dict[tuple[str, str], Path]:
         """(language, part) -> file: all three of the languages to teach in, test parts of the others."""
         parts = dict.fromkeys(self.taught, (TRAIN, VALID, TEST))
+        size, category = self.train_size or self.corpus.train_size or "", self.category or ""
         return {
-            (language, part): self.path(language, part)
+            (language, part): find_part(self.folder, self.corpus, language, part, size, category)
             for language in dict.fromkeys([*self.taught, *self.languages])
             for part in parts.get(language, (TEST,))
         }
 
+    def read(self, part: str, path: Path) -> Part:
+        """A file; of a training part as much as is asked for."""
+        found = self.corpus.read(path)
+        if part != TRAIN or not self.corpus.draws:
+            return found
+        return found.some(int(self.train_size or self.corpus.train_size) // len(set(found.labels)))
+
+
+def _is_even(text: str) -> bool:
+    return text.isdecimal() and text.isascii() and int(text) > 0 and int(text) % 2 == 0
+
 
 def add_arguments(parser) -> None:
+    parser.add_argument("folder", type=types.path, metavar="DIR", help="the corpus")
     parser.add_argument(
-        "folder", type=types.path, metavar="DIR", help="LANG.train.tsv, .valid.tsv, .test.tsv"
+        "--layout",
+        choices=list(LAYOUTS),
+        default="tsv",
+        help="of DIR: LANG.train.tsv, .valid.tsv, .test.tsv; MLDoc (2.4.5); Amazon reviews of version 1 (cls)"
+        " and version 2 (marc, 2.4.6)",
     )
-    parser.add_argument("--mldoc", action="store_true", help="DIR has the names of MLDoc")
-    parser.add_argument("--train-size", type=types.split, default="1000", help="of MLDoc (2.4.5)")
+    parser.add_argument(
+        "--train-size",
+        type=types.split,
+        help="training sentences (default of mldoc: 1000, marc: 2000)",
+    )
+    parser.add_argument("--category", type=types.split, help="of cls: books, dvd or music")
     parser.add_argument(
         "--languages", required=True, type=types.items(LANGUAGE), metavar="LANG,…", help="to test in"
     )
@@ -147,45 +163,14 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     job = from_arguments(Classification, args)
+    job.check()
     inputs = [*job.files().values(), *job.encoder.files()]
     write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force)
 
 
-@dataclass(frozen=True)
-class Part:
-    """Sentences with labels.
-
-    Attributes:
-        sentences: n.
-        labels: n.
-    """
-
-    path: Path
-    sentences: list[str]
-    labels: list[str]
-
-
-def read_part(path: Path) -> Part:
-    """Read `label<TAB>sentence` lines.
-
-    Raises:
-        InputError: a line has no tab, or the file no line.
-    """
-    labels, sentences = [], []
-    for number, line in enumerate(read_lines(path), start=1):
-        label, tab, sentence = line.partition("\t")
-        if not tab or not label:
-            raise InputError(f"{at(path, number)}: found {line!r:.60}, expected label<TAB>sentence")
-        labels.append(label)
-        sentences.append(sentence)
-    if not labels:
-        raise InputError(f"{path}: is empty, expected lines label<TAB>sentence")
-    return Part(path, sentences, labels)
-
-
 def measure(job: Classification) -> dict:
     """Accuracy in per cent of every direction, mean and deviation over the runs."""
-    parts = {key: read_part(path) for key, path in job.files().items()}
+    parts = {key: job.read(key[1], path) for key, path in job.files().items()}
     check_labels(job, parts)
     encoder = job.encoder.load()
     vectors = {
@@ -228,7 +213,7 @@ def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> Non
     if len(set(known.labels)) < 2:
         raise InputError(f"{known.path}: only the label {known.labels[0]!r:.40}; expected at least two")
     for part in parts.values():
-        for number, label in enumerate(part.labels, start=1):
+        for number, label in zip(part.lines, part.labels, strict=True):
             if label not in known.labels:
                 raise InputError(f"{at(part.path, number)}: label {label!r:.40} is not in {known.path}")
 

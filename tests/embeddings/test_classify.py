@@ -79,7 +79,7 @@ def test_taught_in_one_language_and_tested_in_all(command, one_space, tmp_path):
 def test_the_names_of_mldoc(command, one_space, tmp_path):
     names = ["german.train.1000", "german.dev", "german.test", "english.test"]
     folder = corpus(tmp_path / "mldoc", names)
-    arguments = [folder, "--mldoc", "--languages", "en", "--train-languages", "de"]
+    arguments = [folder, "--layout", "mldoc", "--languages", "en", "--train-languages", "de"]
     found = classify(command, one_space, tmp_path / "out", *arguments)
     assert set(found["directions"]) == {"de-en"} and found["dataset"] == "MLDoc"
 
