@@ -35,6 +35,13 @@ class SentenceContrastOptions:
         default=False,
         metadata={"help": "negatives from the batches of all processes (the thesis: of the own batch)"},
     )
+    nested_widths: str = field(
+        default="",
+        metadata={
+            "help": "for example 32,64: vectors are compared by their first so many numbers, too, so that "
+            "they can be cut later (Matryoshka; Kusupati et al. 2022); with dim 0 only"
+        },
+    )
 
 
 class SentenceContrast(WeightedLoss):
@@ -50,6 +57,9 @@ class SentenceContrast(WeightedLoss):
     With `drop_duplicates`, S'_k is no negative of S_j if S'_k = S'_j, where it is right, nor if S_k = S_j,
     where it is another translation of the same sentence; and likewise in the other direction. Sentences are
     equal if their tokens are. With `gather_negatives` k runs over the batches of all processes.
+
+    With `nested_widths` the loss is summed over vectors of several widths, the first so many numbers of u and
+    v and all of them (Kusupati et al. 2022, "Matryoshka Representation Learning", equation 1, all c_m = 1).
 
     Batch fields: `mirror`. Logged per sentence that is to be found, two for a pair. Half batches have fewer
     negatives, and do not add up to the whole; processes that gather do.
@@ -68,14 +78,23 @@ class SentenceContrast(WeightedLoss):
         super().__init__(options, sizes)
         self.require(0 < options.temperature < math.inf, "temperature", "a number above 0")
         self.require(options.dim >= 0, "dim", "a number above 0, or 0 for no projection")
+        width = sizes.sentence_width or sizes.encoder_width
+        self.widths = self._parse_widths(options.nested_widths, width)
         self.projection = None
         if options.dim:
-            width = sizes.sentence_width or sizes.encoder_width
             self.projection = nn.Sequential(
                 nn.Linear(width, width),  # W_2 and b_2
                 nn.ReLU(),
                 nn.Linear(width, options.dim),  # W_1 and b_1, not zero: a vector of zeros has no direction
             )
+
+    def _parse_widths(self, text: str, width: int) -> list[int]:
+        """Ascending widths, the last one of the whole vectors."""
+        numbers = [int(one) if one.strip().isdecimal() else 0 for one in filter(None, str(text).split(","))]
+        right = numbers == sorted(set(numbers)) and all(0 < number < width for number in numbers)
+        self.require(right, "nested_widths", f"ascending numbers between 1 and {width - 1}, as in 32,64")
+        self.require(not (numbers and self.options.dim), "nested_widths", "none, or dim 0: no projection")
+        return [*numbers, width]
 
     def project(self, vectors: Tensor) -> Tensor:
         """h of 2.10 to unit length: N x C -> N x d_cntrs."""
@@ -85,9 +104,9 @@ class SentenceContrast(WeightedLoss):
 
     def forward(self, outputs, batch) -> Term:
         vectors = torch.cat([vectors_of(outputs.source), vectors_of(outputs.mirror)])
-        source, target = self.project(vectors).chunk(2)
-        value = self.contrast(source, target, self._texts(batch))
-        return Term(self.options.weight * value, value.detach(), 2 * len(source))
+        texts = self._texts(batch)
+        value = sum(self.contrast(*self.project(vectors[:, :width]).chunk(2), texts) for width in self.widths)
+        return Term(self.options.weight * value, value.detach(), len(vectors))
 
     def contrast(self, source: Tensor, target: Tensor, texts: Tensor | None = None) -> Tensor:
         """L_cntrs of 2.8 over unit vectors, B x d_cntrs each.

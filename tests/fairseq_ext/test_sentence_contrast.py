@@ -187,3 +187,26 @@ def test_any_encoder_will_do():
     """The vector of one that makes none is the mean of its states."""
     loss = SentenceContrast(SentenceContrast.Options(), dataclasses.replace(SIZES, sentence_width=None))
     assert loss.projection[0].in_features == SIZES.encoder_width
+
+
+@pytest.mark.parametrize("kind", [SentenceContrast, AdditiveMargin])
+def test_nested_widths_are_a_sum_over_shorter_vectors(kind):
+    """Against the equations, of vectors that are cut."""
+    u, v = pair_vectors()
+    loss = make(kind, dim=0, nested_widths="2,3")
+    margin = getattr(loss.options, "margin", 0.0)
+    expected = sum(by_equations(loss, u[:, :width], v[:, :width], margin) for width in (2, 3, u.shape[1]))
+    term = loss(outputs_of(u, v), pair_batch())
+    torch.testing.assert_close(term.loss, expected)
+    assert term.count == 2 * len(u)
+    found = torch.autograd.grad(term.loss, [u, v])
+    for one, other in zip(found, torch.autograd.grad(expected, [u, v]), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("widths", ["3,2", "0", "x", "2,2", "6", "-1"])
+def test_other_nested_widths_are_refused(widths):
+    with pytest.raises(InputError, match=r"nested-widths .*: expected ascending numbers between 1 and 5"):
+        make(dim=0, nested_widths=widths)
+    with pytest.raises(InputError, match="nested-widths 2: expected none, or dim 0"):
+        make(nested_widths="2")

@@ -117,4 +117,4 @@ def test_the_table_of_losses_has_the_options_and_their_defaults(name):
     assert shown.keys() == options.keys()
     for option, text in shown.items():
         default = options[option]
-        assert (type(default)(text) if text else False) == default
+        assert type(default)(text) == default  # without a text: not given, False or empty
