@@ -4,7 +4,7 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from command_line.errors import InputError
@@ -49,6 +49,24 @@ def refuse_own_code(folder: Path) -> None:
             raise InputError(
                 f"{config}: field 'auto_map' asks for code of the folder's own, which is never run"
             )
+
+
+def check_complete(folder: Path, missing: Iterable[str], with_pooler: bool, option: str = "--model") -> None:
+    """Refuse a model whose files lack weights.
+
+    Args:
+        missing: their names, as the library says.
+        with_pooler: is a pooler of the model's own needed?
+
+    Raises:
+        InputError: the files lack weights that the vectors depend on; transformers would draw them by chance.
+    """
+    missing = sorted(name for name in missing if with_pooler or not name.startswith("pooler."))
+    if missing:
+        raise InputError(
+            f"{option} {folder}: {len(missing)} weights are missing from its files, the first is"
+            f" {missing[0]}; expected a complete encoder"
+        )
 
 
 @functools.cache

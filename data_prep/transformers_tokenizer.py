@@ -7,6 +7,7 @@ first stand for the tokenizer's own: `<s>` for [CLS] or `<s>`, `</s>` for [SEP] 
 """
 
 import functools
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
@@ -99,6 +100,12 @@ class TransformersTokenizer:
         """Raw text of units; what is no unit of the tokenizer (a language tag) is left out."""
         ids = [self._id_of(unit) for unit in line.split()]
         return self._tokenizer.decode([i for i in ids if i is not None], skip_special_tokens=False)
+
+    @functools.cached_property
+    def checksum(self) -> str:
+        """Of what it does to text, whatever its file."""
+        content = json.dumps([self.special, self._stored["tokenizer"]], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()
 
     def symbol_of(self, number: int) -> str:
         """The dictionary's symbol of an id."""

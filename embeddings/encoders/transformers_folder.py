@@ -5,7 +5,7 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.provenance import versions
-from data_prep.huggingface import check_folder, reading, weights_of
+from data_prep.huggingface import check_complete, check_folder, reading, weights_of
 from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.huggingface import padded, token_ids
 from embeddings.encoders.options import TRANSFORMERS, EncoderOptions
@@ -54,7 +54,7 @@ class TransformersEncoder(TokenEncoder):
             model, notes = AutoModel.from_pretrained(
                 options.model, use_safetensors=True, output_loading_info=True, **given
             )
-        check_complete(options.model, notes["missing_keys"], options.pooling)
+        check_complete(options.model, notes["missing_keys"], options.pooling == "pooler")
         if model.config.is_encoder_decoder:
             model = model.get_encoder()
         if options.pooling == "pooler" and getattr(model, "pooler", None) is None:
@@ -101,17 +101,3 @@ def first_position(model) -> int:
     embeddings = getattr(model, "embeddings", None)
     with_offset = hasattr(embeddings, "create_position_ids_from_inputs_embeds")
     return embeddings.padding_idx + 1 if with_offset else 0
-
-
-def check_complete(folder: Path, missing: Sequence[str], pooling: str | None) -> None:
-    """Refuse a model whose files lack weights.
-
-    Raises:
-        InputError: the files lack weights that the vectors depend on; transformers would draw them by chance.
-    """
-    missing = sorted(name for name in missing if pooling == "pooler" or not name.startswith("pooler."))
-    if missing:
-        raise InputError(
-            f"--model {folder}: {len(missing)} weights are missing from its files, the first is {missing[0]};"
-            " expected a complete encoder"
-        )

@@ -6,6 +6,7 @@ from command_line.records import Anything, Objects, Optional
 from fairseq_ext.axes.axis import Axis, Record, Training, is_sentence_encoder
 from fairseq_ext.axes.options import default_of, option, shown, unusual
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerConfig
+from fairseq_ext.models.pretrained_encoder import kind_of_config
 from fairseq_ext.models.sentence_encoder import SentenceEncoderConfig
 from fairseq_ext.modules.pooling import POOLINGS
 
@@ -15,30 +16,41 @@ _OPTIONS = {
     if field.name not in MnmtTransformerConfig.__dataclass_fields__
 }
 _USUAL = "mean"
+_TOKEN_ENCODER = ("pretrained_encoder", "token_encoder", "token_encoder_checksum")
 
 
 def _read(training: Training) -> dict:
     pooling = option(training.model, "pooling")
     if not pooling:
         return {}
-    others = {name: usual for name, usual in _OPTIONS.items() if name != "pooling"}
-    return {"pooling": str(pooling), "pooling_options": unusual(training.model, others)}
+    others = {name: usual for name, usual in _OPTIONS.items() if name not in ("pooling", *_TOKEN_ENCODER)}
+    found = {"pooling": str(pooling), "pooling_options": unusual(training.model, others)}
+    if config := option(training.model, "token_encoder"):
+        found["token_encoder"] = kind_of_config(config)
+    return found
 
 
 def _label(record: Record) -> str:
-    """CLS pooling, mean pooling (layer 2, sentence width 256), …; empty for the mean of the top layer."""
+    """CLS pooling, mean pooling (layer 2, sentence width 256), xlm-roberta, …; empty for the mean of the top
+    layer of our own encoder.
+    """
     if not is_sentence_encoder(record):
         return ""
     kind, options = record["pooling"], record.get("pooling_options") or {}
+    encoder = record.get("token_encoder") or ""
     if kind == _USUAL and not options:
-        return ""
+        return encoder
     label = POOLINGS[kind].label if kind in POOLINGS else kind
-    return f"{label} pooling{shown(options, 'pooling_')}"
+    return f"{encoder}{', ' if encoder else ''}{label} pooling{shown(options, 'pooling_')}"
 
 
 SENTENCE_ENCODER = Axis(
     "sentence encoder",
-    {"pooling": Optional(str), "pooling_options": Optional(Objects(Anything))},
+    {
+        "pooling": Optional(str),
+        "pooling_options": Optional(Objects(Anything)),
+        "token_encoder": Optional(str),
+    },
     read=_read,
     label=_label,
     options=tuple(_OPTIONS),

@@ -16,7 +16,7 @@ from command_line.outputs import checksum
 from command_line.records import Optional, check
 from fairseq_ext.axes.record import check_record, describe
 
-OPTIONS = ("pretrained_checkpoint", "finetune_from_model")
+OPTIONS = ("pretrained_checkpoint", "finetune_from_model", "pretrained_encoder")
 FIELD = "initialized_from"
 SCHEMA = {FIELD: Optional({"file": Optional(str), "sha256": Optional(str), "seed": Optional(int)})}
 LONGEST_NAME = 100

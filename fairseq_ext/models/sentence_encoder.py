@@ -10,6 +10,7 @@ projected, at every position.
 import copy
 import logging
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Optional
 
 import torch
@@ -26,6 +27,7 @@ from fairseq_ext.models.mnmt_transformer import (
     set_own_defaults,
     with_defaults,
 )
+from fairseq_ext.models.pretrained_encoder import TransformersTokens, adopt
 from fairseq_ext.modules.pooling import POOLINGS, not_counted
 
 logger = logging.getLogger(__name__)
@@ -64,21 +66,38 @@ class SentenceEncoderConfig(MnmtTransformerConfig):
             "pooling, of a linear map below that of --sentence-width (thesis A.1, distillation-first)"
         },
     )
+    pretrained_encoder: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "folder of transformers (XLM-R, LaBSE, …) whose encoder takes the place of ours; data of "
+            "its tokenizer: `data_prep subword --tokenizer`. It has its own dropout"
+        },
+    )
     freeze_encoder: bool = field(
         default=False,
         metadata={
-            "help": "train what is above the pooling alone: its layers and the losses' own (thesis 3.2.2)"
+            "help": "train what is above the layers alone: mixture, pooler, linear map and the losses' own; "
+            "the layers compute without dropout and gradients (thesis 3.2.2; dual-pivot transfer 3.1)"
         },
+    )
+    token_encoder: str = field(
+        default="", metadata={"help": "what --pretrained-encoder is, in checkpoints; set by it"}
+    )
+    token_encoder_checksum: str = field(
+        default="", metadata={"help": "checksum of its tokenizer, in checkpoints; set by it"}
     )
 
 
-class SentenceEncoder(MnmtEncoder):
-    """Encoder layers, pooling, and perhaps a linear map.
+class PooledEncoder:
+    """Pooling, and perhaps a linear map, on top of an encoder of tokens, of which this is the first base.
 
     Attributes:
+        reads_cls: is every sentence read with `<s>` in front, whatever the pooling?
         sentence_width: C' of the vectors.
         pooled_width: of the vectors below the last linear map.
     """
+
+    reads_cls = False
 
     def __init__(self, cfg, dictionary, embed_tokens):
         super().__init__(cfg, dictionary, embed_tokens)
@@ -87,8 +106,8 @@ class SentenceEncoder(MnmtEncoder):
         width = cfg.encoder.embed_dim
         self.pooled_width = cfg.pooler_width or width
         self.sentence_width = cfg.sentence_width or self.pooled_width
-        self.cls = dictionary.bos() if self.kind.has_cls else None
-        left_out = [dictionary.eos()] if cfg.pooling_without_eos else []
+        self.cls = dictionary.bos() if self.kind.has_cls or self.reads_cls else None
+        left_out = [dictionary.bos(), dictionary.eos()] if cfg.pooling_without_eos else []
         self.register_buffer("left_out", torch.tensor(left_out, dtype=torch.long), persistent=False)
         self.layer_weights = nn.Parameter(torch.zeros(len(self.layers) + 1)) if self.layer is None else None
         has_pooler = self.kind.is_dense or cfg.pooler_width
@@ -101,7 +120,7 @@ class SentenceEncoder(MnmtEncoder):
             for name, parameter in self.named_parameters():
                 parameter.requires_grad_(name.startswith(ABOVE_THE_LAYERS) and parameter.requires_grad)
 
-    def train(self, mode: bool = True) -> "SentenceEncoder":
+    def train(self, mode: bool = True) -> "PooledEncoder":
         """A frozen encoder has no dropout in training, either."""
         return super().train(mode and not self.frozen)
 
@@ -127,7 +146,8 @@ class SentenceEncoder(MnmtEncoder):
         if self.cls is not None:
             src_tokens = torch.cat([src_tokens.new_full((len(src_tokens), 1), self.cls), src_tokens], dim=1)
         every_layer = return_all_hiddens or self.layer != len(self.layers)
-        encoded = super().forward(src_tokens, src_lengths, every_layer, token_embeddings)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
+            encoded = super().forward(src_tokens, src_lengths, every_layer, token_embeddings)
         states, padding = encoded["encoder_out"][0], encoded["encoder_padding_mask"][0]
         left_out = not_counted(src_tokens, self.padding_idx, self.left_out)
         pooled_states = self._pooled_states(encoded)
@@ -176,6 +196,16 @@ class SentenceEncoder(MnmtEncoder):
         return super().max_positions() - (self.cls is not None)
 
 
+class SentenceEncoder(PooledEncoder, MnmtEncoder):
+    """Encoder layers of our own, and the pooling."""
+
+
+class PretrainedSentenceEncoder(PooledEncoder, TransformersTokens):
+    """An encoder of `transformers`, and the pooling. It reads `<s> A </s>`, as it was trained."""
+
+    reads_cls = True
+
+
 def parse_layer(text: str, layers: int) -> int | None:
     """The layer whose states are pooled, 0 for the embeddings; None for a mixture.
 
@@ -206,12 +236,17 @@ class SentenceEncoderModel(MnmtTransformerModel):
     @classmethod
     def build_model(cls, args, task):
         sentence_encoder_architecture(args)
+        tokenizer = adopt(args, task) if args.pretrained_encoder or args.token_encoder else None
         _check_options(args)
-        return super().build_model(args, task)
+        model = super().build_model(args, task)
+        if args.pretrained_encoder:
+            model.encoder.start_from(Path(args.pretrained_encoder), tokenizer)
+        return model
 
     @classmethod
     def build_encoder(cls, cfg, src_dict, embed_tokens):
-        return SentenceEncoder(cfg, src_dict, embed_tokens)
+        kind = PretrainedSentenceEncoder if cfg.token_encoder else SentenceEncoder
+        return kind(cfg, src_dict, embed_tokens)
 
     @classmethod
     def build_decoder(cls, cfg, tgt_dict, embed_tokens):

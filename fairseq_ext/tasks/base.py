@@ -150,6 +150,8 @@ class BaseTask(FairseqTask):
         self.required_losses = getattr(model, "required_losses", ())
         if not from_checkpoint:
             self.initialized_from = initializing.finetuned_from(cfg)
+            if not self.initialized_from and (weights := getattr(model.encoder, "started_from", None)):
+                self.initialized_from = origin.origin_of_file(weights)
         return model
 
     def build_criterion(self, cfg, from_checkpoint=False):
@@ -193,6 +195,10 @@ class BaseTask(FairseqTask):
         with self.computing(sample):
             loss, sample_size, logging_output = criterion(model, sample)
         criterion.train()
+        if not loss.requires_grad:
+            raise InputError(
+                "--freeze-encoder: the losses look at nothing that is trained; expected one of vectors"
+            )
         optimizer.backward(0 * loss if ignore_grad else loss)
         if ignore_grad:  # an empty batch: fairseq computes another in its place, whose size does not count
             return loss, 0 * sample_size, {name: 0 * value for name, value in logging_output.items()}

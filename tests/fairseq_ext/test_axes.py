@@ -92,7 +92,8 @@ SENTENCE_ENCODERS = ("sentence_encoder", "ems", "ems_small", *(name for name, _ 
 def sentence_encoders() -> dict[str, list[str]]:
     usual = ["--arch", "ems_small", "--losses", "sentence_contrastive"]
     kinds = {name: [*usual, "--pooling", name] for name in POOLINGS if name != "mean"}
-    others = (*MnmtTransformerConfig.__dataclass_fields__, "pooling")
+    from_folder = ("pretrained_encoder", "token_encoder", "token_encoder_checksum")
+    others = (*MnmtTransformerConfig.__dataclass_fields__, "pooling", *from_folder)
     options = options_of(SentenceEncoderConfig, "", others, pooling_layer="mix")
     decoder = [*usual, "--decoder-layers", "1", "--losses", "translation,sentence_contrastive"]
     return {

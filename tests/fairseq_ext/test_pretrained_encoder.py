@@ -1,0 +1,333 @@
+"""`--pretrained-encoder` against the library itself; frozen encoders; folders and checkpoints that do not
+fit."""
+
+import copy
+import json
+import shutil
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+import torch
+from fairseq import options
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+
+from command_line.dispatch import run
+from command_line.errors import InputError
+from data_prep.__main__ import STEPS
+from data_prep.huggingface import reading
+from fairseq_ext.axes.record import describe
+from fairseq_ext.inference import load_for_inference
+from fairseq_ext.losses.weighted_loss import vectors_of
+from fairseq_ext.models.pretrained_encoder import config_of, data_tokenizer
+from tests.data_prep.tokenizer_folders import KINDS, TEXT
+from tests.fairseq_ext.models import SIZES
+from tests.fairseq_ext.test_checkpoints import save
+
+WIDTH, LAYERS = 16, 3
+
+
+def write_model(folder: Path, kind: str, **changes) -> Path:
+    """A tokenizer, and an encoder of random weights that is large enough for it."""
+    import transformers
+
+    KINDS[kind](folder)
+    with reading(folder, "transformers"):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    sizes = {
+        "vocab_size": len(tokenizer), "hidden_size": WIDTH, "num_hidden_layers": LAYERS,
+        "num_attention_heads": 2, "intermediate_size": 24, "max_position_embeddings": 40,
+        "pad_token_id": tokenizer.pad_token_id, "hidden_dropout_prob": 0.3,
+    }  # fmt: skip
+    name = {"bert": "Bert", "xlmr": "XLMRoberta"}[kind]
+    torch.manual_seed(5)
+    config = getattr(transformers, f"{name}Config")(**sizes | changes)
+    getattr(transformers, f"{name}Model")(config).save_pretrained(folder)
+    return folder
+
+
+def write_data(root: Path, folder: Path, *subword: str) -> Path:
+    (root / "raw").mkdir(exist_ok=True)
+    for split in ("train", "valid"):
+        for language in ("de", "en"):
+            (root / f"raw/{split}.de-en.{language}").write_text("\n".join(TEXT) + "\n", encoding="utf-8")
+    given = ["--input", root / "raw", "--output", root / "sub", "--tokenizer", folder, *subword]
+    binarize = ["--input", root / "sub", "--text", root / "raw", "--output", root / "data"]
+    for words in (["subword", *given], ["binarize", *binarize]):
+        assert run("data_prep", "", STEPS, [*map(str, words), "--workers", "1"]) == 0
+    return root / "data"
+
+
+@pytest.fixture(scope="module", params=["bert", "xlmr"])
+def world(request, tmp_path_factory):
+    """A folder of transformers, and data of its tokenizer."""
+    root = tmp_path_factory.mktemp(request.param)
+    folder = write_model(root / "model", request.param)
+    return folder, write_data(root, folder)
+
+
+@pytest.fixture(scope="module")
+def xlmr(tmp_path_factory):
+    root = tmp_path_factory.mktemp("xlmr")
+    folder = write_model(root / "model", "xlmr")
+    return folder, write_data(root, folder, "--only-used")
+
+
+def task_of(data: Path):
+    from fairseq_ext.tasks.sentence_embedding import SentenceEmbeddingConfig, SentenceEmbeddingTask
+
+    return SentenceEmbeddingTask.setup_task(SentenceEmbeddingConfig(data=str(data), pairs="de-en"))
+
+
+def build(folder, data, **given):
+    """Task, model and options of a training that starts from a folder."""
+    task = task_of(data)
+    args = Namespace(
+        _name="sentence_encoder", arch="sentence_encoder", pretrained_encoder=str(folder), **given
+    )
+    return task, task.build_model(args).eval(), args
+
+
+def batch_of(task, data):
+    """What the encoder reads of the text, padded on the right."""
+    subwords = data_tokenizer(str(data))
+    rows = [
+        task.dictionary.encode_line(subwords.segment(line), add_if_not_exist=False).long() for line in TEXT
+    ]
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=task.dictionary.pad())
+
+
+def theirs(folder, **given):
+    """Hidden states of the library, of all lines, and the mask."""
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    inputs = tokenizer(TEXT, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        output = model(**inputs, output_hidden_states=True)
+    return output, inputs["attention_mask"].unsqueeze(2)
+
+
+@pytest.mark.parametrize("layer", [0, 2, 3])
+def test_a_layer_is_that_of_the_library(world, layer):
+    folder, data = world
+    task, model, _ = build(folder, data, pooling_layer=str(layer))
+    found = vectors_of(model(batch_of(task, data)))
+    output, mask = theirs(folder)
+    expected = (output.hidden_states[layer] * mask).sum(1) / mask.sum(1)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+    trained = {name for name, one in model.named_parameters() if one.requires_grad}
+    assert any(f"layer.{layer - 1}." in name for name in trained) == (layer > 0)
+    assert not any(f"layer.{layer}." in name for name in trained)
+
+
+def test_poolings_and_checkpointed_states(world):
+    folder, data = world
+    output, mask = theirs(folder)
+    task, model, _ = build(folder, data, pooling="cls", checkpoint_activations=True)
+    assert model.encoder.model.is_gradient_checkpointing
+    tokens = batch_of(task, data)
+    torch.testing.assert_close(
+        vectors_of(model(tokens)), output.last_hidden_state[:, 0], atol=1e-5, rtol=1e-4
+    )
+    model.train()
+    vectors_of(model(tokens)).sum().backward()
+    assert model.encoder.model.get_parameter("encoder.layer.0.output.dense.weight").grad.abs().sum() > 0
+    _, model, _ = build(folder, data, pooling="pooler")
+    torch.testing.assert_close(vectors_of(model(tokens)), output.pooler_output, atol=1e-5, rtol=1e-4)
+    _, model, _ = build(folder, data, pooling="sum", pooling_layer="mix")
+    expected = sum((states * mask).sum(1) for states in output.hidden_states) / (LAYERS + 1)
+    torch.testing.assert_close(vectors_of(model(tokens)), expected, atol=1e-4, rtol=1e-4)
+
+
+def test_a_used_part_of_the_vocabulary_reads_the_same(xlmr):
+    folder, data = xlmr
+    task, model, _ = build(folder, data)
+    output, mask = theirs(folder)
+    expected = (output.last_hidden_state * mask).sum(1) / mask.sum(1)
+    torch.testing.assert_close(vectors_of(model(batch_of(task, data))), expected, atol=1e-5, rtol=1e-4)
+
+
+def test_the_folder_that_is_saved_gives_the_same_vectors(xlmr, tmp_path):
+    folder, data = xlmr
+    task, model, _ = build(folder, data)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.01 * torch.randn_like(parameter))
+    model.encoder.save_pretrained(tmp_path / "saved", data_tokenizer(str(data)))
+    found = vectors_of(model(batch_of(task, data)))
+    output, mask = theirs(tmp_path / "saved")
+    torch.testing.assert_close(
+        found, (output.last_hidden_state * mask).sum(1) / mask.sum(1), atol=1e-5, rtol=1e-4
+    )
+    _, again, _ = build(tmp_path / "saved", data)
+    for (name, one), other in zip(again.state_dict().items(), model.state_dict().values(), strict=True):
+        if "embed_tokens" not in name:
+            assert torch.equal(one, other), name
+
+
+def state_of(task, model, args) -> dict:
+    config = {"_name": "sentence_embedding", "max_source_positions": 40, "max_target_positions": 40}
+    return {
+        "args": None, "cfg": {"model": copy.deepcopy(args), "task": config, "common": {"seed": 1}},
+        "model": model.state_dict(), "task_state": task.state_dict(), "extra_state": {},
+        "optimizer_history": [{"num_updates": 7, "optimizer_name": "FusedAdam", "lr_scheduler_state": {}}],
+        "last_optimizer_state": None,
+    }  # fmt: skip
+
+
+def test_a_checkpoint_needs_no_folder(xlmr, tmp_path):
+    folder, data = xlmr
+    task, model, args = build(folder, data, sentence_width=6)
+    state = state_of(task, model, args)
+    state["cfg"]["model"].pretrained_encoder = str(tmp_path / "nothing")
+    loaded = load_for_inference(save(tmp_path / "model.pt", state), data, translates=False)
+    tokens = batch_of(task, data)
+    torch.testing.assert_close(vectors_of(loaded.model(tokens)), vectors_of(model(tokens)))
+    record = loaded.system()
+    assert record["token_encoder"] == "xlm-roberta"
+    assert "xlm-roberta, mean pooling (sentence width 6)" in record["name"]
+    assert record["initialization"]["file"] == "model/model.safetensors"
+    assert len(record["initialization"]["sha256"]) == 64
+
+
+def test_a_checkpoint_of_another_tokenizer(xlmr, tmp_path):
+    folder, data = xlmr
+    state = state_of(*build(folder, data))
+    state["cfg"]["model"].token_encoder_checksum = "0" * 64
+    with pytest.raises(
+        InputError, match="its tokenizer is not that of the checkpoint; use the folder of its"
+    ):
+        load_for_inference(save(tmp_path / "model.pt", state), data, translates=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"model_type": "detr"}, "of the kind 'detr'; expected an encoder of text"),
+        ({"model_type": "bart", "is_encoder_decoder": True}, "bart is no encoder alone"),
+        ({"auto_map": "x--y.Z"}, "field 'auto_map' is not expected in a configuration of plain values"),
+        ({"attn_implementation": "a/kernel"}, "field 'attn_implementation' is not expected"),
+        ({"backbone_config": {"model_type": "timm"}}, "field 'backbone_config' is not expected"),
+        (
+            {"max_position_embeddings": 10**9},
+            "field 'max_position_embeddings' is 1000000000; expected at most",
+        ),
+        ({"num_hidden_layers": 4}, "num_hidden_layers 4, option encoder_layers is 3; expected the same"),
+    ],
+)
+def test_configurations_of_strangers(xlmr, tmp_path, change, line):
+    folder, data = xlmr
+    state = state_of(*build(folder, data))
+    given = state["cfg"]["model"]
+    given.token_encoder = json.dumps(json.loads(given.token_encoder) | change)
+    with pytest.raises(InputError) as found:
+        load_for_inference(save(tmp_path / "model.pt", state), data, translates=False)
+    assert line in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "{", '"bert"', "null"])
+def test_configurations_that_are_none(text):
+    with pytest.raises(InputError):
+        config_of(text)
+
+
+def test_folders_that_do_not_fit(xlmr, tmp_path):
+    folder, data = xlmr
+
+    def refused(path, **given) -> str:
+        with pytest.raises(InputError) as found:
+            build(path, data, **given)
+        assert "\n" not in str(found.value)
+        return str(found.value)
+
+    assert "--pretrained-encoder /nothing: no such folder" in refused("/nothing")
+    (tmp_path / "empty").mkdir()
+    assert "no weights in it, expected *.safetensors" in refused(tmp_path / "empty")
+    assert "--pooling-layer 9: expected top, mix or a number from 0 to 3" in refused(
+        folder, pooling_layer="9"
+    )
+    other = write_model(tmp_path / "other", "bert")
+    assert f"{data}: its tokenizer is not that of --pretrained-encoder {other}; expected the text" in refused(
+        other
+    )
+    shutil.copytree(folder, tmp_path / "code")
+    config = tmp_path / "code/config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"auto_map": {"AutoModel": "evil.Model"}}))
+    assert "asks for code of the folder's own" in refused(tmp_path / "code")
+    from tests.fairseq_ext.folders import write_preparation, write_toy_folder
+
+    toy = write_toy_folder(tmp_path / "toy")
+    write_preparation(toy)
+    with pytest.raises(
+        InputError, match="its subwords are not those of a tokenizer of transformers; expected"
+    ):
+        data_tokenizer(str(toy), folder)
+    small = write_model(tmp_path / "small", "xlmr", vocab_size=60)
+    assert "embeddings end before 60; expected a model with its own tokenizer" in refused(small)
+
+
+@pytest.mark.parametrize("pretrained", [True, False])
+def test_a_frozen_encoder_is_bit_equal_after_training(xlmr, pretrained):
+    folder, data = xlmr
+    task = task_of(data)
+    given = {"pretrained_encoder": str(folder)} if pretrained else {**SIZES, "decoder_layers": 0}
+    args = Namespace(arch="sentence_encoder", freeze_encoder=True, pooling_layer="mix", sentence_width=6,
+                     dropout=0.4, **given)  # fmt: skip
+    model = task.build_model(args).train()
+    before = copy.deepcopy(model.state_dict())
+    tokens = batch_of(task, data)
+    first, second = (vectors_of(model(tokens)) for _ in range(2))
+    assert torch.equal(first, second)  # no dropout
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.1, weight_decay=0.1)
+    for _ in range(3):
+        vectors_of(model(tokens)).pow(2).sum().backward()
+        optimizer.step()
+    changed = {name for name, value in model.state_dict().items() if not torch.equal(value, before[name])}
+    own = {"encoder.layer_weights", "encoder.sentence_map.weight", "encoder.sentence_map.bias"}
+    assert changed == own == {name for name, one in model.named_parameters() if one.grad is not None}
+
+
+def test_systems_differ_in_name():
+    """By what is frozen, and by the kind of encoder."""
+    usual = Namespace(arch="sentence_encoder", _name="sentence_encoder", pooling="mean", **SIZES)
+    given = [{}, {"freeze_encoder": True}, {"token_encoder": json.dumps({"model_type": "bert"})}]
+    names = {
+        describe({"model": Namespace(**vars(usual) | one), "common": {"seed": 1}}, "none")["name"]
+        for one in given
+    }
+    assert len(names) == 3
+
+
+def train(folder, data, output, *others: str) -> None:
+    """fairseq's own command."""
+    from fairseq_cli.train import main
+
+    words = [
+        str(data), "--user-dir", "fairseq_ext", "--task", "sentence_embedding", "--pairs", "de-en",
+        "--arch", "sentence_encoder", "--pretrained-encoder", str(folder), "--freeze-encoder",
+        "--sentence-width", "6", "--criterion", "weighted_losses", "--optimizer", "fused_adam",
+        "--lr", "1e-2", "--batch-size", "4", "--cpu", "--save-dir", str(output),
+        "--max-source-positions", "38", "--autocast-bf16", "--disable-validation", *others,
+    ]  # fmt: skip
+    main(convert_namespace_to_omegaconf(options.parse_args_and_arch(options.get_training_parser(), words)))
+
+
+def test_trains_and_goes_on_from_its_checkpoint(xlmr, tmp_path):
+    """The second training has the checkpoint that the first one left."""
+    folder, data = xlmr
+    for updates in ("2", "3"):
+        train(folder, data, tmp_path, "--losses", "additive_margin", "--max-update", updates)
+    loaded = load_for_inference(tmp_path / "checkpoint_last.pt", data, translates=False)
+    assert loaded.state["optimizer_history"][-1]["num_updates"] == 3
+    _, start, _ = build(folder, data)
+    name = "encoder.model.encoder.layer.0.output.dense.weight"
+    assert torch.equal(loaded.model.state_dict()[name], start.state_dict()[name])
+    assert loaded.system()["initialization"]["file"] == "model/model.safetensors"
+
+
+def test_a_loss_that_nothing_learns_from(xlmr, tmp_path):
+    with pytest.raises(InputError, match="--freeze-encoder: the losses look at nothing that is trained"):
+        train(*xlmr, tmp_path, "--losses", "sentence_contrastive", "--max-update", "1")
