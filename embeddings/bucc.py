@@ -76,9 +76,10 @@ class Job:
 
 
 def _languages(pair: str) -> list[str]:
-    """
+    """Both languages of a pair, as `de-en`.
+
     Raises:
-        InputError: no pair of languages.
+        InputError: it is none.
     """
     languages = pair.split("-")
     if len(set(languages)) != 2 or len(languages) != 2 or not all(map(LANGUAGE_CODE.fullmatch, languages)):
