@@ -99,7 +99,8 @@ def heatmap(
             axes.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=7.5, color=colour)
     for column in rules:
         axes.axvline(column - 0.5, color=INK, linewidth=1.2)
-    axes.set_xticks(range(len(columns)), columns, rotation=90 if len(columns) > 16 else 45, ha="center")
+    turned = 90 if len(columns) > 16 else 45 if max(map(len, columns)) > 3 else 0
+    axes.set_xticks(range(len(columns)), columns, rotation=turned, ha="center")
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
     figure.colorbar(image, ax=axes, label=title, shrink=0.9, pad=0.02)

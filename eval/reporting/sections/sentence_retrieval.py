@@ -99,15 +99,18 @@ def by_group(dataset: str, systems: list[System], groups: list[str]) -> Table | 
         one.name: [one.mean("groups", group, similarity, "mean", scale=100) for group in groups]
         for one in systems
     }
+    counts = [systems[0].runs[0].value("groups", group, similarity, "pairs") for group in groups]
+    labels = [f"{group} ({count})" for group, count in zip(groups, counts, strict=True)]
     rows = [
-        [cell(group), *(mean_cell(values[place], digits=1) for values in series.values())]
-        for place, group in enumerate(groups)
+        [cell(label), *(mean_cell(values[place], digits=1) for values in series.values())]
+        for place, label in enumerate(labels)
     ]
-    name, caption = slug("retrieval_groups", dataset), f"P@1 ({similarity}) by group of languages, {dataset}."
+    name = slug("retrieval_groups", dataset)
+    caption = f"P@1 ({similarity}) by group of languages (and how many pairs of them), {dataset}."
     table = Table(name, caption, [cells("Group", *series)], rows)
     if len(systems) > GROUPS_OF_BARS:
         return table
-    return Figure(name, caption, horizontal_bars(groups, series, "P@1 (%)"), table)
+    return Figure(name, caption, horizontal_bars(labels, series, "P@1 (%)"), table)
 
 
 def by_direction(dataset: str, systems: list[System]) -> list[Figure]:

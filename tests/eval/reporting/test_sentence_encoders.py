@@ -65,7 +65,7 @@ def test_seeds_of_an_encoder_are_averaged_and_groups_have_bars(report):
     # which queries were hits is not in these files, as in those of version 0.2: no intervals
     assert "| ems | 2 | 75.0 ± 7.1 | – | – | 75.0 ± 7.1 | – | – | 50.00 ± 14.14 |" in text
     assert "| mean | 1 | 50.0 | – | – | 50.0 | – | – | 100.00 |" in text
-    assert (folder / "tables/retrieval_groups_set.csv").read_text() == "Group,ems,mean\nhigh,75.0,50.0\n"
+    assert (folder / "tables/retrieval_groups_set.csv").read_text() == "Group,ems,mean\nhigh (1),75.0,50.0\n"
     assert (folder / "plots/retrieval_groups_set.png").is_file()
     assert (folder / "plots/retrieval_directions_set.png").is_file()
 
