@@ -6,6 +6,7 @@ differ from a right one in a detail, it is xsim++ (Chen et al. 2023).
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,7 @@ from embeddings.groups import average_by_group, groups_file, is_among, read_grou
 from embeddings.search.blocks import in_memory, some_of
 from embeddings.search.neighbours import Search, add_search_arguments
 from embeddings.search.retrieval import COSINE, SIMILARITIES, Neighbourhoods, packed, precision
+from embeddings.smaller_vectors import SmallerVectors, add_smaller_vectors_arguments
 from embeddings.test_sets import ParallelFiles, all_pairs, by_language, flores, read_sides, tatoeba
 
 KIND = "sentence-retrieval"
@@ -49,6 +51,7 @@ class Retrieval:
         queries: of each direction, drawn with `seed`; None for all lines. Candidates are all lines.
         distractors: file with further candidates in one language.
         groups: file (or name of ours) with groups of languages, over which results are averaged.
+        smaller: smaller vectors whose P@1 is measured as well.
         search: how neighbours are found.
     """
 
@@ -66,6 +69,7 @@ class Retrieval:
     seed: int
     distractors: Path | None
     groups: Path | None
+    smaller: SmallerVectors
     search: Search
 
     @property
@@ -155,6 +159,7 @@ def add_arguments(parser) -> None:
         metavar="FILE.toml",
         help="groups of languages for averages, NAME = ['de', 'fr'] per line; ems: Tables 2.5 and 2.7",
     )
+    add_smaller_vectors_arguments(parser)
     add_search_arguments(parser)
     add_output_arguments(parser, KIND)
 
@@ -178,11 +183,13 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
     directions: dict[str, dict] = {}
     for pair in progress(pairs, len(pairs), "retrieve", "pair"):
         directions |= of_pair(job, sides, pair)
+    smaller = job.smaller.measure(encoder.width, partial(vectors_of_directions, job, sides, pairs))
     run = {
         "system": encoder.system,
         "dataset": job.name,
         "directions": directions,
         **averages(directions, job.similarity, groups),
+        "smaller": smaller,
     }
     return {
         "encoder": encoder.record(),
@@ -232,6 +239,16 @@ def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
             **_direction(job, some_of(sides.vectors(*queries), rows), vectors, lines, rows, further),
         }
     return found
+
+
+def vectors_of_directions(job: Retrieval, sides: Sides, pairs: list[ParallelFiles]) -> Iterator[tuple]:
+    """Queries, candidates, and the rows of the candidates that are right, of every direction."""
+    for pair in pairs:
+        arguments = list(zip(pair.paths, read_sides(pair), pair.languages, strict=True))
+        for place, (queries, candidates) in enumerate((arguments, arguments[::-1])):
+            rows = _queries(job, len(queries[1]), seed=place)
+            found, _ = sides.candidates(*candidates)
+            yield in_memory(some_of(sides.vectors(*queries), rows)), in_memory(found), rows
 
 
 def _queries(job: Retrieval, lines: int, seed: int) -> np.ndarray:

@@ -63,7 +63,7 @@ def folder(tmp_path, monkeypatch):
 def test_the_commands_of_the_guide_run_as_they_stand(folder, capsys):
     commands = [one.words for one in shown() if one.page == PAGE]
     assert [words[3] for words in commands] == [
-        "encode", *["retrieve"] * 5, "compare", "report", *["neighbours"] * 2, *["mine"] * 3, "bucc",
+        "encode", *["retrieve"] * 6, "compare", "report", *["neighbours"] * 2, *["mine"] * 3, "bucc",
         "encode", "mine", *["classify"] * 4, "sts", "report",
     ]  # fmt: skip
     for words in commands:

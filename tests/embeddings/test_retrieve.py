@@ -262,3 +262,23 @@ def test_an_encoder_of_another_name_is_the_same_system(command, one_space, paral
     ]
     assert [run["system"].pop("name") for run in runs] == ["a", "b"]
     assert runs[0] == runs[1] and "language_tags" in runs[0]["system"]
+
+
+def test_smaller_vectors_beside_the_whole_ones(command, one_space, parallel, encoder, tmp_path):
+    files = [parallel["de"], parallel["fr"]]
+    asked = ["--vectors", "float32,binary", "--widths", "32,4"]
+    run = retrieve(command, one_space, tmp_path / "out", "--parallel", *files, *asked)
+    assert list(run["smaller"]) == [
+        "float32, 32 numbers", "binary, 32 numbers", "float32, 4 numbers", "binary, 4 numbers",
+    ]  # fmt: skip
+    assert [one["bytes"] for one in run["smaller"].values()] == [128, 4, 16, 1]
+    assert run["smaller"]["float32, 32 numbers"]["p_at_1"] == pytest.approx(run["average"]["cosine"])
+    german, french = (
+        encoder.encode(path.read_text().splitlines(), language)[:, :4]
+        for path, language in zip(files, ("de", "fr"), strict=True)
+    )
+    expected = (p_at_1(german, french) + p_at_1(french, german)) / 2
+    assert run["smaller"]["float32, 4 numbers"]["p_at_1"] == pytest.approx(expected)
+    result = command("retrieve", *one_space, "--output", tmp_path / "x", "--parallel", *files, "--widths", 64)
+    assert result.status == 2
+    assert "--widths 64: vectors have 32 numbers; expected at most as many" in result.err

@@ -13,6 +13,7 @@ from eval.reporting.exhibits import (
     slug,
 )
 from eval.reporting.plots import heatmap, horizontal_bars
+from eval.reporting.sections.smaller_vectors import smaller_vectors
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, System, by_dataset
 from eval.scoring.compared_retrieval import hits_of, knows_hits
@@ -37,6 +38,7 @@ def section(results: ResultSet) -> Section:
         if groups := _groups(systems):
             shown.append(by_group(dataset, systems, groups))
         shown += by_direction(dataset, systems)
+        shown += smaller_vectors(dataset, systems)
     return Section("Sentence retrieval", shown, NOTES)
 
 

@@ -148,3 +148,15 @@ def test_one_seed_twice_is_refused(tmp_path):
     results = ResultSet.load([tmp_path / "a.json", tmp_path / "b.json"], ["sentence-retrieval"])
     with pytest.raises(InputError, match="both are seed 1"):
         results.probed("sentence-retrieval")
+
+
+def test_smaller_vectors_have_a_table_and_a_plot(report):
+    one = retrieval({"de-en": 0.9, "en-de": 0.7})
+    one["runs"][0]["smaller"] = {
+        "float32, 64 numbers": {"bytes": 256, "p_at_1": 0.75},
+        "binary, 64 numbers": {"bytes": 8, "p_at_1": 0.5},
+    }
+    text, folder = report(one, retrieval({"de-en": 0.9, "en-de": 0.7}, name="other"))
+    assert "| ems | binary, 64 numbers | 8 | 50.0 | 30.0 |" in text
+    assert "| ems | float32, 64 numbers | 256 | 75.0 | 5.0 |" in text
+    assert any(path.name.startswith("p_at_1_by_size") for path in folder.rglob("*.png"))
