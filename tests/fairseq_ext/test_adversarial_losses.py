@@ -220,6 +220,42 @@ def test_it_goes_on_exactly_from_its_state(bound):
     assert_same(weights_of(model_again), weights_of(model))
 
 
+# --- the extraction module
+
+EXTRACTION = {"freeze_encoder": True, "pooling": "sum", "pooling_layer": "mix", "sentence_width": 12}
+
+
+def test_the_extraction_module_is_the_equation():
+    """3.1: weighted average of the layers, sum over tokens, linear map."""
+    model, text = make_model(**EXTRACTION).eval(), make_batch()["net_input"]["src_tokens"]
+    encoder = model.encoder
+    encoder.layer_weights.data = torch.tensor([0.5, -1.0, 0.2])
+    layers = encoder(text, return_all_hiddens=True)["encoder_states"]
+    weights = [math.exp(x) / sum(map(math.exp, (0.5, -1.0, 0.2))) for x in (0.5, -1.0, 0.2)]
+    for row, tokens in enumerate(text):
+        total = sum(
+            weight * layer[position, row]
+            for weight, layer in zip(weights, layers, strict=True)
+            for position in range(int(tokens.ne(SIZES.padding).sum()))
+        )
+        expected = encoder.sentence_map.weight @ total + encoder.sentence_map.bias
+        torch.testing.assert_close(encoder(text)["sentence_vectors"][row], expected)
+
+
+@pytest.mark.parametrize("losses", ["adversarial_alignment,cycle_consistency", "triplet_ranking"])
+def test_below_it_everything_stays_to_the_last_bit(losses):
+    model = make_model(dropout=0.3, **EXTRACTION)
+    criterion = make_criterion(losses, model)
+    before = copy.deepcopy(model.state_dict())
+    for number in (1, 2):
+        update(model, criterion, number)
+    changed = {name for name, tensor in model.state_dict().items() if not torch.equal(tensor, before[name])}
+    assert changed == {
+        f"encoder.{name}" for name in ("layer_weights", "sentence_map.weight", "sentence_map.bias")
+    }
+    assert all(p.grad is None for name, p in model.named_parameters() if name not in changed)
+
+
 # --- cycle consistency
 
 
