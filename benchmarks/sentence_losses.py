@@ -5,7 +5,9 @@ step. The encoder alone has a loss that costs nothing; EMS has both losses; the 
 layers in place of token reconstruction. Systems take turns. On a CPU processor time is measured (one thread
 by default), so that other jobs on the machine disturb little. Arithmetic is that of matrix products and
 attention, counted by torch. Goal: EMS costs at most a tenth more than the encoder alone at the size of `ems`;
-in the thesis 43 s of 689 s (2.4.7).
+in the thesis 43 s of 689 s (2.4.7). `--only pooled,BERT-score` has OneAligner's loss over sentence vectors
+and over token states; goal: a step of the latter costs at most 1.3 times one of the former, with 64 pairs of
+100 tokens.
 
     python -m benchmarks.sentence_losses [--arch ems|ems_small] [--vocabulary 60000] [--pairs 32]
         [--only EMS,decoder]
@@ -22,12 +24,14 @@ from command_line import options
 from command_line.dispatch import run_script
 
 ALONE = "encoder alone"
-SYSTEMS = {
-    ALONE: "",
-    "token_reconstruction": "token_reconstruction",
-    "sentence_contrast": "sentence_contrast",
-    "EMS": "token_reconstruction,sentence_contrast",
-    "decoder": "translation,sentence_contrast",
+SYSTEMS = {  # losses and their options
+    ALONE: {"losses": ""},
+    "token_reconstruction": {"losses": "token_reconstruction"},
+    "sentence_contrast": {"losses": "sentence_contrast"},
+    "EMS": {"losses": "token_reconstruction,sentence_contrast"},
+    "decoder": {"losses": "translation,sentence_contrast"},
+    "pooled": {"losses": "global_ranking", "global_ranking_similarity": "dot"},
+    "BERT-score": {"losses": "global_ranking"},
 }
 LANGUAGES = 62
 
@@ -61,7 +65,8 @@ class Systems:
         translating = sentence_encoder.SentenceEncoderModel.build_model(model, task).train().to(self.device)
         encoding = sentence_encoder.SentenceEncoderModel(translating.cfg, translating.encoder, None).train()
         self.models = {
-            name: translating if "translation" in SYSTEMS[name] else encoding for name in measured(args)
+            name: translating if "translation" in SYSTEMS[name]["losses"] else encoding
+            for name in measured(args)
         }
         self.criteria = {name: self._criterion(name).train().to(self.device) for name in self.models}
         parameters = {*translating.parameters()}.union(
@@ -88,7 +93,7 @@ class Systems:
         if name == ALONE:
             return WeightedLosses(task, None, {"nothing": Nothing(SimpleNamespace(weight=1.0), sizes)})
         cfg = WeightedLossesConfig(
-            label_smoothing=0.1, sentence_avg=False, losses=SYSTEMS[name], fused_vocabulary_loss=True
+            label_smoothing=0.1, sentence_avg=False, fused_vocabulary_loss=True, **SYSTEMS[name]
         )
         return WeightedLosses.build_criterion(cfg, task)
 
