@@ -12,10 +12,30 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from command_line.errors import InputError, at
+from data_prep.step_folder import read_record
 from data_prep.subword_models import SEPARATOR, TYPES
+from data_prep.transformers_tokenizer import KIND as TRANSFORMERS
 
 WORD_BEGINNING = "▁"  # sentencepiece's mark, also where it stands alone
 Boundaries = tuple[list[int], list[int]]
+SPELLED = tuple(name for name in TYPES if name != TRANSFORMERS)  # types whose units spell their text
+
+
+def type_of_spelled(folder) -> str:
+    """The type of the subwords of a folder that spans of words are to be found in.
+
+    Raises:
+        InputError: it is no output of `subword`, or its units spell nothing.
+    """
+    record = read_record(folder, "subword")
+    if record is None:
+        raise InputError(f"{folder}: no subword.json, expected the output of `python -m data_prep subword`")
+    if record["type"] not in SPELLED:
+        raise InputError(
+            f"{folder}: its subwords are ids of a tokenizer, which spell no words; expected subwords of"
+            " --type bpe, sentencepiece or none"
+        )
+    return record["type"]
 
 
 def word_boundaries(
@@ -36,13 +56,8 @@ def word_boundaries(
     Raises:
         InputError: words and subwords do not spell the same text; names file and line.
     """
-    if subword_type not in TYPES:
-        raise ValueError(f"subword type {subword_type!r}, expected one of {TYPES}")
-    if subword_type == "transformers":
-        raise InputError(
-            f"{at(path, line_number)}: the subwords are ids of a tokenizer, which spell no words; alignments"
-            " and structures need subwords of --type bpe, sentencepiece or none"
-        )
+    if subword_type not in SPELLED:
+        raise ValueError(f"subword type {subword_type!r}, expected one of {SPELLED}")
     if subword_type != "sentencepiece":
         for longest in (False, True):
             boundaries = _walk(words, units, subword_type == "subword-nmt", longest)

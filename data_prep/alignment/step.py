@@ -86,9 +86,12 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     from data_prep.alignment.subword_alignment import store_subword_spans
     from data_prep.alignment.word_alignment import align_words
+    from data_prep.subword_spans import type_of_spelled
 
     job = from_arguments(AlignmentJob, args)
     bitexts = find_bitexts(job.input)
+    if job.data:
+        type_of_spelled(job.subword)  # what will not do is refused before hours of alignment
     with Workers(args.workers) as workers:
         align_words(job, bitexts, workers)
         print((job.output / "alignments.md").read_text(encoding="utf-8"), end="")

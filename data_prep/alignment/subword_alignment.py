@@ -16,8 +16,8 @@ from data_prep.formats.alignments import UNNAMED, AlignedSpans, AlignedSpansWrit
 from data_prep.formats.preparation import Preparation
 from data_prep.formats.sentences import index_path, sentence_lengths
 from data_prep.formats.texts import Text, find_bitexts, paths_of
-from data_prep.step_folder import StepFolder, read_record
-from data_prep.subword_spans import subword_spans, word_boundaries
+from data_prep.step_folder import StepFolder
+from data_prep.subword_spans import subword_spans, type_of_spelled, word_boundaries
 
 
 def store_subword_spans(job: AlignmentJob, bitexts: list[Text], workers: Workers) -> None:
@@ -28,11 +28,7 @@ def store_subword_spans(job: AlignmentJob, bitexts: list[Text], workers: Workers
             raise InputError(
                 f"{job.subword}: no {bitext.names()[0]}, expected the subwords of {bitext.paths[0]}"
             )
-    record = read_record(job.subword, "subword")
-    if record is None:
-        raise InputError(
-            f"{job.subword}: no subword.json, expected the output of `python -m data_prep subword`"
-        )
+    subword_type = type_of_spelled(job.subword)
     Preparation.load(job.data)
     check_finished(job.output, "align")
     alignments = [job.text_path(bitext) for bitext in bitexts]
@@ -41,7 +37,7 @@ def store_subword_spans(job: AlignmentJob, bitexts: list[Text], workers: Workers
     step = StepFolder(
         job.data,
         f"align.{job.aligner}",  # alignments of others stay beside these
-        {"type": record["type"]},
+        {"type": subword_type},
         reads=[*alignments, *texts, *filter(Path.exists, indexes)],
         inputs=(job.input, job.subword),
     )
@@ -51,7 +47,7 @@ def store_subword_spans(job: AlignmentJob, bitexts: list[Text], workers: Workers
     _remove_unfinished_unnamed(job.data)
     for bitext, alignment in zip(bitexts, alignments, strict=True):
         other = subwords[bitext.split, bitext.pair]
-        write_subword_spans(bitext, other, alignment, job.data, job.aligner, record["type"], workers)
+        write_subword_spans(bitext, other, alignment, job.data, job.aligner, subword_type, workers)
     step.finish()
 
 

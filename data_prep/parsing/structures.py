@@ -16,7 +16,7 @@ from command_line.outputs import scratch_folder
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import Block, read_blocks
-from data_prep.step_folder import StepFolder, read_record
+from data_prep.step_folder import StepFolder
 
 
 def add_arguments(parser) -> None:
@@ -35,6 +35,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     from data_prep.formats.sentences import index_path
     from data_prep.formats.structures import KINDS, is_structure_file
+    from data_prep.subword_spans import type_of_spelled
 
     files = sorted(path for kind in KINDS for path in args.input.glob(f"*.{kind}"))
     if not files:
@@ -42,9 +43,7 @@ def main(args) -> None:
     for folder in (args.input, args.tokenized, args.subword):
         check_finished(folder)
     check_finished(args.data, "binarize")
-    record = read_record(args.subword, "subword")
-    if record is None:
-        raise InputError(f"{args.subword}: no subword.json, expected the output of `subword`")
+    subword_type = type_of_spelled(args.subword)
     rows = []
     for path in files:
         name = path.name.rpartition(".")[0]
@@ -56,7 +55,7 @@ def main(args) -> None:
     step = StepFolder(
         args.data,
         "structures",
-        {"type": record["type"]},
+        {"type": subword_type},
         reads=[*(path for row in rows for path in row), *indexes],
         inputs=(args.input, args.tokenized, args.subword),
     )
@@ -65,7 +64,7 @@ def main(args) -> None:
     step.begin(is_structure_file)
     with Workers(args.workers) as workers:
         for over_words, words, units in rows:
-            carry_file(over_words, words, units, args.data / over_words.name, record["type"], workers)
+            carry_file(over_words, words, units, args.data / over_words.name, subword_type, workers)
     step.finish()
 
 

@@ -86,6 +86,9 @@ def test_text_has_the_ids_of_its_tokenizer(step, tmp_path, folder, theirs, write
             assert ids[sentence[:-1]].tolist() == own_ids(theirs, line), repr(line)
             again = dictionary.encode_line(preparation.segment("en", line), add_if_not_exist=False)
             assert again.tolist() == sentence
+            assert preparation.detokenize("en", dictionary.string(again)) == theirs.decode(
+                own_ids(theirs, line), clean_up_tokenization_spaces=False
+            )
 
 
 def test_the_bijection(step, tmp_path, folder, theirs, write_corpus):
@@ -142,7 +145,7 @@ def test_text_cannot_become_a_special_symbol(stored, theirs, line):
     assert not {"<s>", "</s>", "<pad>"} & set(tokenizer.segment(line).split())
 
 
-def test_units_become_text_again(stored, folder):
+def test_units_become_text_again(stored):
     tokenizer = TransformersTokenizer(stored)
     for line in TEXT[:2] + TEXT[7:8]:
         joined = tokenizer.join(tokenizer.segment(line) + " __de__ madeupword0001")
@@ -240,8 +243,13 @@ def test_a_broken_file_of_a_binarized_folder(stored, tmp_path):
             TransformersTokenizer(tmp_path / "broken.json")
 
 
-def test_ids_spell_no_words(tmp_path):
-    from data_prep.subword_spans import word_boundaries
-
-    with pytest.raises(InputError, match=r"words.txt:3: the subwords are ids of a tokenizer"):
-        word_boundaries(["a"], ["17"], "transformers", tmp_path / "words.txt", 3)
+def test_ids_spell_no_words(step, tmp_path, prepared):
+    """Said before anything is aligned or parsed."""
+    folder = KINDS["bert"](tmp_path / "bert")
+    words = ["--input", prepared / "raw", "--output", tmp_path / "sub", "--tokenizer", folder]
+    assert step("subword", *words, "--workers", 1)[0] == 0
+    words = ["--input", prepared / "tok", "--subword", tmp_path / "sub", "--data", prepared / "data"]
+    status, error = step("align", *words, "--output", tmp_path / "aligned", "--workers", 1)
+    assert (status, error.count("\n")) == (2, 1)
+    assert f"{tmp_path / 'sub'}: its subwords are ids of a tokenizer, which spell no words" in error
+    assert not (tmp_path / "aligned").exists()
