@@ -14,7 +14,13 @@ from tests.test_readme import FAIRSEQ_PARSERS, parse_fairseq
 
 # Pages whose commands go on from each other in one folder, in this order.
 STORIES = {
-    "example": ("README.md", "docs/losses.md", "docs/interlingua.md", "docs/one_pair.md"),
+    "example": (
+        "README.md",
+        "docs/losses.md",
+        "docs/interlingua.md",
+        "docs/one_pair.md",
+        "docs/distillation.md",
+    ),
     "corpus": ("docs/data_preparation.md", "docs/linguistic_pretraining.md"),
 }
 # What no test runs as it stands: page, how the commands begin (a regular expression), why.

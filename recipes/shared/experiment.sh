@@ -188,10 +188,14 @@ prepare() {
   segment "$OUTPUT/text" "$OUTPUT" "$DATA" "${SUBWORD_OPTIONS[@]}"
 }
 
-# Tokenize, apply or learn subwords, binarize.
+# Tokenize, apply or learn subwords, binarize. Tokenizers of transformers read raw text.
 segment() { # TEXT FOLDER DATA OPTION_OF_SUBWORD...
-  run python -m data_prep tokenize "${TOKENIZER_OPTIONS[@]}" --input "$1" --output "$2/tokenized"
-  run python -m data_prep subword "${@:4}" --input "$2/tokenized" --output "$2/subword"
+  local words=$1
+  if ! is_among --tokenizer "${@:4}"; then
+    words=$2/tokenized
+    run python -m data_prep tokenize "${TOKENIZER_OPTIONS[@]}" --input "$1" --output "$words"
+  fi
+  run python -m data_prep subword "${@:4}" --input "$words" --output "$2/subword"
   run python -m data_prep binarize --input "$2/subword" --text "$1" --output "$3"
 }
 

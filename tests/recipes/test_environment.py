@@ -19,6 +19,7 @@ OPTIONS = {
     "interlingua": ["--config", "multi30k", "--systems", "pivot,variable"],
     "word_contrastive": ["--config", "enja", "--systems", "mlsc,mlsc+FA"],
     "sentence_embedding": ["--config", "l10n", "--tatoeba", "v1"],
+    "distillation": ["--config", "l10n", "--teacher", "ems.pt", "--teacher-data", "data"],
     "jass_enss": ["--config", "enja", "--spacy-model", "model", "--systems", "mass"],
 }
 TOOLS = {  # that make shells, tools, Python and libraries behave in another way

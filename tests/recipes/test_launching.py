@@ -80,6 +80,8 @@ def test_every_configuration_says_its_batch(name, tmp_path):
     stages = ["--stages", "train"]
     if name == "jass_enss":
         stages = ["--stages", "pretrain,finetune", "--systems", "mass"]
+    if name == "distillation":
+        stages += ["--teacher", "model"]
     for config in configurations(name):
         folder = ("--data-root", str(tmp_path))
         found = dry_run(name, "--config", config, *stages, "--seeds", "1", *folder)

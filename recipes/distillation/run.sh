@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# Small sentence encoders that learn from a large one: LEALLA, chapter 3 of the thesis, from text to tables of retrieval.
+# shellcheck disable=SC2034  # settings are read by the driver and the table of systems
+set -euo pipefail
+# shellcheck source=recipes/shared/experiment.sh
+source "$(dirname "$0")/../shared/experiment.sh"
+# shellcheck source=recipes/shared/sentence_encoders.sh
+source "$(dirname "$0")/../shared/sentence_encoders.sh"
+
+RECIPE=distillation TITLE="Distilled sentence encoders"
+SEEDS=1
+ALL_STAGES="prepare encode train evaluate report"
+REQUIRED_SETTINGS=(BATCH_PAIRS STUDENTS)
+TEACHER='' TEACHER_DATA=''
+TEACHER_NAME=teacher VECTORS_DTYPE=float16 # of the files with its vectors
+
+# What 3.3.2 has for all systems; a configuration changes it.
+ALPHA=1 BETA=1e3 GAMMA=1e-2
+WEIGHT_DECAY=1e-2
+MAX_LENGTH=128 # tokens; longer sentences are cut
+MAX_WORDS=256  # of a line of the training text
+MARGIN_OPTIONS='' FEATURE_OPTIONS='' LOGIT_OPTIONS=''
+SELECTION_OPTIONS=(--best-checkpoint-metric retrieval --maximize-best-checkpoint-metric)
+STUDENTS=() ABLATED=() REDUCTIONS=()
+declare -A STUDENT_OPTIONS STUDENT_WIDTH
+
+usage() {
+  cat << END
+usage: bash recipes/distillation/run.sh --config NAME --teacher MODEL [options] [-- OPTION of fairseq-train ...]
+
+Trains small sentence encoders of chapter 3 on pairs with English and the vectors of a teacher, measures how well they and
+the teacher retrieve translations, reports. What is complete is skipped, what was killed continues. README.md beside this file
+has the paper's numbers.
+
+  --config NAME       lealla (the paper's), l10n (small), or a file like those in configs/
+  --systems LIST      of STUDENT-LOSSES (ams, fd, ld, ams-fd, ams-ld, fd-ld, all, and ams-df, distillation-first), reduced-N, or
+                      'all' (default: all but ams-df; systems.sh says which students have which losses)
+  --teacher MODEL     the teacher: a folder of transformers or sentence-transformers, or a checkpoint of sentence_embedding
+  --teacher-data DIR  of a checkpoint: the binarized folder of its training, on which the students are trained, too
+$(usage_of_test_sets)
+$(usage_of_experiment)
+$(usage_of_all)
+
+Example: bash recipes/distillation/run.sh --config l10n --teacher outputs/sentence_embedding/l10n/models/ems-seed1/checkpoint_best.pt --teacher-data outputs/sentence_embedding/l10n/data/l10n
+END
+}
+
+check_recipe() {
+  check_test_sets
+  [[ -n $TEACHER ]] || die "--teacher: expected a folder of transformers or sentence-transformers, or a checkpoint"
+  [[ $DRY_RUN == yes || -e $TEACHER ]] || die "--teacher: $TEACHER: no such file or folder"
+  check_folders TEACHER_DATA
+  TEACHER_OPTIONS=(--model "$TEACHER")
+  [[ $LAUNCHER != cpu ]] || TEACHER_OPTIONS+=(--cpu)
+  if [[ $TEACHER == *.pt ]]; then
+    [[ -n $TEACHER_DATA ]] || die "--teacher $TEACHER: a checkpoint needs --teacher-data, the binarized folder of its training"
+    DATA=$TEACHER_DATA
+    TEACHER_OPTIONS+=(--model-data "$DATA")
+  else
+    [[ -z $TEACHER_DATA ]] || die "--teacher-data $TEACHER_DATA: --teacher $TEACHER is no checkpoint; expected none"
+  fi
+}
+
+# --- stages --------------------------------------------------------------------------------------------------------
+
+stage_prepare() {
+  if [[ -z $TEACHER_DATA ]]; then prepare_without_test_sets; else note "students are trained on $DATA"; fi
+}
+
+# The teacher's vectors of all training and validation sentences, beside these.
+stage_encode() {
+  local text=()
+  [[ -n $TEACHER_DATA ]] || text=(--text "$OUTPUT/text")
+  run python -m embeddings encode --data "$DATA" --split train,valid --name "$TEACHER_NAME" --dtype "$VECTORS_DTYPE" \
+    "${TEACHER_OPTIONS[@]}" "${text[@]}"
+}
+
+train_system() { # SYSTEM SEED
+  local options interval=()
+  read -ra options <<< "${TRAINING_OPTIONS[$1]}"
+  [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates "$KEEP_UPDATES")
+  train "$OUTPUT/models/$(model_name "$@")" "$DATA" --task sentence_embedding --pairs "$(pairs_with_english "${LANGUAGES[@]}")" \
+    --dropout "$DROPOUT" --optimizer fused_adam --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" \
+    --weight-decay "$WEIGHT_DECAY" --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" \
+    --max-source-positions "$MAX_LENGTH" --max-epoch "$EPOCHS" --seed "$2" --eval-retrieval "${SELECTION_OPTIONS[@]}" \
+    --no-epoch-checkpoints "${interval[@]}" --log-format simple --log-interval 100 "${options[@]}" "${EXTRA_OPTIONS[@]}"
+}
+
+stage_evaluate() {
+  retrieve_everywhere "$OUTPUT/retrieval/teacher" "${TEACHER_OPTIONS[@]}" --encoder-name teacher
+  for_each_model evaluate
+}
+
+evaluate() { # SYSTEM SEED
+  local encoder
+  encoder=(--model "$(checkpoint_of "$@")" --model-data "$DATA" --encoder-name "$1")
+  [[ $LAUNCHER != cpu ]] || encoder+=(--cpu)
+  retrieve_everywhere "$OUTPUT/retrieval/$(model_name "$@")" "${encoder[@]}"
+}
+
+stage_report() {
+  RESULTS=() RETRIEVAL=()
+  add_results "$OUTPUT/retrieval/teacher"
+  for_each_model add_retrieval
+  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
+  [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
+}
+add_retrieval() { add_results "$OUTPUT/retrieval/$(model_name "$@")"; } # SYSTEM SEED
+
+experiment "tatoeba flores teacher teacher-data" "" "$@"

@@ -1,0 +1,77 @@
+# shellcheck shell=bash disable=SC2034
+# What recipes of sentence encoders have in common: pairs with English, test sets of retrieval. Sourced.
+
+TATOEBA='' FLORES=''
+MULTIWAY=() # languages whose test sets with English are line-parallel with each other
+
+usage_of_test_sets() {
+  cat << END
+  --tatoeba DIR       LASER's Tatoeba test sets, tatoeba.XXX-eng.XXX: measured in evaluate, kept out of the training text
+                      by prepare
+  --flores DIR        Flores-200, SPLIT/CODE.SPLIT: devtest is measured; dev and devtest are kept out of the training text
+END
+}
+
+check_test_sets() {
+  check_folders TATOEBA FLORES
+  [[ -z $COMET ]] || die "--comet $COMET: sentence encoders do not translate; expected none"
+}
+
+# A pair of languages as file names have it.
+pair_with_english() { # LANGUAGE
+  if [[ $1 < en ]]; then echo "$1-en"; else echo "en-$1"; fi
+}
+
+# All of them, separated by commas.
+pairs_with_english() { # LANGUAGE...
+  local language pairs=""
+  for language in "$@"; do
+    [[ $language == en ]] || pairs+=",$(pair_with_english "$language")"
+  done
+  echo "${pairs#,}"
+}
+
+# Sentences of evaluation sets, in whatever language, are not trained on (2.3.2).
+prepare_without_test_sets() {
+  local excluded=()
+  [[ -z $TATOEBA ]] || excluded+=("$TATOEBA"/tatoeba.*)
+  [[ -z $FLORES ]] || excluded+=("$FLORES"/dev/*.dev "$FLORES"/devtest/*.devtest)
+  [[ ${#excluded[@]} == 0 ]] || CLEAN_OPTIONS=(--exclude-text "${excluded[@]}")
+  prepare
+}
+
+# Retrieval in every test set (2.4.1, 2.4.2).
+retrieve_everywhere() { # FOLDER ENCODER_OPTION...
+  multiway_files
+  [[ ${#MULTIWAY_FILES[@]} == 0 ]] ||
+    retrieve "$1/multiway" "${@:2}" --parallel "${MULTIWAY_FILES[@]}" --dataset "$NAME, multi-parallel"
+  [[ -z $TATOEBA ]] || retrieve "$1/tatoeba" "${@:2}" --tatoeba "$TATOEBA"
+  [[ -z $FLORES ]] || retrieve "$1/flores" "${@:2}" --flores "$FLORES"
+}
+
+retrieve() { # FOLDER OPTION...
+  run python -m embeddings retrieve "${@:2}" --groups "$ROOT/embeddings/language_groups/ems.toml" --output "$1"
+}
+
+# Fill MULTIWAY_FILES: the test set of each language with English, and once its English side.
+multiway_files() {
+  local language text=$DATA/text
+  MULTIWAY_FILES=()
+  for language in "${MULTIWAY[@]}"; do
+    MULTIWAY_FILES+=("$text/test.$(pair_with_english "$language").$language")
+  done
+  [[ ${#MULTIWAY[@]} == 0 ]] || MULTIWAY_FILES+=("$text/test.$(pair_with_english "${MULTIWAY[0]}").en")
+}
+
+# Add the results below a folder, and further files there, to RESULTS; those of retrieval to RETRIEVAL, too.
+add_results() { # FOLDER FILE...
+  local file files=("${@:2}")
+  [[ -z $FLORES ]] || files=(flores/sentence-retrieval.json "${files[@]}")
+  [[ -z $TATOEBA ]] || files=(tatoeba/sentence-retrieval.json "${files[@]}")
+  [[ ${#MULTIWAY[@]} == 0 ]] || files=(multiway/sentence-retrieval.json "${files[@]}")
+  for file in "${files[@]}"; do
+    [[ $DRY_RUN == yes || -e $1/$file ]] || die "$1/$file: no such file; run the stage evaluate first"
+    RESULTS+=("$1/$file")
+    [[ $file != */sentence-retrieval.json ]] || RETRIEVAL+=("$1/$file")
+  done
+}

@@ -1,0 +1,162 @@
+"""`recipes/distillation`: students of LEALLA, their losses (3.5) and hyperparameters (3.3.2), one teacher."""
+
+from argparse import Namespace
+
+import pytest
+
+from tests.our_commands import parse_command
+from tests.recipes.commands import assert_refused, configurations, dry_run, parse_trainings
+
+RECIPE = "distillation"
+CONFIGS = configurations(RECIPE)
+AMS, FD, LD = "additive_margin", "feature_distillation", "logit_distillation"
+COMBINATIONS = {
+    "ams": [AMS], "fd": [FD], "ld": [LD], "ams-fd": [AMS, FD], "ams-ld": [AMS, LD], "fd-ld": [FD, LD],
+    "all": [AMS, FD, LD],
+}  # fmt: skip
+TEACHER = {"lealla": ["--teacher", "LaBSE"], "l10n": ["--teacher", "ems.pt", "--teacher-data", "data/l10n"]}
+
+
+def commands(config: str, *options: str, stages: str) -> list[list[str]]:
+    return dry_run(
+        RECIPE, "--config", config, *TEACHER[config], *options, "--stages", stages, "--output", "out"
+    )
+
+
+def trainings(config: str, *options: str) -> dict[str, Namespace]:
+    return parse_trainings(commands(config, *options, stages="train"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], f"--config: expected one of {','.join(CONFIGS)}, or a file"),
+        (["--config", "l10n"], "--teacher: expected a folder of transformers or sentence-transformers, or a"),
+        (["--config", "l10n", "--teacher", "/no/such.pt"], "--teacher: /no/such.pt: no such file or folder"),
+        (
+            ["--config", "l10n", "--systems", "small-all"],
+            "--systems: found 'small-all', expected one of: thin",
+        ),
+        (
+            ["--config", "l10n", "--teacher", "/dev/null", "--teacher-data", "/no"],
+            "--teacher-data: /no: no su",
+        ),
+        (
+            ["--config", "l10n", "--teacher", "/tmp", "--teacher-data", "/tmp"],
+            "--teacher-data /tmp: --teacher",
+        ),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
+    assert_refused(RECIPE, options, message, tmp_path)
+
+
+def test_a_checkpoint_needs_its_data(tmp_path):
+    (tmp_path.parent / "teacher.pt").touch()
+    options = ["--config", "l10n", "--teacher", str(tmp_path.parent / "teacher.pt")]
+    message = (
+        f"--teacher {tmp_path.parent}/teacher.pt: a checkpoint needs --teacher-data, the binarized folder"
+    )
+    assert_refused(RECIPE, options, message, tmp_path)
+
+
+def test_the_students_of_the_paper_and_their_hyperparameters():
+    found = trainings("lealla")
+    assert set(found) == {
+        f"{name}-{losses}" for name in ("small", "base", "large") for losses in COMBINATIONS
+    }
+    for name, width, beta, updates in (
+        ("small", 128, 1e3, 100_000), ("base", 192, 1e3, 100_000), ("large", 256, 1e4, 200_000),
+    ):  # fmt: skip
+        for losses, expected in COMBINATIONS.items():
+            args = found[f"{name}-{losses}"]
+            assert args.losses.split(",") == expected
+            assert (args.encoder_layers, args.encoder_embed_dim, str(args.pooling)) == (24, width, "pooler")
+            assert args.teacher == (None if losses == "ams" else "teacher")
+            assert (args.max_update, args.lr, args.max_source_positions) == (updates, [5e-4], 128)
+            assert args.batch_size * args.batches_per_update == 8192
+            if LD in expected:
+                assert (args.logit_distillation_weight, args.logit_distillation_temperature) == (1e-2, 100)
+            if FD in expected:
+                assert args.feature_distillation_weight == beta
+        assert found[f"{name}-all"].additive_margin_weight == 1
+    (first,) = trainings("lealla", "--systems", "base-ams-df").values()
+    assert first.feature_distillation_pattern == "distillation-first"
+    assert (first.pooler_width, first.sentence_width) == (768, 192)
+
+
+def test_the_small_configuration_trains_four_students_and_six_reductions():
+    found = trainings("l10n")
+    students = {f"thin-half-{losses}" for losses in COMBINATIONS} | {
+        f"{name}-{losses}"
+        for name in ("thin-quarter", "shallow-half", "shallow-quarter")
+        for losses in ("ams", "all")
+    }
+    reduced = {f"reduced-{width}" for width in (128, 96, 64, 48, 32, 16)}
+    assert set(found) == students | reduced
+    for name, losses in COMBINATIONS.items():
+        assert found[f"thin-half-{name}"].losses.split(",") == losses
+    for name in students:
+        assert found[name].data == "data/l10n"
+        assert found[name].pairs == "cs-en,de-en,en-es,en-fr,en-it,en-ja,en-pl,en-pt,en-ru,en-zh"
+        assert found[name].max_epoch == 2 and found[name].eval_retrieval
+    for name in reduced:
+        args = found[name]
+        assert (args.finetune_from_model, args.freeze_encoder, args.losses) == ("ems.pt", True, AMS)
+        assert args.sentence_width == int(name.split("-")[1])
+        assert (args.encoder_layers, args.encoder_embed_dim, args.teacher) == (4, 192, None)
+
+
+def encoder_parameters(args: Namespace) -> int:
+    """P_E of Table 3.1, by hand."""
+    width, inner = args.encoder_embed_dim, args.encoder_ffn_embed_dim
+    layer = 4 * (width * width + width) + 2 * width * inner + width + inner + 4 * width
+    return args.encoder_layers * layer
+
+
+def test_students_have_a_half_and_a_quarter_of_the_teachers_parameters():
+    found = trainings(
+        "l10n", "--systems", "thin-half-all,thin-quarter-all,shallow-half-all,shallow-quarter-all,reduced-16"
+    )
+    teacher = encoder_parameters(found["reduced-16"])
+    shares = {name: encoder_parameters(args) / teacher for name, args in found.items()}
+    for kind in ("thin", "shallow"):
+        assert shares[f"{kind}-half-all"] == pytest.approx(0.5, abs=0.01)
+        assert shares[f"{kind}-quarter-all"] == pytest.approx(0.25, abs=0.01)
+
+
+def test_a_checkpoint_teaches_on_the_data_of_its_training():
+    assert commands("l10n", stages="prepare") == []
+    (words,) = commands("l10n", stages="encode")
+    args = parse_command(words)
+    assert (str(args.data), args.split, args.name, args.dtype) == (
+        "data/l10n",
+        ["train", "valid"],
+        "teacher",
+        "float16",
+    )
+    assert (str(args.model), str(args.model_data), args.cpu, args.text) == ("ems.pt", "data/l10n", True, None)
+
+
+def test_a_folder_of_transformers_gives_its_vocabulary_and_reads_raw_text():
+    *_, subword, binarize = map(parse_command, commands("lealla", stages="prepare"))
+    assert str(subword.tokenizer) == "LaBSE" and str(subword.input) == str(binarize.text) == "out/text"
+    (words,) = commands("lealla", stages="encode")
+    args = parse_command(words)
+    assert (str(args.model), args.model_data, str(args.text)) == ("LaBSE", None, "out/text")
+    assert str(args.data) == "out/data/lealla"
+
+
+def test_teacher_and_students_are_measured_in_one_report():
+    options = ["--systems", "thin-half-all,reduced-16", "--tatoeba", "v1"]
+    *retrieve, report = commands("l10n", *options, stages="evaluate,report")
+    found = [parse_command(words) for words in retrieve]
+    assert [(args.encoder_name, str(args.output).split("/")[-1]) for args in found] == [
+        (name, test)
+        for name in ("teacher", "thin-half-all", "reduced-16")
+        for test in ("multiway", "tatoeba")
+    ]
+    assert str(found[0].model) == "ems.pt"
+    assert str(found[2].model) == "out/models/thin-half-all-seed1/checkpoint_best.pt"
+    results = [word for word in report if word.endswith("sentence-retrieval.json")]
+    assert results == [f"{args.output}/sentence-retrieval.json" for args in found]
