@@ -61,7 +61,7 @@ def neighbours(results: ResultSet) -> Section:
                         pair = found["sentence"], near["sentence"]
                         cosines.setdefault(pair, []).append(near["cosine"])
             rows += [
-                [*cells(one.name, f"{len(found)} of {len(one.runs)}", *pair), mean_cell(MeanStd.of(found), 2)]
+                [*cells(one.name, f"{len(found)} of {len(one.runs)}", *pair), mean_cell(MeanStd.of(found), 4)]
                 for pair, found in cosines.items()
             ]
         caption = f"Nearest sentences in {dataset}; cosine: mean over the seeds that find them."

@@ -121,8 +121,8 @@ def test_neighbours_are_listed_with_how_many_seeds_find_them(report):
         record("neighbours", sentences=found(near("b a", 0.96), near("c", 0.5))),
         record("neighbours", seed=2, sentences=found(near("b a", 0.98), near("d", 0.4))),
     )
-    assert "| ems | 2 of 2 | a b | b a | 0.97 ± 0.01 |" in text
-    assert "| ems | 1 of 2 | a b | c | 0.50 |" in text
+    assert "| ems | 2 of 2 | a b | b a | 0.9700 ± 0.0141 |" in text
+    assert "| ems | 1 of 2 | a b | c | 0.5000 |" in text
 
 
 @pytest.mark.parametrize(
