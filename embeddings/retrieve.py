@@ -3,6 +3,9 @@
 P@1 of both directions for every pair of languages, by cosine (thesis 2.4.1, 2.4.2), and by margin (2.4.4):
 the error rate with the margin `ratio` and 4 neighbours is LASER's xsim. With --distractors, sentences that
 differ from a right one in a detail, it is xsim++ (Chen et al. 2023).
+
+`bert-score` compares the states of tokens (Niu et al. 2022, 2.2). With --normalize, cosine and bert-score are
+measured as they are and without the popular sentence effect, as cosine-normalized and bert-score-normalized.
 """
 
 import hashlib
@@ -24,15 +27,24 @@ from data_prep.formats.texts import LANGUAGE
 from data_prep.formats.vectors import VectorsFile
 from embeddings.distractors import Distractors, files_of, read_distractors
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
-from embeddings.encoders.sentence_encoder import SentenceEncoder
+from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
 from embeddings.groups import average_by_group, groups_file, is_among, read_groups
 from embeddings.search.blocks import in_memory, some_of
 from embeddings.search.neighbours import Search, add_search_arguments
 from embeddings.search.retrieval import COSINE, SIMILARITIES, Neighbourhoods, packed, precision
+from embeddings.search.sentence_scores import (
+    BERT_SCORE,
+    NORMALIZED,
+    bert_scores,
+    check_size,
+    cosines,
+    without_popularity,
+)
 from embeddings.smaller_vectors import SmallerVectors, add_smaller_vectors_arguments
 from embeddings.test_sets import ParallelFiles, all_pairs, by_language, flores, read_sides, tatoeba
 
 KIND = "sentence-retrieval"
+KEPT_STATES = 1 << 30  # bytes
 VERSION = 2  # of what is measured: which queries were hits, too
 
 
@@ -47,6 +59,9 @@ class Retrieval:
         pivot: the language that is in every pair; None for all pairs.
         languages: only these, and the pivot; None for all.
         similarity: how the nearest is chosen, some of SIMILARITIES.
+        normalize: strength alpha of the normalization of cosine and bert-score; None for none.
+        normalize_batch: sentences of a side over which it takes its means; None for all.
+        without_specials: special tokens do not count in bert-score.
         neighbours: k of the margins.
         queries: of each direction, drawn with `seed`; None for all lines. Candidates are all lines.
         distractors: file with further candidates in one language.
@@ -64,6 +79,9 @@ class Retrieval:
     pivot: str | None
     languages: list[str] | None
     similarity: list[str]
+    normalize: float | None
+    normalize_batch: int | None
+    without_specials: bool
     neighbours: int
     queries: int | None
     seed: int
@@ -71,6 +89,29 @@ class Retrieval:
     groups: Path | None
     smaller: SmallerVectors
     search: Search
+
+    def check(self) -> None:
+        """Refuse options that do not fit each other.
+
+        Raises:
+            InputError: distractors, which no pair of whole texts has, for scores of whole texts.
+        """
+        if self.distractors and self.scored:
+            raise InputError(
+                f"--distractors: not with --normalize or --similarity {BERT_SCORE}; measure them alone"
+            )
+
+    @property
+    def scored(self) -> list[str]:
+        """The similarities of which all scores of two texts are needed."""
+        plain = [name for name in self.similarity if name == BERT_SCORE]
+        normalizable = [name for name in self.similarity if name in (COSINE, BERT_SCORE)]
+        return plain + [f"{name}{NORMALIZED}" for name in normalizable if self.normalize is not None]
+
+    @property
+    def near(self) -> list[str]:
+        """The similarities for which the nearest neighbours suffice."""
+        return [name for name in self.similarity if name != BERT_SCORE]
 
     @property
     def name(self) -> str:
@@ -133,9 +174,25 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument(
         "--similarity",
-        type=types.items(types.one_of(SIMILARITIES)),
+        type=types.items(types.one_of((*SIMILARITIES, BERT_SCORE))),
         default=[COSINE, "ratio"],
-        help=f"how the nearest sentence is chosen, some of: {', '.join(SIMILARITIES)}",
+        help=f"how the nearest sentence is chosen, some of: {', '.join((*SIMILARITIES, BERT_SCORE))}",
+    )
+    parser.add_argument(
+        "--normalize",
+        type=types.number(0, 1),
+        metavar="ALPHA",
+        help="measure cosine and bert-score also without the popular sentence effect, with this strength"
+        " (OneAligner 2.2: 0.75)",
+    )
+    parser.add_argument(
+        "--normalize-batch",
+        type=types.positive,
+        metavar="N",
+        help="of means over so many sentences a side (OneAligner 3.2: 256; default: all)",
+    )
+    parser.add_argument(
+        "--without-specials", action="store_true", help="special tokens do not count in bert-score"
     )
     parser.add_argument(
         "--neighbours", type=types.positive, default=4, help="of a sentence, for margins (xsim: 4)"
@@ -166,6 +223,7 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     job = from_arguments(Retrieval, args)
+    job.check()
     pairs = job.pairs()
     files = {path for pair in pairs for path in pair.paths}
     groups = [groups_file(job.groups)] if job.groups else []
@@ -188,12 +246,13 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
         "system": encoder.system,
         "dataset": job.name,
         "directions": directions,
-        **averages(directions, job.similarity, groups),
+        **averages(directions, [*job.near, *job.scored], groups),
         "smaller": smaller,
     }
     return {
         "encoder": encoder.record(),
         "neighbours": job.neighbours,
+        "normalization": {"strength": job.normalize, "batch": job.normalize_batch},
         "distractors": sides.distractors.record(),
         "runs": [run],
         "versions": versions("torch", "numpy", "faiss-cpu"),
@@ -206,6 +265,7 @@ class Sides:
     def __init__(self, encoder: SentenceEncoder, distractors: Distractors):
         self.encoder, self.distractors = encoder, distractors
         self._known: dict[Path, np.ndarray | VectorsFile] = {}
+        self._tokens: dict[Path, TokenVectors] = {}
         self._further = distractors.language and encoder.encode(distractors.sentences, distractors.language)
 
     def vectors(self, path: Path, lines: list[str], language: str) -> np.ndarray | VectorsFile:
@@ -213,6 +273,14 @@ class Sides:
         if path not in self._known:
             self._known[path] = self.encoder.encode_lines(path, np.arange(len(lines)), lines, language)
         return self._known[path]
+
+    def tokens(self, path: Path, lines: list[str], language: str) -> TokenVectors:
+        """The states of the tokens of a text; of the last few texts they are kept."""
+        if path not in self._tokens:
+            while self._tokens and sum(each.bytes for each in self._tokens.values()) > KEPT_STATES:
+                self._tokens.pop(next(iter(self._tokens)))
+            self._tokens[path] = self.encoder.encode_tokens(lines, language)
+        return self._tokens[path]
 
     def candidates(self, path: Path, lines: list[str], language: str):
         """The sentences that can be found and their vectors: those of the file, and distractors."""
@@ -226,17 +294,19 @@ def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
     """Both directions of a pair."""
     texts = read_sides(pair)
     arguments = list(zip(pair.paths, texts, pair.languages, strict=True))
+    scores = score(job, sides, *arguments) if job.scored else {}
     found = {}
     for place, (queries, candidates) in enumerate((arguments, arguments[::-1])):
         name = f"{queries[2]}-{candidates[2]}"
         rows = _queries(job, len(queries[1]), seed=place)
         vectors, lines = sides.candidates(*candidates)
         further = sides.distractors.of(candidates[2])
+        best = {name: (each.T if place else each)[rows].argmax(axis=1) for name, each in scores.items()}
         found[name] = {
             "queries": len(rows),
             "candidates": len(lines),
             "texts_sha256": _checksum([queries[1][row] for row in rows], lines),
-            **_direction(job, some_of(sides.vectors(*queries), rows), vectors, lines, rows, further),
+            **_direction(job, some_of(sides.vectors(*queries), rows), vectors, lines, rows, further, best),
         }
     return found
 
@@ -251,6 +321,27 @@ def vectors_of_directions(job: Retrieval, sides: Sides, pairs: list[ParallelFile
             yield in_memory(some_of(sides.vectors(*queries), rows)), in_memory(found), rows
 
 
+def score(job: Retrieval, sides: Sides, first: tuple, second: tuple) -> dict[str, np.ndarray]:
+    """Similarity -> all scores of the sentences of two texts, M x N.
+
+    Args:
+        first, second: path, lines and language.
+    """
+    check_size(len(first[1]), len(second[1]))
+    plain = {}
+    if BERT_SCORE in job.similarity:
+        plain[BERT_SCORE] = bert_scores(
+            *(sides.tokens(*side) for side in (first, second)), job.without_specials
+        )
+    found = dict(plain)
+    if job.normalize is not None:
+        if COSINE in job.similarity:
+            plain[COSINE] = cosines(*(in_memory(sides.vectors(*side)) for side in (first, second)))
+        for name, each in plain.items():
+            found[f"{name}{NORMALIZED}"] = without_popularity(each, job.normalize, job.normalize_batch)
+    return found
+
+
 def _queries(job: Retrieval, lines: int, seed: int) -> np.ndarray:
     """Rows of those lines that are queries, in order."""
     if not job.queries or job.queries >= lines:
@@ -259,13 +350,24 @@ def _queries(job: Retrieval, lines: int, seed: int) -> np.ndarray:
 
 
 def _direction(
-    job: Retrieval, queries, candidates, texts: list[str], gold: np.ndarray, distractors: Distractors
+    job: Retrieval,
+    queries,
+    candidates,
+    texts: list[str],
+    gold: np.ndarray,
+    distractors: Distractors,
+    best: dict[str, np.ndarray],
 ) -> dict:
-    """By similarity: P@1, error and hits of queries, whose right answers are the rows `gold`."""
-    near = Neighbourhoods.of(queries, candidates, job.neighbours, job.search)
+    """By similarity: P@1, error and hits of queries, whose right answers are the rows `gold`.
+
+    Args:
+        best: similarity -> the candidates of the highest scores, for those that look at whole texts.
+    """
+    if job.near:
+        near = Neighbourhoods.of(queries, candidates, job.neighbours, job.search)
+        best = {name: near.retrieve(name) for name in job.near} | best
     measured = {}
-    for similarity in job.similarity:
-        rows = near.retrieve(similarity)
+    for similarity, rows in best.items():
         of = precision(rows, texts, gold)
         measured[similarity] = {
             "p_at_1": of.by_number,

@@ -200,6 +200,18 @@ class CheckpointEncoder(TokenEncoder):
         # padded states may be anything, also NaN
         return states.masked_fill(~wanted, 0).sum(dim=1) / wanted.sum(dim=1)
 
+    def states(self, batch: list[list[int]]):
+        import torch
+
+        from fairseq_ext.losses.weighted_loss import padding_of, states_of
+
+        output = self._run(batch)
+        states, padding = states_of(output).transpose(0, 1).float(), output["encoder_padding_mask"]
+        none = torch.zeros(states.shape[:2], dtype=torch.bool, device=states.device)
+        padding = padding_of(output) if padding else none
+        special = ~self._is_word(states) if states.shape[:2] == self._read.shape else none
+        return states, padding, special
+
     def _is_word(self, states):
         """B x T: neither a tag nor `</s>`."""
         import torch

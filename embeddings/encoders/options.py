@@ -10,6 +10,7 @@ from data_prep.formats.texts import LANGUAGE
 from embeddings.encoders.sentence_encoder import BATCH_TOKENS, SentenceEncoder
 
 PRECISIONS = ("float32", "bfloat16", "int8")
+AVERAGE = "average"  # of all layers
 POOLINGS = ("mean", "words", "cls", "pooler")
 CHECKPOINT, TRANSFORMERS, SENTENCE_TRANSFORMERS, ONNX, STORED = (
     "checkpoint",
@@ -29,6 +30,7 @@ class EncoderOptions:
         encoder: its kind, a key of KINDS; None for what the model looks like.
         model_data: binarized folder with the dictionary of a checkpoint.
         pooling: how states become a vector, one of POOLINGS; None for the kind's own.
+        layer: whose states are read: a number, or AVERAGE; None for the last one.
         target_lang: the language that a translation encoder is told to translate into.
         prefix: text in front of every sentence, for example "query: "; None for the model's own, if any.
         precision: of the arithmetic, one of PRECISIONS.
@@ -41,6 +43,7 @@ class EncoderOptions:
     encoder: str | None = None
     model_data: Path | None = None
     pooling: str | None = None
+    layer: str | None = None
     target_lang: str | None = None
     prefix: str | None = None
     precision: str = "float32"
@@ -56,7 +59,7 @@ class EncoderOptions:
         """
         kind = self.encoder or kind_of(self.model)
         taken = TAKES[kind]
-        for option in ("model_data", "pooling", "target_lang", "prefix"):
+        for option in ("model_data", "pooling", "layer", "target_lang", "prefix"):
             if getattr(self, option) is not None and option not in taken:
                 words = f"--{option.replace('_', '-')}"
                 raise InputError(f"{words}: {self.model} is an encoder of the kind {kind}, which takes none")
@@ -143,7 +146,7 @@ KINDS: dict[str, Callable[[EncoderOptions], SentenceEncoder]] = {
 }
 TAKES = {  # options that not every kind has
     CHECKPOINT: ("model_data", "pooling", "target_lang"),
-    TRANSFORMERS: ("pooling", "prefix"),
+    TRANSFORMERS: ("pooling", "layer", "prefix"),
     SENTENCE_TRANSFORMERS: ("prefix",),
     ONNX: (),
     STORED: (),
@@ -173,6 +176,13 @@ def add_encoder_arguments(parser) -> None:
         help="how states become a vector: mean over all tokens, over words (without tags and </s>;"
         " translation models), the state of the first token (cls), or what the model makes of it (pooler;"
         " both: transformers); default: mean, and of a trained sentence encoder its own",
+    )
+    parser.add_argument(
+        "--layer",
+        type=types.text,
+        metavar="N",
+        help="of transformers: the layer whose states are read, 0 for the embeddings, or"
+        f" {AVERAGE} for the mean of all (default: the last)",
     )
     parser.add_argument(
         "--target-lang",

@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from command_line.errors import InputError
 from data_prep.formats.vectors import VectorsFile, first_not_finite
 
 BATCH_TOKENS = 2048  # of a batch, padding included
+NO_STATES = "has vectors of sentences alone; expected an encoder with states of tokens, in a form that trains"
 
 
 class NotFinite(InputError):
@@ -69,6 +71,15 @@ class SentenceEncoder(abc.ABC):
         """
         raise NotImplementedError
 
+    def encode_tokens(self, sentences: Sequence[str], language: str | None = None) -> "TokenVectors":
+        """The states of the tokens of every sentence.
+
+        Raises:
+            NotFinite: a state is NaN or infinite.
+            InputError: this kind of encoder has none.
+        """
+        raise InputError(f"{self.name}: {NO_STATES}")
+
     def encode_lines(
         self, path: Path, rows: np.ndarray, sentences: Sequence[str], language: str | None = None
     ) -> np.ndarray | VectorsFile:
@@ -88,6 +99,26 @@ class SentenceEncoder(abc.ABC):
     @abc.abstractmethod
     def record(self) -> dict:
         """What a result says of its encoder: "name", "kind", "model", "width", and what changes vectors."""
+
+
+@dataclass(frozen=True)
+class TokenVectors:
+    """The states of the tokens of sentences.
+
+    Attributes:
+        states: one array per sentence, T x C, float32; T is 0 where it has no token.
+        special: one per sentence, T, true at tokens that are no words: `</s>`, [CLS], tags.
+    """
+
+    states: list[np.ndarray]
+    special: list[np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    @property
+    def bytes(self) -> int:
+        return sum(each.nbytes for each in self.states)
 
 
 class TokenEncoder(SentenceEncoder):
@@ -114,6 +145,31 @@ class TokenEncoder(SentenceEncoder):
         """The vectors of sentences of similar lengths, a tensor B x C of any type on any device; no sentence
         is without tokens.
         """
+
+    def states(self, batch: list[list[int]]):
+        """The states of the tokens of sentences of similar lengths, B x T x C, and, both B x T, which are
+        padding and which are no words.
+
+        Raises:
+            InputError: this kind of encoder has none.
+        """
+        raise InputError(f"{self.name}: {NO_STATES}")
+
+    def encode_tokens(self, sentences: Sequence[str], language: str | None = None) -> TokenVectors:
+        import torch
+
+        tokens = self.tokens(list(sentences), language)
+        states = [np.zeros((0, self.width), dtype=np.float32)] * len(tokens)
+        special = [np.zeros(0, dtype=bool)] * len(tokens)
+        with torch.inference_mode():
+            for rows in batches(list(map(len, tokens)), self.batch_tokens):
+                found, padding, others = (one.cpu() for one in self.states([tokens[row] for row in rows]))
+                for row, one, left_out, no_word in zip(rows, found.float(), padding, others, strict=True):
+                    states[row] = one[~left_out].numpy()
+                    special[row] = no_word[~left_out].numpy()
+                    if not np.isfinite(states[row]).all():
+                        raise NotFinite(self.name, row)
+        return TokenVectors(states, special)
 
     def encode(self, sentences: Sequence[str], language: str | None = None) -> np.ndarray:
         """As above. A sentence without any token, and only such a one, has the vector zero."""

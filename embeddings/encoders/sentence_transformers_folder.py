@@ -85,6 +85,15 @@ class SentenceTransformersEncoder(TokenEncoder):
         with autocast(self.options.precision, self.device):
             return self.model(features)["sentence_embedding"]
 
+    def states(self, batch: list[list[int]]):
+        import torch
+
+        features = padded(self.tokenizer, batch, self.device)
+        with autocast(self.options.precision, self.device):
+            states = self.model(dict(features))["token_embeddings"].float()
+        special = torch.tensor(self.tokenizer.all_special_ids, device=self.device)
+        return states, features["attention_mask"] == 0, torch.isin(features["input_ids"], special)
+
     def record(self) -> dict:
         return {
             "name": self.name,

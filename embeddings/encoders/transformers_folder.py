@@ -8,7 +8,7 @@ from command_line.provenance import versions
 from data_prep.huggingface import check_complete, check_folder, reading, weights_of
 from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.huggingface import padded, token_ids
-from embeddings.encoders.options import TRANSFORMERS, EncoderOptions
+from embeddings.encoders.options import AVERAGE, TRANSFORMERS, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
 
 UNLIMITED = 1 << 20  # tokenizers without a limit say numbers beyond it
@@ -29,6 +29,9 @@ class TransformersEncoder(TokenEncoder):
         self.options = options
         self.name = options.model.resolve().name
         self.pooling = options.pooling or "mean"
+        self.layer = layer_of(options, model.config)
+        if self.layer is not None:
+            self.name += f" ({'average of layers' if self.layer == AVERAGE else f'layer {self.layer}'})"
         self.device = options.device()
         self.width = model.config.hidden_size
         positions = getattr(model.config, "max_position_embeddings", None) or UNLIMITED
@@ -66,15 +69,34 @@ class TransformersEncoder(TokenEncoder):
         return token_ids(self.tokenizer, [prefix + line for line in sentences], self.longest)
 
     def vectors(self, batch: list[list[int]]):
-        features = padded(self.tokenizer, batch, self.device)
-        with autocast(self.options.precision, self.device):
-            output = self.model(**features)
+        features, output = self._run(batch)
         if self.pooling == "pooler":
             return output.pooler_output
-        states, mask = output.last_hidden_state.float(), features["attention_mask"]
+        states, mask = self._of_layer(output), features["attention_mask"]
         if self.pooling == "cls":
             return states[torch_rows(states), mask.argmax(dim=1)]
         return (states * mask.unsqueeze(2)).sum(dim=1) / mask.sum(dim=1, keepdim=True)
+
+    def states(self, batch: list[list[int]]):
+        import torch
+
+        features, output = self._run(batch)
+        special = torch.tensor(self.tokenizer.all_special_ids, device=self.device)
+        padding = features["attention_mask"] == 0
+        return self._of_layer(output), padding, torch.isin(features["input_ids"], special)
+
+    def _run(self, batch: list[list[int]]):
+        features = padded(self.tokenizer, batch, self.device)
+        with autocast(self.options.precision, self.device):
+            return features, self.model(**features, output_hidden_states=self.layer is not None)
+
+    def _of_layer(self, output):
+        """B x T x C, of the layer that was chosen."""
+        if self.layer is None:
+            return output.last_hidden_state.float()
+        if self.layer == AVERAGE:
+            return sum(states.float() for states in output.hidden_states) / len(output.hidden_states)
+        return output.hidden_states[self.layer].float()
 
     def record(self) -> dict:
         return {
@@ -84,10 +106,29 @@ class TransformersEncoder(TokenEncoder):
             "width": self.width,
             "weights": weights_of(Path(self.options.model)),
             "pooling": self.pooling,
+            **({} if self.layer is None else {"layer": self.layer}),
             "prefix": self.options.prefix,
             "precision": self.options.precision,
             "versions": versions("transformers"),
         }
+
+
+def layer_of(options: EncoderOptions, config) -> int | str | None:
+    """Whose states are read, 0 for the embeddings; AVERAGE; None for the model's output.
+
+    Raises:
+        InputError: the model has no such layer, or its pooler reads the last one.
+    """
+    if options.layer is None:
+        return None
+    if options.pooling == "pooler":
+        raise InputError(f"--layer {options.layer}: --pooling pooler is of the last one; leave the layer out")
+    most = config.num_hidden_layers
+    if options.layer == AVERAGE:
+        return AVERAGE
+    if not (options.layer.isascii() and options.layer.isdecimal() and int(options.layer) <= most):
+        raise InputError(f"--layer {options.layer}: expected a number from 0 to {most}, or {AVERAGE}")
+    return int(options.layer)
 
 
 def torch_rows(states):
