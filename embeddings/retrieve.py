@@ -247,6 +247,7 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
         "dataset": job.name,
         "directions": directions,
         **averages(directions, [*job.near, *job.scored], groups),
+        "size": {"width": encoder.width, "parameters": encoder.parameters},
         "smaller": smaller,
     }
     return {

@@ -31,6 +31,7 @@ TRANSLATIONS = (
 _TASKS = "eval.reporting.sections.sentence_tasks"
 SENTENCE_ENCODERS = (  # what `python -m embeddings` has measured
     ("sentence-retrieval", "eval.reporting.sections.sentence_retrieval"),
+    ("sentence-retrieval", "eval.reporting.sections.encoder_sizes"),
     ("neighbours", f"{_TASKS}:neighbours"),
     ("mining", f"{_TASKS}:mining"),
     ("classification", f"{_TASKS}:classification"),

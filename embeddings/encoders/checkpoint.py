@@ -80,6 +80,7 @@ class CheckpointEncoder(TokenEncoder):
         self.segmentation = Segmentation(options.model_data)
         self.longest = self.task.max_positions()[0]
         self.device = options.device()
+        self.parameters = sum(one.numel() for one in loaded.model.encoder.parameters())
         self.encoder = for_inference(
             loaded.model.encoder, options.precision, self.device, "layers.", whole=(MultiheadAttention,)
         )

@@ -37,12 +37,14 @@ class SentenceEncoder(abc.ABC):
         width: C, numbers of a vector.
         cut: sentences so far that may have been cut, as they have as many tokens as the encoder reads.
         dictionary_fingerprint: of an encoder that also reads binarized sentences (`encode_binarized`).
+        parameters: embeddings counted; None where it is not known.
     """
 
     name: str
     width: int
     cut: int = 0
     dictionary_fingerprint: str | None = None
+    parameters: int | None = None
 
     @abc.abstractmethod
     def encode(self, sentences: Sequence[str], language: str | None = None) -> np.ndarray:

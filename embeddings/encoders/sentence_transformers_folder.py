@@ -41,6 +41,7 @@ class SentenceTransformersEncoder(TokenEncoder):
         self.tokenizer = model.tokenizer
         prompt = model.prompts.get(model.default_prompt_name or "") or ""
         self.prefix = prompt if options.prefix is None else options.prefix
+        self.parameters = sum(one.numel() for one in model.parameters())
         self.model = for_inference(model, options.precision, self.device)
         self.unpooled = self._unpooled_tokens()
 

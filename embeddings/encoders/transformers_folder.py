@@ -36,6 +36,7 @@ class TransformersEncoder(TokenEncoder):
         self.width = model.config.hidden_size
         positions = getattr(model.config, "max_position_embeddings", None) or UNLIMITED
         self.longest = min(tokenizer.model_max_length, positions - first_position(model))
+        self.parameters = sum(one.numel() for one in model.parameters())
         self.model, self.tokenizer = for_inference(model, options.precision, self.device), tokenizer
 
     @classmethod

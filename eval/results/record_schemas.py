@@ -222,6 +222,7 @@ SCHEMAS = {
                 "directions": Objects(RETRIEVED),
                 "average": Objects(float),
                 "groups": Objects(Objects({"mean": Optional(float), "pairs": int, "names": Optional([str])})),
+                "size": Optional({"width": int, "parameters": Optional(int)}),
                 "smaller": Optional(Objects({"bytes": int, "p_at_1": float})),
             }
         ]

@@ -271,6 +271,7 @@ def test_smaller_vectors_beside_the_whole_ones(command, one_space, parallel, enc
     assert list(run["smaller"]) == [
         "float32, 32 numbers", "binary, 32 numbers", "float32, 4 numbers", "binary, 4 numbers",
     ]  # fmt: skip
+    assert run["size"] == {"width": 32, "parameters": encoder.parameters} and encoder.parameters > 1000
     assert [one["bytes"] for one in run["smaller"].values()] == [128, 4, 16, 1]
     assert run["smaller"]["float32, 32 numbers"]["p_at_1"] == pytest.approx(run["average"]["cosine"])
     german, french = (

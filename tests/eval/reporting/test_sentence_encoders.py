@@ -160,3 +160,28 @@ def test_smaller_vectors_have_a_table_and_a_plot(report):
     assert "| ems | binary, 64 numbers | 8 | 50.0 | 30.0 |" in text
     assert "| ems | float32, 64 numbers | 256 | 75.0 | 5.0 |" in text
     assert any(path.name.startswith("p_at_1_by_size") for path in folder.rglob("*.png"))
+
+
+def test_encoders_by_size_on_all_benchmarks(report):
+    """As Table 3.3: sizes, pairs of a small benchmark and their mean, F1 of mining."""
+    records = []
+    for name, parameters, first in (("small", 69_000_000, 0.5), ("large", 147_000_000, 0.75)):
+        un = {"en-es": first, "es-en": first, "en-ru": 1.0, "ru-en": 0.5}
+        for one in (retrieval({"de-en": first, "en-de": first}, dataset="Tatoeba", name=name),
+                    retrieval(un, dataset="UN", name=name)):  # fmt: skip
+            one["runs"][0]["size"] = {"width": 128, "parameters": parameters}
+            records.append(one)
+        f1 = {"precision": 0.9, "recall": 0.9, "f1": first}
+        records.append(record("mining", dataset="BUCC de-en", name=name, pairs=3, threshold=1.1, bucc=f1))
+    text, folder = report(*records)
+    table = text[text.index("## Encoders by size") :]
+    assert "| Encoder | d | P (M) | Tatoeba | UN en-es | UN en-ru | UN | BUCC de-en |" in table
+    small, large = (
+        (0.5 + 0.75) / 2 * 100,
+        (0.75 + 0.75) / 2 * 100,
+    )  # of UN, as the fixture averages directions
+    assert f"| small | 128 | 69.0 | 50.0 | 50.0 | 75.0 | {small:.1f} | 50.0 |" in table
+    assert f"| large | 128 | 147.0 | 75.0 | 75.0 | 75.0 | {large:.1f} | 75.0 |" in table
+    plots = {path.stem for path in folder.rglob("*.png")}
+    assert {"p_at_1_by_parameters_tatoeba", "p_at_1_by_parameters_un"} <= {name.lower() for name in plots}
+    assert not any(name.startswith("p_at_1_by_width") for name in plots)  # they do not differ in it

@@ -1,0 +1,99 @@
+"""What encoders of several sizes reach on all benchmarks, as Tables 3.1, 3.3, 3.4 and A.1 to A.4 of the
+thesis: parameters, width of vectors, P@1 of retrieval (Tatoeba, UN) and F1 of mining (BUCC); and P@1 against
+both sizes.
+"""
+
+from eval.reporting.exhibits import Cell, Figure, Section, Table, cell, cells, mean_cell, number_cell, slug
+from eval.reporting.plots import scatter
+from eval.reporting.sections.sentence_retrieval import COSINE
+from eval.results.result_set import ResultSet
+from eval.results.systems import MeanStd, System, by_dataset
+
+RETRIEVAL, MINING = "sentence-retrieval", "mining"
+FEW_PAIRS = 6  # of a benchmark whose pairs have columns of their own, as UN's
+NOTES = [
+    "d: numbers of a vector; P: parameters of the encoder, embeddings counted, in millions. Retrieval: P@1"
+    " (%) by cosine, mean of both directions; mining: F1 (%)."
+]
+SIZES = {"parameters": ("parameters (millions)", 1e-6), "width": ("numbers of a vector", 1)}
+
+
+def section(results: ResultSet) -> Section:
+    retrieval = by_dataset(results.probed(RETRIEVAL))
+    names = list(dict.fromkeys(one.name for systems in retrieval.values() for one in systems))
+    sizes = {one.name: one for systems in retrieval.values() for one in systems if _size(one, "width")}
+    if not sizes:
+        return Section("Encoders by size", [])
+    columns: dict[str, dict[str, MeanStd | None]] = {}
+    for dataset, systems in retrieval.items():
+        columns |= _of_retrieval(dataset, systems)
+    columns |= _of_mining(by_dataset(results.probed(MINING)))
+    rows = [
+        [cell(name), *_size_cells(sizes.get(name)), *(mean_cell(of.get(name), 1) for of in columns.values())]
+        for name in names
+    ]
+    caption = "Encoders by size: what they reach on every benchmark."
+    table = Table("encoder_sizes", caption, [cells("Encoder", "d", "P (M)", *columns)], rows)
+    return Section("Encoders by size", [table, *_plots(retrieval, sizes)], NOTES)
+
+
+def _size(one: System, which: str) -> int | None:
+    return one.runs[0].value("size", which)
+
+
+def _size_cells(one: System | None) -> list[Cell]:
+    width, parameters = (None, None) if one is None else (_size(one, "width"), _size(one, "parameters"))
+    return [number_cell(width, ".0f"), number_cell(parameters, ".1f", scale=1e-6)]
+
+
+def _of_retrieval(dataset: str, systems: list[System]) -> dict[str, dict[str, MeanStd | None]]:
+    """Title of a column -> encoder -> P@1: of every pair of languages if they are few, and of all."""
+    pairs = {"-".join(sorted(name.split("-"))) for name in systems[0].runs[0].directions}
+    found = {}
+    for pair in sorted(pairs) if 1 < len(pairs) <= FEW_PAIRS else ():
+        found[f"{dataset} {pair}"] = {one.name: _of_pair(one, pair) for one in systems}
+    found[dataset] = {one.name: one.mean("average", COSINE, scale=100) for one in systems}
+    return found
+
+
+def _of_pair(one: System, pair: str) -> MeanStd | None:
+    """Mean of both directions, per run."""
+    values = []
+    for run in one.runs:
+        both = [
+            run.value("directions", name, COSINE, "p_at_1")
+            for name in (pair, "-".join(pair.split("-")[::-1]))
+        ]
+        values.append(None if None in both else 50 * sum(both))
+    return MeanStd.of(values)
+
+
+def _of_mining(datasets: dict[str, list[System]]) -> dict[str, dict[str, MeanStd | None]]:
+    """F1 of every dataset that has gold pairs."""
+    found = {
+        dataset: {one.name: one.mean("bucc", "f1", scale=100) for one in systems}
+        for dataset, systems in datasets.items()
+    }
+    return {dataset: of for dataset, of in found.items() if any(of.values())}
+
+
+def _plots(retrieval: dict[str, list[System]], sizes: dict[str, System]) -> list[Figure]:
+    """P@1 of every benchmark against parameters and against the width, where encoders differ in them."""
+    figures = []
+    for which, (title, scale) in SIZES.items():
+        for dataset, systems in retrieval.items():
+            points = [
+                (scale * size, mean.mean, one.name)
+                for one in systems
+                if one.name in sizes
+                and (size := _size(sizes[one.name], which))
+                and (mean := one.mean("average", COSINE, scale=100))
+            ]
+            if len({size for size, _, _ in points}) < 2:
+                continue
+            name = slug(f"p_at_1_by_{which}", dataset)
+            rows = [[cell(label), number_cell(x, ".1f"), number_cell(y, ".1f")] for x, y, label in points]
+            caption = f"P@1 (cosine) on {dataset} against {title}."
+            numbers = Table(name, caption, [cells("Encoder", title, "P@1")], rows)
+            figures.append(Figure(name, caption, scatter({dataset: points}, title, "P@1 (%)"), numbers))
+    return figures
