@@ -86,7 +86,7 @@ def main(args) -> None:
         return
     if not args.texts or args.output is None:
         raise InputError("expected FILE... and --output, or --data")
-    encode_data.refuse_options(args)
+    encode_data.refuse_options(vars(args))
     job = from_arguments(Encoding, args)
     outputs = outputs_of(job.texts, args.output)
     load = functools.cache(job.encoder.load)  # not before there is something to encode

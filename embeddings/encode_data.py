@@ -7,7 +7,7 @@ text, of which a sample is compared with the binarized sentences line by line.
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,10 +86,14 @@ def add_arguments(parser) -> None:
     )
 
 
-def refuse_options(args) -> None:
-    """Refuse what belongs to --data where it is not given."""
+def refuse_options(given: Mapping[str, object]) -> None:
+    """Refuse what belongs to --data where it is not given.
+
+    Args:
+        given: option -> value, None where it was not typed.
+    """
     for option in OF_DATA:
-        if getattr(args, option) is not None:
+        if given[option] is not None:
             raise InputError(f"--{option}: belongs to --data, which is not given")
 
 

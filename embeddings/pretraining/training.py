@@ -113,11 +113,11 @@ class Encoders(TrainerCallback):
     def __init__(self, folder: Path, model, tokenizer, measure):
         self.folder, self.model, self.tokenizer, self.measure = folder, model, tokenizer, measure
 
-    def on_train_begin(self, args, state, control, **kwargs):
+    def on_train_begin(self, settings, state, control, **kwargs):
         if state.global_step:  # was the training killed between the two?
-            self.on_save(args, state, control)
+            self.on_save(settings, state, control)
 
-    def on_save(self, args, state, control, **kwargs):
+    def on_save(self, settings, state, control, **kwargs):
         target = encoder_folder(self.folder, state.global_step)
         if target.exists():
             return
@@ -142,17 +142,17 @@ class Progress(TrainerCallback):
     def __init__(self, updates: int):
         self.updates, self.shown, self.began = updates, 0.0, (0, 0.0)
 
-    def on_train_begin(self, args, state, control, **kwargs):
+    def on_train_begin(self, settings, state, control, **kwargs):
         self.shown = time.monotonic()
         self.began = state.global_step, self.shown
 
-    def on_log(self, args, state, control, logs=None, **kwargs):
+    def on_log(self, settings, state, control, logs=None, **kwargs):
         loss = (logs or {}).get("loss")
         if loss is None:
             return
         if not math.isfinite(loss):
             raise InputError(
-                f"--learning-rate {args.learning_rate}: the loss is {loss} at update {state.global_step};"
+                f"--learning-rate {settings.learning_rate}: the loss is {loss} at update {state.global_step};"
                 " expected a number; give a smaller one, or more --warmup-updates"
             )
         now = time.monotonic()
