@@ -18,6 +18,7 @@ from data_prep.tokenizers import LOWERCASE
 from fairseq_ext.export.encoder_graph import refusal
 from fairseq_ext.export.sentencepiece_model import UNIGRAM, PieceModel, read_sentencepiece_model
 
+TRANSFORMERS = "transformers"  # type of subwords: the vocabulary of a tokenizer of that library
 WHITESPACE = r"[\s\x1c-\x1f]+"  # what Python splits at
 NOTHING_KNOWS = "\U0010fffd"  # the last character for private use
 SPACE = "▁"
@@ -70,6 +71,8 @@ def exported_tokenizer(
         InputError: the text was split into words, or into subwords, by what no pipeline computes.
     """
     kind = preparation.subword["type"]
+    if kind == TRANSFORMERS:
+        return _of_transformers(preparation, dictionary, longest, has_cls, path)
     if kind != "sentencepiece":
         raise refusal(
             path,
@@ -83,6 +86,49 @@ def exported_tokenizer(
     tokenizer.post_processor = _around(vocabulary, dictionary, has_cls)
     fast = _fast(tokenizer, vocabulary, dictionary, longest)
     return ExportedTokenizer(fast, vocabulary.rows, expects, longest, has_cls)
+
+
+def _of_transformers(
+    preparation: Preparation, dictionary, longest: int, has_cls: bool, path
+) -> ExportedTokenizer:
+    """The tokenizer of `transformers` that the training took its vocabulary from, with its own ids; those
+    that the dictionary lacks are `<unk>`.
+    """
+    import tempfile
+
+    from tokenizers import Tokenizer, processors
+    from transformers import PreTrainedTokenizerFast
+
+    if any(name.endswith(LOWERCASE) for name in preparation.tokenizers.values()):
+        raise refusal(path, "its text was put in lower case in front of a tokenizer of transformers")
+    stored = preparation.subwords
+    with tempfile.TemporaryDirectory() as folder:
+        stored.save_pretrained(folder)
+        tokenizer = Tokenizer.from_file(f"{folder}/tokenizer.json")
+    ids = stored.tokenizer_ids(dictionary)
+    rows = np.full(max(tokenizer.get_vocab().values()) + 1, dictionary.unk())
+    rows[ids[ids >= 0]] = np.flatnonzero(ids >= 0)
+    roles = {"bos": "<s>", "pad": "<pad>", "eos": "</s>", "unk": "<unk>"}
+    special = {role: stored.special[symbol] for role, symbol in roles.items()}
+    missing = [roles[role] for role in ("pad", "eos", *["bos"] * has_cls) if special[role] is None]
+    if missing:
+        raise refusal(path, f"its tokenizer has no token for {', '.join(missing)}")
+    names = {role: tokenizer.id_to_token(number) for role, number in special.items() if number is not None}
+    around = [names["bos"]] * has_cls, [names["eos"]]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=[*around[0], "$A", *around[1]],
+        special_tokens=[(names[role], special[role]) for role in ("bos", "eos") if role in names],
+    )
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=longest,
+        padding_side="right",
+        truncation_side="right",
+        clean_up_tokenization_spaces=False,
+        model_input_names=["input_ids", "attention_mask"],
+        **{f"{role}_token": name for role, name in names.items()},
+    )
+    return ExportedTokenizer(fast, rows, "", longest, has_cls)
 
 
 def _word_tokenizers(preparation: Preparation, pretokenized: bool, path) -> tuple[bool, str]:

@@ -1,16 +1,20 @@
 """Exported folders, read by sentence-transformers alone, against the checkpoint's own encoder."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
 import torch
 
 from command_line.errors import InputError
+from data_prep.formats.dictionary import lines_in_order, write_dictionary
+from data_prep.formats.preparation import Preparation
 from embeddings.encoders.options import EncoderOptions
 from fairseq_ext.commands.export import ExportJob, export
 from fairseq_ext.export import transformers_model
 from fairseq_ext.export.transformers_model import through_a_norm
+from tests.embeddings.encoders.folders import tokenizer
 from tests.fairseq_ext.export.folders import HARD, LANGUAGES, write_data, write_encoder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 from tests.our_commands import run_command
@@ -77,6 +81,38 @@ def test_a_translation_models_encoder_is_the_mean_of_its_states(data, tmp_path):
     save(checkpoint, state)
     with pytest.raises(InputError, match="its encoder reads a language tag"):
         export(job(checkpoint, data, tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"norm_placement": "pre", "layernorm_embedding": True, "pooling": "cls"}]
+)
+def test_vocabularies_of_transformers_keep_their_ids(tmp_path, capsys, options):
+    """A folder has the tokenizer that the training took its vocabulary from; some words were never seen."""
+    from data_prep.transformers_tokenizer import TransformersTokenizer, store_tokenizer
+
+    data = write_data(tmp_path / "data")
+    given = tokenizer()
+    given.save_pretrained(tmp_path / "given")
+    store_tokenizer(tmp_path / "given", data / "subword.tokenizer.json")
+    stored = TransformersTokenizer(data / "subword.tokenizer.json")
+    counts = Counter(unit for line in LANGUAGES["de"] for unit in stored.segment(line).split())
+    symbols = stored.dictionary_symbols(counts, min_count=2)
+    for language in LANGUAGES:
+        write_dictionary(data / f"dict.{language}.txt", lines_in_order(symbols, counts))
+    preparation = Preparation.load(data)
+    preparation.subword = {"type": "transformers", "model": "subword.tokenizer.json"}
+    preparation.tokenizers = dict.fromkeys(LANGUAGES, "raw")
+    preparation.save()
+    checkpoint = write_encoder(tmp_path / "model.pt", data, **options)
+    lines = tmp_path / "lines.de"
+    lines.write_text("\n".join([*LANGUAGES["de"], *LANGUAGES["el"], "quick foxes"]))
+    assert command(checkpoint, data, tmp_path / "out", "--check-text", str(lines)) == 0, (
+        capsys.readouterr().err
+    )
+    from transformers import AutoTokenizer
+
+    found = AutoTokenizer.from_pretrained(tmp_path / "out")("Das Wetter", add_special_tokens=False)
+    assert found["input_ids"] == given("Das Wetter", add_special_tokens=False)["input_ids"]
 
 
 REFUSED = {
