@@ -17,6 +17,7 @@ import numpy as np
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
+from eval.probes.llr import QUESTIONS
 from eval.reporting.exhibits import Figure, Section, Table, cells, mean_cell, number_cell, slug, tidy
 from eval.reporting.plots import lines
 from eval.reporting.result_file import add_output_arguments, publish
@@ -121,6 +122,7 @@ def recognition(folders: Iterable[Path]) -> dict[str, dict]:
             accuracy = {
                 question: {layer: float(np.mean(values)) for layer, values in layers.items() if values}
                 for question, layers in one["averages"].get("zero-shot", {}).items()
+                if question in QUESTIONS  # beside them: how many directions are averaged
             }
             found[field(one, "checkpoint.sha256", str, path)] = {"path": str(path), "zero-shot": accuracy}
     return found

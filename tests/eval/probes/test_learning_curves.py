@@ -34,7 +34,7 @@ def folders(tmp_path):
             run = {
                 "system": system, "dataset": "toy", "checkpoint": {"sha256": sha256}, "tokens": "all",
                 "forced": "output", "seeds": [], "training": {}, "layers": {}, "chance": {}, "majority": {},
-                "averages": {"zero-shot": {"source": values}}, "directions": {},
+                "averages": {"zero-shot": {"directions": 2, "source": values}}, "directions": {},
             }  # fmt: skip
             record = {"format": 1, "kind": "llr", "runs": [run]}
             recognized.append(write(tmp_path / f"llr-{name}-{seed}-{updates}/llr.json", record))
