@@ -2,8 +2,9 @@
 
 fairseq reads its options by functions that today's hydra calls deprecated, in seven warnings per start, and
 one of its models makes every library log for debugging. These are hidden inside fairseq's own two calls of
-hydra and nowhere else. It also asks torch for pinned memory where there is no accelerator; that one sentence
-is hidden. Every other warning, also one of hydra's to other callers, is shown as before.
+hydra and nowhere else. It also asks torch for pinned memory where there is no accelerator, and gives torch's
+attention masks of two types; these two sentences are hidden. Every other warning, also one of hydra's to
+other callers, is shown as before.
 """
 
 import functools
@@ -12,14 +13,18 @@ import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 
-_NO_ACCELERATOR = "'pin_memory' argument is set as true but no accelerator is found"
+_HIDDEN = {  # how a sentence begins -> the module that says it
+    "'pin_memory' argument is set as true but no accelerator is found": r"torch\.utils\.data\.dataloader",
+    "Support for mismatched key_padding_mask and attn_mask is deprecated": r"torch\.nn\.functional",
+}
 
 
 def be_quiet() -> None:
     """fairseq is silent about what it causes from here on, in this process."""
     from fairseq.dataclass import utils
 
-    warnings.filterwarnings("ignore", _NO_ACCELERATOR, UserWarning, r"torch\.utils\.data\.dataloader")
+    for sentence, module in _HIDDEN.items():
+        warnings.filterwarnings("ignore", sentence, UserWarning, module)
     if not hasattr(utils.compose, "__wrapped__"):
         # hydra finds fairseq's configuration beside the file that calls it: one call further up than before
         utils.initialize = functools.partial(_silently(utils.initialize), caller_stack_depth=2)

@@ -5,6 +5,7 @@ import sys
 import warnings
 
 import torch
+from fairseq.modules import MultiheadAttention
 
 from fairseq_ext import plug_ins
 
@@ -32,11 +33,14 @@ def test_fairseq_starts_without_a_word_about_hydra_and_tensorboard():
     assert "version_base parameter is not specified" in of_others
 
 
-def test_only_the_sentence_about_pinned_memory_is_hidden():
+def test_only_the_sentences_about_pinned_memory_and_types_of_masks_are_hidden():
     with warnings.catch_warnings():
         plug_ins.start_up.be_quiet()
         loader = torch.utils.data.DataLoader(range(4), pin_memory=not torch.cuda.is_available())
+        attention, states = MultiheadAttention(4, 1), torch.zeros(2, 1, 4)
+        padding, future = torch.zeros(1, 2, dtype=torch.bool), torch.zeros(2, 2)
         with warnings.catch_warnings(record=True) as seen:
             list(loader)
+            attention(states, states, states, key_padding_mask=padding, attn_mask=future)
             warnings.warn("the data has no valid set", UserWarning, stacklevel=1)
     assert [str(one.message) for one in seen] == ["the data has no valid set"]
