@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 # Recipes find the commands of the environment that runs the tests, active or not.
@@ -14,6 +15,15 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """A folder for the PATH, whose programs start at once (`tests/warm_programs.py`)."""
+    from tests.warm_programs import warm_programs
+
+    with tempfile.TemporaryDirectory() as folder, warm_programs(Path(folder)):
+        yield Path(folder)
 
 
 def pytest_addoption(parser):

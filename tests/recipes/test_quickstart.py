@@ -1,27 +1,26 @@
 """The quickstart recipe in miniature, from nothing to the report."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MINIATURE = (
-    *("--languages", "en,de,fr", "--train-lines", "300", "--test-lines", "20", "--merges", "500"),
-    *("--updates", "12", "--jobs", "2", "--precision", "float32", "--output", "out"),
-    *("--", "--encoder-layers", "2", "--decoder-layers", "2"),
-)
+MINIATURE = ("--languages", "en,de,fr", "--train-lines", "300", "--test-lines", "20", "--merges", "500")
+MINIATURE += ("--updates", "12", "--", "--encoder-layers", "2", "--decoder-layers", "2")
 
 
-def quickstart(folder) -> subprocess.CompletedProcess:
-    command = ["bash", str(ROOT / "recipes/quickstart/run.sh"), *MINIATURE]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+def quickstart(folder, programs) -> subprocess.CompletedProcess:
+    command = ["bash", str(ROOT / "recipes/quickstart/run.sh"), "--output", "out", *MINIATURE]
+    variables = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
 
 
 @pytest.mark.integration
-def test_quickstart_makes_a_report_and_a_second_run_does_nothing(tmp_path):
-    result = quickstart(tmp_path)
+def test_quickstart_makes_a_report_and_a_second_run_does_nothing(tmp_path, programs):
+    result = quickstart(tmp_path, programs)
     assert result.returncode == 0, (result.stdout + result.stderr)[-3000:]
     out = tmp_path / "out"
     placements = []
@@ -35,7 +34,7 @@ def test_quickstart_makes_a_report_and_a_second_run_does_nothing(tmp_path):
     assert "PostNorm" in (out / "report/report.html").read_text()
 
     written = {path: path.stat().st_mtime_ns for path in out.glob("[dmt]*/**/*") if path.is_file()}
-    result = quickstart(tmp_path)
+    result = quickstart(tmp_path, programs)
     assert result.returncode == 0, result.stderr[-3000:]
     assert result.stderr.count("trained, skipped") == 2
     assert written == {path: path.stat().st_mtime_ns for path in written}
