@@ -18,12 +18,19 @@ LOOP = re.compile(r"for \w+ in .*?; do\s*|;?\s*\bdone\b|^do\b")
 
 @dataclass(frozen=True)
 class Command:
+    """A command of a page, and the head of the loop around it, `for … in …`, if there is one."""
+
     page: str
     text: str
+    loop: str = ""
 
     @property
     def words(self) -> list[str]:
         return shlex.split(self.text)
+
+    def in_loop(self, text: str) -> str:
+        """Shell code that runs `text`, in place of the command, as often as the page says."""
+        return f"{self.loop}; do {text}; done" if self.loop else text
 
     def __str__(self) -> str:
         return f"{self.page}: {self.text}"
@@ -46,12 +53,16 @@ def inline(text: str) -> list[str]:
 
 def commands_of_block(page: str, block: str) -> list[Command]:
     """One per line; loops are what they repeat. A line with … or [OPTION] is a synopsis, and no command."""
-    found = []
+    found, loop = [], ""
     for line in block.replace("\\\n", " ").splitlines():
-        line = LOOP.sub("", line.split(" # ")[0]).strip()
-        for part in filter(None, re.split(r"\s*(?:&&|;)\s*", line)):
+        head = re.search(r"for \w+ in .*?(?=; do)", line)
+        loop = head[0] if head else loop
+        commands = LOOP.sub("", line.split(" # ")[0]).strip()
+        for part in filter(None, re.split(r"\s*(?:&&|;)\s*", commands)):
             if "…" not in part and not re.search(r"\s\[[A-Z-]", part):
-                found.append(Command(page, " ".join(part.split())))
+                found.append(Command(page, " ".join(part.split()), loop))
+        if re.search(r"\bdone\b", line):
+            loop = ""
     return found
 
 

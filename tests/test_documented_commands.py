@@ -1,54 +1,46 @@
-"""Every command of the README and the guides: run as it stands, or listed here with a reason. All of them are
-understood by their parsers (`--dry-run` of a recipe, the targets of make).
+"""Every command of the README and the guides: run as it stands (`tests/stories`), or listed with a reason.
+
+All are understood by their parsers (`--dry-run` of a recipe, the targets of make).
 """
 
+import os
 import re
 import shlex
 import subprocess
 
 import pytest
 
-from tests.documented_commands import PAGES, ROOT, Command, inline, shown
+from tests.documented_commands import PAGES, ROOT, Command, commands_of_block, inline, shown
 from tests.our_commands import parse_command
+from tests.stories.pages import STORIES
+from tests.stories.story import lay_out
 from tests.test_readme import FAIRSEQ_PARSERS, parse_fairseq
 
-# Pages whose commands go on from each other in one folder, in this order.
-STORIES = {
-    "example": (
-        "README.md",
-        "docs/losses.md",
-        "docs/interlingua.md",
-        "docs/one_pair.md",
-        "docs/distillation.md",
-    ),
-    "corpus": ("docs/data_preparation.md", "docs/linguistic_pretraining.md"),
-}
+# Pages whose commands a test of their own runs as they stand.
+RUN_BY = {"docs/embeddings.md": "tests/embeddings/test_guide.py"}
 # What no test runs as it stands: page, how the commands begin (a regular expression), why.
 NOT_RUN = (
-    ("README.md", "make quickstart", "minutes; in miniature in tests/recipes/test_quickstart.py"),
+    (
+        "README.md",
+        "make quickstart",
+        "minutes; as `bash recipes/quickstart/run.sh` of docs/evaluation.md, which is run",
+    ),
     ("README.md", "make test", "runs this test"),
-    ("docs/data_preparation.md", "python -m data_prep download", "needs the network, or corpora of others"),
-    ("docs/data_preparation.md", r".* --(input|output) (enja|own|new)/", "stands for the reader's own text"),
-    ("docs/data_preparation.md", ".* alignment-error", "needs a gold standard of others"),
-    ("docs/embeddings.md", "", "needs models to download; with a tiny one in tests/embeddings/test_guide.py"),
-    ("docs/evaluation.md", ".*OUT", "stands for the reader's own folders"),
-    ("docs/evaluation.md", "bash recipes/quickstart", "minutes; as in the README"),
-    ("docs/evaluation.md", ".*outputs/quickstart", "goes on from the quickstart"),
+    ("docs/data_preparation.md", "python -m data_prep download (opus100|mtdata)", "needs the network"),
+    ("docs/data_preparation.md", ".* --from-folder /data/", "stands for the reader's own copy of a corpus"),
+    ("docs/data_preparation.md", ".* ja=jumanpp", "needs the program Juman++"),
     ("docs/evaluation.md", "python3 -m venv|comet-env/bin/pip", "installs from the network"),
-    ("docs/export.md", "", "goes on from a training of hours; tiny in tests/fairseq_ext/export"),
-    ("docs/interlingua.md", ".* validation-curves", "goes on from trainings of hours"),
-    ("docs/linguistic_pretraining.md", ".* --parses ", "needs the output of a parser of others"),
+    ("docs/evaluation.md", ".* --comet-model Unbabel", "needs a model to download"),
     ("docs/linguistic_pretraining.md", ".* --dask", "needs a cluster"),
-    ("docs/linguistic_pretraining.md", ".* pretraining-accuracy", "goes on from trainings of hours"),
-    ("docs/linguistic_pretraining.md", ".*(crawl|corpus/samples)", "stands for the reader's own text"),
-    ("docs/linguistic_pretraining.md", "python -m eval adequacy", "needs a model to download"),
-    ("docs/mbart.md", "", "needs mBART, 5 GB to download; a tiny one in tests/integration/test_mbart.py"),
-    ("docs/performance.md", "", "measures time"),
-    ("docs/pretrained_encoders.md", "", "a training of hours; a tiny one in tests/embeddings/pretraining"),
-    ("docs/probes.md", "", "goes on from trainings of hours; tiny ones in tests/integration/test_probes.py"),
-    ("docs/sentence_encoders.md", "", "the paper's size, for a GPU"),
-    (r"docs/results/.*", "", "hours"),
-    (r"recipes/(\w+/)?README.md", "", "hours, on GPUs; understood with --dry-run"),
+    # The recipe of each page is run from text to report in its small configuration, in the story of its name.
+    ("recipes/README.md", "", "needs Slurm; by tests/recipes/test_launching.py with programs in its place"),
+    (
+        r"recipes/\w+/README.md",
+        ".* --config (opus|iwslt|europarl|ems|aspec-ja-en|news-en-ko)",
+        "days, on GPUs",
+    ),
+    ("recipes/word_contrastive/README.md", ".* --config enja", "needs the network, and GPUs"),
+    (r"docs/results/.*", "bash recipes/", "hours; the numbers on the page are theirs"),
 )
 SHOWN = shown()
 
@@ -61,8 +53,8 @@ def reasons(command: Command) -> list[tuple]:
     ]
 
 
-def story_of(command: Command) -> str | None:
-    return next((name for name, pages in STORIES.items() if command.page in pages), None)
+def stories_of(command: Command) -> list[str]:
+    return [name for name, story in STORIES.items() if story.tells(command)]
 
 
 NOT_RUN_COMMANDS = [command for command in SHOWN if reasons(command)]
@@ -83,13 +75,42 @@ def test_every_page_is_read():
 
 
 def test_a_command_is_run_or_listed_with_a_reason():
-    unknown = [str(one) for one in SHOWN if not reasons(one) and story_of(one) is None]
+    unknown = [
+        str(one) for one in SHOWN if not reasons(one) and not stories_of(one) and one.page not in RUN_BY
+    ]
     assert unknown == [], "commands that no test runs; add their page to a story, or a reason to the list"
+
+
+def test_a_loop_is_run_as_the_page_shows_it():
+    block = (
+        "for one in a b; do\n  bash $one &&\\\n  make two  # both\ndone\npython -m eval report […]\nmake c"
+    )
+    assert commands_of_block("page", block) == [
+        Command("page", "bash $one", "for one in a b"),
+        Command("page", "make two", "for one in a b"),
+        Command("page", "make c"),
+    ]
+    assert (
+        Command("page", "bash $one", "for one in a b").in_loop("bash x") == "for one in a b; do bash x; done"
+    )
+    assert Command("page", "make c").in_loop("make d") == "make d"
+
+
+def test_a_command_is_run_once():
+    twice = [str(one) for one in SHOWN if len(stories_of(one)) + (one.page in RUN_BY) > 1]
+    assert twice == []
 
 
 def test_every_reason_is_needed():
     used = {entry for command in NOT_RUN_COMMANDS for entry in reasons(command)}
     assert used == set(NOT_RUN)
+
+
+def test_the_tests_that_are_named_read_their_page():
+    for page, test in RUN_BY.items():
+        assert f'"{page}"' in (ROOT / test).read_text(encoding="utf-8")
+    for _, _, reason in NOT_RUN:
+        assert all((ROOT / test).exists() for test in re.findall(r"tests/[\w/]+\.py", reason))
 
 
 @pytest.mark.parametrize("command", SHOWN, ids=lambda one: str(one)[:80])
@@ -142,32 +163,20 @@ def test_pages_that_name_a_pipeline_of_spacy_say_what_it_is():
             assert "python -m spacy download en_core_web_sm" in text, page
 
 
-def save_pipeline(folder) -> None:
-    """A pipeline whose parser has learnt next to nothing; spaCy takes a folder in place of a package."""
-    spacy = pytest.importorskip("spacy")
-    from spacy.training import Example
-
-    pipeline = spacy.blank("en")
-    pipeline.add_pipe("parser")
-    parse = {"heads": [1, 1, 1], "deps": ["nsubj", "ROOT", "obj"]}
-    pipeline.initialize(lambda: [Example.from_dict(pipeline.make_doc("she eats fish"), parse)] * 3)
-    pipeline.to_disk(folder)
-
-
 @pytest.mark.integration
-@pytest.mark.parametrize("story", STORIES)
-def test_commands_run_as_they_stand(story, tmp_path):
-    (tmp_path / "fairseq_ext").symlink_to(ROOT / "fairseq_ext")
-    if story == "corpus":
-        save_pipeline(tmp_path / "en_core_web_sm")
-    pages = STORIES[story]
-    commands = [
-        command.text for page in pages for command in SHOWN if command.page == page and not reasons(command)
-    ]
-    script = "\n".join(["set -xeuo pipefail", f"export PYTHONPATH={shlex.quote(str(ROOT))}", *commands])
-    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+@pytest.mark.parametrize("name", STORIES)
+def test_commands_run_as_they_stand(name, programs, tmp_path):
+    story = STORIES[name]
+    lay_out(tmp_path)
+    story.materials(tmp_path)
+    commands = [command for command in story.in_order(SHOWN) if not reasons(command)]
+    path = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["bash", "-c", story.script(commands)],
+        cwd=tmp_path, env={**os.environ, **path}, capture_output=True, text=True,
+    )  # fmt: skip
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
-    for word in ("tensorboardX", "hydra", "UserWarning"):
+    for word in ("Traceback", "tensorboardX", "hydra", "Warning:"):
         assert [line for line in done.stderr.splitlines() if word in line] == []
-    expected = {"example": "example/report/report.html", "corpus": "corpus/finetuned/checkpoint_best.pt"}
-    assert (tmp_path / expected[story]).stat().st_size > 1000
+    for result in story.results:
+        assert (tmp_path / result).stat().st_size > 200, result

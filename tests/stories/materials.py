@@ -1,0 +1,105 @@
+"""What readers have before they begin: texts, and models of others, as tiny as their formats allow."""
+
+import html
+import json
+import shutil
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from tests.our_commands import run_command
+
+
+def write_pairs(folder: Path, *languages: str, train: int, others: int = 5) -> None:
+    """`SPLIT.A-B.LANG`, parallel sentences of the phrasebook."""
+    sizes = ("--train-lines", str(train), "--valid-lines", str(others), "--test-lines", str(others))
+    words = ("data_prep", "phrasebook", "--langs", ",".join(languages), *sizes, "--output", str(folder))
+    assert run_command(list(words)) == 0
+
+
+def write_table(folder: Path, *languages: str, train: int, evaluation: str = "") -> None:
+    """`SPLIT.LANG`, as many lines in all languages; `valid` and `test` in the folder `evaluation`."""
+    write_pairs(folder / "pairs", *languages, train=train, others=8)
+    (folder / evaluation).mkdir(exist_ok=True)
+    for path in (folder / "pairs").glob("*.*-*.*"):
+        split, _, language = path.name.split(".")
+        shutil.copyfile(path, folder / ("" if split == "train" else evaluation) / f"{split}.{language}")
+
+
+def write_tatoeba(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for language, lines in (("deu", ("Guten Tag.", "Ich bin hier.")), ("eng", ("Good day.", "I am here."))):
+        (folder / f"tatoeba.deu-eng.{language}").write_text("\n".join(lines) + "\n")
+
+
+def write_pipeline(folder: Path) -> None:
+    """A spaCy pipeline whose parser has learnt next to nothing; a folder stands for a package."""
+    import spacy
+    from spacy.training import Example
+
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("parser")
+    parse = {"heads": [1, 1, 1], "deps": ["nsubj", "ROOT", "obj"]}
+    pipeline.initialize(lambda: [Example.from_dict(pipeline.make_doc("she eats fish"), parse)] * 3)
+    pipeline.to_disk(folder)
+
+
+def write_labse(folder: Path) -> None:
+    """A folder of sentence-transformers around a BERT of two layers."""
+    from tests.embeddings.encoders.folders import write_sentence_transformers
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    write_sentence_transformers(folder.parent / "parts").rename(folder)
+
+
+def write_mbart(folder: Path, text: Path) -> None:
+    """mBART as fairseq publishes it, of two layers, with pieces of this text."""
+    from tests.fairseq_ext import mbart
+
+    lines = [line for path in sorted(text.glob("train.*")) for line in path.read_text("utf-8").splitlines()]
+    positions = {"max_source_positions": 1024, "max_target_positions": 1024}  # as the real one
+    mbart.write_mbart(folder, mbart.train_pieces(folder, lines, 800), **positions)
+
+
+def write_parses(tokenized: Path, folder: Path, language: str, ending: str) -> None:
+    """Parses (Enju's XML or CoNLL-U) in which every word depends on the first one."""
+    folder.mkdir(parents=True)
+    for text in tokenized.glob(f"*.{language}"):
+        sentences = [line.split() for line in text.read_text("utf-8").splitlines()]
+        parses = map(_enju if ending == "xml" else _conllu, sentences)
+        (folder / f"{text.name}.{ending}").write_text("".join(parses), encoding="utf-8")
+
+
+def _conllu(words: list[str]) -> str:
+    rows = [
+        f"{number}\t{word}\t_\t_\t_\t_\t{int(number > 1)}\t{'root' if number == 1 else 'dep'}\t_\t_\n"
+        for number, word in enumerate(words, start=1)
+    ]
+    return "".join(rows) + "\n"
+
+
+def _enju(words: list[str]) -> str:
+    leaves = [
+        f'<cons id="p{number}" cat="X" head="t{number}"><tok id="t{number}">{word}</tok></cons>'
+        for number, word in enumerate(escape(html.unescape(word)) for word in words)
+    ]
+    phrase = f'<cons id="c0" cat="S" head="p0">{" ".join(leaves)}</cons>'
+    return f'<sentence id="s0" parse_status="success">{phrase}</sentence>\n'
+
+
+def write_translations(folder: Path, system: str, seed: int, data: Path, *directions: str) -> None:
+    """Translations made elsewhere (docs/evaluation.md): the references, but for one line in three."""
+    folder.mkdir(parents=True)
+    kinds = {direction: {"kind": "supervised"} for direction in directions}
+    record = {
+        "format": 1,
+        "system": {"name": system, "seed": seed},
+        "data": {"path": str(data)},
+        "split": "test",
+    }
+    (folder / "translate.json").write_text(json.dumps({**record, "directions": kinds}))
+    for direction in directions:
+        source, target = direction.split("-")
+        pair = "-".join(sorted((source, target)))
+        lines = (data / f"text/test.{pair}.{target}").read_text("utf-8").splitlines()
+        lines = [system if (number + seed) % 3 == 0 else line for number, line in enumerate(lines)]
+        (folder / f"{direction}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

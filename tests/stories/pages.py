@@ -1,0 +1,165 @@
+"""The stories: which pages are run, in which order, and what is run in place of trainings of hours."""
+
+from pathlib import Path
+
+from tests.fairseq_ext.mbart import SIZES
+from tests.recipes.test_quickstart import MINIATURE
+from tests.stories import materials
+from tests.stories.story import Story
+
+TINY = "--encoder-layers 1 --encoder-embed-dim 32 --encoder-ffn-embed-dim 32 --encoder-attention-heads 4"
+TINY_MBART = " ".join(
+    f"--{name.replace('_', '-')} {size}" for name, size in SIZES.items() if "positions" not in name
+)
+TINY_PRETRAINED = "--layers 1 --width 32 --inner-width 32 --vocabulary-size 300 --warmup-updates 1"
+TINY_PRETRAINED += " --updates 2 --save-updates 2"
+BENCHMARK = "--arch tiny --rounds 1 --updates 2 --warmup 1 --only 'ours float32'"
+
+
+def recipe(name: str, config: str, options: str) -> str:
+    """A recipe with a configuration of `small/`."""
+    return f'bash recipes/{name}/run.sh --config "$SMALL/{name}/{config}.sh" {options}'
+
+
+def for_corpus(folder: Path) -> None:
+    materials.write_pipeline(folder / "en_core_web_sm")
+    materials.write_labse(folder / "models/LaBSE")
+    for name in ("enja/tok", "aspec/tok", "opus/tok", "own/clean", "new/tok"):
+        materials.write_pairs(folder / name, "en", "ja", train=100)
+    (folder / "gold.en-fr.talp").write_text("0-0 1p1\n" * 100)
+
+
+def for_mbart(folder: Path) -> None:
+    materials.write_pairs(folder / "text", "en", "ro", train=200)
+    materials.write_mbart(folder / "mbart.cc25.v2", folder / "text")
+
+
+def for_sentence_embedding(folder: Path) -> None:
+    materials.write_table(folder / "l10n", "de", "en", "fr", train=120, evaluation="multiway")
+    materials.write_tatoeba(folder / "LASER/data/tatoeba/v1")
+    (folder / "models").symlink_to("outputs/sentence_embedding/l10n/models")
+
+
+def for_pretrained_encoders(folder: Path) -> None:
+    materials.write_table(folder / "monolingual", "de", "en", "ja", "ru", train=120)
+    materials.write_tatoeba(folder / "LASER/data/tatoeba/v1")
+
+
+def for_jass_enss(folder: Path) -> None:
+    materials.write_table(folder / "TANAKA", "en", "ja", train=200)
+    materials.write_pipeline(folder / "en_core_web_sm")
+
+
+STORIES = {
+    "example": Story(
+        (
+            ("README.md", ""),
+            ("docs/losses.md", ""),
+            ("docs/interlingua.md", "(?!.* validation-curves)"),
+            ("docs/sentence_encoders.md", "(?!.* training-speed)"),
+            ("docs/one_pair.md", ""),
+        ),
+        ("example/report/report.html", "example/encoder/checkpoint_best.pt"),
+        materials.write_tatoeba,
+        small=((r"^(fairseq-train .*--arch ems .*)", rf"\1 {TINY} --max-update 2 --cpu"),),
+    ),
+    "corpus": Story(
+        (("docs/data_preparation.md", ""), ("docs/linguistic_pretraining.md", "")),
+        ("corpus/finetuned/checkpoint_best.pt", "probes/accuracy/pretraining-accuracy.json"),
+        for_corpus,
+        before=(
+            (".* --parses enju", "parses.sh"),
+            (".* pretraining-accuracy", "pretraining_logs.sh"),
+            (".* low-resource", "monolingual_text.sh"),
+            (".* adequacy", "translations_of_fine_tuning.sh"),
+        ),
+    ),
+    "evaluation": Story(
+        (("docs/evaluation.md", "bash recipes/quickstart"), ("docs/evaluation.md", "(?!bash)")),
+        ("report/report.html", "outputs/quickstart/without-tag/system2-seed1/scores.json"),
+        lambda folder: (folder / "OUT").symlink_to("outputs/quickstart/translations"),
+        small=(("^bash recipes/quickstart/run.sh --jobs 1$", rf"\g<0> {' '.join(MINIATURE)}"),),
+    ),
+    "mbart": Story(
+        (("docs/mbart.md", ""),),
+        ("mbart/start.pt", "translations/ro-en.txt"),
+        for_mbart,
+        small=(("^fairseq-train .*", rf"\g<0> {TINY_MBART} --max-update 2 --cpu"),),
+    ),
+    "export": Story(
+        (("docs/export.md", ""),),
+        ("exported/model.safetensors", "exported/tokenizer.json"),
+        before=((".* export --to", "trained_encoder.sh"),),
+    ),
+    "pretrained_encoders": Story(
+        (("docs/pretrained_encoders.md", ""),),
+        ("mlm/pretraining.json",),
+        for_pretrained_encoders,
+        small=(("^python -m embeddings pretrain .*", rf"\g<0> {TINY_PRETRAINED}"),),
+    ),
+    "zero_shot": Story(
+        (("recipes/zero_shot/README.md", ""), ("docs/probes.md", ""), ("docs/performance.md", "")),
+        (
+            "outputs/zero_shot/phrasebook/report/report.html",
+            "curves/learning-curves.json",
+            "report/report.html",
+        ),
+        before=(("python -m eval probe states", "states_and_curves.sh"),),
+        small=(
+            (
+                "^bash recipes/.*",
+                recipe("zero_shot", "phrasebook", "--systems 1,2 --seeds 1"),
+            ),
+            ("^python -m benchmarks.training_speed .*", rf"\g<0> {BENCHMARK}"),
+        ),
+    ),
+    "interlingua": Story(
+        (
+            ("recipes/interlingua/README.md", ""),
+            ("docs/interlingua.md", ".* validation-curves"),
+            ("docs/results/interlingua.md", ""),
+        ),
+        ("outputs/interlingua/multi30k/report/report.html", "probes/curves/validation-curves.json"),
+        lambda folder: materials.write_table(folder / "MULTI30K", "cs", "de", "en", "fr", train=120),
+        before=(
+            (".* validation-curves", "interlingua_models.sh"),
+            (".* compare", "interlingua_translations.sh"),
+        ),
+        small=(
+            (
+                "^bash recipes/.*",
+                recipe("interlingua", "multi30k", "--data-root MULTI30K --systems mnmt,repaired --seeds 1"),
+            ),
+        ),
+    ),
+    "word_contrastive": Story(
+        (("recipes/word_contrastive/README.md", ""),),
+        ("outputs/word_contrastive/phrasebook/mlsc/report/report.html",),
+        small=(("^bash recipes/.*", recipe("word_contrastive", "phrasebook", "--systems mlsc,mlsc+w2w")),),
+    ),
+    "sentence_embedding": Story(
+        (
+            ("recipes/sentence_embedding/README.md", ""),
+            ("docs/sentence_encoders.md", ".* training-speed"),
+        ),
+        ("outputs/sentence_embedding/l10n/report/report.html", "speed/training-speed.json"),
+        for_sentence_embedding,
+        small=(
+            ("--config l10n", '--config "$SMALL/sentence_embedding/l10n.sh" --systems ems,decoder'),
+            ("--seeds 1,2", "--seeds 1"),
+        ),
+    ),
+    "jass_enss": Story(
+        (("recipes/jass_enss/README.md", ""), ("docs/results/jass_enss.md", "")),
+        ("outputs/jass_enss/enja/report/report.html",),
+        for_jass_enss,
+        before=(("python -m eval compare", "jass_enss_translations.sh"), ("python moved.py", "moved.sh")),
+        small=(
+            (
+                "^bash recipes/.* --spacy-model en_core_web_sm .*",
+                recipe("jass_enss", "enja", "--data-root TANAKA --spacy-model en_core_web_sm")
+                + " --systems none,jass+enss --directions ja-en --seeds 1",
+            ),
+        ),
+    ),
+}

@@ -1,0 +1,10 @@
+# shellcheck shell=bash disable=SC2034
+# The configuration of that name for a table of some sentences, and in seconds.
+source "$ROOT/recipes/sentence_embedding/configs/l10n.sh"
+CORPUS_OPTIONS=()
+LANGUAGES=(de en fr)
+MULTIWAY=(de fr)
+SUBWORD_OPTIONS=(--type sentencepiece --vocabulary-size 300)
+MODEL_OPTIONS=(--encoder-layers 2 --encoder-embed-dim 32 --encoder-ffn-embed-dim 32)
+SAVE_UPDATES=0
+EXTRA_OPTIONS+=(--max-update 4 --log-interval 1)
