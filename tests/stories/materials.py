@@ -51,6 +51,13 @@ def write_labse(folder: Path) -> None:
     write_sentence_transformers(folder.parent / "parts").rename(folder)
 
 
+def write_xlmr(folder: Path) -> None:
+    """XLM-R in the format of transformers, of eight layers."""
+    from tests.fairseq_ext.test_pretrained_encoder import write_model
+
+    write_model(folder, "xlmr", num_hidden_layers=8, max_position_embeddings=130)
+
+
 def write_mbart(folder: Path, text: Path) -> None:
     """mBART as fairseq publishes it, of two layers, with pieces of this text."""
     from tests.fairseq_ext import mbart

@@ -41,6 +41,8 @@ def for_sentence_embedding(folder: Path) -> None:
 
 
 def for_pretrained_encoders(folder: Path) -> None:
+    materials.write_pairs(folder / "corpus", "de", "en", train=64)
+    materials.write_xlmr(folder / "models/xlm-r")
     materials.write_table(folder / "monolingual", "de", "en", "ja", "ru", train=120)
     materials.write_tatoeba(folder / "LASER/data/tatoeba/v1")
 
@@ -95,7 +97,10 @@ STORIES = {
         (("docs/pretrained_encoders.md", ""),),
         ("mlm/pretraining.json",),
         for_pretrained_encoders,
-        small=(("^python -m embeddings pretrain .*", rf"\g<0> {TINY_PRETRAINED}"),),
+        small=(
+            ("^fairseq-train .*", r"\g<0> --max-update 2 --cpu"),
+            ("^python -m embeddings pretrain .*", rf"\g<0> {TINY_PRETRAINED}"),
+        ),
     ),
     "zero_shot": Story(
         (("recipes/zero_shot/README.md", ""), ("docs/probes.md", ""), ("docs/performance.md", "")),
