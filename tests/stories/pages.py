@@ -60,6 +60,7 @@ STORIES = {
             ("docs/interlingua.md", "(?!.* validation-curves)"),
             ("docs/sentence_encoders.md", "(?!.* training-speed)"),
             ("docs/one_pair.md", ""),
+            ("docs/distillation.md", ""),
         ),
         ("example/report/report.html", "example/encoder/checkpoint_best.pt"),
         materials.write_tatoeba,
