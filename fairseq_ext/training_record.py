@@ -20,6 +20,7 @@ from command_line.outputs import copy_file, write_json
 from command_line.records import Objects, OneOf, Optional, read_record
 from data_prep.formats.alignments import is_alignment_file
 from data_prep.formats.structures import is_structure_file
+from data_prep.formats.teacher_vectors import is_teacher_file
 
 RECORD = "training.json"
 LAST, BEST, LOG = "checkpoint_last.pt", "checkpoint_best.pt", "train.log"
@@ -31,7 +32,9 @@ _SCHEMA = {
 }
 _OLD_OPTIONS, _OLD_END = "options.txt", "finished"  # until version 0.2, which did not record the data
 _ADVICE = "train anew with --force, or give another --output"
-_STARTS = ("--pretrained-checkpoint", "--finetune-from-model")  # are known by their contents, not their path
+_STARTS = (  # are known by their contents, not their path
+    "--pretrained-checkpoint", "--finetune-from-model", "--pretrained-encoder", "--teacher-checkpoint",
+)  # fmt: skip
 _NOT_LEARNED = {
     "--log-format", "--log-interval", "--log-file", "--no-progress-bar", "--tensorboard-logdir",
     "--wandb-project", "--num-workers", "--data-buffer-size", "--keep-interval-updates",
@@ -53,13 +56,12 @@ class TrainingRecord:
         self.processes = processes
         self.folder, self.path = Path(folder), Path(folder) / RECORD
         given = parse_options(options)
-        self.starts = {name: Path(given.pop(name)) for name in _STARTS if name in given}
+        starts = {name: Path(given.pop(name)) for name in _STARTS if name in given}
         self.options = {name: value for name, value in given.items() if name not in _NOT_LEARNED}
         check_finished(data)
-        self.files = {path.name: path for path in files_read(data, self.options)} | self.starts
-        for name, path in self.starts.items():
-            if not path.is_file():
-                raise InputError(f"{name} {path}: no such file; run the training that makes it first")
+        self.files = {path.name: path for path in files_read(data, self.options)}
+        for name, path in starts.items():
+            self.files |= _files_of_start(name, path)
         self.inputs = {name: file_identity(path) for name, path in self.files.items()}
 
     def begin(self) -> bool:
@@ -165,8 +167,8 @@ def parse_options(words: Sequence[str]) -> dict[str, str]:
 def files_read(data, options: dict[str, str]) -> list[Path]:
     """The files of a binarized folder that a training with these options reads.
 
-    Alignments of another aligner and analyses that no task of the pre-training uses are none of them: they
-    may come and go.
+    Alignments of another aligner, vectors of another teacher and analyses that no task of the pre-training
+    uses are none of them: they may come and go.
 
     Raises:
         InputError: there is no such folder, or nothing to train on in it.
@@ -175,6 +177,7 @@ def files_read(data, options: dict[str, str]) -> list[Path]:
     if not data.is_dir():
         raise InputError(f"{data}: no such folder; run the stage prepare first")
     aligner, structures = options.get("--alignments", ""), _structures(options)
+    teacher = options.get("--teacher", "")
     found = [path for path in sorted(data.iterdir()) if path.name.split(".")[0] in ("dict", "train", "valid")]
     if not found:
         raise InputError(
@@ -185,7 +188,21 @@ def files_read(data, options: dict[str, str]) -> list[Path]:
         for path in found
         if (not is_alignment_file(path) or is_alignment_file(path, aligner))
         and (not is_structure_file(path) or path.suffix[1:] in structures)
+        and (not is_teacher_file(path) or is_teacher_file(path, teacher))
     ]
+
+
+def _files_of_start(option: str, path: Path) -> dict[str, Path]:
+    """A checkpoint, or the files of a folder that holds an encoder, by the option that names it.
+
+    Raises:
+        InputError: there is none.
+    """
+    if path.is_dir():
+        return {f"{option} {file.name}": file for file in sorted(path.iterdir()) if file.is_file()}
+    if not path.is_file():
+        raise InputError(f"{option} {path}: no such file; run the training that makes it first")
+    return {option: path}
 
 
 def _structures(options: dict[str, str]) -> set[str]:

@@ -51,14 +51,19 @@ def vectors_path(prefix: Path, name: str) -> Path:
     return prefix.with_name(f"{prefix.name}.{name}{SUFFIX}")
 
 
-def is_teacher_file(path: Path) -> bool:
-    return path.suffix == SUFFIX
+def is_teacher_file(path: Path, name: str | None = None) -> bool:
+    """Whether a file is named as vectors of teachers are, of this one or any."""
+    return path.suffix == SUFFIX and (name is None or _teacher(path) == name)
+
+
+def _teacher(path: Path) -> str | None:
+    parts = path.name.removesuffix(SUFFIX).split(".")
+    return parts[-1] if len(parts) == 4 else None
 
 
 def teachers(data) -> list[str]:
     """Whose vectors a binarized folder holds, sorted."""
-    names = (path.name.removesuffix(SUFFIX).split(".") for path in Path(data).glob(f"[!.]*{SUFFIX}"))
-    return sorted({parts[-1] for parts in names if len(parts) == 4})
+    return sorted({name for path in Path(data).glob(f"[!.]*{SUFFIX}") if (name := _teacher(path))})
 
 
 def sentences_identity(prefix: Path) -> dict:

@@ -261,7 +261,7 @@ class WeightedLosses(FairseqCriterion):
             if loss.is_information:
                 log_in_bits(name, total(f"{name}:sum"), count)
             else:
-                metrics.log_scalar(name, total(f"{name}:sum") / count, count, round=3)
+                metrics.log_scalar(name, total(f"{name}:sum") / count, count, round=6)
 
     @staticmethod
     def logging_outputs_can_be_summed() -> bool:

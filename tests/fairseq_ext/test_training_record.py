@@ -136,7 +136,31 @@ def test_the_checkpoint_to_start_from_counts_by_its_contents(model, data, tmp_pa
 
 
 def test_every_option_that_names_a_start_is_known():
-    assert tuple(name.removeprefix("--").replace("-", "_") for name in training_record._STARTS) == OPTIONS
+    known = {name.removeprefix("--").replace("-", "_") for name in training_record._STARTS}
+    assert known == {*OPTIONS, "teacher_checkpoint"}  # a teacher is read, and nothing starts from it
+
+
+def test_an_encoder_of_transformers_counts_by_its_files(model, data, tmp_path):
+    words = lambda folder: [*WORDS, "--pretrained-encoder", str(folder)]  # noqa: E731
+    folder = tmp_path / "encoder"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_text("weights")
+    trained(model, data, *words(folder))
+    moved = shutil.move(folder, tmp_path / "moved")
+    assert not begin(model, data, *words(moved))
+    (moved / "model.safetensors").write_text("others")
+    assert f"{moved}/model.safetensors has changed since" in refusal(model, data, *words(moved))
+
+
+def test_vectors_of_another_teacher_may_come_and_go(model, data):
+    for teacher in ("labse", "ems"):
+        (data / f"train.de-en.de.{teacher}.vectors").write_text(teacher)
+    trained(model, data, *WORDS, "--teacher", "ems")
+    (data / "train.de-en.de.labse.vectors").unlink()
+    assert not begin(model, data, *WORDS, "--teacher", "ems")
+    (data / "train.de-en.de.ems.vectors").write_text("other")
+    assert "ems.vectors has changed" in refusal(model, data, *WORDS, "--teacher", "ems")
 
 
 def test_a_best_checkpoint_that_is_gone_changed_or_cut_off_is_refused(model, data):

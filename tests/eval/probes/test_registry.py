@@ -89,6 +89,7 @@ def test_the_order_of_the_report():
         "probes.training_speed",
         "probes.learning_curves",
         "reporting.sections.sentence_retrieval",
+        "reporting.sections.encoder_sizes",
         "reporting.sections.sentence_tasks:neighbours",
         "reporting.sections.sentence_tasks:mining",
         "reporting.sections.sentence_tasks:classification",
