@@ -11,7 +11,7 @@ TINY = "--encoder-layers 1 --encoder-embed-dim 32 --encoder-ffn-embed-dim 32 --e
 TINY_MBART = " ".join(
     f"--{name.replace('_', '-')} {size}" for name, size in SIZES.items() if "positions" not in name
 )
-TINY_PRETRAINED = "--layers 1 --width 32 --inner-width 32 --vocabulary-size 300 --warmup-updates 1"
+TINY_PRETRAINED = "--width 32 --inner-width 32 --vocabulary-size 300 --warmup-updates 1"
 TINY_PRETRAINED += " --updates 2 --save-updates 2"
 BENCHMARK = "--arch tiny --rounds 1 --updates 2 --warmup 1 --only 'ours float32'"
 
@@ -98,6 +98,7 @@ STORIES = {
         (("docs/pretrained_encoders.md", ""),),
         ("mlm/pretraining.json",),
         for_pretrained_encoders,
+        before=((".* --model mlm/update-13000", "last_update.sh"),),
         small=(
             ("^fairseq-train .*", r"\g<0> --max-update 2 --cpu"),
             ("^python -m embeddings pretrain .*", rf"\g<0> {TINY_PRETRAINED}"),

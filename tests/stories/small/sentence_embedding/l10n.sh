@@ -7,4 +7,6 @@ MULTIWAY=(de fr)
 SUBWORD_OPTIONS=(--type sentencepiece --vocabulary-size 300)
 MODEL_OPTIONS=(--encoder-layers 2 --encoder-embed-dim 32 --encoder-ffn-embed-dim 32)
 SAVE_UPDATES=0
-EXTRA_OPTIONS+=(--max-update 4 --log-interval 1)
+EPOCHS=100
+# a log counts whole seconds, and reports whose updates took none have no speed
+EXTRA_OPTIONS+=(--max-update 80 --log-interval 40 --validate-interval 100 --save-interval 100)

@@ -1,0 +1,1 @@
+ln -s update-2 mlm/update-13000
