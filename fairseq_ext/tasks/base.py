@@ -14,6 +14,7 @@ from data_prep.formats.dictionary import dictionary_fingerprint
 from fairseq_ext.checkpoints import initializing, origin
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multipart_dataset import MultipartDataset
+from fairseq_ext.data.reading_ahead import stop_reading_ahead
 from fairseq_ext.data.updates import UpdateIterator, check_update_freq
 from fairseq_ext.losses.weighted_loss import ModelSizes
 from fairseq_ext.tasks.improvements import Improvements
@@ -210,6 +211,7 @@ class BaseTask(FairseqTask):
         """
         if self.cfg.max_update and update_num >= self.cfg.max_update:
             logger.info(f"nothing to train: {update_num} updates, --max-update is {self.cfg.max_update}")
+            stop_reading_ahead()
             raise SystemExit(0)
 
     def valid_step(self, sample, model, criterion):
