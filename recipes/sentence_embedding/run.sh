@@ -33,7 +33,7 @@ usage: bash recipes/sentence_embedding/run.sh --config NAME [options] [-- OPTION
 Trains sentence encoders of chapter 2 on pairs with English, measures how well they retrieve translations, reports. What is
 complete is skipped, what was killed continues. README.md beside this file has the paper's numbers.
 
-  --config NAME       ems (the paper's), l10n (small), or a file like those in configs/
+  --config NAME       ems (the paper's), l10n (small), l10n-28 (its 28 languages), or a file like those in configs/
   --systems LIST      of ems, margin-vanilla, no-xtr, no-contrast, no-mlp, no-language, shared-embedding, margin-scaled,
                       margin-joint, decoder, ugt, translation, or 'all' (default: $(list_systems))
 $(usage_of_test_sets)
