@@ -10,28 +10,23 @@ measured as they are and without the popular sentence effect, as cosine-normaliz
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 
-from command_line import options as types
-from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from command_line.provenance import versions
 from command_line.result_file import add_output_arguments, write_result
-from data_prep.formats.texts import LANGUAGE
 from data_prep.formats.vectors import VectorsFile
 from embeddings.distractors import Distractors, files_of, read_distractors
-from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
-from embeddings.groups import average_by_group, groups_file, is_among, read_groups
+from embeddings.groups import average_by_group, groups_file, read_groups
+from embeddings.retrieval_options import Retrieval, add_retrieval_arguments
 from embeddings.search.blocks import in_memory, some_of
-from embeddings.search.neighbours import Search, add_search_arguments
-from embeddings.search.retrieval import COSINE, SIMILARITIES, Neighbourhoods, packed, precision
+from embeddings.search.retrieval import COSINE, Neighbourhoods, packed, precision
 from embeddings.search.sentence_scores import (
     BERT_SCORE,
     NORMALIZED,
@@ -40,184 +35,15 @@ from embeddings.search.sentence_scores import (
     cosines,
     without_popularity,
 )
-from embeddings.smaller_vectors import SmallerVectors, add_smaller_vectors_arguments
-from embeddings.test_sets import ParallelFiles, all_pairs, by_language, flores, read_sides, tatoeba
+from embeddings.test_sets import ParallelFiles, read_sides
 
 KIND = "sentence-retrieval"
 KEPT_STATES = 1 << 30  # bytes
 VERSION = 2  # of what is measured: which queries were hits, too
 
 
-@dataclass(frozen=True)
-class Retrieval:
-    """What is retrieved, and how.
-
-    Attributes:
-        tatoeba, flores, parallel: where the test set is; one of them.
-        split: of Flores.
-        dataset: name of the test set in tables; None for one that fits.
-        pivot: the language that is in every pair; None for all pairs.
-        languages: only these, and the pivot; None for all.
-        similarity: how the nearest is chosen, some of SIMILARITIES.
-        normalize: strength alpha of the normalization of cosine and bert-score; None for none.
-        normalize_batch: sentences of a side over which it takes its means; None for all.
-        without_specials: special tokens do not count in bert-score.
-        neighbours: k of the margins.
-        queries: of each direction, drawn with `seed`; None for all lines. Candidates are all lines.
-        distractors: file with further candidates in one language.
-        groups: file (or name of ours) with groups of languages, over which results are averaged.
-        smaller: smaller vectors whose P@1 is measured as well.
-        search: how neighbours are found.
-    """
-
-    encoder: EncoderOptions
-    tatoeba: Path | None
-    flores: Path | None
-    parallel: list[Path] | None
-    split: str
-    dataset: str | None
-    pivot: str | None
-    languages: list[str] | None
-    similarity: list[str]
-    normalize: float | None
-    normalize_batch: int | None
-    without_specials: bool
-    neighbours: int
-    queries: int | None
-    seed: int
-    distractors: Path | None
-    groups: Path | None
-    smaller: SmallerVectors
-    search: Search
-
-    def check(self) -> None:
-        """Refuse options that do not fit each other.
-
-        Raises:
-            InputError: distractors, which no pair of whole texts has, for scores of whole texts.
-        """
-        if self.distractors and self.scored:
-            raise InputError(
-                f"--distractors: not with --normalize or --similarity {BERT_SCORE}; measure them alone"
-            )
-
-    @property
-    def scored(self) -> list[str]:
-        """The similarities of which all scores of two texts are needed."""
-        plain = [name for name in self.similarity if name == BERT_SCORE]
-        normalizable = [name for name in self.similarity if name in (COSINE, BERT_SCORE)]
-        return plain + [f"{name}{NORMALIZED}" for name in normalizable if self.normalize is not None]
-
-    @property
-    def near(self) -> list[str]:
-        """The similarities for which the nearest neighbours suffice."""
-        return [name for name in self.similarity if name != BERT_SCORE]
-
-    @property
-    def name(self) -> str:
-        if self.dataset:
-            return self.dataset
-        return "Tatoeba" if self.tatoeba else f"Flores {self.split}" if self.flores else "parallel text"
-
-    def pairs(self) -> list[ParallelFiles]:
-        """The pairs of the test set that are asked for.
-
-        Raises:
-            InputError: there are none, or a language is not in the set.
-        """
-        if self.tatoeba:
-            pairs = tatoeba(self.tatoeba)
-        else:
-            files = flores(self.flores, self.split) if self.flores else by_language(self.parallel)
-            pairs = all_pairs(files, self.pivot)
-        if self.languages is None:
-            return pairs
-        there = {language for pair in pairs for language in pair.languages}
-        for language in self.languages:
-            if not any(is_among(each, [language]) for each in there):
-                raise InputError(
-                    f"--languages {language}: not in {self.name}; there are {', '.join(sorted(there))}"
-                )
-        common = {self.pivot} if self.pivot else set.intersection(*(set(pair.languages) for pair in pairs))
-        return [
-            pair
-            for pair in pairs
-            if all(each in common or is_among(each, self.languages) for each in pair.languages)
-        ]
-
-
 def add_arguments(parser) -> None:
-    texts = parser.add_mutually_exclusive_group(required=True)
-    texts.add_argument(
-        "--tatoeba", type=types.path, metavar="DIR", help="LASER's layout: tatoeba.XXX-eng.XXX"
-    )
-    texts.add_argument(
-        "--flores", type=types.path, metavar="DIR", help="layout of Flores-200: SPLIT/CODE.SPLIT"
-    )
-    texts.add_argument(
-        "--parallel",
-        nargs="+",
-        type=types.path,
-        metavar="FILE",
-        help="line-parallel files, one per language, which ends their names: test.de test.en test.fr",
-    )
-    add_encoder_arguments(parser)
-    parser.add_argument("--split", type=types.split, default="devtest", help="of Flores")
-    parser.add_argument(
-        "--dataset", type=types.text, help="name of the test set in tables (default: Tatoeba, Flores, …)"
-    )
-    parser.add_argument(
-        "--pivot", type=LANGUAGE, metavar="LANG", help="only pairs with this language (default: all pairs)"
-    )
-    parser.add_argument(
-        "--languages", type=types.items(LANGUAGE), metavar="LANG,…", help="only these (default: all)"
-    )
-    parser.add_argument(
-        "--similarity",
-        type=types.items(types.one_of((*SIMILARITIES, BERT_SCORE))),
-        default=[COSINE, "ratio"],
-        help=f"how the nearest sentence is chosen, some of: {', '.join((*SIMILARITIES, BERT_SCORE))}",
-    )
-    parser.add_argument(
-        "--normalize",
-        type=types.number(0, 1),
-        metavar="ALPHA",
-        help="measure cosine and bert-score also without the popular sentence effect, with this strength"
-        " (OneAligner 2.2: 0.75)",
-    )
-    parser.add_argument(
-        "--normalize-batch",
-        type=types.positive,
-        metavar="N",
-        help="of means over so many sentences a side (OneAligner 3.2: 256; default: all)",
-    )
-    parser.add_argument(
-        "--without-specials", action="store_true", help="special tokens do not count in bert-score"
-    )
-    parser.add_argument(
-        "--neighbours", type=types.positive, default=4, help="of a sentence, for margins (xsim: 4)"
-    )
-    parser.add_argument(
-        "--queries",
-        type=types.positive,
-        help="lines that are queries, drawn at random; candidates are all (2.4.4: 2000 among 200,000)",
-    )
-    parser.add_argument("--seed", type=types.whole_number(0), default=1, help="of the draw of --queries")
-    parser.add_argument(
-        "--distractors",
-        type=types.path,
-        metavar="FILE",
-        help="further candidates, a sentence per line, in the language that the name ends with, or"
-        " eng_Latn_augmented.devtest (or _errtype.devtest.json) of LASER (xsim++)",
-    )
-    parser.add_argument(
-        "--groups",
-        type=types.path,
-        metavar="FILE.toml",
-        help="groups of languages for averages, NAME = ['de', 'fr'] per line; ems: Tables 2.5 and 2.7",
-    )
-    add_smaller_vectors_arguments(parser)
-    add_search_arguments(parser)
+    add_retrieval_arguments(parser)
     add_output_arguments(parser, KIND)
 
 
