@@ -2,6 +2,7 @@
 
 from fairseq_ext.losses.additive_margin import AdditiveMargin
 from fairseq_ext.losses.adversarial_alignment import AdversarialAlignment
+from fairseq_ext.losses.adversarial_language import AdversarialLanguage
 from fairseq_ext.losses.attention_alignment import AttentionAlignment
 from fairseq_ext.losses.cycle_consistency import CycleConsistency
 from fairseq_ext.losses.feature_distillation import FeatureDistillation
@@ -35,5 +36,6 @@ LOSSES: dict[str, type[WeightedLoss]] = {
         LogitDistillation,
         AdversarialAlignment,
         CycleConsistency,
+        AdversarialLanguage,
     )
 }

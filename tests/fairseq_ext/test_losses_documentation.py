@@ -32,13 +32,18 @@ def test_a_command_is_understood(command):
         parse_fairseq(words[0], words[1:])
 
 
-@pytest.mark.parametrize("name", ["word_contrastive", "sentence_contrastive", "attention_alignment"])
+@pytest.mark.parametrize(
+    "name", ["word_contrastive", "sentence_contrastive", "attention_alignment", "adversarial_language"]
+)
 def test_the_table_has_the_options_and_their_defaults(name):
     (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{name}`")]
-    shown = dict(re.findall(rf"`(?:--{name.replace('_', '-')})?-([a-z-]+)(?: ([\d.]+))?`", row))
+    shown = dict(re.findall(rf"`(?:--{name.replace('_', '-')})?-([a-z-]+)(?: ([\w.]+))?`", row))
     options = {
         field.name.replace("_", "-"): field.default for field in dataclasses.fields(LOSSES[name].Options)
     }
     assert shown.keys() == options.keys()
     for option, default in shown.items():
-        assert float(default or 0) == float(options[option] or 0)
+        if isinstance(options[option], str):
+            assert default == options[option]
+        else:
+            assert float(default or 0) == float(options[option] or 0)
