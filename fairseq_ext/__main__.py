@@ -28,6 +28,11 @@ COMMANDS = {
         "fairseq_ext.commands.precision",
         "the option of fairseq-train for the fastest precision of this machine's devices",
     ),
+    "average": ("fairseq_ext.commands.average", "the mean of the last or the best checkpoints of a training"),
+    "package": (
+        "fairseq_ext.commands.package",
+        "a trained system as one folder: weights, options, dictionary, subword model",
+    ),
     "export": (
         "fairseq_ext.commands.export",
         "a trained sentence encoder for other libraries, with equal vectors",

@@ -10,9 +10,11 @@ from command_line.records import OneOf, Optional, check
 from data_prep.formats.sentences import binarized_pairs
 from fairseq_ext.axes.record import describe
 from fairseq_ext.checkpoints import origin
+from fairseq_ext.checkpoints.averaging import averaged_from
 from fairseq_ext.checkpoints.finite import check_weights
 from fairseq_ext.checkpoints.reading import as_one_line, read_checkpoint
 from fairseq_ext.data.language_tags import PLACEMENTS
+from fairseq_ext.modules.ensemble import Ensemble
 
 STOCK_MULTILINGUAL, STOCK_BILINGUAL, OURS, PRETRAINING, SENTENCES = (
     "translation_multi_simple_epoch",
@@ -38,6 +40,8 @@ class LoadedModel:
     model: Any
     task: Any
     state: dict  # the checkpoint without the weights
+    averaged: int = 1  # so many checkpoints are in the mean
+    ensemble: int = 1  # so many models are in the ensemble
 
     def system(self, name: str | None = None) -> dict:
         """The record of the system (`fairseq_ext.axes`).
@@ -45,7 +49,13 @@ class LoadedModel:
         Args:
             name: of the user's; by default it is made from the choices on all axes.
         """
-        record = describe(self.state["cfg"], self.task.tags.placement_name, self.task.initialized_from)
+        record = describe(
+            self.state["cfg"],
+            self.task.tags.placement_name,
+            self.task.initialized_from,
+            self.averaged,
+            self.ensemble,
+        )
         return record | ({"name": name} if name else {})
 
 
@@ -88,14 +98,63 @@ def load_for_inference(path, data, translates: bool = True, **task_options) -> L
             _check_sides(model, path)
         _check_embeddings(model, state["model"], path, data, task.tags.exist)
         model.load_state_dict(state["model"], strict=True, model_cfg=state["cfg"]["model"])
+        averaged = len(averaged_from(state, path)) or 1
     check_weights(model, path)
     state.pop("model")
-    return LoadedModel(model.eval(), task, state)
+    return LoadedModel(model.eval(), task, state, averaged)
+
+
+def load_ensemble(paths, data, **task_options) -> LoadedModel:
+    """One model, or several as an `Ensemble`, which translate with the task of the first.
+
+    Args:
+        paths: of checkpoints.
+
+    Raises:
+        InputError: as `load_for_inference`; the models differ in languages or in the placement of tags.
+    """
+    first, *others = [load_for_inference(path, data, **task_options) for path in paths]
+    if not others:
+        return first
+    tags = first.task.tags
+    for other, path in zip(others, paths[1:], strict=True):
+        found = other.task.tags
+        for what, one, expected in (
+            ("languages", found.languages, tags.languages),
+            ("placement of language tags", found.placement_name, tags.placement_name),
+        ):
+            if one != expected:
+                raise InputError(
+                    f"{path}: its {what}: {one}, and {expected} in {paths[0]}; models of an ensemble read the"
+                    " same input"
+                )
+    model = Ensemble([one.model for one in (first, *others)])
+    return LoadedModel(model.eval(), first.task, first.state, first.averaged, ensemble=len(paths))
+
+
+def with_languages(state: dict, path, data) -> dict:
+    """The state of a checkpoint that says its direction, also if fairseq took it from names of files.
+
+    Args:
+        state: through the gate.
+        path: of the checkpoint, for errors.
+        data: the binarized folder of its training.
+    """
+    options = (state.get("cfg") or {}).get("task") or state.get("args")
+    known = _mapping(options)
+    if _name_of_task(known) == STOCK_BILINGUAL and not (
+        known.get("source_lang") and known.get("target_lang")
+    ):
+        known["source_lang"], known["target_lang"] = _only_pair(path, data)
+    return state
 
 
 def _task_options(state: dict):
     """The options of the task, a mapping; fairseq's older tasks save a Namespace."""
-    options = state["cfg"]["task"]
+    return _mapping(state["cfg"]["task"])
+
+
+def _mapping(options):
     return vars(options) if isinstance(options, Namespace) else options
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from command_line import options as types
 from command_line.errors import InputError
+from data_prep.formats.package import is_package, single_checkpoint
 from data_prep.formats.texts import LANGUAGE
 from embeddings.encoders.sentence_encoder import BATCH_TOKENS, SentenceEncoder
 
@@ -26,9 +27,9 @@ class EncoderOptions:
     """Which encoder, and how it computes.
 
     Attributes:
-        model: a checkpoint of fairseq, or a folder.
+        model: a checkpoint of fairseq, or a folder; of a packaged system, its checkpoint.
         encoder: its kind, a key of KINDS; None for what the model looks like.
-        model_data: binarized folder with the dictionary of a checkpoint.
+        model_data: binarized folder with the dictionary of a checkpoint; by default the packaged folder.
         pooling: how states become a vector, one of POOLINGS; None for the kind's own.
         layer: whose states are read: a number, or AVERAGE; None for the last one.
         target_lang: the language that a translation encoder is told to translate into.
@@ -50,6 +51,11 @@ class EncoderOptions:
     batch_tokens: int = BATCH_TOKENS
     cpu: bool = field(default=False, compare=False)
     encoder_name: str | None = None
+
+    def __post_init__(self):
+        if is_package(self.model):
+            object.__setattr__(self, "model_data", self.model_data or self.model)
+            object.__setattr__(self, "model", single_checkpoint(self.model))
 
     def load(self) -> SentenceEncoder:
         """The encoder that the options describe.
@@ -160,7 +166,7 @@ def add_encoder_arguments(parser) -> None:
         required=True,
         type=types.path,
         help="the encoder: a checkpoint of fairseq (a sentence encoder or a translation model), a folder of"
-        " transformers or sentence-transformers, one of fairseq_ext export --to onnx, or stored vectors",
+        " fairseq_ext package or export, of transformers or sentence-transformers, or stored vectors",
     )
     parser.add_argument(
         "--encoder", choices=list(KINDS), help="its kind (default: what the model looks like)"

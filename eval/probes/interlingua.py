@@ -78,7 +78,7 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(Options, args)
-    inputs = [options.model.checkpoint, options.model.data / "preparation.json"]
+    inputs = [*options.model.checkpoints, options.model.data / "preparation.json"]
     for path in inputs:
         if not path.is_file():
             raise InputError(f"{path}: no such file; expected a checkpoint and a binarized folder")

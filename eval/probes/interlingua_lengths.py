@@ -12,8 +12,7 @@ from data_prep.formats.sentences import load_pair, with_data
 from eval.scoring.paired_test import PairedTest
 from eval.scoring.significance import holm
 from eval.scoring.surface_metrics import surface_scores
-from eval.translation.decoding import build_decoder, load_sources, to_device
-from eval.translation.translate import text_of
+from eval.translation.decoding import build_decoder, load_sources, text_of, to_device
 from fairseq_ext.data.dataset_parts import BatchField
 from fairseq_ext.data.multilingual_dataset import DirectionData
 

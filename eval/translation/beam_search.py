@@ -4,8 +4,9 @@ The search is the same: a step keeps the best 2K continuations of the K hypothes
 among the first K finishes a hypothesis; a sentence is done with K finished hypotheses or at the maximal
 length; the best has the highest score / length^lenpen. What is saved: the forced language tag and the first
 free step are computed for one hypothesis per sentence and not for K equal ones, continuations are chosen
-per hypothesis before they are compared, only the best finished hypothesis is kept, a sentence is left as
-soon as no hypothesis can overtake it, and the states of the encoder are never repeated for the beam.
+per hypothesis before they are compared, only as many finished hypotheses are kept as are asked for, a
+sentence is left as soon as no hypothesis can overtake the last of them, and the states of the encoder are
+never repeated for the beam.
 """
 
 import math
@@ -16,7 +17,10 @@ from torch import Tensor
 
 from command_line.errors import InputError
 from eval.translation.best_tokens import NextTokens
+from eval.translation.finished_hypotheses import FinishedHypotheses, Found
+from eval.translation.repeated_ngrams import repeated
 from eval.translation.search_options import SearchOptions
+from fairseq_ext.modules.ensemble import output_projections
 
 
 @dataclass
@@ -27,7 +31,7 @@ class _Hypotheses:
     tokens: Tensor  # n x K x t + 1, beginning with </s> or the tag in its place
     scores: Tensor  # n x K: sums of log-probabilities
     finished: Tensor  # n: how many hypotheses have been finished
-    best: Tensor  # n: normalized score of the best finished one
+    best: Tensor  # n: normalized score of the best finished one, or of the last one that is asked for
 
 
 class NoScore(Exception):
@@ -46,7 +50,7 @@ class BeamSearch:
     """Best hypotheses of a batch.
 
     Args:
-        model: a fairseq encoder-decoder model with incremental decoding.
+        model: a fairseq encoder-decoder model with incremental decoding, or an `Ensemble` of some.
         dictionary: of the target.
         options: of the search.
 
@@ -55,7 +59,7 @@ class BeamSearch:
     """
 
     def __init__(self, model, dictionary, options: SearchOptions):
-        if getattr(model.decoder, "output_projection", None) is None:
+        if any(projection is None for projection in output_projections(model)):
             raise InputError(
                 "the model has an adaptive softmax (--adaptive-softmax-cutoff), which this search does not"
                 " know; expected one projection to the vocabulary; use fairseq-generate"
@@ -73,19 +77,27 @@ class BeamSearch:
         found = self.scored(src_tokens, src_lengths, prefix, **arguments)
         return [tokens for tokens, _ in found]
 
+    def scored(self, src_tokens, src_lengths, prefix, **arguments) -> list[Found]:
+        """The best hypothesis of every sentence with its score; see `n_best`."""
+        found = self.n_best(src_tokens, src_lengths, prefix, count=1, **arguments)
+        return [best[0] for best in found]
+
     @torch.no_grad()
-    def scored(
+    def n_best(
         self,
         src_tokens: Tensor,
         src_lengths: Tensor,
         prefix: Tensor,
+        count: int,
         starts: Tensor | None = None,
         **encoder_arguments,
-    ) -> list[tuple[list[int], float]]:
-        """The best hypothesis of every sentence, without prefix and `</s>`, and its log-probability over
-        length^lenpen, where `</s>` counts, and the prefix unless the options leave it out.
+    ) -> list[list[Found]]:
+        """The best hypotheses of every sentence, best first, without prefix and `</s>`, each with its
+        log-probability over length^lenpen, where `</s>` counts, and the prefix unless the options leave it
+        out. There may be fewer than `count`: a search ends at the maximal length.
 
         Args:
+            count: at most so many, no more than the beam.
             src_tokens: B x S.
             src_lengths: B.
             prefix: B x P token ids that every hypothesis begins with (the decoder's language tag).
@@ -97,20 +109,21 @@ class BeamSearch:
         """
         encoder_out = self.model.encoder(src_tokens, src_lengths=src_lengths, **encoder_arguments)
         try:
-            return self._search(encoder_out, src_tokens, prefix, starts)
+            return self._search(encoder_out, src_tokens, prefix, count, starts)
         finally:  # attention keeps its beam size, and then reads every n-th source in a plain pass as well
             self.model.decoder.set_beam_size(1)
 
-    def _search(self, encoder_out, src_tokens: Tensor, prefix: Tensor, starts: Tensor | None):
+    def _search(self, encoder_out, src_tokens: Tensor, prefix: Tensor, count: int, starts: Tensor | None):
         size, width = len(src_tokens), prefix.size(1)
         max_length = self.max_length(src_tokens.size(1))
         decoder, state = self.model.decoder, {}
         decoder.set_beam_size(1)
-        results: list[tuple[list[int], float]] = [([], -math.inf)] * size
+        results = [FinishedHypotheses(count) for _ in range(size)]
         failed = torch.zeros(size, dtype=torch.bool, device=src_tokens.device)
         live = self._start(src_tokens, starts)
-        following = NextTokens(decoder.output_projection.weight, never=[self.pad])
-        first = NextTokens(decoder.output_projection.weight, never=[self.pad, self.eos])  # min_len 1
+        projections = output_projections(self.model)
+        following = NextTokens(projections, never=[self.pad])
+        first = NextTokens(projections, never=[self.pad, self.eos])  # min_len 1
         for step in range(max_length + 1):
             rows = live.tokens.flatten(0, 1)
             features = decoder(rows, encoder_out=encoder_out, incremental_state=state, features_only=True)[0][
@@ -132,10 +145,10 @@ class BeamSearch:
             order, live = self._continue(live, scores, origins, tokens, keep)
             decoder.set_beam_size(self.options.beam)
             decoder.reorder_incremental_state_scripting(state, order)
-        for row, (no_number, (_, score)) in enumerate(zip(failed.tolist(), results, strict=True)):
-            if no_number or not math.isfinite(score):
+        for row, (no_number, finished) in enumerate(zip(failed.tolist(), results, strict=True)):
+            if no_number or not finished.found:
                 raise NoScore(row)
-        return [(tokens[width:], score) for tokens, score in results]
+        return [[(tokens[width:], score) for tokens, score in finished.found] for finished in results]
 
     def _start(self, src_tokens: Tensor, starts: Tensor | None) -> _Hypotheses:
         size, device = len(src_tokens), src_tokens.device
@@ -167,25 +180,27 @@ class BeamSearch:
             scores, origins = scores.sort(dim=1, descending=True)
             return scores, origins, torch.full_like(origins, self.eos)
         width = min(2 * self.options.beam, following.vocabulary - 1)
-        best, tokens = following.best(features, width)  # a hypothesis cannot contribute more than is kept
+        banned = repeated(live.tokens.flatten(0, 1), self.options.no_repeat_ngram)
+        # a hypothesis cannot contribute more than is kept
+        best, tokens = following.best(features, width, banned)
         scores = (best.view(n, hypotheses, width) + live.scores[:, :, None]).flatten(1)
         scores, chosen = scores.topk(width, dim=1)
         return scores, chosen // width, tokens.view(n, -1).gather(1, chosen)
 
     def _finish(self, live: _Hypotheses, scores, origins, tokens, normalizer: float, results) -> None:
         """Count the hypotheses that end among the first K continuations, and note the best of each
-        sentence.
+        sentence; equal ones in the order of their probabilities.
         """
         beam = self.options.beam
         ends = tokens[:, :beam].eq(self.eos) & scores[:, :beam].isfinite()
         ends &= ends.cumsum(1) + live.finished[:, None] <= beam  # fairseq stops counting at K
         live.finished = live.finished + ends.sum(1)
         normalized = (scores[:, :beam] / normalizer).masked_fill(~ends, -torch.inf)
-        best, which = normalized.max(dim=1)
-        for row in (best > live.best).nonzero().flatten().tolist():
-            hypothesis = live.tokens[row, origins[row, which[row]], 1:]
-            results[int(live.sentences[row])] = (hypothesis.tolist(), float(best[row]))
-        live.best = torch.maximum(live.best, best)
+        for row, place in (normalized > live.best[:, None]).nonzero().tolist():
+            finished, score = results[int(live.sentences[row])], float(normalized[row, place])
+            if score > finished.last:
+                finished.add(live.tokens[row, origins[row, place], 1:].tolist(), score)
+                live.best[row] = finished.last
 
     def _best_possible(self, scores: Tensor, forced: int, max_length: int) -> Tensor:
         """A bound on the normalized score of what unfinished hypotheses may still become (n): with a sum of

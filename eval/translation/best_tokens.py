@@ -6,6 +6,9 @@ tokens are looked for in the blocks of the vocabulary with the highest maxima on
 the k blocks with the highest maxima.
 """
 
+import math
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -14,33 +17,43 @@ LOGITS_PER_CHUNK = {"cpu": 1 << 21, "cuda": 1 << 27}  # 8 MB of float32 near a c
 
 
 class NextTokens:
-    """Log-probabilities of the next token under an output projection.
+    """Log-probabilities of the next token under an output projection, or the log of the mean probability
+    under those of several models.
 
     Args:
-        projection: V x C.
+        projections: V x C_i each.
         never: token ids that are never the best (they count in the normalizer, as in fairseq).
     """
 
-    def __init__(self, projection: Tensor, never: list[int]):
-        self.projection, self.never = projection, never
-        self.vocabulary = len(projection)
+    def __init__(self, projections: Sequence[Tensor], never: list[int]):
+        self.projections, self.never = list(projections), never
+        self.widths = [projection.shape[1] for projection in projections]
+        self.vocabulary, device = len(projections[0]), projections[0].device.type
         self.blocks = -(-self.vocabulary // BLOCK)
-        self.rows = max(1, LOGITS_PER_CHUNK.get(projection.device.type, 1 << 27) // (self.blocks * BLOCK))
+        self.rows = max(1, LOGITS_PER_CHUNK.get(device, 1 << 27) // (self.blocks * BLOCK))
 
-    def best(self, features: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    def best(
+        self, features: Tensor, count: int, banned: Sequence[Sequence[int]] | None = None
+    ) -> tuple[Tensor, Tensor]:
         """The best `count` tokens, best first.
 
         Args:
-            features: R x C, the decoder's last layer.
+            features: R x (C_1 + …), the decoders' last layers.
+            banned: of every row, tokens that are not the best there.
 
         Returns:
             Log-probabilities and token ids, R x count each.
         """
-        found = [self._best(log_p, count) for log_p in self._chunks(features)]
+        found, start = [], 0
+        for log_p in self._chunks(features):
+            for row, tokens in enumerate(banned[start : start + len(log_p)] if banned else ()):
+                log_p[row, list(tokens)] = -torch.inf
+            found.append(self._best(log_p, count))
+            start += len(log_p)
         return tuple(torch.cat(parts) for parts in zip(*found, strict=True))
 
     def log_p(self, features: Tensor, tokens: Tensor) -> Tensor:
-        """Log-probabilities of given tokens: R x C and R x n token ids -> R x n."""
+        """Log-probabilities of given tokens: R x (C_1 + …) and R x n token ids -> R x n."""
         found, start = [], 0
         for log_p in self._chunks(features):
             found.append(log_p.gather(1, tokens[start : start + len(log_p)]))
@@ -50,15 +63,20 @@ class NextTokens:
     def _chunks(self, features: Tensor):
         """Yield log-probabilities of a few rows at a time, padded with -inf to whole blocks."""
         rows = min(self.rows, len(features))
-        buffer = self.projection.new_full((rows, self.blocks * BLOCK), -torch.inf, dtype=torch.float32)
+        buffer = features.new_full((rows, self.blocks * BLOCK), -torch.inf, dtype=torch.float32)
         for some in features.split(rows):
             padded = buffer[: len(some)]
-            logits = padded[:, : self.vocabulary]
-            if torch.is_autocast_enabled(some.device.type) or some.dtype != torch.float32:
-                logits.copy_(torch.nn.functional.linear(some, self.projection))
-            else:
-                torch.mm(some, self.projection.t(), out=logits)
-            yield padded.log_softmax(dim=1)
+            parts = zip(some.split(self.widths, dim=1), self.projections, strict=True)
+            of_models = [self._log_p(part, projection, padded) for part, projection in parts]
+            yield of_models[0] if len(of_models) == 1 else _log_mean(of_models)
+
+    def _log_p(self, features: Tensor, projection: Tensor, padded: Tensor) -> Tensor:
+        logits = padded[:, : self.vocabulary]
+        if torch.is_autocast_enabled(features.device.type) or features.dtype != torch.float32:
+            logits.copy_(torch.nn.functional.linear(features, projection))
+        else:
+            torch.mm(features, projection.t(), out=logits)
+        return padded.log_softmax(dim=1)
 
     def _best(self, log_p: Tensor, count: int) -> tuple[Tensor, Tensor]:
         log_p[:, self.never] = -torch.inf
@@ -67,3 +85,7 @@ class NextTokens:
         candidates = blocks.gather(1, highest[:, :, None].expand(-1, -1, BLOCK)).flatten(1)
         values, places = candidates.topk(count, dim=1)
         return values, highest.gather(1, places // BLOCK) * BLOCK + places % BLOCK
+
+
+def _log_mean(log_p: list[Tensor]) -> Tensor:
+    return torch.logsumexp(torch.stack(log_p), dim=0) - math.log(len(log_p))

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from command_line.progress import progress
 from data_prep.formats.directions import format_direction
 from data_prep.formats.sentences import file_prefix, load_sentences
 from eval.translation.beam_search import BeamSearch, NoScore
+from eval.translation.finished_hypotheses import Found
 from eval.translation.length_search import LengthSearch
 from eval.translation.search_options import DecodingOptions, LengthOptions
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
@@ -97,12 +99,30 @@ class Decoder:
         done = set(done)
         batches = [batch for batch in batches if not done.issuperset(batch)]
         total = sum(map(len, batches))
-        for batch in progress(batches, total, task, "sentence", size=len):
+        shown = progress(batches, total, task, "sentence", size=len)
+        for numbers, hypotheses in self._searched(parts, sentences, shown, task, self.search):
+            yield numbers, [self._strip(tokens) for tokens in hypotheses]
+
+    def n_best(self, parts: list[DirectionData], count: int) -> Iterator[tuple[list[int], list[list[Found]]]]:
+        """As `translate`, the best `count` hypotheses of every sentence with their scores."""
+        sentences, batches = self.batches(parts)
+        search = partial(self.search.n_best, count=count)
+        for numbers, of_sentences in self._searched(parts, sentences, batches, "translate", search):
+            yield (
+                numbers,
+                [[(self._strip(tokens), score) for tokens, score in found] for found in of_sentences],
+            )
+
+    def _searched(
+        self, parts: list[DirectionData], sentences: MultilingualDataset, batches: Iterable, task: str, search
+    ) -> Iterator[tuple[list[int], list]]:
+        """Yield example numbers and what `search` finds, batch by batch."""
+        for batch in batches:
             sample = to_device(sentences.collater([sentences[index] for index in batch]), self.device)
             starts = {"starts": sample["decoder_start"]} if "decoder_start" in sample else {}
             try:
                 with self.task.autocast(sample):
-                    tokens = self.search(
+                    found = search(
                         sample["net_input"]["src_tokens"],
                         sample["net_input"]["src_lengths"],
                         sample["prefix_tokens"],
@@ -116,7 +136,7 @@ class Decoder:
                     f"{task}: {direction}, sentence {example['line'] + 1}: the model's scores are NaN or"
                     " infinite, so it has no translation; expected a checkpoint of a training that converged"
                 ) from None
-            yield sample["id"].tolist(), [self._strip(hypothesis) for hypothesis in tokens]
+            yield sample["id"].tolist(), found
 
     def _strip(self, tokens: list[int]) -> list[int]:
         """Without language tags that the model produced by itself."""
@@ -163,6 +183,12 @@ def search_all(decoder, journal, parts, stage: str) -> list[list[list[int]]]:
         hypotheses.append([found[example] for example in range(start, start + len(part))])
         start += len(part)
     return hypotheses
+
+
+def text_of(preparation, dictionary, language: str, tokens: list[int]) -> str:
+    """Detokenized text of a hypothesis, one line."""
+    subwords = dictionary.string(tokens)
+    return " ".join(preparation.detokenize(language, subwords).split())
 
 
 def to_device(sample: dict, device: torch.device) -> dict:

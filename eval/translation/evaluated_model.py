@@ -1,4 +1,6 @@
-"""What translations, states and analyses of an interlingua are made of: a checkpoint with its data."""
+"""What translations, states and analyses of an interlingua are made of: a checkpoint with its data, or a
+folder of `fairseq_ext package`.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,6 +11,7 @@ from command_line.errors import InputError
 from command_line.option_classes import by_name
 from command_line.outputs import checksum
 from command_line.provenance import command_typed
+from data_prep.formats.package import Package, checkpoints_of, is_package, single_checkpoint
 
 SETS = ("all", "supervised", "zero-shot")  # of directions
 
@@ -18,22 +21,63 @@ class EvaluatedModel:
     """A checkpoint with its data, and what both are called in tables.
 
     Attributes:
-        checkpoint: of fairseq, ours or stock.
-        data: binarized folder.
+        checkpoint: of fairseq, ours or stock; or a packaged folder.
+        data: binarized folder; None for the packaged one.
         name: of the system in tables; None for one that is made from its options.
         dataset: name of the test set in tables; None for the name of `data`.
     """
 
     checkpoint: Path
-    data: Path
+    data: Path | None = None
     name: str | None = None
     dataset: str | None = None
 
+    def __post_init__(self):
+        if self.data is None:
+            if not is_package(self.checkpoint):
+                raise InputError(
+                    f"--data: is missing; expected the binarized folder of --checkpoint {self.checkpoint},"
+                    " which is no folder of `python -m fairseq_ext package`"
+                )
+            object.__setattr__(self, "data", self.checkpoint)
+
+    @classmethod
+    def packaged(cls, folder) -> "EvaluatedModel":
+        """A folder of `fairseq_ext package`.
+
+        Raises:
+            InputError: it is none.
+        """
+        return cls(Package.load(folder).folder)
+
+    @property
+    def checkpoints(self) -> list[Path]:
+        """One, or those of a packaged ensemble.
+
+        Raises:
+            InputError: as `Package.load`; there is no such file.
+        """
+        found = checkpoints_of(self.checkpoint)
+        for path in found:
+            if not path.is_file():
+                raise InputError(f"{path}: no such file; expected a fairseq checkpoint")
+        return found
+
     def load(self, **task_options):
-        """The `fairseq_ext.inference.LoadedModel`; see `load_for_inference`."""
+        """The `fairseq_ext.inference.LoadedModel` of one checkpoint; see `load_for_inference`.
+
+        Raises:
+            InputError: it is an ensemble, of which this command looks at one model.
+        """
         from fairseq_ext.inference import load_for_inference
 
-        return load_for_inference(self.checkpoint, self.data, **task_options)
+        return load_for_inference(single_checkpoint(self.checkpoint), self.data, **task_options)
+
+    def load_translating(self, **task_options):
+        """As `load`, also an ensemble."""
+        from fairseq_ext.inference import load_ensemble
+
+        return load_ensemble(self.checkpoints, self.data, **task_options)
 
     def provenance(self, loaded) -> dict:
         """What a result says of its model, and of how it was made.
@@ -43,9 +87,13 @@ class EvaluatedModel:
         """
         from fairseq_ext.provenance import describe_origin
 
+        first, *others = self.checkpoints
+        origin = describe_origin(first, self.data, loaded)
+        if others:
+            origin["checkpoint"]["ensemble"] = [checksum(path) for path in (first, *others)]
         return {
             "system": loaded.system(self.name),
-            **describe_origin(self.checkpoint, self.data, loaded),
+            **origin,
             "dataset": self.dataset or self.data.resolve().name,
             "command": command_typed("eval"),
         }
@@ -68,10 +116,8 @@ def settings_of(job) -> dict:
     Args:
         job: a dataclass with an `EvaluatedModel` as field `model`.
     """
-    path = job.model.checkpoint
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; expected a fairseq checkpoint")
-    return by_name(job) | {"checkpoint_sha256": checksum(path)}
+    sums = [checksum(path) for path in job.model.checkpoints]
+    return by_name(job) | {"checkpoint_sha256": sums[0] if len(sums) == 1 else sums}
 
 
 def add_model_arguments(parser) -> None:
@@ -80,13 +126,12 @@ def add_model_arguments(parser) -> None:
         "--checkpoint",
         required=True,
         type=options.path,
-        help="fairseq checkpoint, for example checkpoint_best.pt",
+        help="fairseq checkpoint, for example checkpoint_best.pt, or a folder of fairseq_ext package",
     )
     parser.add_argument(
         "--data",
-        required=True,
         type=options.path,
-        help="binarized folder with the sets (data_prep binarize)",
+        help="binarized folder with the sets (data_prep binarize; default: those of the packaged folder)",
     )
 
 
@@ -104,6 +149,7 @@ def add_directions_argument(parser) -> None:
     """Which directions: see `eval.translation.directions`."""
     parser.add_argument(
         "--directions",
+        "--direction",
         type=options.text,
         default="all",
         help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)",

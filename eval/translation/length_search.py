@@ -14,6 +14,7 @@ from torch import Tensor
 
 from command_line.errors import InputError
 from eval.translation.beam_search import BeamSearch, NoScore
+from eval.translation.finished_hypotheses import Found
 
 
 class LengthSearch:
@@ -36,9 +37,23 @@ class LengthSearch:
             )
         self.search, self.count, self.weight = search, count, weight
 
-    @torch.no_grad()
     def __call__(self, src_tokens: Tensor, src_lengths: Tensor, prefix: Tensor) -> list[list[int]]:
         """As `BeamSearch`."""
+        return [tokens for tokens, _ in self.scored(src_tokens, src_lengths, prefix)]
+
+    def n_best(
+        self, src_tokens: Tensor, src_lengths: Tensor, prefix: Tensor, count: int
+    ) -> list[list[Found]]:
+        """As `BeamSearch`, of one hypothesis.
+
+        Args:
+            count: 1.
+        """
+        return [[best] for best in self.scored(src_tokens, src_lengths, prefix)]
+
+    @torch.no_grad()
+    def scored(self, src_tokens: Tensor, src_lengths: Tensor, prefix: Tensor) -> list[Found]:
+        """As `BeamSearch`, with the score above."""
         rows, lengths, log_p = self.search.model.encoder.length_candidates(src_tokens, self.count)
         try:
             found = self.search.scored(
@@ -46,10 +61,10 @@ class LengthSearch:
             )
         except NoScore as error:
             raise NoScore(int(rows[error.row])) from None
-        best: dict[int, tuple[float, list[int]]] = {}
+        best: dict[int, Found] = {}
         for row, of_length, (tokens, score) in zip(rows.tolist(), log_p.tolist(), found, strict=True):
             size = len(tokens) + prefix.size(1) + 1  # with `</s>`
             total = score + self.weight * of_length / self.search.options.normalizer(prefix.size(1), size)
-            if row not in best or total > best[row][0]:
-                best[row] = (total, tokens)
-        return [best[row][1] for row in range(len(src_tokens))]
+            if row not in best or total > best[row][1]:
+                best[row] = (tokens, total)
+        return [best[row] for row in range(len(src_tokens))]

@@ -16,6 +16,7 @@ class SearchOptions:
             log-probability nor its length; in fairseq it does. Every hypothesis of a sentence has the same
             prefix: an improbable one, the tag of a language that the model was never trained to translate
             this source into, favours long hypotheses, which spread it over more tokens.
+        no_repeat_ngram: no hypothesis has the same so many tokens in a row twice; None: it may.
     """
 
     beam: int = 5
@@ -23,6 +24,7 @@ class SearchOptions:
     max_len_a: float = 0.0
     max_len_b: int = 200
     score_without_tag: bool = False
+    no_repeat_ngram: int | None = None
 
     def normalizer(self, prefix: int, tokens: float) -> float:
         """length^lenpen of a hypothesis of `tokens` tokens, of which `prefix` are forced, `</s>` included."""
@@ -71,6 +73,12 @@ def add_decoding_arguments(parser) -> None:
         action="store_true",
         help="the forced language tag does not count in the score that chooses a hypothesis, neither its "
         "log-probability nor its length (default: it does, as in fairseq)",
+    )
+    parser.add_argument(
+        "--no-repeat-ngram",
+        type=options.whole_number(2, LARGEST_BEAM),
+        metavar="N",
+        help="no N tokens in a row occur twice in a hypothesis (default: they may)",
     )
     parser.add_argument(
         "--max-len-a",

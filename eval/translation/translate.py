@@ -1,4 +1,5 @@
-"""Translate a test set in all directions with one checkpoint: ours, or one of stock fairseq.
+"""Translate a test set in all directions, or any text, with one checkpoint, ours or one of stock fairseq, or
+with a folder of `fairseq_ext package`.
 
 The model is loaded once; sentences of all directions share batches by length. Every hypothesis file has
 exactly one detokenized line per input line, in order. A killed run continues where it was. Beam search gives
@@ -7,6 +8,9 @@ the results of fairseq's, with the options of `fairseq-generate` (beam 5: thesis
 Directions: those that were trained are supervised, all others between the languages of the model that DATA
 has a test set for are zero-shot. With `--pivot en`, zero-shot directions are translated into English and
 from there (row 0 of Table 8.2).
+
+With `--input FILE --direction de-fr` raw text is translated, to standard output or, in one or several
+directions, to files in `--output`; `--input -` reads standard input, and asks for lines on a terminal.
 """
 
 import time
@@ -15,6 +19,7 @@ from pathlib import Path
 
 from command_line import options
 from command_line.completion import Stamp
+from command_line.errors import InputError
 from command_line.journal import Journal
 from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, write_json, write_text
@@ -28,7 +33,9 @@ from eval.translation.evaluated_model import (
     add_name_arguments,
     settings_of,
 )
+from eval.translation.long_lines import CHOICES
 from eval.translation.search_options import (
+    LARGEST_BEAM,
     DecodingOptions,
     LengthOptions,
     add_decoding_arguments,
@@ -60,15 +67,15 @@ def add_arguments(parser) -> None:
     add_model_arguments(parser)
     parser.add_argument(
         "--output",
-        required=True,
         type=options.output_folder,
-        help="folder for SRC-TGT.txt and translate.json",
+        help="folder for SRC-TGT.txt, and translate.json of a test set; a text without it: standard output",
     )
     parser.add_argument("--split", type=options.split, default="test", help="which set to translate")
     add_directions_argument(parser)
     parser.add_argument(
         "--pivot", type=options.text, help="translate zero-shot directions through this language"
     )
+    add_text_arguments(parser)
     add_decoding_arguments(parser)
     add_length_arguments(parser)
     parser.add_argument(
@@ -78,7 +85,46 @@ def add_arguments(parser) -> None:
     parser.add_argument("--force", action="store_true", help="translate again even if it is done")
 
 
+def add_text_arguments(parser) -> None:
+    """What belongs to a text alone."""
+    parser.add_argument(
+        "--input",
+        type=options.path,
+        metavar="FILE",
+        help="translate this raw text, a sentence per line; - reads standard input (default: a test set)",
+    )
+    parser.add_argument(
+        "--n-best",
+        type=options.whole_number(1, LARGEST_BEAM),
+        metavar="N",
+        help="of a text: the N best of every line, as line number, score, translation, separated by tabs",
+    )
+    parser.add_argument(
+        "--scores",
+        action="store_true",
+        help="of a text: score (log-probability / length^lenpen) and tab in front of every translation",
+    )
+    parser.add_argument(
+        "--long-lines",
+        choices=CHOICES,
+        help="of a text: lines longer than the model reads are cut, with a warning, or split into sentences"
+        " (default: cut)",
+    )
+
+
 def main(args) -> None:
+    if args.input is not None:
+        from eval.translation.text import TextJob, translate_text
+
+        if args.pivot:
+            raise InputError("--pivot: of a test set, not with --input; translate the text twice")
+        translate_text(from_arguments(TextJob, args))
+        return
+    for name in ("n_best", "scores", "long_lines"):
+        if getattr(args, name):
+            raise InputError(f"--{name.replace('_', '-')}: of a text, expected --input with it")
+    if args.output is None:
+        raise InputError("--output: is missing, expected a folder for the translations (or --input FILE)")
     job = from_arguments(TranslationJob, args)
     files = job.model.data_files([job.split])
     stamp = Stamp(args.output / ".translate.done", "translate", settings_of(job), files)
@@ -99,7 +145,7 @@ def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool =
 
     started = time.monotonic()
     data = job.model.data
-    loaded = job.model.load(autocast_bf16=job.bf16)
+    loaded = job.model.load_translating(autocast_bf16=job.bf16)
     directions = choose_directions(loaded.task, data, job.split, job.directions, job.pivot)
     decoder = build_decoder(loaded, job.decoding, job.lengths)
     stamp.begin()
@@ -120,6 +166,8 @@ def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool =
 
 def _write_hypotheses(task, data: Path, output: Path, directions, hypotheses) -> dict[str, int]:
     """Write `SRC-TGT.txt`; returns lines per direction."""
+    from eval.translation.decoding import text_of
+
     preparation = Preparation.load(data)
     lines = {}
     for direction, sentences in zip(directions, hypotheses, strict=True):
@@ -128,12 +176,6 @@ def _write_hypotheses(task, data: Path, output: Path, directions, hypotheses) ->
         write_text(output / f"{name}.txt", "".join(f"{text}\n" for text in texts))
         lines[name] = len(texts)
     return lines
-
-
-def text_of(preparation, dictionary, language: str, tokens: list[int]) -> str:
-    """Detokenized text of a hypothesis, one line."""
-    subwords = dictionary.string(tokens)
-    return " ".join(preparation.detokenize(language, subwords).split())
 
 
 def describe(job: TranslationJob, loaded, output: Path, directions, lines: dict[str, int]) -> dict:
@@ -153,6 +195,7 @@ def describe(job: TranslationJob, loaded, output: Path, directions, lines: dict[
         "split": job.split,
         "beam": job.decoding.search.beam,
         "score_without_tag": job.decoding.search.score_without_tag,
+        "no_repeat_ngram": job.decoding.search.no_repeat_ngram,
         "length_candidates": job.lengths.length_candidates,
         "length_weight": job.lengths.length_weight,
         "pivot": job.pivot,

@@ -14,11 +14,15 @@ class Training(NamedTuple):
         cfg: its options by section.
         language_tags: the placement of its language tags; None in pre-training.
         initialized_from: as `fairseq_ext.checkpoints.origin` has it; None if that is not known.
+        averaged: so many checkpoints are in the mean of weights.
+        ensemble: so many models are in the ensemble.
     """
 
     cfg: Mapping[str, Any]
     language_tags: str | None
     initialized_from: dict | None
+    averaged: int = 1
+    ensemble: int = 1
 
     @property
     def model(self):

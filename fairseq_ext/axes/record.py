@@ -16,7 +16,7 @@ from fairseq_ext.axes.model import (
     layer_norm,
 )
 from fairseq_ext.axes.sentence_encoder import SENTENCE_ENCODER
-from fairseq_ext.axes.training import EXAMPLE, LOSS, initialization
+from fairseq_ext.axes.training import COMBINATION, EXAMPLE, LOSS, initialization
 from fairseq_ext.data import language_tags
 from fairseq_ext.modules import residual_block
 
@@ -24,18 +24,30 @@ _MODEL: tuple[Axis, ...] = (PLACEMENT, AFFINE, TAGS, RESIDUAL, BRIDGE, SENTENCE_
 _TRAINING: tuple[Axis, ...] = (EXAMPLE, LOSS)
 _ARCHITECTURE = architecture(_MODEL)
 _INITIALIZATION = initialization((*_MODEL, *_TRAINING, _ARCHITECTURE))
-AXES = (*_MODEL, *_TRAINING, _INITIALIZATION, _ARCHITECTURE)  # in the order of their labels in a name
+AXES = (
+    *_MODEL,
+    *_TRAINING,
+    _INITIALIZATION,
+    _ARCHITECTURE,
+    COMBINATION,
+)  # in the order of their labels in a name
 
 
-def describe(cfg: Mapping[str, Any], tags: str | None, initialized_from: dict | None = None) -> dict:
+def describe(
+    cfg: Mapping[str, Any],
+    tags: str | None,
+    initialized_from: dict | None = None,
+    averaged: int = 1,
+    ensemble: int = 1,
+) -> dict:
     """The record of a system: its name, its choice on every axis, and its seed.
 
     Args:
         cfg: the options in the checkpoint, by section.
         tags: its placement of language tags; None in pre-training.
-        initialized_from: see `Training`.
+        initialized_from, averaged, ensemble: see `Training`.
     """
-    training = Training(cfg, tags, initialized_from)
+    training = Training(cfg, tags, initialized_from, averaged, ensemble)
     record = {name: value for axis in AXES for name, value in axis.read(training).items()}
     return {"name": name_of(record), **record, "seed": cfg["common"]["seed"]}
 

@@ -1,4 +1,4 @@
-"""The axes of a training: what an example is, losses, initialization."""
+"""The axes of a training: what an example is, losses, initialization, and which checkpoints are combined."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -139,3 +139,26 @@ def initialization(others: Sequence[Axis]) -> Axis:
 
     schema = {"file": Optional(str), "sha256": Optional(str), "system": Optional(Objects(Anything))}
     return Axis("initialization", {"initialization": Optional(schema)}, _initialization, label)
+
+
+# --- several checkpoints
+
+
+def _combination(training: Training) -> dict:
+    counts = {"averaged": training.averaged, "ensemble": training.ensemble}
+    return {name: count for name, count in counts.items() if count > 1}
+
+
+def _combination_label(record: Record) -> str:
+    """ensemble of 4 averages of 5"""
+    averaged, ensemble = (record.get(name) or 1 for name in ("averaged", "ensemble"))
+    mean = f"average{'s' if ensemble > 1 else ''} of {averaged}" if averaged > 1 else ""
+    return f"ensemble of {ensemble} {mean}".strip() if ensemble > 1 else mean
+
+
+COMBINATION = Axis(
+    "combination of checkpoints",
+    {"averaged": Optional(int), "ensemble": Optional(int)},
+    read=_combination,
+    label=_combination_label,
+)

@@ -52,9 +52,10 @@ class GuardedTorch:
         path = getattr(file, "name", file)
         state = _load(file, path, map_location)
         checked = pass_gate(state, path)
-        return (
-            {**checked, origin.FIELD: origin.named_by_options(state)} if isinstance(state, dict) else checked
-        )
+        if not isinstance(state, dict):
+            return checked
+        named = origin.named_by_options(state)  # files that the gate has left out
+        return {**checked, origin.FIELD: named or state.get(origin.FIELD) or {}}
 
 
 def guard_fairseq() -> None:
@@ -93,6 +94,21 @@ def read_weights(path) -> dict:
     """
     _check_exists(path)
     state = _load(path, path, "cpu")
+    if not isinstance(state, dict) or "model" not in state:
+        raise InputError(f"{path}: not a fairseq checkpoint (no weights in it)")
+    _check_weights(state["model"], path)
+    return state
+
+
+def read_state(path) -> dict:
+    """A checkpoint as it is in the file, on the CPU, with options that have passed the gate: what another
+    file can be made of.
+
+    Raises:
+        InputError: as `read_checkpoint`.
+    """
+    _check_exists(path)
+    state = GuardedTorch.load(str(path), map_location="cpu")
     if not isinstance(state, dict) or "model" not in state:
         raise InputError(f"{path}: not a fairseq checkpoint (no weights in it)")
     _check_weights(state["model"], path)

@@ -1,8 +1,9 @@
 """Say what a checkpoint is: its system on every axis, languages, data, training and parameters.
 
-Of checkpoints of this toolkit and of fairseq's translation models; nothing in the file is run. P and P_E are
-those of Table 3.1: all parameters, and those of the encoder's layers. Options are shown where they differ
-from the default of their architecture, task, criterion or section.
+Of checkpoints of this toolkit and of fairseq's translation models, and of folders of `package`;
+nothing in the file is run. P and P_E are those of Table 3.1: all parameters, and those of the encoder's
+layers. Options are shown where they differ from the default of their architecture, task, criterion or
+section.
 """
 
 import json
@@ -13,12 +14,19 @@ from command_line import options
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("checkpoint", type=options.path, metavar="CHECKPOINT", help="a checkpoint of fairseq")
+    parser.add_argument(
+        "checkpoint",
+        type=options.path,
+        metavar="CHECKPOINT",
+        help="a checkpoint of fairseq, or a folder of package",
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
 def main(args) -> None:
-    record = described(args.checkpoint)
+    from data_prep.formats.package import single_checkpoint
+
+    record = described(single_checkpoint(args.checkpoint))
     print(json.dumps(record, indent=2, ensure_ascii=False) if args.json else as_text(record))
 
 
@@ -32,6 +40,7 @@ def described(path: Path) -> dict:
     from fairseq_ext.axes.record import AXES
     from fairseq_ext.axes.record import describe as describe_system
     from fairseq_ext.checkpoints import origin
+    from fairseq_ext.checkpoints.averaging import averaged_from
     from fairseq_ext.checkpoints.changed_options import changed_options, name_in
     from fairseq_ext.checkpoints.parameters import count_parameters
     from fairseq_ext.checkpoints.reading import as_one_line, read_checkpoint
@@ -42,7 +51,12 @@ def described(path: Path) -> dict:
     cfg = state["cfg"]
     with as_one_line(path):
         languages = languages_of(state, path)
-        system = describe_system(cfg, languages["language_tags"], origin.initialized_from(state, path))
+        system = describe_system(
+            cfg,
+            languages["language_tags"],
+            origin.initialized_from(state, path),
+            len(averaged_from(state, path)) or 1,
+        )
         return {
             "checkpoint": describe_checkpoint(path, state),
             "task": name_in("task", cfg["task"]),

@@ -36,6 +36,8 @@ WORDS = {
     "fairseq_ext trim-vocabulary": "--checkpoint {w}/model.pt --data {w}/data --trimmed {w}/data"
     " --output {o}/trimmed.pt",
     "fairseq_ext precision": "--cpu --output {o}",
+    "fairseq_ext average": "{w}/model.pt {w}/training/checkpoint_best.pt --output {o}/mean.pt",
+    "fairseq_ext package": "{w}/model.pt --data {w}/data --output {o}",
     "fairseq_ext export": "{w}/sentences.pt {o} --to sentence-transformers --data {w}/pieces",
     "eval report": "{w}/out --output {o}",
     "eval probe states": "--checkpoint {w}/model.pt --data {w}/data --output {o} --cpu --beam 1",

@@ -9,6 +9,7 @@ from command_line.errors import InputError
 from eval.translation.beam_search import BeamSearch, NoScore
 from eval.translation.search_options import SearchOptions
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
+from fairseq_ext.modules.ensemble import Ensemble
 from tests.fairseq_ext.models import build, random_batch, toy_dictionary
 
 LENGTHS = ((7, 5), (4, 6), (1, 1), (9, 2), (3, 3))
@@ -235,3 +236,84 @@ def test_scores_that_are_no_numbers_are_an_error(monkeypatch, value, step):
     with pytest.raises(NoScore) as caught:
         search(batch["src_tokens"], batch["src_lengths"], prefix)
     assert (caught.value.row, len(seen)) == (3, 1)
+
+
+def fairseqs_lists(models, dictionary, batch, options: SearchOptions) -> list[list[tuple[list[int], float]]]:
+    generator = SequenceGenerator(
+        models, dictionary, beam_size=options.beam, max_len_b=options.max_len_b, len_penalty=options.lenpen
+    )
+    return [
+        [(one["tokens"].tolist()[:-1], float(one["score"])) for one in found]
+        for found in generator.generate(models, batch)
+    ]
+
+
+def alike(found, expected) -> bool:
+    """Equal tokens, and scores that differ by rounding."""
+    return [one for one, _ in found] == [one for one, _ in expected] and [
+        score for _, score in found
+    ] == pytest.approx([score for _, score in expected], abs=1e-5)
+
+
+@pytest.mark.parametrize("lenpen", [0.5, 1.0])
+@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("members", [1, 2, 3])
+def test_lists_of_ensembles_are_fairseqs(members, count, lenpen):
+    dictionary, options = toy_dictionary(20), SearchOptions(beam=4, max_len_b=12, lenpen=lenpen)
+    none = torch.zeros(len(LENGTHS), 0, dtype=torch.long)
+    for seed in (1, 2, 3):
+        models = [
+            model_that_ends(MnmtTransformerModel, dictionary, seed + 10 * one) for one in range(members)
+        ]
+        batch = random_batch(dictionary, LENGTHS, seed=seed)
+        inputs = batch["net_input"]
+        search = BeamSearch(Ensemble(models) if members > 1 else models[0], dictionary, options)
+        found = search.n_best(inputs["src_tokens"], inputs["src_lengths"], none, count)
+        for ours, fairseqs in zip(found, fairseqs_lists(models, dictionary, batch, options), strict=True):
+            assert alike(ours, fairseqs[:count])
+
+
+def test_an_ensemble_of_equal_models_is_the_model():
+    dictionary, options = toy_dictionary(20), SearchOptions(max_len_b=12)
+    model = model_that_ends(MnmtTransformerModel, dictionary, 1)
+    inputs = random_batch(dictionary, LENGTHS)["net_input"]
+    arguments = inputs["src_tokens"], inputs["src_lengths"], torch.zeros(len(LENGTHS), 0, dtype=torch.long)
+    found = BeamSearch(Ensemble([model, model]), dictionary, options).scored(*arguments)
+    assert alike(found, BeamSearch(model, dictionary, options).scored(*arguments))
+
+
+def ngrams(tokens: list[int], size: int) -> list[tuple[int, ...]]:
+    return [tuple(tokens[start : start + size]) for start in range(len(tokens) - size + 1)]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_no_ngram_occurs_twice(size):
+    """A model that repeats itself, with and without the option, for a beam of 1 against a greedy loop."""
+    dictionary = toy_dictionary(20)
+    model = build(MnmtTransformerModel, dictionary, seed=1, share_all_embeddings=False).eval()
+    inputs = random_batch(dictionary, LENGTHS)["net_input"]
+    prefix = torch.full((len(LENGTHS), 1), dictionary.index("w3"))
+    arguments = inputs["src_tokens"], inputs["src_lengths"], prefix
+    free = BeamSearch(model, dictionary, SearchOptions(beam=1, max_len_b=20))(*arguments)
+    assert any(len(set(ngrams(found, size))) < len(ngrams(found, size)) for found in free)
+    options = SearchOptions(beam=1, max_len_b=20, no_repeat_ngram=size)
+    for row, found in enumerate(BeamSearch(model, dictionary, options)(*arguments)):
+        source = inputs["src_tokens"][row : row + 1]
+        tokens = [dictionary.eos(), dictionary.index("w3")]
+        while len(tokens) < 21:
+            with torch.no_grad():
+                lengths = source.ne(dictionary.pad()).sum(1)
+                logits = model(source, lengths, torch.tensor([tokens]))[0][0, -1]
+            allowed = [
+                token
+                for token in range(len(dictionary))
+                if token != dictionary.pad() and (tuple([*tokens, token][-size:]) not in ngrams(tokens, size))
+            ]
+            token = max(allowed, key=lambda one: float(logits[one]))
+            if token == dictionary.eos():
+                break
+            tokens.append(token)
+        assert found == tokens[2:]
+    wide = SearchOptions(beam=4, max_len_b=20, no_repeat_ngram=size)
+    for found in BeamSearch(model, dictionary, wide)(*arguments):
+        assert len(set(ngrams(found, size))) == len(ngrams(found, size))

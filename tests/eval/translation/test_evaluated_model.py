@@ -24,13 +24,16 @@ def job(tmp_path, *argv: str) -> translate.TranslationJob:
 
 
 def test_what_a_translation_depends_on(tmp_path):
-    """As records of version 0.2 have it, so that finished translations are not made again."""
+    """As records of version 0.2 have it, so that finished translations are not made again: what is None is
+    what a record says that has no such field.
+    """
     (tmp_path / "best.pt").write_bytes(b"weights")
     assert settings_of(job(tmp_path)) == {
         "checkpoint": tmp_path / "best.pt", "checkpoint_sha256": checksum(tmp_path / "best.pt"),
         "data": tmp_path / "data", "split": "test", "directions": "all", "pivot": None, "bf16": False,
         "beam": 5, "lenpen": 1.0, "max_len_a": 0.0, "max_len_b": 200, "score_without_tag": False,
-        "max_tokens": 4096, "length_candidates": 1, "length_weight": 1.0, "name": None, "dataset": None,
+        "no_repeat_ngram": None, "max_tokens": 4096, "length_candidates": 1, "length_weight": 1.0,
+        "name": None, "dataset": None,
     }  # fmt: skip
 
 

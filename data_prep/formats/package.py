@@ -1,0 +1,93 @@
+"""A trained system as one folder: weights, options, dictionary, tags, subword model, names of tokenizers.
+
+    package.json        how it was made, and which files; it appears last
+    model.pt            a checkpoint without optimizer; of an ensemble model1.pt, model2.pt, …
+    dict.LANG.txt, preparation.json, subword.*       as in the binarized folder of the training
+    SPLIT.*, text/      evaluation sets, if they were asked for
+
+It is a binarized folder without training data, and can be moved: nothing in it names a place outside, and a
+link that leads out of it is refused. Importing this module imports the standard library only.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line.completion import read_settings
+from command_line.errors import InputError
+from command_line.names_in_records import path_inside
+from command_line.records import check
+
+NAME = "package"  # of the command, and of its record
+RECORD = f"{NAME}.json"
+
+
+@dataclass(frozen=True)
+class Package:
+    """A packaged system.
+
+    Attributes:
+        folder: where it lies now.
+        checkpoints: one, or those of an ensemble.
+    """
+
+    folder: Path
+    checkpoints: list[Path]
+
+    @classmethod
+    def load(cls, folder) -> "Package":
+        """Read the record; the files themselves are read when they are used.
+
+        Raises:
+            InputError: it is no package, or not complete, or one of its files is a link to somewhere else.
+        """
+        folder = Path(folder)
+        settings = read_settings(folder, NAME)
+        if settings is None:
+            raise InputError(
+                f"{folder}: no {RECORD} in it; expected a folder of `python -m fairseq_ext package`"
+            )
+        path = folder / RECORD
+        check(settings, {"models": [str]}, path)
+        if not settings["models"]:
+            raise InputError(f"{path}: field 'models' is empty, expected names of checkpoints")
+        _check_links(folder)
+        checkpoints = [path_inside(folder, name, f"{path}: field models") for name in settings["models"]]
+        return cls(folder, checkpoints)
+
+
+def is_package(path) -> bool:
+    """Whether a path is a folder that `package` wrote, or began to write."""
+    return Path(path).is_dir() and any(
+        (Path(path) / name).exists() for name in (RECORD, f".{NAME}.unfinished")
+    )
+
+
+def checkpoints_of(path) -> list[Path]:
+    """The checkpoints of a package; any other path is one itself.
+
+    Raises:
+        InputError: as `Package.load`.
+    """
+    return Package.load(path).checkpoints if is_package(path) else [Path(path)]
+
+
+def single_checkpoint(path) -> Path:
+    """The only checkpoint of a package; any other path is one itself.
+
+    Raises:
+        InputError: as `Package.load`; the package is an ensemble.
+    """
+    found = checkpoints_of(path)
+    if len(found) > 1:
+        raise InputError(
+            f"{path}: an ensemble of {len(found)} models, expected one; give one of them, such as {found[0]}"
+        )
+    return found[0]
+
+
+def _check_links(folder: Path) -> None:
+    """A package is passed on; a link in one of a stranger would show files of the reader."""
+    inside = folder.resolve()
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() and not path.resolve().is_relative_to(inside):
+            raise InputError(f"{path}: a link to {path.resolve()}; expected files in {folder} itself")

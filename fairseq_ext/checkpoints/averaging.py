@@ -1,0 +1,106 @@
+"""The mean of several checkpoints of one training as a checkpoint of its own, without an optimizer.
+
+What inference needs of a checkpoint is its weights, its options and what its task says of languages and
+dictionary; the state of optimizer, criterion and data is half or more of the file, and stays behind.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from command_line.errors import InputError
+from command_line.outputs import checksum
+from command_line.records import Optional, check
+from fairseq_ext.checkpoints.option_values import shown
+from fairseq_ext.checkpoints.reading import read_state
+
+FIELD = "averaged"  # of a checkpoint: the files that it is the mean of
+_SCHEMA = {FIELD: Optional([{"file": str, "sha256": str, "updates": Optional(int)}])}
+_KEPT = ("args", "cfg", "model", "task_state", "initialized_from", FIELD)
+
+
+def averaged_from(state: dict, path) -> list[dict]:
+    """The files that a checkpoint is the mean of: name, checksum, updates; empty for any other checkpoint.
+
+    Args:
+        state: its contents.
+
+    Raises:
+        InputError: what it says makes no sense.
+    """
+    check({FIELD: state.get(FIELD)}, _SCHEMA, path)
+    return state.get(FIELD) or []
+
+
+def for_inference(state: dict) -> dict:
+    """A checkpoint without what only its training needs; fairseq's commands read it as any other.
+
+    Args:
+        state: of a checkpoint, its options through the gate.
+    """
+    history = (state.get("optimizer_history") or [{}])[-1]
+    extra = state.get("extra_state") or {}
+    epoch = (extra.get("train_iterator") or {}).get("epoch")
+    return {
+        **{name: state[name] for name in _KEPT if name in state},
+        "optimizer_history": [
+            {"num_updates": history.get("num_updates", 0), "optimizer_name": "none", "lr_scheduler_state": {}}
+        ],
+        "extra_state": {
+            "train_iterator": {"epoch": epoch or 1, "iterations_in_epoch": 0},
+            **{name: extra[name] for name in ("best", "val_loss") if name in extra},
+        },
+        "last_optimizer_state": None,
+    }
+
+
+def mean_of(paths: Sequence[Path]) -> dict:
+    """The mean of the weights of checkpoints; what else a checkpoint says is as in the last one.
+
+    The sum is one of float64, the mean has the type of the weights. Two checkpoints are in memory at a time.
+
+    Args:
+        paths: at least two, of equal architectures.
+
+    Raises:
+        InputError: as `read_state`; names or shapes of weights differ; names the file and the weight.
+    """
+    sums: dict[str, Tensor] = {}
+    entries: list[dict[str, Any]] = []
+    for path in paths:
+        state = for_inference(read_state(path))
+        if sums:
+            _check_alike(sums, state["model"], path, paths[0])
+        for name, values in state["model"].items():
+            sums[name] = values.to(torch.float64) + sums[name] if name in sums else values.to(torch.float64)
+        updates = state["optimizer_history"][0]["num_updates"]
+        entries.append({"file": Path(path).name, "sha256": checksum(path), "updates": updates})
+    return {**state, "model": _means(sums, len(paths), state["model"]), FIELD: entries}
+
+
+def _means(sums: dict[str, Tensor], count: int, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The means; weights that are one tensor, such as shared embeddings, stay one, written once."""
+    means: dict[str, Tensor] = {}
+    known: dict[tuple, Tensor] = {}
+    for name, last in weights.items():
+        place = (last.data_ptr(), last.shape, last.stride(), last.dtype)
+        means[name] = known.setdefault(place, _mean(sums[name], count, last))
+    return means
+
+
+def _mean(total: Tensor, count: int, last: Tensor) -> Tensor:
+    """Whole numbers are counters, of which the last one counts."""
+    return (total / count).to(last.dtype) if last.is_floating_point() else last
+
+
+def _check_alike(sums: dict[str, Tensor], weights: dict[str, Tensor], path, first) -> None:
+    for name in (*weights, *sums):
+        found, expected = (tuple(one[name].shape) if name in one else None for one in (weights, sums))
+        if found != expected:
+            raise InputError(
+                f"{path}: weight {shown(name)} has the shape {found}, expected {expected} as in {first};"
+                " checkpoints of one training have a mean"
+            )

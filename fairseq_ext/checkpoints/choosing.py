@@ -1,0 +1,129 @@
+"""Which checkpoints of a training are averaged: the last n, or the n with the best validation.
+
+A training keeps one state under several names (`checkpoint_best.pt`, `checkpoint_3_9000.pt`); what tells two
+checkpoints apart is their number of updates, and that is in the file.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from command_line.errors import InputError
+from fairseq_ext.axes.options import option
+from fairseq_ext.axes.record import describe
+from fairseq_ext.checkpoints import origin
+from fairseq_ext.checkpoints.reading import as_one_line, read_checkpoint
+from fairseq_ext.inference import languages_of
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What a checkpoint says of itself.
+
+    Attributes:
+        updates: of its training so far; None if it does not say.
+        validation: the measure that `checkpoint_best.pt` is chosen by; None if there was no validation.
+        maximized: is a higher value of it better?
+        system: its choice on every axis, its languages and its dictionary; checkpoints are averaged where
+            these are equal.
+    """
+
+    path: Path
+    updates: int | None
+    validation: float | None
+    maximized: bool
+    system: dict[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> "Candidate":
+        """Raises:
+        InputError: as `read_checkpoint`; its options make no sense.
+        """
+        state = read_checkpoint(path)
+        with as_one_line(path):
+            languages = languages_of(state, path)
+            record = describe(state["cfg"], languages["language_tags"], origin.initialized_from(state, path))
+            fingerprint = languages["data"].pop("dictionary_sha256")
+            known = {name: languages[name] for name in ("languages", "language_tags")}
+            history = (state.get("optimizer_history") or [{}])[-1]
+            value = (state.get("extra_state") or {}).get("val_loss")
+            return cls(
+                path=Path(path),
+                updates=history.get("num_updates"),
+                validation=None if value is None else float(value),
+                maximized=bool(
+                    option(state["cfg"].get("checkpoint"), "maximize_best_checkpoint_metric", False)
+                ),
+                system={**record, **known, "dictionary": fingerprint},
+            )
+
+
+def checkpoints_in(paths: Iterable[Path]) -> list[Path]:
+    """Files as they are given, and all checkpoints of folders.
+
+    Raises:
+        InputError: a folder has none.
+    """
+    found: list[Path] = []
+    for path in paths:
+        inside = sorted(path.glob("checkpoint*.pt")) if path.is_dir() else [path]
+        if not inside:
+            raise InputError(f"{path}: no checkpoint*.pt in it; expected the folder of a training")
+        found += inside
+    return found
+
+
+def last(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
+    """Those of the most updates, in the order of the training.
+
+    Raises:
+        InputError: there are not so many.
+    """
+    found = _once([one for one in candidates if one.updates is not None])
+    return _enough(
+        sorted(found, key=lambda one: one.updates)[-count:], count, "--last", "a number of updates"
+    )
+
+
+def best(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
+    """Those of the best validation, in the order of the training; of equal ones the later.
+
+    Raises:
+        InputError: there are not so many.
+    """
+    found = _once([one for one in candidates if one.updates is not None and one.validation is not None])
+    sign = -1 if any(one.maximized for one in found) else 1
+    ranked = sorted(found, key=lambda one: (sign * one.validation, -one.updates))[:count]
+    return _enough(sorted(ranked, key=lambda one: one.updates), count, "--best", "a validation")
+
+
+def _once(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """One checkpoint of each number of updates."""
+    return list({one.updates: one for one in reversed(candidates)}.values())
+
+
+def _enough(found: list[Candidate], count: int, wanted: str, what: str) -> list[Candidate]:
+    if len(found) < count:
+        raise InputError(
+            f"{wanted} {count}: found {len(found)} different checkpoints with {what}, expected {count} or"
+            " more; fairseq-train --keep-interval-updates or --keep-last-epochs keeps them"
+        )
+    return found
+
+
+def check_one_training(candidates: Sequence[Candidate]) -> None:
+    """Refuse checkpoints whose mean would be no model: of other axes, languages, seeds or dictionaries.
+
+    Raises:
+        InputError: names the file and what differs.
+    """
+    first = candidates[0]
+    for other in candidates[1:]:
+        for name in first.system | other.system:
+            if name != "name" and first.system.get(name) != other.system.get(name):
+                raise InputError(
+                    f"{other.path}: {name} is {other.system.get(name)!r:.80}, and"
+                    f" {first.system.get(name)!r:.80} in {first.path}; checkpoints of one training have a"
+                    " mean"
+                )

@@ -1,0 +1,183 @@
+"""`eval translate --input`: raw text in, detokenized text out, from files, pipes and prompts."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from eval.translation.search_options import DecodingOptions, SearchOptions
+from eval.translation.translator import Translator, TranslatorOptions
+from tests.eval.translation.packages import SENTENCES, package, words_of, write_checkpoint, write_data
+
+SEARCH = ("--cpu", "--max-len-b", "6", "--beam", "3")
+OPTIONS = DecodingOptions(SearchOptions(beam=3, max_len_b=6), cpu=True)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("text")
+    data = write_data(folder / "data")
+    package(folder / "system", data, write_checkpoint(folder / "model.pt", data))
+    (folder / "text.de").write_text("".join(f"{words_of(sentence)}\n" for sentence in SENTENCES["de"]))
+    return folder
+
+
+@pytest.fixture
+def of_test_set(root, tmp_path, command) -> dict[str, list[str]]:
+    """Hypotheses of the same sentences in a test set, by direction."""
+    words = ("--checkpoint", root / "model.pt", "--data", root / "data", "--output", tmp_path / "set")
+    assert command("translate", *words, *SEARCH).status == 0
+    return {path.stem: path.read_text().splitlines() for path in (tmp_path / "set").glob("*-*.txt")}
+
+
+@pytest.fixture
+def translate(root, command):
+    def call(*words, system=root / "system"):
+        return command("translate", "--checkpoint", system, *words, *SEARCH)
+
+    return call
+
+
+def give(monkeypatch, text: bytes) -> None:
+    """Standard input that is no terminal."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+
+
+def test_text_is_translated_as_the_same_sentences_of_a_test_set(root, translate, of_test_set):
+    found = translate("--input", root / "text.de", "--direction", "de-fr")
+    assert found.status == 0, found.err
+    assert found.out.splitlines() == of_test_set["de-fr"]
+    assert len(set(of_test_set["de-fr"])) > 1
+
+
+def test_in_python(root, of_test_set):
+    translator = Translator(root / "system", TranslatorOptions(OPTIONS))
+    lines = [words_of(sentence) for sentence in SENTENCES["de"]]
+    assert translator.translate(lines, "de", "fr") == of_test_set["de-fr"]
+    assert translator.translate(lines[:1], "de", "en") == of_test_set["de-en"][:1]
+    assert translator.translate([], "de", "en") == []
+
+
+def test_standard_input_and_empty_lines(root, translate, monkeypatch, of_test_set):
+    first, second = (words_of(sentence) for sentence in SENTENCES["de"][:2])
+    give(monkeypatch, f"\n{first}\r\n  \t\n{second}".encode())
+    found = translate("--input", "-", "--direction", "de-fr")
+    expected = of_test_set["de-fr"]
+    assert (found.status, found.out.split("\n")) == (0, ["", expected[0], "", expected[1], ""])
+
+
+def test_blocks_of_a_stream(root, translate, monkeypatch, of_test_set):
+    monkeypatch.setattr("eval.translation.text.LINES", 3)
+    found = translate("--input", root / "text.de", "--direction", "de-fr", "--n-best", "1")
+    rows = [line.split("\t") for line in found.out.splitlines()]
+    assert [row[0] for row in rows] == ["1", "2", "3", "4"]
+    assert [row[2] for row in rows] == of_test_set["de-fr"]
+
+
+def test_several_directions_are_files(root, translate, tmp_path, of_test_set):
+    words = ("--input", root / "text.de", "--direction", "de-fr,de-en", "--output", tmp_path / "out")
+    assert translate(*words).status == 0
+    found = {path.stem: path.read_text().splitlines() for path in (tmp_path / "out").iterdir()}
+    assert found == {name: of_test_set[name] for name in ("de-fr", "de-en")}
+
+
+def test_candidates_and_scores(root, translate, of_test_set):
+    words = ("--input", root / "text.de", "--direction", "de-fr")
+    rows = [line.split("\t") for line in translate(*words, "--n-best", "3").out.splitlines()]
+    assert [row[0] for row in rows] == [str(number) for number in (1, 2, 3, 4) for _ in range(3)]
+    scores = [float(row[1]) for row in rows]
+    for start in range(0, len(rows), 3):
+        assert scores[start : start + 3] == sorted(scores[start : start + 3], reverse=True)
+        assert len({row[2] for row in rows[start : start + 3]}) > 1
+    best = [line.split("\t") for line in translate(*words, "--scores").out.splitlines()]
+    assert best == [row[1:] for row in rows[::3]]
+    assert [text for _, text in best] == of_test_set["de-fr"]
+
+
+def test_a_prompt(root, translate, monkeypatch, of_test_set):
+    lines = [words_of(SENTENCES["de"][0]), "", words_of(SENTENCES["de"][1])]
+    asked = []
+
+    def typed(prompt: str) -> str:
+        asked.append(prompt)
+        if not lines:
+            raise EOFError
+        return lines.pop(0)
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr("builtins.input", typed)
+    found = translate("--input", "-", "--direction", "de-fr,de-en")
+    assert found.status == 0, found.err
+    (fr, fr2), (en, en2) = (of_test_set[name][:2] for name in ("de-fr", "de-en"))
+    assert found.out.splitlines() == [
+        f"fr: {fr}",
+        f"en: {en}",
+        "fr: ",
+        "en: ",
+        f"fr: {fr2}",
+        f"en: {en2}",
+        "",
+    ]
+    assert asked == ["de> "] * 4
+
+
+def test_a_tag_in_a_text_is_an_unknown_word(root):
+    translator = Translator(root / "system", TranslatorOptions(OPTIONS))
+    found = translator.translate(["w1 __fr__ w2", "w1 unknown w2"], "de", "en")
+    assert found[0] == found[1]
+
+
+def test_long_lines_are_cut_with_a_warning_or_split(root, translate, tmp_path):
+    """The model reads 64 tokens: 62 words, a tag and `</s>`."""
+    first, second = ["w1"] * 40 + ["w2."], ["w3"] * 40
+    (tmp_path / "long.de").write_text(" ".join([*first, *second]) + "\nw5\n")
+    words = ("--input", tmp_path / "long.de", "--direction", "de-fr")
+    cut = translate(*words)
+    assert cut.status == 0 and "warning: line 1: 81 tokens, the model reads 62" in cut.err
+    (tmp_path / "cut.de").write_text(" ".join([*first, *second][:62]) + "\nw5\n")
+    whole = translate("--input", tmp_path / "cut.de", "--direction", "de-fr")
+    assert (cut.out, whole.err.count("warning")) == (whole.out, 0)
+    split = translate(*words, "--long-lines", "split")
+    (tmp_path / "parts.de").write_text(f"{' '.join(first)}\n{' '.join(second)}\n")
+    parts = translate("--input", tmp_path / "parts.de", "--direction", "de-fr").out.splitlines()
+    assert "warning" not in split.err
+    assert split.out.splitlines()[0] == " ".join(filter(None, parts))
+    assert split.out.splitlines()[1] == cut.out.splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--input {r}/text.de", "--direction all: with --input, expected one such as de-fr"),
+        ("--input {r}/text.de --direction zero-shot", "with --input, expected one such as de-fr"),
+        ("--input {r}/text.de --direction de", "'de' is not SOURCE-TARGET"),
+        ("--input {r}/text.de --direction de-de", "'de-de' is not SOURCE-TARGET"),
+        ("--input {r}/text.de --direction de-ja", "language 'ja': the model has no tag for it"),
+        ("--input {r}/text.de --direction de-fr,en-fr --output {t}", "a text has one language"),
+        ("--input {r}/text.de --direction de-fr,de-en", "--output: is missing; several directions"),
+        ("--input {r}/none --direction de-fr", "--input {r}/none: no such file"),
+        ("--input {r} --direction de-fr", "--input {r}: no such file"),
+        ("--input {r}/text.de --direction de-fr --n-best 0", "--n-best: found '0', expected a whole number"),
+        ("--input {r}/text.de --direction de-fr --n-best 4", "--n-best 4: a beam of 3 finds no more"),
+        ("--input {r}/text.de --direction de-fr --long-lines x", "--long-lines: invalid choice: 'x'"),
+        ("--input {r}/text.de --direction de-fr --no-repeat-ngram 1", "expected a whole number from 2"),
+        ("--input {r}/text.de --direction de-fr --pivot en", "--pivot: of a test set"),
+        ("--input {r}/text.de --direction de-fr --n-best 2 --length-candidates 2", "--n-best: not with"),
+        ("--input {r}/text.de --direction de-fr --length-candidates 2", "does not predict the length"),
+        ("--input {r}/bytes --direction de-fr", "bytes:1: byte 0xff is not UTF-8"),
+        ("--output {t} --n-best 2", "--n-best: of a text, expected --input with it"),
+        ("--output {t} --scores", "--scores: of a text, expected --input with it"),
+        ("--output {t} --long-lines cut", "--long-lines: of a text, expected --input with it"),
+        ("", "--output: is missing"),
+    ],
+)
+def test_nonsense_is_one_line(root, translate, tmp_path, words, message):
+    (root / "bytes").write_bytes(b"\xff\n")
+    found = translate(*words.format(r=root, t=tmp_path).split())
+    assert (found.status, found.err.count("\n")) == (2, 1), found.err
+    assert message.format(r=root, t=tmp_path) in found.err
