@@ -61,6 +61,7 @@ STORIES = {
             ("docs/sentence_encoders.md", "(?!.* training-speed)"),
             ("docs/one_pair.md", ""),
             ("docs/distillation.md", ""),
+            ("docs/translating.md", ""),
         ),
         ("example/report/report.html", "example/encoder/checkpoint_best.pt"),
         materials.write_tatoeba,

@@ -1,0 +1,20 @@
+"""The Python of docs/translating.md, as it stands, with a folder that is there."""
+
+import re
+from pathlib import Path
+
+from tests.eval.translation.packages import package, write_checkpoint, write_data
+
+PAGE = Path(__file__).parents[3] / "docs/translating.md"
+
+
+def test_the_example_in_python(tmp_path, monkeypatch, capsys):
+    (tmp_path / "example").mkdir()
+    data = write_data(tmp_path / "data")
+    package(tmp_path / "example/system", data, write_checkpoint(tmp_path / "model.pt", data))
+    monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    exec(compile(code, str(PAGE), "exec"), {})
+    found = eval(capsys.readouterr().out.splitlines()[-1])
+    assert len(found) == 3 and found[1] == "" and all(isinstance(one, str) for one in found)
