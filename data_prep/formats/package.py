@@ -28,10 +28,12 @@ class Package:
     Attributes:
         folder: where it lies now.
         checkpoints: one, or those of an ensemble.
+        dataset: name of the binarized folder of its training.
     """
 
     folder: Path
     checkpoints: list[Path]
+    dataset: str
 
     @classmethod
     def load(cls, folder) -> "Package":
@@ -47,12 +49,12 @@ class Package:
                 f"{folder}: no {RECORD} in it; expected a folder of `python -m fairseq_ext package`"
             )
         path = folder / RECORD
-        check(settings, {"models": [str]}, path)
+        check(settings, {"models": [str], "dataset": str}, path)
         if not settings["models"]:
             raise InputError(f"{path}: field 'models' is empty, expected names of checkpoints")
         _check_links(folder)
         checkpoints = [path_inside(folder, name, f"{path}: field models") for name in settings["models"]]
-        return cls(folder, checkpoints)
+        return cls(folder, checkpoints, settings["dataset"])
 
 
 def is_package(path) -> bool:
@@ -83,6 +85,11 @@ def single_checkpoint(path) -> Path:
             f"{path}: an ensemble of {len(found)} models, expected one; give one of them, such as {found[0]}"
         )
     return found[0]
+
+
+def dataset_of(data) -> str:
+    """What a folder with evaluation sets is called in tables, wherever a packaged one lies."""
+    return Package.load(data).dataset if is_package(data) else Path(data).resolve().name
 
 
 def _check_links(folder: Path) -> None:

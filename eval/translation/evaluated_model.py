@@ -11,7 +11,7 @@ from command_line.errors import InputError
 from command_line.option_classes import by_name
 from command_line.outputs import checksum
 from command_line.provenance import command_typed
-from data_prep.formats.package import Package, checkpoints_of, is_package, single_checkpoint
+from data_prep.formats.package import Package, checkpoints_of, dataset_of, is_package, single_checkpoint
 
 SETS = ("all", "supervised", "zero-shot")  # of directions
 
@@ -24,7 +24,7 @@ class EvaluatedModel:
         checkpoint: of fairseq, ours or stock; or a packaged folder.
         data: binarized folder; None for the packaged one.
         name: of the system in tables; None for one that is made from its options.
-        dataset: name of the test set in tables; None for the name of `data`.
+        dataset: name of the test set in tables; None for the name of `data`, or of what was packaged.
     """
 
     checkpoint: Path
@@ -94,7 +94,7 @@ class EvaluatedModel:
         return {
             "system": loaded.system(self.name),
             **origin,
-            "dataset": self.dataset or self.data.resolve().name,
+            "dataset": self.dataset or dataset_of(self.data),
             "command": command_typed("eval"),
         }
 

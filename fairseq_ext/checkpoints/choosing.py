@@ -37,8 +37,10 @@ class Candidate:
 
     @classmethod
     def read(cls, path: Path) -> "Candidate":
-        """Raises:
-        InputError: as `read_checkpoint`; its options make no sense.
+        """What a file says.
+
+        Raises:
+            InputError: as `read_checkpoint`; its options make no sense.
         """
         state = read_checkpoint(path)
         with as_one_line(path):

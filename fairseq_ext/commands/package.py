@@ -79,6 +79,7 @@ def main(args) -> None:
         "combine": job.combine,
         "sources": [{"file": path.name, "sha256": checksum_of(path)} for path in checkpoints],
         "sets": job.sets,
+        "dataset": job.data.resolve().name,
     }
     reads = [*checkpoints, job.data / FILE_NAME, *(job.data / name for name in copied)]
     step = StepFolder(args.output, NAME, settings, reads=reads, inputs=(job.data,))

@@ -41,7 +41,8 @@ def test_a_package_that_was_moved_gives_the_hypotheses_of_its_checkpoint(tmp_pat
     assert len(found) == 6 and len(set(found.values())) > 3
     assert found == hypotheses(tmp_path / "a")
     records = [json.loads((tmp_path / name / "translate.json").read_text()) for name in "ab"]
-    assert records[0]["system"] == records[1]["system"]
+    for field in ("system", "dataset", "split", "directions"):
+        assert records[0][field] == records[1][field]
 
 
 def test_other_data_may_be_given(tmp_path, data, checkpoint, command):
