@@ -43,6 +43,7 @@ def test_a_package_that_was_moved_gives_the_hypotheses_of_its_checkpoint(tmp_pat
     records = [json.loads((tmp_path / name / "translate.json").read_text()) for name in "ab"]
     for field in ("system", "dataset", "split", "directions"):
         assert records[0][field] == records[1][field]
+    assert command("score", tmp_path / "b", "--workers", "1").status == 0
 
 
 def test_other_data_may_be_given(tmp_path, data, checkpoint, command):
@@ -57,7 +58,7 @@ def test_other_data_may_be_given(tmp_path, data, checkpoint, command):
 
 
 def test_a_probe_takes_it(tmp_path, data, checkpoint, command):
-    made = package(tmp_path / "system", data, checkpoint, options=("--sets", "test"))
+    made = package(tmp_path / "system", data, checkpoint, options=("--sets", "test,valid"))
     found = command("probe", "states", "--checkpoint", made, "--output", tmp_path / "states", *SEARCH)
     assert found.status == 0, found.err
 

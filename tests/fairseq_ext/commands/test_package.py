@@ -15,8 +15,10 @@ from data_prep.formats.package import Package, single_checkpoint
 from data_prep.formats.preparation import Preparation
 from embeddings.encoders.options import EncoderOptions
 from fairseq_ext.__main__ import COMMANDS
+from fairseq_ext.checkpoints.reading import EMBEDDINGS
 from fairseq_ext.inference import load_ensemble, load_for_inference
 from tests.eval.translation.packages import write_checkpoint, write_data
+from tests.fairseq_ext.models import toy_dictionary
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 
 
@@ -40,6 +42,15 @@ def package(root, capsys):
 
 def files(folder) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def bilingual(data, **task) -> dict:
+    """A checkpoint of fairseq's task `translation`: its dictionary has no tags."""
+    state = checkpoint_state(data, "transformer", {"_name": "translation", **task})
+    words = len(toy_dictionary())
+    for name in EMBEDDINGS:
+        state["model"][name] = state["model"][name][:words]
+    return state
 
 
 def weights_of(path) -> dict[str, torch.Tensor]:
@@ -98,8 +109,7 @@ def test_of_stock_fairseq_whose_direction_is_in_names_of_files_alone(package, ro
     for path in [*data.glob("*.*-*.*"), *data.glob("text/*")]:
         if not path.name.startswith("train.de-en"):
             path.unlink()
-    options = {"_name": "translation", "source_lang": None, "target_lang": None}
-    path = save(tmp_path / "stock.pt", checkpoint_state(data, "transformer", options))
+    path = save(tmp_path / "stock.pt", bilingual(data, source_lang=None, target_lang=None))
     words = ["package", path, "--data", str(data), "--output", str(tmp_path / "out")]
     assert run("fairseq_ext", "", COMMANDS, words) == 0
     loaded = load_for_inference(tmp_path / "out/model.pt", tmp_path / "out")
@@ -107,7 +117,7 @@ def test_of_stock_fairseq_whose_direction_is_in_names_of_files_alone(package, ro
 
 
 def test_an_old_checkpoint_of_one_namespace(package, root, tmp_path):
-    state = checkpoint_state(root / "data", "transformer", {"_name": "translation"})
+    state = bilingual(root / "data")
     model = vars(state["cfg"]["model"])
     task = {"task": "translation", "source_lang": "de", "target_lang": "en"}
     state |= {"args": Namespace(**{**model, **task, "seed": 1, "criterion": "cross_entropy"}), "cfg": None}
@@ -134,7 +144,7 @@ def test_described(package, root, tmp_path, capsys):
 def test_nonsense_is_one_line(package, root, tmp_path):
     one, two = root / "checkpoint1.pt", root / "checkpoint2.pt"
     out = ("--output", tmp_path / "out")
-    post = write_checkpoint(tmp_path / "post.pt", root / "data", norm_placement="post")
+    post = write_checkpoint(tmp_path / "pre.pt", root / "data", norm_placement="pre")
     tags = checkpoint_state(root / "data")
     tags["task_state"]["language_tags"] = "t-enc"
     other = checkpoint_state(root / "data")
@@ -152,7 +162,7 @@ def test_nonsense_is_one_line(package, root, tmp_path):
         ((one, "--sets", "../x", *out), "--sets: found '../x'"),
         ((one, "--output", root / "data"), "is the input folder, expected another one"),
         ((one, "--output", tmp_path / "full"), "exists and is not from this step"),
-        ((one, post, "--combine", "average", *out), "norm_placement is 'post', and 'pre' in"),
+        ((one, post, "--combine", "average", *out), "norm_placement is 'pre', and 'post' in"),
         (
             (one, save(tmp_path / "tags.pt", tags), "--combine", "ensemble", *out),
             "its placement of language tags: t-enc, and s-enc-t-dec in",
@@ -161,7 +171,7 @@ def test_nonsense_is_one_line(package, root, tmp_path):
         ((save(tmp_path / "nan.pt", nan), *out), "are NaN or infinite"),
     ):
         status, said = package(*words)
-        assert (status, said.count("\n")) == (2, 1) and message in said, said
+        assert (status, said.count("\n")) == (2, 1) and message in said, (message, said)
         assert not (tmp_path / "out").exists()
     assert (tmp_path / "full/model.pt").read_text() == "mine"
 
