@@ -37,7 +37,7 @@ class ChoiceOptions:
         Raises:
             InputError: a folder without `last` or `best`; both; not so many; a file that is no checkpoint.
         """
-        from fairseq_ext.checkpoints import choosing
+        from fairseq_ext import choosing_checkpoints as choosing
 
         if self.last and self.best:
             raise InputError("--last and --best: expected one of them")
@@ -99,7 +99,7 @@ def average(paths: list[Path], output: Path, stamp: Stamp) -> None:
     """
     import torch
 
-    from fairseq_ext.checkpoints import choosing
+    from fairseq_ext import choosing_checkpoints as choosing
     from fairseq_ext.checkpoints.averaging import mean_of
 
     choosing.check_one_training([choosing.Candidate.read(path) for path in paths])
