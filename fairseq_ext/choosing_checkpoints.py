@@ -14,7 +14,7 @@ from fairseq_ext.axes.options import option
 from fairseq_ext.axes.record import describe
 from fairseq_ext.checkpoints import origin
 from fairseq_ext.checkpoints.reading import as_one_line, read_checkpoint
-from fairseq_ext.inference import languages_of
+from fairseq_ext.checkpoints.tasks import languages_of
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from torch import Tensor
 def repeated(tokens: Tensor, size: int | None) -> list[set[int]] | None:
     """The tokens that would end a hypothesis with `size` tokens that it has in a row already.
 
-    fairseq's own compares padding and never finds any, without its extension for GPUs.
+    fairseq's own compares the end of its buffer, which is padding, and bans nothing without its extension for
+    GPUs.
 
     Args:
         tokens: R x t, beginning with the first token of the decoder's input.

@@ -44,7 +44,7 @@ def described(path: Path) -> dict:
     from fairseq_ext.checkpoints.changed_options import changed_options, name_in
     from fairseq_ext.checkpoints.parameters import count_parameters
     from fairseq_ext.checkpoints.reading import as_one_line, read_checkpoint
-    from fairseq_ext.inference import languages_of
+    from fairseq_ext.checkpoints.tasks import languages_of
     from fairseq_ext.provenance import describe_checkpoint
 
     state = read_checkpoint(path)

@@ -184,7 +184,8 @@ def write_models(job: PackageJob, checkpoints: list[Path], outputs: list[Path]) 
 
     from fairseq_ext.checkpoints.averaging import for_inference, mean_of
     from fairseq_ext.checkpoints.reading import read_state
-    from fairseq_ext.inference import load_for_inference, with_languages
+    from fairseq_ext.checkpoints.tasks import with_languages
+    from fairseq_ext.inference import load_for_inference
 
     for number, output in enumerate(outputs):
         if job.combine == AVERAGE:

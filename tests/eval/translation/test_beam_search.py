@@ -286,6 +286,22 @@ def ngrams(tokens: list[int], size: int) -> list[tuple[int, ...]]:
     return [tuple(tokens[start : start + size]) for start in range(len(tokens) - size + 1)]
 
 
+def test_fairseqs_option_bans_nothing_on_a_cpu():
+    """Why the next test has a loop for a reference: without its extension for GPUs, fairseq compares the end
+    of its buffer, which is padding.
+    """
+    dictionary = toy_dictionary(20)
+    model = build(MnmtTransformerModel, dictionary, seed=1, share_all_embeddings=False).eval()
+    batch = random_batch(dictionary, LENGTHS)
+    free, banned = (
+        SequenceGenerator([model], dictionary, beam_size=1, max_len_b=20, no_repeat_ngram_size=size)
+        for size in (0, 2)
+    )
+    found = [best[0]["tokens"].tolist() for best in banned.generate([model], batch)]
+    assert found == [best[0]["tokens"].tolist() for best in free.generate([model], batch)]
+    assert any(len(set(ngrams(tokens, 2))) < len(ngrams(tokens, 2)) for tokens in found)
+
+
 @pytest.mark.parametrize("size", [2, 3])
 def test_no_ngram_occurs_twice(size):
     """A model that repeats itself, with and without the option, for a beam of 1 against a greedy loop."""
