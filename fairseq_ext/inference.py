@@ -111,6 +111,7 @@ def load_ensemble(paths, data, **task_options) -> LoadedModel:
         for what, one, expected in (
             ("languages", found.languages, tags.languages),
             ("placement of language tags", found.placement_name, tags.placement_name),
+            ("target behind the source (LCS)", found.announces_target, tags.announces_target),
         ):
             if one != expected:
                 raise InputError(

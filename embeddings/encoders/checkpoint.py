@@ -108,8 +108,8 @@ class CheckpointEncoder(TokenEncoder):
         """The pooling and the width, from a sentence without words."""
         import torch
 
-        tag, placement = self.tags.id_of(self.tags.languages[0]), self.tags.placement
-        around = [tag] * len(placement.encoder), [tag] * len(placement.source_ending)
+        tag, tags = self.tags.id_of(self.tags.languages[0]), self.tags
+        around = [tag] * len(tags.placement.encoder), [tag] * len(tags.ending)
         with torch.inference_mode():
             output = self._run([[*around[0], self.dictionary.eos(), *around[1]]])
         if OWN in output:
@@ -149,8 +149,8 @@ class CheckpointEncoder(TokenEncoder):
         Raises:
             InputError: the encoder reads a language that is not given, or that it does not know.
         """
-        placement = self.tags.placement
-        sides = (*placement.encoder, *placement.source_ending)
+        in_front, behind = self.tags.placement.encoder, self.tags.ending
+        sides = (*in_front, *behind)
         if "target" in sides and self.options.target_lang is None:
             raise InputError(
                 f"{self.options.model}: its encoder is told the target language; give --target-lang, one of"
@@ -163,8 +163,7 @@ class CheckpointEncoder(TokenEncoder):
                 f" {', '.join(self.tags.languages)}"
             )
         return tuple(
-            [self.tags.id_of(self._known(given[side])) for side in around]
-            for around in (placement.encoder, placement.source_ending)
+            [self.tags.id_of(self._known(given[side])) for side in around] for around in (in_front, behind)
         )
 
     def _known(self, language: str) -> str:

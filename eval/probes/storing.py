@@ -17,7 +17,7 @@ from data_prep.formats.directions import Direction, format_direction
 from eval.probes.forward_states import forced_states
 from eval.probes.store import SIDES
 from eval.translation.decoding import to_device
-from fairseq_ext.data.multilingual_dataset import DirectionData, tagged
+from fairseq_ext.data.multilingual_dataset import DirectionData
 
 INPUTS = ("src_tokens", "src_lengths", "prev_output_tokens")
 
@@ -48,7 +48,18 @@ class Sentences:
         if side == "decoder":
             start = eos if data.decoder_start is None else data.decoder_start
             return [np.array([start, *data.target_tags, *tokens]) for tokens in self.outputs]
-        return [tagged(data.source_tags, data.sources[i], data.source_ending) for i in range(len(data))]
+        return [data.sentence(i) for i in range(len(data))]
+
+    def announced(self, side: str) -> list[int]:
+        """What a side is told apart from the sentence, in token ids."""
+        data = self.sources
+        return data.source_ending[len(data.source_ending) - data.announced :] if side == "encoder" else []
+
+    def states_of(self, side: str, tokens: Tensor, pad: int) -> Tensor:
+        """Which of a side's tokens, B x T, have a state: all but padding and what is announced at the end."""
+        is_token = tokens.ne(pad)
+        size = is_token.sum(dim=1, keepdim=True) - len(self.announced(side))
+        return is_token & (is_token.cumsum(dim=1) <= size)
 
     def pairs(self, eos: int) -> DirectionData:
         """Sources with outputs as targets, from which a dataset makes encoder and decoder input."""
@@ -64,7 +75,7 @@ class _Part:
         split, self.side = sentences.key[0], side
         self.name = f"{split}.{side}.{sentences.name}"
         self.inputs = sentences.inputs(side, eos)
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(np.asarray(sentences.announced(side), dtype=np.int64).tobytes())
         for tokens in self.inputs:  # </s> ends every encoder input, so that sentences do not run together
             digest.update(np.asarray(tokens, dtype=np.int64).tobytes())
         self.content = (split, digest.digest())
@@ -189,7 +200,8 @@ class StateWriter:
             sample, states = self._states(dataset, batch)
             for side, writer in writers.items():
                 tokens = sample["net_input"]["src_tokens" if side == "encoder" else "prev_output_tokens"]
-                found = self._select(states[side], self.layers[side], tokens.ne(pad), sentences)
+                mask = sentences.states_of(side, tokens, pad)
+                found = self._select(states[side], self.layers[side], mask, sentences)
                 writer.write(sample["lines"], found)
             yield len(batch)
         for writer in writers.values():

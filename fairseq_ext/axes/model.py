@@ -84,6 +84,28 @@ RESIDUAL = Axis(
     options=("drop_residual_layers",),
 )
 
+# --- target language in the encoder
+
+
+def target_layers(record: Record) -> int:
+    """Top encoder layers that are told the target language."""
+    return record.get("target_embedding_layers") or 0
+
+
+def _target_layers(training: Training) -> dict:
+    layers = option(training.model, "target_embedding_layers", 0)
+    return {"target_embedding_layers": layers} if layers else {}
+
+
+TARGET_EMBEDDING = Axis(
+    "target language in encoder layers",
+    {"target_embedding_layers": Optional(int)},
+    read=_target_layers,
+    label=lambda record: f"LCS {target_layers(record)}" if target_layers(record) else "",
+    choice=target_layers,
+    options=("target_embedding_layers",),
+)
+
 # --- language tags
 
 

@@ -11,6 +11,7 @@ from fairseq_ext.axes.model import (
     PLACEMENT,
     RESIDUAL,
     TAGS,
+    TARGET_EMBEDDING,
     architecture,
     dropped_layers,
     layer_norm,
@@ -20,7 +21,7 @@ from fairseq_ext.axes.training import COMBINATION, EXAMPLE, LOSS, initialization
 from fairseq_ext.data import language_tags
 from fairseq_ext.modules import residual_block
 
-_MODEL: tuple[Axis, ...] = (PLACEMENT, AFFINE, TAGS, RESIDUAL, BRIDGE, SENTENCE_ENCODER)
+_MODEL: tuple[Axis, ...] = (PLACEMENT, AFFINE, TAGS, TARGET_EMBEDDING, RESIDUAL, BRIDGE, SENTENCE_ENCODER)
 _TRAINING: tuple[Axis, ...] = (EXAMPLE, LOSS)
 _ARCHITECTURE = architecture(_MODEL)
 _INITIALIZATION = initialization((*_MODEL, *_TRAINING, _ARCHITECTURE))

@@ -19,6 +19,10 @@ more, after `</s>`; here, where one batch holds many target languages, a sentenc
 | `mbart`       | `w1 … </s> __src__` | `v1 …`, after `__tgt__` for `</s>` | none                     |
 
 A new placement is one entry of `PLACEMENTS`: datasets, tables and records read all they need there.
+
+An encoder may look at the target's tag apart from the sentence (`--target-embedding-layers`). Where a
+placement does not show it to the encoder, it is announced: the last token of the source, which such an
+encoder takes away before it reads the sentence.
 """
 
 from collections.abc import Iterable
@@ -88,6 +92,10 @@ class LanguageTags:
         placement: a key of `PLACEMENTS`.
         exist: False for a bilingual model, whose dictionary has no tags (placement `none`): it knows its
             languages by name, and none of their tags has an index.
+
+    Attributes:
+        announces_target: is the last token of every source the target's tag, for an encoder that takes it
+            away?
     """
 
     def __init__(self, dictionary, languages: Iterable[str], placement: str, exist: bool = True):
@@ -97,6 +105,7 @@ class LanguageTags:
         self.placement = PLACEMENTS[placement]
         self.languages = list(languages)
         self.exist = exist
+        self.announces_target = False
         self._ids = {
             language: dictionary.add_symbol(tag_token(language)) if exist else None
             for language in self.languages
@@ -113,6 +122,24 @@ class LanguageTags:
             raise InputError(f"language {language!r}: the model has no tag for it; known languages: {known}")
         return self._ids[language]
 
+    def announce_target(self) -> None:
+        """Put the target's tag where the encoder finds it: at the end of every source, unless it is in front.
+
+        Raises:
+            InputError: the model has no tags.
+        """
+        if not self.exist or self.placement_name == "none":
+            raise InputError(
+                "--target-embedding-layers: the model's sentences have no language tags; expected the"
+                " task multilingual_nmt with --language-tags other than none"
+            )
+        self.announces_target = "target" not in self.placement.encoder
+
+    @property
+    def ending(self) -> tuple[str, ...]:
+        """Whose tags follow the `</s>` of a source, "source" or "target"."""
+        return (*self.placement.source_ending, *(["target"] if self.announces_target else []))
+
     def all_ids(self) -> set[int]:
         """Dictionary indices of all tags: what detokenized output never shows."""
         return set(self._ids.values()) if self.exist else set()
@@ -123,7 +150,7 @@ class LanguageTags:
 
     def source_ending_ids(self, source: str, target: str) -> list[int]:
         """Tag ids after the `</s>` of the source sentence."""
-        return self._ids_of_sides(self.placement.source_ending, source, target)
+        return self._ids_of_sides(self.ending, source, target)
 
     def _ids_of_sides(self, sides: tuple[str, ...], source: str, target: str) -> list[int]:
         languages = {"source": self.id_of(source), "target": self.id_of(target)}

@@ -18,7 +18,8 @@ class DirectionData(DatasetPart):
 
     `sources` and `targets` are sequences of 1-D integer tensors that end with `</s>`; `targets` is None at
     inference. The tags are token ids put in front of every sentence; `source_ending` follows the `</s>` of a
-    source, and `decoder_start` is the first token of the decoder's input (None: `</s>`).
+    source, and `decoder_start` is the first token of the decoder's input (None: `</s>`). The last `announced`
+    tokens of a source are no part of the sentence that the encoder reads.
     """
 
     direction: Direction
@@ -30,6 +31,7 @@ class DirectionData(DatasetPart):
     target_tags: list[int]
     source_ending: list[int] = field(default_factory=list, kw_only=True)
     decoder_start: int | None = field(default=None, kw_only=True)
+    announced: int = field(default=0, kw_only=True)
 
     @classmethod
     def with_tags(
@@ -46,10 +48,16 @@ class DirectionData(DatasetPart):
             tags.decoder_ids(direction[1]),
             source_ending=tags.source_ending_ids(*direction),
             decoder_start=tags.decoder_start_id(direction[1]),
+            announced=int(tags.announces_target),
         )
 
     def __len__(self) -> int:
         return len(self.source_sizes)
+
+    def sentence(self, line: int) -> np.ndarray:
+        """A source sentence as the encoder reads it, with its tags."""
+        ending = self.source_ending[: len(self.source_ending) - self.announced]
+        return tagged(self.source_tags, self.sources[line], ending)
 
     def encoder_sizes(self) -> np.ndarray:
         return np.asarray(self.source_sizes) + len(self.source_tags) + len(self.source_ending)

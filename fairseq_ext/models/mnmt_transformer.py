@@ -1,10 +1,12 @@
 """Model `mnmt_transformer`: the Transformer with the residual block axis of thesis chapter 8.
 
 With `--norm-placement post` or `pre` it computes what fairseq's `transformer` computes, from the same
-parameters, faster.
+parameters, faster. `--target-embedding-layers` tells the top of the encoder the target language.
 """
 
+import contextlib
 from argparse import Namespace
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 
 from fairseq.dataclass import ChoiceEnum
@@ -18,10 +20,12 @@ from fairseq.models.transformer import (
     base_architecture,
 )
 from fairseq.modules.checkpoint_activations import checkpoint_wrapper
+from torch import Tensor, nn
 
 from command_line.errors import InputError
 from fairseq_ext.modules.dropout import EmbeddingDropout
 from fairseq_ext.modules.residual_block import PLACEMENTS, layer_norm, placement_of
+from fairseq_ext.modules.tag_reader import TagReader
 from fairseq_ext.modules.transformer_layers import DecoderLayer, EncoderLayer
 
 WITHOUT_ATTENTION_WEIGHTS = -1  # an `alignment_layer` that no layer has
@@ -53,6 +57,13 @@ class MnmtTransformerConfig(TransformerConfig):
             '"4" is "w/o Res." of thesis 8.2.1'
         },
     )
+    target_embedding_layers: int = field(
+        default=0,
+        metadata={
+            "help": "add the embedding of the target's language tag to the input of every one of the top so"
+            " many encoder layers: LCS (Sun et al. 2024; theirs of 6 layers: 5, on OPUS-100 2)"
+        },
+    )
 
     @property
     def norm_affine(self) -> bool:
@@ -76,10 +87,17 @@ UNSUPPORTED = (
 
 
 class MnmtEncoder(TransformerEncoderBase):
-    """fairseq's encoder with our layers and final norm."""
+    """fairseq's encoder with our layers and final norm.
+
+    Attributes:
+        tags: the `TagReader` of a model that reads languages from token ids, or None.
+    """
+
+    tags: TagReader | None
 
     def __init__(self, cfg, dictionary, embed_tokens):
         super().__init__(cfg, dictionary, embed_tokens)
+        self.tags = None
         self.dropout_module = EmbeddingDropout(cfg.dropout, module_name="TransformerEncoder")
         if self.layer_norm is not None:
             affine = cfg.norm_affine
@@ -89,6 +107,24 @@ class MnmtEncoder(TransformerEncoderBase):
 
     def build_encoder_layer(self, cfg):
         return checkpointed(EncoderLayer(cfg), cfg)
+
+    def forward(
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor | None = None,
+        return_all_hiddens: bool = False,
+        token_embeddings: Tensor | None = None,
+    ) -> dict:
+        """As fairseq's. Layers that are told the target read h + s E[tag], with the scale s that embeddings
+        of tokens have; a tag that is only announced counts as padding.
+        """
+        layers = self.cfg.target_embedding_layers
+        if not layers:
+            return super().forward(src_tokens, src_lengths, return_all_hiddens, token_embeddings)
+        tags, sentences = self.tags.target(src_tokens)
+        embeddings = self.embed_scale * self.embed_tokens(tags)  # B x C, the same for all T of T x B x C
+        with added_to_inputs(list(self.layers.children())[-layers:], embeddings):
+            return super().forward(sentences, src_lengths, return_all_hiddens, token_embeddings)
 
 
 class MnmtDecoder(TransformerDecoderBase):
@@ -123,6 +159,20 @@ class MnmtDecoder(TransformerDecoderBase):
             alignment_layer,
             alignment_heads,
         )
+
+
+@contextlib.contextmanager
+def added_to_inputs(layers: Iterable[nn.Module], states: Tensor) -> Iterator[None]:
+    """Inside, the layers add this to their first argument."""
+    hooks = [
+        layer.register_forward_pre_hook(lambda _, arguments: (arguments[0] + states, *arguments[1:]))
+        for layer in layers
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def checkpointed(layer, cfg):
@@ -164,7 +214,11 @@ class MnmtTransformerModel(TransformerModelBase):
     def build_model(cls, args, task):
         mnmt_base_architecture(args)  # a checkpoint of fairseq's transformer lacks our options
         _check_options(args)
-        return super().build_model(cls.Config.from_namespace(args), task)
+        cfg = cls.Config.from_namespace(args)
+        model = super().build_model(cfg, task)
+        if cfg.target_embedding_layers:
+            model.encoder.tags = target_reader(model.encoder, task)
+        return model
 
     @classmethod
     def build_encoder(cls, cfg, src_dict, embed_tokens):
@@ -192,11 +246,31 @@ def _check_options(args: Namespace) -> None:
             f" {' or '.join(WITH_FINAL_NORM)}"
         )
     parse_layers(args.drop_residual_layers, args.encoder_layers)
+    if not 0 <= args.target_embedding_layers <= args.encoder_layers:
+        raise InputError(
+            f"--target-embedding-layers {args.target_embedding_layers}: expected a number"
+            f" between 0 and {args.encoder_layers}, the layers of the encoder"
+        )
     for option in UNSUPPORTED:
         if getattr(args, option, None):
             raise InputError(
                 f"--{option.replace('_', '-')}: mnmt_transformer lacks it; use --arch transformer"
             )
+
+
+def target_reader(encoder, task) -> TagReader:
+    """Reads the tag of the target, which the task puts into every source from here on.
+
+    Raises:
+        InputError: the task has no language tags.
+    """
+    tags = getattr(task, "tags", None)
+    if tags is None:
+        raise InputError(
+            "--target-embedding-layers: the task has no language tags; expected the task multilingual_nmt"
+        )
+    tags.announce_target()
+    return TagReader(tags, len(encoder.dictionary), encoder.padding_idx)
 
 
 @register_model_architecture("mnmt_transformer", "mnmt_transformer")

@@ -288,6 +288,11 @@ class SentenceEncoderModel(MnmtTransformerModel):
 
 
 def _check_options(args) -> None:
+    if args.target_embedding_layers:
+        raise InputError(
+            f"--target-embedding-layers {args.target_embedding_layers}: the vector of a"
+            " sentence has no target language; expected 0, or a model that translates"
+        )
     for name in ("sentence_width", "pooler_width"):
         width = getattr(args, name)
         if width is not None and width < 1:

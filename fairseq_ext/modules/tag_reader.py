@@ -11,10 +11,11 @@ from command_line.errors import InputError
 
 
 class TagReader(nn.Module):
-    """Reads the language tags that `fairseq_ext.data.language_tags` puts in front of sentences.
+    """Reads the language tags that `fairseq_ext.data.language_tags` gives to sentences.
 
     Args:
-        tags: the `LanguageTags` of the model. The sentences begin with them: padding is on the right.
+        tags: the `LanguageTags` of the model. The sentences begin with them, or end with that of a target
+            that is announced; padding is on the right.
         vocabulary: number of symbols, tags included.
         padding: token id.
     """
@@ -22,6 +23,7 @@ class TagReader(nn.Module):
     def __init__(self, tags, vocabulary: int, padding: int):
         super().__init__()
         self.placement, self.padding = tags.placement, padding
+        self.announced = int(tags.announces_target)  # tokens at the end that do not count
         numbers = torch.full((vocabulary,), -1)
         for number, language in enumerate(tags.languages):
             numbers[tags.id_of(language)] = number
@@ -37,7 +39,7 @@ class TagReader(nn.Module):
         if (found < 0).any():
             raise InputError(
                 f"token {int(tags[found < 0][0])}: expected a language tag in its place; sentences need"
-                " their tags in front and padding on the right, as the task multilingual_nmt makes them"
+                " their tags, and padding on the right, as the task multilingual_nmt makes them"
             )
         return found
 
@@ -50,8 +52,29 @@ class TagReader(nn.Module):
         return self._languages(src_tokens[:, self.placement.encoder.index("source")])
 
     def source_lengths(self, src_tokens: Tensor) -> Tensor:
-        """Tokens of each sentence, tags and `</s>` included: B x S -> B."""
-        return src_tokens.ne(self.padding).sum(dim=1)
+        """Tokens of each sentence, tags and `</s>` included, without the announced target: B x S -> B."""
+        return src_tokens.ne(self.padding).sum(dim=1) - self.announced
+
+    def target(self, src_tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """The tag of each sentence's target, and the sentences without it where it was only announced.
+
+        Args:
+            src_tokens: B x S.
+
+        Returns:
+            B token ids; B x S.
+
+        Raises:
+            InputError: a sentence without tag.
+        """
+        if self.announced:
+            last = self.source_lengths(src_tokens)[:, None]
+            tags = src_tokens.gather(1, last).squeeze(1)
+            src_tokens = src_tokens.scatter(1, last, self.padding)
+        else:
+            tags = src_tokens[:, self.placement.encoder.index("target")]
+        self._languages(tags)
+        return tags, src_tokens
 
     def centric_lengths(self, src_tokens: Tensor, prev_output_tokens: Tensor, centric: int) -> Tensor:
         """Tokens that the centric side of each pair has as encoder input (equation 7.1); 0 where neither side
