@@ -17,6 +17,7 @@ import numpy as np
 
 from command_line import options
 from command_line.dispatch import run_script
+from data_prep.formats.vector_numbers import Numbers
 from data_prep.formats.vectors import VectorsFile, create_vectors
 from embeddings.search.neighbours import INDEXES, MEMORY, Search, nearest
 
@@ -49,7 +50,8 @@ def write_sides(folder: Path, lines: int, width: int) -> None:
     """`first.npy` and `second.npy`, lines x width."""
     random = np.random.default_rng(1)
     first, second = (
-        create_vectors(folder / f"{name}.npy", lines, width, "float16") for name in ("first", "second")
+        create_vectors(folder / f"{name}.npy", lines, Numbers("float16", width))
+        for name in ("first", "second")
     )
     for start in range(0, lines, BLOCK):
         block = random.standard_normal((min(BLOCK, lines - start), width), dtype=np.float32)

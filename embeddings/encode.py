@@ -24,14 +24,8 @@ from command_line.option_classes import by_name, from_arguments
 from command_line.outputs import checksum, write_json
 from command_line.provenance import command_typed, versions
 from data_prep.formats.texts import LANGUAGE, language_in_name
-from data_prep.formats.vectors import (
-    DTYPES,
-    FORMAT,
-    KIND,
-    create_vectors,
-    record_path,
-    step_name,
-)
+from data_prep.formats.vector_numbers import DTYPES, FLOATS, Numbers
+from data_prep.formats.vectors import FORMAT, KIND, create_vectors, record_path, step_name
 from embeddings import encode_data
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
@@ -46,7 +40,7 @@ class Encoding:
         texts: files with a sentence per line.
         language: of all of them; None for what their names end with.
         normalize: vectors of length 1; those of zeros stay as they are.
-        dtype: of the numbers on disk.
+        dtype: of the numbers on disk; those of fewer bits are of vectors of length 1.
     """
 
     texts: list[Path]
@@ -54,6 +48,10 @@ class Encoding:
     language: str | None
     normalize: bool
     dtype: str
+
+    @property
+    def normalizes(self) -> bool:
+        return self.normalize or self.dtype not in FLOATS
 
 
 def add_arguments(parser) -> None:
@@ -75,7 +73,10 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument("--normalize", action="store_true", help="vectors of length 1")
     parser.add_argument(
-        "--dtype", choices=DTYPES, default="float32", help="of the numbers on disk; float16 ends at 65504"
+        "--dtype",
+        choices=DTYPES,
+        default="float32",
+        help="of the numbers on disk; float16 ends at 65504; int8 and binary (a bit) are of length 1",
     )
     parser.add_argument("--force", action="store_true", help="encode again what is done")
 
@@ -142,8 +143,9 @@ def encode_file(
     unfinished = output.with_name(f".{output.name}.unfinished.npy")
     if not continued:
         unfinished.unlink(missing_ok=True)
-    vectors = create_vectors(unfinished, lines, encoder.width, job.dtype)
-    store = Store(vectors, job.normalize, lambda row: at(path, row + 1))
+    numbers = Numbers(job.dtype, encoder.width)
+    vectors = create_vectors(unfinished, lines, numbers)
+    store = Store(vectors, numbers, job.normalizes, lambda row: at(path, row + 1))
     with Journal(output.with_name(f".{output.name}.journal.jsonl"), stamp.work, keep=continued) as journal:
         done = encode_windows(
             encoder,
@@ -180,7 +182,7 @@ def _describe(
         "text": {"path": str(path), "sha256": checksum(path), "lines": len(vectors)},
         "width": encoder.width,
         "dtype": job.dtype,
-        "normalized": job.normalize,
+        "normalized": job.normalizes,
         "cut": sum(entry["cut"] for entry in done),
         "seconds": round(seconds, 2),
         "lines_per_second": round(len(vectors) / max(seconds, 1e-9), 1),

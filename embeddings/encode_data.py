@@ -33,6 +33,7 @@ from data_prep.formats.teacher_vectors import (
     vectors_path,
 )
 from data_prep.formats.texts import find_texts
+from data_prep.formats.vector_numbers import FLOATS, Numbers
 from embeddings import windows
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
@@ -102,6 +103,11 @@ def main(args) -> None:
         if getattr(args, option):
             word = "FILE" if option == "texts" else f"--{option}"
             raise InputError(f"{word}: --data {args.data} is encoded in its place; give one of them")
+    if args.dtype not in FLOATS:
+        raise InputError(
+            f"--dtype {args.dtype}: losses compare a teacher's vectors number by number; expected"
+            f" {' or '.join(FLOATS)} with --data"
+        )
     args.split, args.name = args.split or [SPLIT], args.name or NAME
     job = from_arguments(DataEncoding, args)
     todo = [prefix for split in job.split for prefix in bitext_prefixes(job.data, split)]
@@ -212,7 +218,8 @@ def encode_sentences(job: DataEncoding, reader: Reader, prefix: Path, output: Pa
     if force:
         unfinished.unlink(missing_ok=True)
     vectors = create_teacher_vectors(unfinished, description)
-    store = windows.Store(vectors, job.normalize, lambda row: at(named, row + 1))
+    numbers = Numbers(job.dtype, encoder.width)
+    store = windows.Store(vectors, numbers, job.normalize, lambda row: at(named, row + 1))
     with Journal(journal_path, description, keep=not force) as journal:
         windows.encode_windows(encoder, parts, encode, store, journal, f"encode {prefix.name}")
     vectors.flush()

@@ -36,6 +36,7 @@ class Retrieval:
         queries: of each direction, drawn with `seed`; None for all lines. Candidates are all lines.
         distractors: file with further candidates in one language.
         groups: file (or name of ours) with groups of languages, over which results are averaged.
+        candidate_vectors: folder with the candidates' vectors, of the same encoder; None to make them.
         smaller: smaller vectors whose P@1 is measured as well.
         search: how neighbours are found.
     """
@@ -57,6 +58,7 @@ class Retrieval:
     seed: int
     distractors: Path | None
     groups: Path | None
+    candidate_vectors: Path | None
     smaller: SmallerVectors
     search: Search
 
@@ -64,8 +66,13 @@ class Retrieval:
         """Refuse options that do not fit each other.
 
         Raises:
-            InputError: distractors, which no pair of whole texts has, for scores of whole texts.
+            InputError: distractors, which no pair of whole texts has, or candidates of other numbers than
+                queries, for scores of whole texts.
         """
+        if self.candidate_vectors and self.scored:
+            raise InputError(
+                f"--candidate-vectors: not with --normalize or --similarity {BERT_SCORE}; measure them alone"
+            )
         if self.distractors and self.scored:
             raise InputError(
                 f"--distractors: not with --normalize or --similarity {BERT_SCORE}; measure them alone"
@@ -186,6 +193,13 @@ def add_retrieval_arguments(parser) -> None:
         type=types.path,
         metavar="FILE.toml",
         help="groups of languages for averages, NAME = ['de', 'fr'] per line; ems: Tables 2.5 and 2.7",
+    )
+    parser.add_argument(
+        "--candidate-vectors",
+        type=types.path,
+        metavar="DIR",
+        help="vectors that `embeddings encode` has stored of the test set by the same encoder, for example in"
+        " binary: what is found; queries are encoded",
     )
     add_smaller_vectors_arguments(parser)
     add_search_arguments(parser)

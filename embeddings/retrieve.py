@@ -22,7 +22,9 @@ from command_line.provenance import versions
 from command_line.result_file import add_output_arguments, write_result
 from data_prep.formats.vectors import VectorsFile
 from embeddings.distractors import Distractors, files_of, read_distractors
+from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
+from embeddings.encoders.stored import StoredVectors
 from embeddings.groups import average_by_group, groups_file, read_groups
 from embeddings.retrieval_options import Retrieval, add_retrieval_arguments
 from embeddings.search.blocks import in_memory, some_of
@@ -53,7 +55,8 @@ def main(args) -> None:
     pairs = job.pairs()
     files = {path for pair in pairs for path in pair.paths}
     groups = [groups_file(job.groups)] if job.groups else []
-    inputs = [*sorted(files), *files_of(job.distractors), *groups, *job.encoder.files()]
+    stored = EncoderOptions(job.candidate_vectors).files() if job.candidate_vectors else []
+    inputs = [*sorted(files), *files_of(job.distractors), *groups, *stored, *job.encoder.files()]
     write_result(
         "embeddings", KIND, job, inputs, partial(measure, job, pairs), args.output, args.force, VERSION
     )
@@ -63,13 +66,16 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
     """One run: P@1 of every direction, averages of all pairs and of groups."""
     groups = read_groups(groups_file(job.groups)) if job.groups else {}
     encoder = job.encoder.load()
-    sides = Sides(encoder, read_distractors(job.distractors))
+    stored = stored_candidates(job, encoder)
+    sides = Sides(encoder, read_distractors(job.distractors), stored)
     directions: dict[str, dict] = {}
     for pair in progress(pairs, len(pairs), "retrieve", "pair"):
         directions |= of_pair(job, sides, pair)
-    smaller = job.smaller.measure(encoder.width, partial(vectors_of_directions, job, sides, pairs))
+    smaller = job.smaller.measure(
+        encoder.numbers, sides.found.numbers, partial(vectors_of_directions, job, sides, pairs)
+    )
     run = {
-        "system": encoder.system,
+        "system": encoder.system if stored is None else among(encoder.system, stored),
         "dataset": job.name,
         "directions": directions,
         **averages(directions, [*job.near, *job.scored], groups),
@@ -86,20 +92,56 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
     }
 
 
+def stored_candidates(job: Retrieval, encoder: SentenceEncoder) -> StoredVectors | None:
+    """The vectors of --candidate-vectors.
+
+    Raises:
+        InputError: they are of another encoder.
+    """
+    if job.candidate_vectors is None:
+        return None
+    stored = StoredVectors.load(job.candidate_vectors, "--candidate-vectors")
+    stored.check_encoder(encoder)
+    return stored
+
+
+def among(system: dict, stored: StoredVectors) -> dict:
+    """The system that looks for its queries among vectors as they are stored."""
+    return {**system, "name": f"{system['name']}, {stored.dtype} candidates"}
+
+
 class Sides:
-    """The texts of a test set and their vectors; a file that is in many pairs is encoded once."""
+    """The texts of a test set and their vectors; a file that is in many pairs is encoded once.
 
-    def __init__(self, encoder: SentenceEncoder, distractors: Distractors):
-        self.encoder, self.distractors = encoder, distractors
-        self._known: dict[Path, np.ndarray | VectorsFile] = {}
+    Args:
+        encoder: of queries.
+        stored: of candidates; None for the same encoder.
+
+    Attributes:
+        found: the encoder of candidates.
+    """
+
+    def __init__(self, encoder: SentenceEncoder, distractors: Distractors, stored: StoredVectors | None):
+        self.encoder, self.found, self.distractors = encoder, stored or encoder, distractors
+        self._known: dict[tuple, np.ndarray | VectorsFile] = {}
         self._tokens: dict[Path, TokenVectors] = {}
-        self._further = distractors.language and encoder.encode(distractors.sentences, distractors.language)
+        self._further = distractors.language and self.found.encode(
+            distractors.sentences, distractors.language
+        )
 
-    def vectors(self, path: Path, lines: list[str], language: str) -> np.ndarray | VectorsFile:
-        """n x C."""
-        if path not in self._known:
-            self._known[path] = self.encoder.encode_lines(path, np.arange(len(lines)), lines, language)
-        return self._known[path]
+    def vectors(
+        self, path: Path, lines: list[str], language: str, encoder: SentenceEncoder | None = None
+    ) -> np.ndarray | VectorsFile:
+        """n x C.
+
+        Args:
+            encoder: None for that of queries.
+        """
+        encoder = encoder or self.encoder
+        known = id(encoder), path
+        if known not in self._known:
+            self._known[known] = encoder.encode_lines(path, np.arange(len(lines)), lines, language)
+        return self._known[known]
 
     def tokens(self, path: Path, lines: list[str], language: str) -> TokenVectors:
         """The states of the tokens of a text; of the last few texts they are kept."""
@@ -111,7 +153,7 @@ class Sides:
 
     def candidates(self, path: Path, lines: list[str], language: str):
         """The sentences that can be found and their vectors: those of the file, and distractors."""
-        vectors = self.vectors(path, lines, language)
+        vectors = self.vectors(path, lines, language, self.found)
         if not self.distractors.of(language).sentences:
             return vectors, lines
         return np.concatenate([in_memory(vectors), self._further]), lines + self.distractors.sentences
@@ -145,7 +187,7 @@ def vectors_of_directions(job: Retrieval, sides: Sides, pairs: list[ParallelFile
         for place, (queries, candidates) in enumerate((arguments, arguments[::-1])):
             rows = _queries(job, len(queries[1]), seed=place)
             found, _ = sides.candidates(*candidates)
-            yield in_memory(some_of(sides.vectors(*queries), rows)), in_memory(found), rows
+            yield some_of(sides.vectors(*queries), rows), found, rows
 
 
 def score(job: Retrieval, sides: Sides, first: tuple, second: tuple) -> dict[str, np.ndarray]:

@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
-import numpy as np
-
 from command_line import options as types
 from command_line.errors import InputError
+from data_prep.formats.vector_numbers import Numbers
 from embeddings.search.compression import FLOAT32, KINDS, Compression, nearest_compressed
 
-Directions = Callable[[], Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]]
+Directions = Callable[[], Iterable[tuple]]
 
 
 @dataclass(frozen=True)
@@ -25,34 +24,50 @@ class SmallerVectors:
     vectors: list[str]
     widths: list[int] | None
 
-    def compressions(self, width: int) -> list[Compression]:
+    def compressions(self, queries: Numbers, candidates: Numbers) -> list[Compression]:
         """Every kind of every width; none if nothing was asked for.
 
         Args:
-            width: of the vectors.
+            queries, candidates: how their vectors are at hand.
 
         Raises:
-            InputError: it is smaller than one that is asked for.
+            InputError: vectors have fewer numbers than are asked for, or are stored in fewer bits, of which
+                others are not made.
         """
+        width = candidates.width
         for asked in self.widths or []:
             if asked > width:
                 raise InputError(f"--widths {asked}: vectors have {width} numbers; expected at most as many")
         widths = self.widths or [width] * bool(self.vectors)
-        return [Compression(kind, asked) for asked in widths for kind in self.vectors or [FLOAT32]]
+        found = [Compression(kind, asked) for asked in widths for kind in self.vectors or [FLOAT32]]
+        for how in found:
+            if not candidates.are_floats and how.numbers != candidates:
+                raise InputError(
+                    f"--vectors {how.kind}: {how.width} numbers of vectors that are stored as"
+                    f" {candidates.dtype}, {width} of them; expected {candidates.dtype} of the same width, or"
+                    " vectors stored as float32"
+                )
+            if how.is_rescored and not queries.are_floats:
+                raise InputError(
+                    f"--vectors {how.kind}: rescoring compares queries in float32, and these are stored as"
+                    f" {queries.dtype}; give the encoder as --model and these as --candidate-vectors"
+                )
+        return found
 
-    def measure(self, width: int, directions: Directions) -> dict[str, dict]:
+    def measure(self, queries: Numbers, candidates: Numbers, directions: Directions) -> dict[str, dict]:
         """ "binary, 64 numbers" -> bytes of a vector, and P@1, the mean over directions.
 
         Args:
+            queries, candidates: how their vectors are at hand.
             directions: gives queries, candidates, and the right row for every query.
         """
         found = {}
-        for how in self.compressions(width):
+        for how in self.compressions(queries, candidates):
             values = [
                 (nearest_compressed(one, other, how) == gold).mean() for one, other, gold in directions()
             ]
             name = f"{how.kind}, {how.width} numbers"
-            found[name] = {"bytes": how.bytes, "p_at_1": float(fmean(values))}
+            found[name] = {"bytes": how.numbers.bytes, "p_at_1": float(fmean(values))}
         return found
 
 

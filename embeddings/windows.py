@@ -12,6 +12,7 @@ from command_line.errors import InputError
 from command_line.journal import Journal
 from command_line.lines import decode, read_rows
 from command_line.progress import progress
+from data_prep.formats.vector_numbers import Numbers
 from data_prep.formats.vectors import first_not_finite, normalized
 from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder
 
@@ -23,12 +24,14 @@ class Store:
     """Where vectors go.
 
     Attributes:
-        vectors: lines x C, written through its memory map.
-        normalize: vectors of length 1; those of zeros stay as they are.
+        vectors: a row per line, written through its memory map.
+        numbers: what is written.
+        normalize: vectors of length 1; those of zeros stay as they are. Numbers of fewer bits need it.
         at: the name of a line in error messages, by its number from 0.
     """
 
     vectors: np.ndarray
+    numbers: Numbers
     normalize: bool
     at: Callable[[int], str]
 
@@ -40,8 +43,7 @@ class Store:
         """
         if self.normalize:
             found = normalized(found)
-        with np.errstate(over="ignore"):  # looked at below
-            stored = found.astype(self.vectors.dtype)
+        stored = self.numbers.stored(found)
         row = first_not_finite(stored)
         if row is not None:
             raise InputError(f"{self.at(start + row)}: its vector is beyond float16; give --dtype float32")

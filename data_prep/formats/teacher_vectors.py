@@ -25,7 +25,7 @@ from command_line.outputs import reserve
 from command_line.records import OneOf, check
 from data_prep.formats.binary_header import read_header
 from data_prep.formats.sentences import data_path
-from data_prep.formats.vectors import DTYPES
+from data_prep.formats.vector_numbers import FLOATS
 
 SUFFIX = ".vectors"
 MAGIC = b"SENTVECS"
@@ -37,7 +37,7 @@ SCHEMA = {
     "read": {"kind": OneOf("tokens", "text")},  # what the encoder was given
     "lines": int,
     "width": int,
-    "dtype": OneOf(*DTYPES),
+    "dtype": OneOf(*FLOATS),
     "normalized": bool,
 }
 WHERE_IT_LIES = ("model", "stored")  # of an encoder's record: the same encoder may lie elsewhere

@@ -1,11 +1,11 @@
-"""Sentence vectors on disk: `NAME.npy`, lines x C, float16 or float32, row i for line i of a text.
+"""Sentence vectors on disk: `NAME.npy`, lines x C, row i for line i of a text.
 
     file = VectorsFile.open("test.en.npy")
-    file.vectors                             # memory-mapped, lines x C
     for start, block in file.blocks(10_000): # float32, in memory
+    file.stored                              # memory-mapped, as the numbers are stored
 
-Files of any program are read. `NAME.npy.json`, which `python -m embeddings encode` writes beside its own,
-says which encoder made the vectors of which text.
+Files of floats of any program are read. `NAME.npy.json`, which `python -m embeddings encode` writes beside
+its own, says which encoder made the vectors of which text, and which numbers those of fewer bits stand for.
 """
 
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ import numpy as np
 from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.outputs import reserve
-from command_line.records import Optional, read_record
+from command_line.records import OneOf, Optional, read_record
+from data_prep.formats.vector_numbers import DTYPES, FLOATS, Numbers
 
 ENDING = ".npy"
 FORMAT = 1
 KIND = "vectors"
-DTYPES = ("float16", "float32")
 SCHEMA = {  # of the record beside
     "format": int,
     "kind": str,
@@ -30,7 +30,7 @@ SCHEMA = {  # of the record beside
     "language": Optional(str),
     "text": {"path": str, "sha256": str, "lines": int},
     "width": int,
-    "dtype": str,
+    "dtype": OneOf(*DTYPES),
     "normalized": bool,
     "vectors_sha256": str,
 }
@@ -66,13 +66,15 @@ class VectorsFile:
     """Vectors of the lines of a text.
 
     Attributes:
-        vectors: lines x C, memory-mapped, float16 or float32.
+        stored: a row per line, memory-mapped, as `numbers` has them on disk.
+        numbers: what they stand for.
         record: of the encoder that made them; None for a file of another program.
         rows: those that are meant, from 0; None for all.
     """
 
     path: Path
-    vectors: np.ndarray
+    stored: np.ndarray
+    numbers: Numbers
     record: dict | None
     rows: np.ndarray | None = None
 
@@ -90,31 +92,34 @@ class VectorsFile:
         """
         path = Path(path)
         check_finished(path.parent, step_name(path))
-        vectors = load_array(path, "expected vectors of `python -m embeddings encode`, NAME.npy")
-        if vectors.ndim != 2 or str(vectors.dtype) not in DTYPES or not vectors.shape[1]:
-            raise InputError(
-                f"{path}: an array of shape {vectors.shape} of {vectors.dtype}, expected lines x C of"
-                f" {' or '.join(DTYPES)}"
-            )
-        if width is not None and vectors.shape[1] != width:
-            raise InputError(
-                f"{path}: vectors of {vectors.shape[1]} numbers, expected {width}; encode with one encoder"
-            )
-        if lines is not None and len(vectors) != lines:
-            raise InputError(f"{path}: {len(vectors)} vectors, expected {lines}, one per line")
+        stored = load_array(path, "expected vectors of `python -m embeddings encode`, NAME.npy")
         beside = record_path(path)
         record = read_record(beside, SCHEMA) if beside.is_file() else None
-        if record and (record["width"], record["text"]["lines"]) != (vectors.shape[1], len(vectors)):
+        numbers = _numbers_of(path, stored, record)
+        if record and (stored.shape, stored.dtype) != (
+            (record["text"]["lines"], numbers.columns),
+            numbers.storage,
+        ):
             raise InputError(f"{beside}: is of other vectors than {path}; encode again (--force)")
-        return cls(path, vectors, record)
+        if width is not None and numbers.width != width:
+            raise InputError(
+                f"{path}: vectors of {numbers.width} numbers, expected {width}; encode with one encoder"
+            )
+        if lines is not None and len(stored) != lines:
+            raise InputError(f"{path}: {len(stored)} vectors, expected {lines}, one per line")
+        return cls(path, stored, numbers, record)
 
     def __len__(self) -> int:
         """Number of vectors."""
-        return len(self.vectors if self.rows is None else self.rows)
+        return len(self.stored if self.rows is None else self.rows)
 
     @property
     def width(self) -> int:
-        return self.vectors.shape[1]
+        return self.numbers.width
+
+    def as_stored(self, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """Some rows as they are on disk."""
+        return self.stored[slice(start, stop) if self.rows is None else self.rows[start:stop]]
 
     def read(self, start: int = 0, stop: int | None = None) -> np.ndarray:
         """Some rows in memory, float32; they are the caller's to change.
@@ -122,11 +127,10 @@ class VectorsFile:
         Raises:
             InputError: a vector is NaN or infinite; names its line.
         """
-        which = slice(start, stop) if self.rows is None else self.rows[start:stop]
-        found = np.array(self.vectors[which], dtype=np.float32)
+        found = self.numbers.read(self.as_stored(start, stop))
         row = first_not_finite(found)
         if row is not None:
-            number = start + row if self.rows is None else which[row]
+            number = start + row if self.rows is None else self.rows[start + row]
             raise InputError(f"{self.path}: vector {number + 1} has numbers that are NaN or infinite")
         return found
 
@@ -152,7 +156,23 @@ def normalized(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
 
-def create_vectors(path, lines: int, width: int, dtype: str) -> np.ndarray:
+def _numbers_of(path: Path, stored: np.ndarray, record: dict | None) -> Numbers:
+    """What the numbers of an array stand for: what its record says, or the array's own floats.
+
+    Raises:
+        InputError: the array is no table of floats, and no record says how it is to be read.
+    """
+    if record and stored.ndim == 2 and record["width"] > 0:
+        return Numbers(record["dtype"], record["width"])
+    if stored.ndim != 2 or str(stored.dtype) not in FLOATS or not stored.shape[1]:
+        raise InputError(
+            f"{path}: an array of shape {stored.shape} of {stored.dtype}, expected lines x C of"
+            f" {' or '.join(FLOATS)}, or beside it {record_path(path).name}, which says how to read it"
+        )
+    return Numbers(str(stored.dtype), stored.shape[1])
+
+
+def create_vectors(path, lines: int, numbers: Numbers) -> np.ndarray:
     """A file of vectors to be written through its memory map; one of the same shape is continued.
 
     Raises:
@@ -160,10 +180,10 @@ def create_vectors(path, lines: int, width: int, dtype: str) -> np.ndarray:
     """
     try:
         found = np.lib.format.open_memmap(path, mode="r+")
-        if (found.shape, found.dtype) == ((lines, width), np.dtype(dtype)):
+        if (found.shape, found.dtype) == ((lines, numbers.columns), numbers.storage):
             return found
     except (FileNotFoundError, ValueError):  # there is none, or it was cut off before it had a header
         pass
-    made = np.lib.format.open_memmap(path, "w+", dtype, (lines, width))  # no room on the disk yet
+    made = np.lib.format.open_memmap(path, "w+", numbers.storage, (lines, numbers.columns))  # no room yet
     reserve(path, made.offset + made.nbytes)
     return np.lib.format.open_memmap(path, "r+")

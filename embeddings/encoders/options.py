@@ -140,7 +140,7 @@ def _onnx(options: EncoderOptions) -> SentenceEncoder:
 def _stored(options: EncoderOptions) -> SentenceEncoder:
     from embeddings.encoders.stored import StoredVectors
 
-    return StoredVectors.load(options)
+    return StoredVectors.load(options.model)
 
 
 KINDS: dict[str, Callable[[EncoderOptions], SentenceEncoder]] = {

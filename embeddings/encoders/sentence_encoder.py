@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from command_line.errors import InputError
+from data_prep.formats.vector_numbers import Numbers
 from data_prep.formats.vectors import VectorsFile, first_not_finite
 
 BATCH_TOKENS = 2048  # of a batch, padding included
@@ -37,12 +38,14 @@ class SentenceEncoder(abc.ABC):
         width: C, numbers of a vector.
         cut: sentences so far that may have been cut, as they have as many tokens as the encoder reads.
         dictionary_fingerprint: of an encoder that also reads binarized sentences (`encode_binarized`).
+        dtype: of the numbers of its vectors: others than float32 are read from a disk.
         parameters: embeddings counted; None where it is not known.
     """
 
     name: str
     width: int
     cut: int = 0
+    dtype: str = "float32"
     dictionary_fingerprint: str | None = None
     parameters: int | None = None
 
@@ -92,6 +95,11 @@ class SentenceEncoder(abc.ABC):
             sentences: the lines.
         """
         return self.encode(sentences, language)
+
+    @property
+    def numbers(self) -> Numbers:
+        """Of its vectors."""
+        return Numbers(self.dtype, self.width)
 
     @property
     def system(self) -> dict:

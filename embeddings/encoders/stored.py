@@ -9,23 +9,27 @@ import numpy as np
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.outputs import checksum
+from data_prep.formats.teacher_vectors import WHERE_IT_LIES, encoder_title
 from data_prep.formats.vectors import VectorsFile
 from data_prep.languages import subtag
-from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
+
+NAMES = ("name", "system", "dtype", *WHERE_IT_LIES)  # of a record: what an encoder's vectors do not depend on
 
 
 class StoredVectors(SentenceEncoder):
     """All vectors of a folder.
 
     Args:
-        files: of one encoder.
+        files: of one encoder, all in the same numbers.
     """
 
     def __init__(self, folder: Path, files: list[VectorsFile]):
         self.folder, self.files = folder, files
         self.encoder = files[0].record["encoder"]
-        self.name, self.width = self.encoder["name"], files[0].width
+        self.name, self.width, self.dtype = self.encoder["name"], files[0].width, files[0].numbers.dtype
+        if not files[0].numbers.are_floats:
+            self.name += f", {self.dtype}"  # another system than the encoder as it is
 
     @cached_property
     def places(self) -> dict[tuple[str | None, str], tuple[int, int]]:
@@ -44,25 +48,31 @@ class StoredVectors(SentenceEncoder):
         return {language for language, _ in self.places}
 
     @classmethod
-    def load(cls, options: EncoderOptions) -> "StoredVectors":
-        """The vectors in the folder `options.model`.
+    def load(cls, folder: Path, option: str = "--model") -> "StoredVectors":
+        """The vectors in a folder.
+
+        Args:
+            option: with which the user names it.
 
         Raises:
             InputError: the folder has no vectors, or of several encoders, or a text has changed since.
         """
-        paths = sorted(Path(options.model).glob("*.npy.json"))
+        paths = sorted(folder.glob("*.npy.json"))
         if not paths:
-            raise InputError(
-                f"--model {options.model}: no vectors in it; expected NAME.npy and NAME.npy.json"
-            )
+            raise InputError(f"{option} {folder}: no vectors in it; expected NAME.npy and NAME.npy.json")
         files = [VectorsFile.open(path.with_suffix("")) for path in paths]
         for file in files:
             if file.record["encoder"] != files[0].record["encoder"]:
                 raise InputError(f"{file.path}: of another encoder than {files[0].path}; expected one")
+            if file.numbers != files[0].numbers and not file.numbers.are_floats & files[0].numbers.are_floats:
+                raise InputError(
+                    f"{file.path}: its numbers are {file.numbers.dtype}, those of {files[0].path}"
+                    f" {files[0].numbers.dtype}; expected one folder for each"
+                )
             text = file.record["text"]
             if not Path(text["path"]).is_file() or checksum(text["path"]) != text["sha256"]:
                 raise InputError(f"{text['path']}: is gone, or has changed since {file.path} was made of it")
-        return cls(Path(options.model), files)
+        return cls(folder, files)
 
     def encode(self, sentences: Sequence[str], language: str | None = None) -> np.ndarray:
         """The vectors of sentences in texts of this language; without one, and of a language that none of the
@@ -92,4 +102,18 @@ class StoredVectors(SentenceEncoder):
         return self.encode(sentences, language)
 
     def record(self) -> dict:
-        return self.encoder | {"stored": str(self.folder)}
+        return self.encoder | {"stored": str(self.folder), "dtype": self.dtype}
+
+    def check_encoder(self, other: SentenceEncoder) -> None:
+        """Whether the vectors are those of an encoder, by whatever name, wherever it lies.
+
+        Raises:
+            InputError: they are of another one; names both.
+        """
+        own, others = ({name: value for name, value in record.items() if name not in NAMES} for record in
+                       (self.encoder, other.record()))  # fmt: skip
+        if own != others:
+            raise InputError(
+                f"{self.folder}: vectors of the encoder {encoder_title(self.encoder)}, but queries are of"
+                f" {encoder_title(other.record())}; expected one encoder"
+            )

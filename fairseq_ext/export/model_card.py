@@ -49,6 +49,8 @@ A multilingual sentence encoder: text to vectors of {width} numbers, compared by
 |---|---|
 {facts}
 
+Vectors of fewer bits: `sentence_transformers.quantize_embeddings(vectors, "int8")` or `"ubinary"`.
+
 ## Training
 
 | | |

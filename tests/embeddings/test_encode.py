@@ -46,8 +46,8 @@ def test_one_vector_per_line_in_windows_of_any_size(
     assert (done.status, done.out) == (0, f"{tmp_path}/out/test.de.npy\n"), done.err
     assert "lines/s" in done.err
     found = VectorsFile.open(tmp_path / "out/test.de.npy", width=32, lines=len(LINES))
-    np.testing.assert_allclose(found.vectors, expected, atol=1e-5)
-    assert found.vectors.dtype == np.float32 and not found.vectors[2].any() and not found.vectors[6].any()
+    np.testing.assert_allclose(found.stored, expected, atol=1e-5)
+    assert found.stored.dtype == np.float32 and not found.stored[2].any() and not found.stored[6].any()
     record = found.record
     assert record["text"] == {"path": str(text), "sha256": checksum(text), "lines": 8}
     assert (record["width"], record["dtype"], record["language"]) == (32, "float32", "de")
@@ -60,9 +60,25 @@ def test_lengths_of_1_and_half_precision(command, checkpoint_options, text, expe
     options = ("--normalize", "--dtype", "float16", "--output", tmp_path / "out")
     assert command("encode", text, *checkpoint_options, *options).status == 0
     found = VectorsFile.open(tmp_path / "out/test.de.npy")
-    assert found.vectors.dtype == np.float16 and found.record["normalized"]
+    assert found.stored.dtype == np.float16 and found.record["normalized"]
     norms = np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose(found.read(), expected / np.where(norms, norms, 1), atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "binary"])
+def test_fewer_bits_of_vectors_of_length_1(command, checkpoint_options, text, expected, tmp_path, dtype):
+    options = ("--dtype", dtype, "--output", tmp_path / "out")
+    assert command("encode", text, *checkpoint_options, *options).status == 0
+    found = VectorsFile.open(tmp_path / "out/test.de.npy", width=32, lines=len(LINES))
+    assert found.record["normalized"] and found.record["dtype"] == dtype
+    assert found.stored.shape == (len(LINES), 32 if dtype == "int8" else 4)
+    words = [row for row, line in enumerate(LINES) if line.strip()]
+    unit = expected[words] / np.linalg.norm(expected[words], axis=1, keepdims=True)
+    if dtype == "int8":
+        step = 4 / (127 * np.sqrt(32))
+        np.testing.assert_allclose(found.read()[words], np.clip(unit, -127 * step, 127 * step), atol=step)
+    else:
+        assert (np.sign(found.read()[words]) == np.where(unit > 0, 1, -1)).mean() > 0.99
 
 
 def test_what_is_done_is_skipped_and_other_text_encoded_again(command, checkpoint_options, text, tmp_path):
@@ -93,15 +109,15 @@ def vectors_only(found: dict) -> dict:
     return {name: content for name, content in found.items() if name.endswith(".npy")}
 
 
+@pytest.mark.parametrize("dtype", ["float32", "binary"])
 def test_killed_at_any_change_it_ends_with_the_same_bytes(
-    monkeypatch, command, checkpoint_options, text, tmp_path
+    monkeypatch, command, checkpoint_options, text, tmp_path, dtype
 ):
     monkeypatch.setattr(windows, "WINDOW", 3)
     output = tmp_path / "output"
+    options = [*checkpoint_options, "--dtype", dtype, "--output", str(output)]
     sweep(
-        lambda: run_command(
-            ["embeddings", "encode", str(text), *checkpoint_options, "--output", str(output)]
-        ),
+        lambda: run_command(["embeddings", "encode", str(text), *options]),
         [output],
         lambda: shutil.rmtree(output, ignore_errors=True),
         lambda: VectorsFile.open(output / "test.de.npy").read(),
@@ -210,6 +226,19 @@ def test_stored_vectors_are_an_encoder(command, checkpoint_options, text, expect
         encoder.encode(["w2"], "en")
     text.write_text("w1\n")
     with pytest.raises(InputError, match=r"test\.de: is gone, or has changed since"):
+        EncoderOptions(tmp_path / "out").load()
+
+
+def test_stored_vectors_have_the_same_numbers_throughout(command, checkpoint_options, text, tmp_path):
+    english = tmp_path / "test.en"
+    english.write_text("w1\n")
+    for path, dtype in ((text, "float16"), (english, "float32")):
+        words = ("encode", path, *checkpoint_options, "--output", tmp_path / "out", "--dtype", dtype)
+        assert command(*words).status == 0
+    assert EncoderOptions(tmp_path / "out").load().name.count("float") == 0
+    words = ("encode", english, *checkpoint_options, "--output", tmp_path / "out", "--dtype", "binary")
+    assert command(*words).status == 0
+    with pytest.raises(InputError, match=r"test\.en\.npy: its numbers are binary, those of .* float16"):
         EncoderOptions(tmp_path / "out").load()
 
 

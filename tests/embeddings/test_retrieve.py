@@ -283,3 +283,88 @@ def test_smaller_vectors_beside_the_whole_ones(command, one_space, parallel, enc
     result = command("retrieve", *one_space, "--output", tmp_path / "x", "--parallel", *files, "--widths", 64)
     assert result.status == 2
     assert "--widths 64: vectors have 32 numbers; expected at most as many" in result.err
+
+
+# --- vectors that are stored in fewer bits
+
+
+@pytest.fixture
+def stored(command, one_space, parallel, tmp_path):
+    """A function from a dtype to a folder with vectors of two languages, and their files."""
+
+    def encode(dtype):
+        files = [parallel["de"], parallel["fr"]]
+        folder = tmp_path / f"vectors-{dtype}"
+        assert command("encode", *files, *one_space, "--dtype", dtype, "--output", folder).status == 0
+        return folder, files
+
+    return encode
+
+
+@pytest.mark.parametrize("dtype", ["int8", "binary"])
+def test_vectors_stored_in_fewer_bits_are_found_as_they_are(command, one_space, stored, tmp_path, dtype):
+    folder, files = stored(dtype)
+    asked = ["--parallel", *files, "--vectors"]
+    made = retrieve(command, one_space, tmp_path / "made", *asked, f"{dtype},{dtype}+rescored")
+    read = retrieve(command, ["--model", folder], tmp_path / "read", *asked, dtype)
+    assert read["system"]["name"] == f"{made['system']['name']}, {dtype}"
+    name = f"{dtype}, 32 numbers"
+    assert read["smaller"] == {name: made["smaller"][name]}
+    if dtype == "int8":  # of signs many are equally near, of which cosines may choose another
+        assert read["average"]["cosine"] == made["average"]["cosine"]
+
+    among = retrieve(
+        command,
+        one_space,
+        tmp_path / "among",
+        *asked,
+        f"{dtype},{dtype}+rescored",
+        "--candidate-vectors",
+        folder,
+    )
+    assert among["system"]["name"] == f"{made['system']['name']}, {dtype} candidates"
+    assert among["smaller"] == made["smaller"]  # queries in float32, candidates as they are stored
+    queries, candidates = (
+        {path: each.encode(path.read_text().splitlines()) for path in files}
+        for each in (encoder_of(one_space), EncoderOptions(folder).load())
+    )
+    expected = np.mean([p_at_1(queries[one], candidates[other]) for one, other in (files, files[::-1])])
+    assert among["average"]["cosine"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        ("binary", ["--vectors", "binary+rescored"], "rescoring compares queries in float32, and these are"),
+        ("binary", ["--vectors", "float32"], "32 numbers of vectors that are stored as binary, 32 of them"),
+        ("int8", ["--vectors", "int8", "--widths", "16"], "16 numbers of vectors that are stored as int8"),
+        ("int8", ["--vectors", "binary"], "expected int8 of the same width, or vectors stored as float32"),
+        (
+            None,
+            ["--candidate-vectors", "binary", "--normalize", "0.5"],
+            "--candidate-vectors: not with --norm",
+        ),
+    ],
+)
+def test_numbers_that_stored_vectors_do_not_have(
+    command, one_space, stored, tmp_path, model, options, message
+):
+    folder, files = stored(model or "binary")
+    encoder = ["--model", folder] if model else one_space
+    options = [folder if option == "binary" and not model else option for option in options]
+    done = command("retrieve", *encoder, "--parallel", *files, *options, "--output", tmp_path / "out")
+    assert done.status == 2 and message in done.err.splitlines()[-1], done.err
+
+
+def test_candidates_of_another_encoder_are_refused_with_both_names(
+    command, one_space, checkpoint_options, stored, tmp_path
+):
+    folder, files = stored("int8")
+    words = ["--parallel", *files, "--candidate-vectors", folder, "--output", tmp_path / "out"]
+    done = command("retrieve", *checkpoint_options, *words)
+    assert done.status == 2
+    first, second = EncoderOptions(folder).load().encoder, checkpoint_options[1]
+    assert (
+        f"{folder}: vectors of the encoder {first['name']} (" in done.err and "but queries are of" in done.err
+    )
+    assert Path(second).exists() and "expected one encoder" in done.err

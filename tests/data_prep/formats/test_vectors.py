@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from command_line.errors import InputError
+from data_prep.formats.vector_numbers import Numbers
 from data_prep.formats.vectors import VectorsFile, create_vectors, normalized
 
 
@@ -81,14 +82,39 @@ def test_a_record_of_other_vectors(path):
     assert VectorsFile.open(path).record == record
 
 
+def test_numbers_of_fewer_bits_need_the_record_that_says_how_they_are_read(path):
+    numbers = Numbers("binary", 11)
+    vectors = normalized(np.random.default_rng(1).normal(size=(5, 11)))
+    create_vectors(path, 5, numbers)[:] = numbers.stored(vectors)
+    with pytest.raises(
+        InputError, match=r"of uint8, expected .* or beside it test\.en\.npy\.json, which says"
+    ):
+        VectorsFile.open(path)
+    record = {
+        "format": 1, "kind": "vectors", "encoder": {"name": "x", "kind": "transformers", "width": 11},
+        "text": {"path": "x", "sha256": "x", "lines": 5}, "width": 11, "dtype": "binary", "normalized": True,
+        "vectors_sha256": "x",
+    }  # fmt: skip
+    beside = path.with_name("test.en.npy.json")
+    for wrong in ({"dtype": "int8"}, {"width": 17}, {"width": 0}):
+        beside.write_text(json.dumps(record | wrong))
+        with pytest.raises(InputError):
+            VectorsFile.open(path)
+    beside.write_text(json.dumps(record))
+    file = VectorsFile.open(path, width=11, lines=5)
+    assert file.read(1, 3) == pytest.approx(np.where(vectors[1:3] > 0, 1, -1) / 11**0.5)
+    some = file.only(np.array([4, 0]))
+    assert (some.as_stored() == file.stored[[4, 0]]).all() and (some.read()[1] == file.read()[0]).all()
+
+
 def test_writing_is_continued_only_in_the_same_shape(path):
-    create_vectors(path, 3, 2, "float32")[1] = 5
-    assert create_vectors(path, 3, 2, "float32").tolist() == [[0, 0], [5, 5], [0, 0]]
-    assert not create_vectors(path, 3, 2, "float16").any()
-    create_vectors(path, 3, 2, "float16")[1] = 5
-    assert not create_vectors(path, 4, 2, "float16").any()
+    create_vectors(path, 3, Numbers("float32", 2))[1] = 5
+    assert create_vectors(path, 3, Numbers("float32", 2)).tolist() == [[0, 0], [5, 5], [0, 0]]
+    assert not create_vectors(path, 3, Numbers("float16", 2)).any()
+    create_vectors(path, 3, Numbers("float16", 2))[1] = 5
+    assert not create_vectors(path, 4, Numbers("float16", 2)).any()
     path.write_bytes(path.read_bytes()[:20])
-    assert create_vectors(path, 4, 2, "float16").shape == (4, 2)
+    assert create_vectors(path, 4, Numbers("float16", 2)).shape == (4, 2)
 
 
 def test_lengths_of_1_leave_what_they_are_given():

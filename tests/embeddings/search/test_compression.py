@@ -43,7 +43,7 @@ def test_equals_the_definition(kind, width):
 
 
 def test_bytes_of_a_vector():
-    assert [Compression(kind, 20).bytes for kind in KINDS] == [80, 20, 20, 3, 3]
+    assert [Compression(kind, 20).numbers.bytes for kind in KINDS] == [80, 20, 20, 3, 3]
 
 
 def test_rescoring_finds_what_signs_confuse():

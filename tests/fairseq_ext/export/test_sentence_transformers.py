@@ -168,6 +168,7 @@ def test_the_command_compares_lines_of_every_language_and_says_so(data, tmp_path
     assert "lines, lowest cosine 0.99999" in said or "lowest cosine 1.0000000" in said
     card = (tmp_path / "out/README.md").read_text()
     assert "lines of 3 languages token ids are equal" in card
+    assert '`sentence_transformers.quantize_embeddings(vectors, "int8")` or `"ubinary"`' in card
     for fact in ("| updates | 7 |", "- el\n", "| pairs of languages | de-en |", "| layers | 2 |"):
         assert fact in card
     assert command(checkpoint, data, tmp_path / "out") == 0  # is done
