@@ -177,7 +177,7 @@ def files_read(data, options: dict[str, str]) -> list[Path]:
     if not data.is_dir():
         raise InputError(f"{data}: no such folder; run the stage prepare first")
     aligner, structures = options.get("--alignments", ""), _structures(options)
-    teacher = options.get("--teacher", "")
+    encoders = {options.get(option) for option in ("--teacher", "--encoder-vectors")}
     found = [path for path in sorted(data.iterdir()) if path.name.split(".")[0] in ("dict", "train", "valid")]
     if not found:
         raise InputError(
@@ -188,7 +188,7 @@ def files_read(data, options: dict[str, str]) -> list[Path]:
         for path in found
         if (not is_alignment_file(path) or is_alignment_file(path, aligner))
         and (not is_structure_file(path) or path.suffix[1:] in structures)
-        and (not is_teacher_file(path) or is_teacher_file(path, teacher))
+        and (not is_teacher_file(path) or any(is_teacher_file(path, name) for name in encoders if name))
     ]
 
 

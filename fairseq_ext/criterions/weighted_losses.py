@@ -173,8 +173,8 @@ class WeightedLosses(FairseqCriterion):
         if "mirror_arguments" in seen["source"]:
             raise InputError("--cached-gradients: not with --arch interlingua_transformer")
 
-        def encode(src_tokens, src_lengths, **_):
-            return vectors_of(model.encoder(src_tokens, src_lengths))
+        def encode(src_tokens, src_lengths, prev_output_tokens=None, **stored):
+            return vectors_of(model.encoder(src_tokens, src_lengths, **stored))
 
         def vectors(known, slices):
             return {"sentence_vectors": torch.cat([*known, *vectors_in_slices(encode, slices)])}

@@ -30,6 +30,7 @@ class FieldSource:
         optional: the field may be empty where its file is missing: in zero-shot directions.
         aligner: whose alignments; None for the only ones in the folder.
         teacher: of the student that is trained, if there is one.
+        encoder_vectors: what stands for the encoder that is trained, if it does not run.
     """
 
     pairs: DirectionData
@@ -39,6 +40,7 @@ class FieldSource:
     optional: bool = False
     aligner: str | None = None
     teacher: Teacher | None = None
+    encoder_vectors: Teacher | None = None
 
 
 class Mirror(BatchField):
@@ -144,8 +146,17 @@ class TargetLanguages(SourceLanguages):
 
 def teacher_field(of: FieldSource) -> BatchField:
     """What the teacher has for both sentences of every pair (`fairseq_ext.data.teachers`)."""
+    return _vectors(of.teacher, of)
+
+
+def encoder_vectors_field(of: FieldSource) -> BatchField:
+    """The vectors that stand for a frozen encoder (`fairseq_ext.tasks.frozen_vectors`)."""
+    return _vectors(of.encoder_vectors, of)
+
+
+def _vectors(teacher: Teacher, of: FieldSource) -> BatchField:
     part = of.pairs
-    return of.teacher.field(of.folder, of.split, part.direction, (part.sources, part.targets))
+    return teacher.field(of.folder, of.split, part.direction, (part.sources, part.targets))
 
 
 FIELDS = {
@@ -154,4 +165,5 @@ FIELDS = {
     "source_languages": SourceLanguages,
     "target_languages": TargetLanguages,
     "teacher": teacher_field,
+    "encoder_vectors": encoder_vectors_field,
 }

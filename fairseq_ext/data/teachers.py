@@ -73,13 +73,14 @@ class StoredTeacher(Teacher):
     Args:
         data: binarized folder.
         name: of the teacher, in the names of the files.
+        option: with which the user names it.
 
     Raises:
         InputError: the folder has no vectors of that name.
     """
 
-    def __init__(self, data, name: str):
-        check_teacher(data, name, OPTION)
+    def __init__(self, data, name: str, option: str = OPTION):
+        check_teacher(data, name, option)
         self.name = name
         self._first = self._first_file(data)
         self.encoder = self._first.description["encoder"]

@@ -130,6 +130,7 @@ class PooledEncoder:
         src_lengths: Tensor | None = None,
         return_all_hiddens: bool = False,
         token_embeddings: Tensor | None = None,
+        pooled_vectors: Tensor | None = None,
     ) -> dict:
         """fairseq's dictionary with the sentence vectors as the only states that a decoder sees,
         "encoder_out", 1 x B x C', and their padding mask, B x 1.
@@ -137,12 +138,16 @@ class PooledEncoder:
         Args:
             src_tokens: B x S, padded on the right.
             return_all_hiddens: also "encoder_states".
+            pooled_vectors: B x C, of a frozen encoder, stored: nothing below the last linear map runs, and
+                there are no states.
 
         Returns:
             Further keys: "sentence_vectors", one tensor, B x C', and "pooled_vectors", those below the last
             linear map; and, lists of one tensor each, the states of the given tokens that are pooled,
             "token_states", S x B x C, and "token_padding_mask", B x S.
         """
+        if pooled_vectors is not None:
+            return self._of_pooled(pooled_vectors)
         if self.cls is not None:
             src_tokens = torch.cat([src_tokens.new_full((len(src_tokens), 1), self.cls), src_tokens], dim=1)
         every_layer = return_all_hiddens or self.layer != len(self.layers)
@@ -152,9 +157,7 @@ class PooledEncoder:
         left_out = not_counted(src_tokens, self.padding_idx, self.left_out)
         pooled_states = self._pooled_states(encoded)
         pooled = self._pool(pooled_states, left_out)
-        vectors = pooled
-        if self.sentence_map is not None:
-            vectors = self.sentence_map(pooled.to(self.sentence_map.weight.dtype))
+        vectors = self._mapped(pooled)
         begin = 0 if self.cls is None else 1
         return {
             **encoded,
@@ -164,6 +167,23 @@ class PooledEncoder:
             "pooled_vectors": pooled,
             "token_states": [pooled_states[begin:]],
             "token_padding_mask": [padding[:, begin:]],
+        }
+
+    def _mapped(self, pooled: Tensor) -> Tensor:
+        """The vectors, B x C', of those below the last linear map."""
+        if self.sentence_map is None:
+            return pooled
+        return self.sentence_map(pooled.to(self.sentence_map.weight.dtype))
+
+    def _of_pooled(self, pooled: Tensor) -> dict:
+        """What the encoder returns, of vectors that it has made before."""
+        vectors = self._mapped(pooled)
+        return {
+            **{name: [] for name in ("encoder_embedding", "encoder_states", "src_tokens", "src_lengths")},
+            "encoder_out": [vectors.unsqueeze(0)],
+            "encoder_padding_mask": [vectors.new_zeros(len(vectors), 1, dtype=torch.bool)],
+            "sentence_vectors": vectors,
+            "pooled_vectors": pooled,
         }
 
     def _pooled_states(self, encoded: dict) -> Tensor:
@@ -256,11 +276,13 @@ class SentenceEncoderModel(MnmtTransformerModel):
         seen.encoder.embed_dim = cfg.sentence_width or cfg.pooler_width or cfg.encoder.embed_dim
         return super().build_decoder(seen, tgt_dict, embed_tokens)
 
-    def forward(self, src_tokens, src_lengths=None, prev_output_tokens=None, **decoder_options):
+    def forward(
+        self, src_tokens, src_lengths=None, prev_output_tokens=None, pooled_vectors=None, **decoder_options
+    ):
         """What the decoder returns, as fairseq's encoder-decoder models; without one, what the encoder
         returns.
         """
-        encoder_out = self.encoder(src_tokens, src_lengths)
+        encoder_out = self.encoder(src_tokens, src_lengths, pooled_vectors=pooled_vectors)
         if self.decoder is None:
             return encoder_out
         return self.decoder(

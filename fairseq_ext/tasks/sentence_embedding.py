@@ -33,8 +33,9 @@ from fairseq_ext.data.training_sample import TrainingSample
 from fairseq_ext.data.unpaired import ChosenSentences, UnpairedDataset, load_sides
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import has_decoder, vectors_of
-from fairseq_ext.tasks import validation
+from fairseq_ext.tasks import frozen_vectors, validation
 from fairseq_ext.tasks.base import BaseTask
+from fairseq_ext.tasks.frozen_vectors import FrozenVectors
 from fairseq_ext.tasks.retrieval_validation import RetrievalValidation
 from fairseq_ext.tasks.running_teacher import RunningTeacher
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options, languages_with_tag
@@ -110,6 +111,14 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
             "batch; slower, and takes no disk"
         },
     )
+    encoder_vectors: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "with --freeze-encoder and --sentence-width: name of the vectors that this very encoder "
+            "has stored (`embeddings encode --data --name`); no update runs its layers, and the linear map "
+            "alone is trained (thesis 3.2.2)"
+        },
+    )
     eval_retrieval: bool = field(
         default=False,
         metadata={
@@ -138,6 +147,10 @@ class SentenceEmbeddingTask(BaseTask):
         self.decodes = False
         self.retrieval = RetrievalValidation([format_direction(pair) for pair in self.pairs])
         self.teacher = self._find_teacher()
+        self.frozen_vectors = None
+        if cfg.encoder_vectors:
+            folder = utils.split_paths(cfg.data)[0]
+            self.frozen_vectors = FrozenVectors(folder, cfg.encoder_vectors, cfg.max_source_positions)
         if self.pairs:
             self.add_tags(languages_with_tag(cfg, chain.from_iterable(self.pairs), "--pairs"), "none")
 
@@ -252,9 +265,16 @@ class SentenceEmbeddingTask(BaseTask):
     def _with_fields(self, folder, split: str, pair: Direction, source, target) -> DirectionData:
         part = DirectionData.with_tags(self.tags, pair, source, target, source.sizes, target.sizes)
         field_source = FieldSource(
-            part, self.tags, folder, split, aligner=self.cfg.alignments, teacher=self.teacher
+            part,
+            self.tags,
+            folder,
+            split,
+            aligner=self.cfg.alignments,
+            teacher=self.teacher,
+            encoder_vectors=self.frozen_vectors and self.frozen_vectors.stored,
         )
-        for name in dict.fromkeys((*PAIR_FIELDS, *self.batch_fields)):
+        further = [frozen_vectors.FIELD] if self.frozen_vectors else []
+        for name in dict.fromkeys((*PAIR_FIELDS, *further, *self.batch_fields)):
             part.fields[name] = FIELDS[name](field_source)
         return part
 
@@ -265,6 +285,8 @@ class SentenceEmbeddingTask(BaseTask):
         self.decodes = has_decoder(model)
         if self.teacher is not None:
             self.model_sizes = replace(self.model_sizes, teacher_width=self.teacher.width)
+        if self.frozen_vectors is not None:
+            self.frozen_vectors.freeze(model, cfg.freeze_encoder)
         self.add_tags(self.tags.languages, "t-dec" if self.decodes else "none")
         return model
 
@@ -280,7 +302,21 @@ class SentenceEmbeddingTask(BaseTask):
                 f"out, or add {TRANSLATION}"
             )
         self._check_sides(losses)
+        self._check_states(criterion)
         return criterion
+
+    def _check_states(self, criterion) -> None:
+        """Refuse losses of what is not stored.
+
+        Raises:
+            InputError: one looks at more than vectors.
+        """
+        for name in criterion.names if self.frozen_vectors else ():
+            if name == TRANSLATION or not criterion.losses[name].looks_at_vectors_only:
+                raise InputError(
+                    f"{frozen_vectors.OPTION}: --losses {name} looks at more than vectors of sentences, and "
+                    "nothing else is stored; expected losses such as additive_margin"
+                )
 
     def _check_sides(self, losses: Sequence[str]) -> None:
         """Compare what the losses expect of the two sides of a batch with what they are.
@@ -305,21 +341,26 @@ class SentenceEmbeddingTask(BaseTask):
 
     # --- steps
 
-    def train_step(self, sample, *args, **kwargs):
-        return super().train_step(self._taught(sample), *args, **kwargs)
+    def train_step(self, sample, model, *args, **kwargs):
+        if self.frozen_vectors is not None:
+            self.frozen_vectors.check(model, sample)
+        return super().train_step(self._with_vectors(sample), model, *args, **kwargs)
 
-    def _taught(self, sample: dict) -> dict:
-        return self.teacher.complete(sample) if "teacher" in self.batch_fields else sample
+    def _with_vectors(self, sample: dict) -> dict:
+        """A batch with what other encoders, or the same one before, have made of its sentences."""
+        if "teacher" in self.batch_fields:
+            sample = self.teacher.complete(sample)
+        return sample if self.frozen_vectors is None else self.frozen_vectors.complete(sample)
 
     def begin_valid_epoch(self, epoch, model):
         super().begin_valid_epoch(epoch, model)
         self.retrieval.begin()
 
     def valid_step(self, sample, model, criterion):
-        sample = self._taught(sample)
+        sample = self._with_vectors(sample)
         loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
         with torch.no_grad(), self.computing(sample):  # what losses see may have been altered for them
-            inputs = {name: sample["net_input"][name] for name in ("src_tokens", "src_lengths")}
+            inputs = {name: of for name, of in sample["net_input"].items() if name != "prev_output_tokens"}
             source, target = (vectors_of(model.encoder(**side)) for side in (inputs, sample["mirror"]))
         number = int(sample["parts"][0])
         self.retrieval.add(sample["split"], number, sample["lines"], source, target)

@@ -22,6 +22,7 @@ MAX_WORDS=256  # of a line of the training text
 MARGIN_OPTIONS='' FEATURE_OPTIONS='' LOGIT_OPTIONS=''
 SELECTION_OPTIONS=(--best-checkpoint-metric retrieval --maximize-best-checkpoint-metric)
 STUDENTS=() ABLATED=() REDUCTIONS=()
+REDUCED_VECTORS='' REDUCED_VECTORS_OPTIONS=() # name of the vectors that reduced-N reads, and how the teacher gives them if not as it is
 declare -A STUDENT_OPTIONS STUDENT_WIDTH
 
 usage() {
@@ -73,6 +74,9 @@ stage_encode() {
   [[ -n $TEACHER_DATA ]] || text=(--text "$OUTPUT/text")
   run python -m embeddings encode --data "$DATA" --split train,valid --name "$TEACHER_NAME" --dtype "$VECTORS_DTYPE" \
     "${TEACHER_OPTIONS[@]}" "${text[@]}"
+  [[ $REDUCED_VECTORS == "$TEACHER_NAME" || ,$SYSTEM_LIST != *,reduced-* ]] ||
+    run python -m embeddings encode --data "$DATA" --split train,valid --name "$REDUCED_VECTORS" --dtype "$VECTORS_DTYPE" \
+      "${TEACHER_OPTIONS[@]}" "${REDUCED_VECTORS_OPTIONS[@]}" "${text[@]}"
 }
 
 train_system() { # SYSTEM SEED

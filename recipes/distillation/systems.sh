@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Students by their losses, STUDENT-LOSSES: the ablation of Tables 3.4 and A.4 for those that are ABLATED, additive margin (the rows
 # of Table 3.1) and all three losses (Table 3.3) for the others. And the teacher with a trained layer to fewer dimensions,
-# reduced-N (3.2.2, Table A.2).
+# reduced-N (3.2.2, Table A.2): on stored vectors, so that no update runs the teacher.
 AMS="--additive-margin-weight $ALPHA $MARGIN_OPTIONS"
 LD="--logit-distillation-weight $GAMMA $LOGIT_OPTIONS"
 
@@ -39,6 +39,6 @@ for student in "${STUDENTS[@]}"; do
 done
 for width in "${REDUCTIONS[@]}"; do
   default_systems << END
-reduced-$width | | $TEACHER_MODEL --finetune-from-model $TEACHER --freeze-encoder --sentence-width $width --criterion weighted_losses $(losses_of 0 ams) $REDUCTION_OPTIONS | |
+reduced-$width | | $TEACHER_MODEL --freeze-encoder --encoder-vectors $REDUCED_VECTORS --sentence-width $width --criterion weighted_losses $(losses_of 0 ams) $REDUCTION_OPTIONS | |
 END
 done

@@ -27,6 +27,20 @@ from tests.our_commands import run_command
 BOTH = "feature_distillation,logit_distillation"
 
 
+def state_of(task, model, options: Namespace, **task_options) -> dict:
+    """What a checkpoint of a model holds, which reads 9 tokens of a sentence."""
+    task_options |= {"_name": "sentence_embedding", "max_source_positions": 9, "max_target_positions": 9}
+    return {
+        "model": model.state_dict(),
+        "cfg": {"model": options, "task": task_options, "common": {"seed": 1}},
+        "task_state": task.state_dict(),
+        "optimizer_history": [{"num_updates": 7, "optimizer_name": "FusedAdam", "lr_scheduler_state": {}}],
+        "extra_state": {"train_iterator": {"epoch": 2, "iterations_in_epoch": 3}},
+        "last_optimizer_state": None,
+        "args": None,
+    }
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """Data in which a sentence is longer than the student reads, and has vectors of the teacher `ems`."""
@@ -38,24 +52,8 @@ def folder(tmp_path_factory) -> Path:
     torch.manual_seed(3)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
-    state = {
-        "model": model.state_dict(),
-        "cfg": {
-            "model": Namespace(**vars(model_options(encoder_embed_dim=24, encoder_attention_heads=2))),
-            "task": {
-                "_name": "sentence_embedding",
-                "max_source_positions": 9,
-                "max_target_positions": 9,
-            },
-            "common": {"seed": 1},
-        },
-        "task_state": task.state_dict(),
-        "optimizer_history": [{"num_updates": 7, "optimizer_name": "FusedAdam", "lr_scheduler_state": {}}],
-        "extra_state": {"train_iterator": {"epoch": 2, "iterations_in_epoch": 3}},
-        "last_optimizer_state": None,
-        "args": None,
-    }
-    path = save(folder.parent / "teacher.pt", state)
+    options = model_options(encoder_embed_dim=24, encoder_attention_heads=2)
+    path = save(folder.parent / "teacher.pt", state_of(task, model, options))
     words = ["embeddings", "encode", "--data", str(folder), "--model", path, "--model-data", str(folder)]
     assert run_command([*words, "--split", "train,valid", "--name", "ems", "--cpu"]) == 0
     return folder

@@ -62,9 +62,16 @@ def test_a_checkpoint_needs_its_data(tmp_path):
 
 def test_the_students_of_the_paper_and_their_hyperparameters():
     found = trainings("lealla")
+    widths = (512, 384, 256, 192, 128, 64, 32)
     assert set(found) == {
         f"{name}-{losses}" for name in ("small", "base", "large") for losses in COMBINATIONS
-    }
+    } | {f"reduced-{width}" for width in widths}
+    for width in widths:  # 3.2.2: LaBSE's own pooler below a dense layer, which alone is trained
+        args = found[f"reduced-{width}"]
+        assert (args.pretrained_encoder, str(args.pooling), args.freeze_encoder) == ("LaBSE", "pooler", True)
+        assert (args.sentence_width, args.max_update, args.lr, args.losses) == (width, 5000, [1e-3], AMS)
+        assert (args.encoder_vectors, args.teacher) == ("pooler", None)
+        assert args.batch_size * args.batches_per_update == 8192
     for name, width, beta, updates in (
         ("small", 128, 1e3, 100_000), ("base", 192, 1e3, 100_000), ("large", 256, 1e4, 200_000),
     ):  # fmt: skip
@@ -104,6 +111,7 @@ def test_the_small_configuration_trains_four_students_and_six_reductions():
         args = found[name]
         assert (args.finetune_from_model, args.freeze_encoder, args.losses) == ("ems.pt", True, AMS)
         assert args.sentence_width == int(name.split("-")[1])
+        assert args.encoder_vectors == "teacher"  # what the stage encode stores
         assert (args.encoder_layers, args.encoder_embed_dim, args.teacher) == (4, 192, None)
 
 
@@ -141,10 +149,15 @@ def test_a_checkpoint_teaches_on_the_data_of_its_training():
 def test_a_folder_of_transformers_gives_its_vocabulary_and_reads_raw_text():
     *_, subword, binarize = map(parse_command, commands("lealla", stages="prepare"))
     assert str(subword.tokenizer) == "LaBSE" and str(subword.input) == str(binarize.text) == "out/text"
-    (words,) = commands("lealla", stages="encode")
-    args = parse_command(words)
-    assert (str(args.model), args.model_data, str(args.text)) == ("LaBSE", None, "out/text")
-    assert str(args.data) == "out/data/lealla"
+    encoded = [parse_command(words) for words in commands("lealla", stages="encode")]
+    for args in encoded:
+        assert (str(args.model), args.model_data, str(args.text)) == ("LaBSE", None, "out/text")
+        assert str(args.data) == "out/data/lealla"
+    assert [(args.name, args.encoder, args.pooling) for args in encoded] == [
+        ("teacher", None, None),
+        ("pooler", "transformers", "pooler"),
+    ]
+    assert len(commands("lealla", "--systems", "small-all", stages="encode")) == 1
 
 
 def test_teacher_and_students_are_measured_in_one_report():

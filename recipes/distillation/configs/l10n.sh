@@ -33,7 +33,7 @@ MARGIN_OPTIONS="--additive-margin-temperature 0.1"
 FEATURE_OPTIONS="--feature-distillation-normalize both --feature-distillation-mean"
 LOGIT_OPTIONS="--logit-distillation-temperature 1"
 TEACHER_WIDTH=192
-TEACHER_MODEL="--arch ems_small --encoder-embed-dim 192 --encoder-ffn-embed-dim 512 --encoder-attention-heads 4"
+TEACHER_MODEL="--finetune-from-model $TEACHER --arch ems_small --encoder-embed-dim 192 --encoder-ffn-embed-dim 512 --encoder-attention-heads 4"
 
 student() { # NAME LAYERS WIDTH INNER_WIDTH HEADS
   STUDENTS+=("$1")
@@ -47,3 +47,4 @@ student shallow-quarter 1 192 512 4
 ABLATED=(thin-half)
 REDUCTIONS=(128 96 64 48 32 16)
 REDUCTION_OPTIONS="--max-update 1000"
+REDUCED_VECTORS=$TEACHER_NAME

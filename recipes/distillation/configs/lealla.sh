@@ -35,3 +35,11 @@ student small 128 1e3 100000
 student base 192 1e3 100000
 student large 256 1e4 200000
 ABLATED=(small base large)
+
+# The last layer below --sentence-width is LaBSE's pooler, whose vectors are stored once more, without the length 1 that the folder
+# gives them. The learning rate for a width above 384 is 1e-3 (3.3.2).
+REDUCTIONS=(512 384 256 192 128 64 32)
+TEACHER_MODEL="--arch sentence_encoder --pooling pooler --pretrained-encoder $TEACHER"
+REDUCED_VECTORS=pooler
+REDUCED_VECTORS_OPTIONS=(--encoder transformers --pooling pooler)
+REDUCTION_OPTIONS="--lr 1e-3 --lr-scheduler polynomial_decay --total-num-update 5000 --max-update 5000"

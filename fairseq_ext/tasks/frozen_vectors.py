@@ -1,0 +1,88 @@
+"""A frozen encoder that no update runs: what it gives is stored beside the sentences, and a linear map above
+it is all that is trained (thesis 3.2.2, fewer dimensions).
+"""
+
+import torch
+
+from command_line.errors import InputError
+from data_prep.formats.teacher_vectors import STEP, encoder_title
+from fairseq_ext.data.teachers import StoredTeacher
+
+OPTION = "--encoder-vectors"
+FIELD = "encoder_vectors"  # of a batch
+MAP = "encoder.sentence_map."
+COMPARED = 4  # sentences of a side
+LARGEST_DISTANCE = 0.05  # of a stored vector from the encoder's own, of its length: half precision is nearer
+
+
+class FrozenVectors:
+    """The vectors below the linear map, from files of `python -m embeddings encode --data --name NAME`.
+
+    Args:
+        data: binarized folder.
+        name: of the vectors.
+        longest: tokens that the encoder in training reads of a sentence.
+    """
+
+    def __init__(self, data, name: str, longest: int):
+        self.stored, self.name, self.longest = StoredTeacher(data, name, OPTION), name, longest
+        self._is_checked = False
+
+    def freeze(self, model, is_frozen: bool) -> None:
+        """Leave nothing of a model to be trained but the linear map.
+
+        Args:
+            is_frozen: does the model say so of its layers (`--freeze-encoder`)?
+
+        Raises:
+            InputError: it does not, there is no map, or what is below it has another width.
+        """
+        encoder = model.encoder
+        if not is_frozen or encoder.sentence_map is None:
+            raise InputError(
+                f"{OPTION} {self.name}: stands for layers that are not trained, below a linear map that is;"
+                " give --freeze-encoder and --sentence-width"
+            )
+        if encoder.pooled_width != self.stored.width:
+            raise InputError(
+                f"{OPTION} {self.name}: vectors of {encoder_title(self.stored.encoder)} and width"
+                f" {self.stored.width}, but the encoder in training has those of {encoder.pooled_width}"
+                f" numbers; store these (`{STEP}`)"
+            )
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(name.startswith(MAP))
+
+    def complete(self, batch: dict) -> dict:
+        """A batch whose sentences have their vectors, so that the encoder does not read their tokens."""
+        pooled = batch[FIELD]
+        return {
+            **batch,
+            "net_input": {**batch["net_input"], "pooled_vectors": pooled["source"]},
+            "mirror": {**batch["mirror"], "pooled_vectors": pooled["target"]},
+        }
+
+    @torch.no_grad()
+    def check(self, model, batch: dict) -> None:
+        """Compare some stored vectors with what the encoder makes of the sentences, once in a training.
+
+        Raises:
+            InputError: they are of another encoder, which is named.
+        """
+        if self._is_checked:
+            return
+        for side, inputs in (("source", batch["net_input"]), ("target", batch["mirror"])):
+            lengths = inputs["src_lengths"]
+            whole = (lengths > 1) & (lengths < self.longest)  # neither empty nor perhaps cut
+            rows = whole.nonzero()[:COMPARED, 0]
+            if not len(rows):
+                continue
+            own = model.encoder(inputs["src_tokens"][rows], lengths[rows])["pooled_vectors"].float()
+            distance = (own - batch[FIELD][side][rows].float()).norm(dim=1) / own.norm(dim=1)
+            if not float(distance.max()) <= LARGEST_DISTANCE:
+                raise InputError(
+                    f"{OPTION} {self.name}: vectors of {encoder_title(self.stored.encoder)}, but the encoder"
+                    " in training gives others of the same sentences; start from that one"
+                    " (--finetune-from-model, --pretrained-encoder), or store the vectors of this one"
+                    f" (`{STEP}`, without --normalize)"
+                )
+            self._is_checked = True
