@@ -17,6 +17,11 @@ more, after `</s>`; here, where one batch holds many target languages, a sentenc
 | `s-enc-t-enc` | `__src__ __tgt__ w1 …` | `v1 …`        | none                                       |
 | `none`        | `w1 …`             | `v1 …`            | neither (a bilingual model)                |
 | `mbart`       | `w1 … </s> __src__` | `v1 …`, after `__tgt__` for `</s>` | none                     |
+| `embedded`    | as `mbart`         | as `mbart`        | none                                       |
+| `embedded-t-enc` | `w1 … </s> __src__ __tgt__` | as `mbart` | none                                    |
+
+With the last two no tag is a token of a sentence: the model takes them out, and adds their embeddings to
+that of every token (`fairseq_ext.modules.language_embeddings`).
 
 A new placement is one entry of `PLACEMENTS`: datasets, tables and records read all they need there.
 
@@ -41,6 +46,7 @@ class TagPlacement:
         decoder: is the target's in front of the target sentence?
         source_ending: after the source sentence's `</s>`, as `encoder`.
         starts_decoder: does the target's take the place of `</s>` in the decoder's input?
+        embedded: does the model add the tags to the embeddings of all tokens, as language embeddings?
     """
 
     label: str
@@ -48,6 +54,7 @@ class TagPlacement:
     decoder: bool
     source_ending: tuple[str, ...] = ()
     starts_decoder: bool = False
+    embedded: bool = False
 
 
 PLACEMENTS = {  # in the order of Table 8.2
@@ -57,6 +64,22 @@ PLACEMENTS = {  # in the order of Table 8.2
     "s-enc-t-enc": TagPlacement("S-ENC-T-ENC", encoder=("source", "target"), decoder=False),
     "none": TagPlacement("NONE", encoder=(), decoder=False),
     "mbart": TagPlacement("MBART", encoder=(), decoder=False, source_ending=("source",), starts_decoder=True),
+    "embedded": TagPlacement(
+        "EMBEDDED",
+        encoder=(),
+        decoder=False,
+        source_ending=("source",),
+        starts_decoder=True,
+        embedded=True,
+    ),
+    "embedded-t-enc": TagPlacement(
+        "EMBEDDED-T-ENC",
+        encoder=(),
+        decoder=False,
+        source_ending=("source", "target"),
+        starts_decoder=True,
+        embedded=True,
+    ),
 }
 DEFAULT_PLACEMENT = "s-enc-t-dec"
 
@@ -139,6 +162,12 @@ class LanguageTags:
     def ending(self) -> tuple[str, ...]:
         """Whose tags follow the `</s>` of a source, "source" or "target"."""
         return (*self.placement.source_ending, *(["target"] if self.announces_target else []))
+
+    @property
+    def announced(self) -> int:
+        """How many tokens at the end of a source are no part of the sentence that the encoder reads."""
+        embedded = len(self.placement.source_ending) if self.placement.embedded else 0
+        return embedded + int(self.announces_target)
 
     def all_ids(self) -> set[int]:
         """Dictionary indices of all tags: what detokenized output never shows."""

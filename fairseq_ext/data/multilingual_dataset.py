@@ -48,7 +48,7 @@ class DirectionData(DatasetPart):
             tags.decoder_ids(direction[1]),
             source_ending=tags.source_ending_ids(*direction),
             decoder_start=tags.decoder_start_id(direction[1]),
-            announced=int(tags.announces_target),
+            announced=tags.announced,
         )
 
     def __len__(self) -> int:

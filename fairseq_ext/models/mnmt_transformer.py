@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from command_line.errors import InputError
 from fairseq_ext.modules.dropout import EmbeddingDropout
+from fairseq_ext.modules.language_embeddings import added_to
 from fairseq_ext.modules.residual_block import PLACEMENTS, layer_norm, placement_of
 from fairseq_ext.modules.tag_reader import TagReader
 from fairseq_ext.modules.transformer_layers import DecoderLayer, EncoderLayer
@@ -91,13 +92,14 @@ class MnmtEncoder(TransformerEncoderBase):
 
     Attributes:
         tags: the `TagReader` of a model that reads languages from token ids, or None.
+        languages: `LanguageEmbeddings`, where tags are embedded, or None.
     """
 
     tags: TagReader | None
 
     def __init__(self, cfg, dictionary, embed_tokens):
         super().__init__(cfg, dictionary, embed_tokens)
-        self.tags = None
+        self.tags = self.languages = None
         self.dropout_module = EmbeddingDropout(cfg.dropout, module_name="TransformerEncoder")
         if self.layer_norm is not None:
             affine = cfg.norm_affine
@@ -118,23 +120,30 @@ class MnmtEncoder(TransformerEncoderBase):
         """As fairseq's. Layers that are told the target read h + s E[tag], with the scale s that embeddings
         of tokens have; a tag that is only announced counts as padding.
         """
-        layers = self.cfg.target_embedding_layers
-        if not layers:
+        layers, told = self.cfg.target_embedding_layers, contextlib.nullcontext()
+        if layers:
+            tags, src_tokens = self.tags.target(src_tokens)
+            embeddings = self.embed_scale * self.embed_tokens(tags)  # B x C, the same for all T of T x B x C
+            told = added_to_inputs(list(self.layers.children())[-layers:], embeddings)
+        if self.languages is not None:
+            src_tokens, token_embeddings = self.languages.source(src_tokens, self.embed_tokens)
+        with told:
             return super().forward(src_tokens, src_lengths, return_all_hiddens, token_embeddings)
-        tags, sentences = self.tags.target(src_tokens)
-        embeddings = self.embed_scale * self.embed_tokens(tags)  # B x C, the same for all T of T x B x C
-        with added_to_inputs(list(self.layers.children())[-layers:], embeddings):
-            return super().forward(sentences, src_lengths, return_all_hiddens, token_embeddings)
 
 
 class MnmtDecoder(TransformerDecoderBase):
-    """fairseq's decoder with our layers and final norm."""
+    """fairseq's decoder with our layers and final norm.
+
+    Attributes:
+        languages: `LanguageEmbeddings`, where tags are embedded, or None.
+    """
 
     def __init__(self, cfg, dictionary, embed_tokens, no_encoder_attn=False, output_projection=None):
         super().__init__(cfg, dictionary, embed_tokens, no_encoder_attn, output_projection)
         self.dropout_module = EmbeddingDropout(cfg.dropout, module_name="TransformerDecoder")
         if self.layer_norm is not None:
             self.layer_norm = _final_norm(cfg.decoder, cfg.norm_affine)
+        self.languages = None
 
     def build_decoder_layer(self, cfg, no_encoder_attn=False):
         return checkpointed(DecoderLayer(cfg, no_encoder_attn), cfg)
@@ -151,14 +160,24 @@ class MnmtDecoder(TransformerDecoderBase):
         """As fairseq's, but attention weights are computed only where somebody can look at them."""
         if alignment_layer is None and (self.training or incremental_state is not None):
             alignment_layer = WITHOUT_ATTENTION_WEIGHTS
-        return super().extract_features(
-            prev_output_tokens,
-            encoder_out,
-            incremental_state,
-            full_context_alignment,
-            alignment_layer,
-            alignment_heads,
-        )
+        language = contextlib.nullcontext()
+        if self.languages is not None:
+            prev_output_tokens, tags = self.languages.target(prev_output_tokens)
+            language = added_to(self.embed_positions, self._scaled_embedding(tags))
+        with language:
+            return super().extract_features(
+                prev_output_tokens,
+                encoder_out,
+                incremental_state,
+                full_context_alignment,
+                alignment_layer,
+                alignment_heads,
+            )
+
+    def _scaled_embedding(self, tokens):
+        """What the decoder adds to positions."""
+        embedded = self.embed_scale * self.embed_tokens(tokens)
+        return embedded if self.project_in_dim is None else self.project_in_dim(embedded)
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ from fairseq_ext.data.multipart_dataset import MultipartDataset
 from fairseq_ext.data.reading_ahead import stop_reading_ahead
 from fairseq_ext.data.updates import UpdateIterator, check_update_freq
 from fairseq_ext.losses.weighted_loss import ModelSizes
+from fairseq_ext.modules.language_embeddings import embed_languages
 from fairseq_ext.tasks.improvements import Improvements
 from fairseq_ext.tasks.shared_options import SharedTaskConfig
 
@@ -147,6 +148,8 @@ class BaseTask(FairseqTask):
 
     def build_model(self, cfg, from_checkpoint=False):
         model = super().build_model(cfg, from_checkpoint)
+        if self.tags and self.tags.placement.embedded:
+            embed_languages(model, self.tags, self.dictionary)
         self.model_sizes = ModelSizes.of(model, self.dictionary, self.tags.languages if self.tags else ())
         self.required_losses = getattr(model, "required_losses", ())
         if not from_checkpoint:

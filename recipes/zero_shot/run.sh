@@ -27,7 +27,8 @@ reports. What is complete is skipped, what was killed continues. README.md besid
   --config NAME       opus, iwslt, europarl (the paper's), multi30k, l10n, phrasebook (small), or a file like
                       those in configs/
   --systems LIST      of 0 (system 4 through English as pivot), 1-8 (Table 8.2), 1-simple to 8-simple (E.3),
-                      swap-prenorm (8.2.4), no-enc-last (E.1); or 'all' (default: $(list_systems))
+                      swap-prenorm (8.2.4), no-enc-last (E.1), embedded, embedded-t-enc
+                      (PostNorm with language embeddings in place of tags); or 'all' (default: $(list_systems))
 $(usage_of_experiment)
   --probe-layers LIST layers whose states are stored, for example L3,encoder-norm,L9 (default: $PROBE_LAYERS)
   --probe-lines N     first lines of each set whose states are stored (default: all); README.md has the disk space

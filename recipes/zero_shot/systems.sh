@@ -30,3 +30,9 @@ other_systems << END
 swap-prenorm | | $MODEL --norm-placement swap-pre --language-tags s-enc-t-dec | |
 no-enc-last | | $PRE --language-tags s-enc-t-dec --no-encoder-final-norm | |
 END
+
+# Language embeddings in place of tags among the tokens (docs/language_tags.md; not in the thesis).
+other_systems << END
+embedded | | $POST --language-tags embedded | |
+embedded-t-enc | | $POST --language-tags embedded-t-enc | |
+END

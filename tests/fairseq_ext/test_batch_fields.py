@@ -72,7 +72,10 @@ MIRRORS = {
     "s-enc-t-enc": ["__en__", "__de__"],
     "none": [],
     "mbart": [],
+    "embedded": [],
+    "embedded-t-enc": [],
 }
+ENDINGS = {"mbart": ["__en__"], "embedded": ["__en__"], "embedded-t-enc": ["__en__", "__de__"]}
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
@@ -84,7 +87,7 @@ def test_the_mirror_is_the_source_of_the_opposite_direction(folder, placement):
     for name, tensor in batch["mirror"].items():
         assert tensor.tolist() == opposite["net_input"][name].tolist()
     tags = [task.dictionary.index(tag) for tag in MIRRORS[placement]]
-    ending = [task.dictionary.index("__en__")] if placement == "mbart" else []
+    ending = [task.dictionary.index(tag) for tag in ENDINGS.get(placement, [])]
     assert batch["mirror"]["src_tokens"][1].tolist() == [*tags, 12, 13, 14, 2, *ending]
     added = len(tags) + len(ending)
     assert batch["mirror"]["src_lengths"].tolist() == [added + len(sentence) for sentence in EN]

@@ -35,6 +35,8 @@ def tags(placement: str, languages=LANGUAGES):
         ("s-enc-t-enc", ["__de__", "__fr__"], []),
         ("none", [], []),
         ("mbart", [], []),
+        ("embedded", [], []),
+        ("embedded-t-enc", [], []),
     ],
 )
 def test_where_the_tags_of_de_fr_stand(placement, encoder, decoder):
@@ -44,15 +46,22 @@ def test_where_the_tags_of_de_fr_stand(placement, encoder, decoder):
 
 
 def test_every_placement_is_tested_above():
-    assert set(PLACEMENTS) == {"s-enc-t-dec", "t-enc", "t-dec", "s-enc-t-enc", "none", "mbart"}
+    assert set(PLACEMENTS) == {
+        *("s-enc-t-dec", "t-enc", "t-dec", "s-enc-t-enc", "none", "mbart"),
+        *("embedded", "embedded-t-enc"),
+    }
+
+
+ENDINGS = {"mbart": ["__de__"], "embedded": ["__de__"], "embedded-t-enc": ["__de__", "__fr__"]}
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-def test_only_mbart_has_tags_behind_the_source_and_in_place_of_the_decoders_first_token(placement):
+def test_only_some_have_tags_behind_the_source_and_in_place_of_the_decoders_first_token(placement):
     found, dictionary = tags(placement)
     ending, start = found.source_ending_ids("de", "fr"), found.decoder_start_id("fr")
-    if placement == "mbart":
-        assert ([dictionary[index] for index in ending], dictionary[start]) == (["__de__"], "__fr__")
+    if placement in ENDINGS:
+        assert [dictionary[index] for index in ending] == ENDINGS[placement]
+        assert dictionary[start] == "__fr__"
     else:
         assert (ending, start) == ([], None)
 

@@ -83,6 +83,11 @@ LITERAL = {
         ["w5 </s> <pad>", "w6 w7 </s>"],
     ),
 }  # fmt: skip
+LITERAL["embedded"] = LITERAL["mbart"]  # the model takes the tags out
+LITERAL["embedded-t-enc"] = (
+    ["w0 w1 </s> __de__ __en__", "w2 </s> __fr__ __de__ <pad>"],
+    *LITERAL["mbart"][1:],
+)
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
@@ -108,7 +113,7 @@ def test_literal_batch(placement):
     forced = [["__en__"], ["__de__"]] if PLACEMENTS[placement].decoder else [[], []]
     assert [[DICTIONARY[index] for index in row] for row in batch["prefix_tokens"]] == forced
     starts = [DICTIONARY[index] for index in batch.get("decoder_start", [])]
-    assert starts == (["__en__", "__de__"] if placement == "mbart" else [])
+    assert starts == (["__en__", "__de__"] if PLACEMENTS[placement].starts_decoder else [])
 
 
 def test_tags_as_in_mbart_are_those_of_fairseqs_task():

@@ -263,7 +263,7 @@ def loss_by_hand(task, model, criterion, directions, smoothing: float | None = N
 
 
 @pytest.mark.parametrize("fused", [False, True])
-@pytest.mark.parametrize("tags", ["s-enc-t-dec", "t-dec", "t-enc", "mbart"])
+@pytest.mark.parametrize("tags", ["s-enc-t-dec", "t-dec", "t-enc", "mbart", "embedded"])
 def test_the_forced_tag_is_given_and_not_predicted(folder, tags, fused):
     task = make_task(folder, language_tags=tags, zero_shot_lang_pairs="de-fr")
     model, criterion = model_and_criterion(task)

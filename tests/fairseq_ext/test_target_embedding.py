@@ -21,7 +21,7 @@ from tests.fairseq_ext.bridges import build as build_interlingua
 from tests.fairseq_ext.folders import write_preparation, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 
-TAGS = ("s-enc-t-dec", "t-enc", "t-dec", "s-enc-t-enc", "mbart")
+TAGS = ("s-enc-t-dec", "t-enc", "t-dec", "s-enc-t-enc", "mbart")  # that are tokens of sentences
 DIRECTIONS = (("de", "fr"), ("de", "en"), ("fr", "de"))
 WORDS = ([5, 6, 7, 8, 2], [9, 2], [10, 11, 12, 2])
 

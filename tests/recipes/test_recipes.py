@@ -38,6 +38,8 @@ SYSTEMS = {
     "7": ("pre", "t-enc", "4"),
     "8": ("post", "t-enc", "4"),
     "swap-prenorm": ("swap-pre", "s-enc-t-dec", ""),
+    "embedded": ("post", "embedded", ""),
+    "embedded-t-enc": ("post", "embedded-t-enc", ""),
 }
 
 
@@ -147,7 +149,9 @@ def test_a_stage_without_the_one_before_says_so(tmp_path):
 @pytest.mark.parametrize("config", CONFIGS)
 def test_every_training_is_understood_by_fairseq(config):
     commands = training_commands("--config", config, "--systems", "all", "--seeds", "10")
-    assert len(commands) == 8 + 8 + 2  # Table 8.2, LayerNorm-simple, Swap-PreNorm and w/o Enc-Last
+    assert (
+        len(commands) == 8 + 8 + 2 + 2
+    )  # Table 8.2, LayerNorm-simple, Swap-PreNorm and w/o Enc-Last, embedded
     for words in commands[:2] + commands[-2:]:
         args = parse_training(words)
         assert args.seed == 10
