@@ -2,15 +2,15 @@
 
 {corpora}
 
-Languages default to those of Table 8.1. Training is with --centric (8.2.1: English) only. Downloads resume,
-are kept in OUTPUT/downloads, and are verified against OUTPUT/downloads/SHA256SUMS, which is written at the
-first download or may be there before. --from-folder takes a folder with the archives or the files in them
-instead of the network. --train-pairs cuts the training text of every pair of languages; an id of mtdata with
-@N behind it is cut to its first N pairs.
+Languages default to those of Table 8.1. Training is with --centric (8.2.1: English), and of l10n also with
+--further-pairs. Downloads resume, are kept in OUTPUT/downloads, and are verified against
+OUTPUT/downloads/SHA256SUMS, which is written at the first download or may be there before. --from-folder
+takes a folder with the archives or the files in them instead of the network. --train-pairs cuts the training
+text of every pair of languages; an id of mtdata with @N behind it is cut to its first N pairs.
 """
 
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from command_line import options
@@ -29,6 +29,7 @@ from data_prep.formats.texts import (
     centric_language,
     is_corpus_file,
     open_outputs,
+    pair_name,
 )
 from data_prep.languages import is_english
 from data_prep.step_folder import StepFolder
@@ -56,6 +57,7 @@ class DownloadJob:
         langs: languages; None takes all of the corpus.
         from_folder: a local copy instead of the network, or None.
         centric: the language of every training pair.
+        further_pairs: training pairs without it.
         train, valid, test: ids of mtdata.
         train_pairs: training lines of every pair of languages; None for all.
     """
@@ -64,6 +66,7 @@ class DownloadJob:
     langs: list[str] | None
     from_folder: Path | None
     centric: str
+    further_pairs: list[str]
     train: list[str]
     valid: list[str]
     test: list[str]
@@ -87,6 +90,13 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument(
         "--centric", type=LANGUAGE, default="en", help="the language of every training pair (8.2.1: English)"
+    )
+    parser.add_argument(
+        "--further-pairs",
+        type=options.items(options.split),
+        default=[],
+        metavar="PAIR,…",
+        help="training pairs without it, of l10n: de-fr,cs-ja",
     )
     for split in SPLITS:
         parser.add_argument(
@@ -125,6 +135,7 @@ def chosen_languages(job: DownloadJob) -> list[str]:
 
 def find_splits(job: DownloadJob, languages: list[str], source: Source):
     """The bitexts of the corpus that the job asks for."""
+    further = further_pairs(job, languages)
     if job.name == MTDATA:
         from data_prep.corpora.mtdata_index import mtdata_splits
 
@@ -133,7 +144,32 @@ def find_splits(job: DownloadJob, languages: list[str], source: Source):
     centric = centric_language(languages, job.centric)
     if corpus.english_centric and not is_english(centric):
         raise InputError(f"--centric {centric}: the training data of {job.name} is with English only")
-    return corpus.read(source, languages, centric)
+    return chain(
+        corpus.read(source, languages, centric), (corpus.read_pair(source, pair) for pair in further)
+    )
+
+
+def further_pairs(job: DownloadJob, languages: list[str]) -> list[str]:
+    """The pairs without the centric language that are asked for, each in alphabetical order.
+
+    Raises:
+        InputError: the corpus has no such training text, or an entry is no pair of its languages, or is there
+            anyway.
+    """
+    if job.further_pairs and (job.name == MTDATA or CORPORA[job.name].read_pair is None):
+        raise InputError(f"--further-pairs: {job.name} has none; leave the option out")
+    found = []
+    for entry in job.further_pairs:
+        codes = entry.split("-")
+        if len(set(codes)) != 2 or not set(codes) <= set(languages):
+            raise InputError(
+                f"--further-pairs {entry}: expected two of --langs {','.join(languages)}, for example de-fr"
+            )
+        pair = pair_name(*codes)
+        if job.centric in codes or pair in found:
+            raise InputError(f"--further-pairs {entry}: is trained on already; leave it out")
+        found.append(pair)
+    return found
 
 
 def write_bitext(bitext, folder: Path, train_pairs: int | None = None) -> int:
@@ -181,6 +217,8 @@ def main(args) -> None:
         "from_folder": job.from_folder,
     }
     settings |= job.ids()
+    if job.further_pairs:  # folders of before have no such setting
+        settings["further_pairs"] = job.further_pairs
     if job.train_pairs:
         settings["train_pairs"] = job.train_pairs
     step = StepFolder(args.output, "download", settings, inputs=(job.from_folder,) if job.from_folder else ())

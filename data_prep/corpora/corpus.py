@@ -23,6 +23,8 @@ class Corpus:
         read: function (source, languages, centric language) -> bitexts.
         lines: split -> lines of every pair in Table 7.1 (left out where pairs differ).
         english_centric: is its training data with English only?
+        read_pair: function (source, pair in alphabetical order) -> its training text, of a corpus that has
+            also pairs that `read` does not give; None for others.
     """
 
     description: str
@@ -30,6 +32,7 @@ class Corpus:
     read: "Callable[[Source, list[str], str], Iterator[BitextRows]]"
     lines: dict[str, int] = field(default_factory=dict)
     english_centric: bool = True
+    read_pair: "Callable[[Source, str], BitextRows] | None" = None
 
 
 @dataclass(frozen=True)

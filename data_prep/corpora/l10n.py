@@ -29,8 +29,7 @@ def read(source: Source, languages: list[str], centric: str) -> Iterator[BitextR
             "l10n has no address to download from; give the folder of its table as --from-folder"
         )
     for pair in supervised_pairs(languages, centric):
-        sides = [source.file("", f"{TRAIN}.{code}") for code in pair.split("-")]
-        yield BitextRows(TRAIN, pair, _translated(*sides))
+        yield read_pair(source, pair)
     for split in (VALID, TEST):
         for pair in all_pairs(languages):
             codes = pair.split("-")
@@ -42,6 +41,12 @@ def read(source: Source, languages: list[str], centric: str) -> Iterator[BitextR
             else:
                 continue
             yield BitextRows(split, pair, rows_of(*(source.file("", name) for name in names)))
+
+
+def read_pair(source: Source, pair: str) -> BitextRows:
+    """The rows of the table that both languages of a pair have, English or not."""
+    sides = [source.file("", f"{TRAIN}.{code}") for code in pair.split("-")]
+    return BitextRows(TRAIN, pair, _translated(*sides))
 
 
 def _translated(*paths: Path) -> Callable[[], Iterator[tuple[str, str]]]:
@@ -56,4 +61,6 @@ CORPUS = Corpus(
     ),
     languages=tuple(sorted(MULTIWAY + OTHERS)),
     read=read,
+    english_centric=False,
+    read_pair=read_pair,
 )

@@ -386,6 +386,12 @@ def test_l10n_takes_the_rows_of_its_table_that_both_languages_have(step, tmp_pat
         "valid.de-en.en", "valid.en-fi.en", "valid.en-fr.en",
     ]  # fmt: skip
     assert not list(out.glob("*.fi-fr.*")) and not list(out.glob("train.de-fr.*"))
+    further = tmp_path / "further"
+    status, error = step(*command[:-1], further, "--further-pairs", "fr-de,fi-de")
+    assert status == 0, error
+    assert [read(further / f"train.de-fr.{code}") for code in ("de", "fr")] == [["drei"], ["trois"]]
+    assert read(further / "train.de-fi.fi") == ["yksi"]
+    assert read(further / "train.de-en.de") == ["eins", "drei"]
     status, error = step(*command, "--train-pairs", 1)  # evaluation sets are whole
     assert status == 0, error
     assert [read(out / name) for name in ("train.de-en.de", "train.en-fr.en", "test.en-fi.en")] == [
@@ -506,6 +512,10 @@ def test_two_languages_of_ours_are_never_one_of_mtdata():
         ("opus100 --from-folder .", "neither the archive opus-100-corpus-v1.0.tar.gz nor the file"),
         ("multi30k --from-folder .", "no file train.cs"),
         ("l10n --langs de,en", "l10n has no address to download from; give the folder"),
+        ("opus100 --langs de,en,fr --further-pairs de-fr", "--further-pairs: opus100 has none"),
+        ("l10n --langs de,en --further-pairs de-fr", "--further-pairs de-fr: expected two of --langs de,en"),
+        ("l10n --langs de,en --further-pairs de-en", "--further-pairs de-en: is trained on already"),
+        ("l10n --langs de,en,fr --further-pairs de-fr,fr-de", "--further-pairs fr-de: is trained on already"),
         ("mtdata", "--langs is needed"),
         ("mtdata --langs de,en", "no --train ids"),
     ],
