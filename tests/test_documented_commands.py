@@ -36,10 +36,15 @@ NOT_RUN = (
     ("recipes/README.md", "", "needs Slurm; by tests/recipes/test_launching.py with programs in its place"),
     (
         r"recipes/\w+/README.md",
-        ".* --config (opus|iwslt|europarl|ems|lealla|aspec-ja-en|news-en-ko)",
+        ".* --config (opus|iwslt|europarl|ems|lealla|tatoeba_challenge|xlm_r|aspec-ja-en|news-en-ko)",
         "days, on GPUs",
     ),
     ("recipes/distillation/README.md", ".* --config l10n", "goes on from hours of sentence_embedding"),
+    (
+        r"recipes/(one_aligner|dual_pivot)/README.md",
+        ".* --config l10n",
+        "goes on from hours of embeddings pretrain",
+    ),
     ("recipes/word_contrastive/README.md", ".* --config enja", "needs the network, and GPUs"),
     (r"docs/results/.*", "bash recipes/", "hours; the numbers on the page are theirs"),
 )

@@ -121,7 +121,7 @@ def graph_of(encoder: nn.Module, options, longest: int, path) -> EncoderGraph:
     own = isinstance(encoder, SentenceEncoder)
     depth = encoder.layer if own else len(encoder.layers)
     if depth is None:
-        raise refusal(path, "--pooling-layer mix pools a mixture of layers")
+        raise refusal(path, f"--pooling-layer {options.pooling_layer} pools a mixture of layers")
     pooling = str(options.pooling) if own else "mean"
     layers = tuple(_layer(layer) for layer in list(encoder.layers)[:depth])
     first = encoder.layers[0]

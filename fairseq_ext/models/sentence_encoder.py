@@ -31,7 +31,7 @@ from fairseq_ext.models.pretrained_encoder import TransformersTokens, adopt
 from fairseq_ext.modules.pooling import POOLINGS, not_counted
 
 logger = logging.getLogger(__name__)
-TOP, MIXTURE = "top", "mix"
+TOP, MIXTURE, AVERAGE = "top", "mix", "average"
 ABOVE_THE_LAYERS = ("layer_weights", "pooler.", "sentence_map.")  # names of parameters
 
 
@@ -48,7 +48,7 @@ class SentenceEncoderConfig(MnmtTransformerConfig):
         default=TOP,
         metadata={
             "help": f"whose states: {TOP}, the number of an encoder layer (0: embeddings; layers above it "
-            f"are not trained), or {MIXTURE} = mixture of all with learned softmax weights"
+            f"are not trained), {MIXTURE} = mixture of all with learned softmax weights, or {AVERAGE} of all"
         },
     )
     pooling_without_eos: bool = field(
@@ -109,7 +109,10 @@ class PooledEncoder:
         self.cls = dictionary.bos() if self.kind.has_cls or self.reads_cls else None
         left_out = [dictionary.bos(), dictionary.eos()] if cfg.pooling_without_eos else []
         self.register_buffer("left_out", torch.tensor(left_out, dtype=torch.long), persistent=False)
-        self.layer_weights = nn.Parameter(torch.zeros(len(self.layers) + 1)) if self.layer is None else None
+        self.layer_weights = None
+        if self.layer is None:
+            learned = str(cfg.pooling_layer) == MIXTURE
+            self.layer_weights = nn.Parameter(torch.zeros(len(self.layers) + 1), requires_grad=learned)
         has_pooler = self.kind.is_dense or cfg.pooler_width
         self.pooler = nn.Linear(width, self.pooled_width) if has_pooler else None
         self.sentence_map = nn.Linear(self.pooled_width, self.sentence_width) if cfg.sentence_width else None
@@ -227,18 +230,20 @@ class PretrainedSentenceEncoder(PooledEncoder, TransformersTokens):
 
 
 def parse_layer(text: str, layers: int) -> int | None:
-    """The layer whose states are pooled, 0 for the embeddings; None for a mixture.
+    """The layer whose states are pooled, 0 for the embeddings; None for a mixture or the average of all.
 
     Raises:
         InputError: no such layer.
     """
     text = str(text)
-    if text == MIXTURE:
+    if text in (MIXTURE, AVERAGE):
         return None
     if text == TOP:
         return layers
     if not (text.isdecimal() and text.isascii() and int(text) <= layers):
-        raise InputError(f"--pooling-layer {text}: expected {TOP}, {MIXTURE} or a number from 0 to {layers}")
+        raise InputError(
+            f"--pooling-layer {text}: expected {TOP}, {MIXTURE}, {AVERAGE} or a number from 0 to {layers}"
+        )
     return int(text)
 
 

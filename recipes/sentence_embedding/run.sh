@@ -103,12 +103,6 @@ add_retrieval() { # SYSTEM SEED
   add_results "$OUTPUT/retrieval/$(model_name "$@")" case/neighbours.json
 }
 
-# P@1 of the first system against that of every other, in every test set.
-compare_with_first() {
-  run python -m eval compare "${RETRIEVAL[@]}" --against-first --output "$OUTPUT/comparison.json"
-  RESULTS+=("$OUTPUT/comparison.json")
-}
-
 add_log() { # SYSTEM SEED
   LOGS+=("$1=$OUTPUT/models/$(model_name "$@")/train.log")
 }

@@ -2,6 +2,7 @@
 # What recipes of sentence encoders have in common: pairs with English, test sets of retrieval. Sourced.
 
 TATOEBA='' FLORES=''
+LANGUAGE_GROUPS=ems # for averages, of embeddings/language_groups
 MULTIWAY=() # languages whose test sets with English are line-parallel with each other
 
 usage_of_test_sets() {
@@ -31,6 +32,16 @@ pairs_with_english() { # LANGUAGE...
   echo "${pairs#,}"
 }
 
+# mtdata's ids of a corpus, NAME-VERSION, with English and other languages, whose codes come in alphabetical order in an id;
+# @N after the corpus: at most N pairs.
+ids() { # GROUP-NAME-VERSION[@N] LANGUAGE...
+  local corpus=${1%%@*} cap='' language
+  [[ $1 != *@* ]] || cap=@${1##*@}
+  for language in "${@:2}"; do
+    if [[ $language < eng ]]; then echo "$corpus-$language-eng$cap"; else echo "$corpus-eng-$language$cap"; fi
+  done
+}
+
 # Sentences of evaluation sets, in whatever language, are not trained on (2.3.2).
 prepare_without_test_sets() {
   local excluded=()
@@ -50,7 +61,7 @@ retrieve_everywhere() { # FOLDER ENCODER_OPTION...
 }
 
 retrieve() { # FOLDER OPTION...
-  run python -m embeddings retrieve "${@:2}" --groups "$ROOT/embeddings/language_groups/ems.toml" --output "$1"
+  run python -m embeddings retrieve "${@:2}" --groups "$ROOT/embeddings/language_groups/$LANGUAGE_GROUPS.toml" --output "$1"
 }
 
 # Fill MULTIWAY_FILES: the test set of each language with English, and once its English side.
@@ -61,6 +72,12 @@ multiway_files() {
     MULTIWAY_FILES+=("$text/test.$(pair_with_english "$language").$language")
   done
   [[ ${#MULTIWAY[@]} == 0 ]] || MULTIWAY_FILES+=("$text/test.$(pair_with_english "${MULTIWAY[0]}").en")
+}
+
+# P@1 of the first system against that of every other, in every test set.
+compare_with_first() {
+  run python -m eval compare "${RETRIEVAL[@]}" --against-first --output "$OUTPUT/comparison.json"
+  RESULTS+=("$OUTPUT/comparison.json")
 }
 
 # Add the results below a folder, and further files there, to RESULTS; those of retrieval to RETRIEVAL, too.

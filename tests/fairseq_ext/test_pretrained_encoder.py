@@ -246,7 +246,7 @@ def test_folders_that_do_not_fit(xlmr, tmp_path):
     assert "--pretrained-encoder /nothing: no such folder" in refused("/nothing")
     (tmp_path / "empty").mkdir()
     assert "no weights in it, expected *.safetensors" in refused(tmp_path / "empty")
-    assert "--pooling-layer 9: expected top, mix or a number from 0 to 3" in refused(
+    assert "--pooling-layer 9: expected top, mix, average or a number from 0 to 3" in refused(
         folder, pooling_layer="9"
     )
     other = write_model(tmp_path / "other", "bert")

@@ -109,6 +109,18 @@ def test_a_mixture_is_the_softmax_of_all_layers(dictionary):
     torch.testing.assert_close(vectors_of(model(tokens)), expected)
 
 
+def test_an_average_of_all_layers_is_not_trained(dictionary):
+    tokens = sentences(dictionary)
+    model = encoder_of(dictionary, pooling_layer="average", norm_placement="pre")
+    layers = []
+    for number in range(5):
+        layer = encoder_of(dictionary, pooling_layer=str(number), norm_placement="pre")
+        layer.load_state_dict({k: v for k, v in model.state_dict().items() if "layer_weights" not in k})
+        layers.append(vectors_of(layer(tokens)))
+    torch.testing.assert_close(vectors_of(model(tokens)), sum(layers) / 5)
+    assert not model.encoder.layer_weights.requires_grad
+
+
 def test_the_linear_map_sets_the_width(dictionary):
     tokens = sentences(dictionary)
     model = encoder_of(dictionary, sentence_width=6)
@@ -226,7 +238,7 @@ def test_ems_is_the_encoder_of_the_thesis():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pooling_layer": "5"}, "--pooling-layer 5: expected top, mix or a number from 0 to 4"),
+        ({"pooling_layer": "5"}, "--pooling-layer 5: expected top, mix, average or a number from 0 to 4"),
         ({"pooling_layer": "last"}, "--pooling-layer last: expected top"),
         ({"sentence_width": 0}, "--sentence-width 0: expected a number above 0"),
         ({"pooler_width": 0}, "--pooler-width 0: expected a number above 0"),

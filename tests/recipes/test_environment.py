@@ -20,6 +20,8 @@ OPTIONS = {
     "word_contrastive": ["--config", "enja", "--systems", "mlsc,mlsc+FA"],
     "sentence_embedding": ["--config", "l10n", "--tatoeba", "v1"],
     "distillation": ["--config", "l10n", "--teacher", "ems.pt", "--teacher-data", "data"],
+    "one_aligner": ["--config", "l10n", "--encoder", "mlm", "--tatoeba", "v1"],
+    "dual_pivot": ["--config", "l10n", "--encoder", "mlm", "--tatoeba", "v1", "--bucc", "bucc"],
     "jass_enss": ["--config", "enja", "--spacy-model", "model", "--systems", "mass"],
 }
 TOOLS = {  # that make shells, tools, Python and libraries behave in another way

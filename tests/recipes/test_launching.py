@@ -82,6 +82,8 @@ def test_every_configuration_says_its_batch(name, tmp_path):
         stages = ["--stages", "pretrain,finetune", "--systems", "mass"]
     if name == "distillation":
         stages += ["--teacher", "model"]
+    if name in ("one_aligner", "dual_pivot"):
+        stages += ["--encoder", "model"]
     for config in configurations(name):
         folder = ("--data-root", str(tmp_path))
         found = dry_run(name, "--config", config, *stages, "--seeds", "1", *folder)

@@ -12,16 +12,6 @@ CORPUS=mtdata
 LANGUAGES=(af ar bg bn ca cs da de el en eo es et eu fa "fi" fr gl gu he hi hr hu hy id it ja jv ka kk ko ku lt lv mk ml mn mr ms my
   nb nl pl pt ro ru sk sl sq sr sv sw ta te th tl tr uk ur vi yo zh)
 
-# mtdata's ids of a corpus, NAME-VERSION, with English and other languages, whose codes come in alphabetical order in an id;
-# @N after the corpus: at most N pairs.
-ids() { # GROUP-NAME-VERSION[@N] LANGUAGE...
-  local corpus=${1%%@*} cap='' language
-  [[ $1 != *@* ]] || cap=@${1##*@}
-  for language in "${@:2}"; do
-    if [[ $language < eng ]]; then echo "$corpus-$language-eng$cap"; else echo "$corpus-eng-$language$cap"; fi
-  done
-}
-
 mapfile -t TRAIN_IDS < <(
   ids OPUS-europarl-v8 bul ces dan deu ell est fin fra hun ita lav lit nld pol por ron slk slv spa swe
   ids OPUS-globalvoices-v2018q4 ara ben bul cat ces dan deu ell epo fas fra heb hin hun ind ita jpn kor kur mkd mya nld pol por ron rus spa \

@@ -122,6 +122,7 @@ REFUSED = {
     "--pooling sum": {"pooling": "sum"},
     "--pooling-without-eos": {"pooling_without_eos": True},
     "--pooling-layer mix": {"pooling_layer": "mix"},
+    "--pooling-layer average": {"pooling_layer": "average"},
     "--pooling-layer 0": {"pooling_layer": "0"},
 }
 

@@ -1,0 +1,19 @@
+# shellcheck shell=bash disable=SC2034
+# Translations of programs' messages and help pages (not in the paper), for an encoder of 4 layers of width 256 that `embeddings
+# pretrain` made of the eleven languages' own text. --data-root DIR holds the table; --encoder is the folder.
+#
+# 20,000 pairs, or as many sentences of either language: 625 updates an epoch, with nothing below the module to be trained.
+CORPUS=l10n
+LANGUAGES=(cs de en es fr it ja pl pt ru zh)
+MULTIWAY=(cs de es fr it ja pl pt ru zh)
+CORPUS_OPTIONS=(--further-pairs de-fr)
+SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
+MAX_LENGTH=100
+EPOCHS=5
+BUDGET=20000
+LAYERS=(0 1 2 3 4 average)
+SINGLE_LAYERS=(0 1 2 3 4)
+SINGLE_PAIRS=(de-en ru-en ja-en de-fr)
+several 2-pairs de-en ru-en
+several 4-pairs de-en ru-en ja-en fr-en
+several 10-pairs {cs,de,es,fr,it,ja,pl,pt,ru,zh}-en

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# OneAligner (Niu et al. 2022): one pair of languages teaches a pre-trained encoder to align all, from text to tables of retrieval.
+# shellcheck disable=SC2034  # settings are read by the driver and the table of systems
+set -euo pipefail
+# shellcheck source=recipes/shared/experiment.sh
+source "$(dirname "$0")/../shared/experiment.sh"
+# shellcheck source=recipes/shared/sentence_encoders.sh
+source "$(dirname "$0")/../shared/sentence_encoders.sh"
+# shellcheck source=recipes/shared/one_pair.sh
+source "$(dirname "$0")/../shared/one_pair.sh"
+
+RECIPE=one_aligner TITLE="OneAligner"
+LANGUAGE_GROUPS=one_aligner
+
+# What section 3 has for all systems; a configuration changes it.
+LEARNING_RATE=3e-6
+BATCH_PAIRS=64
+BATCH_GPUS=1
+EPOCHS=3
+MAX_LENGTH=100
+BUDGET=1000000 # pairs of sentences, of all languages together
+OPTIMIZER_OPTIONS=(--optimizer fused_adam --min-tokens 5)
+LOSS="--losses global_ranking --global-ranking-temperature 5 --global-ranking-normalization 0.75"
+RETRIEVAL_OPTIONS=(--similarity "cosine,bert-score" --normalize 0.75)
+BUCC_OPTIONS=(--margin absolute --universal-threshold)
+EVERY_PAIR='' # what is trained without budget
+SIZES=()      # budgets of further systems of the pair SIZE_PAIR
+SIZE_PAIR=''
+
+usage() {
+  cat << END
+usage: bash recipes/one_aligner/run.sh --config NAME --encoder FOLDER [options] [-- OPTION of fairseq-train ...]
+
+Measures a pre-trained encoder as it is (Table 1), trains it on one pair of languages, a few and all, under one budget of
+sentence pairs, measures how well each retrieves translations of all languages, reports. What is complete is skipped, what was
+killed continues. README.md beside this file has the paper's numbers.
+
+  --config NAME       opus100, tatoeba_challenge (both the paper's), l10n (small), or a file like those in configs/
+  --systems LIST      of pairs (de-en), size-N, names of several pairs, unlimited, and, not by default, of the ablation: pooled,
+                      pooled-unnormalized, unnormalized, one-dimensional, cosine; or 'all'
+$(usage_of_pretrained)
+$(usage_of_experiment)
+$(usage_of_all)
+
+Example: bash recipes/one_aligner/run.sh --config l10n --encoder mlm/update-13000 --data-root l10n --tatoeba tatoeba/v1 --systems de-en,ja-en
+END
+}
+
+experiment "encoder compared tatoeba flores bucc" "" "$@"

@@ -1,0 +1,25 @@
+# shellcheck shell=bash
+# Trained on one pair (Tables 4 and 5), on several and on all (Tables 3 and 7), with fewer pairs of sentences (Figure 1); and parts
+# of the model left out in training (2.2 to 2.4, 3.3), for which the paper has no table.
+for pair in "${SINGLE_PAIRS[@]}"; do
+  default_systems <<< "$pair | | --pairs $pair --pair-budget $BUDGET $LOSS | |"
+done
+for name in "${SEVERAL[@]}"; do
+  default_systems <<< "$name | | --pairs ${PAIRS_OF[$name]} --pair-budget $BUDGET $LOSS | |"
+done
+for size in "${SIZES[@]}"; do
+  default_systems <<< "size-$size | | --pairs $SIZE_PAIR --pair-budget $size $LOSS | |"
+done
+if [[ -n $EVERY_PAIR ]]; then
+  default_systems <<< "unlimited | | --pairs $EVERY_PAIR $LOSS | |"
+fi
+
+# Of the first pair; an option that comes again counts.
+ABLATED="--pairs ${SINGLE_PAIRS[0]:-} --pair-budget $BUDGET $LOSS"
+other_systems << END
+pooled | | $ABLATED --global-ranking-similarity dot | |
+pooled-unnormalized | | $ABLATED --global-ranking-similarity dot --global-ranking-normalization 0 | |
+unnormalized | | $ABLATED --global-ranking-normalization 0 | |
+one-dimensional | | $ABLATED --global-ranking-one-dimensional | |
+cosine | | $ABLATED --global-ranking-similarity bert-score-cosine | |
+END

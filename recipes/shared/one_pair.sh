@@ -1,0 +1,122 @@
+# shellcheck shell=bash disable=SC2034
+# What recipes share that take a pre-trained encoder and train it on one pair of languages, or a few: the encoder as it is, layer by
+# layer, the training, and the measures. Sourced after sentence_encoders.sh.
+
+ENCODER='' COMPARED='' BUCC=''
+SEEDS=1
+ALL_STAGES="prepare untrained train evaluate report"
+REQUIRED_SETTINGS=(BATCH_PAIRS BUDGET LAYERS)
+ARCHITECTURE=sentence_encoder
+DROPOUT=0.1 # of what is not the encoder's: nothing, it has its own
+MAX_WORDS=256
+LAYERS=()            # that are measured without training
+OPTIMIZER_OPTIONS=() # of fairseq-train, with what else all systems have
+RETRIEVAL_OPTIONS=() # how sentences are compared in tests
+BUCC_PAIRS=de-en,fr-en,ru-en,zh-en
+BUCC_OPTIONS=()
+COMPARED_FOLDERS=()
+SINGLE_PAIRS=() # one system each
+SEVERAL=()      # names of systems that are trained on several pairs
+declare -A PAIRS_OF
+
+# A system that is trained on several pairs.
+several() { # NAME PAIR...
+  SEVERAL+=("$1")
+  PAIRS_OF[$1]=$(IFS=, && echo "${*:2}")
+}
+
+usage_of_pretrained() {
+  cat << END
+  --encoder FOLDER    the pre-trained encoder, a folder of transformers: XLM-R, or one of \`embeddings pretrain\`
+  --compared LIST     folders of further encoders, which are measured without training, too
+$(usage_of_test_sets)
+  --bucc DIR          BUCC 2018, PAIR.training.LANG and .gold, …: measured in evaluate
+END
+}
+
+check_recipe() {
+  local folder
+  check_test_sets
+  [[ -n $ENCODER ]] || die "--encoder: expected a folder of transformers; \`python -m embeddings pretrain\` makes one"
+  check_folders ENCODER BUCC
+  [[ -z $COMPARED ]] || split_list --compared "$COMPARED" COMPARED_FOLDERS
+  for folder in "${COMPARED_FOLDERS[@]}"; do
+    [[ $DRY_RUN == yes || -d $folder ]] || die "--compared: $folder: no such folder"
+  done
+  if has_stage untrained || has_stage evaluate || has_stage report; then
+    [[ -n $TATOEBA$FLORES$BUCC || ${#MULTIWAY[@]} -gt 0 ]] || die "--tatoeba: $NAME has no test set of its own; give --tatoeba, --flores or --bucc"
+  fi
+}
+
+# --- stages --------------------------------------------------------------------------------------------------------
+
+stage_prepare() { prepare_without_test_sets; }
+
+stage_untrained() { for_each_layer untrained; }
+
+# Call `"$@" FOLDER LAYER` for every layer of every encoder.
+for_each_layer() { # COMMAND...
+  local folder layer
+  for folder in "$ENCODER" "${COMPARED_FOLDERS[@]}"; do
+    for layer in "${LAYERS[@]}"; do "$@" "$folder" "$layer"; done
+  done
+}
+
+# The vector of a sentence is the mean of a layer's states; cosine does not tell it from their sum.
+untrained() { # FOLDER LAYER
+  local encoder=(--model "$1" --layer "$2" --encoder-name "$(basename "$1") layer $2")
+  [[ $LAUNCHER != cpu ]] || encoder+=(--cpu)
+  measure "$(untrained_folder "$@")" "${encoder[@]}"
+}
+
+untrained_folder() { # FOLDER LAYER
+  echo "$OUTPUT/untrained/$(basename "$1")-layer-$2"
+}
+
+measure() { # FOLDER ENCODER_OPTION...
+  retrieve_everywhere "$1" "${@:2}" "${RETRIEVAL_OPTIONS[@]}"
+  [[ -z $BUCC ]] || run python -m embeddings bucc "$BUCC" --pairs "$BUCC_PAIRS" "${BUCC_OPTIONS[@]}" "${@:2}" --output "$1/bucc"
+}
+
+train_system() { # SYSTEM SEED
+  local options interval=()
+  read -ra options <<< "${TRAINING_OPTIONS[$1]}"
+  [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates "$KEEP_UPDATES")
+  train "$OUTPUT/models/$(model_name "$@")" "$DATA" --task sentence_embedding --arch "$ARCHITECTURE" \
+    --pretrained-encoder "$ENCODER" --criterion weighted_losses "${OPTIMIZER_OPTIONS[@]}" --lr "$LEARNING_RATE" \
+    --lr-scheduler fixed --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" \
+    --max-source-positions "$MAX_LENGTH" --max-epoch "$EPOCHS" --seed "$2" --eval-retrieval \
+    --best-checkpoint-metric retrieval --maximize-best-checkpoint-metric --no-epoch-checkpoints "${interval[@]}" \
+    --log-format simple --log-interval 100 "${options[@]}" "${EXTRA_OPTIONS[@]}"
+}
+
+stage_evaluate() { for_each_model evaluate; }
+
+evaluate() { # SYSTEM SEED
+  local encoder
+  encoder=(--model "$(checkpoint_of "$@")" --model-data "$DATA" --encoder-name "$1")
+  [[ $LAUNCHER != cpu ]] || encoder+=(--cpu)
+  measure "$OUTPUT/retrieval/$(model_name "$@")" "${encoder[@]}"
+}
+
+stage_report() {
+  RESULTS=() RETRIEVAL=()
+  for_each_model add_model
+  [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_with_first
+  for_each_layer add_untrained
+  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
+  [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
+}
+
+add_model() { add_measures "$OUTPUT/retrieval/$(model_name "$@")"; } # SYSTEM SEED
+
+# Layers that nobody measured are no loss to the report.
+add_untrained() { # FOLDER LAYER
+  local folder
+  folder=$(untrained_folder "$@")
+  [[ $DRY_RUN != yes && ! -d $folder ]] || add_measures "$folder"
+}
+
+add_measures() { # FOLDER
+  if [[ -z $BUCC ]]; then add_results "$1"; else add_results "$1" bucc/mining.json; fi
+}

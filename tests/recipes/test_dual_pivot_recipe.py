@@ -1,0 +1,131 @@
+"""`recipes/dual_pivot`: Tables 2 to 5 and Figure 2 of dual-pivot transfer, hyperparameters of 5.2 and 5.3."""
+
+from argparse import Namespace
+
+import pytest
+
+from tests.our_commands import parse_command
+from tests.recipes.commands import assert_refused, configurations, dry_run, parse_trainings
+
+RECIPE = "dual_pivot"
+CONFIGS = configurations(RECIPE)
+L10N = ["--config", "l10n", "--encoder", "mlm"]
+SEVERAL = "ar bg de el es fa fr hi id ru sw th tr ur vi zh"  # footnote 3
+PIVOTS = {"xlm_r": ("de-en", "ar-en", "ar-de"), "l10n": ("de-en", "ru-en", "ja-en", "de-fr")}
+
+
+def commands(*options: str, stages: str) -> list[list[str]]:
+    return dry_run(RECIPE, *options, "--stages", stages, "--output", "out")
+
+
+def trainings(config: str, *options: str) -> dict[str, Namespace]:
+    return parse_trainings(commands("--config", config, "--encoder", "mlm", *options, stages="train"))
+
+
+def unpaired_of(args: Namespace) -> tuple:
+    """Margin, n, lambda, kappa."""
+    return (
+        args.cycle_consistency_margin,
+        args.cycle_consistency_random_negatives + 1,
+        args.cycle_consistency_weight,
+        args.adversarial_alignment_steps,
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], f"--config: expected one of {','.join(CONFIGS)}, or a file"),
+        (["--config", "l10n"], "--encoder: expected a folder of transformers"),
+        ([*L10N[:3], "/tmp", "--systems", "paired"], "--systems: found 'paired', expected one of: paired-de"),
+        (
+            [*L10N[:3], "/tmp", "--systems", "unpaired-bucc-de-en"],
+            "--systems: found 'unpaired-bucc-de-en', expected",
+        ),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
+    assert_refused(RECIPE, options, message, tmp_path)
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_every_pivot_pair_with_and_without_translations(config):
+    found = trainings(config)
+    assert list(found) == [f"{kind}-{pair}" for pair in PIVOTS[config] for kind in ("paired", "unpaired")]
+    for name, args in found.items():
+        kind, _, pair = name.partition("-")
+        assert args.pairs == pair and args.freeze_encoder and args.pretrained_encoder == "mlm"
+        assert (str(args.pooling), str(args.pooling_layer), args.sentence_width) == ("sum", "mix", 1024)
+        assert (args.lr, args.batch_size, args.unpaired) == ([0.001], 32, kind == "unpaired")
+        if kind == "paired":
+            assert args.losses == "triplet_ranking"
+            assert (args.triplet_ranking_margin, args.triplet_ranking_random_negatives) == (0, 0)
+        else:
+            assert args.losses == "adversarial_alignment,cycle_consistency"
+            assert unpaired_of(args) == (0.2, 2, 10, 2)  # 5.3
+    assert (found["paired-de-en"].pair_budget == 9_000_000) == (config == "xlm_r")
+
+
+def test_bucc_has_hyperparameters_of_its_own():
+    found = trainings("xlm_r", "--bucc", "bucc18")
+    for pair in PIVOTS["xlm_r"]:
+        assert unpaired_of(found[f"unpaired-bucc-{pair}"]) == (0, 1, 5, 2)  # 5.2
+    options = [
+        "--config",
+        "xlm_r",
+        "--encoder",
+        "mlm",
+        "--bucc",
+        "bucc18",
+        "--systems",
+        "unpaired-bucc-de-en",
+    ]
+    (words,) = commands(*options, stages="evaluate")
+    args = parse_command(words)
+    assert (args.tuned, args.tested, args.universal_threshold) == ("training", "training", False)
+    assert (args.margin, args.neighbours, args.pairs) == ("ratio", 4, ["de-en", "fr-en", "ru-en", "zh-en"])
+
+
+def test_the_ablation_of_losses_and_parts_is_table_4():
+    parts = {"mixture": ("mix", None), "map": ("average", 1024), "both": ("mix", 1024)}
+    losses = {
+        "adversarial": "adversarial_alignment",
+        "cycle": "cycle_consistency",
+        "unpaired": "adversarial_alignment,cycle_consistency",
+        "paired": "triplet_ranking",
+    }
+    rows = [
+        (kind, part) for kind in losses for part in parts
+        if part != "both" or kind in ("adversarial", "cycle")  # else the system itself
+    ]  # fmt: skip
+    found = trainings("l10n", "--systems", ",".join(f"{kind}-{part}" for kind, part in rows))
+    for kind, part in rows:
+        args = found[f"{kind}-{part}"]
+        assert (args.losses, args.pairs) == (losses[kind], "de-en")
+        assert (str(args.pooling_layer), args.sentence_width) == parts[part]
+        assert args.unpaired == (kind != "paired")
+        if kind in ("cycle", "unpaired"):
+            assert unpaired_of(args)[:3] == (0.2, 2, 10)
+
+
+def test_single_layers_and_several_pairs():
+    layers = (0, 4, 8, 12, 16, 20, 24)
+    names = [f"{kind}-layer-{layer}" for layer in layers for kind in ("paired", "unpaired")]
+    found = trainings("xlm_r", "--systems", ",".join(names))
+    assert [str(args.pooling_layer) for args in found.values()] == [str(n) for n in layers for _ in range(2)]
+    counts = (2, 4, 8, 16)
+    found = trainings("xlm_r", "--systems", ",".join(f"unpaired-{count}-pairs" for count in counts))
+    for count, args in zip(counts, found.values(), strict=True):
+        pairs = args.pairs.split(",")
+        assert len(pairs) == count and all(pair.endswith("-en") for pair in pairs)
+        assert args.pair_budget == 8_000_000  # 16 million sentences
+    languages = {pair.split("-")[0] for pair in pairs}
+    assert languages == set(SEVERAL.split())
+
+
+def test_bags_of_embeddings_of_every_fourth_layer_are_the_baseline():
+    options = ["--config", "xlm_r", "--encoder", "xlmr", "--tatoeba", "v1"]
+    found = [parse_command(words) for words in commands(*options, stages="untrained")]
+    assert [args.layer for args in found] == ["0", "4", "8", "12", "16", "20", "24", "average"]
+    for args in found:
+        assert (args.similarity, args.normalize, args.groups.name) == (["cosine"], None, "dual_pivot.toml")

@@ -1,0 +1,150 @@
+"""`recipes/one_aligner`: pairs of Tables 3 to 7, hyperparameters of section 3, the grid of Table 1."""
+
+from argparse import Namespace
+
+import pytest
+
+from tests.our_commands import parse_command
+from tests.recipes.commands import assert_refused, configurations, dry_run, parse_trainings
+
+RECIPE = "one_aligner"
+CONFIGS = configurations(RECIPE)
+L10N = ["--config", "l10n", "--encoder", "mlm"]
+ALL_OF_L10N = "cs-en,de-en,es-en,fr-en,it-en,ja-en,pl-en,pt-en,ru-en,zh-en"
+ABLATION = ("pooled", "pooled-unnormalized", "unnormalized", "one-dimensional", "cosine")
+OWN = {"save_dir", "pairs", "pair_budget"}
+# Footnote 19, in descending order of data.
+RANKED = "es fr de pt it nl ru pl cs sv sh el ro da zh no ar ms hu bg tr fi sl vi he ja et lt lv fa ko uk"
+TOP = "es fr de pt it nl ru pl cs sv el ro da zh no ar"  # Table 4
+
+
+def commands(*options: str, stages: str) -> list[list[str]]:
+    return dry_run(RECIPE, *options, "--stages", stages, "--output", "out")
+
+
+def trainings(config: str, *options: str) -> dict[str, Namespace]:
+    return parse_trainings(
+        commands("--config", config, "--encoder", "mlm", "--data-root", ".", *options, stages="train")
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], f"--config: expected one of {','.join(CONFIGS)}, or a file"),
+        (["--config", "l10n"], "--encoder: expected a folder of transformers"),
+        (["--config", "l10n", "--encoder", "/no/such"], "--encoder: /no/such: no such folder"),
+        ([*L10N[:3], "/tmp", "--compared", "/tmp,/no"], "--compared: /no: no such folder"),
+        ([*L10N[:3], "/tmp", "--bucc", "/no/such"], "--bucc: /no/such: no such folder"),
+        ([*L10N[:3], "/tmp", "--systems", "en-de"], "--systems: found 'en-de', expected one of: de-en ru-en"),
+        (["--config", "opus100", "--encoder", "/tmp"], "--tatoeba: opus100 has no test set of its own"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
+    assert_refused(RECIPE, options, message, tmp_path)
+
+
+def test_hyperparameters_are_the_papers():
+    found = trainings("opus100")
+    assert list(found) == [*(f"{language}-en" for language in TOP.split()), "all-pairs", "unlimited"]
+    for name, args in found.items():
+        assert (args.losses, args.arch, args.pretrained_encoder) == (
+            "global_ranking", "sentence_encoder", "mlm",
+        )  # fmt: skip
+        assert (args.lr, args.lr_scheduler, args.max_epoch, args.batch_size) == ([3e-6], "fixed", 3, 64)
+        assert (args.max_source_positions, args.min_tokens) == (100, 5)
+        assert (args.global_ranking_temperature, args.global_ranking_normalization) == (5, 0.75)
+        assert (str(args.global_ranking_similarity), str(args.pooling_layer)) == ("bert-score", "top")
+        assert not args.freeze_encoder and not args.unpaired
+        assert args.pair_budget == (None if name == "unlimited" else 1_000_000)
+    every = found["all-pairs"].pairs.split(",")
+    assert every == found["unlimited"].pairs.split(",")
+    assert len(every) == 82 and all("en" in pair.split("-") for pair in every)  # Table 9
+
+
+def test_several_pairs_share_one_budget():
+    found = trainings("tatoeba_challenge")
+    for count in (2, 4, 8, 16, 32):
+        args = found[f"top-{count}"]
+        languages = [(set(pair.split("-")) - {"en"}).pop() for pair in args.pairs.split(",")]
+        assert languages == RANKED.split()[:count] and args.pair_budget == 1_000_000
+    without_english = [args.pairs for name, args in found.items() if "top" not in name and "en" not in name]
+    assert len(without_english) == 16  # Table 5
+    assert {"fr-es", "ca-es", "pl-pt", "ru-es"} <= set(without_english)
+
+
+def test_the_small_configuration_compares_pairs_and_sizes():
+    found = trainings("l10n")
+    assert {name: args.pairs for name, args in found.items() if "size" not in name} == {
+        **{pair: pair for pair in ("de-en", "ru-en", "ja-en", "de-fr")},
+        "four-pairs": "de-en,fr-en,ja-en,ru-en",
+        "all-pairs": ALL_OF_L10N,
+    }
+    assert {args.pair_budget for name, args in found.items() if "size" not in name} == {20_000}
+    sizes = {name: (args.pairs, args.pair_budget) for name, args in found.items() if "size" in name}
+    assert sizes == {f"size-{size}": ("de-en", size) for size in (1000, 2000, 5000, 10000, 50000)}
+    download = parse_command(commands(*L10N, stages="prepare")[0])
+    assert download.further_pairs == ["de-fr"]
+
+
+def test_the_ablation_differs_in_what_it_is_called_after():
+    found = trainings("l10n", "--systems", "de-en," + ",".join(ABLATION))
+    whole = vars(found["de-en"])
+    different = {
+        name: {key: str(value) for key, value in vars(found[name]).items()
+               if key not in OWN and value != whole[key]}
+        for name in ABLATION
+    }  # fmt: skip
+    assert different == {
+        "pooled": {"global_ranking_similarity": "dot"},
+        "pooled-unnormalized": {"global_ranking_similarity": "dot", "global_ranking_normalization": "0.0"},
+        "unnormalized": {"global_ranking_normalization": "0.0"},
+        "one-dimensional": {"global_ranking_one_dimensional": "True"},
+        "cosine": {"global_ranking_similarity": "bert-score-cosine"},
+    }
+
+
+def test_the_vocabulary_is_the_encoders_and_test_sentences_are_left_out():
+    _, clean, subword, binarize = map(parse_command, commands(*L10N, "--tatoeba", "v1", stages="prepare"))
+    assert [str(path) for _, path in clean.exclude_text] == ["v1/tatoeba.*"]  # no such files here
+    assert (str(subword.tokenizer), subword.only_used) == ("mlm", False)  # languages that nobody trains on
+    assert (str(subword.input), str(binarize.text)) == ("out/text", "out/text")
+
+
+def test_every_layer_of_every_encoder_by_pooling_and_normalization():
+    options = [*L10N, "--compared", "run/update-1300", "--tatoeba", "v1"]
+    found = [parse_command(words) for words in commands(*options, stages="untrained")]
+    layers = [*map(str, range(5)), "average"]
+    assert [(str(args.model), args.layer) for args in found if args.tatoeba] == [
+        (folder, layer) for folder in ("mlm", "run/update-1300") for layer in layers
+    ]
+    for args in found:
+        assert args.similarity == ["cosine", "bert-score"] and args.normalize == 0.75
+        assert args.groups.name == "one_aligner.toml"
+    assert found[-1].encoder_name == "update-1300 layer average"
+    assert sum(args.parallel is not None for args in found) == len(found) / 2
+    assert {len(args.parallel) for args in found if args.parallel} == {11}  # 110 directions
+    (large,) = commands("--config", "opus100", "--encoder", "xlmr", "--tatoeba", "v1", stages="untrained")
+    args = parse_command(large)
+    assert (args.layer, args.normalize_batch, args.parallel) == ("17", 256, None)
+
+
+def test_what_is_trained_is_measured_the_same_way_and_reported_beside_it():
+    options = [*L10N, "--systems", "de-en,ja-en", "--tatoeba", "v1", "--bucc", "bucc18"]
+    *measured, compare, report = commands(*options, stages="evaluate,report")
+    found = [parse_command(words) for words in measured]
+    assert [(args.encoder_name, args.output.name) for args in found] == [
+        (name, test) for name in ("de-en", "ja-en") for test in ("multiway", "tatoeba", "bucc")
+    ]
+    assert found[0].similarity == ["cosine", "bert-score"] and found[0].normalize == 0.75
+    assert found[2].universal_threshold and found[2].margin == "absolute"
+    results = [word for word in report if word.endswith("sentence-retrieval.json")]
+    assert results[:4] == [
+        f"{args.output}/sentence-retrieval.json" for args in found if args.output.name != "bucc"
+    ]
+    assert results[4:] == [
+        f"out/untrained/mlm-layer-{layer}/{test}/sentence-retrieval.json"
+        for layer in (*range(5), "average")
+        for test in ("multiway", "tatoeba")
+    ]
+    assert [word for word in compare if word.endswith(".json")][:4] == results[:4]
