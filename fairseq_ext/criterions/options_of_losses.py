@@ -102,6 +102,23 @@ def build_losses(cfg, names: list[str], sizes: ModelSizes | None) -> dict[str, W
     return losses
 
 
+def check_trained(names: list[str], losses: dict[str, WeightedLoss], sizes: ModelSizes | None) -> None:
+    """Refuse parameters of the sentence vectors that no loss would train.
+
+    Args:
+        names: of all losses, translation included, whose decoder sees the vectors.
+
+    Raises:
+        InputError: all losses look at the states of tokens, below those parameters.
+    """
+    seen = TRANSLATION in names or not all(loss.looks_at_tokens_only for loss in losses.values())
+    if losses and sizes.above_tokens and not seen:
+        raise InputError(
+            f"{sizes.above_tokens[0]}: would stay untrained, as --losses {','.join(names)} compare states of "
+            f"tokens; leave it out, or compare vectors (--{names[0].replace('_', '-')}-similarity dot)"
+        )
+
+
 def check_cached_gradients(pairs: int, losses: dict[str, WeightedLoss], translates: bool) -> None:
     """Refuse cached gradients that the losses cannot have.
 

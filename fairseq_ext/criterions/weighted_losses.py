@@ -25,6 +25,7 @@ from fairseq_ext.criterions.options_of_losses import (
     build_losses,
     build_translation,
     check_cached_gradients,
+    check_trained,
     names_of_losses,
 )
 from fairseq_ext.losses.registry import LOSSES
@@ -125,6 +126,7 @@ class WeightedLosses(FairseqCriterion):
         translation = build_translation(cfg, task) if TRANSLATION in names else None
         others = [name for name in names if name != TRANSLATION]
         losses = build_losses(cfg, others, getattr(task, "model_sizes", None))
+        check_trained(names, losses, getattr(task, "model_sizes", None))
         check_cached_gradients(cfg.cached_gradients, losses, translates=translation is not None)
         return cls(task, translation, losses, cfg.translation_weight, cfg.sentence_avg, cfg.cached_gradients)
 

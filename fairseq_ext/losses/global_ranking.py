@@ -57,6 +57,7 @@ class GlobalRanking(WeightedLoss):
         self.require(0 < options.temperature < math.inf, "temperature", "a number above 0")
         comparison.check(self)
         self.looks_at_vectors_only = comparison.compares_vectors(options)
+        self.looks_at_tokens_only = not self.looks_at_vectors_only
 
     def forward(self, outputs, batch) -> Term:
         scores = comparison.similarities(outputs, batch, self.options, self.sizes)

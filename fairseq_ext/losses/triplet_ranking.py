@@ -52,6 +52,7 @@ class TripletRanking(WeightedLoss):
         check_triplets(self)
         comparison.check(self)
         self.looks_at_vectors_only = comparison.compares_vectors(options)
+        self.looks_at_tokens_only = not self.looks_at_vectors_only
 
     def forward(self, outputs, batch) -> Term:
         scores = comparison.similarities(outputs, batch, self.options, self.sizes)

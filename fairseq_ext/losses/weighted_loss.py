@@ -31,6 +31,7 @@ class ModelSizes:
     languages: int = 0  # that have a tag: `source_languages` and `target_languages` are below it
     pooled_width: int | None = None  # of `pooled_vectors_of`, where there are any
     teacher_width: int | None = None  # of the batch field "teacher", if the task has a teacher
+    above_tokens: tuple[str, ...] = ()  # options with which a vector has parameters of its own
 
     @classmethod
     def of(cls, model, dictionary, languages: Sequence[str] = ()) -> "ModelSizes":
@@ -51,6 +52,7 @@ class ModelSizes:
             sentence_width=getattr(model.encoder, "sentence_width", width),
             languages=len(languages),
             pooled_width=getattr(model.encoder, "pooled_width", None),
+            above_tokens=getattr(model.encoder, "above_tokens", ()),
         )
 
 
@@ -136,6 +138,8 @@ class WeightedLoss(nn.Module):
         is_information: is its value in nats, and logged in bits? Others are logged as they are.
         looks_at_vectors_only: does it need nothing of the encoder but `vectors_of`? Then batches may be
             larger than what the encoder can hold (`fairseq_ext.modules.cached_gradients`).
+        looks_at_tokens_only: does it look at the states of tokens, and at no vector, so that what is above
+            them learns nothing?
         needs_translations: are the sentences of a pair to be translations of each other?
         sides_are_languages: is one side of all pairs to be in one language, or group of languages?
 
@@ -153,6 +157,7 @@ class WeightedLoss(nn.Module):
     counts_pairs: ClassVar[bool] = False
     is_information: ClassVar[bool] = True
     looks_at_vectors_only: bool = False
+    looks_at_tokens_only: bool = False
     needs_translations: ClassVar[bool] = True
     sides_are_languages: ClassVar[bool] = False
 

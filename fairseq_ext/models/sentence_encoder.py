@@ -211,6 +211,13 @@ class PooledEncoder:
             vectors = self.pooler(vectors.to(self.pooler.weight.dtype))
         return torch.tanh(vectors) if self.kind.is_dense else vectors
 
+    @property
+    def above_tokens(self) -> tuple[str, ...]:
+        """The options that gave it parameters above the states of tokens."""
+        pooler = "--pooling pooler" if self.kind.is_dense else "--pooler-width"
+        given = {"--sentence-width": self.sentence_map, pooler: self.pooler}
+        return tuple(option for option, module in given.items() if module is not None)
+
     def pooling_state(self) -> dict[str, Tensor]:
         """The parameters that an encoder without pooling lacks."""
         return {name: value for name, value in self.state_dict().items() if name.startswith(ABOVE_THE_LAYERS)}

@@ -208,3 +208,22 @@ def test_gradients_are_cached_where_vectors_are_compared(loss):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
     with pytest.raises(InputError, match=f"--cached-gradients 2: --losses {loss} needs more of a sentence"):
         make_criterion(loss, model, cached_gradients=2, **{f"{loss}_similarity": "bert-score"})
+
+
+@pytest.mark.parametrize(
+    ("model", "named"),
+    [
+        ({"sentence_width": 6}, "--sentence-width"),
+        ({"pooling": "pooler"}, "--pooling pooler"),
+        ({"pooler_width": 6}, "--pooler-width"),
+    ],
+)
+@pytest.mark.parametrize("loss", ["global_ranking", "triplet_ranking"])
+def test_parameters_that_no_loss_would_train_are_refused(loss, model, named):
+    model = make_model(**model)
+    by_tokens = {f"{loss}_similarity": "bert-score"}
+    with pytest.raises(InputError, match=f"^{named}: would stay untrained, as --losses {loss} compare"):
+        make_criterion(loss, model, **by_tokens)
+    make_criterion(f"{loss},sentence_contrast", model, **by_tokens)  # which trains them
+    make_criterion(loss, model, **{f"{loss}_similarity": "cosine"})
+    make_criterion(loss, make_model(pooling_layer="mix"), **by_tokens)  # of which BERT-score has a share
