@@ -9,15 +9,24 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from fairseq.logging import metrics
+from fairseq.logging.meters import MetersDict
 from torch import Tensor
 
 from fairseq_ext.modules.all_gather import all_gather_rows
+from fairseq_ext.modules.similarity import (
+    BERT_SCORE,
+    TokenStates,
+    bert_score,
+    normalized,
+    pooled_similarity,
+)
 
 logger = logging.getLogger(__name__)
 NAME = "retrieval"  # P@1 in percent
 COLLAPSED_COSINE = 0.95  # mean cosine of two sentences
 COLLAPSED_RANK = 0.02  # effective rank, of the largest possible
 ROWS_AT_A_TIME = 1024
+SIMILARITIES = ("cosine", BERT_SCORE)
 
 
 class RetrievalValidation:
@@ -27,16 +36,23 @@ class RetrievalValidation:
 
     Args:
         pairs: names of the parts of the sets.
+        similarity: one of SIMILARITIES, by which the nearest sentence is found; BERT-score is of cosines.
+        strength: alpha of the normalization of all scores of a set; 0: without.
     """
 
-    def __init__(self, pairs: list[str]):
-        self.pairs = pairs
+    def __init__(self, pairs: list[str], similarity: str = "cosine", strength: float = 0.0):
+        self.pairs, self.similarity, self.strength = pairs, similarity, strength
         self.begin()
+
+    @property
+    def needs_tokens(self) -> bool:
+        return self.similarity == BERT_SCORE
 
     def begin(self, split: str | None = None) -> None:
         """A validation begins."""
         self.split = split
         self._vectors: dict[int, dict[int, Tensor]] = {}  # part -> line -> 2 x C
+        self._tokens: dict[int, dict[int, list[Tensor]]] = {}  # part -> line -> of both sides, n x C
         self._measured: dict[str, float] | None = None
 
     def add(self, split: str, part: int, lines: np.ndarray, source: Tensor, target: Tensor) -> None:
@@ -49,21 +65,35 @@ class RetrievalValidation:
         both = torch.stack([source, target], dim=1).float()  # B x 2 x C
         self._vectors.setdefault(part, {}).update(zip(lines.tolist(), both, strict=True))
 
+    def add_tokens(self, part: int, lines: np.ndarray, *sides: tuple[Tensor, Tensor]) -> None:
+        """The states of the tokens of a batch that was added, T x B x C, and where they are padding, B x T,
+        of the sources and of the targets.
+        """
+        texts = [
+            [states[~padded[row], row].float() for row in range(len(padded))] for states, padded in sides
+        ]
+        self._tokens.setdefault(part, {}).update(zip(lines.tolist(), zip(*texts, strict=True), strict=True))
+
     def log(self, with_precision: bool) -> None:
-        """Log `mean_cosine` and `effective_rank` of all sentences, and P@1 of every pair and their mean."""
+        """Log `mean_cosine` and `effective_rank` of all sentences, and P@1 of every pair and their mean; NaN
+        for a batch.
+        """
         names = ["mean_cosine", "effective_rank"]
         if with_precision:
             names += [NAME, *(f"{NAME}_{pair}" for pair in self.pairs)]
         for name in names:
-            metrics.log_derived(name, lambda meters, name=name: self.measures()[name])
+            metrics.log_derived(
+                name,
+                lambda meters, name=name: math.nan if is_under_way(meters, name) else self.measures()[name],
+            )
 
     def measures(self) -> dict[str, float]:
         """By name; NaN for a pair of which nothing was validated."""
         if self._measured is None:
             sides = [self._gathered(part) for part in range(len(self.pairs))]
             found = {
-                pair: precision_at_1(*each.unbind(1))
-                for pair, each in zip(self.pairs, sides, strict=True)
+                pair: self._precision(part, each)
+                for part, (pair, each) in enumerate(zip(self.pairs, sides, strict=True))
                 if len(each)
             }
             everything = torch.cat(sides).flatten(0, 1)
@@ -75,6 +105,32 @@ class RetrievalValidation:
             }
             self._warn_of_collapse(min(everything.shape))
         return self._measured
+
+    def _precision(self, part: int, vectors: Tensor) -> float:
+        """P@1 of a pair, of which the vectors are n x 2 x C; all processes know whether there are any."""
+        if self.needs_tokens:
+            scores = bert_score(*(self._gathered_tokens(part, side) for side in (0, 1))).f
+        elif self.strength:
+            scores = pooled_similarity(*vectors.unbind(1))
+        else:
+            return precision_at_1(*vectors.unbind(1))
+        return precision_of_scores(normalized(scores, self.strength) if self.strength else scores)
+
+    def _gathered_tokens(self, part: int, side: int) -> TokenStates:
+        """Of one side of all pairs of sentences of all processes, in the order of their lines. BERT-score
+        does not mind the order of a sentence's tokens, nor a sentence that comes twice being twice as long.
+        """
+        rows = {line: both[side] for line, both in self._tokens.get(part, {}).items()}
+        any_state = next(both[side] for pairs in self._tokens.values() for both in pairs.values())
+        states = torch.cat([any_state[:0], *rows.values()])
+        owners = [line for line, own in rows.items() for _ in range(len(own))]
+        owners = torch.tensor(owners, dtype=torch.long, device=states.device)
+        (states, _), (owners, _) = map(all_gather_rows, (states, owners))
+        lengths = owners.unique(return_counts=True)[1]
+        texts = states[owners.argsort(stable=True)].split(lengths.tolist())
+        positions = torch.arange(int(lengths.max()), device=states.device)
+        padded = torch.nn.utils.rnn.pad_sequence(texts, batch_first=True)
+        return TokenStates.of(padded, positions >= lengths[:, None], cosine=True)
 
     def _gathered(self, part: int) -> Tensor:
         """The pairs of vectors of all processes, n x 2 x C, in the order of their lines."""
@@ -96,6 +152,15 @@ class RetrievalValidation:
             )
 
 
+def is_under_way(meters: MetersDict, name: str) -> bool:
+    """Are the meters those of a batch? fairseq asks after every batch, too, with the meters of the whole
+    validation open around it; an answer then would cost as much as the last one, and nobody reads it.
+    """
+    apart = (meters, metrics.get_meters("default"))
+    active = metrics.get_active_aggregators()
+    return any(name in around and all(around is not each for each in apart) for around in active)
+
+
 def precision_at_1(source: Tensor, target: Tensor) -> float:
     """Percent of the sentences whose translation is nearest to them by cosine, mean of both directions.
 
@@ -109,6 +174,13 @@ def precision_at_1(source: Tensor, target: Tensor) -> float:
         for rows in own.split(ROWS_AT_A_TIME):
             found += int((anchors[rows] @ candidates.t()).argmax(dim=1).eq(rows).sum())
     return 100 * found / (2 * len(source))
+
+
+def precision_of_scores(scores: Tensor) -> float:
+    """Percent, mean of both directions, from the scores of all sources with all targets, n x n."""
+    own = torch.arange(len(scores), device=scores.device)
+    found = sum(int(each.argmax(dim=1).eq(own).sum()) for each in (scores, scores.t()))
+    return 100 * found / (2 * len(scores))
 
 
 def mean_cosine(vectors: Tensor) -> float:

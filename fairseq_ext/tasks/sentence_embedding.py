@@ -4,6 +4,7 @@ that mean the same (thesis chapter 2).
 
 import functools
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -13,6 +14,7 @@ from typing import Optional
 import numpy as np
 import torch
 from fairseq import utils
+from fairseq.dataclass import ChoiceEnum
 from fairseq.tasks import register_task
 
 from command_line.errors import InputError
@@ -32,11 +34,12 @@ from fairseq_ext.data.teachers import StoredTeacher, Teacher
 from fairseq_ext.data.training_sample import TrainingSample
 from fairseq_ext.data.unpaired import ChosenSentences, UnpairedDataset, load_sides
 from fairseq_ext.losses.registry import LOSSES
-from fairseq_ext.losses.weighted_loss import has_decoder, vectors_of
+from fairseq_ext.losses.weighted_loss import has_decoder, padding_of, states_of, vectors_of
+from fairseq_ext.modules.similarity import BERT_SCORE
 from fairseq_ext.tasks import frozen_vectors, validation
 from fairseq_ext.tasks.base import BaseTask
 from fairseq_ext.tasks.frozen_vectors import FrozenVectors
-from fairseq_ext.tasks.retrieval_validation import RetrievalValidation
+from fairseq_ext.tasks.retrieval_validation import SIMILARITIES, RetrievalValidation
 from fairseq_ext.tasks.running_teacher import RunningTeacher
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options, languages_with_tag
 
@@ -122,8 +125,22 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
     eval_retrieval: bool = field(
         default=False,
         metadata={
-            "help": "validate by P@1 of cosine retrieval, mean of both directions of every pair, and their "
+            "help": "validate by P@1 of retrieval, mean of both directions of every pair, and their "
             "mean `retrieval`: for --best-checkpoint-metric retrieval --maximize-best-checkpoint-metric"
+        },
+    )
+    eval_retrieval_similarity: ChoiceEnum(SIMILARITIES) = field(
+        default="cosine",
+        metadata={
+            "help": "of --eval-retrieval: cosine of the sentence vectors, or BERT-score by cosines of the "
+            "states that are pooled (Niu et al. 2022, 3.3), which are kept until the validation is over"
+        },
+    )
+    eval_retrieval_normalization: float = field(
+        default=0.0,
+        metadata={
+            "help": "of --eval-retrieval: alpha of the normalization over the whole set "
+            "(Niu et al. 2022, 2.2: 0.75); 0: without"
         },
     )
 
@@ -145,7 +162,10 @@ class SentenceEmbeddingTask(BaseTask):
         super().__init__(cfg, dictionary)
         self.pairs = parse_pairs(cfg.pairs)
         self.decodes = False
-        self.retrieval = RetrievalValidation([format_direction(pair) for pair in self.pairs])
+        comparison = (str(cfg.eval_retrieval_similarity), cfg.eval_retrieval_normalization)
+        self.retrieval = RetrievalValidation(
+            [format_direction(pair) for pair in self.pairs], *(comparison if cfg.eval_retrieval else ())
+        )
         self.teacher = self._find_teacher()
         self.frozen_vectors = None
         if cfg.encoder_vectors:
@@ -166,8 +186,17 @@ class SentenceEmbeddingTask(BaseTask):
             raise InputError(
                 f"--max-source-positions {cfg.max_source_positions}: expected {SHORTEST_CUT} tokens or more"
             )
+        if not 0 <= cfg.eval_retrieval_normalization < math.inf:
+            raise InputError(
+                f"--eval-retrieval-normalization {cfg.eval_retrieval_normalization}: "
+                "expected a number, 0 or above"
+            )
         if cfg.unpaired and cfg.random_sides:
             raise InputError("--random-sides: not with --unpaired, whose sides are languages")
+        if cfg.encoder_vectors and cfg.eval_retrieval_similarity == BERT_SCORE:
+            raise InputError(
+                f"--eval-retrieval-similarity {BERT_SCORE}: of states of tokens; --encoder-vectors has none"
+            )
         TrainingSample.of(cfg)  # checks its options
         pairs = parse_pairs(cfg.pairs)
         if not pairs:
@@ -361,9 +390,12 @@ class SentenceEmbeddingTask(BaseTask):
         loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
         with torch.no_grad(), self.computing(sample):  # what losses see may have been altered for them
             inputs = {name: of for name, of in sample["net_input"].items() if name != "prev_output_tokens"}
-            source, target = (vectors_of(model.encoder(**side)) for side in (inputs, sample["mirror"]))
+            encoded = [model.encoder(**side) for side in (inputs, sample["mirror"])]
         number = int(sample["parts"][0])
-        self.retrieval.add(sample["split"], number, sample["lines"], source, target)
+        self.retrieval.add(sample["split"], number, sample["lines"], *map(vectors_of, encoded))
+        if self.retrieval.needs_tokens:
+            tokens = [(states_of(each), padding_of(each)) for each in encoded]
+            self.retrieval.add_tokens(number, sample["lines"], *tokens)
         logging_output = validation.add_direction_losses(
             logging_output, self.pairs, self.pairs[number], supervised=True
         )

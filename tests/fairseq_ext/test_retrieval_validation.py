@@ -8,6 +8,7 @@ import pytest
 import torch
 from fairseq.logging import metrics
 
+from fairseq_ext.tasks import retrieval_validation
 from fairseq_ext.tasks.retrieval_validation import (
     ROWS_AT_A_TIME,
     RetrievalValidation,
@@ -64,7 +65,7 @@ def test_spread_of_vectors():
 
 
 def add(validation: RetrievalValidation, part: int, source, target, lines=None, split: str = "valid") -> None:
-    lines = np.arange(len(source)) if lines is None else lines
+    lines = np.arange(len(source)) if lines is None else np.array(lines)
     validation.add(split, part, lines, source, target)
 
 
@@ -123,3 +124,94 @@ def test_what_is_logged(with_precision):
     if with_precision:
         names |= {"retrieval", "retrieval_de-en", "retrieval_en-fr"}
     assert set(logged.get_smoothed_values()) == names
+
+
+def test_sentences_are_compared_once_in_a_validation(monkeypatch):
+    """The meters are nested as those of `fairseq-train`, whose trainer asks after every batch, too."""
+    asked = []
+    real = retrieval_validation.precision_at_1
+    monkeypatch.setattr(retrieval_validation, "precision_at_1", lambda *x: asked.append(0) or real(*x))
+    validation = RetrievalValidation(["de-en"])
+    for _ in range(2):  # in the second, the meters of the first are closed
+        validation.begin()
+        asked.clear()
+        with metrics.aggregate("train"), metrics.aggregate(new_root=True) as whole:
+            for lines in ([0, 1], [2, 3], [4]):
+                add(validation, 0, vectors(5)[lines], vectors(5)[lines], lines)
+                with metrics.aggregate() as batch:
+                    validation.log(with_precision=True)
+                    assert math.isnan(batch.get_smoothed_values()["retrieval"])
+        assert not asked
+        assert whole.get_smoothed_values()["retrieval"] == 100
+        assert len(asked) == 1
+    with metrics.aggregate() as whole:  # `fairseq-validate` asks inside
+        validation.log(with_precision=True)
+        assert whole.get_smoothed_values()["retrieval"] == 100
+
+
+# --- by tokens, and without popular sentences
+
+LENGTHS = ([3, 1, 5, 2, 4, 3], [2, 2, 4, 3, 3, 1])
+
+
+def texts(seed: int) -> list[list[torch.Tensor]]:
+    """Both sides of six pairs: states of their tokens, n x C, those of a pair somewhat alike."""
+    sides = [[vectors(length, seed=seed + i) for i, length in enumerate(side)] for side in LENGTHS]
+    return [[states + 0.9 * vectors(1, seed=90 + i) for i, states in enumerate(side)] for side in sides]
+
+
+def padded(side: list[torch.Tensor], rows) -> tuple[torch.Tensor, torch.Tensor]:
+    """T x B x C with nonsense at padding, and B x T."""
+    longest = max(len(side[row]) for row in rows)
+    states = torch.full((longest, len(rows), 6), 77.0)
+    padding = torch.ones(len(rows), longest, dtype=torch.bool)
+    for place, row in enumerate(rows):
+        states[: len(side[row]), place] = side[row]
+        padding[place, : len(side[row])] = False
+    return states, padding
+
+
+def bert_scores(sources, targets) -> np.ndarray:
+    scores = np.zeros((len(sources), len(targets)))
+    for m, source in enumerate(sources):
+        for n, target in enumerate(targets):
+            cosines = np.array([[cosine(a, b) for b in target.numpy()] for a in source.numpy()])
+            precision, recall = cosines.max(axis=0).mean(), cosines.max(axis=1).mean()
+            smaller = min(precision, recall)
+            scores[m, n] = 2 * precision * recall / (precision + recall) if smaller > 0 else smaller
+    return scores
+
+
+def hits(scores: np.ndarray, strength: float) -> float:
+    """P@1 of both directions from scores less alpha times their means."""
+    scores = scores - strength * (scores.mean(axis=1, keepdims=True) + scores.mean(axis=0, keepdims=True))
+    own = np.arange(len(scores))
+    return 100 * np.mean([scores.argmax(axis=1) == own, scores.argmax(axis=0) == own])
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.75])
+@pytest.mark.parametrize("batches", [[[0, 1, 2, 3, 4, 5]], [[5, 2], [0, 1, 3], [4, 2]]], ids=["one", "many"])
+def test_tokens_are_compared(strength, batches):
+    found, expected = [], []
+    for seed in (10, 20, 30):
+        sides = texts(seed)
+        validation = RetrievalValidation(PAIRS, "bert-score", strength)
+        for rows in batches:
+            add(validation, 0, *(torch.stack([side[row].mean(0) for row in rows]) for side in sides), rows)
+            validation.add_tokens(0, np.array(rows), *(padded(side, rows) for side in sides))
+        found.append(validation.measures()["retrieval_de-en"])
+        expected.append(hits(bert_scores(*sides), strength))
+    assert found == pytest.approx(expected, abs=0.01)
+    assert 0 < sum(expected) < 300
+
+
+def test_cosines_are_normalized():
+    source = vectors(20) + 1
+    target = source + vectors(20, seed=2)
+    target[7] = source.mean(0)  # near to all
+    scores = np.array([[cosine(a, b) for b in target.numpy()] for a in source.numpy()])
+    for strength in (0.0, 0.5, 0.75):
+        validation = RetrievalValidation(PAIRS, "cosine", strength)
+        add(validation, 0, source, target)
+        assert validation.measures()["retrieval"] == pytest.approx(hits(scores, strength), abs=0.01)
+    assert hits(scores, 0.0) != hits(scores, 0.75)

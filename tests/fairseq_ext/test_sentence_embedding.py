@@ -17,6 +17,7 @@ from fairseq_ext.criterions.weighted_losses import WeightedLosses
 from fairseq_ext.inference import load_for_inference
 from fairseq_ext.losses.weighted_loss import vectors_of
 from fairseq_ext.models.sentence_encoder import SentenceEncoderModel
+from fairseq_ext.modules.similarity import TokenStates, bert_score, normalized
 from fairseq_ext.tasks.sentence_embedding import SentenceEmbeddingConfig, SentenceEmbeddingTask
 from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_toy_folder
 from tests.fairseq_ext.models import SIZES
@@ -170,6 +171,27 @@ def test_it_learns_and_is_validated_by_retrieval(folder, losses, model_options):
         assert after[f"retrieval_{pair}"] == pytest.approx(loop(source, target), abs=0.01)
     if "sentence_contrastive" in losses:
         assert after["retrieval"] > 80 > before["retrieval"]
+
+
+def test_validation_compares_as_it_is_asked_to(folder):
+    """By BERT-score of the states that are pooled, less popularity."""
+    options = {"eval_retrieval_similarity": "bert-score", "eval_retrieval_normalization": 0.75}
+    task = make_task(folder, eval_retrieval=True, **options)
+    model, criterion = make_model(task, pooling_layer="1"), make_criterion(task)
+    task.load_dataset("valid")
+    found = validate(task, model, criterion)
+    model.eval()
+    for number, pair in enumerate(("de-en", "fr-en")):
+        batch = whole_part(task, "valid", number)
+        sides = []
+        for text in (batch["net_input"]["src_tokens"], batch["mirror"]["src_tokens"]):
+            encoded = model.encoder(text)
+            states, padding = encoded["token_states"][0], encoded["token_padding_mask"][0]
+            sides.append(TokenStates.of(states.detach().transpose(0, 1), padding, cosine=True))
+        scores = normalized(bert_score(*sides).f, 0.75)
+        own = torch.arange(len(scores))
+        hits = torch.cat([scores.argmax(1) == own, scores.argmax(0) == own]).float().mean()
+        assert found[f"retrieval_{pair}"] == pytest.approx(100 * float(hits), abs=0.01)
 
 
 def test_without_the_option_nothing_is_retrieved(folder):

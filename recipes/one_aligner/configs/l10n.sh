@@ -11,6 +11,7 @@ CORPUS_OPTIONS=(--further-pairs de-fr)
 SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
 LEARNING_RATE=1e-4
 BUDGET=20000
+OPTIMIZER_OPTIONS+=(--eval-retrieval-similarity bert-score --eval-retrieval-normalization 0.75)
 LAYERS=(0 1 2 3 4 average)
 SINGLE_PAIRS=(de-en ru-en ja-en de-fr)
 several four-pairs de-en fr-en ja-en ru-en
