@@ -2,13 +2,15 @@
 
 `--to sentence-transformers`: a folder that `SentenceTransformer(FOLDER).encode` reads without our code: a
 stock model of transformers, a tokenizer, pooling, and a model card, filled from the checkpoint and its data.
-`--to onnx`: a folder for processors without PyTorch, `model.onnx` with the tokenizer; `--precision int8`
-makes 8-bit products of its linear layers. `python -m embeddings` reads both.
+`--to transformers`: a folder of that library, of an encoder that was trained from one
+(`--pretrained-encoder`). `--to onnx`: a folder for processors without PyTorch, `model.onnx` with the
+tokenizer; `--precision int8` makes 8-bit products of its linear layers. `python -m embeddings` reads all.
 
 Lines of every language are encoded by the checkpoint and by the folder, from raw text; if a token id or a
 vector differs, nothing is written. What the other library cannot express is refused with the reason.
 """
 
+import functools
 import importlib.util
 import os
 from collections.abc import Callable
@@ -114,42 +116,60 @@ def export(job: ExportJob, folder: Path) -> None:
     Raises:
         InputError: as `load_for_inference`; the format cannot express the model; a vector differs.
     """
-    import dataclasses
-
-    import torch
-
     import fairseq_ext.plug_ins  # noqa: F401 (registers task and model)
     from data_prep.formats.preparation import Preparation
-    from fairseq_ext.export.encoder_graph import graph_of, refusal
-    from fairseq_ext.export.model_card import Card
     from fairseq_ext.export.parity import check_parity, check_texts
-    from fairseq_ext.export.tokenizer import exported_tokenizer
     from fairseq_ext.inference import load_for_inference
 
     form = FORMATS[job.to]()
     loaded = load_for_inference(job.checkpoint, job.data, translates=False)
     preparation = Preparation.load(job.data)
+    tokenizer, card = form.write(job, loaded, preparation, folder)
+    if job.check_lines:
+        words = tokenizer.longest - tokenizer.has_cls
+        texts = check_texts(preparation, loaded.task.dictionary, job.check_text, job.check_lines, words)
+        encode, least = form.encoder(folder, tokenizer, loaded), form.least[job.precision]
+        parity = check_parity(texts, tokenizer, loaded, encode, least)
+        (folder / "README.md").write_text(card.text(parity), encoding="utf-8")
+        print(f"export: {parity['lines']} lines, lowest cosine {parity['lowest_cosine']:.7f}")
+
+
+def write_graph(form, job: ExportJob, loaded, preparation, folder: Path):
+    """Write an encoder of our own layers, or of fairseq's, as a graph of tensors.
+
+    Args:
+        form: module of the format, with `check_graph` and `write_folder`.
+
+    Returns:
+        the tokenizer of the folder, and its model card.
+    """
+    import dataclasses
+
+    import torch
+
+    from fairseq_ext.export.encoder_graph import graph_of, refusal
+    from fairseq_ext.export.model_card import Card
+    from fairseq_ext.export.pretrained_folder import is_pretrained
+    from fairseq_ext.export.tokenizer import exported_tokenizer
+
     placement = loaded.task.tags.placement
     if placement.encoder or placement.source_ending:
         raise refusal(job.checkpoint, "its encoder reads a language tag, and a tokenizer knows no language")
+    if is_pretrained(loaded):
+        raise refusal(job.checkpoint, "its layers are those of transformers", "choose --to transformers")
     encoder = loaded.model.encoder
     has_cls = getattr(encoder, "cls", None) is not None
     words = min(loaded.task.max_positions()[0], encoder.max_positions())
     graph = graph_of(encoder, loaded.state["cfg"]["model"], words + has_cls, job.checkpoint)
-    form.check(graph, job.checkpoint)
+    form.check_graph(graph, job.checkpoint)
     tokenizer = exported_tokenizer(
         preparation, loaded.task.dictionary, words + has_cls, has_cls, job.pretokenized, job.checkpoint
     )
     card = Card(job.checkpoint, loaded, preparation, graph, tokenizer.expects, job.to)
     rows = torch.from_numpy(tokenizer.rows)
     graph = dataclasses.replace(graph, tokens=graph.tokens[rows])
-    form.write(folder, graph, tokenizer, card.text({}), job.precision)
-    if job.check_lines:
-        texts = check_texts(preparation, loaded.task.dictionary, job.check_text, job.check_lines, words)
-        encode, least = form.encoder(folder, tokenizer), form.least[job.precision]
-        parity = check_parity(texts, tokenizer, loaded, encode, least)
-        (folder / "README.md").write_text(card.text(parity), encoding="utf-8")
-        print(f"export: {parity['lines']} lines, lowest cosine {parity['lowest_cosine']:.7f}")
+    form.write_folder(folder, graph, tokenizer, card.text({}), job.precision)
+    return tokenizer, card
 
 
 def move_into(folder: Path, output: Path) -> list[Path]:
@@ -169,16 +189,25 @@ class Format:
     """A format of folders.
 
     Attributes:
-        check: refuses a graph that the format cannot express; (graph, path of the checkpoint).
-        write: (folder, graph, tokenizer, model card, precision).
-        encoder: (folder, tokenizer) -> a function from sentences to vectors, by the library alone.
+        write: (job, loaded checkpoint, preparation of the data, folder) -> tokenizer of the folder, and its
+            model card; refuses what the format cannot express.
+        encoder: (folder, tokenizer, loaded checkpoint) -> a function from sentences to vectors, by the
+            library alone.
         least: precision -> cosine with the checkpoint's vector that every line must have.
     """
 
-    check: Callable
     write: Callable
     encoder: Callable
     least: dict[str, float]
+
+
+def _of_graph(form) -> Format:
+    """A format that a module writes from the graph of an encoder."""
+    return Format(
+        functools.partial(write_graph, form),
+        lambda folder, tokenizer, _: form.encoder_of(folder, tokenizer),
+        form.LEAST,
+    )
 
 
 def _sentence_transformers() -> Format:
@@ -187,7 +216,7 @@ def _sentence_transformers() -> Format:
         raise InputError("--to sentence-transformers: is not installed: pip install '.[embed]'")
     from fairseq_ext.export import sentence_transformers_folder as form
 
-    return Format(form.check_graph, form.write_folder, form.encoder_of, form.LEAST)
+    return _of_graph(form)
 
 
 def _onnx() -> Format:
@@ -196,7 +225,19 @@ def _onnx() -> Format:
             raise InputError(f"--to onnx: {library} is not installed: pip install '.[embed,onnx]'")
     from fairseq_ext.export import onnx_folder as form
 
-    return Format(form.check_graph, form.write_folder, form.encoder_of, form.LEAST)
+    return _of_graph(form)
 
 
-FORMATS: dict[str, Callable[[], Format]] = {"sentence-transformers": _sentence_transformers, "onnx": _onnx}
+def _transformers() -> Format:
+    if importlib.util.find_spec("transformers") is None:
+        raise InputError("--to transformers: is not installed: pip install '.[embed]'")
+    from fairseq_ext.export import pretrained_folder as form
+
+    return Format(form.write_folder, form.encoder_of, form.LEAST)
+
+
+FORMATS: dict[str, Callable[[], Format]] = {
+    "sentence-transformers": _sentence_transformers,
+    "transformers": _transformers,
+    "onnx": _onnx,
+}

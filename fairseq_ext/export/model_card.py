@@ -28,7 +28,7 @@ pipeline_tag: sentence-similarity
 language:
 {languages}
 tags:
-- sentence-transformers
+- {library}
 - sentence-similarity
 - feature-extraction
 ---
@@ -78,20 +78,33 @@ class Card:
         """The card; `parity` is what `check_parity` returns, nothing if nothing was compared."""
         return TEMPLATE.format(
             library=self.form,
-            code=CODE[self.form],
+            code=self.code,
             name=self.loaded.system()["name"],
             languages="\n".join(f"- {language}" for language in self.preparation.languages),
-            width=self.graph.sentence_width,
-            text=_text(self.expects, self.graph.longest),
+            width=self.width,
+            text=_text(self.expects, self.longest),
             facts=_table(self._facts()),
             training=_table(self._training()),
             parity=_parity(parity),
         )
 
+    @property
+    def code(self) -> str:
+        """The few lines of Python that use the folder."""
+        return CODE[self.form]
+
+    @property
+    def width(self) -> int:
+        """Of a vector."""
+        return self.graph.sentence_width
+
+    @property
+    def longest(self) -> int:
+        """Tokens that the encoder reads."""
+        return self.graph.longest
+
     def _facts(self) -> dict:
         graph = self.graph
-        embeddings = graph.tokens.numel()
-        whole = sum(value.numel() for value in self.loaded.model.encoder.parameters())
         found = {
             "layers": len(graph.layers),
             "width of states": graph.width,
@@ -101,8 +114,7 @@ class Card:
             "placement of norms": graph.placement,
             "pooling": graph.pooling,
             "vocabulary": f"{len(graph.tokens):,}",
-            "parameters": f"{whole:,}",
-            "of these, without word embeddings": f"{max(0, whole - embeddings):,}",
+            **parameters_of(self.loaded.model.encoder, graph.tokens.numel()),
         }
         return {name: value for name, value in found.items() if value is not None}
 
@@ -124,6 +136,15 @@ class Card:
             options = read_json(record).get("options", {})
             found |= {f"`{name}`": value for name, value in options.items() if name != "--save-dir"}
         return {name: value for name, value in found.items() if value is not None}
+
+
+def parameters_of(encoder, embeddings: int) -> dict[str, str]:
+    """How many an encoder has, with and without those of its word embeddings."""
+    whole = sum(value.numel() for value in encoder.parameters())
+    return {
+        "parameters": f"{whole:,}",
+        "of these, without word embeddings": f"{max(0, whole - embeddings):,}",
+    }
 
 
 def _text(expects: str, longest: int) -> str:

@@ -1,0 +1,101 @@
+"""`export --to transformers`: a trained encoder of transformers comes back to its library."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from command_line.dispatch import run
+from fairseq_ext.__main__ import COMMANDS
+from fairseq_ext.losses.weighted_loss import vectors_of
+from tests.data_prep.tokenizer_folders import TEXT
+from tests.fairseq_ext.test_checkpoints import save
+from tests.fairseq_ext.test_pretrained_encoder import batch_of, build, state_of, write_data, write_model
+
+
+@pytest.fixture(scope="module", params=["bert", "xlmr"])
+def world(request, tmp_path_factory):
+    """A folder of transformers, and data of its tokenizer, of which the dictionary has a part."""
+    root = tmp_path_factory.mktemp(request.param)
+    folder = write_model(root / "model", request.param)
+    return folder, write_data(root, folder, "--only-used")
+
+
+def trained(world, path, **given):
+    """The vectors of TEXT by a checkpoint that is not the folder it began with."""
+    folder, data = world
+    task, model, args = build(folder, data, **given)
+    with torch.no_grad():
+        for parameter in model.parameters():  # an average of layers has weights that nothing trains
+            if parameter.requires_grad:
+                noise = torch.randn(parameter.shape, generator=torch.Generator().manual_seed(3))
+                parameter.add_(0.05 * noise)
+    save(path, state_of(task, model, args))
+    return vectors_of(model(batch_of(task, data))).detach().numpy()
+
+
+def export(world, checkpoint, output, *others: str, to="transformers") -> int:
+    words = ["export", "--to", to, str(checkpoint), str(output), "--data", str(world[1]), *others]
+    return run("fairseq_ext", "", COMMANDS, words)
+
+
+@pytest.mark.parametrize(
+    ("given", "pooled"),
+    [
+        ({}, lambda states, mask: (states[-1] * mask).sum(1) / mask.sum(1)),
+        ({"pooling": "cls", "pooling_layer": "2"}, lambda states, mask: states[2][:, 0]),
+        ({"pooling": "max", "pooling_layer": "average"},
+         lambda states, mask: (sum(states) / 4).masked_fill(mask == 0, -1e9).max(1).values),
+    ],
+)  # fmt: skip
+def test_the_library_computes_the_same_vectors(world, tmp_path, capsys, given, pooled):
+    expected = trained(world, tmp_path / "model.pt", **given)
+    assert export(world, tmp_path / "model.pt", tmp_path / "out") == 0
+    assert "export: 22 lines, lowest cosine" in capsys.readouterr().out
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    model = transformers.AutoModel.from_pretrained(tmp_path / "out").eval()
+    batch = tokenizer(TEXT, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        states = model(**batch, output_hidden_states=True).hidden_states
+    found = pooled(states, batch["attention_mask"].unsqueeze(2)).numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-4)
+    config = json.loads((tmp_path / "out/config.json").read_text())
+    assert "auto_map" not in config
+    assert not list((tmp_path / "out").glob("*.bin"))  # safetensors alone
+
+
+def test_the_code_of_the_model_card_runs(world, tmp_path):
+    trained(world, tmp_path / "model.pt", pooling="sum", pooling_layer="1")
+    assert export(world, tmp_path / "model.pt", tmp_path / "out") == 0
+    card = (tmp_path / "out/README.md").read_text()
+    code = card.split("```python\n")[1].split("```")[0].replace("PATH OF THIS FOLDER", str(tmp_path / "out"))
+    found = {}
+    exec(code, found)
+    assert found["vectors"].shape == (2, 16)
+    assert "layers[1]" in code and "lowest cosine" in card
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"sentence_width": 6}, "--sentence-width: a folder of transformers has states of tokens, and"),
+        ({"pooling_layer": "mix"}, "--pooling-layer mix: a folder of transformers has states"),
+        ({"pooling": "pooler"}, "--pooling pooler: a folder of transformers has states"),
+        ({"pooling_without_eos": True}, "--pooling-without-eos: a folder of transformers has states"),
+    ],
+)
+def test_what_is_above_the_tokens_is_not_lost_silently(world, tmp_path, capsys, given, line):
+    trained(world, tmp_path / "model.pt", **given)
+    assert export(world, tmp_path / "model.pt", tmp_path / "out") == 2
+    error = capsys.readouterr().err
+    assert f"model.pt: cannot be exported: {line}" in error
+    assert not (tmp_path / "out/config.json").exists()
+
+
+def test_other_formats_name_this_one(world, tmp_path, capsys):
+    trained(world, tmp_path / "model.pt")
+    assert export(world, tmp_path / "model.pt", tmp_path / "out", to="onnx") == 2
+    assert "its layers are those of transformers; choose --to transformers" in capsys.readouterr().err
