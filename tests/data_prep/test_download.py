@@ -115,7 +115,8 @@ def test_checksums_are_verified(server, tmp_path):
 
 
 def tar_of(path: Path, files: dict[str, bytes], others=()) -> Path:
-    with tarfile.open(path, "w:gz") as tar:
+    """Of the same files the same bytes: the second in which it is written is not in it."""
+    with gzip.GzipFile(path, "wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
         for member in others:
             tar.addfile(member)
         for name, content in files.items():
