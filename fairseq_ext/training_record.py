@@ -33,7 +33,8 @@ _SCHEMA = {
 _OLD_OPTIONS, _OLD_END = "options.txt", "finished"  # until version 0.2, which did not record the data
 _ADVICE = "train anew with --force, or give another --output"
 _STARTS = (  # are known by their contents, not their path
-    "--pretrained-checkpoint", "--finetune-from-model", "--pretrained-encoder", "--teacher-checkpoint",
+    "--pretrained-checkpoint", "--pretrained-dictionary", "--finetune-from-model", "--pretrained-encoder",
+    "--teacher-checkpoint",
 )  # fmt: skip
 _NOT_LEARNED = {
     "--log-format", "--log-interval", "--log-file", "--no-progress-bar", "--tensorboard-logdir",

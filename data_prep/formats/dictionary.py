@@ -15,6 +15,7 @@ from command_line.outputs import atomic_path
 from data_prep.subword_models import SPECIAL_SYMBOLS
 
 PADDING_FACTOR = 8
+DUMMY = "madeupword"  # begins symbols that only pad a dictionary
 DICTIONARY = "dict.txt"  # in a folder of subwords; one per language beside binarized sentences
 
 
@@ -49,7 +50,7 @@ def lines_in_order(tokens: Sequence[str], counts: Counter) -> Iterator[str]:
     for token in tokens:
         yield f"{token} {counts[token]}"
     for number in range(-(len(tokens) + len(SPECIAL_SYMBOLS)) % PADDING_FACTOR):
-        yield f"madeupword{number:04d} 0"
+        yield f"{DUMMY}{number:04d} 0"
 
 
 def write_dictionary(path: Path, lines: Iterable[str]) -> int:

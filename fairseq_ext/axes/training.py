@@ -109,7 +109,8 @@ LOSS = Axis("losses", {"losses": Optional(Objects(Objects(Anything)))}, read=_lo
 def _initialization(training: Training) -> dict:
     if training.initialized_from is None:
         return {}
-    names = ("system",) if training.initialized_from.get("system") else ("file", "sha256")
+    whose = ("system",) if training.initialized_from.get("system") else ("file", "sha256")
+    names = (*whose, "new_rows")
     known = {name: training.initialized_from.get(name) for name in names}
     return {"initialization": {name: value for name, value in known.items() if value is not None}}
 
@@ -133,11 +134,16 @@ def initialization(others: Sequence[Axis]) -> Axis:
         found = record.get("initialization") or {}
         if origin := found.get("system"):
             labels = [_origin_label(origin, record, others), label(origin)]
-            return f"from {', '.join(filter(None, labels)) or 'a system like it'}"
+            name = ", ".join(filter(None, labels)) or "a system like it"
+            rows = {"new_rows": found["new_rows"]} if found.get("new_rows") else {}
+            return f"from {name}{shown(rows)}"
         digest = {"sha256": found["sha256"][:8]} if found.get("sha256") else {}
         return f"from {found['file']}{shown(digest)}" if found.get("file") else ""
 
-    schema = {"file": Optional(str), "sha256": Optional(str), "system": Optional(Objects(Anything))}
+    schema = {
+        **dict.fromkeys(("file", "sha256", "new_rows"), Optional(str)),
+        "system": Optional(Objects(Anything)),
+    }
     return Axis("initialization", {"initialization": Optional(schema)}, _initialization, label)
 
 

@@ -1,20 +1,23 @@
 """Starting a translation model from a checkpoint: `--pretrained-checkpoint` (thesis 4.4.6).
 
-Encoder, decoder and embeddings are taken over. Dictionaries of both begin with the same words; behind them
-come the language tags, of which those that both have keep their rows, and further tokens of pre-training
-(mask and tasks), which are dropped. Rows of tags that the checkpoint does not have stay as they were
-initialized.
+Encoder, decoder and embeddings are taken over; of embeddings the rows of all symbols and language tags that
+both dictionaries have. With the same dictionary those are its words, and further tokens of pre-training (mask
+and tasks) are dropped; with `--pretrained-dictionary` the checkpoint's is another one, to be extended or
+replaced. Rows that the checkpoint does not have begin as `--new-rows` says. An optimizer's state is not
+taken over.
 """
 
 from pathlib import Path
 
-import torch
 from fairseq.distributed.utils import get_global_rank
 from torch import Tensor
 
 from command_line.errors import InputError
+from data_prep.formats.dictionary import dictionary_fingerprint, load_dictionary
 from fairseq_ext.checkpoints.origin import origin_of
 from fairseq_ext.checkpoints.reading import EMBEDDINGS, read_checkpoint
+from fairseq_ext.checkpoints.tasks import has_tags, languages_of
+from fairseq_ext.checkpoints.vocabulary_rows import NewRows, RowPlan
 from fairseq_ext.data.language_tags import tag_token
 from fairseq_ext.modules.residual_block import placement_of
 
@@ -27,7 +30,7 @@ COMPUTATION = (  # options that change what a model computes from the same weigh
     "no_scale_embedding",
     "share_all_embeddings",  # tied weights would silently keep one of the untied ones
 )
-OPTION = "--pretrained-checkpoint"
+OPTION, DICTIONARY_OPTION = "--pretrained-checkpoint", "--pretrained-dictionary"
 
 
 def initialize(model, options, task, path) -> dict:
@@ -38,36 +41,30 @@ def initialize(model, options, task, path) -> dict:
         model: as `task.build_model` made it, of
         options: with these options.
         task: a task of ours, which knows its dictionary and tags.
-        path: a checkpoint of `linguistic_pretraining` or `multilingual_nmt`.
+        path: a checkpoint of `linguistic_pretraining` or `multilingual_nmt`, or, if its dictionary is given,
+            of stock fairseq.
 
     Raises:
         InputError: no such checkpoint; it has another dictionary or another architecture.
     """
     state = read_checkpoint(path)
-    saved = state.get("task_state") or {}
-    if "dictionary_sha256" not in saved or "languages" not in saved:
-        raise InputError(
-            f"{OPTION} {path}: says nothing about its dictionary; expected a checkpoint of"
-            " linguistic_pretraining or multilingual_nmt"
-        )
-    if saved["dictionary_sha256"] != task.fingerprint:
-        raise InputError(
-            f"{OPTION} {path}: was trained with another dictionary than dict.*.txt; prepare the data with"
-            " `python -m data_prep subword --dictionary-from` the folder of its subwords"
-        )
+    theirs = symbols_of(state, task, path)
     _check_computation(options, state["cfg"]["model"], path)
-    rows = tag_rows(task.dictionary, task.base_vocabulary_size, saved["languages"], task.tags.languages)
+    how = NewRows.parse(task.cfg.new_rows)
+    plan = RowPlan.of(task.dictionary.symbols, theirs, how)
     own = model.state_dict()
     weights = dict(state["model"])
     for name in EMBEDDINGS:
         if name in weights and name in own:
-            weights[name] = with_rows(own[name], weights[name], task.base_vocabulary_size, rows, path)
+            _check_width(own[name], weights[name], path)
+            weights[name] = plan.table(own[name], weights[name])
+    plan.log(len(state["model"][EMBEDDINGS[0]]))
     try:
         model.load_state_dict(weights, strict=True, model_cfg=options)
     except RuntimeError as error:
         reason = " ".join(str(error).splitlines()[1:2]).strip()[:200]
         raise InputError(f"{OPTION} {path}: is of another architecture: {reason}") from None
-    return origin_of(path, state)
+    return origin_of(path, state) | ({"new_rows": task.cfg.new_rows} if plan.new and how.is_unusual else {})
 
 
 def finetuned_from(options) -> dict | None:
@@ -83,37 +80,53 @@ def finetuned_from(options) -> dict | None:
     return origin_of(path, read_checkpoint(path))
 
 
-def tag_rows(dictionary, words: int, theirs: list[str], ours: list[str]) -> list[tuple[int, int]]:
-    """(our row, their row) of the tags that both have and that are no words of the dictionary.
-
-    Args:
-        words: entries before the tags, the same in both dictionaries.
-        theirs: languages in the order in which the checkpoint's tags were appended.
-    """
-    tokens = [tag_token(language) for language in theirs]
-    appended = [token for token in tokens if dictionary.indices.get(token, words) >= words]
-    places = {token: words + number for number, token in enumerate(appended)}
-    found = (tag_token(language) for language in ours)
-    return [(dictionary.index(token), places[token]) for token in found if token in places]
-
-
-def with_rows(own: Tensor, pretrained: Tensor, words: int, rows: list[tuple[int, int]], path) -> Tensor:
-    """V x C embedding: words and known tags as in the V' x C of the checkpoint, other tags as in `own`.
+def symbols_of(state: dict, task, path) -> list[str]:
+    """What the rows of a checkpoint's embeddings are of, as far as that is known: the symbols of its
+    dictionary, which is the task's or that of `--pretrained-dictionary`, and its language tags. Further
+    tokens of its task follow.
 
     Raises:
-        InputError: another width.
+        InputError: it is not known, not that of the checkpoint, or larger than its embeddings.
     """
+    fingerprint = (state.get("task_state") or {}).get("dictionary_sha256")
+    file = task.cfg.pretrained_dictionary
+    if file:
+        dictionary = load_dictionary(Path(file))
+        symbols, found = dictionary.symbols, dictionary_fingerprint(dictionary)
+        if fingerprint not in (None, found):
+            raise InputError(f"{DICTIONARY_OPTION} {file}: is not the dictionary of {path}")
+    else:
+        symbols, found = task.dictionary.symbols[: task.base_vocabulary_size], task.fingerprint
+        if fingerprint is None:
+            raise InputError(
+                f"{OPTION} {path}: says nothing about its dictionary; give it with {DICTIONARY_OPTION}, the"
+                " dict.LANG.txt of its data"
+            )
+        if fingerprint != found:
+            raise InputError(
+                f"{OPTION} {path}: was trained with another dictionary than dict.*.txt; give that one with"
+                f" {DICTIONARY_OPTION}, or prepare the data with `python -m data_prep subword"
+                " --dictionary-from` the folder of its subwords"
+            )
+    known = languages_of(state, path)
+    tags = map(tag_token, known["languages"] if has_tags(state) else ())
+    symbols = list(dict.fromkeys([*symbols, *tags]))  # a tag may be a word of the dictionary
+    rows = len(state["model"].get(EMBEDDINGS[0], ()))
+    if len(symbols) > rows:
+        raise InputError(
+            f"{OPTION} {path}: has {rows} embeddings, fewer than the {len(symbols)} symbols of"
+            f" {file or 'dict.*.txt'} and its tags; give the dictionary of its training with"
+            f" {DICTIONARY_OPTION}"
+        )
+    return symbols
+
+
+def _check_width(own: Tensor, pretrained: Tensor, path) -> None:
     if own.size(1) != pretrained.size(1):
         raise InputError(
             f"{OPTION} {path}: is of another architecture: embeddings of width {pretrained.size(1)},"
             f" expected {own.size(1)}"
         )
-    joined = own.clone()
-    joined[:words] = pretrained[:words]
-    if rows:
-        here, there = torch.tensor(rows).T
-        joined[here] = pretrained[there].to(joined)
-    return joined
 
 
 def _check_computation(options, pretrained, path) -> None:

@@ -29,10 +29,10 @@ FILES_OF_THE_TRAINING = frozenset({
     "aim_repo", "bpe_codes", "bpe_merges", "bpe_vocab", "bpe_vocab_file", "continue_once",
     "distributed_init_method", "ema_seed_model", "extra_data", "finetune_from_model", "fixed_dictionary",
     "gpt2_encoder_json", "gpt2_vocab_bpe", "input", "lang_dict", "lm_path", "log_file", "path", "plasma_path",
-    "pretrained_checkpoint", "pretrained_encoder", "quantization_config_path", "restore_file", "results_path",
-    "sampling_weights_from_file", "save_dir", "sentencepiece_model", "sentencepiece_model_path",
-    "shorten_data_split_list", "source_dict", "target_dict", "teacher_checkpoint", "tensorboard_logdir",
-    "user_dir",
+    "pretrained_checkpoint", "pretrained_dictionary", "pretrained_encoder", "quantization_config_path",
+    "restore_file", "results_path", "sampling_weights_from_file", "save_dir", "sentencepiece_model",
+    "sentencepiece_model_path", "shorten_data_split_list", "source_dict", "target_dict", "teacher_checkpoint",
+    "tensorboard_logdir", "user_dir",
 })  # fmt: skip
 EVALUATED = frozenset({  # texts that fairseq gives to eval()
     "adafactor_eps", "adam_betas", "adamax_betas", "decoder_xformers_att_config",

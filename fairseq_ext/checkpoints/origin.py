@@ -3,6 +3,7 @@
     {}                                             nothing: from scratch
     {"file": …, "sha256": …, "system": {…}}        a checkpoint, and the record of its system
     {"file": …, "sha256": …}                       a file that is no checkpoint of ours (mBART's)
+    {…, "new_rows": …}                             how embeddings began that its dictionary did not have
     {"file": …}                                    all that is known of a training of version 0.1
 
 and None where nothing is known.
@@ -18,7 +19,16 @@ from fairseq_ext.axes.record import check_record, describe
 
 OPTIONS = ("pretrained_checkpoint", "finetune_from_model", "pretrained_encoder")
 FIELD = "initialized_from"
-SCHEMA = {FIELD: Optional({"file": Optional(str), "sha256": Optional(str), "seed": Optional(int)})}
+SCHEMA = {
+    FIELD: Optional(
+        {
+            "file": Optional(str),
+            "sha256": Optional(str),
+            "seed": Optional(int),
+            "new_rows": Optional(str),
+        }
+    )
+}
 LONGEST_NAME = 100
 
 

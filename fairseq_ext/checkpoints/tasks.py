@@ -76,6 +76,12 @@ def tags_of(state: dict, path, data) -> dict:
     )
 
 
+def has_tags(state: dict) -> bool:
+    """Has the dictionary of a checkpoint's model a tag for each of its languages?"""
+    saved = state.get("task_state") or {}
+    return name_of_task(options_of_task(state)) != STOCK_BILINGUAL and saved.get("tags_exist") is not False
+
+
 def languages_of(state: dict, path) -> dict:
     """What a checkpoint of any task says of its languages and data: "languages", "directions",
     "language_tags" (a placement, None in pre-training) and "data".

@@ -14,8 +14,7 @@ from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from command_line.outputs import atomic_path, checksum
-
-DUMMY = "madeupword"  # symbols that only pad a dictionary
+from data_prep.formats.dictionary import DUMMY
 
 
 @dataclass(frozen=True)

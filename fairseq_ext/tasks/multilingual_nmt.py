@@ -17,6 +17,7 @@ from data_prep.formats.dictionary import load_shared_dictionary, with_dictionary
 from data_prep.formats.directions import Direction, format_direction, parse_directions
 from data_prep.formats.sentences import load_pair
 from fairseq_ext.checkpoints import initializing, origin
+from fairseq_ext.checkpoints.vocabulary_rows import RANDOM
 from fairseq_ext.data.batch_fields import FIELDS, FieldSource
 from fairseq_ext.data.language_tags import DEFAULT_PLACEMENT, PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
@@ -48,6 +49,20 @@ class MultilingualNmtConfig(SharedTaskConfig):
         metadata={
             "help": "start from the weights of a checkpoint of linguistic_pretraining or multilingual_nmt,"
             " of the same dictionary (thesis 4.4.6); an interrupted training goes on from its own"
+        },
+    )
+    pretrained_dictionary: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "the dict.LANG.txt that --pretrained-checkpoint was trained with, if it is another one"
+            " than that of the data, or the checkpoint is of stock fairseq: rows are found by symbol"
+        },
+    )
+    new_rows: str = field(
+        default=RANDOM,
+        metadata={
+            "help": "embeddings of symbols and tags that --pretrained-checkpoint does not have: random, mean"
+            " (of its symbols) or =SYMBOL (a copy), and others by name, for example mean,__af__=__nl__"
         },
     )
     alignments: Optional[str] = field(
@@ -230,6 +245,8 @@ class MultilingualNmtTask(GeneratingTask):
 
     def build_model(self, cfg, from_checkpoint=False):
         model = super().build_model(cfg, from_checkpoint)
+        if not from_checkpoint:
+            _check_start(self.cfg)
         if self.cfg.pretrained_checkpoint and not from_checkpoint:
             # before the trainer restores a checkpoint: what it finds in --save-dir wins
             path = self.cfg.pretrained_checkpoint
@@ -250,6 +267,16 @@ class MultilingualNmtTask(GeneratingTask):
             for best in self.inference_step(self._generator, [model], sample)
         ]
         return self._bleu.statistics(hypotheses, sample["split"], direction, sample["lines"])
+
+
+def _check_start(cfg: MultilingualNmtConfig) -> None:
+    """Refuse options of a start without a checkpoint to start from."""
+    for option, given in (
+        (initializing.DICTIONARY_OPTION, cfg.pretrained_dictionary),
+        (f"--new-rows {cfg.new_rows}", cfg.new_rows != RANDOM),
+    ):
+        if given and not cfg.pretrained_checkpoint:
+            raise InputError(f"{option}: goes with {initializing.OPTION}")
 
 
 def _languages(cfg: MultilingualNmtConfig, directions: list[Direction]) -> list[str]:

@@ -6,12 +6,13 @@ import pytest
 import torch
 
 from command_line.errors import InputError
-from fairseq_ext.checkpoints.initializing import EMBEDDINGS, tag_rows
+from data_prep.formats.dictionary import dictionary_fingerprint
+from fairseq_ext.checkpoints.initializing import EMBEDDINGS
 from fairseq_ext.inference import load_for_inference
 from fairseq_ext.tasks.linguistic_pretraining import LinguisticPretrainingConfig, LinguisticPretrainingTask
 from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
 from tests.fairseq_ext.folders import write_dictionaries
-from tests.fairseq_ext.models import SIZES, toy_dictionary
+from tests.fairseq_ext.models import SIZES
 from tests.fairseq_ext.monolingual import write_monolingual
 
 ARCHITECTURE = "mnmt_transformer"
@@ -81,15 +82,24 @@ def test_tags_in_another_order_and_new_ones(folder, pretrained):
         assert torch.equal(ours[WORDS + 1 :], theirs[[WORDS + 1, WORDS]])  # pre-trained as en, ja
 
 
-def test_a_tag_that_is_a_word_of_the_dictionary_is_no_further_row():
-    dictionary = toy_dictionary(3)
+def test_a_tag_that_is_a_word_of_the_dictionary_is_no_further_row(tmp_path, pretrained):
+    """`__en__` has the row of the word; the tags behind the words are the others."""
+    folder = tmp_path / "data"
+    dictionary = write_dictionaries(folder, ["en", "ja"])
     dictionary.add_symbol("__en__")
-    words = len(dictionary)
-    for language in ("fr", "ja"):
-        dictionary.add_symbol(f"__{language}__")
-    assert tag_rows(dictionary, words, theirs=["en", "ja", "de"], ours=["en", "fr", "ja"]) == [
-        (words + 1, words)
-    ]
+    for language in ("en", "ja"):
+        dictionary.save(str(folder / f"dict.{language}.txt"))
+    theirs = torch.load(pretrained)
+    theirs["task_state"] |= {
+        "dictionary_sha256": dictionary_fingerprint(dictionary),
+        "languages": ["en", "ja", "de"],
+    }
+    torch.save(theirs, folder / "start.pt")
+    task, model = built(folder, folder / "start.pt", lang_pairs="ja-en", langs="en,fr,ja")
+    found, expected = model.state_dict()[EMBEDDINGS[0]], theirs["model"][EMBEDDINGS[0]]
+    assert task.dictionary.symbols[WORDS:] == ["__en__", "__fr__", "__ja__"]
+    assert torch.equal(found[WORDS], expected[WORDS])
+    assert torch.equal(found[WORDS + 2], expected[WORDS + 1])
 
 
 def test_a_model_that_is_read_from_a_checkpoint_is_left_alone(folder, pretrained):

@@ -242,7 +242,7 @@ HARMLESS = [
     "eval_bleu_args", "eval_bleu_detok", "eval_bleu_detok_args", "eval_bleu_remove_bpe", "extra_lang_pairs",
     "gen_subset", "groups", "improvement_metrics", "lang_pairs", "langs", "langtoks", "langtoks_specs",
     "additive_margin_nested_widths", "sentence_contrast_nested_widths",
-    "losses", "lr_scheduler", "no_whole_word_mask_langs", "optimizer", "pairs",
+    "losses", "lr_scheduler", "new_rows", "no_whole_word_mask_langs", "optimizer", "pairs",
     "pooling_layer", "post_process", "pretraining_tasks",
     "quant_noise__name", "remove_bpe", "replace_unk", "retain_dropout_modules", "sampling_weights",
     "scoring", "slowmo_base_algorithm", "source_lang", "target_lang", "task", "teacher", "token_encoder",
