@@ -63,13 +63,13 @@ def is_data_file(path: Path) -> bool:
     from data_prep.formats.alignments import is_alignment_file
     from data_prep.formats.sentences import is_sentence_file
     from data_prep.formats.structures import is_structure_file
-    from data_prep.formats.teacher_vectors import is_teacher_file
+    from data_prep.formats.teacher_vectors import is_stored_file
 
     return (
         is_sentence_file(path)
         or is_alignment_file(path)  # what belongs to the sentences goes with them
         or is_structure_file(path)
-        or is_teacher_file(path)
+        or is_stored_file(path)
         or path.name.startswith("dict.")
         or path.name in {FILE_NAME, *filter(None, MODEL_FILES.values())}
         or path.parent.name == "text"

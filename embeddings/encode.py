@@ -1,7 +1,8 @@
 """Text to vectors: `DIR/FILE.npy` has one vector per line of FILE, `DIR/FILE.npy.json` is its record.
 
 Or, with --data, a teacher's vectors of binarized sentences, for training (thesis 3.3):
-`DATA/SPLIT.A-B.LANG.NAME.vectors`.
+`DATA/SPLIT.A-B.LANG.NAME.vectors`. With --layer-sums, the sums over tokens of every layer of an encoder that
+stays frozen: `DATA/SPLIT.A-B.LANG.NAME.layers`.
 
 Empty lines have vectors too: what the encoder makes of nothing, or zeros where it has no token to read. Text
 is read in windows of lines, so that files may be larger than the memory; within a window, equal lines are

@@ -1,4 +1,5 @@
-"""A teacher's vectors of binarized sentences, for training with losses of distillation (thesis 3.3).
+"""A teacher's vectors of binarized sentences, for training with losses of distillation (thesis 3.3); or, with
+--layer-sums, what is trained above a frozen encoder reads of it (`embeddings.encode_layers`).
 
 An encoder of ours whose dictionary is that of the data reads the binarized sentences. Any other one reads raw
 text, of which a sample is compared with the binarized sentences line by line.
@@ -7,7 +8,7 @@ text, of which a sample is compared with the binarized sentences line by line.
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +43,7 @@ NAME = "teacher"
 SPLIT = "train"
 COMPARED = 16  # lines of a window of raw text
 OF_TEXTS = ("texts", "output", "language")
-OF_DATA = ("split", "name", "text")
+OF_DATA = ("split", "name", "text", "layer_sums", "max_tokens")
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,18 @@ def add_arguments(parser) -> None:
         help="of --data: folder of its raw text, the --text of `data_prep binarize`; encoders of the data's"
         " own dictionary need none, and evaluation sets lie in DATA/text",
     )
+    parser.add_argument(
+        "--layer-sums",
+        action="store_true",
+        help="of --data: the sums over tokens of every layer, for what is trained above a frozen encoder"
+        " (fairseq-train --layer-sums NAME)",
+    )
+    parser.add_argument(
+        "--max-tokens",
+        type=types.positive,
+        help="of --layer-sums: longer sentences are cut to so many tokens, </s> included, as by"
+        " --max-source-positions of the training (default: 120)",
+    )
 
 
 def refuse_options(given: Mapping[str, object]) -> None:
@@ -94,8 +107,9 @@ def refuse_options(given: Mapping[str, object]) -> None:
         given: option -> value, None where it was not typed.
     """
     for option in OF_DATA:
-        if given[option] is not None:
-            raise InputError(f"--{option}: belongs to --data, which is not given")
+        if given[option]:
+            words = option.replace("_", "-")
+            raise InputError(f"--{words}: belongs to --data, which is not given")
 
 
 def main(args) -> None:
@@ -110,6 +124,13 @@ def main(args) -> None:
         )
     args.split, args.name = args.split or [SPLIT], args.name or NAME
     job = from_arguments(DataEncoding, args)
+    if args.layer_sums:
+        from embeddings.encode_layers import LONGEST, store_layer_sums
+
+        store_layer_sums(job, args.max_tokens or LONGEST, args.force)
+        return
+    if args.max_tokens:
+        raise InputError("--max-tokens: belongs to --layer-sums, which is not given")
     todo = [prefix for split in job.split for prefix in bitext_prefixes(job.data, split)]
     reader = Reader.of(job, job.encoder.load())
     for prefix in todo:
@@ -195,15 +216,8 @@ def encode_sentences(job: DataEncoding, reader: Reader, prefix: Path, output: Pa
         "dtype": job.dtype,
         "normalized": job.normalize,
     }
-    description = json.loads(json.dumps(description))  # what comes back from the file
-    unfinished = output.with_name(f".{output.name}.part")  # `.unfinished` would stop readers of the data
-    journal_path = output.with_name(f".{output.name}.journal.jsonl")
-    if not force and is_of(output, description):
-        journal_path.unlink(missing_ok=True)  # of a run that was killed as it ended
-        print(f"{output}: complete, skipped (--force redoes it)", file=sys.stderr)
-        return
     if raw is None:
-        parts, named = _windows_of(sentences), data_path(prefix)
+        parts, named = sentence_windows(sentences), data_path(prefix)
     else:
         if (found := count_lines(raw)) != len(sentences):
             raise InputError(f"{raw}: {found} lines, but {data_path(prefix)} has {len(sentences)} sentences")
@@ -215,21 +229,54 @@ def encode_sentences(job: DataEncoding, reader: Reader, prefix: Path, output: Pa
         _compare(reader, raw, sentences, start, window, language)
         return encoder.encode(window, language)
 
+    store(description, output, encoder, parts, named, encode, force)
+
+
+def store(
+    description: dict,
+    output: Path,
+    encoder,
+    parts: Iterable[tuple[int, Sequence]],
+    named: Path,
+    encode: Callable[[int, Sequence], np.ndarray],
+    force: bool,
+) -> None:
+    """Write a file of vectors, unless it is there; goes on where a run was killed.
+
+    Args:
+        description: of the file; "normalized" vectors are made so here.
+        encoder: with the attribute `cut`.
+        parts: number of the first sentence, and the sentences of each window.
+        named: whose lines error messages name.
+        encode: the vectors of a window.
+
+    Raises:
+        InputError: a vector is NaN, infinite or beyond float16; names the line.
+    """
+    description = json.loads(json.dumps(description))  # what comes back from the file
+    unfinished = output.with_name(f".{output.name}.part")  # `.unfinished` would stop readers of the data
+    journal_path = output.with_name(f".{output.name}.journal.jsonl")
+    if not force and is_of(output, description):
+        journal_path.unlink(missing_ok=True)  # of a run that was killed as it ended
+        print(f"{output}: complete, skipped (--force redoes it)", file=sys.stderr)
+        return
     if force:
         unfinished.unlink(missing_ok=True)
     vectors = create_teacher_vectors(unfinished, description)
-    numbers = Numbers(job.dtype, encoder.width)
-    store = windows.Store(vectors, numbers, job.normalize, lambda row: at(named, row + 1))
+    numbers = Numbers(description["dtype"], description["width"])
+    rows = windows.Store(vectors, numbers, description["normalized"], lambda row: at(named, row + 1))
     with Journal(journal_path, description, keep=not force) as journal:
-        windows.encode_windows(encoder, parts, encode, store, journal, f"encode {prefix.name}")
+        windows.encode_windows(encoder, parts, encode, rows, journal, f"encode {output.name}")
     vectors.flush()
     os.replace(unfinished, output)
     journal.remove()
 
 
-def _windows_of(sentences) -> Iterator[tuple[int, list[list[int]]]]:
-    for start in range(0, len(sentences), windows.WINDOW):
-        stop = min(start + windows.WINDOW, len(sentences))
+def sentence_windows(sentences, size: int | None = None) -> Iterator[tuple[int, list[list[int]]]]:
+    """Number of the first sentence, and the token ids of each window of binarized sentences."""
+    size = size or windows.WINDOW
+    for start in range(0, len(sentences), size):
+        stop = min(start + size, len(sentences))
         yield start, [sentences[row].tolist() for row in range(start, stop)]
 
 

@@ -20,7 +20,7 @@ from command_line.outputs import copy_file, write_json
 from command_line.records import Objects, OneOf, Optional, read_record
 from data_prep.formats.alignments import is_alignment_file
 from data_prep.formats.structures import is_structure_file
-from data_prep.formats.teacher_vectors import is_teacher_file
+from data_prep.formats.teacher_vectors import is_stored_file, is_stored_of
 
 RECORD = "training.json"
 LAST, BEST, LOG = "checkpoint_last.pt", "checkpoint_best.pt", "train.log"
@@ -168,8 +168,8 @@ def parse_options(words: Sequence[str]) -> dict[str, str]:
 def files_read(data, options: dict[str, str]) -> list[Path]:
     """The files of a binarized folder that a training with these options reads.
 
-    Alignments of another aligner, vectors of another teacher and analyses that no task of the pre-training
-    uses are none of them: they may come and go.
+    Alignments of another aligner, vectors of another teacher, layers of another encoder and analyses that no
+    task of the pre-training uses are none of them: they may come and go.
 
     Raises:
         InputError: there is no such folder, or nothing to train on in it.
@@ -178,7 +178,8 @@ def files_read(data, options: dict[str, str]) -> list[Path]:
     if not data.is_dir():
         raise InputError(f"{data}: no such folder; run the stage prepare first")
     aligner, structures = options.get("--alignments", ""), _structures(options)
-    encoders = {options.get(option) for option in ("--teacher", "--encoder-vectors")}
+    vectors = {options.get(option) for option in ("--teacher", "--encoder-vectors")}
+    layers = {options.get("--layer-sums")}
     found = [path for path in sorted(data.iterdir()) if path.name.split(".")[0] in ("dict", "train", "valid")]
     if not found:
         raise InputError(
@@ -189,7 +190,7 @@ def files_read(data, options: dict[str, str]) -> list[Path]:
         for path in found
         if (not is_alignment_file(path) or is_alignment_file(path, aligner))
         and (not is_structure_file(path) or path.suffix[1:] in structures)
-        and (not is_teacher_file(path) or any(is_teacher_file(path, name) for name in encoders if name))
+        and (not is_stored_file(path) or is_stored_of(path, vectors, layers))
     ]
 
 

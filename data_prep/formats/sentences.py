@@ -14,7 +14,7 @@ little-endian:
 
 import contextlib
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -171,14 +171,19 @@ def load_sentences(prefix: Path):
     return MMapIndexedDataset(str(prefix))
 
 
-def load_pair(folder, split: str, direction: Direction) -> tuple:
+def load_pair(
+    folder, split: str, direction: Direction, opened: Callable[[Path], Sequence] | None = None
+) -> tuple:
     """Both sides of a direction, (source sentences, target sentences).
+
+    Args:
+        opened: the sentences of a prefix (default: `load_sentences`).
 
     Raises:
         InputError: also when the sides have different numbers of sentences.
     """
     sides = [file_prefix(folder, split, direction, language) for language in direction]
-    source, target = map(load_sentences, sides)
+    source, target = map(opened or load_sentences, sides)
     if len(source) != len(target):
         first, second = map(index_path, sides)
         raise InputError(f"{first}: {len(source)} sentences, but {second} has {len(target)}")

@@ -15,6 +15,7 @@ it is complete.
 import hashlib
 import json
 import struct
+from collections.abc import Container
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from data_prep.formats.binary_header import read_header
 from data_prep.formats.sentences import data_path
 from data_prep.formats.vector_numbers import FLOATS
 
-SUFFIX = ".vectors"
+SUFFIX, LAYERS_SUFFIX = ".vectors", ".layers"  # the second: `data_prep.formats.layer_sums`
 MAGIC = b"SENTVECS"
 VERSION = 1
 STEP = "python -m embeddings encode --data"
@@ -51,19 +52,24 @@ def vectors_path(prefix: Path, name: str) -> Path:
     return prefix.with_name(f"{prefix.name}.{name}{SUFFIX}")
 
 
-def is_teacher_file(path: Path, name: str | None = None) -> bool:
-    """Whether a file is named as vectors of teachers are, of this one or any."""
-    return path.suffix == SUFFIX and (name is None or _teacher(path) == name)
+def is_stored_file(path: Path) -> bool:
+    """Whether a file is named as vectors of teachers are, or sums of layers."""
+    return path.suffix in (SUFFIX, LAYERS_SUFFIX)
 
 
-def _teacher(path: Path) -> str | None:
-    parts = path.name.removesuffix(SUFFIX).split(".")
+def is_stored_of(path: Path, vectors: Container, layers: Container) -> bool:
+    """Whether its name is one of these: of vectors, or of sums of layers."""
+    return is_stored_file(path) and _name_in(path) in {SUFFIX: vectors, LAYERS_SUFFIX: layers}[path.suffix]
+
+
+def _name_in(path: Path) -> str | None:
+    parts = path.name.removesuffix(path.suffix).split(".")
     return parts[-1] if len(parts) == 4 else None
 
 
 def teachers(data) -> list[str]:
     """Whose vectors a binarized folder holds, sorted."""
-    return sorted({name for path in Path(data).glob(f"[!.]*{SUFFIX}") if (name := _teacher(path))})
+    return sorted({name for path in Path(data).glob(f"[!.]*{SUFFIX}") if (name := _name_in(path))})
 
 
 def sentences_identity(prefix: Path) -> dict:

@@ -25,12 +25,19 @@ class CutSentences(Sequence):
         return len(self.sizes)
 
     def __getitem__(self, item: int) -> torch.Tensor:
-        tokens = self.sentences[item]
-        if len(tokens) <= self.longest:
-            return tokens
-        tokens = tokens[: self.longest].clone()
-        tokens[-1] = self.eos
+        return cut(self.sentences[item], self.longest, self.eos)
+
+    def layer_sums(self, item: int) -> np.ndarray:
+        return self.sentences.layer_sums(item)
+
+
+def cut(tokens, longest: int, eos: int):
+    """The first tokens of a sentence, of which the last is `</s>` in any case; a tensor or an array."""
+    if len(tokens) <= longest:
         return tokens
+    tokens = tokens[:longest] + 0  # a copy
+    tokens[-1] = eos
+    return tokens
 
 
 def uncut(sentences):

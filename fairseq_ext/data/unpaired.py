@@ -3,6 +3,7 @@ and Steinert-Threlkeld 2022, 3.2).
 """
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -27,27 +28,40 @@ class JoinedSentences(Sequence):
         return len(self.sizes)
 
     def __getitem__(self, item: int) -> torch.Tensor:
-        file = int(np.searchsorted(self.begins, item, side="right")) - 1
-        return self.files[file][item - int(self.begins[file])]
+        file, line = self._place(item)
+        return file[line]
+
+    def layer_sums(self, item: int) -> np.ndarray:
+        file, line = self._place(item)
+        return file.layer_sums(line)
+
+    def _place(self, item: int) -> tuple[Sequence, int]:
+        number = int(np.searchsorted(self.begins, item, side="right")) - 1
+        return self.files[number], item - int(self.begins[number])
 
 
-def load_sides(folder, split: str, pair: Direction) -> tuple[Sequence, Sequence]:
+def load_sides(
+    folder, split: str, pair: Direction, opened: Callable[[Path], Sequence] = load_sentences
+) -> tuple[Sequence, Sequence]:
     """Both sides of a pair of languages: of its bitext or, if the folder has none, all texts `SPLIT.….LANG`
     of each language.
+
+    Args:
+        opened: the sentences of a prefix.
 
     Raises:
         InputError: there is no text of one of them.
     """
     if with_data(folder, split, [pair]):
-        return load_pair(folder, split, pair)
-    return tuple(_load_texts(folder, split, language) for language in pair)
+        return load_pair(folder, split, pair, opened)
+    return tuple(_load_texts(folder, split, language, opened) for language in pair)
 
 
-def _load_texts(folder, split: str, language: str) -> JoinedSentences:
+def _load_texts(folder, split: str, language: str, opened) -> JoinedSentences:
     found = prefixes(folder, split, language)
     if not found:
         raise InputError(f"{folder}/{split}.*.{language}.idx: no such file; expected text in {language}")
-    return JoinedSentences([load_sentences(prefix) for prefix in found])
+    return JoinedSentences([opened(prefix) for prefix in found])
 
 
 class ChosenSentences(Sequence):
@@ -62,6 +76,9 @@ class ChosenSentences(Sequence):
 
     def __getitem__(self, item: int) -> torch.Tensor:
         return self.sentences[int(self.lines[item])]
+
+    def layer_sums(self, item: int) -> np.ndarray:
+        return self.sentences.layer_sums(int(self.lines[item]))
 
 
 class UnpairedDataset(SentencePairDataset):

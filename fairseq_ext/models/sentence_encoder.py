@@ -28,7 +28,7 @@ from fairseq_ext.models.mnmt_transformer import (
     with_defaults,
 )
 from fairseq_ext.models.pretrained_encoder import TransformersTokens, adopt
-from fairseq_ext.modules.pooling import POOLINGS, not_counted
+from fairseq_ext.modules.pooling import POOLINGS, not_counted, sentence_sums
 
 logger = logging.getLogger(__name__)
 TOP, MIXTURE, AVERAGE = "top", "mix", "average"
@@ -134,6 +134,7 @@ class PooledEncoder:
         return_all_hiddens: bool = False,
         token_embeddings: Tensor | None = None,
         pooled_vectors: Tensor | None = None,
+        layer_sums: Tensor | None = None,
     ) -> dict:
         """fairseq's dictionary with the sentence vectors as the only states that a decoder sees,
         "encoder_out", 1 x B x C', and their padding mask, B x 1.
@@ -143,12 +144,16 @@ class PooledEncoder:
             return_all_hiddens: also "encoder_states".
             pooled_vectors: B x C, of a frozen encoder, stored: nothing below the last linear map runs, and
                 there are no states.
+            layer_sums: B x (L + 1) x C, what `sums_of_layers` has given for the sentences; nothing below the
+                pooling runs, and there are no states.
 
         Returns:
             Further keys: "sentence_vectors", one tensor, B x C', and "pooled_vectors", those below the last
             linear map; and, lists of one tensor each, the states of the given tokens that are pooled,
             "token_states", S x B x C, and "token_padding_mask", B x S.
         """
+        if layer_sums is not None:
+            pooled_vectors = self._above(self._pool_sums(layer_sums, src_tokens))
         if pooled_vectors is not None:
             return self._of_pooled(pooled_vectors)
         if self.cls is not None:
@@ -159,7 +164,7 @@ class PooledEncoder:
         states, padding = encoded["encoder_out"][0], encoded["encoder_padding_mask"][0]
         left_out = not_counted(src_tokens, self.padding_idx, self.left_out)
         pooled_states = self._pooled_states(encoded)
-        pooled = self._pool(pooled_states, left_out)
+        pooled = self._above(self.kind.apply(pooled_states, left_out))
         vectors = self._mapped(pooled)
         begin = 0 if self.cls is None else 1
         return {
@@ -189,6 +194,31 @@ class PooledEncoder:
             "pooled_vectors": pooled,
         }
 
+    def sums_of_layers(self, src_tokens: Tensor) -> Tensor:
+        """The sum over the tokens of a sentence of the states of every layer, the embeddings being the
+        lowest, B x (L + 1) x C, in float32 or better. Pooling by sum and by mean needs nothing else, as a sum
+        commutes with the mixture of layers.
+
+        Args:
+            src_tokens: B x S, padded on the right, as `forward` has them.
+        """
+        if self.cls is not None:
+            src_tokens = torch.cat([src_tokens.new_full((len(src_tokens), 1), self.cls), src_tokens], dim=1)
+        encoded = super().forward(src_tokens, src_tokens.ne(self.padding_idx).sum(dim=1), True)
+        padding = src_tokens.eq(self.padding_idx)
+        return torch.stack([sentence_sums(states, padding) for states in self._every_layer(encoded)], dim=1)
+
+    def _pool_sums(self, sums: Tensor, src_tokens: Tensor) -> Tensor:
+        """As the pooling of the states that were summed, B x C."""
+        if self.layer is not None:
+            pooled = sums[:, self.layer]
+        else:
+            pooled = torch.einsum("l,blc->bc", self.layer_weights.softmax(0).type_as(sums), sums)
+        if self.kind is POOLINGS["sum"]:
+            return pooled
+        lengths = src_tokens.ne(self.padding_idx).sum(dim=1, keepdim=True)
+        return pooled / (lengths + (self.cls is not None))
+
     def _pooled_states(self, encoded: dict) -> Tensor:
         """The states that are pooled, T x B x C: what the encoder returns if it ends at that layer, that is,
         after the final norm, if there is one.
@@ -197,16 +227,18 @@ class PooledEncoder:
             return encoded["encoder_out"][0]
         if self.layer is not None:
             return self._normalized(encoded["encoder_states"][self.layer])
-        lower = map(self._normalized, encoded["encoder_states"][:-1])
-        layers = torch.stack([*lower, encoded["encoder_out"][0]])
+        layers = torch.stack(self._every_layer(encoded))
         return torch.einsum("l,ltbc->tbc", self.layer_weights.softmax(0).type_as(layers), layers)
+
+    def _every_layer(self, encoded: dict) -> list[Tensor]:
+        """L + 1, T x B x C each: what the encoder would return if it ended there."""
+        return [*map(self._normalized, encoded["encoder_states"][:-1]), encoded["encoder_out"][0]]
 
     def _normalized(self, states: Tensor) -> Tensor:
         return states if self.layer_norm is None else self.layer_norm(states)
 
-    def _pool(self, states: Tensor, left_out: Tensor) -> Tensor:
-        """T x B x C -> the vectors below the last linear map, B x C."""
-        vectors = self.kind.apply(states, left_out)
+    def _above(self, vectors: Tensor) -> Tensor:
+        """Pooled states -> the vectors below the last linear map, B x C."""
         if self.pooler is not None:
             vectors = self.pooler(vectors.to(self.pooler.weight.dtype))
         return torch.tanh(vectors) if self.kind.is_dense else vectors
@@ -289,12 +321,19 @@ class SentenceEncoderModel(MnmtTransformerModel):
         return super().build_decoder(seen, tgt_dict, embed_tokens)
 
     def forward(
-        self, src_tokens, src_lengths=None, prev_output_tokens=None, pooled_vectors=None, **decoder_options
+        self,
+        src_tokens,
+        src_lengths=None,
+        prev_output_tokens=None,
+        pooled_vectors=None,
+        layer_sums=None,
+        **decoder_options,
     ):
         """What the decoder returns, as fairseq's encoder-decoder models; without one, what the encoder
         returns.
         """
-        encoder_out = self.encoder(src_tokens, src_lengths, pooled_vectors=pooled_vectors)
+        stored = {"pooled_vectors": pooled_vectors, "layer_sums": layer_sums}
+        encoder_out = self.encoder(src_tokens, src_lengths, **stored)
         if self.decoder is None:
             return encoder_out
         return self.decoder(

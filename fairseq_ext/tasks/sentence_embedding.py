@@ -5,7 +5,7 @@ that mean the same (thesis chapter 2).
 import functools
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -24,9 +24,10 @@ from data_prep.formats.dictionary import (
     with_dictionary,
 )
 from data_prep.formats.directions import Direction, format_direction, parse_directions
-from data_prep.formats.sentences import load_pair
+from data_prep.formats.sentences import load_pair, load_sentences
 from fairseq_ext.checkpoints import origin
 from fairseq_ext.criterions.options_of_losses import TRANSLATION
+from fairseq_ext.data import layer_sums
 from fairseq_ext.data.batch_fields import FIELDS, FieldSource
 from fairseq_ext.data.multilingual_dataset import DirectionData
 from fairseq_ext.data.sentence_pairs import CutSentences, SentencePairDataset
@@ -122,6 +123,14 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
             "alone is trained (thesis 3.2.2)"
         },
     )
+    layer_sums: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "with --freeze-encoder: name of the stored sums over tokens of all layers, which "
+            "training reads in place of encoding (`embeddings encode --data --layer-sums --name`; Tien and "
+            "Steinert-Threlkeld 2022, 3.1)"
+        },
+    )
     eval_retrieval: bool = field(
         default=False,
         metadata={
@@ -191,6 +200,10 @@ class SentenceEmbeddingTask(BaseTask):
                 f"--eval-retrieval-normalization {cfg.eval_retrieval_normalization}: "
                 "expected a number, 0 or above"
             )
+        if cfg.layer_sums and cfg.autocast_bf16:
+            raise InputError("--autocast-bf16: not with --layer-sums, which leave nothing to compute in it")
+        if cfg.layer_sums and cfg.encoder_vectors:
+            raise InputError("--layer-sums: --encoder-vectors is given, too; give one of them")
         if cfg.unpaired and cfg.random_sides:
             raise InputError("--random-sides: not with --unpaired, whose sides are languages")
         if cfg.encoder_vectors and cfg.eval_retrieval_similarity == BERT_SCORE:
@@ -252,8 +265,11 @@ class SentenceEmbeddingTask(BaseTask):
     def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> SentencePairDataset:
         if is_training and self.cfg.unpaired:
             return self._unpaired(folder, name, **options)
+        opened = self._opened(name)
         parts = [
-            self._with_fields(folder, name, pair, *self._cut(name, pair, load_pair(folder, name, pair)))
+            self._with_fields(
+                folder, name, pair, *self._cut(name, pair, load_pair(folder, name, pair, opened))
+            )
             for pair in self.pairs
         ]
         opposites = None
@@ -270,7 +286,8 @@ class SentenceEmbeddingTask(BaseTask):
 
     def _unpaired(self, folder: str, name: str, **options) -> UnpairedDataset:
         """Either side has the whole budget."""
-        texts = [self._cut(name, pair, load_sides(folder, name, pair)) for pair in self.pairs]
+        opened = self._opened(name)
+        texts = [self._cut(name, pair, load_sides(folder, name, pair, opened)) for pair in self.pairs]
         chosen = [self.pairs]
         for side in (0, 1):
             names = [f"{name} {format_direction(pair)} {pair[side]}" for pair in self.pairs]
@@ -279,6 +296,13 @@ class SentenceEmbeddingTask(BaseTask):
             chosen.append(map(ChosenSentences, own, lines))
         make_part = functools.partial(self._with_fields, folder, name)
         return UnpairedDataset(list(zip(*chosen, strict=True)), make_part, self.decodes, **options)
+
+    def _opened(self, split: str) -> Callable[[Path], Sequence]:
+        """How the sentences of a prefix are opened; sets that are not trained on are encoded."""
+        if not self.cfg.layer_sums or split != self.cfg.train_subset:
+            return load_sentences
+        longest = self.cfg.max_source_positions
+        return lambda prefix: layer_sums.SummedSentences(prefix, self.cfg.layer_sums, longest)
 
     def _cut(self, split: str, pair: Direction, texts) -> list[CutSentences]:
         longest = self.cfg.max_source_positions
@@ -305,6 +329,8 @@ class SentenceEmbeddingTask(BaseTask):
         further = [frozen_vectors.FIELD] if self.frozen_vectors else []
         for name in dict.fromkeys((*PAIR_FIELDS, *further, *self.batch_fields)):
             part.fields[name] = FIELDS[name](field_source)
+        if self.cfg.layer_sums and split == self.cfg.train_subset:
+            part.fields[layer_sums.FIELD] = layer_sums.LayerSumsField(source, target)
         return part
 
     # --- model and criterion
@@ -312,6 +338,8 @@ class SentenceEmbeddingTask(BaseTask):
     def build_model(self, cfg, from_checkpoint=False):
         model = super().build_model(cfg, from_checkpoint)
         self.decodes = has_decoder(model)
+        if self.cfg.layer_sums:
+            layer_sums.check_encoder(model.encoder)
         if self.teacher is not None:
             self.model_sizes = replace(self.model_sizes, teacher_width=self.teacher.width)
         if self.frozen_vectors is not None:
@@ -340,10 +368,12 @@ class SentenceEmbeddingTask(BaseTask):
         Raises:
             InputError: one looks at more than vectors.
         """
-        for name in criterion.names if self.frozen_vectors else ():
+        given = {frozen_vectors.OPTION: self.cfg.encoder_vectors, layer_sums.OPTION: self.cfg.layer_sums}
+        options = [option for option, name in given.items() if name]
+        for name in criterion.names if options else ():
             if name == TRANSLATION or not criterion.losses[name].looks_at_vectors_only:
                 raise InputError(
-                    f"{frozen_vectors.OPTION}: --losses {name} looks at more than vectors of sentences, and "
+                    f"{options[0]}: --losses {name} looks at more than vectors of sentences, and "
                     "nothing else is stored; expected losses such as additive_margin"
                 )
 
@@ -370,6 +400,14 @@ class SentenceEmbeddingTask(BaseTask):
 
     # --- steps
 
+    def begin_epoch(self, epoch, model):
+        """fairseq's hook, when the weights that a training begins with are there."""
+        super().begin_epoch(epoch, model)
+        if self.cfg.layer_sums:
+            parts = self.datasets[self.cfg.train_subset].parts
+            sides = [side for part in parts for side in (part.sources, part.targets)]
+            layer_sums.check_sums(model.encoder, sides)
+
     def train_step(self, sample, model, *args, **kwargs):
         if self.frozen_vectors is not None:
             self.frozen_vectors.check(model, sample)
@@ -379,6 +417,8 @@ class SentenceEmbeddingTask(BaseTask):
         """A batch with what other encoders, or the same one before, have made of its sentences."""
         if "teacher" in self.batch_fields:
             sample = self.teacher.complete(sample)
+        if layer_sums.FIELD in sample:
+            sample = layer_sums.complete(sample)
         return sample if self.frozen_vectors is None else self.frozen_vectors.complete(sample)
 
     def begin_valid_epoch(self, epoch, model):

@@ -241,6 +241,7 @@ HARMLESS = [
     "eos_token", "epoch2lr",
     "eval_bleu_args", "eval_bleu_detok", "eval_bleu_detok_args", "eval_bleu_remove_bpe", "extra_lang_pairs",
     "gen_subset", "groups", "improvement_metrics", "lang_pairs", "langs", "langtoks", "langtoks_specs",
+    "layer_sums",
     "additive_margin_nested_widths", "sentence_contrast_nested_widths",
     "losses", "lr_scheduler", "new_rows", "no_whole_word_mask_langs", "optimizer", "pairs",
     "pooling_layer", "post_process", "pretraining_tasks",

@@ -1,0 +1,162 @@
+"""The sums over tokens of every layer of an encoder, stored beside binarized sentences for training what is
+above the frozen encoder (`data_prep.formats.layer_sums`).
+"""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from command_line.errors import InputError
+from command_line.outputs import checksum
+from data_prep.formats.layer_sums import layer_sums_path
+from data_prep.formats.sentences import bitext_prefixes, data_path, load_sentences
+from data_prep.formats.teacher_vectors import sentences_identity
+from data_prep.huggingface import weights_of
+from embeddings.encode_data import DataEncoding, sentence_windows, store
+from embeddings.encoders.options import CHECKPOINT, TRANSFORMERS, EncoderOptions, kind_of
+from embeddings.encoders.sentence_encoder import NotFinite, batches
+from embeddings.windows import WINDOW
+
+LONGEST = 120  # the default of --max-source-positions
+
+
+def store_layer_sums(job: DataEncoding, longest: int, force: bool) -> None:
+    """Store the sums of all sentences of a job's sets.
+
+    Args:
+        longest: tokens of a sentence, `</s>` included; what is behind them is cut off.
+    """
+    if job.text or job.normalize:
+        option = "--text" if job.text else "--normalize"
+        raise InputError(f"{option}: not of --layer-sums, which are of the binarized sentences as they are")
+    todo = [prefix for split in job.split for prefix in bitext_prefixes(job.data, split)]
+    reader = LayerReader.load(job.encoder, job.data, longest)
+    for prefix in todo:
+        sentences, output = load_sentences(prefix), layer_sums_path(prefix, job.name)
+        description = {
+            "encoder": reader.record,
+            "text": sentences_identity(prefix),
+            "read": {"kind": "tokens"},
+            "lines": len(sentences),
+            "width": reader.layers * reader.record["width"],
+            "dtype": job.dtype,
+            "normalized": False,
+            "layers": reader.layers,
+            "longest": longest,
+        }
+        store(
+            description,
+            output,
+            reader,
+            sentence_windows(sentences, max(1, WINDOW // reader.layers)),
+            data_path(prefix),
+            lambda _, window: reader.sums(window),
+            force,
+        )
+        print(output)
+
+
+@dataclass
+class LayerReader:
+    """An encoder whose layers are read.
+
+    Attributes:
+        encoder: a `fairseq_ext.models.sentence_encoder.PooledEncoder`.
+        record: what is said of it.
+        cut: sentences so far that were cut.
+    """
+
+    encoder: object
+    options: EncoderOptions
+    longest: int
+    record: dict
+    cut: int = 0
+
+    @classmethod
+    def load(cls, options: EncoderOptions, data: Path, longest: int) -> "LayerReader":
+        """A folder of transformers whose tokenizer is that of the data, or a sentence encoder of its
+        dictionary: what `--pretrained-encoder` or `--finetune-from-model` start a training from.
+
+        Raises:
+            InputError: it is neither.
+        """
+        kind = options.encoder or kind_of(options.model)
+        load = {CHECKPOINT: _of_checkpoint, TRANSFORMERS: _of_folder}.get(kind)
+        if load is None:
+            raise InputError(
+                f"--layer-sums: {options.model} is an encoder of the kind {kind}; expected a checkpoint of a "
+                "sentence encoder, or a folder of transformers"
+            )
+        for option in ("layer", "pooling", "prefix", "target_lang"):
+            if getattr(options, option) is not None:
+                raise InputError(f"--{option.replace('_', '-')}: --layer-sums are of all layers as they are")
+        encoder, weights = load(options, data)
+        encoder = encoder.to(options.device()).eval()
+        record = {
+            "name": options.encoder_name or options.model.resolve().name,
+            "kind": kind,
+            "model": str(options.model),
+            "width": encoder.embed_tokens.embedding_dim,
+            "weights": weights,
+        }
+        if longest > encoder.max_positions():
+            raise InputError(
+                f"--max-tokens {longest}: the encoder reads {encoder.max_positions()}; expected no more"
+            )
+        return cls(encoder, options, longest, record)
+
+    @property
+    def layers(self) -> int:
+        """L + 1."""
+        return len(self.encoder.layers) + 1
+
+    def sums(self, window: Sequence[list[int]]) -> np.ndarray:
+        """n sentences, token ids with `</s>` last -> n x (L + 1) C.
+
+        Raises:
+            NotFinite: a sum is NaN or infinite.
+        """
+        import torch
+
+        from fairseq_ext.data.dataset_parts import pad_right
+        from fairseq_ext.data.sentence_pairs import cut
+
+        eos, pad = self.encoder.dictionary.eos(), self.encoder.dictionary.pad()
+        self.cut += sum(len(sentence) > self.longest for sentence in window)
+        rows = [cut(np.asarray(sentence), self.longest, eos) for sentence in window]
+        found = np.zeros((len(rows), self.layers, self.record["width"]), dtype=np.float32)
+        with torch.inference_mode():
+            for some in batches(list(map(len, rows)), self.options.batch_tokens):
+                tokens = pad_right([rows[row] for row in some], pad).to(self.options.device())
+                found[some] = self.encoder.sums_of_layers(tokens).float().cpu().numpy()
+        found = found.reshape(len(rows), -1)
+        if not np.isfinite(found).all():
+            raise NotFinite(self.record["name"], int((~np.isfinite(found).all(axis=1)).argmax()))
+        return found
+
+
+def _of_checkpoint(options: EncoderOptions, data: Path):
+    from fairseq_ext.inference import load_for_inference
+    from fairseq_ext.models.sentence_encoder import PooledEncoder
+
+    loaded = load_for_inference(options.model, data, translates=False)
+    if not isinstance(loaded.model.encoder, PooledEncoder):
+        raise InputError(f"--layer-sums: {options.model} is no sentence encoder; expected one to train on")
+    return loaded.model.encoder, {options.model.name: checksum(options.model)}
+
+
+def _of_folder(options: EncoderOptions, data: Path):
+    import fairseq_ext.plug_ins  # noqa: F401 (registers task and model)
+    from data_prep.formats.dictionary import languages_with_dictionary, load_shared_dictionary
+    from fairseq_ext.tasks.sentence_embedding import SentenceEmbeddingConfig, SentenceEmbeddingTask
+
+    languages = languages_with_dictionary(data)
+    task = SentenceEmbeddingTask(
+        SentenceEmbeddingConfig(data=str(data)), load_shared_dictionary(data, languages)
+    )
+    task.add_tags(languages, "none")
+    args = Namespace(_name="sentence_encoder", arch="sentence_encoder", pretrained_encoder=str(options.model))
+    return task.build_model(args).encoder, weights_of(options.model)
