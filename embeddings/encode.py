@@ -1,4 +1,5 @@
-"""Text to vectors: `DIR/FILE.npy` has one vector per line of FILE, `DIR/FILE.npy.json` is its record.
+"""Text to vectors: `DIR/FILE.npy` has one vector per line of FILE, `DIR/FILE.npy.json` is its record. With
+--token-states, `DIR/FILE.states.npy` has the states of its tokens.
 
 Or, with --data, a teacher's vectors of binarized sentences, for training (thesis 3.3):
 `DATA/SPLIT.A-B.LANG.NAME.vectors`. With --layer-sums, the sums over tokens of every layer of an encoder that
@@ -28,6 +29,7 @@ from data_prep.formats.texts import LANGUAGE, language_in_name
 from data_prep.formats.vector_numbers import DTYPES, FLOATS, Numbers
 from data_prep.formats.vectors import FORMAT, KIND, create_vectors, record_path, step_name
 from embeddings import encode_data
+from embeddings.encode_tokens import encode_states
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 from embeddings.windows import Store, encode_windows, windows
@@ -72,6 +74,11 @@ def add_arguments(parser) -> None:
         metavar="LANG",
         help="of the text (default: what the name of FILE ends with)",
     )
+    parser.add_argument(
+        "--token-states",
+        action="store_true",
+        help="also the states of all tokens, for `retrieve --similarity bert-score`: FILE.states.npy",
+    )
     parser.add_argument("--normalize", action="store_true", help="vectors of length 1")
     parser.add_argument(
         "--dtype",
@@ -90,6 +97,8 @@ def main(args) -> None:
         raise InputError("expected FILE... and --output, or --data")
     encode_data.refuse_options(vars(args))
     job = from_arguments(Encoding, args)
+    if args.token_states and job.dtype not in FLOATS:
+        raise InputError(f"--token-states: --dtype {job.dtype} is of vectors; expected {' or '.join(FLOATS)}")
     outputs = outputs_of(job.texts, args.output)
     load = functools.cache(job.encoder.load)  # not before there is something to encode
     for path, output in zip(job.texts, outputs, strict=True):
@@ -104,6 +113,8 @@ def main(args) -> None:
         )
         if not stamp.is_current(args.force):
             encode_file(job, load(), path, output, stamp, continued=not args.force)
+        if args.token_states:
+            encode_states(job, load, path, output, args.force)
         print(output)
 
 

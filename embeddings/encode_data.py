@@ -42,7 +42,7 @@ from embeddings.encoders.sentence_encoder import SentenceEncoder
 NAME = "teacher"
 SPLIT = "train"
 COMPARED = 16  # lines of a window of raw text
-OF_TEXTS = ("texts", "output", "language")
+OF_TEXTS = ("texts", "output", "language", "token_states")
 OF_DATA = ("split", "name", "text", "layer_sums", "max_tokens")
 
 
@@ -115,7 +115,7 @@ def refuse_options(given: Mapping[str, object]) -> None:
 def main(args) -> None:
     for option in OF_TEXTS:
         if getattr(args, option):
-            word = "FILE" if option == "texts" else f"--{option}"
+            word = "FILE" if option == "texts" else f"--{option.replace('_', '-')}"
             raise InputError(f"{word}: --data {args.data} is encoded in its place; give one of them")
     if args.dtype not in FLOATS:
         raise InputError(

@@ -101,10 +101,10 @@ def encode_windows(
     return list(done.values())
 
 
-def windows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def windows(path: Path, size: int | None = None) -> Iterator[tuple[int, list[str]]]:
     """Number of the first line, from 0, and the lines of each window of a text."""
     start = 0
-    for rows in read_rows(path, WINDOW):
+    for rows in read_rows(path, size or WINDOW):
         text = decode(b"".join(rows), path, start + 1)
         lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
         yield start, lines

@@ -1,6 +1,6 @@
 """Vectors that `python -m embeddings encode` has stored, looked up by their sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -10,9 +10,10 @@ from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.outputs import checksum
 from data_prep.formats.teacher_vectors import WHERE_IT_LIES, encoder_title
+from data_prep.formats.token_states import TokenStatesFile
 from data_prep.formats.vectors import VectorsFile
 from data_prep.languages import subtag
-from embeddings.encoders.sentence_encoder import SentenceEncoder
+from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
 
 NAMES = ("name", "system", "dtype", *WHERE_IT_LIES)  # of a record: what an encoder's vectors do not depend on
 
@@ -30,6 +31,7 @@ class StoredVectors(SentenceEncoder):
         self.name, self.width, self.dtype = self.encoder["name"], files[0].width, files[0].numbers.dtype
         if not files[0].numbers.are_floats:
             self.name += f", {self.dtype}"  # another system than the encoder as it is
+        self._states: dict[int, TokenStatesFile] = {}
 
     @cached_property
     def places(self) -> dict[tuple[str | None, str], tuple[int, int]]:
@@ -81,17 +83,40 @@ class StoredVectors(SentenceEncoder):
         Raises:
             InputError: a sentence has no vector.
         """
+        found = np.empty((len(sentences), self.width), dtype=np.float32)
+        for place, (number, row) in enumerate(self._find(sentences, language)):
+            found[place] = self.files[number].read(row, row + 1)[0]
+        return found
+
+    def _find(self, sentences: Sequence[str], language: str | None) -> Iterator[tuple[int, int]]:
+        """Number of the file, and row, of every sentence."""
         key = language and subtag(language)
         key = key if key in self.spoken else None
-        found = np.empty((len(sentences), self.width), dtype=np.float32)
-        for place, line in enumerate(sentences):
+        for line in sentences:
             where = self.places.get((key, line))
             if where is None:
                 of = f" of {key}" if key else ""
                 raise InputError(f"{self.folder}: no stored vector of the sentence {line!r:.80}{of}")
-            number, row = where
-            found[place] = self.files[number].read(row, row + 1)[0]
-        return found
+            yield where
+
+    def encode_tokens(self, sentences: Sequence[str], language: str | None = None) -> TokenVectors:
+        """Where `encode` looks, if the states of tokens are there.
+
+        Raises:
+            InputError: a sentence is not there, or states are of another encoder or text than vectors.
+        """
+        found = [self._states_of(number).line(row) for number, row in self._find(sentences, language)]
+        return TokenVectors([states for states, _ in found], [special for _, special in found])
+
+    def _states_of(self, number: int) -> TokenStatesFile:
+        if number not in self._states:
+            vectors = self.files[number]
+            found = TokenStatesFile.open(vectors.path)
+            for field in ("encoder", "text"):
+                if found.record[field] != vectors.record[field]:
+                    raise InputError(f"{found.path}: of another {field} than {vectors.path}; encode again")
+            self._states[number] = found
+        return self._states[number]
 
     def encode_lines(self, path, rows, sentences, language=None):
         """The file of this text, by memory map; without one, as `encode`."""

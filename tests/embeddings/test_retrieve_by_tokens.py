@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from data_prep.formats.token_states import TokenStatesFile
+from embeddings import encode_tokens
 from embeddings.encoders.options import EncoderOptions
 from embeddings.groups import groups_file, read_groups
 from embeddings.retrieve import KIND
@@ -122,14 +124,88 @@ def test_refusals(command, folder, parallel, tmp_path, words, line):
     assert refused.err.startswith(f"error: {line}")
 
 
-def test_stored_vectors_have_no_states(command, folder, parallel, tmp_path):
-    assert (
-        command("encode", *parallel, "--model", folder, "--cpu", "--output", tmp_path / "stored").status == 0
+def stored(command, folder, parallel, output, *words):
+    """A folder of vectors; returns it, and options that compare with them by BERT-score."""
+    done = command("encode", *parallel, "--model", folder, "--cpu", "--output", output, *words)
+    assert done.status == 0, done.err
+    return output, ["--model", output, "--similarity", "cosine,bert-score", "--normalize", "0.75"]
+
+
+def test_stored_states_are_compared_as_the_encoders(command, folder, parallel, tmp_path):
+    there, words = stored(command, folder, parallel, tmp_path / "stored", "--token-states")
+    _, found = retrieve(command, tmp_path / "out", "--parallel", *parallel, *words)
+    words[1] = folder
+    _, expected = retrieve(command, tmp_path / "other", "--parallel", *parallel, *words)
+    assert found["directions"] == expected["directions"]
+    before = (there / "test.de.states.npy").stat().st_mtime_ns
+    again = command("encode", *parallel, "--model", folder, "--cpu", "--output", there, "--token-states")
+    assert again.status == 0
+    assert (there / "test.de.states.npy").stat().st_mtime_ns == before
+
+
+def test_states_on_the_disk_are_those_of_every_line(command, folder, tmp_path, monkeypatch):
+    """Over several windows, in half precision, and of a line without words."""
+    monkeypatch.setattr(encode_tokens, "WINDOW", 3)
+    lines = [*TEXT, "", TEXT[0]]
+    text = write(tmp_path / "test.de", lines)
+    there, _ = stored(
+        command, folder, [text], tmp_path / "stored", "--token-states", "--dtype", "float16", "--layer", "1"
     )
-    words = ["--model", tmp_path / "stored", "--similarity", "bert-score", "--output", tmp_path / "out"]
-    refused = command("retrieve", "--parallel", *parallel, *words)
+    file = TokenStatesFile.open(there / "test.de.npy")
+    assert file.states.dtype == np.float16 and len(file) == len(lines)
+    expected = EncoderOptions(folder, layer="1", cpu=True).load().encode_tokens(lines)
+    for row in range(len(lines)):
+        states, special = file.line(row)
+        np.testing.assert_allclose(states, expected.states[row], rtol=1e-3, atol=1e-3)
+        assert special.tolist() == expected.special[row].tolist()
+
+
+def test_states_are_floats(command, folder, parallel, tmp_path):
+    words = ["--token-states", "--dtype", "int8", "--output", tmp_path / "out"]
+    refused = command("encode", *parallel, "--model", folder, "--cpu", *words)
     assert refused.status == 2
-    assert "has vectors of sentences alone; expected an encoder with states of tokens" in refused.err
+    assert "--token-states: --dtype int8 is of vectors; expected float16 or float32" in refused.err
+
+
+def test_stored_vectors_without_states(command, folder, parallel, tmp_path):
+    _, words = stored(command, folder, parallel, tmp_path / "stored")
+    refused = command("retrieve", "--parallel", *parallel, *words, "--output", tmp_path / "out")
+    assert refused.status == 2
+    assert "test.de.states.json: no such file; expected states of `python -m embeddings" in refused.err
+
+
+def write_damaged(path: Path, damage: str) -> None:
+    if damage == "cut":
+        path = path / "test.de.states.npy"
+        path.write_bytes(path.read_bytes()[:-40])
+    elif damage == "order":
+        tokens = np.load(path / "test.de.tokens.npy")
+        np.save(path / "test.de.tokens.npy", tokens[::-1])
+    elif damage == "NaN":
+        states = np.load(path / "test.de.states.npy")
+        states[3] = np.nan
+        np.save(path / "test.de.states.npy", states)
+    else:
+        record = json.loads((path / "test.de.states.json").read_text())
+        record["encoder"]["name"] = "another"
+        (path / "test.de.states.json").write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize(
+    ("damage", "line"),
+    [
+        ("cut", "test.de.states.npy: damaged, or no array of numbers"),
+        ("order", "test.de.tokens.npy: does not say of which of 8 lines"),
+        ("NaN", "test.de.states.npy: line 1 has states that are NaN or infinite"),
+        ("encoder", "test.de.states.npy: of another encoder than"),
+    ],
+)
+def test_damaged_states_are_refused(command, folder, parallel, tmp_path, damage, line):
+    there, words = stored(command, folder, parallel, tmp_path / "stored", "--token-states")
+    write_damaged(there, damage)
+    refused = command("retrieve", "--parallel", *parallel, *words, "--output", tmp_path / "out")
+    assert refused.status == 2
+    assert line in refused.err and refused.err.count("\n") == 1
 
 
 def test_the_36_languages_of_the_paper():

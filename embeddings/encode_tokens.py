@@ -1,0 +1,70 @@
+"""The states of the tokens of a text, beside the vectors of its lines, for comparing by BERT-score without
+the encoder (`data_prep.formats.token_states`). A text that was not done when the command was killed is begun
+again.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from command_line.completion import Stamp
+from command_line.errors import InputError, at
+from command_line.lines import count_lines
+from command_line.option_classes import by_name
+from command_line.outputs import checksum
+from command_line.progress import progress
+from command_line.provenance import command_typed, versions
+from data_prep.formats.texts import language_in_name
+from data_prep.formats.token_states import step_name, write_token_states
+from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder
+from embeddings.windows import windows
+
+WINDOW = 1_024  # lines, of which all states are in memory
+
+
+def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: Path, force: bool) -> None:
+    """Store the states of a text, unless they are there.
+
+    Args:
+        job: of `embeddings.encode`.
+        load: gives the encoder.
+        output: the vectors beside which they lie.
+
+    Raises:
+        InputError: the encoder has no states of tokens, or a state is NaN, infinite or beyond float16; names
+            the line.
+    """
+    settings = {name: value for name, value in by_name(job).items() if name not in ("texts", "normalize")}
+    mark = output.with_name(f".{output.stem}.states.done")
+    stamp = Stamp(mark, step_name(output), settings, [path, *job.encoder.files()])
+    if stamp.is_current(force):
+        return
+    stamp.begin()
+    encoder, language = load(), job.language or language_in_name(path)
+    record = {
+        "encoder": encoder.record(),
+        "language": language,
+        "text": {"path": str(path), "sha256": checksum(path), "lines": count_lines(path)},
+        "command": command_typed("embeddings"),
+        "versions": versions("torch", "numpy"),
+    }
+    states = _states(encoder, path, language, record["text"]["lines"])
+    try:
+        written = write_token_states(output, states, encoder.width, job.dtype, record)
+    except InputError as error:
+        raise InputError(f"{path}, {error}") from None
+    stamp.finish(written)
+
+
+def _states(encoder: SentenceEncoder, path: Path, language: str | None, lines: int) -> Iterator[tuple]:
+    parts = progress(
+        windows(path, WINDOW), lines, f"states {path.name}", "line", size=lambda one: len(one[1])
+    )
+    for start, window in parts:
+        try:
+            found = encoder.encode_tokens(window, language)
+        except NotFinite as error:
+            raise InputError(
+                f"{at(path, start + error.row + 1)}: a state is NaN or infinite; expected an encoder whose"
+                " training converged, or --precision float32"
+            ) from None
+        yield start, found.states, found.special
