@@ -29,6 +29,7 @@ from data_prep.formats.texts import LANGUAGE, language_in_name
 from data_prep.formats.vector_numbers import DTYPES, FLOATS, Numbers
 from data_prep.formats.vectors import FORMAT, KIND, create_vectors, record_path, step_name
 from embeddings import encode_data
+from embeddings.encode_layers import LONGEST, store_layer_sums
 from embeddings.encode_tokens import encode_states
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
@@ -91,7 +92,13 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     if args.data is not None:
-        encode_data.main(args)
+        encode_data.check_options(vars(args))
+        args.split, args.name = args.split or [encode_data.SPLIT], args.name or encode_data.NAME
+        job = from_arguments(encode_data.DataEncoding, args)
+        if args.layer_sums:
+            store_layer_sums(job, args.max_tokens or LONGEST, args.force)
+        else:
+            encode_data.store_vectors(job, args.force)
         return
     if not args.texts or args.output is None:
         raise InputError("expected FILE... and --output, or --data")

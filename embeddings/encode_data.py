@@ -19,7 +19,6 @@ from command_line.completion import file_identity
 from command_line.errors import InputError, at
 from command_line.journal import Journal
 from command_line.lines import count_lines
-from command_line.option_classes import from_arguments
 from data_prep.formats.dictionary import (
     dictionary_fingerprint,
     languages_with_dictionary,
@@ -112,30 +111,35 @@ def refuse_options(given: Mapping[str, object]) -> None:
             raise InputError(f"--{words}: belongs to --data, which is not given")
 
 
-def main(args) -> None:
+def check_options(given: Mapping[str, object]) -> None:
+    """Refuse what does not go with --data.
+
+    Args:
+        given: option -> value.
+
+    Raises:
+        InputError: an option is of texts alone, or of another kind of vectors.
+    """
     for option in OF_TEXTS:
-        if getattr(args, option):
+        if given[option]:
             word = "FILE" if option == "texts" else f"--{option.replace('_', '-')}"
-            raise InputError(f"{word}: --data {args.data} is encoded in its place; give one of them")
-    if args.dtype not in FLOATS:
+            raise InputError(f"{word}: --data {given['data']} is encoded in its place; give one of them")
+    if given["dtype"] not in FLOATS:
         raise InputError(
-            f"--dtype {args.dtype}: losses compare a teacher's vectors number by number; expected"
+            f"--dtype {given['dtype']}: losses compare a teacher's vectors number by number; expected"
             f" {' or '.join(FLOATS)} with --data"
         )
-    args.split, args.name = args.split or [SPLIT], args.name or NAME
-    job = from_arguments(DataEncoding, args)
-    if args.layer_sums:
-        from embeddings.encode_layers import LONGEST, store_layer_sums
-
-        store_layer_sums(job, args.max_tokens or LONGEST, args.force)
-        return
-    if args.max_tokens:
+    if given["max_tokens"] and not given["layer_sums"]:
         raise InputError("--max-tokens: belongs to --layer-sums, which is not given")
+
+
+def store_vectors(job: DataEncoding, force: bool) -> None:
+    """Store the vectors of all sentences of a job's sets."""
     todo = [prefix for split in job.split for prefix in bitext_prefixes(job.data, split)]
     reader = Reader.of(job, job.encoder.load())
     for prefix in todo:
         output = vectors_path(prefix, job.name)
-        encode_sentences(job, reader, prefix, output, args.force)
+        encode_sentences(job, reader, prefix, output, force)
         print(output)
 
 
