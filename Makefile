@@ -9,7 +9,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.complete
-EXTRAS := ja,zh,ko,align,embed,onnx,dev
+EXTRAS := ja,zh,ko,align,embed,onnx,ctranslate2,dev
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 WORKERS ?= 2
 

@@ -1,16 +1,18 @@
-"""Write a trained sentence encoder in the format of another library, with equal vectors.
+"""Write a trained model in the format of another library, with equal results.
 
-`--to sentence-transformers`: a folder that `SentenceTransformer(FOLDER).encode` reads without our code: a
-stock model of transformers, a tokenizer, pooling, and a model card, filled from the checkpoint and its data.
-`--to transformers`: a folder of that library, of an encoder that was trained from one
-(`--pretrained-encoder`). `--to onnx`: a folder for processors without PyTorch, `model.onnx` with the
-tokenizer; `--precision int8` makes 8-bit products of its linear layers. `python -m embeddings` reads all.
+Sentence encoders: `--to sentence-transformers`, a folder that `SentenceTransformer(FOLDER).encode` reads
+without our code, of stock modules, a tokenizer and a model card; `--to transformers`, a folder of that
+library, of an encoder that was trained from one (`--pretrained-encoder`); `--to onnx`, for processors without
+PyTorch. `python -m embeddings` reads all.
 
-Lines of every language are encoded by the checkpoint and by the folder, from raw text; if a token id or a
-vector differs, nothing is written. What the other library cannot express is refused with the reason.
+Translation models: `--to ctranslate2`, which translates many times as fast (`eval translate --engine
+ctranslate2`).
+
+Evaluation sets of DATA are run through the checkpoint and through the folder; if results differ, nothing is
+written. What the other library cannot express is refused with the reason.
 """
 
-import functools
+import dataclasses
 import importlib.util
 import os
 from collections.abc import Callable
@@ -22,56 +24,34 @@ from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from command_line.outputs import scratch_folder
+from data_prep.formats.package import is_package, single_checkpoint
+from fairseq_ext.export.job import ExportJob
 
 RECORD = "export.json"
-PRECISIONS = ("float32", "int8")
-
-
-@dataclass(frozen=True)
-class ExportJob:
-    """What is exported, and how that is checked: options of the command.
-
-    Attributes:
-        checkpoint: of a sentence encoder, or of a translation model, whose mean states are then the vectors.
-        data: the binarized folder that it was trained on.
-        to: a key of FORMATS.
-        output: the folder to write.
-        precision: of the products; 8 bits are of onnx only.
-        pretokenized: text is split into words before it comes to the exported tokenizer.
-        check_text: files whose lines are compared; empty for the evaluation sets in `data`.
-        check_lines: of a file; 0 compares nothing.
-    """
-
-    checkpoint: Path
-    data: Path
-    to: str
-    output: Path
-    precision: str
-    pretokenized: bool
-    check_text: list[Path]
-    check_lines: int
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("checkpoint", type=options.path, metavar="CHECKPOINT", help="of the encoder")
+    parser.add_argument(
+        "checkpoint", type=options.path, metavar="CHECKPOINT", help="or a folder of fairseq_ext package"
+    )
     parser.add_argument("output", type=options.output_folder, metavar="OUT", help="folder to write")
     parser.add_argument("--to", required=True, choices=list(FORMATS), help="format of the folder")
     parser.add_argument(
         "--data",
-        required=True,
         type=options.path,
-        help="binarized folder of its training (data_prep binarize)",
+        help="binarized folder of its training (data_prep binarize; default: the packaged folder)",
     )
     parser.add_argument(
         "--precision",
-        choices=PRECISIONS,
-        default=PRECISIONS[0],
-        help="of products with weights; int8: onnx only",
+        choices=sorted({precision for form in FORMATS.values() for precision in form.precisions}),
+        default="float32",
+        help="of products with weights (onnx), or of stored weights (ctranslate2)",
     )
     parser.add_argument(
         "--pretokenized",
         action="store_true",
-        help="of data whose text was split into words: the folder expects text that has been split already",
+        help="encoders of data whose text was split into words: the folder expects text that has been split"
+        " already",
     )
     parser.add_argument(
         "--check-text",
@@ -79,18 +59,20 @@ def add_arguments(parser) -> None:
         type=options.path,
         default=[],
         metavar="FILE",
-        help="lines to compare, a language per file, which ends its name (default: evaluation sets of DATA)",
+        help="encoders: lines to compare, a language per file, which ends its name (default: evaluation"
+        " sets of DATA)",
     )
     parser.add_argument(
-        "--check-lines", type=options.natural, default=40, help="lines of a file; 0: no comparison"
+        "--check-lines",
+        type=options.natural,
+        help="lines of a file, or sentences of a direction; 0: no comparison (default: 40 and 100)",
     )
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
 def main(args) -> None:
-    job = from_arguments(ExportJob, args)
-    if job.precision != PRECISIONS[0] and job.to != "onnx":
-        raise InputError(f"--precision {job.precision}: of --to onnx; vectors of {job.to} are float32")
+    FORMATS[args.to].check(args.to, args.precision)
+    job = of_package(from_arguments(ExportJob, args))
     settings = {
         "to": job.to,
         "precision": job.precision,
@@ -110,66 +92,27 @@ def main(args) -> None:
     print(job.output)
 
 
+def of_package(job: ExportJob) -> ExportJob:
+    """The job with the checkpoint and the data of a packaged folder in its place.
+
+    Raises:
+        InputError: there is no data; the package is an ensemble.
+    """
+    if job.data is None and not is_package(job.checkpoint):
+        raise InputError(f"--data: is missing; expected the binarized folder of {job.checkpoint}")
+    checkpoint = single_checkpoint(job.checkpoint)
+    return dataclasses.replace(job, checkpoint=checkpoint, data=job.data or job.checkpoint)
+
+
 def export(job: ExportJob, folder: Path) -> None:
     """Write the files of the format into an empty folder, and compare.
 
     Raises:
-        InputError: as `load_for_inference`; the format cannot express the model; a vector differs.
+        InputError: as `load_for_inference`; the format cannot express the model; results differ.
     """
     import fairseq_ext.plug_ins  # noqa: F401 (registers task and model)
-    from data_prep.formats.preparation import Preparation
-    from fairseq_ext.export.parity import check_parity, check_texts
-    from fairseq_ext.inference import load_for_inference
 
-    form = FORMATS[job.to]()
-    loaded = load_for_inference(job.checkpoint, job.data, translates=False)
-    preparation = Preparation.load(job.data)
-    tokenizer, card = form.write(job, loaded, preparation, folder)
-    if job.check_lines:
-        words = tokenizer.longest - tokenizer.has_cls
-        texts = check_texts(preparation, loaded.task.dictionary, job.check_text, job.check_lines, words)
-        encode, least = form.encoder(folder, tokenizer, loaded), form.least[job.precision]
-        parity = check_parity(texts, tokenizer, loaded, encode, least)
-        (folder / "README.md").write_text(card.text(parity), encoding="utf-8")
-        print(f"export: {parity['lines']} lines, lowest cosine {parity['lowest_cosine']:.7f}")
-
-
-def write_graph(form, job: ExportJob, loaded, preparation, folder: Path):
-    """Write an encoder of our own layers, or of fairseq's, as a graph of tensors.
-
-    Args:
-        form: module of the format, with `check_graph` and `write_folder`.
-
-    Returns:
-        the tokenizer of the folder, and its model card.
-    """
-    import dataclasses
-
-    import torch
-
-    from fairseq_ext.export.encoder_graph import graph_of, refusal
-    from fairseq_ext.export.model_card import Card
-    from fairseq_ext.export.pretrained_folder import is_pretrained
-    from fairseq_ext.export.tokenizer import exported_tokenizer
-
-    placement = loaded.task.tags.placement
-    if placement.encoder or placement.source_ending:
-        raise refusal(job.checkpoint, "its encoder reads a language tag, and a tokenizer knows no language")
-    if is_pretrained(loaded):
-        raise refusal(job.checkpoint, "its layers are those of transformers", "choose --to transformers")
-    encoder = loaded.model.encoder
-    has_cls = getattr(encoder, "cls", None) is not None
-    words = min(loaded.task.max_positions()[0], encoder.max_positions())
-    graph = graph_of(encoder, loaded.state["cfg"]["model"], words + has_cls, job.checkpoint)
-    form.check_graph(graph, job.checkpoint)
-    tokenizer = exported_tokenizer(
-        preparation, loaded.task.dictionary, words + has_cls, has_cls, job.pretokenized, job.checkpoint
-    )
-    card = Card(job.checkpoint, loaded, preparation, graph, tokenizer.expects, job.to)
-    rows = torch.from_numpy(tokenizer.rows)
-    graph = dataclasses.replace(graph, tokens=graph.tokens[rows])
-    form.write_folder(folder, graph, tokenizer, card.text({}), job.precision)
-    return tokenizer, card
+    FORMATS[job.to].export(job, folder)
 
 
 def move_into(folder: Path, output: Path) -> list[Path]:
@@ -184,60 +127,64 @@ def move_into(folder: Path, output: Path) -> list[Path]:
     return written
 
 
+def _sentence_transformers(job: ExportJob, folder: Path) -> None:
+    from fairseq_ext.export.encoder_formats import to_sentence_transformers
+
+    to_sentence_transformers(job, folder)
+
+
+def _transformers(job: ExportJob, folder: Path) -> None:
+    from fairseq_ext.export.encoder_formats import to_transformers
+
+    to_transformers(job, folder)
+
+
+def _onnx(job: ExportJob, folder: Path) -> None:
+    from fairseq_ext.export.encoder_formats import to_onnx
+
+    to_onnx(job, folder)
+
+
+def _ctranslate2(job: ExportJob, folder: Path) -> None:
+    from fairseq_ext.export.translation_formats import to_ctranslate2
+
+    to_ctranslate2(job, folder)
+
+
 @dataclass(frozen=True)
 class Format:
     """A format of folders.
 
     Attributes:
-        write: (job, loaded checkpoint, preparation of the data, folder) -> tokenizer of the folder, and its
-            model card; refuses what the format cannot express.
-        encoder: (folder, tokenizer, loaded checkpoint) -> a function from sentences to vectors, by the
-            library alone.
-        least: precision -> cosine with the checkpoint's vector that every line must have.
+        export: writes the files of a job into a folder, and compares.
+        extra: of our installation, with the libraries.
+        libraries: that must be installed.
+        precisions: that it has, the default first.
     """
 
-    write: Callable
-    encoder: Callable
-    least: dict[str, float]
+    export: Callable[[ExportJob, Path], None]
+    extra: str
+    libraries: tuple[str, ...]
+    precisions: tuple[str, ...] = ("float32",)
+
+    def check(self, name: str, precision: str) -> None:
+        """Refuse what is not installed, and a precision that the format lacks."""
+        for library in self.libraries:
+            if importlib.util.find_spec(library) is None:
+                raise InputError(f"--to {name}: {library} is not installed: pip install '.[{self.extra}]'")
+        if precision not in self.precisions:
+            others = " and ".join(
+                f"--to {other}" for other, form in FORMATS.items() if precision in form.precisions
+            )
+            known = ", ".join(self.precisions)
+            raise InputError(f"--precision {precision}: of {others}; --to {name} has {known}")
 
 
-def _of_graph(form) -> Format:
-    """A format that a module writes from the graph of an encoder."""
-    return Format(
-        functools.partial(write_graph, form),
-        lambda folder, tokenizer, _: form.encoder_of(folder, tokenizer),
-        form.LEAST,
-    )
-
-
-def _sentence_transformers() -> Format:
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the libraries are imported
-    if importlib.util.find_spec("sentence_transformers") is None:
-        raise InputError("--to sentence-transformers: is not installed: pip install '.[embed]'")
-    from fairseq_ext.export import sentence_transformers_folder as form
-
-    return _of_graph(form)
-
-
-def _onnx() -> Format:
-    for library in ("onnx", "onnxruntime", "transformers"):
-        if importlib.util.find_spec(library) is None:
-            raise InputError(f"--to onnx: {library} is not installed: pip install '.[embed,onnx]'")
-    from fairseq_ext.export import onnx_folder as form
-
-    return _of_graph(form)
-
-
-def _transformers() -> Format:
-    if importlib.util.find_spec("transformers") is None:
-        raise InputError("--to transformers: is not installed: pip install '.[embed]'")
-    from fairseq_ext.export import pretrained_folder as form
-
-    return Format(form.write_folder, form.encoder_of, form.LEAST)
-
-
-FORMATS: dict[str, Callable[[], Format]] = {
-    "sentence-transformers": _sentence_transformers,
-    "transformers": _transformers,
-    "onnx": _onnx,
+FORMATS = {
+    "sentence-transformers": Format(_sentence_transformers, "embed", ("sentence_transformers",)),
+    "transformers": Format(_transformers, "embed", ("transformers",)),
+    "onnx": Format(_onnx, "embed,onnx", ("onnx", "onnxruntime", "transformers"), ("float32", "int8")),
+    "ctranslate2": Format(
+        _ctranslate2, "ctranslate2", ("ctranslate2",), ("float32", "int8", "int16", "float16", "bfloat16")
+    ),
 }

@@ -123,16 +123,16 @@ def graph_of(encoder: nn.Module, options, longest: int, path) -> EncoderGraph:
     if depth is None:
         raise refusal(path, f"--pooling-layer {options.pooling_layer} pools a mixture of layers")
     pooling = str(options.pooling) if own else "mean"
-    layers = tuple(_layer(layer) for layer in list(encoder.layers)[:depth])
+    layers = tuple(graph_layer(layer) for layer in list(encoder.layers)[:depth])
     first = encoder.layers[0]
     return EncoderGraph(
         tokens=encoder.embed_scale * encoder.embed_tokens.weight.detach().float(),
-        positions=_positions(encoder, longest),
-        embedding_norm=_norm(encoder.layernorm_embedding),
+        positions=positions_of(encoder, longest),
+        embedding_norm=norm_of(encoder.layernorm_embedding),
         layers=layers,
-        placement=_placement(first, options),
-        final_norm=_norm(encoder.layer_norm),
-        heads=_heads(first),
+        placement=placement_of_layer(first),
+        final_norm=norm_of(encoder.layer_norm),
+        heads=heads_of(first),
         activation=str(getattr(options, "activation_fn", None) or "relu"),
         pooling=pooling,
         without_eos=own and bool(len(encoder.left_out)),
@@ -146,23 +146,26 @@ def refusal(path, reason: str, advice: str = "") -> InputError:
     return InputError(f"{path}: cannot be exported: {reason}{advice and f'; {advice}'}")
 
 
-def _norm(module: nn.Module | None) -> Affine | None:
+def norm_of(module: nn.Module | None) -> Affine | None:
+    """Gain and bias of a norm, if there is one."""
     return None if module is None else Affine.of(module)
 
 
-def _heads(layer: nn.Module) -> int:
+def heads_of(layer: nn.Module) -> int:
+    """Of self-attention."""
     attention = layer.self_attn
     return attention.heads if hasattr(attention, "heads") else attention.num_heads
 
 
-def _placement(layer: nn.Module, options) -> str:
-    """Of our layers by their function, of fairseq's by their flag."""
+def placement_of_layer(layer: nn.Module) -> str:
+    """A key of `PLACEMENTS`: of our layers by their function, of fairseq's by their flag."""
     if hasattr(layer, "residual_block"):
         return next(name for name, one in PLACEMENTS.items() if one.apply is layer.residual_block)
     return "pre" if layer.normalize_before else "post"
 
 
-def _layer(layer: nn.Module) -> GraphLayer:
+def graph_layer(layer: nn.Module) -> GraphLayer:
+    """Self-attention and feed-forward network of a layer, ours or fairseq's."""
     attention = layer.self_attn
     return GraphLayer(
         query=Affine.of(attention.q_proj),
@@ -177,11 +180,13 @@ def _layer(layer: nn.Module) -> GraphLayer:
     )
 
 
-def _positions(encoder: nn.Module, longest: int) -> Tensor:
-    """T x C of the positions that fairseq gives to tokens without padding; zeros if it gives none."""
-    width = encoder.embed_tokens.embedding_dim
-    if encoder.embed_positions is None:
+def positions_of(side: nn.Module, longest: int) -> Tensor:
+    """T x C of the positions that an encoder or decoder of fairseq gives to tokens without padding; zeros if
+    it gives none.
+    """
+    width = side.embed_tokens.embedding_dim
+    if side.embed_positions is None:
         return torch.zeros(longest, width)
-    no_padding = torch.full((1, longest), encoder.padding_idx + 1)
+    no_padding = torch.full((1, longest), side.padding_idx + 1)
     with torch.no_grad():
-        return encoder.embed_positions(no_padding)[0].detach().float().expand(longest, width).clone()
+        return side.embed_positions(no_padding)[0].detach().float().expand(longest, width).clone()

@@ -68,7 +68,10 @@ def test_what_is_refused(data, tmp_path, capsys):
     checkpoint = write_encoder(tmp_path / "model.pt", data)
     words = f"fairseq_ext export {checkpoint} {tmp_path}/out --data {data} --precision int8"
     assert run_command([*words.split(), "--to", "sentence-transformers"]) == 2
-    assert "--precision int8: of --to onnx" in capsys.readouterr().err
+    assert (
+        "--precision int8: of --to onnx and --to ctranslate2; --to sentence-transformers has"
+        in capsys.readouterr().err
+    )
     export(job(checkpoint, data, tmp_path, to="onnx"), tmp_path)
     with pytest.raises(InputError, match="has products of float32; give --precision to fairseq_ext export"):
         EncoderOptions(tmp_path, precision="int8").load()

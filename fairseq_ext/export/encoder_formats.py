@@ -1,0 +1,121 @@
+"""Formats of sentence encoders: `sentence-transformers`, `transformers` and `onnx`, with equal vectors.
+
+A translation model leaves as the encoder whose states are averaged. Lines of every language are encoded by
+the checkpoint and by the folder, from raw text; if a token id or a vector differs, nothing is written.
+"""
+
+import dataclasses
+import functools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from data_prep.formats.preparation import Preparation
+from fairseq_ext.export.encoder_graph import graph_of, refusal
+from fairseq_ext.export.job import ExportJob
+from fairseq_ext.export.model_card import Card
+from fairseq_ext.export.parity import check_parity, check_texts
+from fairseq_ext.export.pretrained_folder import is_pretrained
+from fairseq_ext.export.tokenizer import exported_tokenizer
+from fairseq_ext.inference import load_for_inference
+
+LINES = 40  # of a file that are compared
+
+
+@dataclass(frozen=True)
+class EncoderFormat:
+    """A format of folders.
+
+    Attributes:
+        write: (job, loaded checkpoint, preparation of the data, folder) -> tokenizer of the folder, and its
+            model card; refuses what the format cannot express.
+        encoder: (folder, tokenizer, loaded checkpoint) -> a function from sentences to vectors, by the
+            library alone.
+        least: precision -> cosine with the checkpoint's vector that every line must have.
+    """
+
+    write: Callable
+    encoder: Callable
+    least: dict[str, float]
+
+
+def to_sentence_transformers(job: ExportJob, folder: Path) -> None:
+    """Write a folder that `SentenceTransformer` reads; see `export_encoder`."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the libraries are imported
+    from fairseq_ext.export import sentence_transformers_folder as form
+
+    export_encoder(job, folder, _of_graph(form))
+
+
+def to_onnx(job: ExportJob, folder: Path) -> None:
+    """Write a folder for processors without PyTorch; see `export_encoder`."""
+    from fairseq_ext.export import onnx_folder as form
+
+    export_encoder(job, folder, _of_graph(form))
+
+
+def to_transformers(job: ExportJob, folder: Path) -> None:
+    """Write the folder of transformers that an encoder was trained from; see `export_encoder`."""
+    from fairseq_ext.export import pretrained_folder as form
+
+    export_encoder(job, folder, EncoderFormat(form.write_folder, form.encoder_of, form.LEAST))
+
+
+def _of_graph(form) -> EncoderFormat:
+    """A format that a module writes from the graph of an encoder."""
+    return EncoderFormat(
+        functools.partial(write_graph, form),
+        lambda folder, tokenizer, _: form.encoder_of(folder, tokenizer),
+        form.LEAST,
+    )
+
+
+def export_encoder(job: ExportJob, folder: Path, form: EncoderFormat) -> None:
+    """Write the files of the format into an empty folder, and compare.
+
+    Raises:
+        InputError: as `load_for_inference`; the format cannot express the model; a vector differs.
+    """
+    loaded = load_for_inference(job.checkpoint, job.data, translates=False)
+    preparation = Preparation.load(job.data)
+    tokenizer, card = form.write(job, loaded, preparation, folder)
+    lines = LINES if job.check_lines is None else job.check_lines
+    if lines:
+        words = tokenizer.longest - tokenizer.has_cls
+        texts = check_texts(preparation, loaded.task.dictionary, job.check_text, lines, words)
+        encode, least = form.encoder(folder, tokenizer, loaded), form.least[job.precision]
+        parity = check_parity(texts, tokenizer, loaded, encode, least)
+        (folder / "README.md").write_text(card.text(parity), encoding="utf-8")
+        print(f"export: {parity['lines']} lines, lowest cosine {parity['lowest_cosine']:.7f}")
+
+
+def write_graph(form, job: ExportJob, loaded, preparation, folder: Path):
+    """Write an encoder of our own layers, or of fairseq's, as a graph of tensors.
+
+    Args:
+        form: module of the format, with `check_graph` and `write_folder`.
+
+    Returns:
+        the tokenizer of the folder, and its model card.
+    """
+    placement = loaded.task.tags.placement
+    if placement.encoder or placement.source_ending:
+        raise refusal(job.checkpoint, "its encoder reads a language tag, and a tokenizer knows no language")
+    if is_pretrained(loaded):
+        raise refusal(job.checkpoint, "its layers are those of transformers", "choose --to transformers")
+    encoder = loaded.model.encoder
+    has_cls = getattr(encoder, "cls", None) is not None
+    words = min(loaded.task.max_positions()[0], encoder.max_positions())
+    graph = graph_of(encoder, loaded.state["cfg"]["model"], words + has_cls, job.checkpoint)
+    form.check_graph(graph, job.checkpoint)
+    tokenizer = exported_tokenizer(
+        preparation, loaded.task.dictionary, words + has_cls, has_cls, job.pretokenized, job.checkpoint
+    )
+    card = Card(job.checkpoint, loaded, preparation, graph, tokenizer.expects, job.to)
+    rows = torch.from_numpy(tokenizer.rows)
+    graph = dataclasses.replace(graph, tokens=graph.tokens[rows])
+    form.write_folder(folder, graph, tokenizer, card.text({}), job.precision)
+    return tokenizer, card

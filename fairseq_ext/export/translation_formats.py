@@ -1,0 +1,80 @@
+"""Formats of translation models: what the exported model finds is what the checkpoint finds.
+
+A model whose graph the format does not have is refused with the reason; sentences of evaluation sets are
+scored and translated by both, and nothing is written if they differ.
+"""
+
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import write_json
+from data_prep.formats.preparation import Preparation
+from fairseq_ext.export.job import ExportJob
+from fairseq_ext.export.translation_graph import translation_graph_of
+from fairseq_ext.export.translation_parity import BEAM, LONGEST, check_translations, checked_sentences
+from fairseq_ext.inference import LoadedModel, load_for_inference
+
+LINES = 100  # of a direction that are compared
+PARITY = "parity.json"
+
+
+def to_ctranslate2(job: ExportJob, folder: Path) -> None:
+    """Write a folder of CTranslate2.
+
+    The model is compared in float32; of another precision the record also says how many hypotheses it shares
+    with the checkpoint.
+
+    Raises:
+        InputError: as `load_for_inference`; the format cannot express the model; scores or hypotheses differ.
+    """
+    import tempfile
+
+    from fairseq_ext.export import ctranslate2_folder as form
+    from fairseq_ext.export.translation_parity import equal_share
+
+    loaded = load(job)
+    graph = translation_graph_of(loaded, job.checkpoint)
+    sentences = compared_sentences(job, loaded)
+    symbols, positions = loaded.task.dictionary.symbols, len(graph.decoder.positions)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as exact:
+        form.write_folder(Path(exact), graph, loaded, job.checkpoint)
+        scores, translate = form.compared(Path(exact), symbols, positions)
+        parity = check_translations(sentences, scores, translate) if sentences else {}
+    form.write_folder(folder, graph, loaded, job.checkpoint, job.precision)
+    if sentences and job.precision != "float32":
+        _, translate = form.compared(folder, symbols, positions, job.precision)
+        parity[f"equal_hypotheses_in_{job.precision}"] = equal_share(sentences, translate(sentences))
+    finish(folder, parity)
+
+
+def load(job: ExportJob) -> LoadedModel:
+    """The translation model of the checkpoint.
+
+    Raises:
+        InputError: as `load_for_inference`; an option is none of translation models.
+    """
+    for name in ("pretokenized", "check_text"):
+        if getattr(job, name):
+            raise InputError(f"--{name.replace('_', '-')}: of sentence encoders, not of --to {job.to}")
+    return load_for_inference(job.checkpoint, job.data)
+
+
+def compared_sentences(job: ExportJob, loaded: LoadedModel) -> list:
+    """The sentences that both models translate; none with `--check-lines 0`."""
+    lines = LINES if job.check_lines is None else job.check_lines
+    return checked_sentences(loaded, Preparation.load(job.data), lines) if lines else []
+
+
+def finish(folder: Path, parity: dict) -> None:
+    """Record what was compared, and say it."""
+    write_json(folder / PARITY, {"beam": BEAM, "longest": LONGEST, **parity})
+    if parity:
+        shared = [
+            f"{value:.1%} {name.replace('_', ' ')}"
+            for name, value in parity.items()
+            if name.startswith("equal") and value is not None
+        ]
+        print(
+            f"export: {parity['sentences']} sentences of {', '.join(parity['directions'])}: scores within"
+            f" {parity['largest_difference']:.1e}{''.join(f', {part}' for part in shared)}"
+        )

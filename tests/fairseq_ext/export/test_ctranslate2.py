@@ -1,0 +1,202 @@
+"""`export --to ctranslate2`: the same scores and hypotheses, or a refusal that says why."""
+
+import json
+from pathlib import Path
+
+import ctranslate2
+import pytest
+import torch
+
+from command_line.errors import InputError
+from data_prep.formats.preparation import Preparation
+from fairseq_ext.export import translation_formats, translation_parity
+from fairseq_ext.export.ctranslate2_search import Ctranslate2Search, Limits, Source
+from fairseq_ext.inference import load_for_inference
+from tests.eval.translation.packages import fairseq_ext, package, write_checkpoint
+from tests.fairseq_ext.export.translation_models import write_data, write_model
+from tests.fairseq_ext.test_checkpoints import save
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    return write_data(tmp_path_factory.mktemp("ctranslate2") / "data")
+
+
+def export(checkpoint: Path, data: Path, output: Path, *options) -> int:
+    return fairseq_ext("export", checkpoint, output, "--to", "ctranslate2", "--data", data, *options)
+
+
+def parity_of(folder: Path) -> dict:
+    return json.loads((folder / "parity.json").read_text())
+
+
+GRAPHS = [
+    {},
+    {"norm_placement": "pre"},
+    {"norm_placement": "pre", "tags": "t-enc", "share_decoder_input_output_embed": True},
+    {"norm_placement": "pre", "no_encoder_final_norm": True},
+    {"tags": "t-dec", "no_norm_affine": True, "activation_fn": "gelu", "no_scale_embedding": True},
+    {"tags": "mbart", "encoder_learned_pos": True, "decoder_learned_pos": True, "layernorm_embedding": True},
+    {"tags": "s-enc-t-enc", "encoder_attention_heads": 2, "decoder_layers": 1, "decoder_ffn_embed_dim": 48},
+    {"arch": "transformer", "encoder_normalize_before": True},
+]
+
+
+@pytest.mark.parametrize(
+    "options", GRAPHS, ids=[", ".join(map(str, one.values())) or "post" for one in GRAPHS]
+)
+def test_graphs_and_tags(data, tmp_path, options):
+    """Scores of the checkpoint's hypotheses, and the hypotheses, through fairseq's own search."""
+    checkpoint = write_model(tmp_path / "model.pt", data, **options)
+    assert export(checkpoint, data, tmp_path / "out") == 0
+    parity = parity_of(tmp_path / "out")
+    assert parity["sentences"] == 12 and len(parity["directions"]) == 3
+    assert parity["largest_difference"] < 1e-5 and parity["equal_hypotheses"] == 1
+
+
+def test_scores_with_and_without_the_tag(data, tmp_path):
+    """Against fairseq's log-probabilities of the hypothesis: with the forced tag, and from behind it."""
+    checkpoint = write_model(tmp_path / "model.pt", data)
+    assert export(checkpoint, data, tmp_path / "out") == 0
+    loaded = load_for_inference(checkpoint, data)
+    search = Ctranslate2Search(tmp_path / "out", loaded.task.dictionary.symbols)
+    source = Source([34, 5, 6, 7, 2], [36])
+    for without in (False, True):
+        ((tokens, score),) = search.n_best([source], Limits(4, 0.7, 9, score_without_tag=without))[0]
+        target = torch.tensor([[36, *tokens, 2]])
+        previous = torch.tensor([[2, 36, *tokens]])
+        with torch.no_grad():
+            logits = loaded.model(torch.tensor([source.tokens]), torch.tensor([5]), previous)[0]
+        of_tokens = logits.log_softmax(-1).gather(2, target[:, :, None])[0, :, 0][int(without) :]
+        assert score == pytest.approx(float(of_tokens.sum()) / len(of_tokens) ** 0.7, abs=1e-4)
+
+
+def test_the_library_alone_reads_it(data, tmp_path):
+    """As the folder's README says."""
+    checkpoint = write_model(tmp_path / "model.pt", data)
+    assert export(checkpoint, data, tmp_path / "out") == 0
+    readme = (tmp_path / "out/README.md").read_text()
+    assert 'source = ["__de__", *pieces, "</s>"]' in readme and 'target_prefix=[["__en__"]]' in readme
+    model = ctranslate2.Translator(str(tmp_path / "out"))
+    assert "max_decoding_length=63)" in readme
+    source = ["__de__", "w1", "w2", "</s>"]
+    (found,) = model.translate_batch([source], target_prefix=[["__en__"]], max_decoding_length=63)
+    assert found.hypotheses[0][0] == "__en__"
+
+
+def test_eight_bits_are_compared_in_float32_first(data, tmp_path):
+    checkpoint = write_model(tmp_path / "model.pt", data)
+    assert (
+        export(checkpoint, data, tmp_path / "exact")
+        == export(checkpoint, data, tmp_path / "out", "--precision", "int8")
+        == 0
+    )
+    assert 0 <= parity_of(tmp_path / "out")["equal_hypotheses_in_int8"] <= 1
+    assert parity_of(tmp_path / "out")["equal_hypotheses"] == 1
+    sizes = [(tmp_path / name / "model.bin").stat().st_size for name in ("out", "exact")]
+    assert sizes[0] < 0.6 * sizes[1]
+
+
+def test_of_a_package(data, tmp_path):
+    checkpoint = write_model(tmp_path / "model.pt", data)
+    made = package(tmp_path / "system", data, checkpoint, options=("--sets", "test"))
+    assert fairseq_ext("export", made, tmp_path / "out", "--to", "ctranslate2") == 0
+    assert parity_of(tmp_path / "out")["sentences"] == 12
+
+
+def test_a_repetition_skips_it_and_options_do_it_again(data, tmp_path):
+    checkpoint = write_model(tmp_path / "model.pt", data)
+    assert export(checkpoint, data, tmp_path / "out") == 0
+    before = (tmp_path / "out/model.bin").stat().st_mtime_ns
+    assert export(checkpoint, data, tmp_path / "out") == 0
+    assert (tmp_path / "out/model.bin").stat().st_mtime_ns == before
+    assert export(checkpoint, data, tmp_path / "out", "--check-lines", "2") == 0
+    assert parity_of(tmp_path / "out")["sentences"] == 6
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"norm_placement": "swap-pre"}, "--norm-placement swap-pre (Swap-PreNorm)"),
+        ({"drop_residual_layers": "1"}, "no residual connection (--drop-residual-layers)"),
+        ({"arch": "interlingua_transformer"}, "its encoder is a InterlinguaEncoder"),
+        ({"target_embedding_layers": 1}, "--target-embedding-layers"),
+        ({"tags": "embedded"}, "--language-tags embedded adds languages to all embeddings"),
+        ({"activation_fn": "linear"}, "--activation-fn linear"),
+        ({"arch": "transformer", "scale_heads": True}, "its weights decoder.layers.0.c_attn"),
+    ],
+)
+def test_other_graphs_are_refused_with_the_reason(data, tmp_path, capsys, options, reason):
+    options = dict(options)
+    tags = options.pop("tags", "s-enc-t-dec")
+    checkpoint = write_checkpoint(tmp_path / "model.pt", data, **options)
+    state = torch.load(checkpoint, weights_only=False)
+    state["task_state"]["language_tags"] = tags
+    save(checkpoint, state)
+    assert export(checkpoint, data, tmp_path / "out") == 2
+    message = capsys.readouterr().err
+    assert reason in message and message.count("\n") == 1 and "cannot be exported" in message
+    assert not (tmp_path / "out/model.bin").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("encoder.layers.0.fc1.bias", "score"),
+        ("decoder.layers.0.self_attn_layer_norm.weight", "score"),
+        ("decoder.layer_norm.weight", "score"),
+    ],
+)
+def test_a_wrong_weight_is_found_and_nothing_is_left(data, tmp_path, monkeypatch, capsys, name, message):
+    """The specification is made from another model than the reference: one vector is not the same."""
+    checkpoint = write_model(tmp_path / "model.pt", data, norm_placement="pre")
+    graph_of = translation_formats.translation_graph_of
+
+    def other_graph(loaded, path):
+        state = torch.load(checkpoint, weights_only=False)
+        state["model"][name] = state["model"][name].roll(1)
+        return graph_of(load_for_inference(save(tmp_path / "other.pt", state), data), path)
+
+    monkeypatch.setattr(translation_formats, "translation_graph_of", other_graph)
+    assert export(checkpoint, data, tmp_path / "out") == 2
+    error = capsys.readouterr().err
+    assert "differs from the checkpoint" in error and message in error and error.count("\n") == 1
+    assert not any((tmp_path / "out").glob("model.bin"))
+
+
+def test_hypotheses_of_another_search_are_found(data, tmp_path):
+    loaded = load_for_inference(write_model(tmp_path / "model.pt", data), data)
+    sentences = translation_parity.checked_sentences(loaded, Preparation.load(data), 4)
+    scores = [one.score for one in sentences]
+    same = [one.hypothesis for one in sentences]
+    found = translation_parity.check_translations(sentences, lambda _: scores, lambda _: same)
+    assert found["equal_hypotheses"] == 1
+    with pytest.raises(InputError, match=r"91\.7% of 12 hypotheses are equal, expected 99%"):
+        translation_parity.check_translations(sentences, lambda _: scores, lambda _: [[], *same[1:]])
+    with pytest.raises(InputError, match="score nan"):
+        nan = [float("nan"), *scores[1:]]
+        translation_parity.check_translations(sentences, lambda _: nan, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--to", "ctranslate2"], "--data: is missing; expected the binarized folder"),
+        (
+            ["--to", "ctranslate2", "--pretokenized", "--data", "{data}"],
+            "--pretokenized: of sentence encoders",
+        ),
+        (
+            ["--to", "ctranslate2", "--precision", "int4", "--data", "{data}"],
+            "--precision: invalid choice: 'int4'",
+        ),
+        (["--to", "onnx", "--precision", "float16", "--data", "{data}"], "--to onnx has float32, int8"),
+    ],
+)
+def test_nonsense_is_one_line(data, tmp_path, capsys, words, message):
+    checkpoint = write_model(tmp_path / "model.pt", data)
+    assert (
+        fairseq_ext("export", checkpoint, tmp_path / "out", *(word.format(data=data) for word in words)) == 2
+    )
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
