@@ -15,7 +15,7 @@ from embeddings.search.sentence_scores import (
     NORMALIZED,
 )
 from embeddings.smaller_vectors import SmallerVectors, add_smaller_vectors_arguments
-from embeddings.test_sets import ParallelFiles, all_pairs, by_language, flores, tatoeba
+from embeddings.test_sets import ParallelFiles, all_pairs, by_language, flores, tatoeba, united_nations
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Retrieval:
     """What is retrieved, and how.
 
     Attributes:
-        tatoeba, flores, parallel: where the test set is; one of them.
+        tatoeba, flores, un, parallel: where the test set is; one of them.
         split: of Flores.
         dataset: name of the test set in tables; None for one that fits.
         pivot: the language that is in every pair; None for all pairs.
@@ -44,6 +44,7 @@ class Retrieval:
     encoder: EncoderOptions
     tatoeba: Path | None
     flores: Path | None
+    un: Path | None
     parallel: list[Path] | None
     split: str
     dataset: str | None
@@ -94,7 +95,9 @@ class Retrieval:
     def name(self) -> str:
         if self.dataset:
             return self.dataset
-        return "Tatoeba" if self.tatoeba else f"Flores {self.split}" if self.flores else "parallel text"
+        if self.flores:
+            return f"Flores {self.split}"
+        return "Tatoeba" if self.tatoeba else "UN" if self.un else "parallel text"
 
     def pairs(self) -> list[ParallelFiles]:
         """The pairs of the test set that are asked for.
@@ -102,8 +105,8 @@ class Retrieval:
         Raises:
             InputError: there are none, or a language is not in the set.
         """
-        if self.tatoeba:
-            pairs = tatoeba(self.tatoeba)
+        if self.tatoeba or self.un:
+            pairs = tatoeba(self.tatoeba) if self.tatoeba else united_nations(self.un)
         else:
             files = flores(self.flores, self.split) if self.flores else by_language(self.parallel)
             pairs = all_pairs(files, self.pivot)
@@ -131,6 +134,13 @@ def add_retrieval_arguments(parser) -> None:
     )
     texts.add_argument(
         "--flores", type=types.path, metavar="DIR", help="layout of Flores-200: SPLIT/CODE.SPLIT"
+    )
+    texts.add_argument(
+        "--un",
+        type=types.path,
+        metavar="DIR",
+        help="fully aligned UN Parallel Corpus, UNv1.0.6way.LANG: every language with English (3.2.1: with"
+        " --languages es,fr,ru,zh); encode it first, and give these vectors as --model",
     )
     texts.add_argument(
         "--parallel",

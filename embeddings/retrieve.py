@@ -9,9 +9,8 @@ measured as they are and without the popular sentence effect, as cosine-normaliz
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import fmean
 
 import numpy as np
@@ -20,14 +19,13 @@ from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from command_line.provenance import versions
 from command_line.result_file import add_output_arguments, write_result
-from data_prep.formats.vectors import VectorsFile
 from embeddings.distractors import Distractors, files_of, read_distractors
 from embeddings.encoders.options import EncoderOptions
-from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
-from embeddings.encoders.stored import StoredVectors
 from embeddings.groups import average_by_group, groups_file, read_groups
 from embeddings.retrieval_options import Retrieval, add_retrieval_arguments
+from embeddings.retrieval_sides import Sides, among, stored_candidates
 from embeddings.search.blocks import in_memory, some_of
+from embeddings.search.neighbours import nearest
 from embeddings.search.retrieval import COSINE, Neighbourhoods, packed, precision
 from embeddings.search.sentence_scores import (
     BERT_SCORE,
@@ -37,10 +35,10 @@ from embeddings.search.sentence_scores import (
     cosines,
     without_popularity,
 )
+from embeddings.search.texts import LazyLines
 from embeddings.test_sets import ParallelFiles, read_sides
 
 KIND = "sentence-retrieval"
-KEPT_STATES = 1 << 30  # bytes
 VERSION = 2  # of what is measured: which queries were hits, too
 
 
@@ -92,73 +90,6 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
     }
 
 
-def stored_candidates(job: Retrieval, encoder: SentenceEncoder) -> StoredVectors | None:
-    """The vectors of --candidate-vectors.
-
-    Raises:
-        InputError: they are of another encoder.
-    """
-    if job.candidate_vectors is None:
-        return None
-    stored = StoredVectors.load(job.candidate_vectors, "--candidate-vectors")
-    stored.check_encoder(encoder)
-    return stored
-
-
-def among(system: dict, stored: StoredVectors) -> dict:
-    """The system that looks for its queries among vectors as they are stored."""
-    return {**system, "name": f"{system['name']}, {stored.dtype} candidates"}
-
-
-class Sides:
-    """The texts of a test set and their vectors; a file that is in many pairs is encoded once.
-
-    Args:
-        encoder: of queries.
-        stored: of candidates; None for the same encoder.
-
-    Attributes:
-        found: the encoder of candidates.
-    """
-
-    def __init__(self, encoder: SentenceEncoder, distractors: Distractors, stored: StoredVectors | None):
-        self.encoder, self.found, self.distractors = encoder, stored or encoder, distractors
-        self._known: dict[tuple, np.ndarray | VectorsFile] = {}
-        self._tokens: dict[Path, TokenVectors] = {}
-        self._further = distractors.language and self.found.encode(
-            distractors.sentences, distractors.language
-        )
-
-    def vectors(
-        self, path: Path, lines: list[str], language: str, encoder: SentenceEncoder | None = None
-    ) -> np.ndarray | VectorsFile:
-        """n x C.
-
-        Args:
-            encoder: None for that of queries.
-        """
-        encoder = encoder or self.encoder
-        known = id(encoder), path
-        if known not in self._known:
-            self._known[known] = encoder.encode_lines(path, np.arange(len(lines)), lines, language)
-        return self._known[known]
-
-    def tokens(self, path: Path, lines: list[str], language: str) -> TokenVectors:
-        """The states of the tokens of a text; of the last few texts they are kept."""
-        if path not in self._tokens:
-            while self._tokens and sum(each.bytes for each in self._tokens.values()) > KEPT_STATES:
-                self._tokens.pop(next(iter(self._tokens)))
-            self._tokens[path] = self.encoder.encode_tokens(lines, language)
-        return self._tokens[path]
-
-    def candidates(self, path: Path, lines: list[str], language: str):
-        """The sentences that can be found and their vectors: those of the file, and distractors."""
-        vectors = self.vectors(path, lines, language, self.found)
-        if not self.distractors.of(language).sentences:
-            return vectors, lines
-        return np.concatenate([in_memory(vectors), self._further]), lines + self.distractors.sentences
-
-
 def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
     """Both directions of a pair."""
     texts = read_sides(pair)
@@ -174,7 +105,7 @@ def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
         found[name] = {
             "queries": len(rows),
             "candidates": len(lines),
-            "texts_sha256": _checksum([queries[1][row] for row in rows], lines),
+            "texts_sha256": _checksum(_chosen(queries[1], rows), lines),
             **_direction(job, some_of(sides.vectors(*queries), rows), vectors, lines, rows, further, best),
         }
     return found
@@ -222,7 +153,7 @@ def _direction(
     job: Retrieval,
     queries,
     candidates,
-    texts: list[str],
+    texts: Sequence[str],
     gold: np.ndarray,
     distractors: Distractors,
     best: dict[str, np.ndarray],
@@ -232,7 +163,9 @@ def _direction(
     Args:
         best: similarity -> the candidates of the highest scores, for those that look at whole texts.
     """
-    if job.near:
+    if job.near == [COSINE]:  # for which neighbourhoods of candidates do not matter
+        best = {COSINE: nearest(queries, candidates, 1, job.search).rows[:, 0]} | best
+    elif job.near:
         near = Neighbourhoods.of(queries, candidates, job.neighbours, job.search)
         best = {name: near.retrieve(name) for name in job.near} | best
     measured = {}
@@ -250,11 +183,17 @@ def _direction(
     return measured
 
 
-def _checksum(*sides: list[str]) -> str:
+def _chosen(lines: Sequence[str], rows: np.ndarray) -> Sequence[str]:
+    return lines.only(rows) if isinstance(lines, LazyLines) else [lines[row] for row in rows]
+
+
+def _checksum(*sides: Sequence[str]) -> str:
     """Of the sentences of a direction: what can be compared with what."""
     digest = hashlib.sha256()
     for lines in sides:
-        digest.update("\n".join([*lines, ""]).encode() + b"\0")
+        for line in lines:
+            digest.update(f"{line}\n".encode())
+        digest.update(b"\0")
     return digest.hexdigest()
 
 

@@ -1,12 +1,14 @@
 """Test sets for retrieval: line-parallel texts of pairs of languages, in the layouts in which they are given.
 
 - LASER's Tatoeba (112 languages): `tatoeba.XXX-eng.XXX` and `tatoeba.XXX-eng.eng`, a pair of files per pair.
+- The United Nations Parallel Corpus, fully aligned (Ziemski et al. 2016): `UNv1.0.6way.en`, …, 11 million
+  lines, which are not read into memory; a pair of sentences that occurs twice counts once.
 - Flores-200 and the like: `SPLIT/CODE.SPLIT` (`devtest/deu_Latn.devtest`), one file per language.
 - Files of one's own, one per language, all parallel: `test.de test.en test.fr.gz`.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -14,7 +16,9 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.lines import read_lines, uncompressed_name
 from data_prep.formats.texts import LANGUAGE_CODE
+from embeddings.search.texts import LazyLines, first_of_equal_pairs
 
+UN = "UNv1.0.6way."
 _TATOEBA = re.compile(r"tatoeba\.(?P<pair>[a-z]{3}-[a-z]{3})\.(?P<language>[a-z]{3})")
 
 
@@ -25,10 +29,12 @@ class ParallelFiles:
     Attributes:
         languages: codes, as the set has them.
         paths: the files, in that order.
+        are_large: lines are looked up in the files, and pairs of equal lines count once.
     """
 
     languages: tuple[str, str]
     paths: tuple[Path, Path]
+    are_large: bool = False
 
     @property
     def name(self) -> str:
@@ -36,13 +42,14 @@ class ParallelFiles:
         return "-".join(self.languages)
 
 
-def read_sides(pair: ParallelFiles) -> tuple[list[str], list[str]]:
+def read_sides(pair: ParallelFiles) -> tuple[Sequence[str], Sequence[str]]:
     """The sentences of both files.
 
     Raises:
         InputError: a file is missing, empty or not UTF-8, or they have unequal numbers of lines.
     """
-    first, second = (list(read_lines(path)) for path in pair.paths)
+    read = LazyLines.open if pair.are_large else lambda path: list(read_lines(path))
+    first, second = map(read, pair.paths)
     if not first:
         raise InputError(f"{pair.paths[0]}: is empty, expected a sentence per line")
     if len(first) != len(second):
@@ -50,6 +57,9 @@ def read_sides(pair: ParallelFiles) -> tuple[list[str], list[str]]:
             f"{pair.paths[1]}: {len(second)} lines, but {pair.paths[0]} has {len(first)}; expected as many,"
             " line by line"
         )
+    if pair.are_large:
+        places = first_of_equal_pairs(first, second)
+        return first.only(places), second.only(places)
     return first, second
 
 
@@ -75,6 +85,26 @@ def tatoeba(folder: Path) -> list[ParallelFiles]:
         ParallelFiles((first, second), (files[first], files[second]))
         for pair, files in found.items()
         for first, second in [pair.split("-")]
+    ]
+
+
+def united_nations(folder: Path) -> list[ParallelFiles]:
+    """Every other language of the fully aligned corpus with English.
+
+    Raises:
+        InputError: no such files.
+    """
+    files = {path.name.removeprefix(UN): path for path in sorted(folder.glob(f"{UN}*"))}
+    files = {language: path for language, path in files.items() if LANGUAGE_CODE.fullmatch(language)}
+    if "en" not in files or len(files) < 2:
+        raise InputError(
+            f"{folder}: no files {UN}en and {UN}LANG; expected those of the fully aligned UN Parallel Corpus,"
+            " decompressed"
+        )
+    return [
+        ParallelFiles(("en", language), (files["en"], path), are_large=True)
+        for language, path in files.items()
+        if language != "en"
     ]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from embeddings.search.margin import MARGINS, margins
 from embeddings.search.neighbours import EXACTLY, Neighbours, Search, nearest
+from embeddings.search.texts import identities_of
 
 COSINE = "cosine"
 SIMILARITIES = (COSINE, *MARGINS)
@@ -96,8 +97,7 @@ def precision(found: np.ndarray, texts: Sequence[str], gold: np.ndarray | None =
         gold: the right rows; by default query i belongs to row i.
     """
     gold = np.arange(len(found)) if gold is None else gold
-    number: dict[str, int] = {}
-    same = np.array([number.setdefault(text, len(number)) for text in texts])
+    same = identities_of(texts)
     return Precision(found == gold, same[found] == same[gold])
 
 

@@ -39,6 +39,7 @@ has the paper's numbers.
   --teacher MODEL     the teacher: a folder of transformers or sentence-transformers, or a checkpoint of sentence_embedding
   --teacher-data DIR  of a checkpoint: the binarized folder of its training, on which the students are trained, too
 $(usage_of_test_sets)
+$(usage_of_un)
 $(usage_of_experiment)
 $(usage_of_all)
 
@@ -111,4 +112,4 @@ stage_report() {
 }
 add_retrieval() { add_results "$OUTPUT/retrieval/$(model_name "$@")"; } # SYSTEM SEED
 
-experiment "tatoeba flores teacher teacher-data" "" "$@"
+experiment "tatoeba flores un bucc teacher teacher-data" "" "$@"

@@ -37,6 +37,7 @@ complete is skipped, what was killed continues. README.md beside this file has t
   --systems LIST      of ems, margin-vanilla, no-xtr, no-contrast, no-mlp, no-language, shared-embedding, margin-scaled,
                       margin-joint, decoder, ugt, translation, or 'all' (default: $(list_systems))
 $(usage_of_test_sets)
+$(usage_of_un)
 $(usage_of_experiment)
 $(usage_of_all)
 
@@ -107,4 +108,4 @@ add_log() { # SYSTEM SEED
   LOGS+=("$1=$OUTPUT/models/$(model_name "$@")/train.log")
 }
 
-experiment "tatoeba flores" "" "$@"
+experiment "tatoeba flores un bucc" "" "$@"

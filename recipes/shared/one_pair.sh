@@ -2,7 +2,7 @@
 # What recipes share that take a pre-trained encoder and train it on one pair of languages, or a few: the encoder as it is, layer by
 # layer, the training, and the measures. Sourced after sentence_encoders.sh.
 
-ENCODER='' COMPARED='' BUCC=''
+ENCODER='' COMPARED=''
 SEEDS=1
 ALL_STAGES="prepare untrained train evaluate report"
 REQUIRED_SETTINGS=(BATCH_PAIRS BUDGET LAYERS)
@@ -11,9 +11,6 @@ DROPOUT=0.1 # of what is not the encoder's: nothing, it has its own
 MAX_WORDS=256
 LAYERS=()            # that are measured without training
 OPTIMIZER_OPTIONS=() # of fairseq-train, with what else all systems have
-RETRIEVAL_OPTIONS=() # how sentences are compared in tests
-BUCC_PAIRS=de-en,fr-en,ru-en,zh-en
-BUCC_OPTIONS=()
 COMPARED_FOLDERS=()
 SINGLE_PAIRS=() # one system each
 SEVERAL=()      # names of systems that are trained on several pairs
@@ -30,7 +27,6 @@ usage_of_pretrained() {
   --encoder FOLDER    the pre-trained encoder, a folder of transformers: XLM-R, or one of \`embeddings pretrain\`
   --compared LIST     folders of further encoders, which are measured without training, too
 $(usage_of_test_sets)
-  --bucc DIR          BUCC 2018, PAIR.training.LANG and .gold, …: measured in evaluate
 END
 }
 
@@ -38,7 +34,7 @@ check_recipe() {
   local folder
   check_test_sets
   [[ -n $ENCODER ]] || die "--encoder: expected a folder of transformers; \`python -m embeddings pretrain\` makes one"
-  check_folders ENCODER BUCC
+  check_folders ENCODER
   [[ -z $COMPARED ]] || split_list --compared "$COMPARED" COMPARED_FOLDERS
   for folder in "${COMPARED_FOLDERS[@]}"; do
     [[ $DRY_RUN == yes || -d $folder ]] || die "--compared: $folder: no such folder"
@@ -66,16 +62,11 @@ for_each_layer() { # COMMAND...
 untrained() { # FOLDER LAYER
   local encoder=(--model "$1" --layer "$2" --encoder-name "$(basename "$1") layer $2")
   [[ $LAUNCHER != cpu ]] || encoder+=(--cpu)
-  measure "$(untrained_folder "$@")" "${encoder[@]}"
+  retrieve_everywhere "$(untrained_folder "$@")" "${encoder[@]}"
 }
 
 untrained_folder() { # FOLDER LAYER
   echo "$OUTPUT/untrained/$(basename "$1")-layer-$2"
-}
-
-measure() { # FOLDER ENCODER_OPTION...
-  retrieve_everywhere "$1" "${@:2}" "${RETRIEVAL_OPTIONS[@]}"
-  [[ -z $BUCC ]] || run python -m embeddings bucc "$BUCC" --pairs "$BUCC_PAIRS" "${BUCC_OPTIONS[@]}" "${@:2}" --output "$1/bucc"
 }
 
 train_system() { # SYSTEM SEED
@@ -96,7 +87,7 @@ evaluate() { # SYSTEM SEED
   local encoder
   encoder=(--model "$(checkpoint_of "$@")" --model-data "$DATA" --encoder-name "$1")
   [[ $LAUNCHER != cpu ]] || encoder+=(--cpu)
-  measure "$OUTPUT/retrieval/$(model_name "$@")" "${encoder[@]}"
+  retrieve_everywhere "$OUTPUT/retrieval/$(model_name "$@")" "${encoder[@]}"
 }
 
 stage_report() {
@@ -108,15 +99,11 @@ stage_report() {
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
 }
 
-add_model() { add_measures "$OUTPUT/retrieval/$(model_name "$@")"; } # SYSTEM SEED
+add_model() { add_results "$OUTPUT/retrieval/$(model_name "$@")"; } # SYSTEM SEED
 
 # Layers that nobody measured are no loss to the report.
 add_untrained() { # FOLDER LAYER
   local folder
   folder=$(untrained_folder "$@")
-  [[ $DRY_RUN != yes && ! -d $folder ]] || add_measures "$folder"
-}
-
-add_measures() { # FOLDER
-  if [[ -z $BUCC ]]; then add_results "$1"; else add_results "$1" bucc/mining.json; fi
+  [[ $DRY_RUN != yes && ! -d $folder ]] || add_results "$folder"
 }

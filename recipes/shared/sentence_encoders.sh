@@ -1,8 +1,12 @@
 # shellcheck shell=bash disable=SC2034
 # What recipes of sentence encoders have in common: pairs with English, test sets of retrieval. Sourced.
 
-TATOEBA='' FLORES=''
+TATOEBA='' FLORES='' UN='' BUCC=''
 LANGUAGE_GROUPS=ems # for averages, of embeddings/language_groups
+UN_LANGUAGES=(es fr ru zh) # with English (3.2.1)
+BUCC_PAIRS=de-en,fr-en,ru-en,zh-en
+BUCC_OPTIONS=(--tested training) # as the script that 3.2.1 follows; gold pairs of the test parts are not public
+RETRIEVAL_OPTIONS=() # how sentences are compared in tests
 MULTIWAY=() # languages whose test sets with English are line-parallel with each other
 
 usage_of_test_sets() {
@@ -10,11 +14,19 @@ usage_of_test_sets() {
   --tatoeba DIR       LASER's Tatoeba test sets, tatoeba.XXX-eng.XXX: measured in evaluate, kept out of the training text
                       by prepare
   --flores DIR        Flores-200, SPLIT/CODE.SPLIT: devtest is measured; dev and devtest are kept out of the training text
+  --bucc DIR          BUCC 2018, PAIR.training.LANG and .gold, …: mining is measured in evaluate
+END
+}
+
+usage_of_un() {
+  cat << END
+  --un DIR            fully aligned UN Parallel Corpus, UNv1.0.6way.en, …, decompressed: es, fr, ru, zh with English (9.5 million
+                      candidates) are measured, with vectors in float16 on disk and an index of inverted lists
 END
 }
 
 check_test_sets() {
-  check_folders TATOEBA FLORES
+  check_folders TATOEBA FLORES UN BUCC
   [[ -z $COMET ]] || die "--comet $COMET: sentence encoders do not translate; expected none"
 }
 
@@ -58,10 +70,21 @@ retrieve_everywhere() { # FOLDER ENCODER_OPTION...
     retrieve "$1/multiway" "${@:2}" --parallel "${MULTIWAY_FILES[@]}" --dataset "$NAME, multi-parallel"
   [[ -z $TATOEBA ]] || retrieve "$1/tatoeba" "${@:2}" --tatoeba "$TATOEBA"
   [[ -z $FLORES ]] || retrieve "$1/flores" "${@:2}" --flores "$FLORES"
+  [[ -z $UN ]] || retrieve_in_un "$@"
+  [[ -z $BUCC ]] ||
+    run python -m embeddings bucc "$BUCC" --pairs "$BUCC_PAIRS" "${BUCC_OPTIONS[@]}" "${@:2}" --output "$1/bucc"
+}
+
+# Millions of candidates: vectors are stored, and looked up by inverted lists.
+retrieve_in_un() { # FOLDER ENCODER_OPTION...
+  local language files=()
+  for language in en "${UN_LANGUAGES[@]}"; do files+=("$UN/UNv1.0.6way.$language"); done
+  run python -m embeddings encode "${files[@]}" --dtype float16 "${@:2}" --output "$1/un/vectors"
+  retrieve "$1/un" --un "$UN" --languages "$(IFS=, && echo "${UN_LANGUAGES[*]}")" --similarity cosine --index ivf --model "$1/un/vectors"
 }
 
 retrieve() { # FOLDER OPTION...
-  run python -m embeddings retrieve "${@:2}" --groups "$ROOT/embeddings/language_groups/$LANGUAGE_GROUPS.toml" --output "$1"
+  run python -m embeddings retrieve "${RETRIEVAL_OPTIONS[@]}" "${@:2}" --groups "$ROOT/embeddings/language_groups/$LANGUAGE_GROUPS.toml" --output "$1"
 }
 
 # Fill MULTIWAY_FILES: the test set of each language with English, and once its English side.
@@ -83,6 +106,8 @@ compare_with_first() {
 # Add the results below a folder, and further files there, to RESULTS; those of retrieval to RETRIEVAL, too.
 add_results() { # FOLDER FILE...
   local file files=("${@:2}")
+  [[ -z $BUCC ]] || files=(bucc/mining.json "${files[@]}")
+  [[ -z $UN ]] || files=(un/sentence-retrieval.json "${files[@]}")
   [[ -z $FLORES ]] || files=(flores/sentence-retrieval.json "${files[@]}")
   [[ -z $TATOEBA ]] || files=(tatoeba/sentence-retrieval.json "${files[@]}")
   [[ ${#MULTIWAY[@]} == 0 ]] || files=(multiway/sentence-retrieval.json "${files[@]}")

@@ -368,3 +368,49 @@ def test_candidates_of_another_encoder_are_refused_with_both_names(
         f"{folder}: vectors of the encoder {first['name']} (" in done.err and "but queries are of" in done.err
     )
     assert Path(second).exists() and "expected one encoder" in done.err
+
+
+# --- the United Nations Parallel Corpus
+
+
+@pytest.fixture
+def united_nations(tmp_path):
+    """Eleven lines of three languages, of which two pairs with English occur twice."""
+    folder = tmp_path / "6way"
+    english = [*sentences(9, seed=8), "w1", "w2"]
+    english[4] = english[0]
+    spanish = [*sentences(9, seed=9)[:4], *english[4:]]
+    spanish[4] = spanish[0]
+    french = ["w3 w4", *english[1:]]
+    english[6], french[6], spanish[6] = english[2], french[2], "w7 w7 w7"
+    for language, lines in (("en", english), ("es", spanish), ("fr", french)):
+        write(folder / f"UNv1.0.6way.{language}", lines)
+    (folder / "UNv1.0.6way.ids").write_text("x\n")
+    return folder, english, spanish
+
+
+def test_the_corpus_of_the_united_nations(command, one_space, united_nations, tmp_path):
+    """Stored vectors, looked up by line, give what the distinct pairs give as a text of their own."""
+    folder, english, spanish = united_nations
+    files = [folder / f"UNv1.0.6way.{language}" for language in ("en", "es")]
+    assert command("encode", *files, *one_space, "--output", tmp_path / "vectors").status == 0
+    options = ["--un", folder, "--languages", "es", "--similarity"]
+    found = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / "un", *options, "cosine,ratio")
+    assert (found["dataset"], set(found["directions"])) == ("UN", {"en-es", "es-en"})
+
+    pairs = list(dict.fromkeys(zip(english, spanish, strict=True)))
+    assert len(pairs) == 10
+    texts = [write(tmp_path / f"distinct.{name}", side) for name, side in zip(("en", "es"), zip(*pairs))]  # noqa: B905
+    expected = retrieve(command, one_space, tmp_path / "own", "--parallel", *texts)
+    assert found["directions"] == expected["directions"]  # hits, checksums of the texts and all
+
+    alone = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / "cosine", *options, "cosine")
+    for name, each in alone["directions"].items():
+        assert each["cosine"] == expected["directions"][name]["cosine"]
+    some = ["--model", tmp_path / "vectors", *options, "cosine", "--index", "ivf", "--queries", 3]
+    assert command("retrieve", *some, "--output", tmp_path / "ivf").status == 0
+
+
+def test_a_folder_without_the_corpus_of_the_united_nations(command, one_space, tmp_path):
+    done = command("retrieve", *one_space, "--un", tmp_path, "--output", tmp_path / "out")
+    assert done.status == 2 and f"{tmp_path}: no files UNv1.0.6way.en and UNv1.0.6way.LANG" in done.err

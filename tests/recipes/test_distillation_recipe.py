@@ -173,3 +173,25 @@ def test_teacher_and_students_are_measured_in_one_report():
     assert str(found[2].model) == "out/models/thin-half-all-seed1/checkpoint_best.pt"
     results = [word for word in report if word.endswith("sentence-retrieval.json")]
     assert results == [f"{args.output}/sentence-retrieval.json" for args in found]
+
+
+def test_all_benchmarks_of_3_2_1_when_their_folders_are_given():
+    options = ["--systems", "small-all", "--tatoeba", "v1", "--un", "6way", "--bucc", "bucc2018"]
+    *found, report = commands("lealla", *options, stages="evaluate,report")
+    of_teacher = [
+        words for words in found if words[words.index("--output") + 1].startswith("out/retrieval/teacher")
+    ]
+    assert [words[3] for words in of_teacher] == ["retrieve", "retrieve", "encode", "retrieve", "bucc"]
+    *_, encode, retrieve, bucc = map(parse_command, of_teacher)
+    assert [str(text) for text in encode.texts] == [
+        f"6way/UNv1.0.6way.{language}" for language in ("en", "es", "fr", "ru", "zh")
+    ]
+    assert retrieve.model == encode.output and (str(retrieve.un), retrieve.index) == ("6way", "ivf")
+    assert retrieve.languages == ["es", "fr", "ru", "zh"]
+    assert (bucc.pairs, bucc.tuned, bucc.tested) == (
+        ["de-en", "fr-en", "ru-en", "zh-en"],
+        "training",
+        "training",
+    )
+    results = [word for word in report if word.startswith("out/retrieval/small-all-seed1")]
+    assert [word.split("/")[3] for word in results] == ["multiway", "tatoeba", "un", "bucc"]

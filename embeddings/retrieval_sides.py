@@ -1,0 +1,85 @@
+"""The texts of a test set of retrieval and their vectors: of queries, and of candidates."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from data_prep.formats.vectors import VectorsFile
+from embeddings.distractors import Distractors
+from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
+from embeddings.encoders.stored import StoredVectors
+from embeddings.retrieval_options import Retrieval
+from embeddings.search.blocks import in_memory
+from embeddings.search.texts import LazyLines
+
+KEPT_STATES = 1 << 30  # bytes
+
+
+def stored_candidates(job: Retrieval, encoder: SentenceEncoder) -> StoredVectors | None:
+    """The vectors of --candidate-vectors.
+
+    Raises:
+        InputError: they are of another encoder.
+    """
+    if job.candidate_vectors is None:
+        return None
+    stored = StoredVectors.load(job.candidate_vectors, "--candidate-vectors")
+    stored.check_encoder(encoder)
+    return stored
+
+
+def among(system: dict, stored: StoredVectors) -> dict:
+    """The system that looks for its queries among vectors as they are stored."""
+    return {**system, "name": f"{system['name']}, {stored.dtype} candidates"}
+
+
+class Sides:
+    """The texts of a test set and their vectors; a file that is in many pairs is encoded once.
+
+    Args:
+        encoder: of queries.
+        stored: of candidates; None for the same encoder.
+
+    Attributes:
+        found: the encoder of candidates.
+    """
+
+    def __init__(self, encoder: SentenceEncoder, distractors: Distractors, stored: StoredVectors | None):
+        self.encoder, self.found, self.distractors = encoder, stored or encoder, distractors
+        self._known: dict[tuple, np.ndarray | VectorsFile] = {}
+        self._tokens: dict[Path, TokenVectors] = {}
+        self._further = distractors.language and self.found.encode(
+            distractors.sentences, distractors.language
+        )
+
+    def vectors(
+        self, path: Path, lines: Sequence[str], language: str, encoder: SentenceEncoder | None = None
+    ) -> np.ndarray | VectorsFile:
+        """n x C.
+
+        Args:
+            encoder: None for that of queries.
+        """
+        encoder = encoder or self.encoder
+        if isinstance(lines, LazyLines):  # others of every pair, and too many to be kept
+            return encoder.encode_lines(path, lines.rows, lines, language)
+        known = id(encoder), path
+        if known not in self._known:
+            self._known[known] = encoder.encode_lines(path, np.arange(len(lines)), lines, language)
+        return self._known[known]
+
+    def tokens(self, path: Path, lines: Sequence[str], language: str) -> TokenVectors:
+        """The states of the tokens of a text; of the last few texts they are kept."""
+        if path not in self._tokens:
+            while self._tokens and sum(each.bytes for each in self._tokens.values()) > KEPT_STATES:
+                self._tokens.pop(next(iter(self._tokens)))
+            self._tokens[path] = self.encoder.encode_tokens(lines, language)
+        return self._tokens[path]
+
+    def candidates(self, path: Path, lines: Sequence[str], language: str):
+        """The sentences that can be found and their vectors: those of the file, and distractors."""
+        vectors = self.vectors(path, lines, language, self.found)
+        if not self.distractors.of(language).sentences:
+            return vectors, lines
+        return np.concatenate([in_memory(vectors), self._further]), [*lines, *self.distractors.sentences]
