@@ -29,6 +29,8 @@ def folder(tmp_path, monkeypatch):
     for language in ("deu", "isl"):
         for side in (language, "eng"):
             write(tmp_path / f"LASER/data/tatoeba/v1/tatoeba.{language}-eng.{side}", TEXT)
+    for language in ("en", "es"):
+        write(tmp_path / f"6way/UNv1.0.6way.{language}", TEXT)
     for code in ("deu_Latn", "jpn_Jpan", "tur_Latn"):
         write(tmp_path / f"flores200_dataset/devtest/{code}.devtest", TEXT)
     numbered = [f"n-{number}\t{line}" for number, line in enumerate(TEXT)]
@@ -63,8 +65,9 @@ def folder(tmp_path, monkeypatch):
 def test_the_commands_of_the_guide_run_as_they_stand(folder, capsys):
     commands = [one.words for one in shown() if one.page == PAGE]
     assert [words[3] for words in commands] == [
-        "encode", *["retrieve"] * 6, "compare", "report", *["neighbours"] * 2, *["mine"] * 3, "bucc",
-        "encode", "mine", *["classify"] * 4, "sts", "report",
+        "encode", *["retrieve"] * 5, "encode", "retrieve", "retrieve", "encode", "retrieve", "compare",
+        "report", *["neighbours"] * 2, *["mine"] * 3, "bucc", "encode", "mine", *["classify"] * 4, "sts",
+        "report",
     ]  # fmt: skip
     for words in commands:
         assert words[:2] == ["python", "-m"]
