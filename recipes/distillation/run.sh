@@ -112,4 +112,4 @@ stage_report() {
 }
 add_retrieval() { add_results "$OUTPUT/retrieval/$(model_name "$@")"; } # SYSTEM SEED
 
-experiment "tatoeba flores un bucc teacher teacher-data" "" "$@"
+experiment "tatoeba flores united-nations bucc teacher teacher-data" "" "$@"

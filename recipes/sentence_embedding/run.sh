@@ -108,4 +108,4 @@ add_log() { # SYSTEM SEED
   LOGS+=("$1=$OUTPUT/models/$(model_name "$@")/train.log")
 }
 
-experiment "tatoeba flores un bucc" "" "$@"
+experiment "tatoeba flores united-nations bucc" "" "$@"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # What recipes of sentence encoders have in common: pairs with English, test sets of retrieval. Sourced.
 
-TATOEBA='' FLORES='' UN='' BUCC=''
+TATOEBA='' FLORES='' UNITED_NATIONS='' BUCC=''
 LANGUAGE_GROUPS=ems # for averages, of embeddings/language_groups
 UN_LANGUAGES=(es fr ru zh) # with English (3.2.1)
 BUCC_PAIRS=de-en,fr-en,ru-en,zh-en
@@ -20,13 +20,13 @@ END
 
 usage_of_un() {
   cat << END
-  --un DIR            fully aligned UN Parallel Corpus, UNv1.0.6way.en, …, decompressed: es, fr, ru, zh with English (9.5 million
+  --united-nations DIR  fully aligned UN Parallel Corpus, UNv1.0.6way.en, …, decompressed: es, fr, ru, zh with English (9.5 million
                       candidates) are measured, with vectors in float16 on disk and an index of inverted lists
 END
 }
 
 check_test_sets() {
-  check_folders TATOEBA FLORES UN BUCC
+  check_folders TATOEBA FLORES UNITED_NATIONS BUCC
   [[ -z $COMET ]] || die "--comet $COMET: sentence encoders do not translate; expected none"
 }
 
@@ -70,7 +70,7 @@ retrieve_everywhere() { # FOLDER ENCODER_OPTION...
     retrieve "$1/multiway" "${@:2}" --parallel "${MULTIWAY_FILES[@]}" --dataset "$NAME, multi-parallel"
   [[ -z $TATOEBA ]] || retrieve "$1/tatoeba" "${@:2}" --tatoeba "$TATOEBA"
   [[ -z $FLORES ]] || retrieve "$1/flores" "${@:2}" --flores "$FLORES"
-  [[ -z $UN ]] || retrieve_in_un "$@"
+  [[ -z $UNITED_NATIONS ]] || retrieve_in_un "$@"
   [[ -z $BUCC ]] ||
     run python -m embeddings bucc "$BUCC" --pairs "$BUCC_PAIRS" "${BUCC_OPTIONS[@]}" "${@:2}" --output "$1/bucc"
 }
@@ -78,9 +78,9 @@ retrieve_everywhere() { # FOLDER ENCODER_OPTION...
 # Millions of candidates: vectors are stored, and looked up by inverted lists.
 retrieve_in_un() { # FOLDER ENCODER_OPTION...
   local language files=()
-  for language in en "${UN_LANGUAGES[@]}"; do files+=("$UN/UNv1.0.6way.$language"); done
+  for language in en "${UN_LANGUAGES[@]}"; do files+=("$UNITED_NATIONS/UNv1.0.6way.$language"); done
   run python -m embeddings encode "${files[@]}" --dtype float16 "${@:2}" --output "$1/un/vectors"
-  retrieve "$1/un" --un "$UN" --languages "$(IFS=, && echo "${UN_LANGUAGES[*]}")" --similarity cosine --index ivf --model "$1/un/vectors"
+  retrieve "$1/un" --un "$UNITED_NATIONS" --languages "$(IFS=, && echo "${UN_LANGUAGES[*]}")" --similarity cosine --index ivf --model "$1/un/vectors"
 }
 
 retrieve() { # FOLDER OPTION...
@@ -107,7 +107,7 @@ compare_with_first() {
 add_results() { # FOLDER FILE...
   local file files=("${@:2}")
   [[ -z $BUCC ]] || files=(bucc/mining.json "${files[@]}")
-  [[ -z $UN ]] || files=(un/sentence-retrieval.json "${files[@]}")
+  [[ -z $UNITED_NATIONS ]] || files=(un/sentence-retrieval.json "${files[@]}")
   [[ -z $FLORES ]] || files=(flores/sentence-retrieval.json "${files[@]}")
   [[ -z $TATOEBA ]] || files=(tatoeba/sentence-retrieval.json "${files[@]}")
   [[ ${#MULTIWAY[@]} == 0 ]] || files=(multiway/sentence-retrieval.json "${files[@]}")

@@ -176,7 +176,7 @@ def test_teacher_and_students_are_measured_in_one_report():
 
 
 def test_all_benchmarks_of_3_2_1_when_their_folders_are_given():
-    options = ["--systems", "small-all", "--tatoeba", "v1", "--un", "6way", "--bucc", "bucc2018"]
+    options = ["--systems", "small-all", "--tatoeba", "v1", "--united-nations", "6way", "--bucc", "bucc2018"]
     *found, report = commands("lealla", *options, stages="evaluate,report")
     of_teacher = [
         words for words in found if words[words.index("--output") + 1].startswith("out/retrieval/teacher")
