@@ -14,7 +14,7 @@ was, and ends with the same bytes.
 import functools
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from command_line import options as types
@@ -197,6 +197,7 @@ def _describe(
         "format": FORMAT,
         "kind": KIND,
         "encoder": encoder.record(),
+        "size": asdict(encoder.size),
         "language": language,
         "text": {"path": str(path), "sha256": checksum(path), "lines": len(vectors)},
         "width": encoder.width,

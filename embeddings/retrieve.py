@@ -10,6 +10,7 @@ measured as they are and without the popular sentence effect, as cosine-normaliz
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
 from statistics import fmean
 
@@ -77,7 +78,7 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
         "dataset": job.name,
         "directions": directions,
         **averages(directions, [*job.near, *job.scored], groups),
-        "size": {"width": encoder.width, "parameters": encoder.parameters},
+        "size": {"width": encoder.width, **asdict(encoder.size)},
         "smaller": smaller,
     }
     return {

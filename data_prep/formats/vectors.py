@@ -17,7 +17,7 @@ import numpy as np
 from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.outputs import reserve
-from command_line.records import OneOf, Optional, read_record
+from command_line.records import Objects, OneOf, Optional, read_record
 from data_prep.formats.vector_numbers import DTYPES, FLOATS, Numbers
 
 ENDING = ".npy"
@@ -27,6 +27,7 @@ SCHEMA = {  # of the record beside
     "format": int,
     "kind": str,
     "encoder": {"name": str, "kind": str, "width": int},
+    "size": Optional(Objects(Optional(int))),
     "language": Optional(str),
     "text": {"path": str, "sha256": str, "lines": int},
     "width": int,

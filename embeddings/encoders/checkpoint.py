@@ -19,6 +19,7 @@ from data_prep.tokenizers import make_tokenizer, tokenizer_like
 from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.options import CHECKPOINT, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
+from embeddings.encoders.sizes import size_of
 
 OWN = "sentence_vectors"  # in the encoder's output of a model that pools by itself
 
@@ -72,6 +73,8 @@ class CheckpointEncoder(TokenEncoder):
         super().__init__(options.batch_tokens)
         from fairseq.modules import MultiheadAttention
 
+        from fairseq_ext.axes.options import option
+
         self.options, self.task = options, loaded.task
         self._system = loaded.system()
         self.name = self._system["name"]
@@ -80,7 +83,13 @@ class CheckpointEncoder(TokenEncoder):
         self.segmentation = Segmentation(options.model_data)
         self.longest = self.task.max_positions()[0]
         self.device = options.device()
-        self.parameters = sum(one.numel() for one in loaded.model.encoder.parameters())
+        self.size = size_of(
+            loaded.model.encoder.named_parameters(),
+            "encoder.",
+            layers=len(loaded.model.encoder.layers) if hasattr(loaded.model.encoder, "layers") else None,
+            state_width=loaded.model.encoder.embed_tokens.embedding_dim,
+            heads=option(loaded.state["cfg"]["model"], "encoder_attention_heads"),
+        )
         self.encoder = for_inference(
             loaded.model.encoder, options.precision, self.device, "layers.", whole=(MultiheadAttention,)
         )

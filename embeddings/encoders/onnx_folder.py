@@ -6,14 +6,23 @@ from collections.abc import Sequence
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.provenance import versions
-from command_line.records import OneOf, read_record
+from command_line.records import OneOf, Optional, read_record
 from data_prep.huggingface import as_one_line
 from embeddings.encoders.huggingface import token_ids
 from embeddings.encoders.options import ONNX, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
+from embeddings.encoders.sizes import SCHEMA as SIZES
+from embeddings.encoders.sizes import EncoderSize
 
 MODEL, RECORD = "model.onnx", "encoder.json"
-SCHEMA = {"format": OneOf(1), "width": int, "longest": int, "pad": int, "precision": str}
+SCHEMA = {
+    "format": OneOf(1),
+    "width": int,
+    "longest": int,
+    "pad": int,
+    "precision": str,
+    "size": Optional(SIZES),  # of folders that were exported before there is none
+}
 
 
 class OnnxEncoder(TokenEncoder):
@@ -29,6 +38,7 @@ class OnnxEncoder(TokenEncoder):
         self.options, self.session, self.tokenizer, self.exported = options, session, tokenizer, record
         self.name = options.model.resolve().name
         self.width, self.longest = record["width"], record["longest"]
+        self.size = EncoderSize(**(record.get("size") or {}))
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "OnnxEncoder":

@@ -10,6 +10,7 @@ import numpy as np
 from command_line.errors import InputError
 from data_prep.formats.vector_numbers import Numbers
 from data_prep.formats.vectors import VectorsFile, first_not_finite
+from embeddings.encoders.sizes import EncoderSize
 
 BATCH_TOKENS = 2048  # of a batch, padding included
 NO_STATES = "has vectors of sentences alone; expected an encoder with states of tokens, in a form that trains"
@@ -39,7 +40,7 @@ class SentenceEncoder(abc.ABC):
         cut: sentences so far that may have been cut, as they have as many tokens as the encoder reads.
         dictionary_fingerprint: of an encoder that also reads binarized sentences (`encode_binarized`).
         dtype: of the numbers of its vectors: others than float32 are read from a disk.
-        parameters: embeddings counted; None where it is not known.
+        size: what it consists of, as far as it is known.
     """
 
     name: str
@@ -47,7 +48,7 @@ class SentenceEncoder(abc.ABC):
     cut: int = 0
     dtype: str = "float32"
     dictionary_fingerprint: str | None = None
-    parameters: int | None = None
+    size: EncoderSize = EncoderSize()
 
     @abc.abstractmethod
     def encode(self, sentences: Sequence[str], language: str | None = None) -> np.ndarray:

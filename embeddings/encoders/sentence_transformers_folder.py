@@ -10,6 +10,7 @@ from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.huggingface import padded, token_ids
 from embeddings.encoders.options import SENTENCE_TRANSFORMERS, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
+from embeddings.encoders.sizes import size_of_modules
 from embeddings.encoders.transformers_folder import UNLIMITED
 
 MODULES = (  # that a text encoder consists of; any other class of a folder is code of a stranger's choice
@@ -41,7 +42,7 @@ class SentenceTransformersEncoder(TokenEncoder):
         self.tokenizer = model.tokenizer
         prompt = model.prompts.get(model.default_prompt_name or "") or ""
         self.prefix = prompt if options.prefix is None else options.prefix
-        self.parameters = sum(one.numel() for one in model.parameters())
+        self.size = size_of_modules(model)
         self.model = for_inference(model, options.precision, self.device)
         self.unpooled = self._unpooled_tokens()
 

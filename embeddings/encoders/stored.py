@@ -14,6 +14,7 @@ from data_prep.formats.token_states import TokenStatesFile
 from data_prep.formats.vectors import VectorsFile
 from data_prep.languages import subtag
 from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
+from embeddings.encoders.sizes import EncoderSize
 
 NAMES = ("name", "system", "dtype", *WHERE_IT_LIES)  # of a record: what an encoder's vectors do not depend on
 
@@ -29,6 +30,7 @@ class StoredVectors(SentenceEncoder):
         self.folder, self.files = folder, files
         self.encoder = files[0].record["encoder"]
         self.name, self.width, self.dtype = self.encoder["name"], files[0].width, files[0].numbers.dtype
+        self.size = EncoderSize(**(files[0].record.get("size") or {}))
         if not files[0].numbers.are_floats:
             self.name += f", {self.dtype}"  # another system than the encoder as it is
         self._states: dict[int, TokenStatesFile] = {}

@@ -10,6 +10,7 @@ from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.huggingface import padded, token_ids
 from embeddings.encoders.options import AVERAGE, TRANSFORMERS, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
+from embeddings.encoders.sizes import size_of_transformers
 
 UNLIMITED = 1 << 20  # tokenizers without a limit say numbers beyond it
 
@@ -36,7 +37,7 @@ class TransformersEncoder(TokenEncoder):
         self.width = model.config.hidden_size
         positions = getattr(model.config, "max_position_embeddings", None) or UNLIMITED
         self.longest = min(tokenizer.model_max_length, positions - first_position(model))
-        self.parameters = sum(one.numel() for one in model.parameters())
+        self.size = size_of_transformers(model)
         self.model, self.tokenizer = for_inference(model, options.precision, self.device), tokenizer
 
     @classmethod

@@ -2,6 +2,7 @@
 
 from command_line.errors import InputError
 from command_line.records import AnyOf, Anything, Objects, OneOf, Optional, check
+from embeddings.encoders.sizes import SCHEMA as SIZES
 from embeddings.search.retrieval import SIMILARITIES
 
 KIND = OneOf("supervised", "zero-shot")
@@ -222,7 +223,7 @@ SCHEMAS = {
                 "directions": Objects(RETRIEVED),
                 "average": Objects(float),
                 "groups": Objects(Objects({"mean": Optional(float), "pairs": int, "names": Optional([str])})),
-                "size": Optional({"width": int, "parameters": Optional(int)}),
+                "size": Optional({"width": int, **SIZES}),
                 "smaller": Optional(Objects({"bytes": int, "p_at_1": float})),
             }
         ]

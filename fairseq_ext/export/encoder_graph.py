@@ -69,6 +69,8 @@ class EncoderGraph:
         pooling: "mean", "max", "sum", "cls" or "pooler" (dense layer and tanh on "cls").
         without_eos: `</s>` does not count in the pooling.
         pooler, sentence_map: on the pooled states, or None.
+        parameters: of the encoder that was trained.
+        layer_parameters: of its layers.
     """
 
     tokens: Tensor
@@ -83,6 +85,8 @@ class EncoderGraph:
     without_eos: bool
     pooler: Affine | None
     sentence_map: Affine | None
+    parameters: int
+    layer_parameters: int
 
     @property
     def width(self) -> int:
@@ -138,12 +142,18 @@ def graph_of(encoder: nn.Module, options, longest: int, path) -> EncoderGraph:
         without_eos=own and bool(len(encoder.left_out)),
         pooler=Affine.of(encoder.pooler) if own and encoder.pooler is not None else None,
         sentence_map=Affine.of(encoder.sentence_map) if own and encoder.sentence_map is not None else None,
+        parameters=_count(encoder),
+        layer_parameters=_count(encoder.layers),
     )
 
 
 def refusal(path, reason: str, advice: str = "") -> InputError:
     """What to raise where a point of the axes has no expression in the other library."""
     return InputError(f"{path}: cannot be exported: {reason}{advice and f'; {advice}'}")
+
+
+def _count(module: nn.Module) -> int:
+    return sum(one.numel() for one in module.parameters())
 
 
 def norm_of(module: nn.Module | None) -> Affine | None:

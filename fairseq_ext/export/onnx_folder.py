@@ -51,6 +51,13 @@ def write_folder(
         "longest": graph.longest,
         "pad": tokenizer.special["pad_token_id"],
         "precision": precision,
+        "size": {
+            "parameters": graph.parameters,
+            "layer_parameters": graph.layer_parameters,
+            "layers": len(graph.layers),
+            "state_width": graph.width,
+            "heads": graph.heads,
+        },
     }
     write_json(folder / RECORD, record)
     write_text(folder / "README.md", card)

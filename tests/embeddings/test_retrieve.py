@@ -1,6 +1,7 @@
 """The command against loops over the vectors that the encoder gives by itself."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -271,7 +272,7 @@ def test_smaller_vectors_beside_the_whole_ones(command, one_space, parallel, enc
     assert list(run["smaller"]) == [
         "float32, 32 numbers", "binary, 32 numbers", "float32, 4 numbers", "binary, 4 numbers",
     ]  # fmt: skip
-    assert run["size"] == {"width": 32, "parameters": encoder.parameters} and encoder.parameters > 1000
+    assert run["size"] == {"width": 32, **asdict(encoder.size)} and encoder.size.parameters > 1000
     assert [one["bytes"] for one in run["smaller"].values()] == [128, 4, 16, 1]
     assert run["smaller"]["float32, 32 numbers"]["p_at_1"] == pytest.approx(run["average"]["cosine"])
     german, french = (
@@ -308,6 +309,7 @@ def test_vectors_stored_in_fewer_bits_are_found_as_they_are(command, one_space, 
     made = retrieve(command, one_space, tmp_path / "made", *asked, f"{dtype},{dtype}+rescored")
     read = retrieve(command, ["--model", folder], tmp_path / "read", *asked, dtype)
     assert read["system"]["name"] == f"{made['system']['name']}, {dtype}"
+    assert read["size"] == made["size"] and read["size"]["layer_parameters"] > 1000
     name = f"{dtype}, 32 numbers"
     assert read["smaller"] == {name: made["smaller"][name]}
     if dtype == "int8":  # of signs many are equally near, of which cosines may choose another

@@ -3,18 +3,34 @@ thesis: parameters, width of vectors, P@1 of retrieval (Tatoeba, UN) and F1 of m
 both sizes.
 """
 
+import re
+from statistics import fmean
+
 from eval.reporting.exhibits import Cell, Figure, Section, Table, cell, cells, mean_cell, number_cell, slug
 from eval.reporting.plots import scatter
 from eval.reporting.sections.sentence_retrieval import COSINE
+from eval.reporting.sections.thesis_encoders import SIZES as TITLES
+from eval.reporting.sections.thesis_encoders import thesis_table
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, System, by_dataset
 
+BUCC = re.compile(r"BUCC \S+, (?P<part>\S+)")
 RETRIEVAL, MINING = "sentence-retrieval", "mining"
 FEW_PAIRS = 6  # of a benchmark whose pairs have columns of their own, as UN's
 NOTES = [
-    "d: numbers of a vector; P: parameters of the encoder, embeddings counted, in millions. Retrieval: P@1"
-    " (%) by cosine, mean of both directions; mining: F1 (%)."
+    "L: layers; d_h: width of their states; H: heads; P: parameters of the encoder, embeddings counted; P_E:"
+    " those of its layers; d: numbers of a vector. Retrieval: P@1 (%) by cosine, mean of both directions;"
+    " mining: F1 (%)."
 ]
+MILLIONS = (".1f", 1e-6)
+COLUMNS = {  # field of a record: format and scale
+    "layers": (".0f", 1),
+    "state_width": (".0f", 1),
+    "heads": (".0f", 1),
+    "parameters": MILLIONS,
+    "layer_parameters": MILLIONS,
+    "width": (".0f", 1),
+}
 SIZES = {"parameters": ("parameters (millions)", 1e-6), "width": ("numbers of a vector", 1)}
 
 
@@ -33,8 +49,10 @@ def section(results: ResultSet) -> Section:
         for name in names
     ]
     caption = "Encoders by size: what they reach on every benchmark."
-    table = Table("encoder_sizes", caption, [cells("Encoder", "d", "P (M)", *columns)], rows)
-    return Section("Encoders by size", [table, *_plots(retrieval, sizes)], NOTES)
+    tables = [Table("encoder_sizes", caption, [cells("Encoder", *TITLES, *columns)], rows)]
+    if reference := thesis_table(list(columns)):
+        tables.append(reference)
+    return Section("Encoders by size", [*tables, *_plots(retrieval, sizes)], NOTES)
 
 
 def _size(one: System, which: str) -> int | None:
@@ -42,8 +60,9 @@ def _size(one: System, which: str) -> int | None:
 
 
 def _size_cells(one: System | None) -> list[Cell]:
-    width, parameters = (None, None) if one is None else (_size(one, "width"), _size(one, "parameters"))
-    return [number_cell(width, ".0f"), number_cell(parameters, ".1f", scale=1e-6)]
+    """In the order of TITLES."""
+    of = {name: None if one is None else _size(one, name) for name in COLUMNS}
+    return [number_cell(of[name], *COLUMNS[name]) for name in COLUMNS]
 
 
 def _of_retrieval(dataset: str, systems: list[System]) -> dict[str, dict[str, MeanStd | None]]:
@@ -74,7 +93,25 @@ def _of_mining(datasets: dict[str, list[System]]) -> dict[str, dict[str, MeanStd
         dataset: {one.name: one.mean("bucc", "f1", scale=100) for one in systems}
         for dataset, systems in datasets.items()
     }
-    return {dataset: of for dataset, of in found.items() if any(of.values())}
+    found = {dataset: of for dataset, of in found.items() if any(of.values())}
+    return found | _means_of_bucc(found)
+
+
+def _means_of_bucc(found: dict[str, dict[str, MeanStd | None]]) -> dict[str, dict[str, MeanStd | None]]:
+    """Mean of all pairs of languages of each part, as "BUCC, training", of the encoders that have all."""
+    parts: dict[str, list[dict]] = {}
+    for dataset, of in found.items():
+        if match := BUCC.fullmatch(dataset):
+            parts.setdefault(f"BUCC, {match['part']}", []).append(of)
+    return {
+        title: {
+            name: MeanStd(fmean(of[name].mean for of in pairs), None)
+            for name in pairs[0]
+            if all(of.get(name) for of in pairs)
+        }
+        for title, pairs in parts.items()
+        if len(pairs) > 1
+    }
 
 
 def _plots(retrieval: dict[str, list[System]], sizes: dict[str, System]) -> list[Figure]:

@@ -6,8 +6,10 @@ import pytest
 
 from command_line.errors import InputError
 from eval.report import write_report
+from eval.reporting.sections import thesis_encoders
 from eval.results.files import read_result
 from eval.results.result_set import ResultSet
+from fairseq_ext.models.lealla_architectures import ROWS
 
 
 def record(kind, dataset="set", name="ems", seed=1, **measured):
@@ -169,19 +171,59 @@ def test_encoders_by_size_on_all_benchmarks(report):
         un = {"en-es": first, "es-en": first, "en-ru": 1.0, "ru-en": 0.5}
         for one in (retrieval({"de-en": first, "en-de": first}, dataset="Tatoeba", name=name),
                     retrieval(un, dataset="UN", name=name)):  # fmt: skip
-            one["runs"][0]["size"] = {"width": 128, "parameters": parameters}
+            one["runs"][0]["size"] = {
+                "width": 128, "parameters": parameters, "layer_parameters": 4_800_000, "layers": 24,
+                "heads": 8, "state_width": 96,
+            }  # fmt: skip
             records.append(one)
         f1 = {"precision": 0.9, "recall": 0.9, "f1": first}
-        records.append(record("mining", dataset="BUCC de-en", name=name, pairs=3, threshold=1.1, bucc=f1))
+        for pair, value in (("de-en", first), ("fr-en", 1.0)):
+            bucc, dataset = f1 | {"f1": value}, f"BUCC {pair}, training"
+            records.append(record("mining", dataset=dataset, name=name, pairs=3, threshold=1.1, bucc=bucc))
     text, folder = report(*records)
     table = text[text.index("## Encoders by size") :]
-    assert "| Encoder | d | P (M) | Tatoeba | UN en-es | UN en-ru | UN | BUCC de-en |" in table
+    benchmarks = (
+        "Tatoeba | UN en-es | UN en-ru | UN | BUCC de-en, training | BUCC fr-en, training | BUCC, training |"
+    )
+    assert table.count(f"| Encoder | L | d\\_h | H | P (M) | P\\_E (M) | d | {benchmarks}") == 2
     small, large = (
         (0.5 + 0.75) / 2 * 100,
         (0.75 + 0.75) / 2 * 100,
     )  # of UN, as the fixture averages directions
-    assert f"| small | 128 | 69.0 | 50.0 | 50.0 | 75.0 | {small:.1f} | 50.0 |" in table
-    assert f"| large | 128 | 147.0 | 75.0 | 75.0 | 75.0 | {large:.1f} | 75.0 |" in table
+    for name, parameters, results in (
+        ("small", "69.0", f"50.0 | 50.0 | 75.0 | {small:.1f} | 50.0 | 100.0 | 75.0"),
+        ("large", "147.0", f"75.0 | 75.0 | 75.0 | {large:.1f} | 75.0 | 100.0 | 87.5"),
+    ):
+        assert f"| {name} | 24 | 96 | 8 | {parameters} | 4.8 | 128 | {results} |" in table
+    thesis = "80.7 | 89.4 | 88.7 | 87.3 | 94.0 | 90.6 | 91.5"  # Table 3.3, of the benchmarks that are ours
+    assert f"| LEALLA-small all | 24 | 128 | 8 | 69 | 5 | 128 | {thesis} |" in table
     plots = {path.stem for path in folder.rglob("*.png")}
     assert {"p_at_1_by_parameters_tatoeba", "p_at_1_by_parameters_un"} <= {name.lower() for name in plots}
     assert not any(name.startswith("p_at_1_by_width") for name in plots)  # they do not differ in it
+
+
+def test_without_a_benchmark_of_the_thesis_there_is_no_row_of_it(report):
+    one = retrieval({"de-en": 0.5, "en-de": 0.5}, dataset="own")
+    one["runs"][0]["size"] = {"width": 128, "parameters": 3}
+    text, _ = report(one)
+    assert "## Encoders by size" in text and "LEALLA" not in text
+
+
+def test_numbers_of_the_thesis_agree_with_its_means_and_shapes():
+    """A digit that was copied wrongly is not the mean of its row, nor the size of its architecture."""
+    found = thesis_encoders.rows()
+    assert len(found) == 4 + 13 + 7 + 3 * 7
+    for name, numbers in found.items():
+        for benchmark, parts in (("UN", ("en-es", "en-fr", "en-ru", "en-zh")),
+                                 ("BUCC", ("de-en", "fr-en", "ru-en", "zh-en"))):  # fmt: skip
+            if numbers[benchmark] is not None:
+                mean = sum(numbers[f"{benchmark} {part}"] for part in parts) / 4
+                assert abs(mean - numbers[benchmark]) <= 0.11, (name, benchmark)
+    for row, (_, shape) in ROWS.items():
+        (numbers,) = [numbers for name, numbers in found.items() if name.startswith(f"#{row} ")]
+        assert (numbers["L"], numbers["d_h"], numbers["H"], numbers["d"]) == (
+            shape.layers, shape.width, shape.heads, shape.width,
+        )  # fmt: skip
+        layer = 4 * (shape.width**2 + shape.width) + 2 * shape.width * shape.ffn_width + shape.ffn_width
+        millions = shape.layers * (layer + 5 * shape.width) / 1e6
+        assert abs(millions - numbers["P_E (M)"]) < 1

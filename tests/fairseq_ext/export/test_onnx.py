@@ -47,6 +47,9 @@ def test_8_bit_products_give_nearly_the_same_and_say_so(data, tmp_path, capsys):
     assert "lowest cosine 0.9" in capsys.readouterr().out
     encoder = EncoderOptions(tmp_path / "small").load()
     assert encoder.record()["precision"] == "int8" and encoder.record()["kind"] == "onnx"
+    whole = EncoderOptions(checkpoint, model_data=data).load().size
+    assert encoder.size == whole and whole.parameters > whole.layer_parameters > 1000
+    assert (whole.layers, whole.state_width, whole.heads) == (2, 32, 4)
     found, expected = encoder.encode(LINES), vectors(checkpoint, model_data=data)
     assert 1e-4 < np.abs(found - expected).max() < 0.3
     assert b"MatMulInteger" in (tmp_path / "small/model.onnx").read_bytes()

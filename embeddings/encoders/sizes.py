@@ -1,0 +1,60 @@
+"""What an encoder consists of, in numbers: columns of Tables 3.1 and A.3 of the thesis."""
+
+from dataclasses import dataclass, fields, replace
+
+from command_line.records import Optional
+
+
+@dataclass(frozen=True)
+class EncoderSize:
+    """Numbers of an encoder; None where one is not known.
+
+    Attributes:
+        parameters: P, embeddings counted.
+        layer_parameters: P_E, of the layers.
+        layers: L.
+        state_width: d_h.
+        heads: H.
+    """
+
+    parameters: int | None = None
+    layer_parameters: int | None = None
+    layers: int | None = None
+    state_width: int | None = None
+    heads: int | None = None
+
+
+SCHEMA = {field.name: Optional(int) for field in fields(EncoderSize)}  # in records
+
+
+def size_of(weights, prefix: str = "", **others: int | None) -> EncoderSize:
+    """The size of a model of torch.
+
+    Args:
+        weights: names and parameters (`named_parameters`), each once.
+        prefix: of the names, so that layers are `encoder.layers.0.` or `encoder.layer.0.`
+        others: L, d_h and H.
+    """
+    from fairseq_ext.checkpoints.parameters import ENCODER_LAYERS, count_parameters
+
+    named = {f"{prefix}{name}": value for name, value in weights}
+    layers = count_parameters(named)[ENCODER_LAYERS]
+    whole = sum(value.numel() for value in named.values())
+    return EncoderSize(parameters=whole, layer_parameters=layers or None, **others)
+
+
+def size_of_transformers(model) -> EncoderSize:
+    """The size of an encoder of `transformers`, whose configuration says the rest."""
+    names = {"layers": "num_hidden_layers", "state_width": "hidden_size", "heads": "num_attention_heads"}
+    config = {field: getattr(model.config, name, None) for field, name in names.items()}
+    return size_of(model.named_parameters(), **config)
+
+
+def size_of_modules(model) -> EncoderSize:
+    """The size of a model of `sentence-transformers`: of its encoder and what is above it."""
+    inner = getattr(model[0], "auto_model", None)
+    if inner is None or not hasattr(inner, "config"):
+        return size_of(model.named_parameters())
+    above = sum(one.numel() for one in model.parameters()) - sum(one.numel() for one in inner.parameters())
+    size = size_of_transformers(inner)
+    return replace(size, parameters=size.parameters + above)
