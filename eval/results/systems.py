@@ -13,7 +13,12 @@ from typing import Any, ClassVar
 from command_line.errors import InputError
 
 UNKNOWN = "–"  # in place of a number or a label that is not known
-SEARCH_OPTIONS = {"length_candidates": 1, "length_weight": 1, "score_without_tag": False}  # with defaults
+SEARCH_OPTIONS = {  # with defaults
+    "length_candidates": 1,
+    "length_weight": 1,
+    "score_without_tag": False,
+    "engine": "pytorch",
+}
 
 
 @dataclass(frozen=True)

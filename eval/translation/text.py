@@ -11,6 +11,7 @@ from command_line.errors import InputError
 from command_line.lines import decode, read_lines
 from command_line.outputs import atomic_path
 from data_prep.formats.directions import Direction, format_direction, parse_directions
+from eval.translation.engine_options import EngineOptions
 from eval.translation.evaluated_model import SETS, EvaluatedModel
 from eval.translation.long_lines import CUT
 from eval.translation.search_options import DecodingOptions, LengthOptions
@@ -40,6 +41,7 @@ class TextJob:
     output: Path | None
     decoding: DecodingOptions
     lengths: LengthOptions
+    engine: EngineOptions
     n_best: int | None
     scores: bool
     long_lines: str | None
@@ -95,7 +97,9 @@ def directions_of(job: TextJob) -> list[Direction]:
 
 
 def _options(job: TextJob) -> TranslatorOptions:
-    return TranslatorOptions(job.decoding, job.lengths, job.n_best or 1, job.long_lines or CUT, job.bf16)
+    return TranslatorOptions(
+        job.decoding, job.lengths, job.n_best or 1, job.long_lines or CUT, job.bf16, job.engine
+    )
 
 
 Shown = Callable[[int, Sequence[Candidate]], str]

@@ -26,6 +26,7 @@ from command_line.outputs import checksum, write_json, write_text
 from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import Preparation
 from eval.results.scores import TRANSLATION
+from eval.translation.engine_options import EngineOptions, add_engine_arguments, check_engine
 from eval.translation.evaluated_model import (
     EvaluatedModel,
     add_directions_argument,
@@ -60,6 +61,7 @@ class TranslationJob:
     pivot: str | None
     decoding: DecodingOptions
     lengths: LengthOptions
+    engine: EngineOptions
     bf16: bool
 
 
@@ -78,6 +80,7 @@ def add_arguments(parser) -> None:
     add_text_arguments(parser)
     add_decoding_arguments(parser)
     add_length_arguments(parser)
+    add_engine_arguments(parser)
     parser.add_argument(
         "--bf16", action="store_true", help="bfloat16 products: faster, rarely another hypothesis"
     )
@@ -126,6 +129,7 @@ def main(args) -> None:
     if args.output is None:
         raise InputError("--output: is missing, expected a folder for the translations (or --input FILE)")
     job = from_arguments(TranslationJob, args)
+    check_engine(job.engine, job.decoding, job.lengths, job.bf16)
     files = job.model.data_files([job.split])
     stamp = Stamp(args.output / ".translate.done", "translate", settings_of(job), files)
     if not stamp.is_current(args.force):
@@ -139,6 +143,7 @@ def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool =
         stamp: describes the work, for which a journal is kept.
         continued: take what is in the journal of a run that was killed.
     """
+    from eval.translation.ctranslate2_decoder import engine_decoder
     from eval.translation.decoding import build_decoder, load_sources, search_all
     from eval.translation.directions import choose_directions
     from eval.translation.pivot import through_pivot
@@ -147,7 +152,10 @@ def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool =
     data = job.model.data
     loaded = job.model.load_translating(autocast_bf16=job.bf16)
     directions = choose_directions(loaded.task, data, job.split, job.directions, job.pivot)
-    decoder = build_decoder(loaded, job.decoding, job.lengths)
+    if job.engine.is_ctranslate2:
+        decoder = engine_decoder(job.model, loaded, job.decoding, job.engine)
+    else:
+        decoder = build_decoder(loaded, job.decoding, job.lengths)
     stamp.begin()
     with Journal(output / ".journal.jsonl", stamp.work, keep=continued) as journal:
         if job.pivot:
@@ -198,6 +206,7 @@ def describe(job: TranslationJob, loaded, output: Path, directions, lines: dict[
         "no_repeat_ngram": job.decoding.search.no_repeat_ngram,
         "length_candidates": job.lengths.length_candidates,
         "length_weight": job.lengths.length_weight,
+        "engine": job.engine.label,
         "pivot": job.pivot,
         "directions": entries,
     }

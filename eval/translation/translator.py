@@ -18,6 +18,7 @@ from command_line.errors import InputError
 from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import Preparation
 from data_prep.languages import is_unspaced
+from eval.translation.engine_options import EngineOptions, check_engine
 from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.long_lines import CUT, SPLIT, split_to_fit
 from eval.translation.search_options import DecodingOptions, LengthOptions
@@ -43,6 +44,7 @@ class TranslatorOptions:
         n_best: candidates of a line, at most the beam.
         long_lines: what becomes of lines that are longer than the model reads: CUT or SPLIT.
         bf16: bfloat16 products.
+        engine: what searches.
     """
 
     decoding: DecodingOptions = field(default_factory=DecodingOptions)
@@ -50,6 +52,7 @@ class TranslatorOptions:
     n_best: int = 1
     long_lines: str = CUT
     bf16: bool = False
+    engine: EngineOptions = field(default_factory=EngineOptions)
 
 
 class Translator:
@@ -64,6 +67,7 @@ class Translator:
     """
 
     def __init__(self, system, options: TranslatorOptions | None = None):
+        from eval.translation.ctranslate2_decoder import engine_decoder
         from eval.translation.decoding import build_decoder
 
         self.options = options = options or TranslatorOptions()
@@ -74,11 +78,15 @@ class Translator:
             )
         if options.lengths.length_candidates > 1 and options.n_best > 1:
             raise InputError("--n-best: not with --length-candidates, whose search keeps the best hypothesis")
+        check_engine(options.engine, options.decoding, options.lengths, options.bf16)
         model = system if isinstance(system, EvaluatedModel) else EvaluatedModel.packaged(system)
         self._preparation = Preparation.load(model.data)
         loaded = model.load_translating(autocast_bf16=options.bf16)
         self._task = loaded.task
-        self._decoder = build_decoder(loaded, options.decoding, options.lengths)
+        if options.engine.is_ctranslate2:
+            self._decoder = engine_decoder(model, loaded, options.decoding, options.engine)
+        else:
+            self._decoder = build_decoder(loaded, options.decoding, options.lengths)
 
     def check(self, source: str, target: str) -> None:
         """Refuse a direction that the system cannot translate.

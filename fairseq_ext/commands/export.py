@@ -23,11 +23,12 @@ from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
-from command_line.outputs import scratch_folder
+from command_line.outputs import checksum, scratch_folder
 from data_prep.formats.package import is_package, single_checkpoint
 from fairseq_ext.export.job import ExportJob
 
-RECORD = "export.json"
+NAME = "export"  # of the command, and of its record
+RECORD = f"{NAME}.json"
 
 
 def add_arguments(parser) -> None:
@@ -73,23 +74,33 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     FORMATS[args.to].check(args.to, args.precision)
     job = of_package(from_arguments(ExportJob, args))
+    make(job, args.force)
+    print(job.output)
+
+
+def make(job: ExportJob, force: bool = False) -> None:
+    """Write the folder, unless it is there.
+
+    Raises:
+        InputError: as `export`.
+    """
     settings = {
         "to": job.to,
+        "checkpoint_sha256": checksum(job.checkpoint) if job.checkpoint.is_file() else None,
         "precision": job.precision,
         "pretokenized": job.pretokenized,
         "check_lines": job.check_lines,
     }
     inputs = [job.checkpoint, *sorted(job.data.glob("subword.*")), *sorted(job.data.glob("dict.*.txt"))]
     inputs += [path for path in (job.data / "preparation.json", *job.check_text) if path.is_file()]
-    stamp = Stamp(job.output / RECORD, "export", settings, [path for path in inputs if path.is_file()])
-    if stamp.is_current(args.force):
+    stamp = Stamp(job.output / RECORD, NAME, settings, [path for path in inputs if path.is_file()])
+    if stamp.is_current(force):
         return
     stamp.begin()
     with scratch_folder(job.output) as folder:
         export(job, folder)
         written = move_into(folder, job.output)
     stamp.finish(written)
-    print(job.output)
 
 
 def of_package(job: ExportJob) -> ExportJob:

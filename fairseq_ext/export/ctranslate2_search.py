@@ -22,6 +22,11 @@ import ctranslate2
 Hypothesis = tuple[list[int], float]  # token ids without forced ones and `</s>`, and score
 
 
+def precisions(cuda: bool) -> list[str]:
+    """What this machine computes in."""
+    return sorted(ctranslate2.get_supported_compute_types("cuda" if cuda else "cpu"))
+
+
 class Source(NamedTuple):
     """What is translated: token ids.
 

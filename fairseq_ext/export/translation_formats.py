@@ -4,6 +4,7 @@ A model whose graph the format does not have is refused with the reason; sentenc
 scored and translated by both, and nothing is written if they differ.
 """
 
+import sys
 from pathlib import Path
 
 from command_line.errors import InputError
@@ -76,5 +77,6 @@ def finish(folder: Path, parity: dict) -> None:
         ]
         print(
             f"export: {parity['sentences']} sentences of {', '.join(parity['directions'])}: scores within"
-            f" {parity['largest_difference']:.1e}{''.join(f', {part}' for part in shared)}"
+            f" {parity['largest_difference']:.1e}{''.join(f', {part}' for part in shared)}",
+            file=sys.stderr,  # translations may go to standard output
         )

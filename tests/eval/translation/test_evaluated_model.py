@@ -33,7 +33,7 @@ def test_what_a_translation_depends_on(tmp_path):
         "data": tmp_path / "data", "split": "test", "directions": "all", "pivot": None, "bf16": False,
         "beam": 5, "lenpen": 1.0, "max_len_a": 0.0, "max_len_b": 200, "score_without_tag": False,
         "no_repeat_ngram": None, "max_tokens": 4096, "length_candidates": 1, "length_weight": 1.0,
-        "name": None, "dataset": None,
+        "name": None, "dataset": None, "engine": None, "precision": None,
     }  # fmt: skip
 
 

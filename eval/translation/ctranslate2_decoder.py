@@ -1,0 +1,153 @@
+"""`--engine ctranslate2`: the same batches of all directions, searched by CTranslate2."""
+
+import contextlib
+import math
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import torch
+
+from command_line.completion import read_settings
+from command_line.errors import InputError
+from command_line.outputs import checksum
+from command_line.progress import progress
+from data_prep.formats.directions import format_direction
+from data_prep.formats.package import single_checkpoint
+from eval.translation.decoding import Decoder
+from eval.translation.engine_options import CTRANSLATE2, DEFAULT_PRECISION, EngineOptions
+from eval.translation.evaluated_model import EvaluatedModel
+from eval.translation.finished_hypotheses import Found
+from eval.translation.search_options import DecodingOptions
+from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
+
+SUFFIX = ".ctranslate2"  # of the folder beside a checkpoint
+
+
+def engine_decoder(model: EvaluatedModel, loaded, options: DecodingOptions, engine: EngineOptions) -> Decoder:
+    """A decoder that searches with CTranslate2, from the folder that the options name.
+
+    Raises:
+        InputError: as `export --to ctranslate2`; the folder is of another checkpoint; a precision that the
+            machine lacks.
+    """
+    folder = engine_folder(model, engine)
+    from fairseq_ext.export.ctranslate2_search import Ctranslate2Search, precisions
+
+    cuda = torch.cuda.is_available() and not options.cpu
+    precision = engine.precision or DEFAULT_PRECISION
+    if precision not in precisions(cuda):
+        raise InputError(
+            f"--precision {precision}: this {'GPU' if cuda else 'processor'} has"
+            f" {', '.join(precisions(cuda))}"
+        )
+    symbols = loaded.task.dictionary.symbols
+    search = Ctranslate2Search(folder, symbols, precision, torch.get_num_threads(), cuda)
+    return Ctranslate2Decoder(loaded, search, options)
+
+
+def engine_folder(model: EvaluatedModel, engine: EngineOptions) -> Path:
+    """The exported folder; one that is not there is made, with all comparisons.
+
+    Raises:
+        InputError: it is of another checkpoint, or of another format.
+    """
+    from fairseq_ext.commands.export import FORMATS, NAME, make
+    from fairseq_ext.export.job import ExportJob
+
+    FORMATS[CTRANSLATE2].check(CTRANSLATE2, "float32")
+    checkpoint = single_checkpoint(model.checkpoint)
+    folder, settings = engine.engine_folder or checkpoint.with_suffix(SUFFIX), None
+    with contextlib.suppress(InputError):  # one that was interrupted is made again
+        settings = read_settings(folder, NAME)
+    wanted = {"to": CTRANSLATE2, "checkpoint_sha256": checksum(checkpoint)}
+    if settings and all(settings.get(name) == value for name, value in wanted.items()):
+        return folder
+    if settings and engine.engine_folder:
+        raise InputError(
+            f"--engine-folder {folder}: not exported from {checkpoint} for CTranslate2; expected a folder of"
+            " `python -m fairseq_ext export --to ctranslate2`, or none, which is then made"
+        )
+    print(f"{folder}: {checkpoint.name} is written for CTranslate2, and compared", file=sys.stderr)
+    make(ExportJob(checkpoint, model.data, CTRANSLATE2, folder, "float32"))
+    return folder
+
+
+class Ctranslate2Decoder(Decoder):
+    """Translates batches as `Decoder` does, with another search.
+
+    Args:
+        loaded: a `LoadedModel`, for its task.
+        search: a `Ctranslate2Search` of the model.
+    """
+
+    def __init__(self, loaded, search, options: DecodingOptions):
+        self.task, self.search = loaded.task, search
+        self.options, self.max_tokens = options.search, options.max_tokens
+        self.stripped = self.task.tags.all_ids()
+        self.longest = loaded.model.max_decoder_positions() - 1
+
+    def translate(
+        self, parts: list[DirectionData], done: Iterable[int] = (), task: str = "translate"
+    ) -> Iterator[tuple[list[int], list[list[int]]]]:
+        """See `Decoder.translate`."""
+        sentences, batches = self.batches(parts)
+        done = set(done)
+        batches = [batch for batch in batches if not done.issuperset(batch)]
+        shown = progress(batches, sum(map(len, batches)), task, "sentence", size=len)
+        for numbers, found in self._found(parts, sentences, shown, task, 1):
+            yield numbers, [best[0][0] for best in found]
+
+    def n_best(self, parts: list[DirectionData], count: int) -> Iterator[tuple[list[int], list[list[Found]]]]:
+        """See `Decoder.n_best`."""
+        yield from self._found(parts, *self.batches(parts), "translate", count)
+
+    def _found(
+        self,
+        parts: list[DirectionData],
+        sentences: MultilingualDataset,
+        batches: Iterable,
+        task: str,
+        count: int,
+    ) -> Iterator[tuple[list[int], list[list[Found]]]]:
+        """Yield example numbers and hypotheses, batch by batch; so many batches are on their way that no
+        thread waits for this one.
+        """
+        waiting = deque()
+        for batch in batches:
+            waiting.append((batch, self._begun(sentences, batch, count)))
+            if len(waiting) > 2 * self.search.threads:
+                yield self._finished(parts, sentences, *waiting.popleft(), task)
+        while waiting:
+            yield self._finished(parts, sentences, *waiting.popleft(), task)
+
+    def _begun(self, sentences: MultilingualDataset, batch: list[int], count: int):
+        from fairseq_ext.export.ctranslate2_search import Limits, Source
+
+        examples = [sentences[index] for index in batch]
+        sources = [
+            Source([int(token) for token in one["source"]], list(one["prefix"]), one["decoder_start"])
+            for one in examples
+        ]
+        options, longest = self.options, max(len(source.tokens) for source in sources)
+        limits = Limits(
+            beam=options.beam,
+            lenpen=options.lenpen,
+            max_length=min(int(options.max_len_a * longest + options.max_len_b), self.longest),
+            count=count,
+            score_without_tag=options.score_without_tag,
+        )
+        return self.search.begin(sources, limits)
+
+    def _finished(self, parts, sentences: MultilingualDataset, batch: list[int], pending, task: str):
+        found = self.search.finish(pending)
+        for index, hypotheses in zip(batch, found, strict=True):
+            if not hypotheses or not math.isfinite(hypotheses[0][1]):
+                example = sentences[index]
+                direction = format_direction(parts[example["part"]].direction)
+                raise InputError(
+                    f"{task}: {direction}, sentence {example['line'] + 1}: CTranslate2 finds no score that is"
+                    " a number; try another --precision, or --engine pytorch"
+                )
+        return batch, [[(self._strip(tokens), score) for tokens, score in one] for one in found]

@@ -1,0 +1,85 @@
+"""`--engine`: what computes the search. Nothing heavy is imported here."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from command_line import options
+from command_line.errors import InputError
+from eval.translation.search_options import DecodingOptions, LengthOptions
+
+PYTORCH, CTRANSLATE2 = "pytorch", "ctranslate2"
+DEFAULT_PRECISION = "float32"
+PRECISIONS = ("float32", "int8", "int16", "float16", "bfloat16", "int8_float16", "int8_bfloat16")
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """What computes the search.
+
+    Attributes:
+        engine: CTRANSLATE2; PYTORCH, or None, is the search of this project.
+        precision: of products with weights, one of PRECISIONS; None: DEFAULT_PRECISION.
+        engine_folder: a folder of `export --to ctranslate2`; None: beside the checkpoint.
+    """
+
+    engine: str | None = None
+    precision: str | None = None
+    engine_folder: Path | None = field(default=None, compare=False)
+
+    @property
+    def label(self) -> str:
+        """In records: "pytorch", or the engine and its precision."""
+        return f"{self.engine} {self.precision or DEFAULT_PRECISION}" if self.is_ctranslate2 else PYTORCH
+
+    @property
+    def is_ctranslate2(self) -> bool:
+        return self.engine == CTRANSLATE2
+
+
+def check_engine(
+    engine: EngineOptions, decoding: DecodingOptions, lengths: LengthOptions, bf16: bool
+) -> None:
+    """Refuse options that the engine does not have.
+
+    Raises:
+        InputError: names the option, and what to do without it.
+    """
+    if not engine.is_ctranslate2:
+        for name in ("precision", "engine_folder"):
+            if getattr(engine, name):
+                raise InputError(
+                    f"--{name.replace('_', '-')}: of --engine {CTRANSLATE2}; expected it as well"
+                )
+        return
+    lacking = {
+        "--no-repeat-ngram": decoding.search.no_repeat_ngram is not None,
+        "--length-candidates": lengths.length_candidates > 1,
+        "--lenpen below 0": decoding.search.lenpen < 0,
+    }
+    for name, given in lacking.items():
+        if given:
+            raise InputError(f"{name}: not with --engine {CTRANSLATE2}; leave out one of them")
+    if bf16:
+        raise InputError(f"--bf16: not with --engine {CTRANSLATE2}; use --precision bfloat16")
+
+
+def add_engine_arguments(parser) -> None:
+    """Of `EngineOptions`."""
+    parser.add_argument(
+        "--engine",
+        choices=(PYTORCH, CTRANSLATE2),
+        help=f"what searches; {CTRANSLATE2}: several times as fast, of plain PreNorm and PostNorm models"
+        f" (default: {PYTORCH})",
+    )
+    parser.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        help=f"of products with weights, with --engine {CTRANSLATE2} (default: {DEFAULT_PRECISION})",
+    )
+    parser.add_argument(
+        "--engine-folder",
+        type=options.path,
+        metavar="FOLDER",
+        help=f"of fairseq_ext export --to {CTRANSLATE2} (default: CHECKPOINT with the suffix .{CTRANSLATE2},"
+        " which is written if it is not there)",
+    )
