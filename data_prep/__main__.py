@@ -21,6 +21,10 @@ STEPS = {
         "data_prep.low_resource",
         "draw small fine-tuning sets, and lay out monolingual text for pre-training",
     ),
+    "new-tatoeba": (
+        "data_prep.new_tatoeba",
+        "draw a test set of sentence retrieval from the Tatoeba Challenge (OneAligner)",
+    ),
     "tokenize": (
         "data_prep.tokenize",
         "split lines into words: Moses, jieba, MeCab, Juman++ or none, per language",

@@ -32,6 +32,7 @@ NOT_RUN = (
     ("docs/evaluation.md", "python3 -m venv|comet-env/bin/pip", "installs from the network"),
     ("docs/evaluation.md", ".* --comet-model Unbabel", "needs a model to download"),
     ("docs/linguistic_pretraining.md", ".* --dask", "needs a cluster"),
+    ("docs/one_pair.md", ".* (new-tatoeba Tatoeba-Challenge|--tatoeba new-tatoeba)", "needs the network"),
     # The recipe of each page is run from text to report in its small configuration, in the story of its name.
     ("recipes/README.md", "", "needs Slurm; by tests/recipes/test_launching.py with programs in its place"),
     (

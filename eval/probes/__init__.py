@@ -56,6 +56,11 @@ PROBES = {
     "training-speed": Probe(
         "eval.probes.training_speed", "seconds of 1,000 updates, from logs (2.4.7)", "training-speed"
     ),
+    "data-size": Probe(
+        "eval.probes.data_size",
+        "P@1 of sentence retrieval against sizes of parallel or monolingual data (OneAligner, Figures 1, 2)",
+        "data-size",
+    ),
     "learning-curves": Probe(
         "eval.probes.learning_curves",
         "zero-shot translation during training, and layer-wise language recognition (8.2.2, E.1)",

@@ -187,8 +187,15 @@ def _levels(axis, name: str, heights: Sequence[Sequence[float | None]], style: s
         axis.plot(ends, steps, color=INK, linewidth=0.9, linestyle=style, label=None if number else name)
 
 
-def scatter(series: Mapping[str, Sequence[tuple[float, float, str]]], x_title: str, y_title: str) -> bytes:
-    """Labelled points (x, y, label) with the line of least squares per series; zero is marked."""
+def scatter(
+    series: Mapping[str, Sequence[tuple[float, float, str]]],
+    x_title: str,
+    y_title: str,
+    by_magnitude: bool = False,
+) -> bytes:
+    """Labelled points (x, y, label) with the line of least squares per series; zero is marked. By magnitude:
+    x has a logarithmic scale, and there are points alone.
+    """
     import numpy as np
 
     figure, (axes,) = _canvas(6.0, 4.6)
@@ -198,11 +205,14 @@ def scatter(series: Mapping[str, Sequence[tuple[float, float, str]]], x_title: s
         axes.scatter(xs, ys, s=26, marker=MARKERS[i % len(MARKERS)], color=colour, label=name, zorder=3)
         for x, y, label in points:
             axes.annotate(label, (x, y), xytext=(4, 4), textcoords="offset points", fontsize=7.5, color=INK)
-        if np.ptp(xs) > 0:
+        if np.ptp(xs) > 0 and not by_magnitude:
             ends = np.array([xs.min(), xs.max()])
             axes.plot(ends, np.polyval(np.polyfit(xs, ys, 1), ends), color=colour, linewidth=1, alpha=0.7)
-    axes.axhline(0, color=INK, linewidth=0.7)
-    axes.axvline(0, color=INK, linewidth=0.7)
+    if by_magnitude:
+        axes.set_xscale("log")
+    else:
+        axes.axhline(0, color=INK, linewidth=0.7)
+        axes.axvline(0, color=INK, linewidth=0.7)
     axes.margins(0.12)
     axes.set_xlabel(x_title)
     axes.set_ylabel(y_title)

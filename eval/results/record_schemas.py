@@ -195,6 +195,13 @@ SCHEMAS = {
     "pretraining-accuracy": {"runs": [{**RUN, "update": int, "languages": Objects(Objects(Objects(float)))}]},
     "validation-curves": {"runs": [{**RUN, "metric": str, "updates": [int], "loss": [float]}]},
     "training-speed": {"runs": [{**RUN, "updates": int, "seconds_per_1000_updates": float}]},
+    "data-size": {
+        "of": OneOf("encoders", "languages"),
+        "unit": str,
+        "similarity": str,
+        "group": Optional(str),
+        "points": [{"dataset": str, "encoder": str, "name": str, "size": float, "p_at_1": float}],
+    },
     "learning-curves": {
         "runs": [
             {

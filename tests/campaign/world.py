@@ -13,6 +13,7 @@ WORDS = {
     "data_prep download": "multi30k --langs de,en --from-folder {w}/multi30k --output {o}",
     "data_prep clean": "--input {w}/raw --output {o} --workers 1",
     "data_prep low-resource": "--input {w}/pair --output {o} --sizes 5",
+    "data_prep new-tatoeba": "{w}/challenge --sample 3 --output {o}",
     "data_prep tokenize": "--input {w}/raw --output {o} --workers 1",
     "data_prep bunsetsu": "--input {w}/tok --output {o} --lang en --workers 1",
     "data_prep phrases": "--input {w}/tok --output {o} --parser conllu --parses {w}/parses --workers 1",
@@ -64,6 +65,7 @@ WORDS = {
     "eval probe pretraining-accuracy": "MASS={w}/train.log --dataset toy --output {o}",
     "eval probe validation-curves": "MNMT={w}/train.log --dataset toy --output {o}",
     "eval probe training-speed": "EMS={w}/train.log --dataset toy --output {o}",
+    "eval probe data-size": "{w}/retrieved --sizes {w}/sizes.tsv --of languages --output {o}",
     "eval probe learning-curves": "{w}/out {w}/other --output {o}",
 }
 LOG = (
@@ -103,6 +105,8 @@ def make_world(world: Path) -> None:
         )
     _run("eval probe retrieval {w}/states {w}/other-states --output {w}/retrieval", world)
     _lay_out_multi30k(world)
+    _lay_out_challenge(world)
+    _write_retrieved(world)
     _write_monolingual(world)
     (world / "train.log").write_text(LOG)
     (world / "pilot.sh").write_text(PILOT)
@@ -132,6 +136,19 @@ def _write_checkpoint(world: Path) -> None:
 
     save(world / "model.pt", checkpoint_state(world / "data"))
     save(world / "interlingua.pt", checkpoint_state(world / "data", "interlingua_transformer"))
+
+
+def _lay_out_challenge(world: Path) -> None:
+    folder = world / "challenge/deu-eng"
+    folder.mkdir(parents=True)
+    for side, language in (("src", "de"), ("trg", "en")):
+        shutil.copyfile(world / f"raw/test.de-en.{language}", folder / f"test.{side}")
+
+
+def _write_retrieved(world: Path) -> None:
+    """What retrieval found, and sizes of the languages."""
+    (world / "sizes.tsv").write_text("de\t30\nen\t400\n")
+    _run("embeddings retrieve " + WORDS["embeddings retrieve"].replace("{o}", "{w}/retrieved"), world)
 
 
 def _lay_out_multi30k(world: Path) -> None:

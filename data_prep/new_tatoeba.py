@@ -1,0 +1,116 @@
+"""The evaluation set that OneAligner calls New-Tatoeba (Niu et al. 2022, 3.1), from the Tatoeba Challenge
+(Tiedemann 2020; the paper: v2021-08-07).
+
+Of every pair of languages whose development and test set have --sample sentences together, as many are drawn
+at random. DIR has their files, PAIR/dev.src, dev.trg, test.src and test.trg. OUTPUT/english and OUTPUT/others
+are test sets in LASER's layout, of the pairs with English and of all others: Table 6 averages over each.
+Beside them, indices.json has the drawn lines of every pair, counted from 0 in the development set and then on
+in the test set.
+"""
+
+import re
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from command_line import options
+from command_line.errors import InputError
+from command_line.lines import find_text, read_parallel
+from command_line.outputs import write_json, write_text
+from command_line.progress import progress
+from data_prep.languages import is_english
+from data_prep.step_folder import StepFolder
+
+SETS, SIDES = ("dev", "test"), ("src", "trg")
+ENGLISH, OTHERS, INDICES = "english", "others", "indices.json"
+PAIR = re.compile(r"(?P<first>[a-z]{3})-(?P<second>[a-z]{3})")
+STEP = "new-tatoeba"
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "folder",
+        type=options.path,
+        metavar="DIR",
+        help="folder of PAIR/{dev,test}.{src,trg}: deu-eng/dev.src",
+    )
+    parser.add_argument(
+        "--output", required=True, type=options.output_folder, help="folder for english and others"
+    )
+    parser.add_argument(
+        "--sample",
+        type=options.positive,
+        default=1000,
+        help="sentence pairs of every pair of languages (3.1)",
+    )
+    parser.add_argument("--seed", type=options.seed, default=1, help="of the draw")
+    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+
+
+def main(args) -> None:
+    pairs = find_pairs(args.folder)
+    settings = {"sample": args.sample, "seed": args.seed}
+    for name in (ENGLISH, OTHERS):
+        own = {pair: paths for pair, paths in pairs.items() if _has_english(pair) == (name == ENGLISH)}
+        reads = [path for paths in own.values() for path in paths]
+        step = StepFolder(args.output / name, STEP, settings, reads, inputs=(args.folder,))
+        if not own or step.is_complete(args.force):
+            continue
+        step.begin(lambda path: path.name == INDICES or path.name.startswith("tatoeba."))
+        drawn = {}
+        for pair, paths in progress(own.items(), len(own), name, "pair"):
+            if chosen := sample(paths, args.sample, args.seed, pair):
+                drawn[pair] = chosen[0]
+                write_pair(args.output / name, pair, chosen[1])
+        write_json(args.output / name / INDICES, {**settings, "pairs": drawn})
+        step.finish()
+        print(f"{name}: {len(drawn)} of {len(own)} pairs of languages have {args.sample} sentences")
+
+
+def find_pairs(folder: Path) -> dict[str, list[Path]]:
+    """Pair of languages -> its files, of each set the source and the target.
+
+    Raises:
+        InputError: there are none, or a side of a set is missing.
+    """
+    found: dict[str, list[Path]] = {}
+    for place in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if not (place.is_dir() and PAIR.fullmatch(place.name)):
+            continue
+        for name in SETS:
+            sides = [find_text(place / f"{name}.{side}") for side in SIDES]
+            if any(sides):
+                for side, path in zip(SIDES, sides, strict=True):
+                    if path is None:
+                        raise InputError(f"{place}/{name}.{side}: no such file, but its other side is there")
+                found.setdefault(place.name, []).extend(sides)
+    if not found:
+        raise InputError(f"{folder}: no files PAIR/test.src; expected the folder of the Tatoeba Challenge")
+    return found
+
+
+def sample(
+    paths: list[Path], count: int, seed: int, pair: str
+) -> tuple[list[int], list[tuple[str, str]]] | None:
+    """Line numbers, ascending, and the sentences of a random sample; None where there are not enough. The
+    draw depends on nothing but the seed, the pair and the number of lines.
+
+    Args:
+        paths: sources and targets in turn.
+    """
+    rows = [row for sides in zip(paths[::2], paths[1::2], strict=True) for row in read_parallel(*sides)]
+    if len(rows) < count:
+        return None
+    rng = np.random.default_rng([seed, zlib.crc32(pair.encode())])
+    lines = sorted(rng.choice(len(rows), count, replace=False).tolist())
+    return lines, [rows[line] for line in lines]
+
+
+def write_pair(folder: Path, pair: str, rows: list[tuple[str, str]]) -> None:
+    for language, lines in zip(pair.split("-"), zip(*rows, strict=True), strict=True):
+        write_text(folder / f"tatoeba.{pair}.{language}", "".join(f"{line}\n" for line in lines))
+
+
+def _has_english(pair: str) -> bool:
+    return any(map(is_english, pair.split("-")))

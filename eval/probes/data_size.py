@@ -1,0 +1,207 @@
+"""Retrieval against the size of data (Niu et al. 2022, "OneAligner", Figures 1 and 2).
+
+`--of encoders`: a point per encoder, P@1 over all pairs of languages (or those of --group) against the size
+of what it was trained on (Figure 1). `--of languages`: a point per language and encoder, P@1 over all pairs
+that the language is in, against the size of the language's text (Figure 2). Sizes come from a table,
+NAME<tab>NUMBER per line, of encoders' names or of languages' codes.
+"""
+
+import math
+import statistics
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line import options as types
+from command_line.errors import InputError, at
+from command_line.lines import read_lines
+from command_line.option_classes import from_arguments
+from data_prep.languages import closest
+from eval.reporting.exhibits import Figure, Section, Table, cell, cells, number_cell, slug
+from eval.reporting.plots import scatter
+from eval.reporting.result_file import add_output_arguments, publish
+from eval.results.files import result_files
+from eval.results.result_set import ResultSet
+from eval.results.systems import System
+
+KIND, RETRIEVAL = "data-size", "sentence-retrieval"
+ENCODERS, LANGUAGES = "encoders", "languages"
+NOTES = [
+    "One point per encoder, or per language: P@1 of retrieval, mean of both directions, against the size of"
+    " data, on a logarithmic scale."
+]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the probe.
+
+    Attributes:
+        retrieval: outputs of `embeddings retrieve`.
+        sizes: the table.
+        of: whose sizes, ENCODERS or LANGUAGES.
+        unit: of the sizes.
+        similarity: which P@1.
+        group: of languages, as the results have them; None for all pairs.
+    """
+
+    retrieval: list[Path]
+    sizes: Path
+    of: str
+    unit: str
+    similarity: str
+    group: str | None
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "retrieval", nargs="+", type=types.path, metavar="RESULT", help="outputs of `embeddings retrieve`"
+    )
+    parser.add_argument(
+        "--sizes", required=True, type=types.path, metavar="FILE", help="NAME<tab>NUMBER per line"
+    )
+    parser.add_argument("--of", choices=(ENCODERS, LANGUAGES), default=ENCODERS, help="whose sizes")
+    parser.add_argument("--unit", type=types.text, default="pairs of sentences", help="of the sizes")
+    parser.add_argument("--similarity", type=types.text, default="cosine", help="by which P@1 was measured")
+    parser.add_argument(
+        "--group", type=types.text, help="of languages, for --of encoders (default: all pairs)"
+    )
+    add_output_arguments(parser, KIND)
+
+
+def main(args) -> None:
+    options = from_arguments(Options, args)
+    if options.group and options.of == LANGUAGES:
+        raise InputError(f"--group {options.group}: of --of {ENCODERS}; leave it out")
+    files = [path for given in options.retrieval for path in result_files(given, [RETRIEVAL])]
+    publish(
+        KIND,
+        options,
+        [*files, options.sizes],
+        lambda: measure(options, files),
+        section,
+        args.output,
+        args.force,
+    )
+
+
+def measure(options: Options, files: list[Path]) -> dict:
+    """All points, and what the table has no size for.
+
+    Raises:
+        InputError: there is no point, or a result lacks the similarity or the group.
+    """
+    sizes = read_sizes(options.sizes)
+    points, unknown = [], set()
+    for system in ResultSet.load(files, [RETRIEVAL]).probed(RETRIEVAL):
+        found = of_languages(system, options) if options.of == LANGUAGES else [of_all(system, options)]
+        for name, precision in found:
+            size = size_of(name, sizes, options.of)
+            if size is None:
+                unknown.add(name)
+            else:
+                point = {"name": name, "size": size, "p_at_1": 100 * precision}
+                points.append({"dataset": system.dataset, "encoder": system.name, **point})
+    if not points:
+        raise InputError(
+            f"{options.sizes}: no size of any of the {options.of} {', '.join(sorted(unknown))}; expected"
+            " NAME<tab>NUMBER per line"
+        )
+    given = {"of": options.of, "unit": options.unit, "similarity": options.similarity, "group": options.group}
+    return {**given, "points": points, "without_size": sorted(unknown)}
+
+
+def read_sizes(path: Path) -> dict[str, float]:
+    """Name -> size.
+
+    Raises:
+        InputError: a line is no name and number above 0, or a name comes twice; names the line.
+    """
+    sizes: dict[str, float] = {}
+    for number, line in enumerate(read_lines(path), start=1):
+        name, _, text = line.partition("\t")
+        try:
+            size = float(text.replace(",", ""))
+        except ValueError:
+            size = math.nan
+        if not (name and 0 < size < math.inf) or name in sizes:
+            raise InputError(
+                f"{at(path, number)}: {line!r:.80}; expected a name, a tab and a number above 0, a name once"
+            )
+        sizes[name] = size
+    return sizes
+
+
+def size_of(name: str, sizes: dict[str, float], of: str) -> float | None:
+    """That of an encoder; or of a language, whatever the standard of its code."""
+    if name in sizes or of == ENCODERS:
+        return sizes.get(name)
+    code = closest(name, sizes) or next((each for each in sizes if closest(each, [name])), None)
+    return sizes.get(code)
+
+
+def of_all(system: System, options: Options) -> tuple[str, float]:
+    """An encoder and its P@1, mean over seeds."""
+    path = (
+        ["groups", options.group, options.similarity, "mean"]
+        if options.group
+        else ["average", options.similarity]
+    )
+    return system.name, _mean(system, system.values(*path), options)
+
+
+def of_languages(system: System, options: Options) -> Iterator[tuple[str, float]]:
+    """The languages and the P@1 of each: the mean over all pairs that it is in, both directions and seeds."""
+    languages = sorted({code for direction in system.directions() for code in direction.split("-")})
+    for code in languages:
+        own = [direction for direction in system.directions() if code in direction.split("-")]
+        values = [
+            value
+            for direction in own
+            for value in system.values("directions", direction, options.similarity, "p_at_1")
+        ]
+        yield code, _mean(system, values, options)
+
+
+def _mean(system: System, values: Iterable[float | None], options: Options) -> float:
+    values = list(values)
+    if None in values:
+        of = f" of the group {options.group}" if options.group else ""
+        raise InputError(
+            f"--similarity {options.similarity}: no P@1{of} of {system.name} on {system.dataset}; measure it"
+            " with `python -m embeddings retrieve`"
+        )
+    return statistics.fmean(values)
+
+
+# --- the section of the report
+
+
+def section(results: ResultSet) -> Section:
+    shown = []
+    for _, record in results.of_kind(KIND):
+        for dataset in dict.fromkeys(point["dataset"] for point in record["points"]):
+            points = [point for point in record["points"] if point["dataset"] == dataset]
+            shown.append(_figure(dataset, record, points))
+    return Section("Retrieval against the size of data", shown, NOTES)
+
+
+def _figure(dataset: str, record: dict, points: list[dict]) -> Figure:
+    """One series of all encoders, or one per encoder of its languages."""
+    of_each = record["of"] == LANGUAGES
+    series: dict[str, list[tuple[float, float, str]]] = {}
+    for point in points:
+        name = point["encoder"] if of_each else dataset
+        series.setdefault(name, []).append((point["size"], point["p_at_1"], point["name"]))
+    where = f"{dataset}, {record['group']}" if record["group"] else dataset
+    caption = f"P@1 ({record['similarity']}) on {where} against {record['unit']}, by {record['of']}."
+    name = slug(f"data_size_{record['of']}_{record['similarity']}", where)
+    rows = [
+        [cell(point["encoder"]), cell(point["name"]), number_cell(point["size"], ",.0f"),
+         number_cell(point["p_at_1"], ".1f")]
+        for point in points
+    ]  # fmt: skip
+    numbers = Table(
+        name, caption, [cells("Encoder", record["of"].capitalize()[:-1], record["unit"], "P@1")], rows
+    )
+    return Figure(name, caption, scatter(series, record["unit"], "P@1 (%)", by_magnitude=True), numbers)

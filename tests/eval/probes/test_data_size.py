@@ -1,0 +1,102 @@
+"""`python -m eval probe data-size`: P@1 against sizes of encoders' and of languages' data."""
+
+import json
+
+import pytest
+
+RESULTS = {  # encoder -> direction -> P@1
+    "one": {"de-en": 0.6, "en-de": 0.8, "de-fr": 0.5, "fr-de": 0.3, "en-fr": 0.9, "fr-en": 0.7},
+    "two": {"de-en": 0.2, "en-de": 0.4, "de-fr": 0.1, "fr-de": 0.1, "en-fr": 0.3, "fr-en": 0.5},
+}
+
+
+def write_result(folder, name: str, directions: dict[str, float], seed: int = 1):
+    run = {
+        "system": {"name": name, "seed": seed},
+        "dataset": "toy",
+        "directions": {
+            direction: {"queries": 5, "candidates": 5, "cosine": {"p_at_1": p, "error": 1 - p}}
+            for direction, p in directions.items()
+        },
+        "average": {"cosine": sum(directions.values()) / len(directions)},
+        "groups": {"rich": {"cosine": {"mean": directions["de-en"], "pairs": 1, "names": ["de-en"]}}},
+    }
+    folder.mkdir()
+    record = {"format": 1, "kind": "sentence-retrieval", "version": 2, "neighbours": 4, "runs": [run]}
+    (folder / "sentence-retrieval.json").write_text(json.dumps(record))
+    return folder
+
+
+@pytest.fixture
+def probe(command, tmp_path):
+    folders = [write_result(tmp_path / name, name, of) for name, of in RESULTS.items()]
+
+    def run(sizes: str, *words):
+        (tmp_path / "sizes.tsv").write_text(sizes)
+        out = tmp_path / "out"
+        return command(
+            "probe", "data-size", *folders, "--sizes", tmp_path / "sizes.tsv", *words, "--output", out
+        )
+
+    return run
+
+
+def record_of(tmp_path) -> dict:
+    return json.loads((tmp_path / "out/data-size.json").read_text())
+
+
+def points(tmp_path) -> dict:
+    return {
+        (one["encoder"], one["name"]): (one["size"], one["p_at_1"]) for one in record_of(tmp_path)["points"]
+    }
+
+
+def test_a_point_per_encoder(probe, tmp_path):
+    """Figure 1: encoders that the table lacks are named."""
+    assert probe("one\t1,000\nthree\t7\n").status == 0
+    assert points(tmp_path) == {("one", "one"): (1000, pytest.approx(100 * 3.8 / 6))}
+    assert record_of(tmp_path)["without_size"] == ["two"]
+
+
+def test_of_a_group_of_languages(probe, tmp_path):
+    assert probe("one\t10\ntwo\t20\n", "--group", "rich").status == 0
+    found = points(tmp_path)
+    assert found[("one", "one")] == (10, pytest.approx(60))
+    assert found[("two", "two")] == (20, pytest.approx(20))
+
+
+def test_a_point_per_language(probe, tmp_path):
+    """Figure 2: the mean over all pairs that the language is in, whatever the standard of its code."""
+    assert probe("deu\t5.5\nen\t300\n", "--of", "languages", "--unit", "GB").status == 0
+    found = points(tmp_path)
+    assert found.keys() == {(name, code) for name in RESULTS for code in ("de", "en")}
+    assert found[("one", "de")] == (5.5, pytest.approx(100 * (0.6 + 0.8 + 0.5 + 0.3) / 4))
+    assert found[("two", "en")] == (300, pytest.approx(100 * (0.2 + 0.4 + 0.3 + 0.5) / 4))
+    assert record_of(tmp_path)["without_size"] == ["fr"]
+
+
+def test_figures_of_the_report(probe, command, tmp_path):
+    assert probe("de\t5\nen\t300\nfr\t40\n", "--of", "languages", "--unit", "GB of text").status == 0
+    assert next((tmp_path / "out").rglob("data_size*.png")).read_bytes().startswith(b"\x89PNG")
+    numbers = next((tmp_path / "out").rglob("data_size*.csv")).read_text()
+    assert numbers.splitlines()[0] == "Encoder,Language,GB of text,P@1"
+    assert command("report", tmp_path / "out", "--output", tmp_path / "report").status == 0
+    assert "Retrieval against the size of data" in (tmp_path / "report/report.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words", "line"),
+    [
+        ("one\n", [], "sizes.tsv:1: 'one'; expected a name, a tab and a number above 0"),
+        ("one\t5\ntwo\t-1\n", [], "sizes.tsv:2: 'two\\t-1'; expected a name"),
+        ("one\t5\none\t6\n", [], "sizes.tsv:2: 'one\\t6'; expected a name"),
+        ("three\t5\n", [], "no size of any of the encoders one, two"),
+        ("one\t5\n", ["--similarity", "ratio"], "--similarity ratio: no P@1 of one on toy; measure it"),
+        ("one\t5\n", ["--group", "poor"], "no P@1 of the group poor of one on toy"),
+        ("de\t5\n", ["--of", "languages", "--group", "rich"], "--group rich: of --of encoders; leave it out"),
+    ],
+)
+def test_refusals(probe, sizes, words, line):
+    found = probe(sizes, *words)
+    assert found.status == 2
+    assert line in found.err and found.err.count("\n") == 1
