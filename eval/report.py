@@ -32,6 +32,7 @@ _TASKS = "eval.reporting.sections.sentence_tasks"
 SENTENCE_ENCODERS = (  # what `python -m embeddings` has measured
     ("sentence-retrieval", "eval.reporting.sections.sentence_retrieval"),
     ("sentence-retrieval", "eval.reporting.sections.encoder_sizes"),
+    ("data-size", PROBES["data-size"].module),
     ("neighbours", f"{_TASKS}:neighbours"),
     ("mining", f"{_TASKS}:mining"),
     ("classification", f"{_TASKS}:classification"),
@@ -45,7 +46,8 @@ def sections() -> list[tuple[str, str]]:
     probes found, what sentence encoders are good for, where the numbers come from.
     """
     probes = [(probe.kind, probe.module) for probe in PROBES.values() if probe.kind]
-    return [*TRANSLATIONS, *(one for one in probes if one not in TRANSLATIONS), *SENTENCE_ENCODERS, *SOURCES]
+    placed = [*TRANSLATIONS, *SENTENCE_ENCODERS]
+    return [*TRANSLATIONS, *(one for one in probes if one not in placed), *SENTENCE_ENCODERS, *SOURCES]
 
 
 def section_of(place: str) -> Callable:

@@ -90,6 +90,7 @@ def test_the_order_of_the_report():
         "probes.learning_curves",
         "reporting.sections.sentence_retrieval",
         "reporting.sections.encoder_sizes",
+        "probes.data_size",
         "reporting.sections.sentence_tasks:neighbours",
         "reporting.sections.sentence_tasks:mining",
         "reporting.sections.sentence_tasks:classification",
