@@ -5,8 +5,8 @@ without our code, of stock modules, a tokenizer and a model card; `--to transfor
 library, of an encoder that was trained from one (`--pretrained-encoder`); `--to onnx`, for processors without
 PyTorch. `python -m embeddings` reads all.
 
-Translation models: `--to ctranslate2`, which translates many times as fast (`eval translate --engine
-ctranslate2`).
+Translation models: `--to ctranslate2`, which translates several times as fast (`eval translate --engine
+ctranslate2`); `--to fairseq`, a checkpoint that stock fairseq reads without `--user-dir`.
 
 Evaluation sets of DATA are run through the checkpoint and through the folder; if results differ, nothing is
 written. What the other library cannot express is refused with the reason.
@@ -156,6 +156,12 @@ def _onnx(job: ExportJob, folder: Path) -> None:
     to_onnx(job, folder)
 
 
+def _fairseq(job: ExportJob, folder: Path) -> None:
+    from fairseq_ext.export.translation_formats import to_fairseq
+
+    to_fairseq(job, folder)
+
+
 def _ctranslate2(job: ExportJob, folder: Path) -> None:
     from fairseq_ext.export.translation_formats import to_ctranslate2
 
@@ -192,6 +198,7 @@ class Format:
 
 
 FORMATS = {
+    "fairseq": Format(_fairseq, "", ()),
     "sentence-transformers": Format(_sentence_transformers, "embed", ("sentence_transformers",)),
     "transformers": Format(_transformers, "embed", ("transformers",)),
     "onnx": Format(_onnx, "embed,onnx", ("onnx", "onnxruntime", "transformers"), ("float32", "int8")),

@@ -4,6 +4,7 @@ A model whose graph the format does not have is refused with the reason; sentenc
 scored and translated by both, and nothing is written if they differ.
 """
 
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -45,6 +46,27 @@ def to_ctranslate2(job: ExportJob, folder: Path) -> None:
     if sentences and job.precision != "float32":
         _, translate = form.compared(folder, symbols, positions, job.precision)
         parity[f"equal_hypotheses_in_{job.precision}"] = equal_share(sentences, translate(sentences))
+    finish(folder, parity)
+
+
+def to_fairseq(job: ExportJob, folder: Path) -> None:
+    """Write a checkpoint that fairseq reads without our code, and compare fairseq's own model of it.
+
+    Raises:
+        InputError: as `to_ctranslate2`.
+    """
+    from fairseq_ext.export.fairseq_checkpoint import write_folder
+
+    loaded = load(job)
+    graph = translation_graph_of(loaded, job.checkpoint)
+    model = write_folder(folder, graph, loaded, job.checkpoint)
+    sentences = compared_sentences(job, loaded)
+    parity = {}
+    if sentences:
+        found = compared_sentences(job, dataclasses.replace(loaded, model=model))
+        parity = check_translations(
+            sentences, lambda _: [one.score for one in found], lambda _: [one.hypothesis for one in found]
+        )
     finish(folder, parity)
 
 
