@@ -8,6 +8,7 @@ from fairseq_ext.axes.axis import Axis, Record, Training, is_sentence_encoder
 from fairseq_ext.axes.options import default_of, option, shown, unusual
 from fairseq_ext.criterions.options_of_losses import TRANSLATION
 from fairseq_ext.data.noising.tasks import parse_mixtures
+from fairseq_ext.data.remade_sentences import RemadeSentencesConfig
 from fairseq_ext.losses.registry import LOSSES
 
 # --- what a training example is
@@ -43,6 +44,23 @@ EXAMPLE = Axis(
     },
     read=_example,
     label=_example_label,
+)
+
+# --- sentences
+
+_REMADE = {field.name: default_of(field) for field in fields(RemadeSentencesConfig)}
+
+
+def _sentences(training: Training) -> dict:
+    found = unusual(training.cfg.get("task"), _REMADE)
+    return {"sentence_options": found} if found else {}
+
+
+SENTENCES = Axis(
+    "sentences of a training",
+    {"sentence_options": Optional(Objects(Anything))},
+    read=_sentences,
+    label=lambda record: shown(record.get("sentence_options") or {}).strip(),
 )
 
 # --- losses

@@ -44,6 +44,9 @@ class DatasetPart:
         """Tokens that the encoder reads, per sentence, tags and `</s>` included."""
         raise NotImplementedError
 
+    def set_epoch(self, epoch: int) -> None:
+        """What is drawn anew in every epoch, is drawn for this one from here on."""
+
     def decoder_sizes(self) -> np.ndarray | None:
         """Tokens that the decoder predicts, at most; None where nothing is decoded."""
         return None

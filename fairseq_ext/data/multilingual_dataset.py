@@ -54,6 +54,11 @@ class DirectionData(DatasetPart):
     def __len__(self) -> int:
         return len(self.source_sizes)
 
+    def set_epoch(self, epoch: int) -> None:
+        for side in (self.sources, self.targets):
+            if hasattr(side, "set_epoch"):  # sentences that are made anew
+                side.set_epoch(epoch)
+
     def sentence(self, line: int) -> np.ndarray:
         """A source sentence as the encoder reads it, with its tags."""
         ending = self.source_ending[: len(self.source_ending) - self.announced]

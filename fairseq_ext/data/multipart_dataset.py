@@ -54,6 +54,8 @@ class MultipartDataset(FairseqDataset):
         return np.random.default_rng([self.seed, self.epoch, purpose])
 
     def set_epoch(self, epoch: int) -> None:
+        for part in self.parts:
+            part.set_epoch(epoch)
         if epoch == self.epoch or (self.epoch is not None and self.temperature is None):
             self.epoch = epoch
             return

@@ -21,13 +21,14 @@ from fairseq_ext.checkpoints.vocabulary_rows import RANDOM
 from fairseq_ext.data.batch_fields import FIELDS, FieldSource
 from fairseq_ext.data.language_tags import DEFAULT_PLACEMENT, PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
+from fairseq_ext.data.remade_sentences import Remade, RemadeSentencesConfig
 from fairseq_ext.tasks import validation
 from fairseq_ext.tasks.generating import GeneratingTask
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options, languages_with_tag
 
 
 @dataclass
-class MultilingualNmtConfig(SharedTaskConfig):
+class MultilingualNmtConfig(SharedTaskConfig, RemadeSentencesConfig):
     lang_pairs: str = field(
         default="", metadata={"help": "directions to train on, for example en-de,de-en,en-fr,fr-en"}
     )
@@ -187,7 +188,8 @@ class MultilingualNmtTask(GeneratingTask):
     def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> MultilingualDataset:
         selecting, zero_shot = self._validated()
         directions = selecting if is_training else selecting + zero_shot
-        parts = [self._direction_data(folder, name, direction) for direction in directions]
+        remake = Remade.of(self, folder) if is_training else None
+        parts = [self._direction_data(folder, name, direction, remake) for direction in directions]
         return MultilingualDataset(parts, **options)
 
     def _validated(self) -> tuple[list[Direction], list[Direction]]:
@@ -196,8 +198,12 @@ class MultilingualNmtTask(GeneratingTask):
             return [(self.cfg.source_lang, self.cfg.target_lang)], []
         return self.supervised, self.zero_shot
 
-    def _direction_data(self, folder, split: str, direction: Direction) -> DirectionData:
+    def _direction_data(
+        self, folder, split: str, direction: Direction, remake: Remade | None = None
+    ) -> DirectionData:
         sources, targets = load_pair(folder, split, direction)
+        if remake is not None:
+            sources, targets = remake.pair(sources, targets, split, direction)
         sizes = sources.sizes, targets.sizes
         part = DirectionData.with_tags(self.tags, direction, sources, targets, *sizes)
         zero_shot = direction not in self.supervised

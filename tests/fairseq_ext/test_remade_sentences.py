@@ -1,0 +1,204 @@
+"""Training sentences that are segmented anew in every epoch: reproducible, and only they."""
+
+import io
+from argparse import Namespace
+
+import pytest
+import torch
+from fairseq.data import Dictionary
+from subword_nmt.learn_bpe import learn_bpe
+
+from command_line.errors import InputError
+from command_line.outputs import checksum
+from data_prep.formats.preparation import Preparation
+from data_prep.subword_models import BytePairs
+from fairseq_ext.axes.record import describe
+from tests.fairseq_ext.folders import write_pair
+from tests.fairseq_ext.test_multilingual_nmt import make_task, refused
+
+GERMAN = ["die unteren häuser", "das neueste haus", "weite länder und weite häuser", "niedere länder"] * 5
+ENGLISH = ["the lower houses", "the newest house", "wide lands and wide houses", "lower lands"] * 5
+
+
+def write_folder(folder, kind: str = "subword-nmt"):
+    """A binarized folder of byte pairs, with all characters in the dictionary."""
+    folder.mkdir(parents=True)
+    with open(folder / "subword.codes", "w", encoding="utf-8") as stream:
+        learn_bpe(io.StringIO("\n".join(GERMAN + ENGLISH)), stream, 60)
+    segment = BytePairs(folder / "subword.codes").segment
+    dictionary = Dictionary()
+    for line in GERMAN + ENGLISH:
+        for unit in [*segment(line).split(), *(f"{c}@@" for c in line), *line]:
+            if unit.strip("@ "):
+                dictionary.add_symbol(unit)
+    for language in ("de", "en"):
+        dictionary.save(str(folder / f"dict.{language}.txt"))
+    sides = [
+        [[*map(dictionary.index, segment(line).split()), dictionary.eos()] for line in side]
+        for side in (GERMAN, ENGLISH)
+    ]
+    for split in ("train", "valid"):
+        write_pair(folder, split, "de-en", *sides)
+    Preparation(
+        folder=folder, languages=["de", "en"], tokenizers={"de": "none", "en": "none"},
+        subword={"type": kind, "model": "subword.codes" if kind == "subword-nmt" else None},
+        pairs={"train": {"de-en": 20}, "valid": {"de-en": 20}},
+        dictionary_sha256=checksum(folder / "dict.de.txt"),
+    ).save()  # fmt: skip
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_folder(tmp_path_factory.mktemp("bpe") / "data")
+
+
+def task_of(folder, fields=(), **options):
+    task = make_task(folder, lang_pairs="de-en,en-de", **options)
+    task.batch_fields = fields
+    return task
+
+
+def batches(task, epoch: int = 1, split: str = "train", workers: int = 0, skip: int = 0) -> list[dict]:
+    """The batches of an epoch as fairseq's trainer gets them; `skip` were seen before a resumed run began."""
+    task.load_dataset(split, epoch=epoch)
+    iterator = task.get_batch_iterator(
+        task.dataset(split), max_tokens=90, seed=1, epoch=epoch, num_workers=workers
+    )
+    if skip:
+        iterator.load_state_dict({"epoch": epoch, "iterations_in_epoch": skip, "shuffle": True})
+    return list(iterator.next_epoch_itr(shuffle=True))
+
+
+def text_of(task, tokens: torch.Tensor) -> list[str]:
+    ignored = {*task.tags.all_ids(), task.dictionary.pad()}
+    return [task.dictionary.string(row, bpe_symbol="@@ ", extra_symbols_to_ignore=ignored) for row in tokens]
+
+
+def same(found: list[dict], expected: list[dict]) -> bool:
+    keys = ("src_tokens", "prev_output_tokens")
+    return len(found) == len(expected) and all(
+        torch.equal(one["target"], other["target"])
+        and all(torch.equal(one["net_input"][key], other["net_input"][key]) for key in keys)
+        for one, other in zip(found, expected, strict=True)
+    )
+
+
+def test_the_text_of_every_sentence_stays_and_its_units_change_with_the_epoch(folder):
+    seen = []
+    for epoch in (1, 2):
+        task, plain = task_of(folder, subword_dropout=0.4), task_of(folder)
+        found, expected = batches(task, epoch), batches(plain, epoch)
+        assert not same(found, expected)
+        for one, other in zip(found, expected, strict=True):
+            sources = (each["net_input"]["src_tokens"] for each in (one, other))
+            assert text_of(task, next(sources)) == text_of(task, next(sources))
+            assert text_of(task, one["target"]) == text_of(task, other["target"])
+            assert task.dictionary.unk() not in one["target"]
+        seen.append({
+            tuple(row.tolist()) for batch in found for row in batch["net_input"]["src_tokens"]
+        })  # fmt: skip
+    assert seen[0] != seen[1]
+
+
+def test_dropout_0_is_none_byte_for_byte(folder):
+    assert same(batches(task_of(folder, subword_dropout=0.0)), batches(task_of(folder)))
+
+
+def test_batches_depend_on_seed_and_epoch_alone(folder):
+    """Neither on what was read before, nor on workers, nor on where a training goes on."""
+    expected = batches(task_of(folder, subword_dropout=0.3), epoch=3)
+    task = task_of(folder, subword_dropout=0.3)
+    batches(task, epoch=2)
+    assert same(batches(task, epoch=3), expected)
+    assert same(batches(task_of(folder, subword_dropout=0.3), epoch=3, workers=2), expected)
+    assert len(expected) > 2
+    assert same(batches(task_of(folder, subword_dropout=0.3), epoch=3, skip=2), expected[2:])
+    assert not same(batches(task_of(folder, subword_dropout=0.3, seed=2), epoch=3), expected)
+
+
+@pytest.mark.parametrize(
+    ("sides", "changed"), [("both", (True, True)), ("source", (True, False)), ("target", (False, True))]
+)
+def test_sides(folder, sides, changed):
+    task, plain = task_of(folder, subword_dropout=0.5, subword_sides=sides), task_of(folder)
+    for one in (task, plain):
+        one.load_dataset("train")
+    for side, is_changed in zip(("source", "target"), changed, strict=True):
+        found, expected = (
+            [each.dataset("train")[index][side].tolist() for index in range(40)] for each in (task, plain)
+        )
+        assert (found != expected) == is_changed
+
+
+def test_validation_and_test_sets_are_never_segmented_anew(folder):
+    assert same(
+        batches(task_of(folder, subword_dropout=0.9), split="valid"), batches(task_of(folder), split="valid")
+    )
+
+
+def test_the_mirror_is_the_target(folder):
+    task = task_of(folder, fields=("mirror",), subword_dropout=0.5)
+    for batch in batches(task):
+        for mirror, target in zip(batch["mirror"]["src_tokens"], batch["target"], strict=True):
+            words = [
+                [i for i in row.tolist() if i > 3 and i not in task.tags.all_ids()]
+                for row in (mirror, target)
+            ]
+            assert words[0] == words[1]
+
+
+def test_a_draw_that_would_be_too_long_is_not_taken(folder):
+    def lengths(**options) -> list[int]:
+        task = task_of(folder, **options)
+        task.load_dataset("train")
+        return [len(task.dataset("train")[index]["source"]) for index in range(40)]
+
+    limit = {"max_source_positions": 16, "max_target_positions": 16}
+    found, free, binarized = lengths(subword_dropout=0.9, **limit), lengths(subword_dropout=0.9), lengths()
+    assert max(free) > 16 > max(binarized)
+    assert max(found) <= 16
+    assert [one if one <= 13 else usual for one, usual in zip(free, binarized, strict=True)] == found
+
+
+def test_the_record_and_the_name_say_so(folder):
+    cfg = {"model": Namespace(arch="mnmt_transformer"), "common": {"seed": 1}, "criterion": {}}
+    names = [
+        describe({**cfg, "task": {"subword_dropout": dropout}}, "t-enc")["name"] for dropout in (0.0, 0.1)
+    ]
+    assert names[1] == f"{names[0]} (subword dropout 0.1)"
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"subword_dropout": 1.0}, "--subword-dropout 1.0: expected a number from 0 to below 1"),
+        ({"subword_dropout": -0.1}, "--subword-dropout -0.1: expected a number from 0 to below 1"),
+        ({"subword_alpha": -1.0}, "--subword-alpha -1.0: expected a number, 0 or above"),
+        (
+            {"subword_alpha": 0.1, "subword_dropout": 0.1},
+            "--subword-alpha: a unigram model has no",
+        ),
+        ({"subword_alpha": 0.1, "subword_nbest": 1}, "--subword-nbest 1: expected -1 or a number above 1"),
+        ({"subword_nbest": 64}, "--subword-nbest 64: goes with --subword-alpha"),
+        ({"subword_alpha": 0.1}, "--subword-alpha: subwords of "),
+        (
+            {"subword_dropout": 0.1, "fields": ("word_alignments",)},
+            "--subword-dropout, --subword-alpha: word",
+        ),
+    ],
+)
+def test_nonsense_is_one_line(folder, options, message):
+    assert refused(task_of(folder, **options).load_dataset, "train").startswith(message)
+
+
+def test_a_folder_without_subwords_or_record(tmp_path, folder):
+    words = write_folder(tmp_path / "words", kind="none")
+    message = refused(task_of(words, subword_dropout=0.1).load_dataset, "train")
+    assert message == f"--subword-dropout: subwords of {words} are of type none, expected BPE"
+    (words / "preparation.json").unlink()
+    with pytest.raises(InputError, match=r"preparation\.json: no such file"):
+        task_of(words, subword_dropout=0.1).load_dataset("train")
