@@ -45,6 +45,10 @@ STEPS = {
         "data_prep.alignment.step",
         "align words, store the aligned subword spans beside the binarized data",
     ),
+    "lexicon": (
+        "data_prep.lexicon",
+        "write bilingual dictionaries from word alignments, for --word-substitution",
+    ),
     "alignment-error": ("data_prep.alignment.error_rate", "alignment error rate against gold links"),
     "corpus-stats": ("data_prep.corpus_stats", "lines, tokens and lengths per language and direction"),
 }

@@ -34,7 +34,7 @@ _OLD_OPTIONS, _OLD_END = "options.txt", "finished"  # until version 0.2, which d
 _ADVICE = "train anew with --force, or give another --output"
 _STARTS = (  # are known by their contents, not their path
     "--pretrained-checkpoint", "--pretrained-dictionary", "--finetune-from-model", "--pretrained-encoder",
-    "--teacher-checkpoint",
+    "--teacher-checkpoint", "--word-dictionaries",
 )  # fmt: skip
 _NOT_LEARNED = {
     "--log-format", "--log-interval", "--log-file", "--no-progress-bar", "--tensorboard-logdir",

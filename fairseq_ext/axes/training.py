@@ -48,7 +48,11 @@ EXAMPLE = Axis(
 
 # --- sentences
 
-_REMADE = {field.name: default_of(field) for field in fields(RemadeSentencesConfig)}
+_REMADE = {
+    field.name: default_of(field)
+    for field in fields(RemadeSentencesConfig)
+    if field.name != "word_dictionaries"  # a path on somebody's machine
+}
 
 
 def _sentences(training: Training) -> dict:

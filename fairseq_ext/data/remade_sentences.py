@@ -1,11 +1,12 @@
-"""Binarized sentences that a training reads otherwise in every epoch: their words are split into subwords
-anew (`data_prep.subword_sampling`).
+"""Binarized sentences that a training reads otherwise in every epoch: words are replaced by translations
+(`fairseq_ext.data.word_substitution`) and split into subwords anew (`data_prep.subword_sampling`).
 """
 
 import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Optional
 
 import numpy as np
 import torch
@@ -14,7 +15,9 @@ from fairseq.dataclass import ChoiceEnum
 from command_line.errors import InputError
 from data_prep.formats.directions import Direction
 from data_prep.formats.preparation import Preparation
+from data_prep.lexicon import read_dictionaries
 from data_prep.subword_sampling import make_sampler
+from fairseq_ext.data.word_substitution import WordSubstitution
 
 SIDES = {"both": (True, True), "source": (True, False), "target": (False, True)}
 MOST_TAGS = 4  # that a sentence is given
@@ -42,6 +45,22 @@ class RemadeSentencesConfig:
     subword_sides: ChoiceEnum(list(SIDES)) = field(
         default="both", metadata={"help": "which sentences of a pair are segmented anew"}
     )
+    word_substitution: float = field(
+        default=0.0,
+        metadata={
+            "help": "random aligned substitution (Lin et al. 2020): probability to replace a word by one of"
+            " its translations in any other language"
+        },
+    )
+    word_dictionaries: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "folder of A-B.txt with a word and a translation per line (`data_prep lexicon`, MUSE)"
+        },
+    )
+    substitution_sides: ChoiceEnum(list(SIDES)) = field(
+        default="source", metadata={"help": "in which sentences of a pair words are replaced"}
+    )
 
 
 def check_options(cfg: RemadeSentencesConfig) -> None:
@@ -60,6 +79,10 @@ def check_options(cfg: RemadeSentencesConfig) -> None:
         raise InputError(f"--subword-nbest {cfg.subword_nbest}: expected -1 or a number above 1")
     if cfg.subword_nbest != -1 and not cfg.subword_alpha:
         raise InputError(f"--subword-nbest {cfg.subword_nbest}: goes with --subword-alpha")
+    if not 0 <= cfg.word_substitution <= 1:
+        raise InputError(f"--word-substitution {cfg.word_substitution}: expected a number from 0 to 1")
+    if bool(cfg.word_substitution) != bool(cfg.word_dictionaries):
+        raise InputError("--word-substitution and --word-dictionaries go together: give both or neither")
 
 
 class RemadeSentences(Sequence):
@@ -101,17 +124,31 @@ class RemadeSentences(Sequence):
         return binarized.new_tensor([*map(self.dictionary.index, units), end])
 
 
+class Draws:
+    """What is done to the sentences of one file, one after the other."""
+
+    def __init__(self, draws: Sequence):
+        self.draws = draws
+
+    def __call__(self, units: list[str], seed: int) -> list[str]:
+        for each in self.draws:
+            units = each.draw(units, seed)
+        return units
+
+
 @dataclass(frozen=True)
 class Remade:
     """How a training reads the sentences of a folder.
 
     Attributes:
-        sampler: of segmentations.
-        sides: is it the source's, the target's?
+        substitution: of words, by language, on the sides that have one; then
+        sampler: of segmentations, or None,
+        sides: is it for the source's, the target's?
         dictionary, longest, seed: as in `RemadeSentences`.
     """
 
-    sampler: object
+    substitution: tuple[dict[str, WordSubstitution], dict[str, WordSubstitution]]
+    sampler: object | None
     sides: tuple[bool, bool]
     dictionary: object
     longest: int
@@ -126,32 +163,55 @@ class Remade:
         """
         cfg = task.cfg
         check_options(cfg)
-        if not (cfg.subword_dropout or cfg.subword_alpha):
+        if not (cfg.subword_dropout or cfg.subword_alpha or cfg.word_substitution):
             return None
         if "word_alignments" in task.batch_fields:
             raise InputError(
-                "--subword-dropout, --subword-alpha: word alignments are of the subwords as binarized; "
-                "leave out the losses that read them"
+                "--subword-dropout, --subword-alpha, --word-substitution: word alignments are of the subwords"
+                " as binarized; leave out the losses that read them"
             )
         known = set(task.dictionary.symbols[: task.base_vocabulary_size])
-        options = cfg.subword_dropout, cfg.subword_alpha, cfg.subword_nbest
-        sampler = make_sampler(Preparation.load(folder), known, *options)
+        preparation, sampler = Preparation.load(folder), None
+        if cfg.subword_dropout or cfg.subword_alpha:
+            options = cfg.subword_dropout, cfg.subword_alpha, cfg.subword_nbest
+            sampler = make_sampler(preparation, known, *options)
+        substitution = _substitutions(cfg, preparation, task.tags.languages, known)
         longest = min(cfg.max_source_positions, cfg.max_target_positions) - MOST_TAGS
-        return cls(sampler, SIDES[str(cfg.subword_sides)], task.dictionary, longest, cfg.seed)
+        sides = (substitution if given else {} for given in SIDES[str(cfg.substitution_sides)])
+        return cls(tuple(sides), sampler, SIDES[str(cfg.subword_sides)], task.dictionary, longest, cfg.seed)
 
     def pair(self, sources, targets, split: str, direction: Direction) -> tuple:
         """Both sides of a direction as the training reads them."""
-        first, second = sorted(direction)
+        sides = zip((sources, targets), direction, self.substitution, self.sides, strict=True)
         return tuple(
-            RemadeSentences(
-                side,
-                self.sampler.draw,
-                self.dictionary,
-                self.longest,
-                self.seed,
-                f"{split}.{first}-{second}.{language}",
-            )
-            if is_remade
-            else side
-            for side, language, is_remade in zip((sources, targets), direction, self.sides, strict=True)
+            self._side(sentences, language, split, direction, substitution, is_sampled)
+            for sentences, language, substitution, is_sampled in sides
         )
+
+    def _side(
+        self,
+        sentences,
+        language: str,
+        split: str,
+        direction: Direction,
+        substitution: dict,
+        is_sampled: bool,
+    ):
+        draws = [substitution[language]] if language in substitution else []
+        draws += [self.sampler] if is_sampled and self.sampler else []
+        if not draws:
+            return sentences
+        name = f"{split}.{'-'.join(sorted(direction))}.{language}"
+        return RemadeSentences(sentences, Draws(draws), self.dictionary, self.longest, self.seed, name)
+
+
+def _substitutions(cfg, preparation, languages: list[str], known: set[str]) -> dict[str, WordSubstitution]:
+    """Of every language that has a dictionary; none without the option."""
+    if not cfg.word_substitution:
+        return {}
+    return {
+        language: WordSubstitution(
+            cfg.word_substitution, words, preparation.subwords, preparation.subword["type"], known
+        )
+        for language, words in read_dictionaries(cfg.word_dictionaries, languages).items()
+    }

@@ -120,6 +120,7 @@ TEXTS = {
     "eval probe training-speed": "train.log",
     "eval probe data-size": "sizes.tsv",
     "data_prep alignment-error": "gold.txt",
+    "data_prep lexicon": "linked/train.de-en.align",
     "embeddings encode": "raw/test.de-en.de",
 }
 

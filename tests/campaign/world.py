@@ -22,6 +22,7 @@ WORDS = {
     "data_prep binarize": "--input {w}/sub --text {w}/raw --output {o} --workers 1",
     "data_prep structures": "--input {w}/parsed --tokenized {w}/tok --subword {w}/sub --data {w}/data",
     "data_prep align": "--input {w}/tok --output {o} --workers 1",
+    "data_prep lexicon": "--input {w}/tok --alignments {w}/linked --output {o}",
     "data_prep alignment-error": "--gold {w}/gold.txt --alignment {w}/links.txt --output {o}/aer.json",
     "data_prep corpus-stats": "--input {w}/tok --output {o} --no-plot --workers 1",
     "eval translate": "--checkpoint {w}/model.pt --data {w}/data --output {o} --cpu --beam 1",
@@ -113,6 +114,7 @@ def make_world(world: Path) -> None:
     _run("fairseq_ext pilot --output {w}/pilots --data {w}/data --name toy -- sh {w}/pilot.sh", world)
     _run("fairseq_ext begin-training --output {w}/training --data {w}/data -- --lang-pairs de-en", world)
     shutil.copyfile(world / "model.pt", world / "training/checkpoint_best.pt")
+    _run("data_prep align --input {w}/tok --output {w}/linked --workers 1", world)
     (world / "gold.txt").write_text("0-0 1-1\n")
     (world / "links.txt").write_text("0-0 1-0\n")
     _write_parses(world)

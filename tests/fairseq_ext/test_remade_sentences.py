@@ -13,6 +13,7 @@ from command_line.outputs import checksum
 from data_prep.formats.preparation import Preparation
 from data_prep.subword_models import BytePairs
 from fairseq_ext.axes.record import describe
+from fairseq_ext.data.word_substitution import WordSubstitution
 from tests.fairseq_ext.folders import write_pair
 from tests.fairseq_ext.test_multilingual_nmt import make_task, refused
 
@@ -169,12 +170,122 @@ def test_the_record_and_the_name_say_so(folder):
     assert names[1] == f"{names[0]} (subword dropout 0.1)"
 
 
+# --- words replaced by translations
+
+DICTIONARY = {"de-en.txt": "häuser houses\nhaus house\nund and\nländer lands\n", "en-de.txt": "house haus\n"}
+
+
+@pytest.fixture(scope="module")
+def dictionaries(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lexicon")
+    for name, lines in DICTIONARY.items():
+        (folder / name).write_text(lines, encoding="utf-8")
+    return folder
+
+
+def substituted(folder, dictionaries, epoch: int = 1, **options) -> list[tuple[str, str]]:
+    """Source and target texts of the training set, in the order of its lines."""
+    given = {"word_substitution": 1.0, "word_dictionaries": str(dictionaries), **options}
+    task = task_of(folder, **given)
+    task.load_dataset("train", epoch=epoch)
+    dataset = task.dataset("train")
+    dataset.set_epoch(epoch)
+    return [
+        tuple(text_of(task, torch.tensor(dataset[i][side])[None])[0] for side in ("source", "target"))
+        for i in range(40)
+    ]
+
+
+def replaced(line: str, language: str) -> str:
+    """Every word by its translation, in a plain loop."""
+    other = {"de": "de-en.txt", "en": "en-de.txt"}[language]
+    translations = dict(entry.split() for entry in DICTIONARY[other].splitlines())
+    return " ".join(translations.get(word, word) for word in line.split())
+
+
+@pytest.mark.parametrize("sides", ["source", "target", "both"])
+def test_every_word_that_has_a_translation_is_replaced_as_a_whole(folder, dictionaries, sides):
+    expected = [
+        (
+            replaced(source, languages[0]) if sides != "target" else source,
+            replaced(target, languages[1]) if sides != "source" else target,
+        )
+        for languages, sides_of in ((("de", "en"), (GERMAN, ENGLISH)), (("en", "de"), (ENGLISH, GERMAN)))
+        for source, target in zip(*sides_of, strict=True)
+    ]
+    assert expected[0][0] == "die unteren houses" or sides == "target"
+    assert substituted(folder, dictionaries, substitution_sides=sides) == expected
+
+
+def test_what_is_put_in_are_the_units_that_the_model_makes_of_it(folder, dictionaries):
+    task = task_of(folder, word_substitution=1.0, word_dictionaries=str(dictionaries))
+    task.load_dataset("train")
+    segment = BytePairs(folder / "subword.codes").segment
+    units = [task.dictionary[i] for i in task.dataset("train")[0]["source"][1:-1]]
+    assert units == segment("die unteren houses").split()
+
+
+def test_words_are_replaced_with_the_probability_and_anew_in_every_epoch(folder, dictionaries):
+    task = task_of(folder, word_substitution=0.3, word_dictionaries=str(dictionaries))
+    task.load_dataset("train")
+    epochs = []
+    for epoch in range(1, 21):
+        task.dataset("train").set_epoch(epoch)
+        tokens = [torch.tensor(task.dataset("train")[i]["source"])[None] for i in range(20)]
+        epochs.append(tuple(text_of(task, each)[0] for each in tokens))
+    words = [word for epoch in epochs for line in epoch for word in line.split()]
+    changed = sum(map(words.count, ("houses", "house", "and", "lands")))
+    could = [word for line in GERMAN for word in line.split() if word in ("häuser", "haus", "und", "länder")]
+    assert changed / (20 * len(could)) == pytest.approx(0.3, abs=0.04)
+    assert len(set(epochs)) == 20
+    again = substituted(folder, dictionaries, epoch=7, word_substitution=0.3)
+    assert tuple(line for line, _ in again[:20]) == epochs[6]
+
+
+def test_probability_0_is_none_and_validation_stays(folder, dictionaries):
+    assert same(batches(task_of(folder, word_substitution=0.0)), batches(task_of(folder)))
+    given = {"word_substitution": 1.0, "word_dictionaries": str(dictionaries)}
+    assert same(batches(task_of(folder, **given), split="valid"), batches(task_of(folder), split="valid"))
+    expected = batches(task_of(folder, **given), epoch=2)
+    assert same(batches(task_of(folder, **given), epoch=2, skip=1), expected[1:])
+
+
+def test_replaced_words_are_segmented_anew_as_all_others(folder, dictionaries):
+    plain = substituted(folder, dictionaries)
+    assert substituted(folder, dictionaries, subword_dropout=0.5) == plain
+
+
+def test_several_translations_are_as_likely_and_unknown_units_are_left_out():
+    class Words:
+        def segment(self, text):
+            return " ".join(f"▁{word}" for word in text.split())
+
+    translations = {"a": ["x", "y", "zzz"], "b": ["zzz"]}
+    substitution = WordSubstitution(1.0, translations, Words(), "sentencepiece", {"▁x", "▁y"})
+    drawn = [substitution.draw(["▁", "a", "▁b", "▁C"], seed) for seed in range(400)]
+    assert {tuple(each[1:]) for each in drawn} == {("▁b", "▁C")}
+    assert sum(each[0] == "▁x" for each in drawn) / 400 == pytest.approx(0.5, abs=0.08)
+    assert WordSubstitution(1.0, {"c": ["x"]}, Words(), "sentencepiece", {"▁x"}).draw(["▁C"], 1) == ["▁x"]
+    with pytest.raises(InputError, match=r"^--word-substitution: subwords of type transformers spell"):
+        WordSubstitution(1.0, {}, Words(), "transformers", set())
+
+
 # --- what is refused
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (
+            {"word_substitution": 1.5, "word_dictionaries": "x"},
+            "--word-substitution 1.5: expected a n",
+        ),
+        ({"word_substitution": 0.3}, "--word-substitution and --word-dictionaries go together"),
+        ({"word_dictionaries": "x"}, "--word-substitution and --word-dictionaries go together"),
+        (
+            {"word_substitution": 0.3, "word_dictionaries": "/no"},
+            "/no: no dictionary of de, en; expect",
+        ),
         ({"subword_dropout": 1.0}, "--subword-dropout 1.0: expected a number from 0 to below 1"),
         ({"subword_dropout": -0.1}, "--subword-dropout -0.1: expected a number from 0 to below 1"),
         ({"subword_alpha": -1.0}, "--subword-alpha -1.0: expected a number, 0 or above"),
@@ -187,7 +298,7 @@ def test_the_record_and_the_name_say_so(folder):
         ({"subword_alpha": 0.1}, "--subword-alpha: subwords of "),
         (
             {"subword_dropout": 0.1, "fields": ("word_alignments",)},
-            "--subword-dropout, --subword-alpha: word",
+            "--subword-dropout, --subword-alpha, --word",
         ),
     ],
 )

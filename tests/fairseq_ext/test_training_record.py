@@ -137,7 +137,7 @@ def test_the_checkpoint_to_start_from_counts_by_its_contents(model, data, tmp_pa
 
 def test_every_option_that_names_a_start_is_known():
     known = {name.removeprefix("--").replace("-", "_") for name in training_record._STARTS}
-    assert known == {*OPTIONS, "pretrained_dictionary", "teacher_checkpoint"}  # these two are read only
+    assert known == {*OPTIONS, "pretrained_dictionary", "teacher_checkpoint", "word_dictionaries"}  # are read
 
 
 def test_an_encoder_of_transformers_counts_by_its_files(model, data, tmp_path):

@@ -1,0 +1,166 @@
+"""Write bilingual dictionaries from word alignments, in MUSE's format: a word and a translation per line.
+
+`--input` is the folder of words that `align` read, `--alignments` what it wrote. A dictionary is made of the
+training lines alone, for both directions of every pair: OUTPUT/A-B.txt and OUTPUT/B-A.txt, the translations
+of a word from the most frequent on. Links of single words count; phrases do not.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line import options
+from command_line.errors import InputError, at
+from command_line.lines import count_lines, read_lines
+from command_line.option_classes import from_arguments
+from command_line.outputs import atomic_path
+
+
+@dataclass(frozen=True)
+class LexiconJob:
+    """The options of the step.
+
+    Attributes:
+        input: folder of words, the output of `tokenize`.
+        alignments: folder of their alignments, the output of `align`.
+        output: folder for the dictionaries.
+        translations: of a word, at most.
+        min_count: how often a word and its translation are aligned, at least.
+    """
+
+    input: Path
+    alignments: Path
+    output: Path
+    translations: int
+    min_count: int
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "--input", required=True, type=options.path, help="folder of words, the output of `tokenize`"
+    )
+    parser.add_argument(
+        "--alignments", required=True, type=options.path, help="folder of their alignments, of `align`"
+    )
+    parser.add_argument(
+        "--output", required=True, type=options.output_folder, help="folder for dictionaries A-B.txt"
+    )
+    parser.add_argument(
+        "--translations", type=options.positive, default=3, help="translations of a word, at most"
+    )
+    parser.add_argument(
+        "--min-count", type=options.positive, default=2, help="aligned word pairs that a translation needs"
+    )
+    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+
+
+def main(args) -> None:
+    from data_prep.alignment.job import TEXT_SUFFIX
+    from data_prep.formats.texts import TRAIN, find_bitexts
+    from data_prep.step_folder import StepFolder
+
+    job = from_arguments(LexiconJob, args)
+    training = [text for text in find_bitexts(job.input) if text.split == TRAIN]
+    if not training:
+        raise InputError(f"{job.input}: no training files, expected train.A-B.LANG")
+    links = {text.pair: job.alignments / f"{TRAIN}.{text.pair}{TEXT_SUFFIX}" for text in training}
+    for path in links.values():
+        if not path.is_file():
+            raise InputError(f"{path}: no such file; expected the output of `python -m data_prep align`")
+    settings = {"translations": job.translations, "min_count": job.min_count}
+    reads = [*(path for text in training for path in text.paths), *links.values()]
+    step = StepFolder(job.output, "lexicon", settings, reads=reads, inputs=(job.input, job.alignments))
+    if step.is_complete(args.force):
+        return
+    step.begin(lambda path: path.suffix == ".txt")
+    for text in training:
+        counts = Counter(aligned_words(*text.paths, links[text.pair]))
+        first, second = text.pair.split("-")
+        for name, pairs in (
+            (f"{first}-{second}", counts),
+            (f"{second}-{first}", Counter({(b, a): count for (a, b), count in counts.items()})),
+        ):
+            lines = list(dictionary_lines(pairs, job.translations, job.min_count))
+            with atomic_path(job.output / f"{name}.txt") as path:
+                path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            print(f"lexicon {name}: {len(lines):,} entries")
+    step.finish()
+
+
+def aligned_words(path_a: Path, path_b: Path, links: Path) -> Iterator[tuple[str, str]]:
+    """Every pair of words that a link of single words joins.
+
+    Raises:
+        InputError: a link to a word that a sentence does not have, or other numbers of lines.
+    """
+    from data_prep.alignment.links import check_range, parse_line
+
+    found, *expected = map(count_lines, (links, path_a, path_b))
+    if set(expected) != {found}:
+        raise InputError(f"{links}: {found} lines, expected {expected[0]} as in {path_a}")
+    texts = map(read_lines, (path_a, path_b, links))
+    for number, (a, b, line) in enumerate(zip(*texts, strict=True), start=1):
+        words_a, words_b, spans = a.split(), b.split(), parse_line(line, links, number)
+        check_range(spans, len(words_a), len(words_b), links, number)
+        for start_a, end_a, start_b, end_b in spans:
+            if end_a - start_a == 1 == end_b - start_b:
+                yield words_a[start_a], words_b[start_b]
+
+
+def dictionary_lines(counts: Counter, translations: int, min_count: int) -> Iterator[str]:
+    """Lines of a dictionary, in the order of the words' code points.
+
+    Args:
+        counts: (word, translation) -> how often they are aligned.
+    """
+    best = defaultdict(list)
+    for (word, translation), count in counts.items():
+        if count >= min_count:
+            best[word].append((-count, translation))
+    for word in sorted(best):
+        for _, translation in sorted(best[word])[:translations]:
+            yield f"{word} {translation}"
+
+
+def read_dictionary(path: Path) -> dict[str, list[str]]:
+    """Word -> its translations, of a file in MUSE's format: two words per line, a blank or a tab between.
+
+    Raises:
+        InputError: a line of another form, or none; names file and line.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for number, line in enumerate(read_lines(path), start=1):
+        words = line.split()
+        if len(words) != 2:
+            raise InputError(f"{at(path, number)}: {line[:60]!r}, expected a word and its translation")
+        if words[1] not in found[words[0]]:
+            found[words[0]].append(words[1])
+    if not found:
+        raise InputError(f"{path}: no entries, expected a word and its translation per line")
+    return dict(found)
+
+
+def read_dictionaries(folder, languages: Iterable[str]) -> dict[str, dict[str, list[str]]]:
+    """Language -> word -> its translations into any of the other languages, of the files A-B.txt of a folder.
+
+    Raises:
+        InputError: there is none of these languages.
+    """
+    languages = sorted(languages)
+    merged: dict[str, dict[str, list[str]]] = {}
+    for source in languages:
+        for target in languages:
+            path = Path(folder) / f"{source}-{target}.txt"
+            if source == target or not path.is_file():
+                continue
+            known = merged.setdefault(source, {})
+            for word, translations in read_dictionary(path).items():
+                kept = known.setdefault(word, [])
+                kept += [other for other in translations if other not in kept and other != word]
+    if not merged:
+        raise InputError(
+            f"{folder}: no dictionary of {', '.join(languages)}; expected files A-B.txt, as `python -m"
+            " data_prep lexicon` writes them and MUSE has them"
+        )
+    return merged

@@ -1,0 +1,79 @@
+"""Aligned word substitution: words of a sentence are replaced by their translations into any other language
+(RAS, random aligned substitution; Lin et al. 2020, mRASP, section 2.2).
+
+It works on the units of a sentence, as the folder's subword model has split it: a word is replaced as a
+whole, by the units of its translation.
+"""
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from command_line.errors import InputError
+from data_prep.subword_models import SEPARATOR
+from data_prep.subword_sampling import WORD_BEGINNING, words_of_pairs, words_of_pieces
+
+WORDS: dict[str, tuple[Callable, Callable]] = {  # type of subwords -> (units to words, units to its text)
+    "subword-nmt": (
+        words_of_pairs,
+        lambda units: "".join(unit.removesuffix(SEPARATOR) for unit in units[:-1]) + units[-1],
+    ),
+    "sentencepiece": (words_of_pieces, lambda units: "".join(units).removeprefix(WORD_BEGINNING)),
+    "none": (lambda units: [[unit] for unit in units], lambda units: units[0]),
+}
+
+
+class WordSubstitution:
+    """Replaces words of one language with probability p by a translation, all of which are as likely.
+
+    A word is looked up as it stands, then in lower case. One that the dictionaries do not have stays, and so
+    do translations that the folder's subwords can only write with units that the dictionary of the model
+    lacks.
+
+    Args:
+        probability: p, of every word.
+        translations: word -> its translations, of any language.
+        subwords: the model of the folder (`segment`).
+        kind: its type.
+        known: units of the model's dictionary.
+
+    Raises:
+        InputError: subwords of a type that spells no words.
+    """
+
+    def __init__(
+        self,
+        probability: float,
+        translations: Mapping[str, Sequence[str]],
+        subwords,
+        kind: str,
+        known: Container[str],
+    ):
+        if kind not in WORDS:
+            raise InputError(f"--word-substitution: subwords of type {kind} spell no words")
+        self.probability, self.translations = probability, translations
+        self.subwords, self.known = subwords, known
+        self.words, self.text = WORDS[kind]
+        self.units: dict[str, list[list[str]]] = {}  # of the translations of a word
+
+    def draw(self, units: Sequence[str], seed: int) -> list[str]:
+        """The sentence with some of its words replaced; the same for the same seed.
+
+        Args:
+            units: of the sentence.
+        """
+        rng = np.random.default_rng(seed)
+        words: Iterable[list[str]] = list(self.words(units))
+        replaced, chosen = rng.random((2, len(words)))
+        found: list[str] = []
+        for word, draw, place in zip(words, replaced, chosen, strict=True):
+            others = self._translations(self.text(word)) if draw < self.probability else []
+            found += others[int(place * len(others))] if others else word
+        return found
+
+    def _translations(self, word: str) -> list[list[str]]:
+        if word not in self.units:
+            known = self.translations.get(word) or self.translations.get(word.lower()) or ()
+            split = (self.subwords.segment(other).split() for other in known)
+            self.units[word] = [units for units in split if all(unit in self.known for unit in units)]
+        return self.units[word]
