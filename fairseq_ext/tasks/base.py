@@ -15,7 +15,7 @@ from fairseq_ext.checkpoints import initializing, origin
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multipart_dataset import MultipartDataset
 from fairseq_ext.data.reading_ahead import stop_reading_ahead
-from fairseq_ext.data.updates import UpdateIterator, check_update_freq
+from fairseq_ext.data.updates import UpdateIterator, check_update_freq, pass_of, steps_of
 from fairseq_ext.losses.weighted_loss import ModelSizes
 from fairseq_ext.modules.language_embeddings import embed_languages
 from fairseq_ext.tasks.improvements import Improvements
@@ -43,6 +43,8 @@ class BaseTask(FairseqTask):
         model_sizes: of the model that was built, for the criterion.
         required_losses: losses that the model that was built cannot do without.
         after_update: what the criterion does after every update, or None.
+        epochs_of_pass: into how many virtual epochs every pass over the data is divided; None before the
+            first batch, and without `--virtual-epoch-updates`.
         initialized_from: what the model was started from (`fairseq_ext.checkpoints.origin`); None if unknown.
     """
 
@@ -59,6 +61,7 @@ class BaseTask(FairseqTask):
         self.required_losses: tuple[str, ...] = ()
         self.after_update = None
         self.initialized_from: dict | None = None
+        self.epochs_of_pass: int | None = None
         self.improvements = Improvements(cfg.improvement_metrics)
 
     def add_tags(self, languages: Iterable[str], placement: str) -> None:
@@ -126,23 +129,33 @@ class BaseTask(FairseqTask):
         """
         raise NotImplementedError
 
-    def get_batch_iterator(self, dataset, *args, num_shards=1, shard_id=0, **kwargs):
-        """fairseq's; for training, with the same batches in an update on any number of processes.
+    def get_batch_iterator(self, dataset, *args, num_shards=1, shard_id=0, epoch=1, **kwargs):
+        """fairseq's; for training, with the same batches in an update on any number of processes, and with
+        virtual epochs.
 
         Workers of the loader end with their epoch. Every epoch has a loader of its own here
         (`can_reuse_epoch_itr_across_epochs`), so workers that are kept have nothing to do. They would be
         found by the garbage collector, which cannot reach them any more (their queues are closed before they
         are told to stop) and waits 5 s for each.
         """
-        shard = {"num_shards": num_shards, "shard_id": shard_id}
-        iterator = super().get_batch_iterator(dataset, *args, **shard, **kwargs)
-        iterator.persistent_workers = False
-        if dataset is not self.datasets.get(self.cfg.train_subset):
+
+        def batches_of(number: int):
+            iterator = super(BaseTask, self).get_batch_iterator(
+                dataset, *args, num_shards=num_shards, shard_id=shard_id, epoch=number, **kwargs
+            )
+            iterator.persistent_workers = False
             return iterator
-        update_freq = self.cfg.update_freq[min(iterator.epoch, len(self.cfg.update_freq)) - 1]
+
+        if dataset is not self.datasets.get(self.cfg.train_subset):
+            return batches_of(epoch)
+        update_freq = self.cfg.update_freq[min(epoch, len(self.cfg.update_freq)) - 1]
         batches = self.cfg.batches_per_update or update_freq * num_shards
         check_update_freq(update_freq, batches, num_shards)
-        return UpdateIterator(iterator, batches)
+        if self.cfg.virtual_epoch_updates and self.epochs_of_pass is None:
+            updates = steps_of(len(batches_of(1).frozen_batches), batches)
+            self.epochs_of_pass = steps_of(updates, self.cfg.virtual_epoch_updates)
+        iterator = batches_of(pass_of(epoch, self.epochs_of_pass or 1))
+        return UpdateIterator(iterator, batches, epoch, self.epochs_of_pass or 1)
 
     # --- model and criterion
 

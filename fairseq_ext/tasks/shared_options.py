@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import List, Optional
 
 from fairseq.dataclass import FairseqDataclass
+from fairseq.utils import split_paths
 from omegaconf import II
 
 from command_line.errors import InputError
@@ -57,6 +58,13 @@ class SharedTaskConfig(FairseqDataclass):
             "(default: --update-freq times processes)"
         },
     )
+    virtual_epoch_updates: Optional[int] = field(
+        default=None,
+        metadata={
+            "help": "virtual epochs: divide every pass over the training data into epochs of at most so many"
+            " updates, after each of which is validated and saved (default: a pass is an epoch)"
+        },
+    )
     update_freq: List[int] = II("optimization.update_freq")
     train_subset: str = II("dataset.train_subset")
     seed: int = II("common.seed")
@@ -73,6 +81,13 @@ def check_shared_options(cfg) -> None:
         raise InputError(f"--sampling-temperature {cfg.sampling_temperature}: expected a number >= 1")
     if cfg.batches_per_update is not None and cfg.batches_per_update < 1:
         raise InputError(f"--batches-per-update {cfg.batches_per_update}: expected a whole number >= 1")
+    virtual = cfg.virtual_epoch_updates
+    if virtual is not None and virtual < 1:
+        raise InputError(f"--virtual-epoch-updates {virtual}: expected a whole number >= 1")
+    if virtual is not None and len(split_paths(cfg.data)) > 1:
+        raise InputError(
+            f"--virtual-epoch-updates {virtual}: several folders are an epoch each already; give one of both"
+        )
 
 
 def languages_with_tag(cfg: SharedTaskConfig, used: Iterable[str], option: str) -> list[str]:
