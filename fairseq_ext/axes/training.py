@@ -20,6 +20,7 @@ def _example(training: Training) -> dict:
     if not mixtures:
         return {}
     usual = dict.fromkeys(("unify_task_tokens", "inverted_mask"), False)
+    usual |= {"translation_pairs": "", "translation_share": None}
     return {
         "pretraining_tasks": parse_mixtures(mixtures, "--pretraining-tasks"),
         "pretraining_options": unusual(task, usual),

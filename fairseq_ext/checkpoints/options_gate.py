@@ -32,7 +32,7 @@ FILES_OF_THE_TRAINING = frozenset({
     "pretrained_checkpoint", "pretrained_dictionary", "pretrained_encoder", "quantization_config_path",
     "restore_file", "results_path", "sampling_weights_from_file", "save_dir", "sentencepiece_model",
     "sentencepiece_model_path", "shorten_data_split_list", "source_dict", "target_dict", "teacher_checkpoint",
-    "tensorboard_logdir", "user_dir", "word_dictionaries",
+    "tensorboard_logdir", "translation_data", "user_dir", "word_dictionaries",
 })  # fmt: skip
 EVALUATED = frozenset({  # texts that fairseq gives to eval()
     "adafactor_eps", "adam_betas", "adamax_betas", "decoder_xformers_att_config",

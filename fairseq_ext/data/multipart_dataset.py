@@ -56,14 +56,14 @@ class MultipartDataset(FairseqDataset):
     def set_epoch(self, epoch: int) -> None:
         for part in self.parts:
             part.set_epoch(epoch)
-        if epoch == self.epoch or (self.epoch is not None and self.temperature is None):
+        items = self.chosen or [np.arange(len(part)) for part in self.parts]
+        counts = self.counts(np.array([len(lines) for lines in items]))
+        if epoch == self.epoch or (self.epoch is not None and counts is None):
             self.epoch = epoch
             return
         self.epoch = epoch
-        items = self.chosen or [np.arange(len(part)) for part in self.parts]
-        if self.temperature is not None:
+        if counts is not None:
             rng = self._rng(purpose=0)
-            counts = epoch_sizes(np.array([len(lines) for lines in items]), self.temperature)
             items = [lines[draw(len(lines), count, rng)] for lines, count in zip(items, counts, strict=True)]
         self.lines = np.concatenate(items).astype(np.int32)
         self.part_numbers = np.repeat(
@@ -72,6 +72,14 @@ class MultipartDataset(FairseqDataset):
         self.source_sizes = self._sizes(self.parts, lambda part: part.encoder_sizes())
         self.target_sizes = self._sizes(self.parts, lambda part: part.decoder_sizes())
         self.field_sizes = self._sizes(self.parts, lambda part: part.field_sizes())
+
+    def counts(self, sizes: np.ndarray) -> np.ndarray | None:
+        """How many examples of every part an epoch has; None: all, once.
+
+        Args:
+            sizes: of the parts.
+        """
+        return None if self.temperature is None else epoch_sizes(sizes, self.temperature)
 
     def _sizes(self, parts: Sequence[DatasetPart], of_part: Callable) -> np.ndarray | None:
         """Lengths of the examples, by a function of a part; None where a part has none."""

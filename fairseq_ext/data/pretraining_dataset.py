@@ -8,13 +8,15 @@ import torch
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
+from data_prep.formats.directions import Direction, format_direction
 from data_prep.formats.sentences import load_sentences, prefixes
 from data_prep.formats.structures import Structures, structure_path
 from fairseq_ext.data.dataset_parts import DatasetPart, pad_right
 from fairseq_ext.data.multilingual_dataset import tagged
 from fairseq_ext.data.multipart_dataset import MultipartDataset
 from fairseq_ext.data.noising.example import Sentence, Symbols
-from fairseq_ext.data.noising.tasks import FALLBACK, TASKS
+from fairseq_ext.data.noising.tasks import FALLBACK, TASKS, TRANSLATION
+from fairseq_ext.data.sampling import epoch_sizes
 
 TAGS = 2  # task and language, in front of every source (thesis 4.4.2)
 
@@ -69,6 +71,49 @@ class MonolingualText(DatasetPart):
         return self.structures[needs].known() if needs else np.ones(len(self), dtype=bool)
 
 
+@dataclass
+class ParallelText(DatasetPart):
+    """The sentence pairs of one direction, among the examples of pre-training tasks.
+
+    Attributes:
+        direction: of translation.
+        sources, targets: 1-D integer tensors that end with `</s>`.
+        tags: the two tokens in front of every source: of translation, and of the target's language.
+    """
+
+    direction: Direction
+    sources: object
+    targets: object
+    tags: list[int]
+
+    def __len__(self) -> int:
+        return len(self.sources.sizes)
+
+    def encoder_sizes(self) -> np.ndarray:
+        return np.asarray(self.sources.sizes) + TAGS
+
+    def decoder_sizes(self) -> np.ndarray:
+        return np.asarray(self.targets.sizes)
+
+    @property
+    def component(self) -> tuple[str, str]:
+        """What is validated by itself."""
+        return format_direction(self.direction), TRANSLATION
+
+    def measures_its_task(self) -> np.ndarray:
+        return np.ones(len(self), dtype=bool)
+
+    def example(self, line: int) -> dict:
+        """As those of `PretrainingDataset`: the source sentence -> the target sentence."""
+        source, target = (np.asarray(side[line], dtype=np.int64) for side in (self.sources, self.targets))
+        return {
+            "source": tagged(self.tags, source),
+            "target": target,
+            "decoder_input": np.concatenate((target[-1:], target[:-1])),
+            "positions": np.arange(len(target)),
+        }
+
+
 def find_texts(folder, split: str, language: str) -> list[Path]:
     """Prefixes of the binarized files of a language: `SPLIT.….LANG`, of bitexts or monolingual.
 
@@ -105,7 +150,8 @@ def load_text(prefix: Path, language: str, task: str, mixture: dict[str, float],
 
 
 class PretrainingDataset(MultipartDataset):
-    """Examples of the pre-training tasks; see `MultipartDataset` for batches, epochs and sampling.
+    """Examples of the pre-training tasks, and of translation; see `MultipartDataset` for batches, epochs and
+    sampling.
 
     Which task and which mask a sentence gets depends on seed, epoch and sentence only. Empty sentences are
     left out, and where tasks are validated by themselves, those without the structure that the task needs.
@@ -113,11 +159,35 @@ class PretrainingDataset(MultipartDataset):
     Args:
         parts: the files.
         symbols, inverted: what the tasks make examples with (`PretrainingTask.make`).
+        translation_share: of the examples of an epoch that are sentence pairs, drawn as often as that takes;
+            None: pairs are parts as all others.
     """
 
-    def __init__(self, parts: list[MonolingualText], symbols: Symbols, inverted: bool, **options):
+    def __init__(
+        self,
+        parts: list[MonolingualText | ParallelText],
+        symbols: Symbols,
+        inverted: bool,
+        translation_share: float | None = None,
+        **options,
+    ):
         self.symbols, self.inverted = symbols, inverted
+        self.translation_share = translation_share
         super().__init__(parts, **options)
+
+    def counts(self, sizes: np.ndarray) -> np.ndarray | None:
+        """The temperature holds among texts, and among directions."""
+        if self.translation_share is None:
+            return super().counts(sizes)
+        is_pair = np.array([isinstance(part, ParallelText) for part in self.parts])
+        counts = sizes.copy()
+        if self.temperature is not None:
+            counts[~is_pair] = epoch_sizes(sizes[~is_pair], self.temperature)
+        odds = self.translation_share / (1 - self.translation_share)
+        pairs = epoch_sizes(sizes[is_pair], self.temperature or 1) * odds
+        pairs *= counts[~is_pair].sum() / sizes[is_pair].sum()
+        counts[is_pair] = np.maximum(np.round(pairs), 1)
+        return counts
 
     def set_epoch(self, epoch: int) -> None:
         super().set_epoch(epoch)
@@ -125,14 +195,16 @@ class PretrainingDataset(MultipartDataset):
 
     def ordered_indices(self) -> np.ndarray:
         order = super().ordered_indices()
-        order = order[self.source_sizes[order] > TAGS + 1]
+        order = order[(self.source_sizes[order] > TAGS + 1) & (self.target_sizes[order] > 1)]
         if not self.separate_parts:
             return order
         measured = [part.measures_its_task() for part in self.parts]
         firsts = np.cumsum([0, *map(len, measured)])[self.part_numbers[order]]
         return order[np.concatenate(measured)[firsts + self.lines[order]]]
 
-    def example(self, part: MonolingualText, line: int, index: int) -> dict:
+    def example(self, part: MonolingualText | ParallelText, line: int, index: int) -> dict:
+        if isinstance(part, ParallelText):
+            return part.example(line)
         name = part.task_at(self.draws[index])
         structure = None
         if TASKS[name].needs:

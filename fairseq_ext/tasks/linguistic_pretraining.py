@@ -3,7 +3,8 @@
 import contextlib
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import chain
+from typing import NamedTuple, Optional
 
 import torch
 from fairseq import utils
@@ -11,17 +12,24 @@ from fairseq.logging import metrics
 from fairseq.tasks import register_task
 
 from command_line.errors import InputError
-from data_prep.formats.dictionary import load_shared_dictionary
-from data_prep.formats.directions import Direction, format_direction
+from data_prep.formats.dictionary import (
+    dictionary_fingerprint,
+    load_shared_dictionary,
+    with_dictionary,
+)
+from data_prep.formats.directions import Direction, format_direction, parse_directions
+from data_prep.formats.sentences import load_pair
 from fairseq_ext.data.noising.example import Symbols
 from fairseq_ext.data.noising.tasks import (
     FALLBACK,
     MASK_TOKEN,
+    TRANSLATION,
+    TRANSLATION_TOKEN,
     parse_mixtures,
     task_token,
     task_tokens,
 )
-from fairseq_ext.data.pretraining_dataset import PretrainingDataset, find_texts, load_text
+from fairseq_ext.data.pretraining_dataset import ParallelText, PretrainingDataset, find_texts, load_text
 from fairseq_ext.modules.decoder_positions import DecoderPositions
 from fairseq_ext.tasks import validation
 from fairseq_ext.tasks.base import BaseTask
@@ -46,6 +54,25 @@ class LinguisticPretrainingConfig(SharedTaskConfig):
         metadata={"help": "masking tasks predict the whole inverted sequence, masks included (equation 4.1)"},
     )
 
+    translation_pairs: str = field(
+        default="",
+        metadata={
+            "help": "directions whose sentence pairs are translated among the tasks, for example ja-en,en-ja"
+            " (not in the thesis)"
+        },
+    )
+    translation_data: Optional[str] = field(
+        default=None,
+        metadata={"help": "binarized folder of these pairs, of the same dictionary (default: the data)"},
+    )
+    translation_share: Optional[float] = field(
+        default=None,
+        metadata={
+            "help": "share of an epoch's examples that are sentence pairs, drawn as often as that takes"
+            " (default: every pair once, or --sampling-temperature as for texts)"
+        },
+    )
+
 
 @register_task("linguistic_pretraining", dataclass=LinguisticPretrainingConfig)
 class LinguisticPretrainingTask(BaseTask):
@@ -64,20 +91,27 @@ class LinguisticPretrainingTask(BaseTask):
     def __init__(self, cfg: LinguisticPretrainingConfig, dictionary):
         super().__init__(cfg, dictionary)
         self.mixtures = parse_mixtures(cfg.pretraining_tasks, "--pretraining-tasks")
-        self.add_tags(languages_with_tag(cfg, self.mixtures, "--pretraining-tasks"), "none")
+        self.directions = parse_directions(cfg.translation_pairs, "--translation-pairs")
+        used = {*self.mixtures, *chain.from_iterable(self.directions)}
+        self.add_tags(languages_with_tag(cfg, used, "--pretraining-tasks, --translation-pairs"), "none")
         self.symbols = Symbols(mask=dictionary.add_symbol(MASK_TOKEN), eos=dictionary.eos())
         for token in task_tokens(cfg.unify_task_tokens):
             dictionary.add_symbol(token)
+        if self.directions:
+            dictionary.add_symbol(TRANSLATION_TOKEN)
 
     @classmethod
     def setup_task(cls, cfg: LinguisticPretrainingConfig, **kwargs):
         check_shared_options(cfg)
         mixtures = parse_mixtures(cfg.pretraining_tasks, "--pretraining-tasks")
+        _check_translation(cfg)
         folder = utils.split_paths(cfg.data)[0]
         return cls(cfg, load_shared_dictionary(folder, mixtures))
 
     def state_dict(self) -> dict:
-        return {**super().state_dict(), "unify_task_tokens": bool(self.cfg.unify_task_tokens)}
+        translates = {"translates": True} if self.directions else {}
+        unified = {"unify_task_tokens": bool(self.cfg.unify_task_tokens)}
+        return {**super().state_dict(), **unified, **translates}
 
     def load_state_dict(self, state: dict) -> None:
         """Check that the tokens of a checkpoint mean what they mean here.
@@ -90,10 +124,11 @@ class LinguisticPretrainingTask(BaseTask):
             ("dictionary_sha256", "dictionary (dict.*.txt)"),
             ("languages", "languages (--langs)"),
             ("unify_task_tokens", "task tokens (--unify-task-tokens)"),
+            ("translates", "token of translation (--translation-pairs)"),
         ):
-            if state and state.get(name) != here[name]:
+            if state and state.get(name) != here.get(name):
                 raise InputError(
-                    f"the checkpoint has another {meaning}: {state.get(name)}, expected {here[name]}"
+                    f"the checkpoint has another {meaning}: {state.get(name)}, expected {here.get(name)}"
                 )
         self.improvements.load_state_dict(state)
 
@@ -109,7 +144,21 @@ class LinguisticPretrainingTask(BaseTask):
                     load_text(prefix, language, task, weights, tags)
                     for prefix in find_texts(folder, name, language)
                 ]
-        return PretrainingDataset(parts, self.symbols, self.cfg.inverted_mask, **options)
+        parts += [self._parallel_text(folder, name, direction) for direction in self.directions]
+        share = self.cfg.translation_share if is_training else None
+        return PretrainingDataset(parts, self.symbols, self.cfg.inverted_mask, share, **options)
+
+    def _parallel_text(self, folder: str, split: str, direction: Direction) -> ParallelText:
+        if self.cfg.translation_data:
+            folder = self.cfg.translation_data
+            dictionary = load_shared_dictionary(folder, with_dictionary(folder, list(direction)))
+            if dictionary_fingerprint(dictionary) != self.fingerprint:
+                raise InputError(
+                    f"--translation-data {folder}: its dictionary is not that of the data; prepare it with"
+                    " `python -m data_prep subword --dictionary-from`"
+                )
+        tags = [self.dictionary.index(TRANSLATION_TOKEN), self.tags.id_of(direction[1])]
+        return ParallelText(direction, *load_pair(folder, split, direction), tags)
 
     def _tags_of(self, task: str, language: str) -> list[int]:
         token = self.dictionary.index(task_token(task, self.cfg.unify_task_tokens))
@@ -117,9 +166,19 @@ class LinguisticPretrainingTask(BaseTask):
 
     def _components(self) -> list[Direction]:
         """(language, task) of everything that is validated."""
-        return [(language, task) for language, mixture in self.mixtures.items() for task in mixture]
+        tasks = [(language, task) for language, mixture in self.mixtures.items() for task in mixture]
+        return tasks + [(format_direction(direction), TRANSLATION) for direction in self.directions]
 
     # --- steps
+
+    def build_criterion(self, cfg, from_checkpoint=False):
+        criterion = super().build_criterion(cfg, from_checkpoint)
+        if self.batch_fields:
+            raise InputError(
+                f"--losses: they read {', '.join(self.batch_fields)} of sentence pairs, which --task"
+                " linguistic_pretraining does not have; expected --task multilingual_nmt"
+            )
+        return criterion
 
     def build_model(self, cfg, from_checkpoint=False):
         model = super().build_model(cfg, from_checkpoint)
@@ -173,6 +232,20 @@ class LinguisticPretrainingTask(BaseTask):
         everything = Counts(*map(sum, zip(*counted.values(), strict=True)))
         if everything.ntokens > 0:
             _log_accuracy("accuracy", everything)
+
+
+def _check_translation(cfg: LinguisticPretrainingConfig) -> None:
+    """Refuse what is said of sentence pairs if there are none, or means nothing.
+
+    Raises:
+        InputError: as above.
+    """
+    share = cfg.translation_share
+    for option, value in (("--translation-data", cfg.translation_data), ("--translation-share", share)):
+        if value is not None and not cfg.translation_pairs:
+            raise InputError(f"{option} {value}: goes with --translation-pairs")
+    if share is not None and not 0 < share < 1:
+        raise InputError(f"--translation-share {share}: expected a number above 0 and below 1")
 
 
 class Counts(NamedTuple):

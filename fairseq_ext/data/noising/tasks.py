@@ -42,6 +42,8 @@ TASKS = {
 }
 FALLBACK = "mass"
 MASK_TOKEN = "__mask__"
+TRANSLATION = "translation"  # what pairs are for in a mixture with pre-training tasks
+TRANSLATION_TOKEN = f"__task_{TRANSLATION}__"
 
 
 def task_token(name: str, unified: bool) -> str:

@@ -248,7 +248,7 @@ HARMLESS = [
     "quant_noise__name", "remove_bpe", "replace_unk", "retain_dropout_modules", "sampling_weights",
     "scoring", "slowmo_base_algorithm", "source_lang", "target_lang", "task", "teacher", "token_encoder",
     "token_encoder_checksum", "tokenizer", "train_subset",
-    "update2lr", "valid_subset", "wandb_project", "zero_shot_lang_pairs",
+    "translation_pairs", "update2lr", "valid_subset", "wandb_project", "zero_shot_lang_pairs",
 ]  # fmt: skip
 
 
