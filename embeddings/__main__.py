@@ -18,6 +18,7 @@ COMMANDS = {
         "a perceptron over vectors, taught in one language, tested in others",
     ),
     "pretrain": ("embeddings.pretrain", "a multilingual encoder of any size from monolingual text, as XLM-R"),
+    "speed": ("embeddings.speed", "lines per second of several encoders, side by side"),
     "sts": ("embeddings.sts", "correlation of cosines with rated similarity, in and across languages"),
 }
 

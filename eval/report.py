@@ -33,6 +33,7 @@ SENTENCE_ENCODERS = (  # what `python -m embeddings` has measured
     ("sentence-retrieval", "eval.reporting.sections.sentence_retrieval"),
     ("sentence-retrieval", "eval.reporting.sections.encoder_sizes"),
     ("data-size", PROBES["data-size"].module),
+    ("encoding-speed", "eval.reporting.sections.encoder_sizes:speed"),
     ("neighbours", f"{_TASKS}:neighbours"),
     ("mining", f"{_TASKS}:mining"),
     ("classification", f"{_TASKS}:classification"),

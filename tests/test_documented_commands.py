@@ -40,7 +40,6 @@ NOT_RUN = (
         ".* --config (opus|iwslt|europarl|ems|lealla|tatoeba_challenge|xlm_r|aspec-ja-en|news-en-ko)",
         "days, on GPUs",
     ),
-    ("recipes/distillation/README.md", ".* --config l10n", "goes on from hours of sentence_embedding"),
     (
         r"recipes/(one_aligner|dual_pivot)/README.md",
         ".* --config l10n",

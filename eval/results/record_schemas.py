@@ -235,6 +235,10 @@ SCHEMAS = {
             }
         ]
     },
+    "encoding-speed": {
+        "threads": int,
+        "runs": [{**SEEDED, "lines": int, "seconds": [float], "lines_per_second": float, "ratio": float}],
+    },
     "neighbours": {
         "runs": [
             {

@@ -19,6 +19,7 @@ ALPHA=1 BETA=1e3 GAMMA=1e-2
 WEIGHT_DECAY=1e-2
 MAX_LENGTH=128 # tokens; longer sentences are cut
 MAX_WORDS=256  # of a line of the training text
+SPEED_TEXT=test.de-en.de SPEED_THREADS=2 # of the comparison of speeds
 MARGIN_OPTIONS='' FEATURE_OPTIONS='' LOGIT_OPTIONS=''
 SELECTION_OPTIONS=(--best-checkpoint-metric retrieval --maximize-best-checkpoint-metric)
 STUDENTS=() ABLATED=() REDUCTIONS=()
@@ -94,7 +95,20 @@ train_system() { # SYSTEM SEED
 stage_evaluate() {
   retrieve_everywhere "$OUTPUT/retrieval/teacher" "${TEACHER_OPTIONS[@]}" --encoder-name teacher
   for_each_model evaluate
+  measure_speed
 }
+
+# Teacher and students in turns, on the test sentences of one language.
+measure_speed() {
+  local options=(--lines 1000 --threads "$SPEED_THREADS")
+  [[ $LAUNCHER != cpu ]] || options+=(--cpu)
+  ENCODERS=("teacher=$TEACHER")
+  for_each_model add_encoder
+  run python -m embeddings speed "${ENCODERS[@]}" --text "$DATA/text/$SPEED_TEXT" --model-data "$DATA" "${options[@]}" \
+    --dataset "$NAME" --output "$OUTPUT/speed"
+}
+
+add_encoder() { ENCODERS+=("$(model_name "$@")=$(checkpoint_of "$@")"); } # SYSTEM SEED
 
 evaluate() { # SYSTEM SEED
   local encoder
@@ -107,6 +121,7 @@ stage_report() {
   RESULTS=() RETRIEVAL=()
   add_results "$OUTPUT/retrieval/teacher"
   for_each_model add_retrieval
+  RESULTS+=("$OUTPUT/speed/encoding-speed.json")
   run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
 }

@@ -54,6 +54,8 @@ WORDS = {
     "embeddings retrieve": "--parallel {w}/raw/test.de-en.de {w}/raw/test.de-en.en --model {w}/model.pt"
     " --model-data {w}/data --output {o}",
     "embeddings neighbours": "{w}/raw/test.de-en.de --model {w}/model.pt --model-data {w}/data --output {o}",
+    "embeddings speed": "a={w}/model.pt --text {w}/raw/test.de-en.de --model-data {w}/data --rounds 1"
+    " --output {o}",
     "embeddings mine": "{w}/raw/test.de-en.de {w}/raw/test.de-en.en --model {w}/model.pt"
     " --model-data {w}/data --output {o}",
     "embeddings bucc": "{w}/bucc --pairs de-en --model {w}/model.pt --model-data {w}/data --output {o}",

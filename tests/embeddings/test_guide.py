@@ -67,7 +67,7 @@ def test_the_commands_of_the_guide_run_as_they_stand(folder, capsys):
     assert [words[3] for words in commands] == [
         "encode", *["retrieve"] * 5, "encode", "retrieve", "retrieve", "encode", "retrieve", "compare",
         "report", *["neighbours"] * 2, *["mine"] * 3, "bucc", "encode", "mine", *["classify"] * 4, "sts",
-        "report",
+        "speed", "report",
     ]  # fmt: skip
     for words in commands:
         assert words[:2] == ["python", "-m"]

@@ -162,7 +162,7 @@ def test_a_folder_of_transformers_gives_its_vocabulary_and_reads_raw_text():
 
 def test_teacher_and_students_are_measured_in_one_report():
     options = ["--systems", "thin-half-all,reduced-16", "--tatoeba", "v1"]
-    *retrieve, report = commands("l10n", *options, stages="evaluate,report")
+    *retrieve, speed, report = commands("l10n", *options, stages="evaluate,report")
     found = [parse_command(words) for words in retrieve]
     assert [(args.encoder_name, str(args.output).split("/")[-1]) for args in found] == [
         (name, test)
@@ -173,6 +173,16 @@ def test_teacher_and_students_are_measured_in_one_report():
     assert str(found[2].model) == "out/models/thin-half-all-seed1/checkpoint_best.pt"
     results = [word for word in report if word.endswith("sentence-retrieval.json")]
     assert results == [f"{args.output}/sentence-retrieval.json" for args in found]
+    timed = parse_command(speed)  # of all in one run, on two cores
+    assert {name: str(model) for name, model in timed.encoders} == {
+        "teacher": "ems.pt",
+        **{
+            f"{name}-seed1": f"out/models/{name}-seed1/checkpoint_best.pt"
+            for name in ("thin-half-all", "reduced-16")
+        },
+    }
+    assert (timed.threads, str(timed.text)) == (2, "data/l10n/text/test.de-en.de")
+    assert f"{timed.output}/encoding-speed.json" in report
 
 
 def test_all_benchmarks_of_3_2_1_when_their_folders_are_given():

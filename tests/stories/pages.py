@@ -149,12 +149,28 @@ STORIES = {
         (
             ("recipes/sentence_embedding/README.md", ""),
             ("docs/sentence_encoders.md", ".* training-speed"),
+            ("recipes/distillation/README.md", ".* --config l10n"),
         ),
-        ("outputs/sentence_embedding/l10n/report/report.html", "speed/training-speed.json"),
+        (
+            "outputs/sentence_embedding/l10n/report/report.html",
+            "speed/training-speed.json",
+            "outputs/distillation/l10n/models/reduced-16-seed1/checkpoint_best.pt",
+            "outputs/distillation/l10n/speed/encoding-speed.json",
+            "outputs/distillation/l10n/report/report.html",
+        ),
         for_sentence_embedding,
         small=(
-            ("--config l10n", '--config "$SMALL/sentence_embedding/l10n.sh" --systems ems,decoder'),
+            (
+                "sentence_embedding/run.sh --config l10n",
+                'sentence_embedding/run.sh --config "$SMALL/sentence_embedding/l10n.sh"'
+                " --systems ems,decoder",
+            ),
             ("--seeds 1,2", "--seeds 1"),
+            (
+                "distillation/run.sh --config l10n",
+                'distillation/run.sh --config "$SMALL/distillation/l10n.sh"'
+                " --systems thin-half-all,shallow-quarter-ams,reduced-16",
+            ),
         ),
     ),
     "jass_enss": Story(

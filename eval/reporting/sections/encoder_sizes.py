@@ -15,7 +15,7 @@ from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, System, by_dataset
 
 BUCC = re.compile(r"BUCC \S+, (?P<part>\S+)")
-RETRIEVAL, MINING = "sentence-retrieval", "mining"
+RETRIEVAL, MINING, SPEED = "sentence-retrieval", "mining", "encoding-speed"
 FEW_PAIRS = 6  # of a benchmark whose pairs have columns of their own, as UN's
 NOTES = [
     "L: layers; d_h: width of their states; H: heads; P: parameters of the encoder, embeddings counted; P_E:"
@@ -134,3 +134,17 @@ def _plots(retrieval: dict[str, list[System]], sizes: dict[str, System]) -> list
             numbers = Table(name, caption, [cells("Encoder", title, "P@1")], rows)
             figures.append(Figure(name, caption, scatter({dataset: points}, title, "P@1 (%)"), numbers))
     return figures
+
+
+def speed(results: ResultSet) -> Section:
+    """Lines per second of encoders that took turns."""
+    tables = []
+    for dataset, systems in by_dataset(results.probed(SPEED)).items():
+        rows = [
+            [cell(one.name), mean_cell(one.mean("lines_per_second"), 0), mean_cell(one.mean("ratio"), 2)]
+            for one in systems
+        ]
+        caption = f"Lines per second that encoders encode, in turns, on {dataset}; ratio to the first."
+        titles = cells("Encoder", "lines/s", "ratio")
+        tables.append(Table(slug("encoding_speed", dataset), caption, [titles], rows))
+    return Section("Speed of encoders", tables)
