@@ -18,22 +18,19 @@ import contextlib
 import functools
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
 
 from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import scratch_folder, write_text
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
-from data_prep.blocks import Block, encode, read_blocks
-from data_prep.duplicates import KEY_BYTES, duplicate_flags, key
+from data_prep.blocks import encode, read_blocks
+from data_prep.duplicates import KEY_BYTES, duplicate_flags
 from data_prep.formats.texts import TRAIN, Text, find_texts, is_corpus_file, open_outputs, paths_of
-from data_prep.normalization import measure_length, normalize
+from data_prep.line_filters import ANY, REASONS, Limits, evaluation_lines, filter_block, normalize_block
 from data_prep.step_folder import StepFolder
 
 REPORTS = ("clean.md", "clean-report.json")
-ANY = ""  # in place of a language: a line of any language
-REASONS = ("empty", "too-long", "ratio", "in-evaluation", "duplicate")
 
 
 def _excluded(text: str) -> tuple[str, Path]:
@@ -87,72 +84,6 @@ def add_arguments(parser) -> None:
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
-class Limits(NamedTuple):
-    max_length: int
-    max_characters: int
-    max_ratio: float
-
-
-class Filtered(NamedTuple):
-    """A block of training pairs after every filter but the one for duplicates."""
-
-    texts: tuple[bytes, ...]  # one per side
-    keys: bytes  # one per kept pair
-    removed: Counter
-    changed: int  # kept pairs that normalization altered
-    lines: int  # before filtering
-
-
-_evaluation: dict[str, set[str]] = {}  # language, or ANY -> valid and test lines; worker processes inherit it
-
-
-def reason_to_remove(sides: tuple[str, ...], lengths: tuple[float, ...], limits: Limits) -> str | None:
-    """Why a normalized training pair, or monolingual line, goes; None if it stays (as far as it can tell).
-
-    Args:
-        lengths: of the sides, in words.
-    """
-    if not all(sides):
-        return "empty"
-    if max(lengths) > limits.max_length or max(map(len, sides)) > limits.max_characters:
-        return "too-long"
-    if max(lengths) > limits.max_ratio * min(lengths):  # never of one side
-        return "ratio"
-    return None
-
-
-def filter_block(languages: tuple[str, ...], limits: Limits, block: Block) -> Filtered:
-    """Normalize and filter the pairs of a block."""
-    known = [_evaluation.get(language, frozenset()) for language in languages]
-    anywhere = _evaluation.get(ANY, frozenset())
-    measures = [measure_length(language) for language in languages]
-    kept: tuple[list[str], ...] = tuple([] for _ in languages)
-    keys, removed, changed = [], Counter(), 0
-    for raw in zip(*(block.decode(side, nul=True) for side in range(len(languages))), strict=True):
-        sides = tuple(map(normalize, raw))
-        lengths = tuple(measure(side) for measure, side in zip(measures, sides, strict=True))
-        reason = reason_to_remove(sides, lengths, limits)
-        if reason is None and any(
-            side in lines or side in anywhere for side, lines in zip(sides, known, strict=True)
-        ):
-            reason = "in-evaluation"
-        if reason is not None:
-            removed[reason] += 1
-            continue
-        changed += sides != raw
-        for lines, side in zip(kept, sides, strict=True):
-            lines.append(side)
-        keys.append(key("\n".join(sides)))
-    return Filtered(tuple(map(encode, kept)), b"".join(keys), removed, changed, block.lines)
-
-
-def normalize_block(block: Block) -> tuple[tuple[list[str], ...], int]:
-    """An evaluation block: the normalized lines of every side, and how many rows have an empty one."""
-    decoded = (block.decode(side, nul=True) for side in range(len(block.paths)))
-    sides = tuple([normalize(line) for line in lines] for lines in decoded)
-    return sides, sum(not all(row) for row in zip(*sides, strict=True))
-
-
 def clean_evaluation(text: Text, output: Path | None, workers: Workers) -> dict:
     """Normalize a valid or test set (into `output`, if any) and remember its lines. Returns its counts."""
     counts = {"read": 0, "written": 0, "empty": 0}
@@ -162,7 +93,7 @@ def clean_evaluation(text: Text, output: Path | None, workers: Workers) -> dict:
             for stream, lines in zip(streams, sides, strict=False):
                 stream.write(encode(lines))
             for language, lines in zip(text.languages, sides, strict=True):
-                _evaluation.setdefault(language, set()).update(lines)
+                evaluation_lines.setdefault(language, set()).update(lines)
             counts["empty"] += empty
             counts["read"] += len(sides[0])
     counts["written"] = counts["read"]
@@ -172,7 +103,7 @@ def clean_evaluation(text: Text, output: Path | None, workers: Workers) -> dict:
 def remember_evaluation(language: str, path: Path, workers: Workers) -> None:
     """Keep the lines of a file out of the training text of a language (ANY: of all)."""
     for (lines,), _ in workers.map(normalize_block, read_blocks(path)):
-        _evaluation.setdefault(language, set()).update(lines)
+        evaluation_lines.setdefault(language, set()).update(lines)
 
 
 def clean_training(text: Text, output: Path, limits: Limits, keep_duplicates: bool, workers: Workers) -> dict:
@@ -282,7 +213,7 @@ def main(args) -> None:
     if step.is_complete(args.force):
         return
     step.begin(lambda path: is_corpus_file(path) or path.name in REPORTS)
-    _evaluation.clear()
+    evaluation_lines.clear()
     counts = {}
     with Workers(args.workers) as workers:
         for text in others:

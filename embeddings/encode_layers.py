@@ -140,7 +140,7 @@ class LayerReader:
 
 def _of_checkpoint(options: EncoderOptions, data: Path):
     from fairseq_ext.inference import load_for_inference
-    from fairseq_ext.models.sentence_encoder import PooledEncoder
+    from fairseq_ext.models.pooled_encoder import PooledEncoder
 
     loaded = load_for_inference(options.model, data, translates=False)
     if not isinstance(loaded.model.encoder, PooledEncoder):

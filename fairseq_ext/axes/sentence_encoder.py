@@ -6,8 +6,8 @@ from command_line.records import Anything, Objects, Optional
 from fairseq_ext.axes.axis import Axis, Record, Training, is_sentence_encoder
 from fairseq_ext.axes.options import default_of, option, shown, unusual
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerConfig
-from fairseq_ext.models.pretrained_encoder import kind_of_config
-from fairseq_ext.models.sentence_encoder import SentenceEncoderConfig
+from fairseq_ext.models.pretrained_configuration import kind_of_config
+from fairseq_ext.models.sentence_encoder_options import SentenceEncoderConfig
 from fairseq_ext.modules.pooling import POOLINGS
 
 _OPTIONS = {

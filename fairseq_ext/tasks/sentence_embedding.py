@@ -2,19 +2,12 @@
 that mean the same (thesis chapter 2).
 """
 
-import functools
-import logging
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Optional
 
-import numpy as np
 import torch
 from fairseq import utils
-from fairseq.dataclass import ChoiceEnum
 from fairseq.tasks import register_task
 
 from command_line.errors import InputError
@@ -23,139 +16,29 @@ from data_prep.formats.dictionary import (
     load_shared_dictionary,
     with_dictionary,
 )
-from data_prep.formats.directions import Direction, format_direction, parse_directions
-from data_prep.formats.sentences import load_pair, load_sentences
+from data_prep.formats.directions import format_direction
 from fairseq_ext.checkpoints import origin
 from fairseq_ext.criterions.options_of_losses import TRANSLATION
 from fairseq_ext.data import layer_sums
-from fairseq_ext.data.batch_fields import FIELDS, FieldSource
-from fairseq_ext.data.multilingual_dataset import DirectionData
-from fairseq_ext.data.sentence_pairs import CutSentences, SentencePairDataset
 from fairseq_ext.data.teachers import StoredTeacher, Teacher
-from fairseq_ext.data.training_sample import TrainingSample
-from fairseq_ext.data.unpaired import ChosenSentences, UnpairedDataset, load_sides
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import has_decoder, padding_of, states_of, vectors_of
-from fairseq_ext.modules.similarity import BERT_SCORE
-from fairseq_ext.tasks import frozen_vectors, validation
-from fairseq_ext.tasks.base import BaseTask
+from fairseq_ext.tasks import validation
 from fairseq_ext.tasks.frozen_vectors import FrozenVectors
-from fairseq_ext.tasks.retrieval_validation import SIMILARITIES, RetrievalValidation
+from fairseq_ext.tasks.retrieval_validation import RetrievalValidation
 from fairseq_ext.tasks.running_teacher import RunningTeacher
-from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options, languages_with_tag
-
-logger = logging.getLogger(__name__)
-PAIR_FIELDS = (
-    "mirror",
-    "source_languages",
-    "target_languages",
-)  # what a pair is, whatever the losses ask for
-SHORTEST_CUT = 2  # a token and </s>
-
-
-@dataclass
-class SentenceEmbeddingConfig(SharedTaskConfig):
-    pairs: str = field(
-        default="",
-        metadata={
-            "help": "pairs of languages to train on, for example de-en,fr-en; both sides of a pair are "
-            "encoded in every step, so one order of its languages suffices"
-        },
-    )
-    max_source_positions: int = field(
-        default=120,
-        metadata={"help": "longer sentences are cut to so many tokens, </s> included (thesis 2.3.3: 120)"},
-    )
-    max_target_positions: int = field(
-        default=121, metadata={"help": "longest target of a decoder, if there is one, language tag included"}
-    )
-    random_sides: bool = field(
-        default=False,
-        metadata={"help": "which sentence of a pair is the source is random, anew in every epoch"},
-    )
-    pair_budget: Optional[int] = field(
-        default=None,
-        metadata={
-            "help": "train on so many pairs of sentences in all, drawn at random from those of all --pairs, "
-            "the same ones in every epoch (Niu et al. 2022, 3.1: 1000000; default: all)"
-        },
-    )
-    min_tokens: int = field(
-        default=0,
-        metadata={
-            "help": "then leave out pairs of which a sentence has fewer tokens, </s> not included "
-            "(Niu et al. 2022, 3.1: 5)"
-        },
-    )
-    unpaired: bool = field(
-        default=False,
-        metadata={
-            "help": "the two sides of a batch are drawn independently: from the sides of a bitext or, where "
-            "there is none, from all texts of both languages (Tien and Steinert-Threlkeld 2022, 3.2)"
-        },
-    )
-    alignments: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "aligner whose word alignments the losses read (`data_prep align --aligner`); "
-            "default: the only one in the data folder"
-        },
-    )
-    teacher: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "name of the teacher whose vectors the losses read (`embeddings encode --data --name`; "
-            "thesis 3.3)"
-        },
-    )
-    teacher_checkpoint: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "in place of --teacher: a sentence encoder of the same dictionary that encodes every "
-            "batch; slower, and takes no disk"
-        },
-    )
-    encoder_vectors: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "with --freeze-encoder and --sentence-width: name of the vectors that this very encoder "
-            "has stored (`embeddings encode --data --name`); no update runs its layers, and the linear map "
-            "alone is trained (thesis 3.2.2)"
-        },
-    )
-    layer_sums: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "with --freeze-encoder: name of the stored sums over tokens of all layers, which "
-            "training reads in place of encoding (`embeddings encode --data --layer-sums --name`; Tien and "
-            "Steinert-Threlkeld 2022, 3.1)"
-        },
-    )
-    eval_retrieval: bool = field(
-        default=False,
-        metadata={
-            "help": "validate by P@1 of retrieval, mean of both directions of every pair, and their "
-            "mean `retrieval`: for --best-checkpoint-metric retrieval --maximize-best-checkpoint-metric"
-        },
-    )
-    eval_retrieval_similarity: ChoiceEnum(SIMILARITIES) = field(
-        default="cosine",
-        metadata={
-            "help": "of --eval-retrieval: cosine of the sentence vectors, or BERT-score by cosines of the "
-            "states that are pooled (Niu et al. 2022, 3.3), which are kept until the validation is over"
-        },
-    )
-    eval_retrieval_normalization: float = field(
-        default=0.0,
-        metadata={
-            "help": "of --eval-retrieval: alpha of the normalization over the whole set "
-            "(Niu et al. 2022, 2.2: 0.75); 0: without"
-        },
-    )
+from fairseq_ext.tasks.sentence_embedding_options import (
+    SentenceEmbeddingConfig,
+    check_losses,
+    check_options,
+    parse_pairs,
+)
+from fairseq_ext.tasks.sentence_pair_task import SentencePairTask
+from fairseq_ext.tasks.shared_options import languages_with_tag
 
 
 @register_task("sentence_embedding", dataclass=SentenceEmbeddingConfig)
-class SentenceEmbeddingTask(BaseTask):
+class SentenceEmbeddingTask(SentencePairTask):
     """Trains on `--pairs`. No sentence that the encoder reads has a language tag, so that inference needs no
     language; losses know the languages of a pair from the batch, and a decoder from the tag in front of its
     sentence.
@@ -190,27 +73,7 @@ class SentenceEmbeddingTask(BaseTask):
             raise InputError(
                 f"{folder}: no such folder; expected the output of `python -m data_prep binarize`"
             )
-        check_shared_options(cfg)
-        if cfg.max_source_positions < SHORTEST_CUT:
-            raise InputError(
-                f"--max-source-positions {cfg.max_source_positions}: expected {SHORTEST_CUT} tokens or more"
-            )
-        if not 0 <= cfg.eval_retrieval_normalization < math.inf:
-            raise InputError(
-                f"--eval-retrieval-normalization {cfg.eval_retrieval_normalization}: "
-                "expected a number, 0 or above"
-            )
-        if cfg.layer_sums and cfg.autocast_bf16:
-            raise InputError("--autocast-bf16: not with --layer-sums, which leave nothing to compute in it")
-        if cfg.layer_sums and cfg.encoder_vectors:
-            raise InputError("--layer-sums: --encoder-vectors is given, too; give one of them")
-        if cfg.unpaired and cfg.random_sides:
-            raise InputError("--random-sides: not with --unpaired, whose sides are languages")
-        if cfg.encoder_vectors and cfg.eval_retrieval_similarity == BERT_SCORE:
-            raise InputError(
-                f"--eval-retrieval-similarity {BERT_SCORE}: of states of tokens; --encoder-vectors has none"
-            )
-        TrainingSample.of(cfg)  # checks its options
+        check_options(cfg)
         pairs = parse_pairs(cfg.pairs)
         if not pairs:
             raise InputError("--pairs: names none; expected pairs of languages, for example de-en,fr-en")
@@ -260,79 +123,6 @@ class SentenceEmbeddingTask(BaseTask):
             languages = ",".join(state["languages"])
             raise InputError(f"--langs: the checkpoint has {languages}; give --langs {languages}")
 
-    # --- data
-
-    def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> SentencePairDataset:
-        if is_training and self.cfg.unpaired:
-            return self._unpaired(folder, name, **options)
-        opened = self._opened(name)
-        parts = [
-            self._with_fields(
-                folder, name, pair, *self._cut(name, pair, load_pair(folder, name, pair, opened))
-            )
-            for pair in self.pairs
-        ]
-        opposites = None
-        if is_training and self.cfg.random_sides:
-            opposites = [
-                self._with_fields(folder, name, part.direction[::-1], part.targets, part.sources)
-                for part in parts
-            ]
-        if is_training:
-            sizes = [np.minimum(part.source_sizes, part.target_sizes) for part in parts]
-            names = [f"{name} {format_direction(pair)}" for pair in self.pairs]
-            options["chosen"] = TrainingSample.of(self.cfg).lines(names, sizes)
-        return SentencePairDataset(parts, opposites, self.decodes, **options)
-
-    def _unpaired(self, folder: str, name: str, **options) -> UnpairedDataset:
-        """Either side has the whole budget."""
-        opened = self._opened(name)
-        texts = [self._cut(name, pair, load_sides(folder, name, pair, opened)) for pair in self.pairs]
-        chosen = [self.pairs]
-        for side in (0, 1):
-            names = [f"{name} {format_direction(pair)} {pair[side]}" for pair in self.pairs]
-            own = [text[side] for text in texts]
-            lines = TrainingSample.of(self.cfg).lines(names, [text.sizes for text in own])
-            chosen.append(map(ChosenSentences, own, lines))
-        make_part = functools.partial(self._with_fields, folder, name)
-        return UnpairedDataset(list(zip(*chosen, strict=True)), make_part, self.decodes, **options)
-
-    def _opened(self, split: str) -> Callable[[Path], Sequence]:
-        """How the sentences of a prefix are opened; sets that are not trained on are encoded."""
-        if not self.cfg.layer_sums or split != self.cfg.train_subset:
-            return load_sentences
-        longest = self.cfg.max_source_positions
-        return lambda prefix: layer_sums.SummedSentences(prefix, self.cfg.layer_sums, longest)
-
-    def _cut(self, split: str, pair: Direction, texts) -> list[CutSentences]:
-        longest = self.cfg.max_source_positions
-        sides = [CutSentences(sentences, longest, self.dictionary.eos()) for sentences in texts]
-        for language, side in zip(pair, sides, strict=True):
-            if side.cut:
-                logger.info(
-                    f"{split} {format_direction(pair)}: {side.cut:,} of {len(side):,} sentences in "
-                    f"{language} are cut to {longest} tokens (--max-source-positions)"
-                )
-        return sides
-
-    def _with_fields(self, folder, split: str, pair: Direction, source, target) -> DirectionData:
-        part = DirectionData.with_tags(self.tags, pair, source, target, source.sizes, target.sizes)
-        field_source = FieldSource(
-            part,
-            self.tags,
-            folder,
-            split,
-            aligner=self.cfg.alignments,
-            teacher=self.teacher,
-            encoder_vectors=self.frozen_vectors and self.frozen_vectors.stored,
-        )
-        further = [frozen_vectors.FIELD] if self.frozen_vectors else []
-        for name in dict.fromkeys((*PAIR_FIELDS, *further, *self.batch_fields)):
-            part.fields[name] = FIELDS[name](field_source)
-        if self.cfg.layer_sums and split == self.cfg.train_subset:
-            part.fields[layer_sums.FIELD] = layer_sums.LayerSumsField(source, target)
-        return part
-
     # --- model and criterion
 
     def build_model(self, cfg, from_checkpoint=False):
@@ -358,39 +148,8 @@ class SentenceEmbeddingTask(BaseTask):
                 f"--decoder-layers: none of --losses {','.join(losses)} trains a decoder; leave the option "
                 f"out, or add {TRANSLATION}"
             )
-        self._check_sides(losses)
-        self._check_states(criterion)
+        check_losses(self.cfg, criterion)
         return criterion
-
-    def _check_states(self, criterion) -> None:
-        """Refuse losses of what is not stored.
-
-        Raises:
-            InputError: one looks at more than vectors.
-        """
-        given = {frozen_vectors.OPTION: self.cfg.encoder_vectors, layer_sums.OPTION: self.cfg.layer_sums}
-        options = [option for option, name in given.items() if name]
-        for name in criterion.names if options else ():
-            if name == TRANSLATION or not criterion.losses[name].looks_at_vectors_only:
-                raise InputError(
-                    f"{options[0]}: --losses {name} looks at more than vectors of sentences, and "
-                    "nothing else is stored; expected losses such as additive_margin"
-                )
-
-    def _check_sides(self, losses: Sequence[str]) -> None:
-        """Compare what the losses expect of the two sides of a batch with what they are.
-
-        Raises:
-            InputError: a loss of translations without any, or one of languages with sides at random.
-        """
-        for name in losses:
-            if self.cfg.unpaired and (name == TRANSLATION or LOSSES[name].needs_translations):
-                unpaired = [each for each, loss in LOSSES.items() if not loss.needs_translations]
-                raise InputError(
-                    f"--unpaired: --losses {name} needs translations; {', '.join(unpaired)} do without"
-                )
-            if self.cfg.random_sides and name != TRANSLATION and LOSSES[name].sides_are_languages:
-                raise InputError(f"--random-sides: not with --losses {name}, to which a side is a language")
 
     def build_generator(self, *args, **kwargs):
         raise InputError(
@@ -447,19 +206,3 @@ class SentenceEmbeddingTask(BaseTask):
             return
         validation.log_direction_losses(logging_outputs, self.pairs)
         self.retrieval.log(with_precision=self.cfg.eval_retrieval)
-
-
-def parse_pairs(text: str | None) -> list[Direction]:
-    """`de-en,fr-en` -> [("de", "en"), ("fr", "en")].
-
-    Raises:
-        InputError: an entry is no pair of two languages, or occurs twice, in whatever order.
-    """
-    pairs = parse_directions(text, "--pairs")
-    for pair in pairs:
-        if pair[::-1] in pairs:
-            raise InputError(
-                f"--pairs: {format_direction(pair)} and {format_direction(pair[::-1])} are the same "
-                "sentences; give one of them"
-            )
-    return pairs

@@ -23,7 +23,7 @@ from fairseq_ext.losses.weighted_loss import WeightedLoss
 from fairseq_ext.models.interlingua_options import INTERLINGUAS, InterlinguaTransformerConfig
 from fairseq_ext.models.lealla_architectures import ROWS
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerConfig, MnmtTransformerModel
-from fairseq_ext.models.sentence_encoder import SentenceEncoderConfig
+from fairseq_ext.models.sentence_encoder_options import SentenceEncoderConfig
 from fairseq_ext.modules import residual_block
 from fairseq_ext.modules.pooling import POOLINGS
 from tests.fairseq_ext.models import build, toy_dictionary

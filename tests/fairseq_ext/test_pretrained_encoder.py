@@ -19,7 +19,8 @@ from data_prep.huggingface import reading
 from fairseq_ext.axes.record import describe
 from fairseq_ext.inference import load_for_inference
 from fairseq_ext.losses.weighted_loss import vectors_of
-from fairseq_ext.models.pretrained_encoder import config_of, data_tokenizer
+from fairseq_ext.models.pretrained_configuration import config_of
+from fairseq_ext.models.pretrained_encoder import data_tokenizer
 from tests.data_prep.tokenizer_folders import KINDS, TEXT
 from tests.fairseq_ext.models import SIZES
 from tests.fairseq_ext.test_checkpoints import save

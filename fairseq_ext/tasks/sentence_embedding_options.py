@@ -1,0 +1,191 @@
+"""The options of the task `sentence_embedding`, and which of them, and of the losses, do not go together."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Optional
+
+from fairseq.dataclass import ChoiceEnum
+
+from command_line.errors import InputError
+from data_prep.formats.directions import Direction, format_direction, parse_directions
+from fairseq_ext.criterions.options_of_losses import TRANSLATION
+from fairseq_ext.data import layer_sums
+from fairseq_ext.data.training_sample import TrainingSample
+from fairseq_ext.losses.registry import LOSSES
+from fairseq_ext.modules.similarity import BERT_SCORE
+from fairseq_ext.tasks import frozen_vectors
+from fairseq_ext.tasks.retrieval_validation import SIMILARITIES
+from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options
+
+SHORTEST_CUT = 2  # a token and </s>
+
+
+@dataclass
+class SentenceEmbeddingConfig(SharedTaskConfig):
+    pairs: str = field(
+        default="",
+        metadata={
+            "help": "pairs of languages to train on, for example de-en,fr-en; both sides of a pair are "
+            "encoded in every step, so one order of its languages suffices"
+        },
+    )
+    max_source_positions: int = field(
+        default=120,
+        metadata={"help": "longer sentences are cut to so many tokens, </s> included (thesis 2.3.3: 120)"},
+    )
+    max_target_positions: int = field(
+        default=121, metadata={"help": "longest target of a decoder, if there is one, language tag included"}
+    )
+    random_sides: bool = field(
+        default=False,
+        metadata={"help": "which sentence of a pair is the source is random, anew in every epoch"},
+    )
+    pair_budget: Optional[int] = field(
+        default=None,
+        metadata={
+            "help": "train on so many pairs of sentences in all, drawn at random from those of all --pairs, "
+            "the same ones in every epoch (Niu et al. 2022, 3.1: 1000000; default: all)"
+        },
+    )
+    min_tokens: int = field(
+        default=0,
+        metadata={
+            "help": "then leave out pairs of which a sentence has fewer tokens, </s> not included "
+            "(Niu et al. 2022, 3.1: 5)"
+        },
+    )
+    unpaired: bool = field(
+        default=False,
+        metadata={
+            "help": "the two sides of a batch are drawn independently: from the sides of a bitext or, where "
+            "there is none, from all texts of both languages (Tien and Steinert-Threlkeld 2022, 3.2)"
+        },
+    )
+    alignments: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "aligner whose word alignments the losses read (`data_prep align --aligner`); "
+            "default: the only one in the data folder"
+        },
+    )
+    teacher: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "name of the teacher whose vectors the losses read (`embeddings encode --data --name`; "
+            "thesis 3.3)"
+        },
+    )
+    teacher_checkpoint: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "in place of --teacher: a sentence encoder of the same dictionary that encodes every "
+            "batch; slower, and takes no disk"
+        },
+    )
+    encoder_vectors: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "with --freeze-encoder and --sentence-width: name of the vectors that this very encoder "
+            "has stored (`embeddings encode --data --name`); no update runs its layers, and the linear map "
+            "alone is trained (thesis 3.2.2)"
+        },
+    )
+    layer_sums: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "with --freeze-encoder: name of the stored sums over tokens of all layers, which "
+            "training reads in place of encoding (`embeddings encode --data --layer-sums --name`; Tien and "
+            "Steinert-Threlkeld 2022, 3.1)"
+        },
+    )
+    eval_retrieval: bool = field(
+        default=False,
+        metadata={
+            "help": "validate by P@1 of retrieval, mean of both directions of every pair, and their "
+            "mean `retrieval`: for --best-checkpoint-metric retrieval --maximize-best-checkpoint-metric"
+        },
+    )
+    eval_retrieval_similarity: ChoiceEnum(SIMILARITIES) = field(
+        default="cosine",
+        metadata={
+            "help": "of --eval-retrieval: cosine of the sentence vectors, or BERT-score by cosines of the "
+            "states that are pooled (Niu et al. 2022, 3.3), which are kept until the validation is over"
+        },
+    )
+    eval_retrieval_normalization: float = field(
+        default=0.0,
+        metadata={
+            "help": "of --eval-retrieval: alpha of the normalization over the whole set "
+            "(Niu et al. 2022, 2.2: 0.75); 0: without"
+        },
+    )
+
+
+def check_options(cfg: SentenceEmbeddingConfig) -> None:
+    """Refuse values that there cannot be, and options that do not go together.
+
+    Raises:
+        InputError: there are such.
+    """
+    check_shared_options(cfg)
+    if cfg.max_source_positions < SHORTEST_CUT:
+        raise InputError(
+            f"--max-source-positions {cfg.max_source_positions}: expected {SHORTEST_CUT} tokens or more"
+        )
+    if not 0 <= cfg.eval_retrieval_normalization < math.inf:
+        raise InputError(
+            f"--eval-retrieval-normalization {cfg.eval_retrieval_normalization}: "
+            "expected a number, 0 or above"
+        )
+    if cfg.layer_sums and cfg.autocast_bf16:
+        raise InputError("--autocast-bf16: not with --layer-sums, which leave nothing to compute in it")
+    if cfg.layer_sums and cfg.encoder_vectors:
+        raise InputError("--layer-sums: --encoder-vectors is given, too; give one of them")
+    if cfg.unpaired and cfg.random_sides:
+        raise InputError("--random-sides: not with --unpaired, whose sides are languages")
+    if cfg.encoder_vectors and cfg.eval_retrieval_similarity == BERT_SCORE:
+        raise InputError(
+            f"--eval-retrieval-similarity {BERT_SCORE}: of states of tokens; --encoder-vectors has none"
+        )
+    TrainingSample.of(cfg)  # checks its options
+
+
+def parse_pairs(text: str | None) -> list[Direction]:
+    """`de-en,fr-en` -> [("de", "en"), ("fr", "en")].
+
+    Raises:
+        InputError: an entry is no pair of two languages, or occurs twice, in whatever order.
+    """
+    pairs = parse_directions(text, "--pairs")
+    for pair in pairs:
+        if pair[::-1] in pairs:
+            raise InputError(
+                f"--pairs: {format_direction(pair)} and {format_direction(pair[::-1])} are the same "
+                "sentences; give one of them"
+            )
+    return pairs
+
+
+def check_losses(cfg: SentenceEmbeddingConfig, criterion) -> None:
+    """Compare what the losses look at with what is at hand, and what they expect of the two sides of a batch
+    with what these are.
+
+    Raises:
+        InputError: a loss of more than what is stored, of translations without any, or of languages with
+            sides at random.
+    """
+    given = {frozen_vectors.OPTION: cfg.encoder_vectors, layer_sums.OPTION: cfg.layer_sums}
+    options = [option for option, name in given.items() if name]
+    for name in criterion.names:
+        if cfg.unpaired and (name == TRANSLATION or LOSSES[name].needs_translations):
+            unpaired = [each for each, loss in LOSSES.items() if not loss.needs_translations]
+            raise InputError(
+                f"--unpaired: --losses {name} needs translations; {', '.join(unpaired)} do without"
+            )
+        if cfg.random_sides and name != TRANSLATION and LOSSES[name].sides_are_languages:
+            raise InputError(f"--random-sides: not with --losses {name}, to which a side is a language")
+        if options and (name == TRANSLATION or not criterion.losses[name].looks_at_vectors_only):
+            raise InputError(
+                f"{options[0]}: --losses {name} looks at more than vectors of sentences, and "
+                "nothing else is stored; expected losses such as additive_margin"
+            )
