@@ -6,7 +6,8 @@ library, of an encoder that was trained from one (`--pretrained-encoder`); `--to
 PyTorch. `python -m embeddings` reads all.
 
 Translation models: `--to ctranslate2`, which translates several times as fast (`eval translate --engine
-ctranslate2`); `--to fairseq`, a checkpoint that stock fairseq reads without `--user-dir`.
+ctranslate2`); `--to fairseq`, a checkpoint that stock fairseq reads without `--user-dir`;
+`--to transformers`, a stock model of that library with equal logits.
 
 Evaluation sets of DATA are run through the checkpoint and through the folder; if results differ, nothing is
 written. What the other library cannot express is refused with the reason.
@@ -145,7 +146,7 @@ def _sentence_transformers(job: ExportJob, folder: Path) -> None:
 
 
 def _transformers(job: ExportJob, folder: Path) -> None:
-    from fairseq_ext.export.encoder_formats import to_transformers
+    from fairseq_ext.export.translation_formats import to_transformers
 
     to_transformers(job, folder)
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.outputs import write_json
 from data_prep.formats.preparation import Preparation
+from fairseq_ext.checkpoints.reading import read_checkpoint
+from fairseq_ext.checkpoints.tasks import SENTENCES, name_of_task, options_of_task
 from fairseq_ext.export.job import ExportJob
 from fairseq_ext.export.translation_graph import translation_graph_of
 from fairseq_ext.export.translation_parity import BEAM, LONGEST, check_translations, checked_sentences
@@ -68,6 +70,25 @@ def to_fairseq(job: ExportJob, folder: Path) -> None:
             sentences, lambda _: [one.score for one in found], lambda _: [one.hypothesis for one in found]
         )
     finish(folder, parity)
+
+
+def to_transformers(job: ExportJob, folder: Path) -> None:
+    """Write a stock model of transformers with equal logits; of a sentence encoder, as
+    `encoder_formats.to_transformers`.
+
+    Raises:
+        InputError: as `to_ctranslate2`.
+    """
+    from fairseq_ext.export import encoder_formats
+    from fairseq_ext.export.transformers_translation import scores_of, write_folder
+
+    if name_of_task(options_of_task(read_checkpoint(job.checkpoint))) == SENTENCES:
+        encoder_formats.to_transformers(job, folder)
+        return
+    loaded = load(job)
+    model = write_folder(folder, translation_graph_of(loaded, job.checkpoint), loaded, job.checkpoint)
+    sentences = compared_sentences(job, loaded)
+    finish(folder, check_translations(sentences, scores_of(model), None) if sentences else {})
 
 
 def load(job: ExportJob) -> LoadedModel:

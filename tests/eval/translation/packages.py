@@ -37,7 +37,7 @@ def write_data(folder: Path) -> Path:
 
 def write_checkpoint(path: Path, data: Path, seed: int = 1, updates: int = 7, **options) -> Path:
     """A checkpoint with other weights for every seed, of one training."""
-    state = checkpoint_state(data, share_all_embeddings=False, **options)
+    state = checkpoint_state(data, **{"share_all_embeddings": False, **options})
     generator = torch.Generator().manual_seed(seed)
     for name, values in state["model"].items():
         if values.is_floating_point() and values.dim() > 1:

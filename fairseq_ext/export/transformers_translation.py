@@ -1,0 +1,241 @@
+"""Format `transformers` of translation models: a stock model of that library with equal logits.
+
+| norms | positions | `--layernorm-embedding` | model |
+|---|---|---|---|
+| pre | sinusoidal | no | M2M-100 |
+| post | sinusoidal | no | FSMT |
+| pre | learned | yes | mBART |
+| post | learned | yes | BART |
+
+All of them have fairseq's sinusoids and offsets; Marian's sinusoids are others. The tokenizer is the
+dictionary: it reads text that was split into subwords, as `fairseq-interactive` does.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from fairseq_ext.data.dataset_parts import pad_right
+from fairseq_ext.export.encoder_graph import ACTIVATIONS, Affine, refusal
+from fairseq_ext.export.translation_graph import Stack, TranslationGraph
+from fairseq_ext.export.translation_parity import BATCH, CheckedSentence
+
+FAMILIES = {  # placement of norms, learned positions, norm of embeddings: type of model
+    ("pre", False, False): "m2m_100",
+    ("post", False, False): "fsmt",
+    ("pre", True, True): "mbart",
+    ("post", True, True): "bart",
+}
+ACTIVATIONS_THERE = {
+    name: ACTIVATIONS[name] for name in ("relu", "gelu", "gelu_fast", "gelu_accurate", "tanh")
+}
+OFFSET = 2  # rows of a table of learned positions before the first one
+PADDING, END = 1, 2  # ids of fairseq's dictionaries
+
+
+def write_folder(folder: Path, graph: TranslationGraph, loaded, path) -> nn.Module:
+    """Write configuration, weights, tokenizer and a README; returns the model as the library reads it.
+
+    Raises:
+        InputError: the library has no such model.
+    """
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the library is imported
+    import transformers
+
+    family = family_of(graph, path)
+    dictionary = loaded.task.dictionary
+    config = configuration(family, graph, len(dictionary), list(loaded.task.tags.languages))
+    model = transformers.AutoModelForSeq2SeqLM.from_config(config)
+    fill(model, family, graph)
+    model.generation_config.num_beams = 5
+    model.save_pretrained(folder)
+    tags = loaded.task.tags
+    tokenizer(dictionary, ends=not tags.placement.source_ending).save_pretrained(folder)
+    (folder / "README.md").write_text(readme(tags, family, path), encoding="utf-8")
+    return transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+
+
+def family_of(graph: TranslationGraph, path) -> str:
+    """A value of FAMILIES.
+
+    Raises:
+        InputError: there is none, or the models of that type have weights or states of another kind.
+    """
+    kinds = {(one.placement, one.learned_positions, one.embedding_norm is not None) for one in graph.sides}
+    family = FAMILIES.get(next(iter(kinds))) if len(kinds) == 1 else None
+    encoder, decoder = graph.sides
+    reasons = {
+        "no stock model has its norms and positions; expected --norm-placement pre or post on both sides,"
+        " with sinusoidal positions, or with learned ones and --layernorm-embedding": family is None,
+        "its encoder has no final norm (--no-encoder-final-norm)": (
+            encoder.placement == "pre" and encoder.final_norm is None
+        ),
+        f"--activation-fn {encoder.activation} is none of {', '.join(ACTIVATIONS_THERE)}": (
+            encoder.activation not in ACTIVATIONS_THERE
+        ),
+        "stock models share all embeddings (--share-all-embeddings)": not (
+            torch.equal(encoder.tokens, decoder.tokens)
+            and torch.equal(decoder.tokens, graph.projection.weight)
+        ),
+        "encoder and decoder scale embeddings in other ways": encoder.scale != decoder.scale,
+        "it has no positions (--no-token-positional-embeddings)": not encoder.positions.any(),
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise refusal(path, reason)
+    return family
+
+
+def configuration(family: str, graph: TranslationGraph, vocabulary: int, languages: list[str]):
+    """The library's configuration of such a model."""
+    import transformers
+
+    encoder, decoder = graph.sides
+    sizes = {}
+    for name, side in (("encoder", encoder), ("decoder", decoder)):
+        sizes[f"{name}_layers"], sizes[f"{name}_ffn_dim"] = len(side.layers), side.inner_width
+        sizes[f"{name}_attention_heads"] = side.heads
+    own = {
+        "langs": languages[:2] or ["src", "tgt"],
+        "src_vocab_size": vocabulary,
+        "tgt_vocab_size": vocabulary,
+    }
+    return transformers.AutoConfig.for_model(
+        family,
+        **(own if family == "fsmt" else {"vocab_size": vocabulary}),
+        **sizes,
+        d_model=encoder.width,
+        max_position_embeddings=max(len(side.positions) for side in graph.sides),
+        activation_function=ACTIVATIONS_THERE[encoder.activation],
+        scale_embedding=encoder.scale != 1,
+        bos_token_id=0,
+        pad_token_id=PADDING,
+        eos_token_id=END,
+        decoder_start_token_id=END,
+        forced_eos_token_id=None,
+        tie_word_embeddings=True,
+    )
+
+
+def fill(model: nn.Module, family: str, graph: TranslationGraph) -> None:
+    """Give a new model the weights of the graph, and see that none is left as it was."""
+    weights: dict[str, Tensor] = {}
+    for name, side in zip(("encoder", "decoder"), graph.sides, strict=True):
+        weights |= weights_of_side(f"model.{name}", side, model.config.max_position_embeddings)
+    own = {} if family == "fsmt" else {"model.shared.weight": graph.encoder.tokens}
+    head = "model.decoder.output_projection.weight" if family == "fsmt" else "lm_head.weight"
+    missing, unexpected = model.load_state_dict(weights | own | {head: graph.projection.weight}, strict=False)
+    left = [name for name in missing if not name.endswith(("embed_positions.weight", "final_logits_bias"))]
+    if left or unexpected:
+        raise RuntimeError(f"{family}: weights without a place: {[*left, *unexpected]}")
+
+
+def weights_of_side(prefix: str, side: Stack, positions: int) -> dict[str, Tensor]:
+    """Weights by the names that fairseq's and the library's models share."""
+    layers: dict[str, Affine] = {}
+    for number, layer in enumerate(side.layers):
+        of_layer = {
+            "self_attn.q_proj": layer.query,
+            "self_attn.k_proj": layer.key,
+            "self_attn.v_proj": layer.value,
+            "self_attn.out_proj": layer.output,
+            "self_attn_layer_norm": layer.attention_norm,
+            "fc1": layer.inner,
+            "fc2": layer.outer,
+            "final_layer_norm": layer.feed_forward_norm,
+        }
+        if side.cross:
+            cross = side.cross[number]
+            of_layer |= {
+                "encoder_attn.q_proj": cross.query,
+                "encoder_attn.k_proj": cross.key,
+                "encoder_attn.v_proj": cross.value,
+                "encoder_attn.out_proj": cross.output,
+                "encoder_attn_layer_norm": cross.norm,
+            }
+        layers |= {f"{prefix}.layers.{number}.{name}": value for name, value in of_layer.items()}
+    norms = {"layernorm_embedding": side.embedding_norm, "layer_norm": side.final_norm}
+    layers |= {f"{prefix}.{name}": norm for name, norm in norms.items() if norm is not None}
+    found = {f"{prefix}.embed_tokens.weight": side.tokens}
+    for name, layer in layers.items():
+        found |= {f"{name}.weight": layer.weight, f"{name}.bias": layer.bias}
+    if side.learned_positions:
+        table = torch.zeros(positions + OFFSET, side.width)
+        table[OFFSET : OFFSET + len(side.positions)] = side.positions
+        found[f"{prefix}.embed_positions.weight"] = table
+    return found
+
+
+def tokenizer(dictionary, ends: bool):
+    """The dictionary as a tokenizer of subwords separated by spaces; `</s>` ends every text if `ends`."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    made = Tokenizer(models.WordLevel({symbol: id for id, symbol in enumerate(dictionary.symbols)}, "<unk>"))
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    if ends:
+        made.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", END)])
+    special = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"}
+    return PreTrainedTokenizerFast(tokenizer_object=made, **special)
+
+
+def scores_of(model: nn.Module) -> Callable[[Sequence[CheckedSentence]], list[float]]:
+    """The function that `check_translations` wants: scores of given hypotheses."""
+
+    def scores(sentences: Sequence[CheckedSentence]) -> list[float]:
+        found = []
+        for start in range(0, len(sentences), BATCH):
+            found += _scores(model, sentences[start : start + BATCH])
+        return found
+
+    return scores
+
+
+@torch.inference_mode()
+def _scores(model: nn.Module, sentences: Sequence[CheckedSentence]) -> list[float]:
+    source = pad_right([torch.tensor(one.tokens) for one in sentences], PADDING)
+    targets = [[*one.prefix, *one.hypothesis, END] for one in sentences]
+    starts = [END if one.start is None else one.start for one in sentences]
+    previous = [torch.tensor([first, *ids[:-1]]) for first, ids in zip(starts, targets, strict=True)]
+    logits = model(
+        input_ids=source,
+        attention_mask=source.ne(PADDING).long(),
+        decoder_input_ids=pad_right(previous, PADDING),
+        use_cache=False,
+    ).logits
+    log_p = logits.float().log_softmax(dim=2)
+    return [float(log_p[row, range(len(ids)), ids].sum()) / len(ids) for row, ids in enumerate(targets)]
+
+
+def readme(tags, family: str, path) -> str:
+    """How the folder is used with the library alone."""
+    placement = tags.placement
+    source, target = (f"__{language}__" for language in (*tags.languages, "src", "tgt")[:2])
+    named = {"source": source, "target": target}
+    before = "".join(f"{named[side]} " for side in placement.encoder)
+    after = "".join(f" {named[side]}" for side in placement.source_ending)
+    ending = f" </s>{after}" if after else ""
+    forced = {
+        placement.decoder: f', forced_bos_token_id=tokenizer.convert_tokens_to_ids("{target}")',
+        placement.starts_decoder: f', decoder_start_token_id=tokenizer.convert_tokens_to_ids("{target}")',
+    }.get(True, "")
+    return f"""# {Path(path).name}, for transformers
+
+Written by `python -m fairseq_ext export --to transformers`; a model of the type {family}. Text is split into
+subwords before it comes to the tokenizer, as the training's was.
+
+```python
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("PATH OF THIS FOLDER")
+model = AutoModelForSeq2SeqLM.from_pretrained("PATH OF THIS FOLDER")
+batch = tokenizer(["{before}sub@@ words{ending}"], return_tensors="pt", return_token_type_ids=False)
+found = model.generate(**batch{forced}, max_new_tokens=200)
+print(tokenizer.batch_decode(found, skip_special_tokens=True))
+```
+
+Languages: {", ".join(tags.languages)}.
+"""
