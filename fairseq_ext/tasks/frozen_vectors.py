@@ -70,6 +70,7 @@ class FrozenVectors:
         """
         if self._is_checked:
             return
+        model.eval()  # whoever trains puts it back
         for side, inputs in (("source", batch["net_input"]), ("target", batch["mirror"])):
             lengths = inputs["src_lengths"]
             whole = (lengths > 1) & (lengths < self.longest)  # neither empty nor perhaps cut

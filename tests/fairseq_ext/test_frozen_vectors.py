@@ -1,5 +1,6 @@
 """Fewer dimensions (thesis 3.2.2): a linear map on stored vectors learns what it does on the encoder."""
 
+from argparse import Namespace
 from pathlib import Path
 from unittest import mock
 
@@ -13,6 +14,7 @@ from embeddings.encoders.options import EncoderOptions
 from fairseq_ext.checkpoints.reading import read_checkpoint
 from fairseq_ext.models.mnmt_transformer import MnmtEncoder
 from tests.fairseq_ext.test_checkpoints import save
+from tests.fairseq_ext.test_pretrained_encoder import write_data, write_model
 from tests.fairseq_ext.test_sentence_embedding import (
     make_criterion,
     make_model,
@@ -86,6 +88,28 @@ def test_the_encoder_and_its_map_are_an_encoder_of_raw_text(folder, tmp_path):  
     layer = model.encoder.sentence_map
     expected = teacher @ layer.weight.detach().numpy().T + layer.bias.detach().numpy()
     np.testing.assert_allclose(reduced, expected, atol=1e-5)
+
+
+def test_the_pooler_of_an_encoder_of_transformers(tmp_path):
+    """As LaBSE's: what `encode --encoder transformers --pooling pooler` stores is what the model pools."""
+    model_folder = write_model(tmp_path / "model", "bert")
+    data = write_data(tmp_path, model_folder)
+    words = (
+        f"embeddings encode --data {data} --text {tmp_path}/raw --model {model_folder} --name pooler --cpu"
+    )
+    words += " --encoder transformers --pooling pooler --split train,valid --dtype float16"
+    assert run_command(words.split()) == 0
+    task = make_task(data, pairs="de-en", encoder_vectors="pooler")
+    options = {"pooling": "pooler", "freeze_encoder": True, "sentence_width": 4}
+    args = Namespace(arch="sentence_encoder", pretrained_encoder=str(model_folder), **options)
+    model = task.build_model(Namespace(_name="sentence_encoder", **vars(args)))
+    criterion = make_criterion(task, "additive_margin")
+    task.load_dataset("train")
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    losses = train(task, model, criterion, [whole_part(task, "train", 0)], updates=3)
+    assert losses[0] > losses[2]
+    changed = {name for name, value in model.state_dict().items() if not torch.equal(value, before[name])}
+    assert changed == {"encoder.sentence_map.weight", "encoder.sentence_map.bias"}
 
 
 # --- what is refused

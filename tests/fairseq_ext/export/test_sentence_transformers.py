@@ -1,7 +1,11 @@
 """Exported folders, read by sentence-transformers alone, against the checkpoint's own encoder."""
 
 import json
+import os
+import subprocess
 from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -38,7 +42,26 @@ def job(checkpoint, data, output, **options):
     return ExportJob(checkpoint, data, output=output, **{**given, **options})
 
 
+READER = """
+import sys, numpy
+from sentence_transformers import SentenceTransformer
+lines = open(sys.argv[2], encoding="utf-8").read().split(chr(0))
+numpy.save(sys.argv[3], SentenceTransformer(sys.argv[1], device="cpu").encode(lines, batch_size=4))
+"""
+
+
 def exported_vectors(folder, lines):
+    """What the library makes of lines: the installed version, or that of the interpreter which
+    SENTENCE_TRANSFORMERS_PYTHON names (CONTRIBUTING.md), where nothing of ours can be imported.
+    """
+    if other := os.environ.get("SENTENCE_TRANSFORMERS_PYTHON"):
+        with TemporaryDirectory() as scratch:
+            text, vectors = Path(scratch) / "text", Path(scratch) / "vectors.npy"
+            text.write_text("\0".join(lines), encoding="utf-8")
+            words = [other, "-c", READER, *map(str, (folder, text, vectors))]
+            clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+            subprocess.run(words, check=True, cwd=scratch, env=clean, capture_output=True)
+            return np.load(vectors)
     from sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(str(folder), device="cpu").encode(lines, batch_size=4)
