@@ -40,6 +40,7 @@ test: $(STAMP) ## run all tests
 
 bench: $(STAMP) ## run the benchmarks, one after the other
 	for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python -m "benchmarks.$$(basename "$$file" .py)"; done
+	if $(BIN)/python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then $(BIN)/python -m benchmarks.training_speed --gpu --max-tokens 8192 --updates 100 --warmup 20; fi
 
 lint: $(STAMP) ## check style and shell scripts
 	$(BIN)/ruff check .

@@ -4,7 +4,7 @@ with its own.
 Same data, batches, arguments and seed; runs are interleaved, so that a busy machine disturbs all alike; the
 time per update includes loading, collation and logging, and the first updates are not counted. The loss
 after the last update shows that the same model is trained. On a CPU both sides run with the same allocator
-settings as the recipes.
+settings as the recipes. With --gpu both train in bf16, and the most memory that tensors took is printed.
 
     python -m benchmarks.training_speed --data DATA [--arch base|big|tiny] [--max-tokens 4096] [--rounds 3]
 
@@ -23,6 +23,7 @@ from pathlib import Path
 
 from command_line import options
 from command_line.dispatch import run_script
+from command_line.errors import InputError
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -55,13 +56,14 @@ def child(result: str, profiled: bool, arguments: list[str]) -> None:
     from fairseq.trainer import Trainer
     from fairseq_cli.train import cli_main
 
-    starts, losses = [], []
+    starts, losses, words = [], [], []
     train_step = Trainer.train_step
 
     def timed(trainer, samples, *rest):
         starts.append(time.perf_counter())
         logged = train_step(trainer, samples, *rest)
-        losses.append(float(logged["loss"]) if logged else None)
+        losses.append(float(logged["loss"]) if logged else None)  # waits for the GPU
+        words.append(sum(int(sample["ntokens"]) for sample in samples))
         return logged
 
     Trainer.train_step = timed
@@ -71,7 +73,9 @@ def child(result: str, profiled: bool, arguments: list[str]) -> None:
     operations = (
         {entry.key: entry.self_cpu_time_total for entry in profile.key_averages()} if profiled else {}
     )
-    Path(result).write_text(json.dumps({"starts": starts, "losses": losses, "operations": operations}))
+    memory = torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else None
+    measured = {"starts": starts, "losses": losses, "words": words, "operations": operations}
+    Path(result).write_text(json.dumps({**measured, "memory": memory}))
 
 
 def measure(data: str, options: list[str], args, folder: Path) -> dict:
@@ -108,6 +112,8 @@ def measure(data: str, options: list[str], args, folder: Path) -> dict:
     starts = measured["starts"][args.warmup :]
     return {
         "seconds": (starts[-1] - starts[0]) / (len(starts) - 1),
+        "words": sum(measured["words"][args.warmup : -1]) / (starts[-1] - starts[0]),
+        "memory": measured["memory"],
         "loss": measured["losses"][-1],
         "operations": measured["operations"],
     }
@@ -135,6 +141,13 @@ def phrasebook(folder: Path) -> str:
     return str(folder / "data")
 
 
+def has_gpu() -> bool:
+    """Whether torch sees one."""
+    import torch
+
+    return torch.cuda.is_available()
+
+
 def restart_with_allocator() -> None:
     """Run the command anew with the allocator of the recipes: it is chosen when a process starts."""
     if any(os.environ.get(name) != value for name, value in ALLOCATOR.items()):
@@ -152,7 +165,7 @@ def add_arguments(parser) -> None:
     parser.add_argument("--warmup", type=options.positive, default=3, help="updates that are not counted")
     parser.add_argument("--rounds", type=options.positive, default=3)
     parser.add_argument("--threads", type=options.worker_count, default=os.cpu_count())
-    parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--gpu", action="store_true", help="in bf16; fails where there is no GPU")
     parser.add_argument(
         "--profile", action="store_true", help="print where the time goes (this itself takes some)"
     )
@@ -160,6 +173,8 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
+    if args.gpu and not has_gpu():
+        raise InputError("--gpu: there is none, or torch does not see it; leave it out to measure on the CPU")
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.abspath(args.data) if args.data else phrasebook(Path(folder))
         chosen = variants(args.arch, args.gpu)
@@ -180,15 +195,18 @@ def main(args) -> None:
     rival = next(iter(runs))
     print(f"\n{args.arch}, --max-tokens {args.max_tokens}, {args.threads} threads, {args.rounds} rounds")
     print(
-        "variant | updates/s (median) | ratio per round | median ratio | last loss\n"
-        "--- | ---: | --- | ---: | ---:"
+        "variant | updates/s (median) | words/s | GPU, GiB | ratio per round | median ratio | last loss\n"
+        "--- | ---: | ---: | ---: | --- | ---: | ---:"
     )
     for name, measured in runs.items():
         ratios = [a["seconds"] / b["seconds"] for a, b in zip(runs[rival], measured, strict=True)]
         speed = 1 / statistics.median(run["seconds"] for run in measured)
+        words = statistics.median(run["words"] for run in measured)
+        memory = measured[-1]["memory"]
         print(
-            f"{name} | {speed:.2f} | {' '.join(f'{ratio:.2f}' for ratio in ratios)} | "
-            f"{statistics.median(ratios):.2f} | {measured[-1]['loss']:.3f}"
+            f"{name} | {speed:.2f} | {words:,.0f} | {'–' if memory is None else f'{memory:.1f}'} | "
+            f"{' '.join(f'{ratio:.2f}' for ratio in ratios)} | {statistics.median(ratios):.2f} | "
+            f"{measured[-1]['loss']:.3f}"
         )
 
 

@@ -1,9 +1,12 @@
-"""Seconds of `eval translate` for all directions of a test set, against one `fairseq-generate` per direction.
+"""Seconds of `eval translate` for all directions of a test set, against one `fairseq-generate` per direction:
+our search, and CTranslate2 in float32 and int8.
 
-Both sides use the same checkpoint, test sets and beam, in float32, and include everything a user waits for:
-start-up, loading, search and writing. Hypotheses are compared line by line. Rounds are interleaved.
+All sides use the same checkpoint, test sets and beam, and include everything a user waits for: start-up,
+loading, search and writing; the folder of CTranslate2 is written once, before. Hypotheses are compared line
+by line, and by BLEU. Rounds are interleaved.
 
     python -m benchmarks.translation_speed [--checkpoint CHECKPOINT --data DATA] [--rounds 1]
+        [--engines pytorch,ctranslate2-float32,ctranslate2-int8]
 
 Without options the model of `make quickstart` is used (BENCHMARK_CHECKPOINT and BENCHMARK_DATA name another).
 """
@@ -23,6 +26,7 @@ from command_line.errors import InputError
 
 ROOT = Path(__file__).resolve().parent.parent
 QUICKSTART = ROOT / "outputs" / "quickstart"
+ENGINES = ("pytorch", "ctranslate2-float32", "ctranslate2-int8")
 MODEL, DATA = Path("models/system1-seed1/checkpoint_best.pt"), Path("data/phrasebook")
 
 
@@ -36,8 +40,13 @@ def run(command: list[str]) -> tuple[float, str]:
     return time.monotonic() - start, done.stdout
 
 
-def translate(args, folder: Path, number: int) -> tuple[float, dict[str, list[str]]]:
-    output = folder / f"translated{number}"
+Hypotheses = dict[str, list[str]]  # direction -> lines
+
+
+def translate(args, folder: Path, number: int, engine: str) -> tuple[float, Hypotheses]:
+    """Seconds and hypotheses of one command for all directions."""
+    output = folder / f"translated{number}-{engine}"
+    name, _, precision = engine.partition("-")
     command = [
         sys.executable,
         "-m",
@@ -49,8 +58,42 @@ def translate(args, folder: Path, number: int) -> tuple[float, dict[str, list[st
         args.data,
     ]
     command += ["--output", str(output), "--beam", str(args.beam), *([] if args.gpu else ["--cpu"])]
+    command += ["--max-len-b", str(args.max_len_b), "--engine", name]
+    command += ["--precision", precision, "--engine-folder", str(folder / name)] if precision else []
     seconds, _ = run(command)
     return seconds, {path.stem: path.read_text().splitlines() for path in sorted(output.glob("*.txt"))}
+
+
+def export(args, folder: Path) -> None:
+    """Write the folder of CTranslate2."""
+    command = [sys.executable, "-m", "fairseq_ext", "export", args.checkpoint, str(folder / "ctranslate2")]
+    seconds, _ = run([*command, "--to", "ctranslate2", "--data", args.data, "--check-lines", "20"])
+    print(f"export to CTranslate2, with the comparison of 60 sentences: {seconds:.1f} s", flush=True)
+
+
+def bleu(preparation, hypotheses: Hypotheses) -> float | None:
+    """The mean over directions; None without references."""
+    from sacrebleu.metrics import BLEU
+
+    scores = []
+    for direction, lines in hypotheses.items():
+        path = preparation.text_path("test", "-".join(sorted(direction.split("-"))), direction.split("-")[1])
+        if not path.is_file():
+            return None
+        references = path.read_text(encoding="utf-8").splitlines()
+        scores.append(BLEU().corpus_score(lines, [references]).score)
+    return statistics.mean(scores)
+
+
+def compare(engine: str, found: Hypotheses, expected: Hypotheses, preparation) -> str:
+    """Equal hypotheses and BLEU of one engine, against fairseq's."""
+    pairs = [pair for name in found for pair in zip(found[name], expected[name], strict=True)]
+    different = [pair for pair in pairs if pair[0] != pair[1]]
+    for ours_line, theirs_line in different[:3] if engine != "ctranslate2-int8" else []:
+        print(f"  {engine}  {ours_line}\n  fairseq  {theirs_line}")
+    scores = [bleu(preparation, one) for one in (found, expected)]
+    difference = "" if None in scores else f", BLEU {scores[0]:.2f} ({scores[0] - scores[1]:+.2f})"
+    return f"{1 - len(different) / len(pairs):.2%} of {len(pairs)} hypotheses equal{difference}"
 
 
 def generate(args, directions: list[str], preparation) -> tuple[float, dict[str, list[str]]]:
@@ -60,6 +103,7 @@ def generate(args, directions: list[str], preparation) -> tuple[float, dict[str,
         command = [sys.executable, "-m", "fairseq_cli.generate", args.data, "--path", args.checkpoint]
         command += ["--user-dir", str(ROOT / "fairseq_ext"), "--task", "multilingual_nmt", "-s", source]
         command += ["-t", target, "--gen-subset", "test", "--beam", str(args.beam)]
+        command += ["--max-len-b", str(args.max_len_b)]
         command += [*shlex.split(args.fairseq_options or ""), *([] if args.gpu else ["--cpu"])]
         seconds, output = run(command)
         total += seconds
@@ -81,6 +125,8 @@ def add_arguments(parser) -> None:
         "--data", type=options.path, default=os.environ.get("BENCHMARK_DATA", QUICKSTART / DATA)
     )
     parser.add_argument("--beam", type=options.positive, default=5)
+    parser.add_argument("--max-len-b", type=options.positive, default=200)
+    parser.add_argument("--engines", type=options.items(options.text), default=list(ENGINES))
     parser.add_argument("--rounds", type=options.positive, default=1)
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--fairseq-options", type=options.text, help="further options of fairseq-generate")
@@ -94,24 +140,27 @@ def main(args) -> None:
         )
     from data_prep.formats.preparation import Preparation
 
+    if unknown := set(args.engines) - set(ENGINES):
+        raise InputError(f"--engines {','.join(unknown)}: expected some of {','.join(ENGINES)}")
     preparation = Preparation.load(args.data)
-    ratios = []
+    ratios: dict[str, list[float]] = {engine: [] for engine in args.engines}
     with tempfile.TemporaryDirectory() as folder:
+        if any(engine.startswith("ctranslate2") for engine in args.engines):
+            export(args, Path(folder))
         for number in range(args.rounds):
-            ours, found = translate(args, Path(folder), number)
-            print(f"eval translate: {ours:.1f} s, {sum(map(len, found.values()))} hypotheses", flush=True)
-            theirs, expected = generate(args, list(found), preparation)
-            ratios.append(theirs / ours)
-            pairs = [pair for name in found for pair in zip(found[name], expected[name], strict=True)]
-            different = [pair for pair in pairs if pair[0] != pair[1]]
-            print(
-                f"round {number + 1}: {len(found)} directions, {len(pairs)} lines: "
-                f"fairseq-generate {theirs:.1f} s, eval translate {ours:.1f} s, ratio {theirs / ours:.2f}; "
-                f"{len(different)} hypotheses differ"
-            )
-            for ours_line, theirs_line in different[:3]:
-                print(f"  ours   {ours_line}\n  theirs {theirs_line}")
-    print(f"median ratio {statistics.median(ratios):.2f}")
+            runs = {engine: translate(args, Path(folder), number, engine) for engine in args.engines}
+            directions = list(next(iter(runs.values()))[1])
+            theirs, expected = generate(args, directions, preparation)
+            for engine, (seconds, found) in runs.items():
+                ratios[engine].append(theirs / seconds)
+                print(
+                    f"round {number + 1}: {len(found)} directions: fairseq-generate {theirs:.1f} s, {engine}"
+                    f" {seconds:.1f} s, ratio {theirs / seconds:.2f};"
+                    f" {compare(engine, found, expected, preparation)}",
+                    flush=True,
+                )
+    for engine, of_rounds in ratios.items():
+        print(f"{engine}: median ratio {statistics.median(of_rounds):.2f}")
 
 
 if __name__ == "__main__":
