@@ -40,11 +40,6 @@ NOT_RUN = (
         ".* --config (opus|iwslt|europarl|ems|lealla|tatoeba_challenge|xlm_r|aspec-ja-en|news-en-ko)",
         "days, on GPUs",
     ),
-    (
-        r"recipes/(one_aligner|dual_pivot)/README.md",
-        ".* --config l10n",
-        "goes on from hours of embeddings pretrain",
-    ),
     ("recipes/word_contrastive/README.md", ".* --config enja", "needs the network, and GPUs"),
     (r"docs/results/.*", "bash recipes/", "hours; the numbers on the page are theirs"),
 )

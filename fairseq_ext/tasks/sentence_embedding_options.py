@@ -137,8 +137,6 @@ def check_options(cfg: SentenceEmbeddingConfig) -> None:
             f"--eval-retrieval-normalization {cfg.eval_retrieval_normalization}: "
             "expected a number, 0 or above"
         )
-    if cfg.layer_sums and cfg.autocast_bf16:
-        raise InputError("--autocast-bf16: not with --layer-sums, which leave nothing to compute in it")
     if cfg.layer_sums and cfg.encoder_vectors:
         raise InputError("--layer-sums: --encoder-vectors is given, too; give one of them")
     if cfg.unpaired and cfg.random_sides:

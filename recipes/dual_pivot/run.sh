@@ -44,4 +44,4 @@ Example: bash recipes/dual_pivot/run.sh --config l10n --encoder mlm/update-13000
 END
 }
 
-experiment "encoder compared tatoeba flores bucc" "" "$@"
+experiment "encoder compared tatoeba flores new-tatoeba bucc" "" "$@"

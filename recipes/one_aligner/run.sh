@@ -29,7 +29,7 @@ SIZE_PAIR=''
 
 usage() {
   cat << END
-usage: bash recipes/one_aligner/run.sh --config NAME --encoder FOLDER [options] [-- OPTION of fairseq-train ...]
+usage: bash recipes/one_aligner/run.sh --config NAME [--encoder FOLDER] [options] [-- OPTION of fairseq-train ...]
 
 Measures a pre-trained encoder as it is (Table 1), trains it on one pair of languages, a few and all, under one budget of
 sentence pairs, measures how well each retrieves translations of all languages, reports. What is complete is skipped, what was
@@ -46,4 +46,27 @@ Example: bash recipes/one_aligner/run.sh --config l10n --encoder mlm/update-1300
 END
 }
 
-experiment "encoder compared tatoeba flores bucc" "" "$@"
+# P@1 against the pairs of sentences that every system was trained on (Figure 1), before short ones are left out.
+compare_sizes() {
+  local system results=() table=$OUTPUT/training-pairs.tsv
+  [[ ${#SYSTEM_IDS[@]} -gt 1 && -n $TATOEBA ]] || return 0
+  if ! leaves_nothing; then
+    for system in "${SYSTEM_IDS[@]}"; do printf '%s\t%s\n' "$system" "$(training_pairs "$system")"; done > "$table"
+  fi
+  for system in "${SYSTEM_IDS[@]}"; do results+=("$OUTPUT/retrieval/$(model_name "$system" "${SEED_LIST[0]}")/tatoeba"); done
+  run python -m eval probe data-size "${results[@]}" --sizes "$table" --similarity bert-score-normalized --output "$OUTPUT/data-size"
+  RESULTS+=("$OUTPUT/data-size/data-size.json")
+}
+
+training_pairs() { # SYSTEM
+  local options="${TRAINING_OPTIONS[$1]}" pairs budget pair lines=0
+  pairs=$(grep -oP -- '--pairs \K\S+' <<< "$options" | tail -1)
+  budget=$(grep -oP -- '--pair-budget \K\S+' <<< "$options" | tail -1 || true)
+  for pair in ${pairs//,/ }; do
+    pair=$(tr - '\n' <<< "$pair" | sort | paste -sd-)
+    lines=$((lines + $(wc -l < "$OUTPUT/text/train.$pair.${pair%-*}")))
+  done
+  if [[ -n $budget && $budget -lt $lines ]]; then echo "$budget"; else echo "$lines"; fi
+}
+
+experiment "encoder compared tatoeba flores new-tatoeba bucc" "" "$@"

@@ -4,7 +4,7 @@
 
 ENCODER='' COMPARED=''
 SEEDS=1
-ALL_STAGES="prepare untrained train evaluate report"
+ALL_STAGES="pretrain prepare untrained train evaluate report"
 REQUIRED_SETTINGS=(BATCH_PAIRS BUDGET LAYERS)
 ARCHITECTURE=sentence_encoder
 DROPOUT=0.1 # of what is not the encoder's: nothing, it has its own
@@ -12,6 +12,9 @@ MAX_WORDS=256
 LAYERS=()            # that are measured without training
 OPTIMIZER_OPTIONS=() # of fairseq-train, with what else all systems have
 COMPARED_FOLDERS=()
+PRETRAINING_OPTIONS=() # of `embeddings pretrain`, if the recipe makes its encoder
+PRETRAINED=''          # the folder that this leaves
+LAYER_SUMS=no          # are the layers of the frozen encoder stored, and trained on?
 SINGLE_PAIRS=() # one system each
 SEVERAL=()      # names of systems that are trained on several pairs
 declare -A PAIRS_OF
@@ -24,27 +27,60 @@ several() { # NAME PAIR...
 
 usage_of_pretrained() {
   cat << END
-  --encoder FOLDER    the pre-trained encoder, a folder of transformers: XLM-R, or one of \`embeddings pretrain\`
+  --encoder FOLDER    the pre-trained encoder, a folder of transformers: XLM-R, or one of \`embeddings pretrain\`; without it, l10n
+                      makes its own in the stage pretrain
   --compared LIST     folders of further encoders, which are measured without training, too
 $(usage_of_test_sets)
+  --new-tatoeba DIR   output of \`data_prep new-tatoeba\`: measured in evaluate, kept out of the training text by prepare
 END
 }
 
 check_recipe() {
   local folder
   check_test_sets
+  use_own_encoder
   [[ -n $ENCODER ]] || die "--encoder: expected a folder of transformers; \`python -m embeddings pretrain\` makes one"
-  check_folders ENCODER
+  [[ -n $PRETRAINED ]] || check_folders ENCODER
   [[ -z $COMPARED ]] || split_list --compared "$COMPARED" COMPARED_FOLDERS
   for folder in "${COMPARED_FOLDERS[@]}"; do
-    [[ $DRY_RUN == yes || -d $folder ]] || die "--compared: $folder: no such folder"
+    [[ $DRY_RUN == yes || -n $PRETRAINED || -d $folder ]] || die "--compared: $folder: no such folder"
   done
   if has_stage untrained || has_stage evaluate || has_stage report; then
-    [[ -n $TATOEBA$FLORES$BUCC || ${#MULTIWAY[@]} -gt 0 ]] || die "--tatoeba: $NAME has no test set of its own; give --tatoeba, --flores or --bucc"
+    [[ -n $TATOEBA$FLORES$BUCC$NEW_TATOEBA || ${#MULTIWAY[@]} -gt 0 ]] || die "--tatoeba: $NAME has no test set of its own; give --tatoeba, --flores or --bucc"
   fi
 }
 
 # --- stages --------------------------------------------------------------------------------------------------------
+
+# Without --encoder: the last checkpoint of the recipe's own pre-training, and the first and a middle one to compare with.
+use_own_encoder() {
+  [[ -z $ENCODER && ${#PRETRAINING_OPTIONS[@]} -gt 0 ]] || return 0
+  local mlm=$OUTPUT/mlm updates
+  read -ra updates <<< "$PRETRAINING_UPDATES"
+  PRETRAINED=$mlm ENCODER=$mlm/update-${updates[-1]}
+  [[ -n $COMPARED ]] || COMPARED=$(printf "$mlm/update-%s," "${updates[@]::${#updates[@]}-1}" | sed 's/,$//')
+  SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
+  [[ -n $DATA_ROOT ]] || die "--data-root: expected the folder of the corpus"
+  has_stage pretrain || [[ $DRY_RUN == yes || -d $ENCODER ]] || die "$ENCODER: no such folder; run the stage pretrain first"
+}
+
+# A masked language model of the corpus's languages, each by itself, without sentences of test sets.
+stage_pretrain() {
+  local language languages table=$OUTPUT/table text=$OUTPUT/monolingual options=("${PRETRAINING_OPTIONS[@]}")
+  [[ -n $PRETRAINED ]] || return 0
+  [[ $LAUNCHER != cpu ]] || options+=(--cpu)
+  languages=$(IFS=, && echo "${LANGUAGES[*]}")
+  if ! leaves_nothing; then
+    mkdir -p "$table"
+    for language in "${LANGUAGES[@]}"; do
+      ln -sfn "$(realpath "$DATA_ROOT/train.$language")" "$table/train.$language"
+      ln -sfn "$(realpath "$DATA_ROOT/multiway/valid.$language")" "$table/valid.$language"
+    done
+  fi
+  test_texts
+  run python -m data_prep clean --input "$table" --output "$text" --exclude-text "$DATA_ROOT"/multiway/test.* "${TEST_TEXTS[@]}"
+  run python -m embeddings pretrain --text "$text" --languages "$languages" "${options[@]}" --output "$PRETRAINED"
+}
 
 stage_prepare() { prepare_without_test_sets; }
 
@@ -67,6 +103,17 @@ untrained() { # FOLDER LAYER
 
 untrained_folder() { # FOLDER LAYER
   echo "$OUTPUT/untrained/$(basename "$1")-layer-$2"
+}
+
+# The frozen encoder reads every sentence once, for all systems.
+stage_train() {
+  if [[ $LAYER_SUMS == yes ]]; then
+    local encoder=(--model "$ENCODER")
+    [[ $LAUNCHER != cpu ]] || encoder+=(--cpu)
+    run python -m embeddings encode --data "$DATA" --layer-sums --name frozen --max-tokens "$MAX_LENGTH" "${encoder[@]}"
+    OPTIMIZER_OPTIONS+=(--layer-sums frozen)
+  fi
+  train_systems
 }
 
 train_system() { # SYSTEM SEED
@@ -95,9 +142,12 @@ stage_report() {
   for_each_model add_model
   [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_with_first
   for_each_layer add_untrained
+  compare_sizes
   run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
 }
+
+compare_sizes() { :; } # what a recipe plots besides
 
 add_model() { add_results "$OUTPUT/retrieval/$(model_name "$@")"; } # SYSTEM SEED
 

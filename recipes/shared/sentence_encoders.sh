@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # What recipes of sentence encoders have in common: pairs with English, test sets of retrieval. Sourced.
 
-TATOEBA='' FLORES='' UNITED_NATIONS='' BUCC=''
+TATOEBA='' FLORES='' NEW_TATOEBA='' UNITED_NATIONS='' BUCC=''
 LANGUAGE_GROUPS=ems # for averages, of embeddings/language_groups
 UN_LANGUAGES=(es fr ru zh) # with English (3.2.1)
 BUCC_PAIRS=de-en,fr-en,ru-en,zh-en
@@ -26,7 +26,7 @@ END
 }
 
 check_test_sets() {
-  check_folders TATOEBA FLORES UNITED_NATIONS BUCC
+  check_folders TATOEBA FLORES NEW_TATOEBA UNITED_NATIONS BUCC
   [[ -z $COMET ]] || die "--comet $COMET: sentence encoders do not translate; expected none"
 }
 
@@ -56,20 +56,30 @@ ids() { # GROUP-NAME-VERSION[@N] LANGUAGE...
 
 # Sentences of evaluation sets, in whatever language, are not trained on (2.3.2).
 prepare_without_test_sets() {
-  local excluded=()
-  [[ -z $TATOEBA ]] || excluded+=("$TATOEBA"/tatoeba.*)
-  [[ -z $FLORES ]] || excluded+=("$FLORES"/dev/*.dev "$FLORES"/devtest/*.devtest)
-  [[ ${#excluded[@]} == 0 ]] || CLEAN_OPTIONS=(--exclude-text "${excluded[@]}")
+  test_texts
+  [[ ${#TEST_TEXTS[@]} == 0 ]] || CLEAN_OPTIONS=(--exclude-text "${TEST_TEXTS[@]}")
   prepare
+}
+
+# Fill TEST_TEXTS: the files of sentences of evaluation sets.
+test_texts() {
+  TEST_TEXTS=()
+  [[ -z $TATOEBA ]] || TEST_TEXTS+=("$TATOEBA"/tatoeba.*)
+  [[ -z $FLORES ]] || TEST_TEXTS+=("$FLORES"/dev/*.dev "$FLORES"/devtest/*.devtest)
+  [[ -z $NEW_TATOEBA ]] || TEST_TEXTS+=("$NEW_TATOEBA"/*/tatoeba.*)
 }
 
 # Retrieval in every test set (2.4.1, 2.4.2).
 retrieve_everywhere() { # FOLDER ENCODER_OPTION...
+  local part
   multiway_files
   [[ ${#MULTIWAY_FILES[@]} == 0 ]] ||
     retrieve "$1/multiway" "${@:2}" --parallel "${MULTIWAY_FILES[@]}" --dataset "$NAME, multi-parallel"
   [[ -z $TATOEBA ]] || retrieve "$1/tatoeba" "${@:2}" --tatoeba "$TATOEBA"
   [[ -z $FLORES ]] || retrieve "$1/flores" "${@:2}" --flores "$FLORES"
+  [[ -z $NEW_TATOEBA ]] || for part in english others; do
+    retrieve "$1/new-tatoeba-$part" "${@:2}" --tatoeba "$NEW_TATOEBA/$part" --dataset "New-Tatoeba, $part"
+  done
   [[ -z $UNITED_NATIONS ]] || retrieve_in_un "$@"
   [[ -z $BUCC ]] ||
     run python -m embeddings bucc "$BUCC" --pairs "$BUCC_PAIRS" "${BUCC_OPTIONS[@]}" "${@:2}" --output "$1/bucc"
@@ -107,6 +117,7 @@ compare_with_first() {
 add_results() { # FOLDER FILE...
   local file files=("${@:2}")
   [[ -z $BUCC ]] || files=(bucc/mining.json "${files[@]}")
+  [[ -z $NEW_TATOEBA ]] || files=(new-tatoeba-{english,others}/sentence-retrieval.json "${files[@]}")
   [[ -z $UNITED_NATIONS ]] || files=(un/sentence-retrieval.json "${files[@]}")
   [[ -z $FLORES ]] || files=(flores/sentence-retrieval.json "${files[@]}")
   [[ -z $TATOEBA ]] || files=(tatoeba/sentence-retrieval.json "${files[@]}")

@@ -167,8 +167,8 @@ def test_what_sums_do_not_determine_is_refused(world, capsys):
     assert "--layer-sums: --losses translation looks at more than vectors of sentences" in refused(
         world, losses="translation", model={"pooling": "sum", "decoder_layers": 1}
     )
-    with pytest.raises(InputError, match="--autocast-bf16: not with --layer-sums"):
-        make_task(world[0], layer_sums="frozen", autocast_bf16=True)
+    with pytest.raises(InputError, match="--layer-sums: --encoder-vectors is given, too"):
+        make_task(world[0], layer_sums="frozen", encoder_vectors="frozen")
     task = make_task(world[0], layer_sums="frozen")
     with pytest.raises(InputError, match="--layer-sums: the layers are trained; expected --freeze-encoder"):
         make_model(task, pooling="sum", **SIZES)

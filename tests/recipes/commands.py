@@ -44,13 +44,17 @@ def parse_training(words: list[str]) -> Namespace:
 
     utils.import_user_module(type("Args", (), {"user_dir": str(ROOT / "fairseq_ext")}))
     parser = options.get_training_parser(default_task="multilingual_nmt")
-    start = next(i for i, word in enumerate(words) if word.endswith("fairseq-train"))
+    start = next(i for i, word in enumerate(words) if is_training(word))
     return options.parse_args_and_arch(parser, input_args=words[start + 1 :])
+
+
+def is_training(word: str) -> bool:
+    return word.endswith("fairseq-train")
 
 
 def parse_trainings(commands: list[list[str]]) -> dict[str, Namespace]:
     """Name of the model's folder without the seed (1) -> fairseq's view of its training."""
-    found = [parse_training(words) for words in commands]
+    found = [parse_training(words) for words in commands if any(map(is_training, words))]
     return {args.save_dir.split("/")[-1].removesuffix("-seed1"): args for args in found}
 
 

@@ -129,3 +129,13 @@ def test_bags_of_embeddings_of_every_fourth_layer_are_the_baseline():
     assert [args.layer for args in found] == ["0", "4", "8", "12", "16", "20", "24", "average"]
     for args in found:
         assert (args.similarity, args.normalize, args.groups.name) == (["cosine"], None, "dual_pivot.toml")
+
+
+def test_frozen_layers_are_stored_once_and_trained_on():
+    words = ["--config", "l10n", "--encoder", "mlm", "--systems", "paired-de-en,unpaired-layer-2"]
+    encode, *training = commands(*words, stages="train")
+    args = parse_command(encode)
+    assert (args.layer_sums, args.name, str(args.model), args.max_tokens) == (True, "frozen", "mlm", 100)
+    for args in parse_trainings(training).values():
+        assert (args.layer_sums, args.freeze_encoder, args.max_source_positions) == ("frozen", True, 100)
+    assert {args.layer_sums for args in trainings("xlm_r").values()} == {None}  # terabytes

@@ -32,7 +32,12 @@ def trainings(config: str, *options: str) -> dict[str, Namespace]:
     ("options", "message"),
     [
         ([], f"--config: expected one of {','.join(CONFIGS)}, or a file"),
-        (["--config", "l10n"], "--encoder: expected a folder of transformers"),
+        (["--config", "opus100"], "--encoder: expected a folder of transformers"),
+        (["--config", "l10n"], "--data-root: expected the folder of the corpus"),
+        (
+            ["--config", "l10n", "--data-root", "/tmp", "--stages", "train"],
+            "outputs/one_aligner/l10n/mlm/update-13000: no such folder; run the stage pretrain first",
+        ),
         (["--config", "l10n", "--encoder", "/no/such"], "--encoder: /no/such: no such folder"),
         ([*L10N[:3], "/tmp", "--compared", "/tmp,/no"], "--compared: /no: no such folder"),
         ([*L10N[:3], "/tmp", "--bucc", "/no/such"], "--bucc: /no/such: no such folder"),
@@ -131,7 +136,7 @@ def test_every_layer_of_every_encoder_by_pooling_and_normalization():
 
 def test_what_is_trained_is_measured_the_same_way_and_reported_beside_it():
     options = [*L10N, "--systems", "de-en,ja-en", "--tatoeba", "v1", "--bucc", "bucc18"]
-    *measured, compare, report = commands(*options, stages="evaluate,report")
+    *measured, compare, sizes, report = commands(*options, stages="evaluate,report")
     found = [parse_command(words) for words in measured]
     assert [(args.encoder_name, args.output.name) for args in found] == [
         (name, test) for name in ("de-en", "ja-en") for test in ("multiway", "tatoeba", "bucc")
@@ -148,3 +153,38 @@ def test_what_is_trained_is_measured_the_same_way_and_reported_beside_it():
         for test in ("multiway", "tatoeba")
     ]
     assert [word for word in compare if word.endswith(".json")][:4] == results[:4]
+    plotted = parse_command(sizes)
+    assert [str(path) for path in plotted.retrieval] == [
+        f"out/retrieval/{name}-seed1/tatoeba" for name in ("de-en", "ja-en")
+    ]
+    assert (plotted.of, plotted.similarity) == ("encoders", "bert-score-normalized")
+    assert "out/data-size/data-size.json" in report
+
+
+def test_without_an_encoder_the_small_configuration_trains_its_own():
+    """Of monolingual text without test sentences; its checkpoints are compared, the last one is trained."""
+    options = ["--config", "l10n", "--data-root", "table", "--tatoeba", "v1", "--new-tatoeba", "new"]
+    clean, pretrain = map(parse_command, commands(*options, stages="pretrain"))
+    excluded = [str(path) for _, path in clean.exclude_text]
+    assert excluded == ["table/multiway/test.*", "v1/tatoeba.*", "new/*/tatoeba.*"]  # no such files here
+    assert (pretrain.layers, pretrain.width, pretrain.updates) == (4, 256, 13000)
+    assert pretrain.languages == ["cs", "de", "en", "es", "fr", "it", "ja", "pl", "pt", "ru", "zh"]
+    assert (str(pretrain.text), str(pretrain.output)) == (str(clean.output), "out/mlm")
+    found = commands(*options, stages="untrained")
+    assert [args.model.name for args in map(parse_command, found)][::24] == [
+        "update-13000", "update-1300", "update-5200",
+    ]  # fmt: skip
+    args = parse_trainings(commands(*options, "--systems", "de-en", stages="train"))["de-en"]
+    assert args.pretrained_encoder == "out/mlm/update-13000"
+    assert not commands(*L10N, stages="pretrain")
+
+
+def test_new_tatoeba_is_measured_with_and_without_english():
+    options = [*L10N, "--systems", "de-en", "--new-tatoeba", "new"]
+    *measured, report = commands(*options, stages="evaluate,report")
+    found = [parse_command(words) for words in measured if "new/" in " ".join(words)]
+    assert [(str(args.tatoeba), args.dataset) for args in found] == [
+        ("new/english", "New-Tatoeba, english"), ("new/others", "New-Tatoeba, others"),
+    ]  # fmt: skip
+    for part in ("english", "others"):
+        assert f"out/retrieval/de-en-seed1/new-tatoeba-{part}/sentence-retrieval.json" in report

@@ -173,6 +173,28 @@ STORIES = {
             ),
         ),
     ),
+    "one_pair": Story(
+        (("recipes/one_aligner/README.md", ""), ("recipes/dual_pivot/README.md", "")),
+        (
+            "outputs/one_aligner/l10n/report/report.html",
+            "outputs/one_aligner/l10n/data-size/data-size.json",
+            "outputs/dual_pivot/l10n/report/report.html",
+        ),
+        for_sentence_embedding,
+        small=(
+            (
+                ".*one_aligner/run.sh .*--stages train.*",
+                recipe("one_aligner", "l10n", "--data-root l10n --tatoeba LASER/data/tatoeba/v1")
+                + " --stages train,evaluate,report --systems de-en,size-1000",
+            ),
+            (
+                ".*dual_pivot/run.sh .*",
+                recipe("dual_pivot", "l10n", "--data-root l10n --tatoeba LASER/data/tatoeba/v1")
+                + " --encoder outputs/one_aligner/l10n/mlm/update-4 --systems paired-de-en,unpaired-de-en",
+            ),
+            ("--config l10n", '--config "$SMALL/one_aligner/l10n.sh"'),
+        ),
+    ),
     "jass_enss": Story(
         (("recipes/jass_enss/README.md", ""), ("docs/results/jass_enss.md", "")),
         ("outputs/jass_enss/enja/report/report.html",),

@@ -10,6 +10,7 @@ CORPUS_OPTIONS=(--further-pairs de-fr)
 SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
 MAX_LENGTH=100
 EPOCHS=5
+LAYER_SUMS=yes # 5 layers of 256 numbers a sentence: 4 GB; all systems train on them
 BUDGET=20000
 LAYERS=(0 1 2 3 4 average)
 SINGLE_LAYERS=(0 1 2 3 4)
