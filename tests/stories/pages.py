@@ -47,6 +47,11 @@ def for_pretrained_encoders(folder: Path) -> None:
     materials.write_tatoeba(folder / "LASER/data/tatoeba/v1")
 
 
+def for_one_pair(folder: Path) -> None:
+    materials.write_table(folder / "l10n", "de", "en", "fr", train=120, evaluation="multiway")
+    materials.write_tatoeba(folder / "LASER/data/tatoeba/v1")
+
+
 def for_jass_enss(folder: Path) -> None:
     materials.write_table(folder / "TANAKA", "en", "ja", train=200)
     materials.write_pipeline(folder / "en_core_web_sm")
@@ -180,7 +185,7 @@ STORIES = {
             "outputs/one_aligner/l10n/data-size/data-size.json",
             "outputs/dual_pivot/l10n/report/report.html",
         ),
-        for_sentence_embedding,
+        for_one_pair,
         small=(
             (
                 ".*one_aligner/run.sh .*--stages train.*",
