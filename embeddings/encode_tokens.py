@@ -49,7 +49,7 @@ def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: 
     }
     states = _states(encoder, path, language, record["text"]["lines"])
     try:
-        written = write_token_states(output, states, encoder.width, job.dtype, record)
+        written = write_token_states(output, states, job.dtype, record)
     except InputError as error:
         raise InputError(f"{path}, {error}") from None
     stamp.finish(written)

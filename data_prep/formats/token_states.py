@@ -7,8 +7,9 @@
 A line may have no token. The record is written last.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -108,15 +109,14 @@ class TokenStatesFile:
 
 def write_token_states(
     vectors: Path,
-    windows: Iterator[tuple[int, list[np.ndarray], list[np.ndarray]]],
-    width: int,
+    windows: Iterable[tuple[int, list[np.ndarray], list[np.ndarray]]],
     dtype: str,
     record: dict,
 ) -> list[Path]:
     """Write the states beside the vectors `NAME.npy`, window by window; returns the files.
 
     Args:
-        windows: number of the first line; states (T x C) and special tokens (T) of every line.
+        windows: at least one: number of the first line; states (T x C) and special tokens (T) of every line.
         record: what the record says besides the sizes.
 
     Raises:
@@ -124,11 +124,14 @@ def write_token_states(
     """
     path, tokens_path, record_path = paths_of(vectors)
     record_path.unlink(missing_ok=True)
+    windows = iter(windows)
+    first = next(windows)
+    width = next((len(states[0]) for states in first[1] if len(states)), first[1][0].shape[1])
     tokens = []
     with atomic_path(path) as unfinished, open(unfinished, "wb") as stream:
         _write_header(stream, (0, width), dtype)
         begin = stream.tell()
-        for start, states, special in windows:
+        for start, states, special in chain([first], windows):
             for row, (of_line, no_word) in enumerate(zip(states, special, strict=True), start=start):
                 with np.errstate(over="ignore"):  # looked at below
                     stored = np.ascontiguousarray(of_line.astype(dtype))

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data_prep.formats.token_states import TokenStatesFile
+from data_prep.formats.token_states import TokenStatesFile, write_token_states
 from embeddings import encode_tokens
 from embeddings.encoders.options import EncoderOptions
 from embeddings.groups import groups_file, read_groups
@@ -158,6 +158,17 @@ def test_states_on_the_disk_are_those_of_every_line(command, folder, tmp_path, m
         states, special = file.line(row)
         np.testing.assert_allclose(states, expected.states[row], rtol=1e-3, atol=1e-3)
         assert special.tolist() == expected.special[row].tolist()
+
+
+def test_states_are_as_wide_as_they_are(tmp_path):
+    """Not as the vectors: a sentence encoder may have a linear map above them."""
+    states = [np.zeros((0, 9)), np.arange(6.0).reshape(2, 3), np.ones((1, 3))]
+    special = [np.zeros(len(each), dtype=bool) for each in states]
+    record = {"encoder": {"name": "a", "kind": "checkpoint", "width": 9}}
+    record["text"] = {"path": "t", "sha256": "0", "lines": 3}
+    write_token_states(tmp_path / "test.de.npy", [(0, states, special)], "float32", record)
+    file = TokenStatesFile.open(tmp_path / "test.de.npy")
+    assert [file.line(row)[0].tolist() for row in range(3)] == [[], [[0, 1, 2], [3, 4, 5]], [[1, 1, 1]]]
 
 
 def test_states_are_floats(command, folder, parallel, tmp_path):
