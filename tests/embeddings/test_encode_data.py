@@ -70,6 +70,13 @@ def test_every_side_of_every_pair(monkeypatch, command, checkpoint_options, data
     assert "complete, skipped" in command("encode", "--data", data, *checkpoint_options, *options).err
 
 
+@pytest.mark.parametrize("dtype", ["int8", "binary"])
+def test_teachers_are_stored_as_floats(command, checkpoint_options, data, dtype):
+    done = command("encode", "--data", data, *checkpoint_options, "--dtype", dtype)
+    assert done.status == 2 and f"--dtype {dtype}: losses compare a teacher's vectors number by" in done.err
+    assert not list(data.glob("*.vectors"))
+
+
 def test_several_teachers_sets_and_half_precision(command, checkpoint_options, data):
     words = ("encode", "--data", data, *checkpoint_options, "--split", "train,valid", "--normalize")
     assert command(*words, "--dtype", "float16", "--name", "half").status == 0

@@ -153,14 +153,15 @@ def test_an_encoder_of_transformers_counts_by_its_files(model, data, tmp_path):
     assert f"{moved}/model.safetensors has changed since" in refusal(model, data, *words(moved))
 
 
-def test_vectors_of_another_teacher_may_come_and_go(model, data):
+@pytest.mark.parametrize("option", ["--teacher", "--encoder-vectors"])
+def test_vectors_of_another_teacher_may_come_and_go(model, data, option):
     for teacher in ("labse", "ems"):
         (data / f"train.de-en.de.{teacher}.vectors").write_text(teacher)
-    trained(model, data, *WORDS, "--teacher", "ems")
+    trained(model, data, *WORDS, option, "ems")
     (data / "train.de-en.de.labse.vectors").unlink()
-    assert not begin(model, data, *WORDS, "--teacher", "ems")
+    assert not begin(model, data, *WORDS, option, "ems")
     (data / "train.de-en.de.ems.vectors").write_text("other")
-    assert "ems.vectors has changed" in refusal(model, data, *WORDS, "--teacher", "ems")
+    assert "ems.vectors has changed" in refusal(model, data, *WORDS, option, "ems")
 
 
 def test_a_best_checkpoint_that_is_gone_changed_or_cut_off_is_refused(model, data):
