@@ -1,5 +1,5 @@
 """Aligned word substitution: words of a sentence are replaced by their translations into any other language
-(RAS, random aligned substitution; Lin et al. 2020, mRASP, section 2.2).
+(RAS, random aligned substitution; Lin et al. 2020, mRASP).
 
 It works on the units of a sentence, as the folder's subword model has split it: a word is replaced as a
 whole, by the units of its translation.

@@ -54,8 +54,8 @@ class AdversarialLanguageOptions:
 class AdversarialLanguage(WeightedLoss):
     """A classifier learns which language the encoder's states are of, and the encoder to give it no sign.
 
-    Reference: Ganin et al. 2016 ("Domain-Adversarial Training of Neural Networks"), equation 9, with
-    languages as domains; for translation, Arivazhagan et al. 2019 ("The Missing Ingredient in Zero-Shot
+    Reference: Ganin et al. 2016 ("Domain-Adversarial Training of Neural Networks"), with languages as
+    domains; for translation, Arivazhagan et al. 2019 ("The Missing Ingredient in Zero-Shot
     Neural Machine Translation"). With the classifier's log-probability of the right language l,
 
         L = - sum_i log p(l_i | R(h_i))

@@ -1,9 +1,9 @@
-"""Gradient reversal (Ganin et al. 2016, section 4.2): what is below learns the opposite of what is above."""
+"""Gradient reversal (Ganin et al. 2016): what is below learns the opposite of what is above."""
 
 import torch
 from torch import Tensor
 
-STEEPNESS = 10.0  # gamma of Ganin et al. 2016, section 5.1.2
+STEEPNESS = 10.0  # gamma of Ganin et al. 2016
 
 
 class _Reversed(torch.autograd.Function):

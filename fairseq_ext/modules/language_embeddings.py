@@ -1,5 +1,5 @@
 """Language embeddings: a language is added to the embedding of every token, in place of a tag among them
-(Conneau and Lample 2019, section 3.1; for translation, Song et al. 2019).
+(Conneau and Lample 2019; for translation, Song et al. 2019).
 
 Data, searches and probes hand on token ids, in which a language is a tag, as with any other placement: behind
 the source's `</s>`, and in place of the decoder's first `</s>`. Here the model takes the tags out again.
