@@ -188,6 +188,7 @@ OURS = {
     "fairseq_ext/checkpoints/option_values.py": {"ast.literal_eval"},
     "multilingual_nmt/__init__.py": {"pickle.loads"},  # a task of ours on the user's own dask cluster
     "fairseq_ext/checkpoints/reading.py": {"torch.load"},
+    "fairseq_ext/export/fairseq_checkpoint.py": {"torch.load"},  # weights alone, of what it has written
 }
 
 
