@@ -7,6 +7,9 @@ free step are computed for one hypothesis per sentence and not for K equal ones,
 per hypothesis before they are compared, only as many finished hypotheses are kept as are asked for, a
 sentence is left as soon as no hypothesis can overtake the last of them, and the states of the encoder are
 never repeated for the beam.
+
+A search may turn away from what is also probable given other inputs, the contrasts: another source, another
+target language. They are further sentences of the batch, whose hypotheses are those of the sentence.
 """
 
 import math
@@ -54,6 +57,10 @@ class BeamSearch:
         dictionary: of the target.
         options: of the search.
 
+    Attributes:
+        decoder_tokens: for how many tokens the decoder was run until now, of all hypotheses, contrasts and
+            members of an ensemble: what a search costs on any machine.
+
     Raises:
         InputError: a model with an adaptive softmax.
     """
@@ -66,6 +73,7 @@ class BeamSearch:
             )
         self.model, self.options = model, options
         self.pad, self.eos = dictionary.pad(), dictionary.eos()
+        self.decoder_tokens = 0
 
     def max_length(self, source_length: int) -> int:
         """Most tokens of a hypothesis without `</s>`, as fairseq defines it."""
@@ -90,42 +98,68 @@ class BeamSearch:
         prefix: Tensor,
         count: int,
         starts: Tensor | None = None,
+        contrast: Tensor | None = None,
         **encoder_arguments,
     ) -> list[list[Found]]:
         """The best hypotheses of every sentence, best first, without prefix and `</s>`, each with its
         log-probability over length^lenpen, where `</s>` counts, and the prefix unless the options leave it
         out. There may be fewer than `count`: a search ends at the maximal length.
 
+        With contrasts, the log-probability of a token is log( p - sum_v w_v p_v ), `contrasted`; that of a
+        token which is not chosen (the prefix, `</s>` at the maximal length) is log p. A sentence of which
+        that leaves no hypothesis is searched without.
+
         Args:
             count: at most so many, no more than the beam.
-            src_tokens: B x S.
-            src_lengths: B.
-            prefix: B x P token ids that every hypothesis begins with (the decoder's language tag).
-            starts: B, the first token of the decoder's input; `</s>` by default. It does not count.
+            src_tokens: B x S; with V contrasts (1 + V) B x S, the B first contrasts after the sentences.
+            src_lengths: B, or (1 + V) B.
+            prefix: as many rows of P token ids that every hypothesis begins with (the decoder's language
+                tag).
+            starts: as many, the first token of the decoder's input; `</s>` by default. It does not count.
+            contrast: V x B weights w.
             encoder_arguments: what else the model's encoder is to be given.
 
         Raises:
             NoScore: a score is not a number.
         """
+        if starts is None:
+            starts = src_tokens.new_full((len(src_tokens),), self.eos)
         encoder_out = self.model.encoder(src_tokens, src_lengths=src_lengths, **encoder_arguments)
+        longest = src_tokens.size(1) if contrast is None else int(src_lengths[: contrast.size(1)].max())
+        given = torch.cat([starts[:, None], prefix], dim=1)
         try:
-            return self._search(encoder_out, src_tokens, prefix, count, starts)
+            found = self._search(encoder_out, given, self.max_length(longest), count, contrast)
         finally:  # attention keeps its beam size, and then reads every n-th source in a plain pass as well
             self.model.decoder.set_beam_size(1)
+        lost = [row for row, hypotheses in enumerate(found) if not hypotheses]
+        if lost and contrast is None:
+            raise NoScore(lost[0])
+        if lost:
+            inputs = (one[lost] for one in (src_tokens, src_lengths, prefix))
+            again = self.n_best(*inputs, count=count, starts=starts[lost])
+            found = [hypotheses or again.pop(0) for hypotheses in found]
+        return found
 
-    def _search(self, encoder_out, src_tokens: Tensor, prefix: Tensor, count: int, starts: Tensor | None):
-        size, width = len(src_tokens), prefix.size(1)
-        max_length = self.max_length(src_tokens.size(1))
+    def _search(self, encoder_out, given: Tensor, max_length: int, count: int, contrast: Tensor | None):
+        """Hypotheses of every sentence, best first; none where no score is above -inf.
+
+        Args:
+            given: (1 + V) B x 1 + P, what the decoder is given before it chooses.
+        """
+        contrasts = 0 if contrast is None else len(contrast)
+        size, prefix = len(given) // (1 + contrasts), given[:, 1:]
+        width = prefix.size(1)
         decoder, state = self.model.decoder, {}
         decoder.set_beam_size(1)
         results = [FinishedHypotheses(count) for _ in range(size)]
-        failed = torch.zeros(size, dtype=torch.bool, device=src_tokens.device)
-        live = self._start(src_tokens, starts)
+        failed = torch.zeros(size, dtype=torch.bool, device=given.device)
+        live = self._start(given[:size, 0])
         projections = output_projections(self.model)
         following = NextTokens(projections, never=[self.pad])
         first = NextTokens(projections, never=[self.pad, self.eos])  # min_len 1
         for step in range(max_length + 1):
-            rows = live.tokens.flatten(0, 1)
+            rows = self._decoder_rows(live, given, contrasts)
+            self.decoder_tokens += len(rows) * len(projections)
             features = decoder(rows, encoder_out=encoder_out, incremental_state=state, features_only=True)[0][
                 :, -1
             ]
@@ -133,27 +167,40 @@ class BeamSearch:
                 live = self._force(live, following, features, prefix[live.sentences, step])
                 continue
             scores, origins, tokens = self._continuations(
-                live, following if step else first, features, only_eos=step == max_length
+                live, following if step else first, features, contrast, only_eos=step == max_length
             )
             failed[live.sentences] |= ~(scores[:, 0] < math.inf)  # NaN is sorted as the highest score
             forced = min(width, max_length)
             self._finish(live, scores, origins, tokens, self.options.normalizer(forced, step + 1), results)
             keep = (live.finished < self.options.beam) & (step < max_length)
-            keep &= self._best_possible(scores, forced, max_length) > live.best
+            # none leaves while it has one hypothesis: attention finds those that stay by K rows of each
+            is_first = live.scores.size(1) < self.options.beam
+            keep &= is_first | (self._best_possible(scores, forced, max_length) > live.best)
             if not keep.any():
                 break
             order, live = self._continue(live, scores, origins, tokens, keep)
             decoder.set_beam_size(self.options.beam)
+            apart = len(rows) // (1 + contrasts)
+            order = torch.cat([order + apart * number for number in range(1 + contrasts)])
             decoder.reorder_incremental_state_scripting(state, order)
-        for row, (no_number, finished) in enumerate(zip(failed.tolist(), results, strict=True)):
-            if no_number or not finished.found:
-                raise NoScore(row)
+        if failed.any():
+            raise NoScore(int(failed.nonzero()[0]))
         return [[(tokens[width:], score) for tokens, score in finished.found] for finished in results]
 
-    def _start(self, src_tokens: Tensor, starts: Tensor | None) -> _Hypotheses:
-        size, device = len(src_tokens), src_tokens.device
-        if starts is None:
-            starts = src_tokens.new_full((size,), self.eos)
+    def _decoder_rows(self, live: _Hypotheses, given: Tensor, contrasts: int) -> Tensor:
+        """What the decoder reads: the hypotheses, and for every contrast the same behind its own prefix."""
+        rows = live.tokens.flatten(0, 1)
+        if not contrasts:
+            return rows
+        size, hypotheses = len(given) // (1 + contrasts), live.tokens.size(1)
+        copies = [rows]
+        for number in range(1, 1 + contrasts):
+            own = given[live.sentences + size * number].repeat_interleave(hypotheses, dim=0)
+            copies.append(torch.cat([own, rows[:, own.size(1) :]], dim=1)[:, : rows.size(1)])
+        return torch.cat(copies)
+
+    def _start(self, starts: Tensor) -> _Hypotheses:
+        size, device = len(starts), starts.device
         return _Hypotheses(
             sentences=torch.arange(size, device=device),
             tokens=starts[:, None, None],
@@ -165,24 +212,28 @@ class BeamSearch:
     def _force(self, live: _Hypotheses, following: NextTokens, features: Tensor, token: Tensor):
         """Append the prefix's token."""
         if not self.options.score_without_tag:
-            live.scores = live.scores + following.log_p(features, token[:, None])
+            live.scores = live.scores + following.log_p(features[: len(token)], token[:, None])
         live.tokens = torch.cat([live.tokens, token[:, None, None]], dim=2)
         return live
 
-    def _continuations(self, live: _Hypotheses, following: NextTokens, features: Tensor, only_eos: bool):
+    def _continuations(
+        self, live: _Hypotheses, following: NextTokens, features: Tensor, contrast: Tensor | None, only_eos
+    ):
         """The best 2K continuations per sentence, best first: scores, hypotheses they continue, tokens (n x
         2K).
         """
         n, hypotheses = live.scores.shape
         if only_eos:
-            eos = live.tokens.new_full((len(features), 1), self.eos)
-            scores = live.scores + following.log_p(features, eos).view(n, hypotheses)
+            eos = live.tokens.new_full((n * hypotheses, 1), self.eos)
+            scores = live.scores + following.log_p(features[: len(eos)], eos).view(n, hypotheses)
             scores, origins = scores.sort(dim=1, descending=True)
             return scores, origins, torch.full_like(origins, self.eos)
         width = min(2 * self.options.beam, following.vocabulary - 1)
         banned = repeated(live.tokens.flatten(0, 1), self.options.no_repeat_ngram)
+        if contrast is not None:
+            contrast = contrast[:, live.sentences].repeat_interleave(hypotheses, dim=1)
         # a hypothesis cannot contribute more than is kept
-        best, tokens = following.best(features, width, banned)
+        best, tokens = following.best(features, width, banned, contrast)
         scores = (best.view(n, hypotheses, width) + live.scores[:, :, None]).flatten(1)
         scores, chosen = scores.topk(width, dim=1)
         return scores, chosen // width, tokens.view(n, -1).gather(1, chosen)

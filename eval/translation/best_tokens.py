@@ -33,19 +33,25 @@ class NextTokens:
         self.rows = max(1, LOGITS_PER_CHUNK.get(device, 1 << 27) // (self.blocks * BLOCK))
 
     def best(
-        self, features: Tensor, count: int, banned: Sequence[Sequence[int]] | None = None
+        self,
+        features: Tensor,
+        count: int,
+        banned: Sequence[Sequence[int]] | None = None,
+        contrast: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """The best `count` tokens, best first.
 
         Args:
-            features: R x (C_1 + …), the decoders' last layers.
+            features: R x (C_1 + …), the decoders' last layers; with V contrasts (1 + V) R rows, those of the
+                first contrast after all others.
             banned: of every row, tokens that are not the best there.
+            contrast: V x R weights, see `contrasted`.
 
         Returns:
             Log-probabilities and token ids, R x count each.
         """
         found, start = [], 0
-        for log_p in self._chunks(features):
+        for log_p in self._chunks(features, contrast):
             for row, tokens in enumerate(banned[start : start + len(log_p)] if banned else ()):
                 log_p[row, list(tokens)] = -torch.inf
             found.append(self._best(log_p, count))
@@ -60,15 +66,22 @@ class NextTokens:
             start += len(log_p)
         return torch.cat(found)
 
-    def _chunks(self, features: Tensor):
+    def _chunks(self, features: Tensor, contrast: Tensor | None = None):
         """Yield log-probabilities of a few rows at a time, padded with -inf to whole blocks."""
-        rows = min(self.rows, len(features))
+        inputs = features.chunk(1 if contrast is None else 1 + len(contrast))  # the input, its contrasts
+        rows = min(self.rows, len(inputs[0]))
         buffer = features.new_full((rows, self.blocks * BLOCK), -torch.inf, dtype=torch.float32)
-        for some in features.split(rows):
-            padded = buffer[: len(some)]
-            parts = zip(some.split(self.widths, dim=1), self.projections, strict=True)
-            of_models = [self._log_p(part, projection, padded) for part, projection in parts]
-            yield of_models[0] if len(of_models) == 1 else _log_mean(of_models)
+        starts = range(0, len(inputs[0]), rows)
+        for start, *some in zip(starts, *(each.split(rows) for each in inputs), strict=True):
+            log_p, *others = (self._of_models(each, buffer[: len(each)]) for each in some)
+            if contrast is not None:
+                log_p = contrasted(log_p, others, contrast[:, start : start + len(log_p)])
+            yield log_p
+
+    def _of_models(self, features: Tensor, padded: Tensor) -> Tensor:
+        parts = zip(features.split(self.widths, dim=1), self.projections, strict=True)
+        of_models = [self._log_p(part, projection, padded) for part, projection in parts]
+        return of_models[0] if len(of_models) == 1 else _log_mean(of_models)
 
     def _log_p(self, features: Tensor, projection: Tensor, padded: Tensor) -> Tensor:
         logits = padded[:, : self.vocabulary]
@@ -84,7 +97,22 @@ class NextTokens:
         highest = blocks.amax(dim=2).topk(min(count, self.blocks), dim=1, sorted=False).indices
         candidates = blocks.gather(1, highest[:, :, None].expand(-1, -1, BLOCK)).flatten(1)
         values, places = candidates.topk(count, dim=1)
-        return values, highest.gather(1, places // BLOCK) * BLOCK + places % BLOCK
+        tokens = highest.gather(1, places // BLOCK) * BLOCK + places % BLOCK
+        return values, tokens.clamp(max=self.vocabulary - 1)  # at -inf there are also places without a token
+
+
+def contrasted(log_p: Tensor, others: Sequence[Tensor], weights: Tensor) -> Tensor:
+    """log( p - sum_v w_v p_v ), -inf where that is not above 0 (Sennrich et al. 2024, equations 1 and 2).
+
+    Args:
+        log_p: R x n, given the input.
+        others: R x n each, given what it is contrasted with.
+        weights: V x R.
+    """
+    share = torch.zeros_like(log_p)
+    for weight, other in zip(weights[:, :, None], others, strict=True):
+        share += torch.where(weight > 0, weight * (other - log_p).exp(), 0)
+    return torch.where(share >= 1, -torch.inf, log_p + torch.log1p(-share)).where(log_p > -torch.inf, log_p)
 
 
 def _log_mean(log_p: list[Tensor]) -> Tensor:

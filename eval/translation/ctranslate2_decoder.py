@@ -1,8 +1,10 @@
 """`--engine ctranslate2`: the same batches of all directions, searched by CTranslate2."""
 
 import contextlib
+import itertools
 import math
 import sys
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -87,6 +89,12 @@ class Ctranslate2Decoder(Decoder):
         self.options, self.max_tokens = options.search, options.max_tokens
         self.stripped = self.task.tags.all_ids()
         self.longest = loaded.model.max_decoder_positions() - 1
+        self.seconds = 0.0
+
+    @property
+    def cost(self) -> dict[str, float | None]:
+        """See `Decoder.cost`; CTranslate2 does not say how many tokens it computes."""
+        return {"seconds": self.seconds, "decoder_tokens": None}
 
     def translate(
         self, parts: list[DirectionData], done: Iterable[int] = (), task: str = "translate"
@@ -114,13 +122,16 @@ class Ctranslate2Decoder(Decoder):
         """Yield example numbers and hypotheses, batch by batch; so many batches are on their way that no
         thread waits for this one.
         """
-        waiting = deque()
-        for batch in batches:
-            waiting.append((batch, self._begun(sentences, batch, count)))
-            if len(waiting) > 2 * self.search.threads:
-                yield self._finished(parts, sentences, *waiting.popleft(), task)
-        while waiting:
-            yield self._finished(parts, sentences, *waiting.popleft(), task)
+        waiting, started = deque(), time.monotonic()
+        for batch in itertools.chain(batches, [None]):
+            if batch is not None:
+                waiting.append((batch, self._begun(sentences, batch, count)))
+            most = 2 * self.search.threads if batch is not None else 0
+            while len(waiting) > most:
+                found = self._finished(parts, sentences, *waiting.popleft(), task)
+                self.seconds += time.monotonic() - started
+                yield found
+                started = time.monotonic()
 
     def _begun(self, sentences: MultilingualDataset, batch: list[int], count: int):
         from fairseq_ext.export.ctranslate2_search import Limits, Source

@@ -1,6 +1,7 @@
 """Translating many directions at once: one loaded model, batches of similar lengths, no line lost."""
 
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 
@@ -10,11 +11,19 @@ import torch
 from command_line.errors import InputError
 from command_line.progress import progress
 from data_prep.formats.directions import format_direction
+from data_prep.formats.preparation import Preparation
 from data_prep.formats.sentences import file_prefix, load_sentences
 from eval.translation.beam_search import BeamSearch, NoScore
+from eval.translation.contrast import Contrast
 from eval.translation.finished_hypotheses import Found
 from eval.translation.length_search import LengthSearch
-from eval.translation.search_options import DecodingOptions, LengthOptions
+from eval.translation.rescoring import LanguageRescorer
+from eval.translation.search_options import (
+    ContrastOptions,
+    DecodingOptions,
+    LengthOptions,
+    RescoringOptions,
+)
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 
 
@@ -67,10 +76,20 @@ class Decoder:
             from all directions, so that few steps are spent on finished sentences.
         device: where to translate.
         keep_tags: hypotheses are as found, with language tags that the model produced by itself.
+        contrast: what the search is to turn away from, if anything.
+        rescorer: orders the hypotheses of every sentence anew, if given.
+
     """
 
     def __init__(
-        self, loaded, search: BeamSearch, max_tokens: int, device: torch.device, keep_tags: bool = False
+        self,
+        loaded,
+        search: BeamSearch | LengthSearch,
+        max_tokens: int,
+        device: torch.device,
+        keep_tags: bool = False,
+        contrast: Contrast | None = None,
+        rescorer: LanguageRescorer | None = None,
     ):
         self.task = loaded.task
         self.model = loaded.model.to(device)
@@ -78,11 +97,17 @@ class Decoder:
         self.max_tokens = max_tokens
         self.stripped = set() if keep_tags else self.task.tags.all_ids()
         self.search = search
+        self.contrast, self.rescorer = contrast, rescorer
+        self.seconds = 0.0
+
+    @property
+    def cost(self) -> dict[str, float | None]:
+        """What was spent until now: seconds from batch to hypotheses, and tokens of the decoder."""
+        return {"seconds": self.seconds, "decoder_tokens": self.search.decoder_tokens}
 
     def batches(self, parts: list[DirectionData]) -> tuple[MultilingualDataset, list]:
         """All sentences, and their batches; the longest come first, to run out of memory early if at all."""
-        dictionary = self.task.dictionary
-        sentences = MultilingualDataset(parts, dictionary.pad(), dictionary.eos(), shuffle=False)
+        sentences = self._dataset(parts)
         room = max(self.max_tokens, int(sentences.sizes.max()))  # a batch holds at least the longest sentence
         batches = sentences.batch_by_size(sentences.ordered_indices(), max_tokens=room)
         return sentences, batches[::-1]
@@ -100,43 +125,57 @@ class Decoder:
         batches = [batch for batch in batches if not done.issuperset(batch)]
         total = sum(map(len, batches))
         shown = progress(batches, total, task, "sentence", size=len)
-        for numbers, hypotheses in self._searched(parts, sentences, shown, task, self.search):
-            yield numbers, [self._strip(tokens) for tokens in hypotheses]
+        for numbers, found in self._searched(parts, sentences, shown, task, count=1):
+            yield numbers, [best[0][0] for best in found]
 
     def n_best(self, parts: list[DirectionData], count: int) -> Iterator[tuple[list[int], list[list[Found]]]]:
         """As `translate`, the best `count` hypotheses of every sentence with their scores."""
         sentences, batches = self.batches(parts)
-        search = partial(self.search.n_best, count=count)
-        for numbers, of_sentences in self._searched(parts, sentences, batches, "translate", search):
-            yield (
-                numbers,
-                [[(self._strip(tokens), score) for tokens, score in found] for found in of_sentences],
-            )
+        yield from self._searched(parts, sentences, batches, "translate", count)
 
     def _searched(
-        self, parts: list[DirectionData], sentences: MultilingualDataset, batches: Iterable, task: str, search
-    ) -> Iterator[tuple[list[int], list]]:
-        """Yield example numbers and what `search` finds, batch by batch."""
+        self, parts: list[DirectionData], sentences: MultilingualDataset, batches: Iterable, task: str, count
+    ) -> Iterator[tuple[list[int], list[list[Found]]]]:
+        """Yield example numbers and their hypotheses, batch by batch."""
+        variants = self.contrast.variants(parts) if self.contrast else []
+        others = [self._dataset(variant.parts) for variant in variants]
         for batch in batches:
-            sample = to_device(sentences.collater([sentences[index] for index in batch]), self.device)
-            starts = {"starts": sample["decoder_start"]} if "decoder_start" in sample else {}
+            started = time.monotonic()
+            sample = sentences.collater([one[index] for one in (sentences, *others) for index in batch])
+            sample = to_device(sample, self.device)
+            of_parts = [parts[number] for number in sample["parts"][: len(batch)]]
+            options = dict(sample.get("encoder_arguments", {}))
+            if "decoder_start" in sample:
+                options["starts"] = sample["decoder_start"]
+            if variants:
+                weights = [[one.weights[number] for number in sample["parts"]] for one in variants]
+                options["contrast"] = torch.tensor(weights, device=self.device)[:, : len(batch)]
             try:
                 with self.task.autocast(sample):
-                    found = search(
+                    found = self.search.n_best(
                         sample["net_input"]["src_tokens"],
                         sample["net_input"]["src_lengths"],
                         sample["prefix_tokens"],
-                        **starts,
-                        **sample.get("encoder_arguments", {}),
+                        count=self.rescorer.candidates if self.rescorer else count,
+                        **options,
                     )
             except NoScore as error:
-                example = sentences[batch[error.row]]
-                direction = format_direction(parts[example["part"]].direction)
                 raise InputError(
-                    f"{task}: {direction}, sentence {example['line'] + 1}: the model's scores are NaN or"
-                    " infinite, so it has no translation; expected a checkpoint of a training that converged"
+                    f"{task}: {format_direction(of_parts[error.row].direction)}, sentence"
+                    f" {sample['lines'][error.row] + 1}: the model's scores are NaN or infinite, so it has no"
+                    " translation; expected a checkpoint of a training that converged"
                 ) from None
-            yield sample["id"].tolist(), found
+            found = [[(self._strip(tokens), score) for tokens, score in each] for each in found]
+            if self.rescorer:
+                languages = [part.direction[1] for part in of_parts]
+                ranked = map(self.rescorer.ranked, languages, found)
+                found = [each[:count] for each in ranked]
+            self.seconds += time.monotonic() - started
+            yield sample["id"].tolist()[: len(batch)], found
+
+    def _dataset(self, parts: list[DirectionData]) -> MultilingualDataset:
+        dictionary = self.task.dictionary
+        return MultilingualDataset(parts, dictionary.pad(), dictionary.eos(), shuffle=False)
 
     def _strip(self, tokens: list[int]) -> list[int]:
         """Without language tags that the model produced by itself."""
@@ -144,16 +183,44 @@ class Decoder:
 
 
 def build_decoder(
-    loaded, options: DecodingOptions, lengths: LengthOptions | None = None, keep_tags: bool = False
+    loaded,
+    options: DecodingOptions,
+    lengths: LengthOptions | None = None,
+    keep_tags: bool = False,
+    contrast: ContrastOptions | None = None,
+    rescoring: RescoringOptions | None = None,
 ) -> Decoder:
-    """A `Decoder` of a loaded model; with `lengths`, it may search with several lengths of an interlingua."""
+    """A `Decoder` of a loaded model.
+
+    Args:
+        lengths: it may search with several lengths of an interlingua.
+        contrast: what it is to turn away from; None: nothing.
+        rescoring: how it chooses among hypotheses; None: by their scores.
+
+    Raises:
+        InputError: options that the model does not allow, or that do not go together.
+    """
     device = torch.device("cuda" if torch.cuda.is_available() and not options.cpu else "cpu")
     search = BeamSearch(loaded.model, loaded.task.dictionary, options.search)
+    contrasts = Contrast.of(contrast, loaded.task.tags)
+    rescorer = _rescorer(loaded.task, rescoring, options.search.beam)
     candidates = lengths.length_candidates if lengths else 1
     if candidates > 1:
+        if contrasts or rescorer:
+            other = "--source-contrast or --language-contrast" if contrasts else "--language-rescoring"
+            raise InputError(f"--length-candidates {candidates}: not with {other}; give one of them")
         search = LengthSearch(search, candidates, lengths.length_weight)
-    # a sentence is searched with every length at once
-    return Decoder(loaded, search, max(1, options.max_tokens // candidates), device, keep_tags)
+    # a sentence is searched with every length, or beside every contrast, at once
+    together = candidates * (1 + len(contrasts or ()))
+    most = max(1, options.max_tokens // together)
+    return Decoder(loaded, search, most, device, keep_tags, contrasts, rescorer)
+
+
+def _rescorer(task, options: RescoringOptions | None, beam: int) -> LanguageRescorer | None:
+    if options is None or not options.language_rescoring:
+        return None
+    text = partial(text_of, Preparation.load(task.cfg.data), task.dictionary)
+    return LanguageRescorer(options, task.tags.languages, text, candidates=beam)
 
 
 def search_all(decoder, journal, parts, stage: str) -> list[list[list[int]]]:
@@ -169,9 +236,12 @@ def search_all(decoder, journal, parts, stage: str) -> list[list[list[int]]]:
     for entry in journal.entries:
         if entry["stage"] == stage:
             found.update(zip(entry["examples"], entry["tokens"], strict=True))
+    before = decoder.cost
     for examples, tokens in decoder.translate(parts, done=found, task=stage):
-        journal.add({"stage": stage, "examples": examples, "tokens": tokens})
+        cost = {name: value and value - before[name] for name, value in decoder.cost.items()}
+        journal.add({"stage": stage, "examples": examples, "tokens": tokens, "cost": cost})
         found.update(zip(examples, tokens, strict=True))
+        before = decoder.cost
     total = sum(map(len, parts))
     missing = [example for example in range(total) if example not in found]
     if missing:

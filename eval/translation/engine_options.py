@@ -5,7 +5,12 @@ from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
-from eval.translation.search_options import DecodingOptions, LengthOptions
+from eval.translation.search_options import (
+    ContrastOptions,
+    DecodingOptions,
+    LengthOptions,
+    RescoringOptions,
+)
 
 PYTORCH, CTRANSLATE2 = "pytorch", "ctranslate2"
 DEFAULT_PRECISION = "float32"
@@ -37,7 +42,12 @@ class EngineOptions:
 
 
 def check_engine(
-    engine: EngineOptions, decoding: DecodingOptions, lengths: LengthOptions, bf16: bool
+    engine: EngineOptions,
+    decoding: DecodingOptions,
+    lengths: LengthOptions,
+    bf16: bool,
+    contrast: ContrastOptions,
+    rescoring: RescoringOptions,
 ) -> None:
     """Refuse options that the engine does not have.
 
@@ -54,6 +64,9 @@ def check_engine(
     lacking = {
         "--no-repeat-ngram": decoding.search.no_repeat_ngram is not None,
         "--length-candidates": lengths.length_candidates > 1,
+        "--source-contrast": bool(contrast.source_contrast),
+        "--language-contrast": bool(contrast.language_contrast),
+        "--language-rescoring": bool(rescoring.language_rescoring),
         "--lenpen below 0": decoding.search.lenpen < 0,
     }
     for name, given in lacking.items():

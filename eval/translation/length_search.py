@@ -37,6 +37,10 @@ class LengthSearch:
             )
         self.search, self.count, self.weight = search, count, weight
 
+    @property
+    def decoder_tokens(self) -> int:
+        return self.search.decoder_tokens
+
     def __call__(self, src_tokens: Tensor, src_lengths: Tensor, prefix: Tensor) -> list[list[int]]:
         """As `BeamSearch`."""
         return [tokens for tokens, _ in self.scored(src_tokens, src_lengths, prefix)]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from command_line import options
+from command_line.errors import InputError
 
 LARGEST_BEAM = 1000
 
@@ -59,6 +60,58 @@ class LengthOptions:
     length_weight: float = 1.0
 
 
+@dataclass(frozen=True)
+class ContrastOptions:
+    """Options of `eval.translation.contrast`; what is None is off, or as usual.
+
+    Attributes:
+        source_contrast: weight of other sources, together.
+        contrast_sources: how many; 1.
+        contrast_seed: of the draw of sources; 1.
+        language_contrast: weight of every other target language.
+        contrast_languages: which, "source" for the language of the source. That of the target is left out.
+
+    Raises:
+        InputError: an option without the weight that it belongs to.
+    """
+
+    source_contrast: float | None = None
+    contrast_sources: int | None = None
+    contrast_seed: int | None = None
+    language_contrast: float | None = None
+    contrast_languages: list[str] | None = None
+
+    def __post_init__(self):
+        _together(self, "source_contrast", "contrast_sources", "contrast_seed")
+        _together(self, "language_contrast", "contrast_languages")
+
+
+@dataclass(frozen=True)
+class RescoringOptions:
+    """Options of `eval.translation.rescoring`; what is None is off, or as usual.
+
+    Attributes:
+        language_rescoring: weight of log p(target language).
+        rescoring_identifier: of languages: "py3langid", as usual, or the file of a fastText model.
+
+    Raises:
+        InputError: an identifier without weight.
+    """
+
+    language_rescoring: float | None = None
+    rescoring_identifier: str | None = None
+
+    def __post_init__(self):
+        _together(self, "language_rescoring", "rescoring_identifier")
+
+
+def _together(options, first: str, *others: str) -> None:
+    for name in others:
+        if getattr(options, name) is not None and getattr(options, first) is None:
+            name, first = (f"--{one.replace('_', '-')}" for one in (name, first))
+            raise InputError(f"{name}: only with {first}")
+
+
 def add_decoding_arguments(parser) -> None:
     """Of `DecodingOptions`."""
     parser.add_argument("--beam", type=options.whole_number(1, LARGEST_BEAM), default=5, help="beam size")
@@ -107,4 +160,56 @@ def add_length_arguments(parser) -> None:
         type=options.number(0, 1000),
         default=1.0,
         help="of log p(length) in their choice",
+    )
+
+
+SOURCE_CONTRAST, LANGUAGE_CONTRAST = 0.7, 0.1  # Sennrich et al. 2024
+
+
+def add_zero_shot_arguments(parser) -> None:
+    """Of `ContrastOptions` and `RescoringOptions`."""
+    parser.add_argument(
+        "--source-contrast",
+        nargs="?",
+        type=options.number(0, 1, below=True),
+        const=SOURCE_CONTRAST,
+        metavar="WEIGHT",
+        help="turn away from what is as probable for another source, drawn at random from the same text:"
+        f" log(p - WEIGHT p') (Sennrich et al. 2024; default: off; without WEIGHT {SOURCE_CONTRAST})",
+    )
+    parser.add_argument(
+        "--contrast-sources",
+        type=options.whole_number(1, 100),
+        metavar="N",
+        help="other sources, which share the weight (default: 1)",
+    )
+    parser.add_argument("--contrast-seed", type=options.seed, help="of the draw of sources (default: 1)")
+    parser.add_argument(
+        "--language-contrast",
+        nargs="?",
+        type=options.number(0, 1, below=True),
+        const=LANGUAGE_CONTRAST,
+        metavar="WEIGHT",
+        help="turn away from what is as probable for another target language (default: off; without WEIGHT"
+        f" {LANGUAGE_CONTRAST}, for each)",
+    )
+    parser.add_argument(
+        "--contrast-languages",
+        type=options.items(options.text),
+        metavar="LIST",
+        help="these languages; 'source' is that of the source (default: en,source, en if the model has it)",
+    )
+    parser.add_argument(
+        "--language-rescoring",
+        type=options.number(0, 1000),
+        metavar="WEIGHT",
+        help="choose among the hypotheses of the beam by score + WEIGHT log p(target language | text)"
+        " (default: off)",
+    )
+    parser.add_argument(
+        "--rescoring-identifier",
+        type=options.text,
+        metavar="NAME",
+        help="what identifies the language: py3langid, or the file of a fastText model; not the one that"
+        " measures off-target rates (default: py3langid)",
     )

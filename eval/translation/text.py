@@ -14,7 +14,12 @@ from data_prep.formats.directions import Direction, format_direction, parse_dire
 from eval.translation.engine_options import EngineOptions
 from eval.translation.evaluated_model import SETS, EvaluatedModel
 from eval.translation.long_lines import CUT
-from eval.translation.search_options import DecodingOptions, LengthOptions
+from eval.translation.search_options import (
+    ContrastOptions,
+    DecodingOptions,
+    LengthOptions,
+    RescoringOptions,
+)
 from eval.translation.translator import Candidate, Translator, TranslatorOptions
 
 STDIN = Path("-")
@@ -41,6 +46,8 @@ class TextJob:
     output: Path | None
     decoding: DecodingOptions
     lengths: LengthOptions
+    contrast: ContrastOptions
+    rescoring: RescoringOptions
     engine: EngineOptions
     n_best: int | None
     scores: bool
@@ -98,7 +105,14 @@ def directions_of(job: TextJob) -> list[Direction]:
 
 def _options(job: TextJob) -> TranslatorOptions:
     return TranslatorOptions(
-        job.decoding, job.lengths, job.n_best or 1, job.long_lines or CUT, job.bf16, job.engine
+        job.decoding,
+        job.lengths,
+        job.contrast,
+        job.rescoring,
+        n_best=job.n_best or 1,
+        long_lines=job.long_lines or CUT,
+        bf16=job.bf16,
+        engine=job.engine,
     )
 
 

@@ -14,7 +14,7 @@ directions, to files in `--output`; `--input -` reads standard input, and asks f
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from command_line import options
@@ -37,10 +37,13 @@ from eval.translation.evaluated_model import (
 from eval.translation.long_lines import CHOICES
 from eval.translation.search_options import (
     LARGEST_BEAM,
+    ContrastOptions,
     DecodingOptions,
     LengthOptions,
+    RescoringOptions,
     add_decoding_arguments,
     add_length_arguments,
+    add_zero_shot_arguments,
 )
 
 
@@ -61,6 +64,8 @@ class TranslationJob:
     pivot: str | None
     decoding: DecodingOptions
     lengths: LengthOptions
+    contrast: ContrastOptions
+    rescoring: RescoringOptions
     engine: EngineOptions
     bf16: bool
 
@@ -80,6 +85,7 @@ def add_arguments(parser) -> None:
     add_text_arguments(parser)
     add_decoding_arguments(parser)
     add_length_arguments(parser)
+    add_zero_shot_arguments(parser)
     add_engine_arguments(parser)
     parser.add_argument(
         "--bf16", action="store_true", help="bfloat16 products: faster, rarely another hypothesis"
@@ -129,7 +135,7 @@ def main(args) -> None:
     if args.output is None:
         raise InputError("--output: is missing, expected a folder for the translations (or --input FILE)")
     job = from_arguments(TranslationJob, args)
-    check_engine(job.engine, job.decoding, job.lengths, job.bf16)
+    check_engine(job.engine, job.decoding, job.lengths, job.bf16, job.contrast, job.rescoring)
     files = job.model.data_files([job.split])
     stamp = Stamp(args.output / ".translate.done", "translate", settings_of(job), files)
     if not stamp.is_current(args.force):
@@ -155,7 +161,9 @@ def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool =
     if job.engine.is_ctranslate2:
         decoder = engine_decoder(job.model, loaded, job.decoding, job.engine)
     else:
-        decoder = build_decoder(loaded, job.decoding, job.lengths)
+        decoder = build_decoder(
+            loaded, job.decoding, job.lengths, contrast=job.contrast, rescoring=job.rescoring
+        )
     stamp.begin()
     with Journal(output / ".journal.jsonl", stamp.work, keep=continued) as journal:
         if job.pivot:
@@ -163,13 +171,33 @@ def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool =
         else:
             parts = [load_sources(decoder.task, data, job.split, direction) for direction in directions]
             hypotheses = search_all(decoder, journal, parts, "translate")
+        cost = decoding_cost(journal)
     lines = _write_hypotheses(loaded.task, data, output, directions, hypotheses)
     seconds = time.monotonic() - started
     record = describe(job, loaded, output, directions, lines)
     record |= {"seconds": round(seconds, 1), "sentences_per_second": round(sum(lines.values()) / seconds, 1)}
+    record["decoding"] = cost and {"sentences": sum(lines.values()), **cost}
     write_json(output / TRANSLATION, record)
     journal.remove()
     stamp.finish([output / TRANSLATION, *(output / f"{name}.txt" for name in lines)])
+
+
+def decoding_cost(journal) -> dict | None:
+    """What all batches took, those of runs that were killed included; None where a run of version 0.2 was
+    continued, which did not note it.
+
+    `seconds` go from batch to hypotheses; `decoder_tokens` are the tokens for which the decoder was run, of
+    all hypotheses of the beam, contrasts, members of an ensemble and both halves of a pivot: the same on any
+    machine, and None of an engine that does not count them.
+    """
+    costs = [entry.get("cost") for entry in journal.entries]
+    if None in costs:
+        return None
+    tokens = [one["decoder_tokens"] for one in costs]
+    return {
+        "seconds": round(sum(one["seconds"] for one in costs), 2),
+        "decoder_tokens": None if None in tokens else sum(tokens),
+    }
 
 
 def _write_hypotheses(task, data: Path, output: Path, directions, hypotheses) -> dict[str, int]:
@@ -206,6 +234,8 @@ def describe(job: TranslationJob, loaded, output: Path, directions, lines: dict[
         "no_repeat_ngram": job.decoding.search.no_repeat_ngram,
         "length_candidates": job.lengths.length_candidates,
         "length_weight": job.lengths.length_weight,
+        **asdict(job.contrast),
+        **asdict(job.rescoring),
         "engine": job.engine.label,
         "pivot": job.pivot,
         "directions": entries,

@@ -21,7 +21,12 @@ from data_prep.languages import is_unspaced
 from eval.translation.engine_options import EngineOptions, check_engine
 from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.long_lines import CUT, SPLIT, split_to_fit
-from eval.translation.search_options import DecodingOptions, LengthOptions
+from eval.translation.search_options import (
+    ContrastOptions,
+    DecodingOptions,
+    LengthOptions,
+    RescoringOptions,
+)
 
 
 class Candidate(NamedTuple):
@@ -49,6 +54,8 @@ class TranslatorOptions:
 
     decoding: DecodingOptions = field(default_factory=DecodingOptions)
     lengths: LengthOptions = field(default_factory=LengthOptions)
+    contrast: ContrastOptions = field(default_factory=ContrastOptions)
+    rescoring: RescoringOptions = field(default_factory=RescoringOptions)
     n_best: int = 1
     long_lines: str = CUT
     bf16: bool = False
@@ -78,7 +85,14 @@ class Translator:
             )
         if options.lengths.length_candidates > 1 and options.n_best > 1:
             raise InputError("--n-best: not with --length-candidates, whose search keeps the best hypothesis")
-        check_engine(options.engine, options.decoding, options.lengths, options.bf16)
+        check_engine(
+            options.engine,
+            options.decoding,
+            options.lengths,
+            options.bf16,
+            options.contrast,
+            options.rescoring,
+        )
         model = system if isinstance(system, EvaluatedModel) else EvaluatedModel.packaged(system)
         self._preparation = Preparation.load(model.data)
         loaded = model.load_translating(autocast_bf16=options.bf16)
@@ -86,7 +100,13 @@ class Translator:
         if options.engine.is_ctranslate2:
             self._decoder = engine_decoder(model, loaded, options.decoding, options.engine)
         else:
-            self._decoder = build_decoder(loaded, options.decoding, options.lengths)
+            self._decoder = build_decoder(
+                loaded,
+                options.decoding,
+                options.lengths,
+                contrast=options.contrast,
+                rescoring=options.rescoring,
+            )
 
     def check(self, source: str, target: str) -> None:
         """Refuse a direction that the system cannot translate.

@@ -67,6 +67,7 @@ STORIES = {
             ("docs/one_pair.md", ""),
             ("docs/distillation.md", ""),
             ("docs/translating.md", ""),
+            ("docs/zero_shot_options.md", ""),
         ),
         ("example/report/report.html", "example/encoder/checkpoint_best.pt"),
         materials.write_tatoeba,

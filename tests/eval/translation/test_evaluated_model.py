@@ -33,6 +33,8 @@ def test_what_a_translation_depends_on(tmp_path):
         "data": tmp_path / "data", "split": "test", "directions": "all", "pivot": None, "bf16": False,
         "beam": 5, "lenpen": 1.0, "max_len_a": 0.0, "max_len_b": 200, "score_without_tag": False,
         "no_repeat_ngram": None, "max_tokens": 4096, "length_candidates": 1, "length_weight": 1.0,
+        "source_contrast": None, "contrast_sources": None, "contrast_seed": None, "language_contrast": None,
+        "contrast_languages": None, "language_rescoring": None, "rescoring_identifier": None,
         "name": None, "dataset": None, "engine": None, "precision": None,
     }  # fmt: skip
 
@@ -45,6 +47,8 @@ def test_what_a_translation_depends_on(tmp_path):
         (["--beam", "4"], False),
         (["--length-weight", "0.5"], False),
         (["--name", "ours"], False),
+        (["--source-contrast"], False),
+        (["--language-rescoring", "1"], False),
     ],
 )
 def test_where_it_is_made_does_not_matter(tmp_path, options, same):

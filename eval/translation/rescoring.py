@@ -1,0 +1,143 @@
+"""Language-informed rescoring: the hypotheses of the beam are chosen by the language that they are in, too.
+
+The score of a hypothesis y becomes s(y) + w log p(l | y), with the score s of the search and the probability
+that a language identifier gives to the target language l among the languages of the model. It is the idea of
+language-informed beam search (arXiv:2408.05738) for finished hypotheses. The identifier is another one than
+that of the off-target rate, or the rate would measure what was optimized for it: py3langid (Lui and Baldwin's
+langid.py), or any other fastText model, GlotLID for instance.
+"""
+
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from command_line.errors import InputError
+from data_prep.languages import closest, find_language
+from eval.scoring.off_target import identifier_labels
+from eval.translation.finished_hypotheses import Found
+from eval.translation.search_options import RescoringOptions
+
+PY3LANGID = "py3langid"
+SMALLEST = math.log(1e-12)  # log-probability that a fastText model gives
+
+
+class Py3langid:
+    """The naive Bayes identifier of 97 languages inside the package py3langid.
+
+    Raises:
+        InputError: it is not installed.
+    """
+
+    def __init__(self):
+        try:
+            from py3langid.langid import MODEL_FILE, LanguageIdentifier
+        except ImportError:
+            raise InputError("--language-rescoring needs py3langid: pip install py3langid") from None
+        self._identifier = LanguageIdentifier.from_pickled_model(MODEL_FILE)
+        self.labels = frozenset(map(str, self._identifier.nb_classes))
+
+    def log_likelihoods(self, text: str) -> dict[str, float]:
+        """label -> logarithm of a number in proportion to its probability."""
+        return dict(self._identifier.rank(text))
+
+
+class FastText:
+    """A fastText model of languages.
+
+    Args:
+        path: its file; labels are `__label__xx` or, as GlotLID has them, `__label__xxx_Script`.
+
+    Raises:
+        InputError: no such model, or it is the one that measures off-target rates.
+    """
+
+    def __init__(self, path: Path):
+        if not path.is_file():
+            raise InputError(
+                f"--rescoring-identifier {path}: expected {PY3LANGID}, or the file of a fastText model"
+            )
+        # fasttext-predict has no list of labels; in the file they are zero-terminated strings
+        self.labels = frozenset(map(bytes.decode, re.findall(rb"__label__(\w+)\0", path.read_bytes())))
+        if self.labels == identifier_labels():
+            raise InputError(
+                f"--rescoring-identifier {path}: its languages are those of lid.176, which measures"
+                f" off-target rates; expected another identifier, for example {PY3LANGID}"
+            )
+        import fasttext
+
+        try:
+            self._model = fasttext.load_model(str(path))
+        except ValueError as error:
+            raise InputError(f"--rescoring-identifier {path}: {error}; expected a fastText model") from None
+
+    def log_likelihoods(self, text: str) -> dict[str, float]:
+        """As `Py3langid`."""
+        found = dict.fromkeys(self.labels, SMALLEST)  # it names no language of probability 0
+        for label, probability in zip(*self._model.predict(text, k=-1), strict=True):
+            found[label.removeprefix("__label__")] = max(SMALLEST, math.log(max(float(probability), 1e-30)))
+        return found
+
+
+def label_of(code: str, labels: frozenset[str]) -> str | None:
+    """An identifier's label for a language; None if it has none."""
+    if (found := closest(code, labels)) or code in labels:
+        return found or code
+    by_language = {label: find_language(label.partition("_")[0]) for label in labels if "_" in label}
+    language = find_language(code)
+    same = sorted(label for label, one in by_language.items() if one and one == language)
+    return next((label for label in same if label == code), next(iter(same), None))
+
+
+class LanguageRescorer:
+    """Orders hypotheses anew.
+
+    Args:
+        options: with a weight above 0.
+        languages: of the model, among which a hypothesis may be.
+        text_of: of a language and token ids.
+        candidates: so many hypotheses of a sentence are looked at.
+    """
+
+    def __init__(
+        self,
+        options: RescoringOptions,
+        languages: Iterable[str],
+        text_of: Callable[[str, list[int]], str],
+        candidates: int,
+    ):
+        self.weight, self._text_of, self.candidates = options.language_rescoring, text_of, candidates
+        name = options.rescoring_identifier or PY3LANGID
+        self._identifier = Py3langid() if name == PY3LANGID else FastText(Path(name))
+        self.labels = {language: label_of(language, self._identifier.labels) for language in languages}
+        self._known = sorted({label for label in self.labels.values() if label})
+        if unknown := [language for language, label in self.labels.items() if not label]:
+            print(
+                f"warning: --language-rescoring: {name} does not know {', '.join(unknown)}; translations into"
+                " these languages stay as they are",
+                file=sys.stderr,
+            )
+
+    def log_probability(self, language: str, text: str) -> float:
+        """log p(language | text); 0 of a language that the identifier does not know, and the same for all
+        languages where a text has no letters.
+        """
+        label = self.labels[language]
+        if label is None:
+            return 0.0
+        if not any(map(str.isalpha, text)):
+            return -math.log(len(self._known))
+        found = self._identifier.log_likelihoods(text)
+        values = np.array([found[one] for one in self._known])
+        return float(found[label] - values.max() - np.log(np.exp(values - values.max()).sum()))
+
+    def ranked(self, language: str, found: Sequence[Found]) -> list[Found]:
+        """The hypotheses of a sentence with their new scores, best first; equal ones in their order."""
+        rescored = [
+            (tokens, score + self.weight * self.log_probability(language, self._text_of(language, tokens)))
+            for tokens, score in found
+        ]
+        return sorted(rescored, key=lambda one: -one[1])
