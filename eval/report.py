@@ -26,6 +26,7 @@ TRANSLATIONS = (
     ("comparison", "eval.reporting.sections.significance"),
     ("scores", "eval.reporting.sections.directions"),
     ("scores", "eval.reporting.sections.indicators"),
+    ("scores", "eval.reporting.sections.on_target"),
     ("adequacy", "eval.probes.adequacy"),
 )
 _TASKS = "eval.reporting.sections.sentence_tasks"

@@ -18,9 +18,11 @@ def layer_norm(system: System) -> str:
 
 
 def language_tag(system: System) -> str:
+    """S-ENC-T-DEC, or S-ENC-T-DEC LCS 5, whose encoder's top layers are told the target language."""
     from fairseq_ext.axes import model
 
-    return model.tags_label(system.settings) or UNKNOWN
+    labels = model.tags_label(system.settings), model.TARGET_EMBEDDING.label(system.settings)
+    return " ".join(filter(None, labels)) or UNKNOWN
 
 
 def residual(system: System) -> str:

@@ -38,6 +38,8 @@ MEASURES = {
         Measure("chrf", "chrF++", 1),
         Measure("comet", "COMET", 2, scale=100.0),
         Measure("off_target", "off-target", 2, scale=100.0, unit="%"),
+        Measure("on_target_bleu", "BLEU on target", 1),
+        Measure("on_target_chrf", "chrF++ on target", 1),
         Measure("identifier_error", "identifier's error", 2, scale=100.0, unit="%"),
         Measure("length_ratio", "length ratio", 3),
         Measure("empty", "empty", 2, scale=100.0, unit="%"),

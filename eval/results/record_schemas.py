@@ -18,6 +18,7 @@ TRANSLATION = {
     "pivot": Optional(str),
     "checkpoint": Optional({"path": Optional(str), "sha256": Optional(str), "epoch": Optional(int)}),
     "directions": Objects({"kind": KIND, "lines": Optional(int)}),
+    "decoding": Optional({"sentences": int, "seconds": float, "decoder_tokens": int}),
     "command": Optional(str),
     "versions": Optional(Objects(str)),
 }
@@ -28,6 +29,9 @@ SCORED = {
     "chrf": float,
     "comet": Optional(float),
     "off_target": SHARE,
+    "on_target_lines": Optional(int),
+    "on_target_bleu": Optional(float),
+    "on_target_chrf": Optional(float),
     "identifier_error": SHARE,
     "length_ratio": Optional(float),
     "empty": SHARE,

@@ -46,8 +46,11 @@ class Translation(Run):
 
     @property
     def name(self) -> str:
-        """The system's name; one that translates through a pivot is a system of its own."""
-        return f"{self.system['name']} (pivot {self.pivot})" if self.pivot else self.system["name"]
+        """The system's name; one that translates through a pivot, or whose search is made to avoid
+        off-target output, is a system of its own.
+        """
+        pivot = f" (pivot {self.pivot})" if self.pivot else ""
+        return f"{self.system['name']}{pivot}{self.search_label}"
 
     @property
     def dataset(self) -> str:

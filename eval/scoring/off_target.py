@@ -8,14 +8,13 @@ A line without any letter is in no language: it is off-target, as an empty line 
 no letters either (a number, say); then it is as good as any.
 """
 
-import functools
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from data_prep.languages import closest, display_name, find_language, primary_subtag
-from eval.scoring.language_identification import NO_LETTERS, packaged_model
+from eval.results.identifier import identifier_labels
+from eval.scoring.language_identification import NO_LETTERS
 
 RULES = 2  # version of what counts as off-target; 2: languages are looked up, lines without letters count
 
@@ -53,18 +52,16 @@ class Intended:
         """
         return found == self.label or found == reference == NO_LETTERS
 
-    def rate(self, found: Sequence[str], references: Sequence[str]) -> float | None:
-        """The share of lines that are off target; on the references themselves: the identifier's error."""
+    def met(self, found: Sequence[str], references: Sequence[str]) -> list[bool] | None:
+        """Of every line, whether it is on target; None if that cannot be known."""
         if self.label is None:
             return None
-        return 1 - sum(map(self.is_met, found, references)) / len(found)
+        return list(map(self.is_met, found, references))
 
-
-@functools.cache
-def identifier_labels() -> frozenset[str]:
-    """All labels of the packaged identifier."""
-    # fasttext-predict has no list of labels; in the file they are zero-terminated strings.
-    return frozenset(map(bytes.decode, re.findall(rb"__label__(\w+)\0", packaged_model().read_bytes())))
+    def rate(self, found: Sequence[str], references: Sequence[str]) -> float | None:
+        """The share of lines that are off target; on the references themselves: the identifier's error."""
+        met = self.met(found, references)
+        return None if met is None else 1 - sum(met) / len(met)
 
 
 def identifier_label(code: str) -> str | None:

@@ -35,7 +35,7 @@ from eval.scoring.line_statistics import segments, write_statistics
 from eval.scoring.off_target import RULES as OFF_TARGET_RULES
 from eval.scoring.off_target import by_number, intended
 from eval.scoring.scoring_options import ScoringOptions, Tokenization, add_scoring_arguments
-from eval.scoring.surface_metrics import surface_scores
+from eval.scoring.surface_metrics import scores_of_lines, surface_scores
 from eval.scoring.test_sets import DirectionFiles
 
 STATISTICS = "line_statistics.npz"
@@ -85,6 +85,7 @@ def score_folder(
         "versions": versions(*SCORERS),
         "tokenization": options.tokenization.settings(files),
         "off_target": OFF_TARGET_RULES,
+        "measures": list(MEASURES),
     }
     stamp = Stamp(translation.folder / ".scores.stamp.json", "score", settings, inputs)
     if stamp.is_current(force):
@@ -146,6 +147,7 @@ def score_direction(
         "lines": len(hypotheses),
         "off_target": target.rate(found, expected),
         "off_target_note": target.note,
+        **on_target_scores(statistics, target.met(found, expected)),
         "identifier_error": target.rate(expected, expected),
         "identified_languages": by_number(Counter(found)),
         "identified_reference_languages": by_number(Counter(expected)),
@@ -153,6 +155,19 @@ def score_direction(
         "reference_sha256": checksum(files.reference),
     }
     return scores, statistics
+
+
+def on_target_scores(statistics: dict, on_target: list[bool] | None) -> dict:
+    """BLEU and chrF++ of the lines that are in the target language, and how many there are; None where that
+    is not known, and where there are none.
+    """
+    if on_target is None:
+        return dict.fromkeys(("on_target_lines", "on_target_bleu", "on_target_chrf"))
+    scores = scores_of_lines(statistics, on_target)
+    return {
+        "on_target_lines": sum(on_target),
+        **{f"on_target_{name}": score for name, score in scores.items()},
+    }
 
 
 def _map(function, files: list[DirectionFiles], workers: int):

@@ -1,8 +1,10 @@
 """BLEU and chrF++ by sacreBLEU, length ratio, shares of empty and of copied lines (thesis, 8.2.2)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+
+from eval.scoring.line_statistics import FORMULAS
 
 
 def surface_scores(
@@ -37,6 +39,19 @@ def surface_scores(
         "copied": share(copies(hypotheses, sources)),
     }
     return scores, statistics
+
+
+def scores_of_lines(statistics: Mapping[str, np.ndarray], lines: Sequence[bool]) -> dict[str, float | None]:
+    """BLEU and chrF++ of some lines, from the statistics of `surface_scores`; None of no lines.
+
+    Args:
+        lines: of every line, whether it is one of them.
+    """
+    chosen = {name: rows[np.asarray(lines, dtype=bool)] for name, rows in statistics.items()}
+    return {
+        name: float(FORMULAS[name](rows.sum(axis=0, dtype=np.int64))) if len(rows) else None
+        for name, rows in chosen.items()
+    }
 
 
 def copies(hypotheses: Sequence[str], sources: Sequence[str]) -> list[bool]:

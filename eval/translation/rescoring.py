@@ -8,7 +8,6 @@ langid.py), or any other fastText model, GlotLID for instance.
 """
 
 import math
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 
 from command_line.errors import InputError
 from data_prep.languages import closest, find_language
-from eval.scoring.off_target import identifier_labels
+from eval.results.identifier import identifier_labels, labels_of
 from eval.translation.finished_hypotheses import Found
 from eval.translation.search_options import RescoringOptions
 
@@ -60,8 +59,7 @@ class FastText:
             raise InputError(
                 f"--rescoring-identifier {path}: expected {PY3LANGID}, or the file of a fastText model"
             )
-        # fasttext-predict has no list of labels; in the file they are zero-terminated strings
-        self.labels = frozenset(map(bytes.decode, re.findall(rb"__label__(\w+)\0", path.read_bytes())))
+        self.labels = labels_of(path)
         if self.labels == identifier_labels():
             raise InputError(
                 f"--rescoring-identifier {path}: its languages are those of lid.176, which measures"

@@ -15,6 +15,7 @@ from fairseq_ext.axes.model import (
     architecture,
     dropped_layers,
     layer_norm,
+    target_layers,
 )
 from fairseq_ext.axes.sentence_encoder import SENTENCE_ENCODER
 from fairseq_ext.axes.training import COMBINATION, EXAMPLE, LOSS, SENTENCES, initialization
@@ -86,13 +87,16 @@ def choices(record: Record) -> dict[str, Any] | None:
 
 
 def order(record: Record) -> tuple:
-    """Sorting key in the order of Table 8.2: residual, tags, affine parameters, placement, final norm."""
+    """Sorting key in the order of Table 8.2: residual, tags, target in the encoder, affine parameters,
+    placement, final norm.
+    """
     placements, tags = list(residual_block.PLACEMENTS), list(language_tags.PLACEMENTS)
     placement, tag = record.get("norm_placement"), record.get("language_tags")
     return (
         placement not in placements,
         bool(dropped_layers(record)),
         tags.index(tag) if tag in tags else len(tags),
+        target_layers(record),
         record.get("norm_affine") is False,
         placements.index(placement) if placement in placements else len(placements),
         record.get("encoder_final_norm") is False,

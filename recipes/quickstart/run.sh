@@ -18,6 +18,7 @@ ARCHITECTURE=mnmt_transformer_tiny
 MODEL_OPTIONS=(--encoder-layers 3 --decoder-layers 3)
 DROPOUT=0.1
 RESIDUAL_LAYER=2
+TARGET_LAYERS=2
 load_systems "$ROOT/recipes/zero_shot/systems.sh"
 
 usage() {

@@ -8,11 +8,13 @@ source "$(dirname "$0")/../shared/experiment.sh"
 RECIPE=zero_shot TITLE="Zero-shot translation"
 SEEDS=1,10,20
 RESIDUAL_LAYER=4 # "w/o Res.": the middle encoder layer of six (8.2.1)
+TARGET_LAYERS=5 # LCS: the top encoder layers of six that are told the target language
 PROBES="llr similarity retrieval cosine"
 PROBE_LAYERS=all
 PROBE_LINES=
 KEEP_STATES=no
 CURVE_LINES= # lines of each set whose states the learning curves have, where a configuration keeps checkpoints
+DECODING=plain
 ALL_STAGES="prepare train translate score curves probe report"
 # shellcheck source=recipes/zero_shot/curves.sh
 source "$HERE/curves.sh"
@@ -28,7 +30,10 @@ reports. What is complete is skipped, what was killed continues. README.md besid
                       those in configs/
   --systems LIST      of 0 (system 4 through English as pivot), 1-8 (Table 8.2), 1-simple to 8-simple (E.3),
                       swap-prenorm (8.2.4), no-enc-last (E.1), embedded, embedded-t-enc
-                      (PostNorm with language embeddings in place of tags); or 'all' (default: $(list_systems))
+                      (PostNorm with language embeddings in place of tags), 1-lcs, 2-lcs (the target language
+                      in encoder layers); or 'all' (default: $(list_systems))
+  --decoding LIST     how each model translates, each a system of the tables: plain, source-contrast,
+                      language-contrast, contrast (both), rescored (default: $DECODING)
 $(usage_of_experiment)
   --probe-layers LIST layers whose states are stored, for example L3,encoder-norm,L9 (default: $PROBE_LAYERS)
   --probe-lines N     first lines of each set whose states are stored (default: all); README.md has the disk space
@@ -39,7 +44,41 @@ Example: bash recipes/zero_shot/run.sh --config multi30k --systems 1,2 --seeds 1
 END
 }
 
+# Ways to decode: the name of each, and its options of translate (docs/zero_shot_options.md).
+declare -A DECODINGS=(
+  [plain]=''
+  [source-contrast]='--source-contrast'
+  [language-contrast]='--language-contrast'
+  [contrast]='--source-contrast --language-contrast'
+  [rescored]='--language-rescoring 1'
+)
+DECODING_LIST=(plain)
+
+# The translations of a model in one of these ways.
+translations_of() { # DECODING SYSTEM SEED
+  local folder
+  folder=$OUTPUT/translations/$(model_name "${@:2}")
+  if [[ $1 == plain ]]; then echo "$folder"; else echo "$folder-$1"; fi
+}
+
+add_folder() { # SYSTEM SEED
+  local one
+  for one in "${DECODING_LIST[@]}"; do FOLDERS+=("$(translations_of "$one" "$@")"); done
+}
+
+translate() { # SYSTEM SEED
+  local one options
+  set_evaluated "$@"
+  for one in "${DECODING_LIST[@]}"; do
+    read -ra options <<< "${DECODINGS[$one]}"
+    run python -m eval translate "${EVALUATED[@]}" "${options[@]}" --output "$(translations_of "$one" "$@")"
+  done
+}
+
 check_recipe() {
+  local one
+  split_list --decoding "$DECODING" DECODING_LIST
+  for one in "${DECODING_LIST[@]}"; do one_of --decoding "$one" "${!DECODINGS[@]}"; done
   [[ -z $PROBE_LINES ]] || positive --probe-lines "$PROBE_LINES"
 }
 
@@ -76,7 +115,7 @@ stage_report() {
   local one
   for one in $PROBES; do for_each_model add_probe_results "$one"; done
   add_results "$OUTPUT/probes/off-target.json" "$OUTPUT/curves/learning-curves.json"
-  report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
+  report "$OUTPUT" "$TITLE: $NAME" "$((${#SYSTEM_IDS[@]} * ${#DECODING_LIST[@]}))" "${FOLDERS[@]}"
 }
 
-experiment "probe-layers probe-lines" keep-states "$@"
+experiment "decoding probe-layers probe-lines" keep-states "$@"

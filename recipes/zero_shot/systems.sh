@@ -25,8 +25,11 @@ for system in "${DEFAULT_SYSTEMS[@]}"; do
   other_systems <<< "$system-simple | | ${TRAINING_OPTIONS[$system]} --no-norm-affine | |"
 done
 
-# Swap-PreNorm (8.2.4), and PreNorm w/o Enc-Last (E.1).
+# LCS (Sun et al. 2024), whose upper encoder layers are told the target language; Swap-PreNorm (8.2.4); PreNorm w/o Enc-Last
+# (E.1).
 other_systems << END
+1-lcs | | $PRE --language-tags s-enc-t-dec --target-embedding-layers $TARGET_LAYERS | |
+2-lcs | | $POST --language-tags s-enc-t-dec --target-embedding-layers $TARGET_LAYERS | |
 swap-prenorm | | $MODEL --norm-placement swap-pre --language-tags s-enc-t-dec | |
 no-enc-last | | $PRE --language-tags s-enc-t-dec --no-encoder-final-norm | |
 END

@@ -149,9 +149,8 @@ def test_a_stage_without_the_one_before_says_so(tmp_path):
 @pytest.mark.parametrize("config", CONFIGS)
 def test_every_training_is_understood_by_fairseq(config):
     commands = training_commands("--config", config, "--systems", "all", "--seeds", "10")
-    assert (
-        len(commands) == 8 + 8 + 2 + 2
-    )  # Table 8.2, LayerNorm-simple, Swap-PreNorm and w/o Enc-Last, embedded
+    # Table 8.2, LayerNorm-simple, Swap-PreNorm and w/o Enc-Last, embedded, LCS
+    assert len(commands) == 8 + 8 + 2 + 2 + 2
     for words in commands[:2] + commands[-2:]:
         args = parse_training(words)
         assert args.seed == 10
@@ -165,6 +164,30 @@ def test_systems_of_table_8_2(system):
     assert (args.norm_placement, args.language_tags, args.drop_residual_layers) == SYSTEMS[system]
     assert not args.no_norm_affine
     assert not args.no_encoder_final_norm
+
+
+def test_ways_to_decode_are_systems_beside_each_other():
+    options = ["--config", "opus", "--systems", "1,0", "--seeds", "1", "--stages", "translate,score"]
+    usual = dry_run("zero_shot", *options)
+    *translated, scored = dry_run("zero_shot", *options, "--decoding", "plain,contrast,rescored")
+    assert [words for words in translated if words in usual] == usual[:2]
+    contrasted, rescored = translated[1:3]
+    assert contrasted[-4:-2] == ["--source-contrast", "--language-contrast"]
+    assert rescored[-4:-2] == ["--language-rescoring", "1"]
+    names = ["system1-seed1", "system0-seed1"]
+    folders = [f"{name}{ending}" for name in names for ending in ("", "-contrast", "-rescored")]
+    assert [Path(words[-1]).name for words in translated] == folders
+    assert [Path(word).name for word in scored[4:]] == folders
+    for words in translated:
+        parse_command(words)
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_lcs_leaves_a_layer_that_reads_the_sentence_alone(config):
+    plain, told = training_commands("--config", config, "--systems", "2,2-lcs", "--seeds", "1")
+    args = parse_training(told)
+    assert args.target_embedding_layers == args.encoder_layers - 1
+    assert parse_training(plain).target_embedding_layers == 0
 
 
 def test_variants_differ_from_their_system_in_one_option():

@@ -12,6 +12,7 @@ ARCHITECTURE=mnmt_transformer
 MODEL_OPTIONS=(--encoder-layers 3 --encoder-embed-dim 192 --encoder-ffn-embed-dim 512 --encoder-attention-heads 4
   --decoder-layers 3 --decoder-embed-dim 192 --decoder-ffn-embed-dim 512 --decoder-attention-heads 4)
 RESIDUAL_LAYER=2
+TARGET_LAYERS=2
 DROPOUT=0.1
 LEARNING_RATE=2e-3
 WARMUP_UPDATES=600

@@ -20,6 +20,7 @@ MERGES=4000
 ARCHITECTURE=mnmt_transformer_tiny
 MODEL_OPTIONS=(--encoder-layers 3 --decoder-layers 3) # of width 128
 RESIDUAL_LAYER=2
+TARGET_LAYERS=2
 DROPOUT=0.1
 LEARNING_RATE=2e-3
 WARMUP_UPDATES=200

@@ -1,0 +1,64 @@
+"""The table of on-target quality and of the cost of decoding, and how decoded systems are called."""
+
+import pytest
+
+from command_line.errors import InputError
+from eval.reporting.sections.on_target import section
+from eval.results.labels import differing_axis
+from eval.results.result_set import ResultSet
+
+COST = {"sentences": 8, "seconds": 2.0, "decoder_tokens": 800}
+
+
+@pytest.fixture
+def folders(scored, texts):
+    """One system with a plain search, with contrasts, and through a pivot."""
+    half = [*texts["fr"][:2], *texts["en"][2:]]
+    return [
+        scored("A", {"de-fr": half, "en-de": texts["de"]}, folder="plain", decoding=COST),
+        scored(
+            "A", {"de-fr": texts["fr"], "en-de": texts["de"]}, folder="contrast", source_contrast=0.7,
+            contrast_seed=3, language_contrast=0.1, decoding={**COST, "decoder_tokens": 2400, "seconds": 5.0},
+        ),
+        scored("A", {"de-fr": half}, folder="old", pivot="en"),
+    ]  # fmt: skip
+
+
+def table_of(folders) -> dict[str, list[str]]:
+    results = ResultSet.load(folders, {"scores": None})
+    (table,) = section(results).exhibits
+    return {row[1].text: [one.text for one in row[2:]] for row in table.rows}
+
+
+def test_ways_to_decode_are_columns_of_their_own(folders):
+    rows = table_of(folders)
+    contrasted = "A, source contrast 0.7 (contrast seed 3), language contrast 0.1"
+    assert set(rows) == {"A", contrasted, "A (pivot en)"}
+    assert rows["A"][-4:] == ["2 of 4", "4.0", "100", "1.00"]
+    assert rows[contrasted][-4:] == ["4 of 4", "1.6", "300", "3.00"]
+    assert rows["A (pivot en)"][-4:] == ["2 of 4", "–", "–", "–"]  # of a version that did not record it
+    assert rows["A"][0] == "zero-shot" and rows["A"][3] == "50.00%"
+
+
+def test_they_are_compared_on_the_axis_of_the_search(folders):
+    plain, contrasted = ResultSet.load(folders[:2], {"scores": None}).systems
+    assert differing_axis(plain, contrasted) == "search"
+
+
+def test_searches_under_one_name_are_the_same(scored, texts):
+    outs = [
+        scored("A", {"de-fr": texts["fr"]}, seed=seed, source_contrast=0.5, contrast_sources=sources)
+        for seed, sources in ((1, None), (2, None))
+    ]
+    assert len(ResultSet.load(outs, {"scores": None}).systems) == 1
+    outs[1] = scored("A", {"de-fr": texts["fr"]}, seed=2, source_contrast=0.5, no_repeat_ngram=3)
+    with pytest.raises(InputError, match="no_repeat_ngram is 3, but"):
+        _ = ResultSet.load(outs, {"scores": None}).systems
+
+
+def test_a_told_encoder_is_seen_in_the_tags(scored, texts):
+    from eval.results.labels import language_tag
+
+    told = scored("A", {"de-fr": texts["fr"]}, system={"target_embedding_layers": 5})
+    (system,) = ResultSet.load([told], {"scores": None}).systems
+    assert language_tag(system) == "S-ENC-T-DEC LCS 5"
