@@ -18,7 +18,7 @@ TRANSLATION = {
     "pivot": Optional(str),
     "checkpoint": Optional({"path": Optional(str), "sha256": Optional(str), "epoch": Optional(int)}),
     "directions": Objects({"kind": KIND, "lines": Optional(int)}),
-    "decoding": Optional({"sentences": int, "seconds": float, "decoder_tokens": int}),
+    "decoding": Optional({"sentences": int, "seconds": float, "decoder_tokens": Optional(int)}),
     "command": Optional(str),
     "versions": Optional(Objects(str)),
 }

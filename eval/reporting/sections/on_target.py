@@ -78,5 +78,6 @@ def is_plain_search_of(other: System, system: System) -> bool:
 
 
 def _per(record: dict, first: str, second: str) -> float | None:
-    decoding = record.get("decoding")
-    return decoding[first] / decoding[second] if decoding and decoding[second] else None
+    decoding = record.get("decoding") or {}
+    known = decoding.get(first) is not None and decoding.get(second)
+    return decoding[first] / decoding[second] if known else None

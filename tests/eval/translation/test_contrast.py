@@ -216,6 +216,10 @@ def test_what_a_search_costs_is_recorded(translate, monkeypatch):
         ),
         (["--language-contrast", "1"], "--language-contrast: found '1', expected a number from 0 below 1"),
         (["--language-contrast", "--contrast-languages", "en,xx"], "'xx': the model has no tag for it"),
+        (
+            ["--language-contrast", "--engine", "ctranslate2"],
+            "--language-contrast: not with --engine ctranslate2",
+        ),
         (["--contrast-sources", "2"], "--contrast-sources: only with --source-contrast"),
         (["--contrast-languages", "en"], "--contrast-languages: only with --language-contrast"),
         (["--rescoring-identifier", "x"], "--rescoring-identifier: only with --language-rescoring"),
