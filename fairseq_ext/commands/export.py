@@ -5,7 +5,7 @@ without our code, of stock modules, a tokenizer and a model card; `--to transfor
 library, of an encoder that was trained from one (`--pretrained-encoder`); `--to onnx`, for processors without
 PyTorch. `python -m embeddings` reads all.
 
-Translation models: `--to ctranslate2`, which translates several times as fast (`eval translate --engine
+Translation models: `--to ctranslate2`, which translates faster (`eval translate --engine
 ctranslate2`); `--to fairseq`, a checkpoint that stock fairseq reads without `--user-dir`;
 `--to transformers`, a stock model of that library with equal logits.
 

@@ -39,6 +39,7 @@ GRAPHS = [
     {"tags": "mbart", "encoder_learned_pos": True, "decoder_learned_pos": True, "layernorm_embedding": True},
     {"tags": "s-enc-t-enc", "encoder_attention_heads": 2, "decoder_layers": 1, "decoder_ffn_embed_dim": 48},
     {"arch": "transformer", "encoder_normalize_before": True},
+    {"no_token_positional_embeddings": True},
 ]
 
 
