@@ -33,6 +33,11 @@ NOT_RUN = (
     ("docs/evaluation.md", ".* --comet-model Unbabel", "needs a model to download"),
     ("docs/linguistic_pretraining.md", ".* --dask", "needs a cluster"),
     ("docs/one_pair.md", ".* (new-tatoeba Tatoeba-Challenge|--tatoeba new-tatoeba)", "needs the network"),
+    (
+        "docs/translating.md",
+        "fairseq-generate .* --path example/for_fairseq/",
+        "stock fairseq warns of its libraries; as tests/fairseq_ext/export/test_fairseq.py runs it",
+    ),
     # The recipe of each page is run from text to report in its small configuration, in the story of its name.
     ("recipes/README.md", "", "needs Slurm; by tests/recipes/test_launching.py with programs in its place"),
     (

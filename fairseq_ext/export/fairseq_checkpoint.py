@@ -1,8 +1,8 @@
 """Format `fairseq`: a checkpoint that stock fairseq reads, without our code (`--user-dir`).
 
 Models are fairseq's `transformer`, tasks its `translation_multi_simple_epoch`, or `translation` of a model
-without tags. The file holds nothing but tensors, texts and numbers, which is what torch reads safely;
-checkpoints that fairseq writes itself hold classes, and need our allow-list of them.
+whose dictionary has no tags. The file holds nothing but tensors, texts and numbers, which is what torch reads
+safely; checkpoints that fairseq writes itself hold classes, and need our allow-list of them.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -90,7 +90,7 @@ def task_options(loaded) -> dict:
     from fairseq.tasks import TASK_REGISTRY
 
     tags, task = loaded.task.tags, loaded.task
-    if not tags.exist or tags.placement_name == "none":
+    if not tags.exist:
         source, target = task.supervised[0]
         return {"_name": STOCK_BILINGUAL, "source_lang": source, "target_lang": target}
     parser = ArgumentParser()

@@ -5,11 +5,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from data_prep.formats.preparation import Preparation
+from fairseq_ext.export.fairseq_checkpoint import readme, task_options
 from fairseq_ext.export.translation_parity import checked_sentences
 from fairseq_ext.inference import load_for_inference
 from tests.eval.translation.packages import fairseq_ext, write_checkpoint
@@ -48,7 +50,7 @@ def stock_hypotheses(data: Path, folder: Path, words: str) -> dict[int, list[str
 
 @pytest.mark.parametrize(
     ("tags", "options"),
-    [("s-enc-t-dec", {}), ("t-enc", {"norm_placement": "pre", "no_norm_affine": True})],
+    [("s-enc-t-dec", {}), ("t-enc", {"norm_placement": "pre", "no_norm_affine": True}), ("none", {})],
 )
 def test_fairseq_generate_finds_our_hypotheses(data, tmp_path, tags, options):
     checkpoint = write_model(tmp_path / "model.pt", data, tags=tags, **options)
@@ -75,6 +77,13 @@ def test_it_holds_nothing_but_tensors_texts_and_numbers(data, tmp_path):
     finally:
         torch.serialization.add_safe_globals(allowed)
     assert state["cfg"]["model"]["_name"] == "transformer" and state["last_optimizer_state"] is None
+
+
+def test_a_model_without_tags_is_one_of_the_task_translation():
+    tags = SimpleNamespace(exist=False, placement_name="none")
+    task = task_options(SimpleNamespace(task=SimpleNamespace(tags=tags, supervised=[("de", "en")])))
+    assert task == {"_name": "translation", "source_lang": "de", "target_lang": "en"}
+    assert "fairseq-generate DATA --path model.pt --task translation -s de -t en " in readme(task, "model.pt")
 
 
 def test_it_is_read_by_our_commands_too(data, tmp_path):
