@@ -59,9 +59,9 @@ compare_sizes() {
 }
 
 training_pairs() { # SYSTEM
-  local options="${TRAINING_OPTIONS[$1]}" pairs budget pair lines=0
-  pairs=$(grep -oP -- '--pairs \K\S+' <<< "$options" | tail -1)
-  budget=$(grep -oP -- '--pair-budget \K\S+' <<< "$options" | tail -1 || true)
+  local given="${TRAINING_OPTIONS[$1]}" pairs budget pair lines=0
+  pairs=$(grep -oP -- '--pairs \K\S+' <<< "$given" | tail -1)
+  budget=$(grep -oP -- '--pair-budget \K\S+' <<< "$given" | tail -1 || true)
   for pair in ${pairs//,/ }; do
     pair=$(tr - '\n' <<< "$pair" | sort | paste -sd-)
     lines=$((lines + $(wc -l < "$OUTPUT/text/train.$pair.${pair%-*}")))

@@ -58,7 +58,7 @@ use_own_encoder() {
   local mlm=$OUTPUT/mlm updates
   read -ra updates <<< "$PRETRAINING_UPDATES"
   PRETRAINED=$mlm ENCODER=$mlm/update-${updates[-1]}
-  [[ -n $COMPARED ]] || COMPARED=$(printf "$mlm/update-%s," "${updates[@]::${#updates[@]}-1}" | sed 's/,$//')
+  [[ -n $COMPARED ]] || COMPARED=$(printf ",$mlm/update-%s" "${updates[@]::${#updates[@]}-1}") COMPARED=${COMPARED#,}
   SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
   [[ -n $DATA_ROOT ]] || die "--data-root: expected the folder of the corpus"
   has_stage pretrain || [[ $DRY_RUN == yes || -d $ENCODER ]] || die "$ENCODER: no such folder; run the stage pretrain first"
@@ -66,10 +66,10 @@ use_own_encoder() {
 
 # A masked language model of the corpus's languages, each by itself, without sentences of test sets.
 stage_pretrain() {
-  local language languages table=$OUTPUT/table text=$OUTPUT/monolingual options=("${PRETRAINING_OPTIONS[@]}")
+  local language codes table=$OUTPUT/table text=$OUTPUT/monolingual options=("${PRETRAINING_OPTIONS[@]}")
   [[ -n $PRETRAINED ]] || return 0
   [[ $LAUNCHER != cpu ]] || options+=(--cpu)
-  languages=$(IFS=, && echo "${LANGUAGES[*]}")
+  codes=$(IFS=, && echo "${LANGUAGES[*]}")
   if ! leaves_nothing; then
     mkdir -p "$table"
     for language in "${LANGUAGES[@]}"; do
@@ -79,7 +79,7 @@ stage_pretrain() {
   fi
   test_texts
   run python -m data_prep clean --input "$table" --output "$text" --exclude-text "$DATA_ROOT"/multiway/test.* "${TEST_TEXTS[@]}"
-  run python -m embeddings pretrain --text "$text" --languages "$languages" "${options[@]}" --output "$PRETRAINED"
+  run python -m embeddings pretrain --text "$text" --languages "$codes" "${options[@]}" --output "$PRETRAINED"
 }
 
 stage_prepare() { prepare_without_test_sets; }
