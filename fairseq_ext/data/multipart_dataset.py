@@ -56,12 +56,12 @@ class MultipartDataset(FairseqDataset):
     def set_epoch(self, epoch: int) -> None:
         for part in self.parts:
             part.set_epoch(epoch)
-        items = self.chosen or [np.arange(len(part)) for part in self.parts]
-        counts = self.counts(np.array([len(lines) for lines in items]))
+        counts = self.counts(np.array([len(each) for each in self.chosen or self.parts]))
         if epoch == self.epoch or (self.epoch is not None and counts is None):
             self.epoch = epoch
             return
         self.epoch = epoch
+        items = self.chosen or [np.arange(len(part)) for part in self.parts]
         if counts is not None:
             rng = self._rng(purpose=0)
             items = [lines[draw(len(lines), count, rng)] for lines, count in zip(items, counts, strict=True)]
