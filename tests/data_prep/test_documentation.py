@@ -9,7 +9,7 @@ from data_prep.__main__ import STEPS
 from tests.our_commands import parse_command
 
 DOCS = Path(__file__).parents[2] / "docs"
-GUIDES = ("data_preparation.md", "linguistic_pretraining.md")
+GUIDES = ("data_preparation.md", "linguistic_pretraining.md", "one_pair.md")
 COMMANDS = [
     line
     for guide in GUIDES
