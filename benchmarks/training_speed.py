@@ -46,7 +46,11 @@ def variants(arch: str, gpu: bool) -> dict[str, list[str]]:
     stock = ["--arch", STOCK_ARCHITECTURES[arch], "--share-all-embeddings", *STOCK]
     ours = ["--arch", architecture(arch), *OURS]
     if gpu:
-        return {"fairseq bf16": [*stock, "--bf16"], "ours bf16": [*ours, "--autocast-bf16"]}
+        return {
+            "fairseq bf16": [*stock, "--bf16"],
+            "ours bf16": [*ours, "--autocast-bf16"],
+            "ours bf16 compiled": [*ours, "--autocast-bf16", "--compile"],
+        }
     return {"fairseq float32": stock, "ours float32": ours, "ours bfloat16": [*ours, "--autocast-bf16"]}
 
 

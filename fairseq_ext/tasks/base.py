@@ -17,6 +17,7 @@ from fairseq_ext.data.multipart_dataset import MultipartDataset
 from fairseq_ext.data.reading_ahead import stop_reading_ahead
 from fairseq_ext.data.updates import UpdateIterator, check_update_freq, pass_of, steps_of
 from fairseq_ext.losses.weighted_loss import ModelSizes
+from fairseq_ext.modules.compiled_layers import compile_layers
 from fairseq_ext.modules.language_embeddings import embed_languages
 from fairseq_ext.tasks.improvements import Improvements
 from fairseq_ext.tasks.shared_options import SharedTaskConfig
@@ -166,6 +167,8 @@ class BaseTask(FairseqTask):
         self.model_sizes = ModelSizes.of(model, self.dictionary, self.tags.languages if self.tags else ())
         self.required_losses = getattr(model, "required_losses", ())
         if not from_checkpoint:
+            if self.cfg.compile:
+                compile_layers(model)
             self.initialized_from = initializing.finetuned_from(cfg)
             if not self.initialized_from and (weights := getattr(model.encoder, "started_from", None)):
                 self.initialized_from = origin.origin_of_file(weights)

@@ -42,6 +42,13 @@ class SharedTaskConfig(FairseqDataclass):
         default=False,
         metadata={"help": "bfloat16 autocast on CPU and GPU: float32 weights and losses, bfloat16 products"},
     )
+    compile: bool = field(
+        default=False,
+        metadata={
+            "help": "train with layers compiled by torch.compile, for GPUs; on a CPU layers are faster as "
+            "they are"
+        },
+    )
     improvement_metrics: str = field(
         default="",
         metadata={
