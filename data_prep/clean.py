@@ -27,7 +27,15 @@ from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import encode, read_blocks
 from data_prep.duplicates import KEY_BYTES, duplicate_flags
 from data_prep.formats.texts import TRAIN, Text, find_texts, is_corpus_file, open_outputs, paths_of
-from data_prep.line_filters import ANY, REASONS, Limits, evaluation_lines, filter_block, normalize_block
+from data_prep.line_filters import (
+    ANY,
+    REASONS,
+    Limits,
+    evaluation_lines,
+    evaluation_sentences,
+    filter_block,
+    normalize_block,
+)
 from data_prep.step_folder import StepFolder
 
 REPORTS = ("clean.md", "clean-report.json")
@@ -77,8 +85,8 @@ def add_arguments(parser) -> None:
         type=EXCLUDED,
         default=[],
         metavar="[LANG=]FILE",
-        help="remove training lines in LANG that are lines of FILE, too: evaluation sets of any name (2.3.2);"
-        " without LANG=, training lines in any language",
+        help="remove training lines in LANG that are lines of FILE, too, or fields between its tabs: "
+        "evaluation sets of any name (2.3.2); without LANG=, training lines in any language",
     )
     add_workers_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
@@ -101,9 +109,9 @@ def clean_evaluation(text: Text, output: Path | None, workers: Workers) -> dict:
 
 
 def remember_evaluation(language: str, path: Path, workers: Workers) -> None:
-    """Keep the lines of a file out of the training text of a language (ANY: of all)."""
-    for (lines,), _ in workers.map(normalize_block, read_blocks(path)):
-        evaluation_lines.setdefault(language, set()).update(lines)
+    """Keep the sentences of a file out of the training text of a language (ANY: of all)."""
+    for sentences in workers.map(evaluation_sentences, read_blocks(path)):
+        evaluation_lines.setdefault(language, set()).update(sentences)
 
 
 def clean_training(text: Text, output: Path, limits: Limits, keep_duplicates: bool, workers: Workers) -> dict:

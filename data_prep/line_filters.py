@@ -77,3 +77,12 @@ def normalize_block(block: Block) -> tuple[tuple[list[str], ...], int]:
     decoded = (block.decode(side, nul=True) for side in range(len(block.paths)))
     sides = tuple([normalize(line) for line in lines] for lines in decoded)
     return sides, sum(not all(row) for row in zip(*sides, strict=True))
+
+
+def evaluation_sentences(block: Block) -> list[str]:
+    """The sentences of one file of an evaluation set, normalized: its lines, and of lines with tabs every
+    field. BUCC's sentences stand behind their numbers, those of other sets beside each other.
+    """
+    lines = block.decode(0, nul=True)
+    fields = [field for line in lines if "\t" in line for field in line.split("\t")]
+    return [normalize(text) for text in (*lines, *fields)]

@@ -14,7 +14,8 @@ usage_of_test_sets() {
   --tatoeba DIR       LASER's Tatoeba test sets, tatoeba.XXX-eng.XXX: measured in evaluate, kept out of the training text
                       by prepare
   --flores DIR        Flores-200, SPLIT/CODE.SPLIT: devtest is measured; dev and devtest are kept out of the training text
-  --bucc DIR          BUCC 2018, PAIR.training.LANG and .gold, …: mining is measured in evaluate
+  --bucc DIR          BUCC 2018, PAIR.training.LANG and .gold, …: mining is measured in evaluate; its sentences are kept
+                      out of the training text by prepare
 END
 }
 
@@ -67,6 +68,7 @@ test_texts() {
   [[ -z $TATOEBA ]] || TEST_TEXTS+=("$TATOEBA"/tatoeba.*)
   [[ -z $FLORES ]] || TEST_TEXTS+=("$FLORES"/dev/*.dev "$FLORES"/devtest/*.devtest)
   [[ -z $NEW_TATOEBA ]] || TEST_TEXTS+=("$NEW_TATOEBA"/*/tatoeba.*)
+  [[ -z $BUCC ]] || TEST_TEXTS+=("$BUCC"/*.[a-z][a-z])
 }
 
 # Retrieval in every test set (2.4.1, 2.4.2).

@@ -163,6 +163,10 @@ def test_evaluation_sets_of_any_name_are_kept_out_of_training(step, tmp_path, wr
     assert pairs(read, tmp_path / "out") == [("zwei", "two"), ("one", "drei")]
     assert step("clean", *arguments)[0] == 0
     assert len(pairs(read, tmp_path / "out")) == 3
+    bucc = tmp_path / "de-en.training.en"  # sentences behind their numbers
+    bucc.write_text("en-000000001\ttwo\nen-000000002\tthree\n", encoding="utf-8")
+    assert step("clean", *arguments, "--exclude-text", f"en={bucc}")[0] == 0
+    assert pairs(read, tmp_path / "out") == [("eins", "one"), ("one", "drei")]
     everywhere = tmp_path / "tatoeba.deu-eng.eng"  # of no language: "one" goes as English, and as German
     assert step("clean", *arguments, "--exclude-text", everywhere)[0] == 0
     assert pairs(read, tmp_path / "out") == [("zwei", "two")]

@@ -120,14 +120,19 @@ def test_evaluation_sets_are_kept_out_of_the_training_text(tmp_path):
         "v1/tatoeba.deu-eng.eng",
         "f/dev/deu_Latn.dev",
         "f/devtest/deu_Latn.devtest",
+        "b/de-en.training.de",
+        "b/de-en.training.en",
+        "b/de-en.training.gold",
+        "b/de-en.test.de",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("eins\n")
     common = ["--config", "l10n", "--data-root", str(tmp_path)]
-    sets = ["--tatoeba", f"{tmp_path}/v1", "--flores", f"{tmp_path}/f"]
+    sets = ["--tatoeba", f"{tmp_path}/v1", "--flores", f"{tmp_path}/f", "--bucc", f"{tmp_path}/b"]
     download, clean, tokenize, subword, _ = map(parse_command, commands(*common, *sets, stages="prepare"))
     assert (download.train_pairs, download.from_folder) == (20000, tmp_path)
     assert sorted(path.name for _, path in clean.exclude_text) == [
+        "de-en.test.de", "de-en.training.de", "de-en.training.en",
         "deu_Latn.dev", "deu_Latn.devtest", "tatoeba.deu-eng.deu", "tatoeba.deu-eng.eng",
     ]  # fmt: skip
     assert {language for language, _ in clean.exclude_text} == {""}  # whatever the language
