@@ -126,7 +126,13 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument("--beam", type=options.positive, default=5)
     parser.add_argument("--max-len-b", type=options.positive, default=200)
-    parser.add_argument("--engines", type=options.items(options.text), default=list(ENGINES))
+    parser.add_argument(
+        "--engines",
+        type=options.items(options.text),
+        default=list(ENGINES),
+        metavar="LIST",
+        help=f"some of {', '.join(ENGINES)}",
+    )
     parser.add_argument("--rounds", type=options.positive, default=1)
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--fairseq-options", type=options.text, help="further options of fairseq-generate")

@@ -12,8 +12,6 @@ import re
 import zlib
 from pathlib import Path
 
-import numpy as np
-
 from command_line import options
 from command_line.errors import InputError
 from command_line.lines import find_text, read_parallel
@@ -102,6 +100,8 @@ def sample(
     rows = [row for sides in zip(paths[::2], paths[1::2], strict=True) for row in read_parallel(*sides)]
     if len(rows) < count:
         return None
+    import numpy as np
+
     rng = np.random.default_rng([seed, zlib.crc32(pair.encode())])
     lines = sorted(rng.choice(len(rows), count, replace=False).tolist())
     return lines, [rows[line] for line in lines]

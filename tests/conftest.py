@@ -17,6 +17,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 
 
+@pytest.fixture(autouse=True)
+def no_open_metrics():
+    """A training that ends with an error leaves fairseq's groups of metrics open, for what follows it."""
+    if metrics := sys.modules.get("fairseq.logging.metrics"):
+        metrics.reset()
+
+
 @pytest.fixture(scope="session")
 def programs():
     """A folder for the PATH, whose programs start at once (`tests/warm_programs.py`)."""

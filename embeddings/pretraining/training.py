@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import torch
@@ -71,7 +72,9 @@ def train(
         callbacks=[encoders, Progress(job.updates)],
     )
     trainer.remove_callback(PrinterCallback)
-    trainer.train(resume_from_checkpoint=last_state(state))
+    with warnings.catch_warnings():  # states are numbered: their order needs no times of files
+        warnings.filterwarnings("ignore", message="mtime may not be reliable")
+        trainer.train(resume_from_checkpoint=last_state(state))
 
 
 class OrderedTrainer(Trainer):

@@ -16,6 +16,7 @@ TRANSLATION = {
     "dataset": Optional(str),
     "split": str,
     "pivot": Optional(str),
+    **dict.fromkeys(("source_contrast", "language_contrast", "language_rescoring"), Optional(float)),
     "checkpoint": Optional({"path": Optional(str), "sha256": Optional(str), "epoch": Optional(int)}),
     "directions": Objects({"kind": KIND, "lines": Optional(int)}),
     "decoding": Optional({"sentences": int, "seconds": float, "decoder_tokens": Optional(int)}),

@@ -265,7 +265,7 @@ def _check_options(args: Namespace) -> None:
             f" {' or '.join(WITH_FINAL_NORM)}"
         )
     parse_layers(args.drop_residual_layers, args.encoder_layers)
-    if not 0 <= args.target_embedding_layers <= args.encoder_layers:
+    if args.target_embedding_layers and not 0 < args.target_embedding_layers <= args.encoder_layers:
         raise InputError(
             f"--target-embedding-layers {args.target_embedding_layers}: expected a number"
             f" between 0 and {args.encoder_layers}, the layers of the encoder"

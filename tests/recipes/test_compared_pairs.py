@@ -19,6 +19,8 @@ def test_every_recipe_that_translates_is_here():
     assert set(RECIPES) - set(OPTIONS) == {
         "sentence_embedding",
         "distillation",
+        "one_aligner",
+        "dual_pivot",
     }  # encode, and translate nothing
 
 

@@ -80,12 +80,12 @@ def test_predicted_lengths_are_in_the_order_of_the_sentences(task, sentences):
 def test_given_lengths_reach_the_encoder(task, sentences):
     seen = []
 
-    def search(src_tokens, src_lengths, prefix, **encoder_arguments):
+    def n_best(src_tokens, src_lengths, prefix, count, **encoder_arguments):
         seen.extend(zip(src_lengths.tolist(), encoder_arguments["interlingua_lengths"].tolist(), strict=True))
-        return [[5]] * len(src_tokens)
+        return [[([5], 0.0)]] * len(src_tokens)
 
     decoder = decoder_of(task)
-    decoder.search = search
+    decoder.search = SimpleNamespace(n_best=n_best)
     rows = [np.array(sentence) for sentence in sentences["de-fr"][1]]
     part = sources_of(task, ("fr", "de"), rows, np.array([len(row) for row in rows]))
     part.fields["encoder_arguments"] = GivenLengths(np.array([len(row) + 10 for row in rows]))
@@ -127,8 +127,6 @@ def test_all_pairs_and_the_first_lines(task, sentences, tmp_path):
 
 def test_right_lengths_are_tested_over_all_languages(monkeypatch):
     """BLEU of both, and p-values corrected over the source languages; the search itself is put in."""
-    from types import SimpleNamespace
-
     from eval.probes import interlingua_lengths as module
 
     references = [f"a line of the test set with the number {i}" for i in range(60)]
@@ -206,6 +204,4 @@ def test_a_missing_checkpoint_is_one_line(command, tmp_path):
         "probe", "interlingua", "--checkpoint", tmp_path / "no.pt", "--data", tmp_path, "--output", tmp_path
     )
     assert result.status == 2
-    assert (
-        result.err == f"error: {tmp_path}/no.pt: no such file; expected a checkpoint and a binarized folder\n"
-    )
+    assert result.err == f"error: {tmp_path}/no.pt: no such file; expected a fairseq checkpoint\n"

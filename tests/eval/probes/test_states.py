@@ -228,7 +228,9 @@ def test_tags_that_the_model_produced_are_part_of_its_output(states, checkpoint,
     path = checkpoint("pre")
     store = states(path)
     other = store.record["tags"][0]
-    monkeypatch.setattr(BeamSearch, "__call__", lambda self, source, *_, **__: [[5, other]] * len(source))
+    monkeypatch.setattr(
+        BeamSearch, "n_best", lambda self, source, *_, **__: [[([5, other], 0.0)]] * len(source)
+    )
     part = states(path, "--force").decoder("test", ("de", "fr"))
     tag = store.record["tags"][2]
     assert part.tokens.tolist() == [2, tag, 5, other] * 4
@@ -236,7 +238,7 @@ def test_tags_that_the_model_produced_are_part_of_its_output(states, checkpoint,
 
 
 def test_empty_outputs_are_counted(states, checkpoint, monkeypatch):
-    monkeypatch.setattr(BeamSearch, "__call__", lambda self, source, *_, **__: [[] for _ in source])
+    monkeypatch.setattr(BeamSearch, "n_best", lambda self, source, *_, **__: [[([], 0.0)] for _ in source])
     store = states(checkpoint("pre"))
     entry = json.loads((store.folder / "states.json").read_text())["splits"]["test"]["de-fr"]
     assert (entry["sentences"], entry["empty_outputs"]) == (4, 4)
