@@ -6,7 +6,7 @@ loading, search and writing; the folder of CTranslate2 is written once, before. 
 by line, and by BLEU. Rounds are interleaved.
 
     python -m benchmarks.translation_speed [--checkpoint CHECKPOINT --data DATA] [--rounds 1]
-        [--engines pytorch,ctranslate2-float32,ctranslate2-int8]
+        [--engines pytorch,ctranslate2-int8]
 
 Without options the model of `make quickstart` is used (BENCHMARK_CHECKPOINT and BENCHMARK_DATA name another).
 """
