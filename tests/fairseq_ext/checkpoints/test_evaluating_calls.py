@@ -110,14 +110,14 @@ def reachable() -> set[str]:
     functions of which those files know the names, and so on.
     """
     registries = {"model": ARCH_MODEL_REGISTRY, "task": TASK_REGISTRY, "criterion": CRITERION_REGISTRY}
-    waiting = [
+    waiting: list[str | None] = [
         registry[name].__module__
         for section, registry in registries.items()
         for name in declared_options.known_names(section)
     ]
     found: set[str] = set()
     while waiting:
-        module = waiting.pop()
+        module = waiting.pop() or ""  # torch.compile makes functions of no module
         if module not in found and module.split(".")[0] in ("fairseq", "fairseq_ext"):
             found.add(module)
             names = vars(sys.modules[module]).values()
