@@ -92,7 +92,8 @@ def test_the_encoder_and_its_map_are_an_encoder_of_raw_text(folder, tmp_path):  
 
 def test_the_pooler_of_an_encoder_of_transformers(tmp_path):
     """As LaBSE's: what `encode --encoder transformers --pooling pooler` stores is what the model pools."""
-    model_folder = write_model(tmp_path / "model", "bert")
+    # large weights: those that transformers draws tell these sentences hardly apart, and no update shows in the loss
+    model_folder = write_model(tmp_path / "model", "bert", initializer_range=1.0)
     data = write_data(tmp_path, model_folder)
     words = (
         f"embeddings encode --data {data} --text {tmp_path}/raw --model {model_folder} --name pooler --cpu"
@@ -102,12 +103,13 @@ def test_the_pooler_of_an_encoder_of_transformers(tmp_path):
     task = make_task(data, pairs="de-en", encoder_vectors="pooler")
     options = {"pooling": "pooler", "freeze_encoder": True, "sentence_width": 4}
     args = Namespace(arch="sentence_encoder", pretrained_encoder=str(model_folder), **options)
+    torch.manual_seed(1)
     model = task.build_model(Namespace(_name="sentence_encoder", **vars(args)))
     criterion = make_criterion(task, "additive_margin")
     task.load_dataset("train")
     before = {name: value.clone() for name, value in model.state_dict().items()}
     losses = train(task, model, criterion, [whole_part(task, "train", 0)], updates=3)
-    assert losses[0] > losses[2]
+    assert losses[0] > losses[2] + 1e-3
     changed = {name for name, value in model.state_dict().items() if not torch.equal(value, before[name])}
     assert changed == {"encoder.sentence_map.weight", "encoder.sentence_map.bias"}
 
