@@ -92,7 +92,8 @@ def test_the_encoder_and_its_map_are_an_encoder_of_raw_text(folder, tmp_path):  
 
 def test_the_pooler_of_an_encoder_of_transformers(tmp_path):
     """As LaBSE's: what `encode --encoder transformers --pooling pooler` stores is what the model pools."""
-    # large weights: those that transformers draws tell these sentences hardly apart, and no update shows in the loss
+    # large weights: those that transformers draws tell these sentences hardly apart, and no update shows in
+    # the loss
     model_folder = write_model(tmp_path / "model", "bert", initializer_range=1.0)
     data = write_data(tmp_path, model_folder)
     words = (
