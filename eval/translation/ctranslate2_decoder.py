@@ -14,7 +14,6 @@ import torch
 from command_line.completion import read_settings
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from command_line.progress import progress
 from data_prep.formats.directions import format_direction
 from data_prep.formats.package import single_checkpoint
 from eval.translation.decoding import Decoder
@@ -96,22 +95,7 @@ class Ctranslate2Decoder(Decoder):
         """See `Decoder.cost`; CTranslate2 does not say how many tokens it computes."""
         return {"seconds": self.seconds, "decoder_tokens": None}
 
-    def translate(
-        self, parts: list[DirectionData], done: Iterable[int] = (), task: str = "translate"
-    ) -> Iterator[tuple[list[int], list[list[int]]]]:
-        """See `Decoder.translate`."""
-        sentences, batches = self.batches(parts)
-        done = set(done)
-        batches = [batch for batch in batches if not done.issuperset(batch)]
-        shown = progress(batches, sum(map(len, batches)), task, "sentence", size=len)
-        for numbers, found in self._found(parts, sentences, shown, task, 1):
-            yield numbers, [best[0][0] for best in found]
-
-    def n_best(self, parts: list[DirectionData], count: int) -> Iterator[tuple[list[int], list[list[Found]]]]:
-        """See `Decoder.n_best`."""
-        yield from self._found(parts, *self.batches(parts), "translate", count)
-
-    def _found(
+    def _searched(
         self,
         parts: list[DirectionData],
         sentences: MultilingualDataset,
