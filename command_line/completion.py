@@ -25,6 +25,7 @@ _RECORD = {
     "inputs": Objects(Optional({})),  # null: there was no such file
     "outputs": Objects({}),
 }
+CHECKPOINT = ".pt"
 SAMPLES, SAMPLE = 16, 16 << 10  # of larger ones, so many pieces of so many bytes
 
 
@@ -76,6 +77,25 @@ class Stamp:
         self._unfinished = unfinished_mark(self.folder, name)
         self._reason: str | None = None
 
+    @classmethod
+    def of_checkpoint(cls, output, name: str, settings: dict, inputs: Iterable = ()) -> "Stamp":
+        """The record of a step that writes one checkpoint, FILE.pt: FILE.json beside it; a folder may hold
+        several.
+
+        Raises:
+            InputError: the name ends otherwise, so that another output would have the same record; or there
+                is a file that the step did not write.
+        """
+        output = Path(output)
+        if output.suffix != CHECKPOINT:
+            raise InputError(
+                f"--output {output}: found no {CHECKPOINT} at its end, expected FILE{CHECKPOINT}"
+            )
+        stamp = cls(output.with_suffix(".json"), f"{name}-{output.stem}", settings, inputs)
+        if output.exists() and not stamp.was_begun():
+            raise InputError(f"--output {output}: exists and is not from `{name}`; choose another name")
+        return stamp
+
     @property
     def work(self) -> dict:
         """What is being done; half-finished work is continued only where this is the same."""
@@ -109,12 +129,7 @@ class Stamp:
         changed = _difference(record["inputs"], self.inputs)
         if changed is not None:
             return f"was made from another {changed}"
-        for name, known in record["outputs"].items():
-            if not (self.folder / name).is_file():
-                return f"{name} is gone"
-            if file_identity(self.folder / name) != known:
-                return f"{name} has changed since"
-        return None
+        return _broken_output(self.folder, record)
 
     def begin(self) -> None:
         """From here on the output is being rewritten: forget an earlier completion, and what a killed run
@@ -162,6 +177,16 @@ def _read_whole(path: Path) -> dict:
     return record
 
 
+def _broken_output(folder: Path, record: dict) -> str | None:
+    """What is not as a finished step wrote it."""
+    for name, known in record["outputs"].items():
+        if not (folder / name).is_file():
+            return f"{name} is gone"
+        if file_identity(folder / name) != known:
+            return f"{name} has changed since"
+    return None
+
+
 def _difference(first: dict, second: dict) -> str | None:
     """The name of a field that is not the same in both."""
     return next((name for name in first | second if first.get(name) != second.get(name)), None)
@@ -188,6 +213,27 @@ def check_finished(folder, *steps: str) -> None:
         if mark.exists():
             step = mark.name.removeprefix(".").removesuffix(".unfinished")
             raise InputError(f"{folder}: `{step}` did not finish here; run it again")
+
+
+def check_unchanged(folder, name: str) -> None:
+    """Whoever reads a folder that is copied and passed on asks this first: all that a finished step wrote is
+    there, as it wrote it.
+
+    Raises:
+        InputError: names the first file that is gone or another.
+    """
+    folder = Path(folder)
+    record = _read_whole(folder / f"{name}.json")
+    for output in record.get("outputs", {}):
+        if not (folder / output).resolve().is_relative_to(folder.resolve()):
+            raise InputError(
+                f"{folder / name}.json: field outputs is {output!r:.80}; expected files below it"
+            )
+    broken = _broken_output(folder, record) if record else None
+    if broken:
+        raise InputError(
+            f"{folder}: {broken}; expected all files as `{name}` wrote them, copy the folder again"
+        )
 
 
 def read_settings(folder, name: str) -> dict | None:

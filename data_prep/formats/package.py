@@ -12,7 +12,7 @@ link that leads out of it is refused. Importing this module imports the standard
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line.completion import read_settings
+from command_line.completion import check_unchanged, read_settings
 from command_line.errors import InputError
 from command_line.names_in_records import path_inside
 from command_line.records import check
@@ -37,10 +37,11 @@ class Package:
 
     @classmethod
     def load(cls, folder) -> "Package":
-        """Read the record; the files themselves are read when they are used.
+        """Read the record, and compare the files with it.
 
         Raises:
-            InputError: it is no package, or not complete, or one of its files is a link to somewhere else.
+            InputError: it is no package, or not complete; one of its files is another one, or a link to
+                somewhere else.
         """
         folder = Path(folder)
         settings = read_settings(folder, NAME)
@@ -54,6 +55,7 @@ class Package:
             raise InputError(f"{path}: field 'models' is empty, expected names of checkpoints")
         _check_links(folder)
         checkpoints = [path_inside(folder, name, f"{path}: field models") for name in settings["models"]]
+        check_unchanged(folder, NAME)
         return cls(folder, checkpoints, settings["dataset"])
 
 

@@ -47,10 +47,20 @@ class ChoiceOptions:
                 raise InputError(
                     f"{folders[0]}: is a folder; expected --last N or --best N with it, or files"
                 )
-            return self.checkpoints
+            return _each_once(self.checkpoints)
         candidates = [choosing.Candidate.read(path) for path in choosing.checkpoints_in(self.checkpoints)]
         found = choosing.last(candidates, self.last) if self.last else choosing.best(candidates, self.best)
         return [one.path for one in found]
+
+
+def _each_once(paths: list[Path]) -> list[Path]:
+    """Files that are given by name: one that is given twice would weigh twice."""
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise InputError(f"{path}: occurs twice; expected different checkpoints")
+        seen.add(path.resolve())
+    return paths
 
 
 def add_choice_arguments(parser) -> None:
@@ -84,7 +94,7 @@ def main(args) -> None:
     if output.resolve() in {path.resolve() for path in paths}:
         raise InputError(f"--output {output}: is one of the checkpoints, expected another file")
     files = [path for path in paths if path.is_file()]
-    stamp = Stamp(output.with_suffix(".json"), f"average-{output.stem}", {}, files)
+    stamp = Stamp.of_checkpoint(output, "average", {}, files)
     if stamp.is_current(args.force):
         return
     average(paths, output, stamp)

@@ -103,8 +103,7 @@ def main(args) -> None:
         "mbart_langs": job.mbart_langs,
     }
     given_files = [job.pretrained / name for name in (MODEL, DICTIONARY)]
-    name = f"trim-mbart-{job.output.stem}"  # one folder may hold several
-    stamp = Stamp(job.output.with_suffix(".json"), name, settings, given_files)
+    stamp = Stamp.of_checkpoint(job.output, "trim-mbart", settings, given_files)
     if stamp.is_current(args.force):
         return
     stamp.begin()

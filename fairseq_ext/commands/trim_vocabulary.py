@@ -54,7 +54,7 @@ def main(args) -> None:
     check_subwords(*folders)
     settings = {"dictionaries": [preparation.dictionary_sha256 for preparation in folders]}
     reads = [job.checkpoint] if job.checkpoint.is_file() else []
-    stamp = Stamp(job.output.with_suffix(".json"), f"trim-vocabulary-{job.output.stem}", settings, reads)
+    stamp = Stamp.of_checkpoint(job.output, "trim-vocabulary", settings, reads)
     if stamp.is_current(args.force):
         return
     stamp.begin()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from command_line.completion import (
     WHOLE,
     Stamp,
     check_finished,
+    check_unchanged,
     file_identity,
     input_identities,
     read_settings,
@@ -177,3 +179,49 @@ def test_what_only_the_last_run_wrote_goes(tmp_path):
     do(folder)
     assert {path.name for path in folder.iterdir()} == {"out.txt", "done.json"}
     assert outside.exists()
+
+
+@pytest.mark.parametrize(
+    "damage, found",
+    [
+        (lambda folder: (folder / "out.txt").unlink(), "out.txt is gone"),
+        (lambda folder: (folder / "out.txt").write_text("res"), "out.txt has changed since"),
+        (lambda folder: (folder / "out.txt").write_text("RESULT\n"), "out.txt has changed since"),
+    ],
+)
+def test_a_copy_that_is_not_whole_is_refused_by_its_readers(folder, tmp_path_factory, damage, found):
+    copy = tmp_path_factory.mktemp("elsewhere") / "copy"
+    shutil.copytree(folder, copy)
+    check_unchanged(copy, "done")
+    damage(copy)
+    with pytest.raises(InputError, match=f"copy: {found}; expected all files as `done` wrote them"):
+        check_unchanged(copy, "done")
+
+
+def test_a_record_that_names_files_elsewhere_is_refused(folder):
+    record = json.loads((folder / "done.json").read_text())
+    record["outputs"] = {"../secret": file_identity(folder / "out.txt")}
+    write_json(folder / "done.json", record)
+    with pytest.raises(InputError, match="expected files below it"):
+        check_unchanged(folder, "done")
+
+
+def test_every_checkpoint_has_a_record_of_its_own(tmp_path):
+    def write(name) -> Stamp:
+        stamp = Stamp.of_checkpoint(tmp_path / name, "mean", {})
+        if not stamp.is_current():
+            stamp.begin()
+            (tmp_path / name).write_text("weights")
+            stamp.finish([tmp_path / name])
+        return stamp
+
+    for name in ("a.pt", "b.pt", "a.pt"):
+        write(name)
+    assert {path.name for path in tmp_path.iterdir()} == {"a.pt", "a.json", "b.pt", "b.json"}
+    for name in ("a.json", "a.bin", "a"):  # would have the record of a.pt, or be it
+        with pytest.raises(InputError, match=f"{name}: found no .pt at its end, expected FILE.pt"):
+            write(name)
+    (tmp_path / "checkpoint_best.pt").write_text("mine")
+    with pytest.raises(InputError, match="exists and is not from `mean`"):
+        write("checkpoint_best.pt")
+    assert (tmp_path / "checkpoint_best.pt").read_text() == "mine"

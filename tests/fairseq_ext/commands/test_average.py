@@ -161,6 +161,9 @@ def test_nonsense_is_one_line(average, training, tmp_path, data):
         ((one, save(tmp_path / "wide.pt", wide), *out), "has the shape (3,), expected (64,)"),
         ((one, evil, *out), "evil.pt: refused"),
         ((one, best, "--output", best), "is one of the checkpoints, expected another file"),
+        ((one, one, *out), "checkpoint_1_10.pt: occurs twice; expected different checkpoints"),
+        ((one, best, "--output", tmp_path / "mean.json"), "mean.json: found no .pt at its end"),
+        ((one, best, "--output", other), "pre.pt: exists and is not from `average`"),
     ):
         status, said = average(*words)
         assert (status, said.count("\n")) == (2, 1) and message in said, (message, said)

@@ -176,7 +176,7 @@ def test_nonsense_is_one_line(package, root, tmp_path):
     assert (tmp_path / "full/model.pt").read_text() == "mine"
 
 
-def test_links_and_names_that_lead_out_of_the_folder(package, root, tmp_path):
+def test_damage_links_and_names_that_lead_out_of_the_folder(package, root, tmp_path):
     secret = tmp_path / "secret.pt"
     shutil.copy(root / "checkpoint1.pt", secret)
     assert package(root / "checkpoint1.pt", "--output", tmp_path / "system")[0] == 0
@@ -213,6 +213,10 @@ def test_links_and_names_that_lead_out_of_the_folder(package, root, tmp_path):
     assert "expected a list" in refused(named("model.pt"))
     assert "is empty, expected names of checkpoints" in refused(named([]))
     assert "did not finish here" in refused(lambda folder: unfinished_mark(folder, "package").touch())
+    assert "copy: dict.de.txt is gone; expected all files as" in refused(
+        lambda folder: os.unlink(folder / "dict.de.txt")
+    )
+    assert "copy: model.pt has changed since" in refused(lambda folder: os.truncate(folder / "model.pt", 999))
     assert "no package.json in it" in refused(lambda folder: os.unlink(folder / "package.json"))
 
 
