@@ -110,13 +110,6 @@ measure_speed() {
 
 add_encoder() { ENCODERS+=("$(model_name "$@")=$(checkpoint_of "$@")"); } # SYSTEM SEED
 
-evaluate() { # SYSTEM SEED
-  local encoder
-  encoder=(--model "$(checkpoint_of "$@")" --model-data "$DATA" --encoder-name "$1")
-  [[ $LAUNCHER != cpu ]] || encoder+=(--cpu)
-  retrieve_everywhere "$OUTPUT/retrieval/$(model_name "$@")" "${encoder[@]}"
-}
-
 stage_report() {
   RESULTS=() RETRIEVAL=()
   add_results "$OUTPUT/retrieval/teacher"
@@ -125,6 +118,5 @@ stage_report() {
   run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
 }
-add_retrieval() { add_results "$OUTPUT/retrieval/$(model_name "$@")"; } # SYSTEM SEED
 
 experiment "tatoeba flores united-nations bucc teacher teacher-data" "" "$@"

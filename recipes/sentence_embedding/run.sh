@@ -76,22 +76,16 @@ set_translation() {
 }
 
 # Retrieval in every test set, and the case of 2.4.8.
-stage_evaluate() {
-  for_each_model evaluate
-}
+stage_evaluate() { for_each_model evaluate_with_case; }
 
-evaluate() { # SYSTEM SEED
-  local encoder results
-  results=$OUTPUT/retrieval/$(model_name "$@")
-  encoder=(--model "$(checkpoint_of "$@")" --model-data "$DATA" --encoder-name "$1")
-  [[ $LAUNCHER != cpu ]] || encoder+=(--cpu)
-  retrieve_everywhere "$results" "${encoder[@]}"
-  run python -m embeddings neighbours "$CASE" --dataset "2.4.8" "${encoder[@]}" --output "$results/case"
+evaluate_with_case() { # SYSTEM SEED
+  evaluate "$@" # fills ENCODER_OPTIONS
+  run python -m embeddings neighbours "$CASE" --dataset "2.4.8" "${ENCODER_OPTIONS[@]}" --output "$(retrieval_folder "$@")/case"
 }
 
 stage_report() {
   RESULTS=() RETRIEVAL=() LOGS=()
-  for_each_model add_retrieval
+  for_each_model add_retrieval_with_case
   for_each_model add_log
   run python -m eval probe training-speed "${LOGS[@]}" --dataset "$NAME" --output "$OUTPUT/speed"
   RESULTS+=("$OUTPUT/speed/training-speed.json")
@@ -100,8 +94,8 @@ stage_report() {
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
 }
 
-add_retrieval() { # SYSTEM SEED
-  add_results "$OUTPUT/retrieval/$(model_name "$@")" case/neighbours.json
+add_retrieval_with_case() { # SYSTEM SEED
+  add_results "$(retrieval_folder "$@")" case/neighbours.json
 }
 
 add_log() { # SYSTEM SEED

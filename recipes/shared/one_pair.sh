@@ -130,16 +130,9 @@ train_system() { # SYSTEM SEED
 
 stage_evaluate() { for_each_model evaluate; }
 
-evaluate() { # SYSTEM SEED
-  local encoder
-  encoder=(--model "$(checkpoint_of "$@")" --model-data "$DATA" --encoder-name "$1")
-  [[ $LAUNCHER != cpu ]] || encoder+=(--cpu)
-  retrieve_everywhere "$OUTPUT/retrieval/$(model_name "$@")" "${encoder[@]}"
-}
-
 stage_report() {
   RESULTS=() RETRIEVAL=()
-  for_each_model add_model
+  for_each_model add_retrieval
   [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_with_first
   for_each_layer add_untrained
   compare_sizes
@@ -148,8 +141,6 @@ stage_report() {
 }
 
 compare_sizes() { :; } # what a recipe plots besides
-
-add_model() { add_results "$OUTPUT/retrieval/$(model_name "$@")"; } # SYSTEM SEED
 
 # Layers that nobody measured are no loss to the report.
 add_untrained() { # FOLDER LAYER

@@ -71,6 +71,22 @@ test_texts() {
   [[ -z $BUCC ]] || TEST_TEXTS+=("$BUCC"/*.[a-z][a-z])
 }
 
+# The model of a system in every test set.
+evaluate() { # SYSTEM SEED
+  set_encoder_options "$@"
+  retrieve_everywhere "$(retrieval_folder "$@")" "${ENCODER_OPTIONS[@]}"
+}
+
+# Fill ENCODER_OPTIONS: the model of a system, as commands of `embeddings` take it.
+set_encoder_options() { # SYSTEM SEED
+  ENCODER_OPTIONS=(--model "$(checkpoint_of "$@")" --model-data "$DATA" --encoder-name "$1")
+  [[ $LAUNCHER != cpu ]] || ENCODER_OPTIONS+=(--cpu)
+}
+
+retrieval_folder() { # SYSTEM SEED
+  echo "$OUTPUT/retrieval/$(model_name "$@")"
+}
+
 # Retrieval in every test set (2.4.1, 2.4.2).
 retrieve_everywhere() { # FOLDER ENCODER_OPTION...
   local part
@@ -114,6 +130,8 @@ compare_with_first() {
   run python -m eval compare "${RETRIEVAL[@]}" --against-first --output "$OUTPUT/comparison.json"
   RESULTS+=("$OUTPUT/comparison.json")
 }
+
+add_retrieval() { add_results "$(retrieval_folder "$@")"; } # SYSTEM SEED
 
 # Add the results below a folder, and further files there, to RESULTS; those of retrieval to RETRIEVAL, too.
 add_results() { # FOLDER FILE...
