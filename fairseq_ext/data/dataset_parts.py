@@ -27,6 +27,33 @@ class BatchField:
         raise NotImplementedError
 
 
+class StoredOfBothSides(BatchField):
+    """What a file holds of both sentences of a pair: the share of an example is two arrays, each of the same
+    shape for all examples. In a batch: "source" and "target", B x that shape.
+    """
+
+    @staticmethod
+    def collate(shares: list[tuple[np.ndarray, ...]], pad: int) -> dict[str, torch.Tensor]:
+        source, target = (torch.from_numpy(np.stack(side)) for side in zip(*shares, strict=True))
+        return {"source": source, "target": target}
+
+
+def in_place_of_tokens(batch: dict, field: str, argument: str) -> dict:
+    """A batch that gives the encoder what is stored of its sentences, so that their tokens are not read.
+
+    Args:
+        batch: of a `StoredOfBothSides`, with a mirror.
+        field: name of that field in the batch.
+        argument: of the encoder.
+    """
+    stored = batch[field]
+    return {
+        **batch,
+        "net_input": {**batch["net_input"], argument: stored["source"]},
+        "mirror": {**batch["mirror"], argument: stored["target"]},
+    }
+
+
 @dataclass
 class DatasetPart:
     """The sentences of one file or pair of files.

@@ -11,7 +11,7 @@ from command_line.errors import InputError
 from data_prep.formats.layer_sums import LayerSums, layer_sums_path
 from data_prep.formats.sentences import load_sentences
 from data_prep.formats.teacher_vectors import STEP
-from fairseq_ext.data.dataset_parts import BatchField
+from fairseq_ext.data.dataset_parts import StoredOfBothSides, in_place_of_tokens
 from fairseq_ext.modules.pooling import POOLINGS
 
 OPTION = "--layer-sums"
@@ -56,7 +56,7 @@ class SummedSentences(Sequence):
         return self.sums[item]
 
 
-class LayerSumsField(BatchField):
+class LayerSumsField(StoredOfBothSides):
     """Of both sentences of a pair. In a batch: "source" and "target", B x (L + 1) x C."""
 
     def __init__(self, sources, targets):
@@ -65,20 +65,10 @@ class LayerSumsField(BatchField):
     def __getitem__(self, item: int) -> tuple[np.ndarray, ...]:
         return tuple(side.layer_sums(item) for side in self.sides)
 
-    @staticmethod
-    def collate(shares: list[tuple[np.ndarray, ...]], pad: int) -> dict[str, Tensor]:
-        source, target = (torch.from_numpy(np.stack(side)) for side in zip(*shares, strict=True))
-        return {"source": source, "target": target}
-
 
 def complete(batch: dict) -> dict:
     """A batch whose inputs of the encoder have their sums, so that it does not read their tokens."""
-    sums = batch[FIELD]
-    return {
-        **batch,
-        "net_input": {**batch["net_input"], "layer_sums": sums["source"]},
-        "mirror": {**batch["mirror"], "layer_sums": sums["target"]},
-    }
+    return in_place_of_tokens(batch, FIELD, "layer_sums")
 
 
 def check_encoder(encoder) -> None:

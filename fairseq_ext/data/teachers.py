@@ -4,7 +4,6 @@ import abc
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from command_line.errors import InputError
@@ -18,7 +17,7 @@ from data_prep.formats.teacher_vectors import (
     encoder_title,
     vectors_path,
 )
-from fairseq_ext.data.dataset_parts import BatchField, pad_right
+from fairseq_ext.data.dataset_parts import BatchField, StoredOfBothSides, pad_right
 
 OPTION = "--teacher"
 TRAIN = "train"
@@ -119,7 +118,7 @@ class StoredTeacher(Teacher):
         return vectors
 
 
-class _StoredField(BatchField):
+class _StoredField(StoredOfBothSides):
     """Vectors of both sides from their files."""
 
     def __init__(self, sides: list[TeacherVectors]):
@@ -127,11 +126,6 @@ class _StoredField(BatchField):
 
     def __getitem__(self, item: int) -> tuple[np.ndarray, ...]:
         return tuple(side[item] for side in self.sides)
-
-    @staticmethod
-    def collate(shares: list[tuple[np.ndarray, ...]], pad: int) -> dict[str, Tensor]:
-        source, target = (torch.from_numpy(np.stack(side)) for side in zip(*shares, strict=True))
-        return {"source": source, "target": target}
 
 
 class TokensForTeacher(BatchField):

@@ -6,6 +6,7 @@ import torch
 
 from command_line.errors import InputError
 from data_prep.formats.teacher_vectors import STEP, encoder_title
+from fairseq_ext.data.dataset_parts import in_place_of_tokens
 from fairseq_ext.data.teachers import StoredTeacher
 
 OPTION = "--encoder-vectors"
@@ -54,12 +55,7 @@ class FrozenVectors:
 
     def complete(self, batch: dict) -> dict:
         """A batch whose sentences have their vectors, so that the encoder does not read their tokens."""
-        pooled = batch[FIELD]
-        return {
-            **batch,
-            "net_input": {**batch["net_input"], "pooled_vectors": pooled["source"]},
-            "mirror": {**batch["mirror"], "pooled_vectors": pooled["target"]},
-        }
+        return in_place_of_tokens(batch, FIELD, "pooled_vectors")
 
     @torch.no_grad()
     def check(self, model, batch: dict) -> None:
