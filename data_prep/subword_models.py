@@ -5,6 +5,7 @@
 
 import codecs
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 from command_line.errors import InputError
@@ -57,6 +58,11 @@ class BytePairs:
     def join(self, line: str) -> str:
         joined = (line.strip() + " ").replace(SEPARATOR + " ", "")
         return joined.strip()
+
+
+def text_of_pairs(units: Sequence[str]) -> str:
+    """What the units of one word of byte pair encoding spell; the last one is as it stands."""
+    return "".join(unit.removesuffix(SEPARATOR) for unit in units[:-1]) + units[-1]
 
 
 def _without_special(unit: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 
 from command_line.errors import InputError
-from data_prep.subword_models import CACHED_WORDS, SEPARATOR, SPECIAL_SYMBOLS
+from data_prep.subword_models import CACHED_WORDS, SEPARATOR, SPECIAL_SYMBOLS, text_of_pairs
 
 WORD_BEGINNING = "▁"
 UNKNOWN = SPECIAL_SYMBOLS[-1]
@@ -64,7 +64,7 @@ class BytePairDropout:
         return [unit for word in words_of_pairs(units) for unit in self._word(word)]
 
     def _word(self, units: list[str]) -> list[str]:
-        text = "".join(unit.removesuffix(SEPARATOR) for unit in units[:-1]) + units[-1]
+        text = text_of_pairs(units)
         if UNKNOWN in units or self._plain.segment_tokens([text]) != units:
             return units
         found = self._drawn.segment_tokens([text], self.dropout)

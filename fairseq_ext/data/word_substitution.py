@@ -10,14 +10,11 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 import numpy as np
 
 from command_line.errors import InputError
-from data_prep.subword_models import SEPARATOR
+from data_prep.subword_models import text_of_pairs
 from data_prep.subword_sampling import WORD_BEGINNING, words_of_pairs, words_of_pieces
 
 WORDS: dict[str, tuple[Callable, Callable]] = {  # type of subwords -> (units to words, units to its text)
-    "subword-nmt": (
-        words_of_pairs,
-        lambda units: "".join(unit.removesuffix(SEPARATOR) for unit in units[:-1]) + units[-1],
-    ),
+    "subword-nmt": (words_of_pairs, text_of_pairs),
     "sentencepiece": (words_of_pieces, lambda units: "".join(units).removeprefix(WORD_BEGINNING)),
     "none": (lambda units: [[unit] for unit in units], lambda units: units[0]),
 }
