@@ -40,9 +40,20 @@ class Candidate:
         """What a file says.
 
         Raises:
-            InputError: as `read_checkpoint`; its options make no sense.
+            InputError: as `read_checkpoint` and `of`.
         """
-        state = read_checkpoint(path)
+        return cls.of(read_checkpoint(path), path)
+
+    @classmethod
+    def of(cls, state: dict, path: Path) -> "Candidate":
+        """What a checkpoint says that has been read.
+
+        Args:
+            state: its contents, with or without the weights.
+
+        Raises:
+            InputError: its options make no sense.
+        """
         with as_one_line(path):
             languages = languages_of(state, path)
             record = describe(state["cfg"], languages["language_tags"], origin.initialized_from(state, path))
@@ -59,6 +70,26 @@ class Candidate:
                 ),
                 system={**record, **known, "dictionary": fingerprint},
             )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Checkpoints that are to be combined.
+
+    Attributes:
+        known: what they say of themselves, if they had to be read to be chosen.
+    """
+
+    paths: list[Path]
+    known: list[Candidate] | None = None
+
+    def candidates(self) -> list[Candidate]:
+        """What they say of themselves.
+
+        Raises:
+            InputError: as `Candidate.read`.
+        """
+        return self.known or [Candidate.read(path) for path in self.paths]
 
 
 def checkpoints_in(paths: Iterable[Path]) -> list[Path]:

@@ -60,7 +60,8 @@ def for_inference(state: dict) -> dict:
 def mean_of(paths: Sequence[Path]) -> dict:
     """The mean of the weights of checkpoints; what else a checkpoint says is as in the last one.
 
-    The sum is one of float64, the mean has the type of the weights. Two checkpoints are in memory at a time.
+    The sum is one of float64, the mean has the type of the weights. One checkpoint is in memory at a time,
+    beside the sum.
 
     Args:
         paths: at least two, of equal architectures.
@@ -70,15 +71,21 @@ def mean_of(paths: Sequence[Path]) -> dict:
     """
     sums: dict[str, Tensor] = {}
     entries: list[dict[str, Any]] = []
+    state: dict[str, Any] = {}
     for path in paths:
+        state.clear()  # the weights of the one before
         state = for_inference(read_state(path))
         if sums:
             _check_alike(sums, state["model"], path, paths[0])
-        for name, values in state["model"].items():
-            sums[name] = values.to(torch.float64) + sums[name] if name in sums else values.to(torch.float64)
+        _add(sums, state["model"])
         updates = state["optimizer_history"][0]["num_updates"]
         entries.append({"file": Path(path).name, "sha256": checksum(path), "updates": updates})
     return {**state, "model": _means(sums, len(paths), state["model"]), FIELD: entries}
+
+
+def _add(sums: dict[str, Tensor], weights: dict[str, Tensor]) -> None:
+    for name, values in weights.items():
+        sums[name] = values.to(torch.float64) + sums[name] if name in sums else values.to(torch.float64)
 
 
 def _means(sums: dict[str, Tensor], count: int, weights: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -31,8 +31,8 @@ class ChoiceOptions:
     last: int | None
     best: int | None
 
-    def chosen(self) -> list[Path]:
-        """The files, in the order of the training where one of them is asked for.
+    def chosen(self):
+        """A `choosing_checkpoints.Choice`, in the order of the training where one of them is asked for.
 
         Raises:
             InputError: a folder without `last` or `best`; both; not so many; a file that is no checkpoint.
@@ -47,10 +47,10 @@ class ChoiceOptions:
                 raise InputError(
                     f"{folders[0]}: is a folder; expected --last N or --best N with it, or files"
                 )
-            return _each_once(self.checkpoints)
+            return choosing.Choice(_each_once(self.checkpoints))
         candidates = [choosing.Candidate.read(path) for path in choosing.checkpoints_in(self.checkpoints)]
         found = choosing.last(candidates, self.last) if self.last else choosing.best(candidates, self.best)
-        return [one.path for one in found]
+        return choosing.Choice([one.path for one in found], found)
 
 
 def _each_once(paths: list[Path]) -> list[Path]:
@@ -87,7 +87,8 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     import fairseq_ext.plug_ins  # noqa: F401 (registers what the options name)
 
-    paths = from_arguments(ChoiceOptions, args).chosen()
+    choice = from_arguments(ChoiceOptions, args).chosen()
+    paths = choice.paths
     if len(paths) < 2:
         raise InputError(f"{paths[0]}: one checkpoint; expected two or more to average")
     output = args.output
@@ -97,12 +98,15 @@ def main(args) -> None:
     stamp = Stamp.of_checkpoint(output, "average", {}, files)
     if stamp.is_current(args.force):
         return
-    average(paths, output, stamp)
+    average(choice, output, stamp)
     print(f"average: {len(paths)} checkpoints: {', '.join(path.name for path in paths)}")
 
 
-def average(paths: list[Path], output: Path, stamp: Stamp) -> None:
+def average(choice, output: Path, stamp: Stamp) -> None:
     """Check that the checkpoints are of one training, and write their mean.
+
+    Args:
+        choice: of two checkpoints or more.
 
     Raises:
         InputError: as `choosing.check_one_training` and `averaging.mean_of`.
@@ -112,8 +116,8 @@ def average(paths: list[Path], output: Path, stamp: Stamp) -> None:
     from fairseq_ext import choosing_checkpoints as choosing
     from fairseq_ext.checkpoints.averaging import mean_of
 
-    choosing.check_one_training([choosing.Candidate.read(path) for path in paths])
+    choosing.check_one_training(choice.candidates())
     stamp.begin()
     with atomic_path(output) as temporary:
-        torch.save(mean_of(paths), temporary)
+        torch.save(mean_of(choice.paths), temporary)
     stamp.finish([output])

@@ -69,7 +69,7 @@ def main(args) -> None:
     from data_prep.step_folder import StepFolder
 
     job = from_arguments(PackageJob, args)
-    checkpoints = job.choice.chosen()
+    checkpoints = job.choice.chosen().paths
     check_combination(job.combine, checkpoints)
     preparation = Preparation.load(job.data)
     copied = files_of_data(job, preparation)
@@ -173,9 +173,12 @@ def check_checkpoints(job: PackageJob, checkpoints: list[Path]) -> None:
     if job.combine == ENSEMBLE:
         load_ensemble(checkpoints, job.data)
         return
-    for path in checkpoints:
-        load_for_inference(path, job.data, translates=False)
-    choosing.check_one_training([choosing.Candidate.read(path) for path in checkpoints])
+    choosing.check_one_training(
+        [
+            choosing.Candidate.of(load_for_inference(path, job.data, translates=False).state, path)
+            for path in checkpoints
+        ]
+    )
 
 
 def write_models(job: PackageJob, checkpoints: list[Path], outputs: list[Path]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import weakref
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ import torch
 from command_line.dispatch import run
 from eval.translation.evaluated_model import EvaluatedModel
 from fairseq_ext.__main__ import COMMANDS
+from fairseq_ext.checkpoints import averaging, reading
 from fairseq_ext.checkpoints.reading import read_checkpoint
 from fairseq_ext.inference import load_for_inference
 from tests.fairseq_ext.folders import write_preparation, write_toy_folder
@@ -180,3 +182,28 @@ def test_the_record_of_a_mean_names_its_files(average, training, tmp_path):
         "checkpoint_1_20.pt",
         "checkpoint_1_100.pt",
     ]
+
+
+def test_every_checkpoint_is_read_to_be_checked_and_to_be_summed(average, training, tmp_path, reads):
+    """Those of a folder are checked by what has been read to choose them."""
+    two = ("checkpoint_1_20.pt", "checkpoint_1_100.pt")
+    assert average(*(training / name for name in two), "--output", tmp_path / "files.pt")[0] == 0
+    assert reads == dict.fromkeys(two, 2)
+    reads.clear()
+    assert average(training, "--best", 2, "--output", tmp_path / "mean.pt")[0] == 0
+    once = {path.name: 1 for path in training.glob("*.pt")}
+    assert reads == once | dict.fromkeys(two, 2)
+
+
+def test_one_checkpoint_is_in_memory_at_a_time(training, monkeypatch):
+    held: list[weakref.ref] = []
+
+    def read(path) -> dict:
+        assert not [one for one in held if one() is not None]
+        state = reading.read_state(path)
+        held.extend(map(weakref.ref, state["model"].values()))
+        return state
+
+    monkeypatch.setattr(averaging, "read_state", read)
+    averaging.mean_of(sorted(training.glob("checkpoint_1_*.pt")))
+    assert len(held) > 5

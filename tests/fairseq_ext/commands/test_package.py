@@ -102,6 +102,21 @@ def test_an_average_and_an_ensemble(package, root, tmp_path):
     )
 
 
+def test_every_checkpoint_is_read_to_be_checked_and_to_be_written(package, root, tmp_path, reads):
+    """Those of a folder, besides, to be chosen."""
+    names = [f"checkpoint{number}.pt" for number in (1, 2, 3)]
+    one, two, three = (root / name for name in names)
+    for words, expected in (
+        ((one,), (2, 0, 0)),
+        ((one, two, "--combine", "ensemble"), (2, 2, 0)),
+        ((one, three, "--combine", "average"), (2, 0, 2)),
+        ((root, "--last", 2, "--combine", "average"), (1, 3, 3)),
+    ):
+        reads.clear()
+        assert package(*words, "--output", tmp_path / "out")[0] == 0
+        assert tuple(reads[name] for name in names) == expected, words
+
+
 def test_of_stock_fairseq_whose_direction_is_in_names_of_files_alone(package, root, tmp_path):
     """The folder of the training has one pair; the package has none."""
     data = tmp_path / "data"
