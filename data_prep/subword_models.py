@@ -18,6 +18,7 @@ MODEL_FILES = {  # by type
 }
 TYPES = tuple(MODEL_FILES)
 SEPARATOR = "@@"  # ends every unit that is not the last of its word, as subword-nmt writes it
+WORD_BEGINNING = "▁"  # sentencepiece's mark, in front of a word or alone
 SPECIAL_SYMBOLS = ("<s>", "<pad>", "</s>", "<unk>")  # fairseq's own; as text they must not become those
 CACHED_WORDS = 1_000_000
 
@@ -84,7 +85,7 @@ class SentencePieces:
         return " ".join(self._model.encode(line, out_type=str))
 
     def join(self, line: str) -> str:
-        return line.replace(" ", "").replace("▁", " ").strip()
+        return line.replace(" ", "").replace(WORD_BEGINNING, " ").strip()
 
 
 def load_subwords(type_name: str, path=None):

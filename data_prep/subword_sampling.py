@@ -20,9 +20,8 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 
 from command_line.errors import InputError
-from data_prep.subword_models import CACHED_WORDS, SEPARATOR, SPECIAL_SYMBOLS, text_of_pairs
+from data_prep.subword_models import CACHED_WORDS, SEPARATOR, SPECIAL_SYMBOLS, WORD_BEGINNING, text_of_pairs
 
-WORD_BEGINNING = "▁"
 UNKNOWN = SPECIAL_SYMBOLS[-1]
 RANDOM = random.Random()  # what subword-nmt draws from, in place of the module: it has no argument for it
 

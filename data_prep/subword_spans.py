@@ -13,10 +13,9 @@ from itertools import accumulate
 
 from command_line.errors import InputError, at
 from data_prep.step_folder import read_record
-from data_prep.subword_models import SEPARATOR, TYPES
+from data_prep.subword_models import SEPARATOR, TYPES, WORD_BEGINNING
 from data_prep.transformers_tokenizer import KIND as TRANSFORMERS
 
-WORD_BEGINNING = "▁"  # sentencepiece's mark, also where it stands alone
 Boundaries = tuple[list[int], list[int]]
 SPELLED = tuple(name for name in TYPES if name != TRANSFORMERS)  # types whose units spell their text
 

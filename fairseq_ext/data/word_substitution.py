@@ -10,8 +10,8 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 import numpy as np
 
 from command_line.errors import InputError
-from data_prep.subword_models import text_of_pairs
-from data_prep.subword_sampling import WORD_BEGINNING, words_of_pairs, words_of_pieces
+from data_prep.subword_models import WORD_BEGINNING, text_of_pairs
+from data_prep.subword_sampling import words_of_pairs, words_of_pieces
 
 WORDS: dict[str, tuple[Callable, Callable]] = {  # type of subwords -> (units to words, units to its text)
     "subword-nmt": (words_of_pairs, text_of_pairs),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from data_prep.formats.preparation import Preparation
+from data_prep.subword_models import WORD_BEGINNING
 from data_prep.tokenizers import LOWERCASE
 from fairseq_ext.export.encoder_graph import refusal
 from fairseq_ext.export.sentencepiece_model import UNIGRAM, PieceModel, read_sentencepiece_model
@@ -21,7 +22,6 @@ from fairseq_ext.export.sentencepiece_model import UNIGRAM, PieceModel, read_sen
 TRANSFORMERS = "transformers"  # type of subwords: the vocabulary of a tokenizer of that library
 WHITESPACE = r"[\s\x1c-\x1f]+"  # what Python splits at
 NOTHING_KNOWS = "\U0010fffd"  # the last character for private use
-SPACE = "▁"
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,9 @@ def pipeline(model: PieceModel, vocabulary: Vocabulary, lowercase: bool):
     tokenizer.normalizer = normalizers.Sequence(steps)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Metaspace(SPACE, prepend_scheme="always" if model.with_prefix else "never"),
+            pre_tokenizers.Metaspace(
+                WORD_BEGINNING, prepend_scheme="always" if model.with_prefix else "never"
+            ),
             pre_tokenizers.Split(Regex(f"{unknown}+"), behavior="isolated"),
         ]
     )
