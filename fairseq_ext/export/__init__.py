@@ -1,1 +1,1 @@
-"""Trained encoders in the formats of other libraries: stock modules, equal vectors, no code of ours."""
+"""Trained models in the formats of other libraries: stock modules, equal results, no code of ours."""

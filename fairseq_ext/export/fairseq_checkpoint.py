@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from data_prep.formats.directions import format_direction
 from fairseq_ext.checkpoints.averaging import for_inference
-from fairseq_ext.checkpoints.reading import read_state
 from fairseq_ext.checkpoints.tasks import STOCK_BILINGUAL, STOCK_MULTILINGUAL
 from fairseq_ext.export.encoder_graph import refusal
 from fairseq_ext.export.translation_graph import TranslationGraph
@@ -38,7 +37,7 @@ def write_folder(folder: Path, graph: TranslationGraph, loaded, path) -> nn.Modu
     model = build(options, loaded.task)
     weights = with_norms(loaded.model.state_dict(), model.state_dict())
     model.load_state_dict(weights, strict=True)
-    state = for_inference(read_state(path))
+    state = for_inference(loaded.state)
     written = {
         "args": None,
         "cfg": {"_name": None, "common": {"seed": seed_of(loaded)}, "model": options, "task": task},

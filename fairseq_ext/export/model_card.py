@@ -65,12 +65,18 @@ Vectors of fewer bits: `sentence_transformers.quantize_embeddings(vectors, "int8
 
 @dataclass(frozen=True)
 class Card:
-    """What the model card is made of."""
+    """What the model card is made of.
+
+    Attributes:
+        graph: of the encoder; None of one of transformers, whose card is an `EncoderCard`.
+        expects: what must have split the text into words; empty for raw text.
+        form: a key of FORMATS.
+    """
 
     checkpoint: Path
     loaded: LoadedModel
     preparation: Preparation
-    graph: EncoderGraph
+    graph: EncoderGraph | None
     expects: str
     form: str
 

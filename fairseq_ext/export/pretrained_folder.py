@@ -13,6 +13,7 @@ import numpy as np
 from command_line.outputs import write_text
 from data_prep.formats.preparation import Preparation
 from fairseq_ext.export.encoder_graph import refusal
+from fairseq_ext.export.job import ExportJob
 from fairseq_ext.export.model_card import Card, parameters_of
 from fairseq_ext.export.tokenizer import ExportedTokenizer, exported_tokenizer
 from fairseq_ext.inference import LoadedModel
@@ -62,12 +63,9 @@ def check_encoder(loaded: LoadedModel, path) -> None:
 
 
 def write_folder(
-    job, loaded: LoadedModel, preparation: Preparation, folder: Path
+    job: ExportJob, loaded: LoadedModel, preparation: Preparation, folder: Path
 ) -> tuple[ExportedTokenizer, "EncoderCard"]:
     """Write weights, tokenizer and model card.
-
-    Args:
-        job: of `fairseq_ext.commands.export`.
 
     Returns:
         the tokenizer as the folder has it, and the card.

@@ -1,4 +1,4 @@
-"""Tables E.3-E.8 of the thesis: BLEU of every direction, system and seed; a plot of them."""
+"""Tables E.3-E.8 of the thesis: scores of every direction, system and seed; a plot of BLEU."""
 
 from eval.reporting.exhibits import (
     Figure,
