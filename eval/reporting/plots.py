@@ -150,19 +150,20 @@ def lines(
         axis.grid(color=FAINT, linewidth=0.7)
     for axis in axes[::columns]:
         axis.set_ylabel(title)
+    _legend(figure, axes, names)
+    return _png(figure)
+
+
+def _legend(figure, axes, names: Sequence[str]) -> None:
+    """One for all panels: series, unless there is only one, and levels."""
     handles = {
         label: line for axis in axes for line, label in zip(*axis.get_legend_handles_labels(), strict=True)
     }
     shown = [*(names if len(names) > 1 else []), *(name for name in handles if name not in names)]
     if shown:
-        figure.legend(
-            [handles[name] for name in shown],
-            shown,
-            loc="outside upper center",
-            ncols=min(3, len(shown)),
-            frameon=False,
-        )
-    return _png(figure)
+        lines_shown = [handles[name] for name in shown]
+        columns = min(3, len(shown))
+        figure.legend(lines_shown, shown, loc="outside upper center", ncols=columns, frameon=False)
 
 
 def _curve(axis, number: int, name: str | None, values: Sequence[MeanStd | None]) -> None:
