@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from command_line.errors import InputError
-from command_line.outputs import write_json
+from command_line.outputs import scratch_folder, write_json
 from data_prep.formats.preparation import Preparation
 from fairseq_ext.checkpoints.reading import read_checkpoint
 from fairseq_ext.checkpoints.tasks import SENTENCES, name_of_task, options_of_task
@@ -31,8 +31,6 @@ def to_ctranslate2(job: ExportJob, folder: Path) -> None:
     Raises:
         InputError: as `load_for_inference`; the format cannot express the model; scores or hypotheses differ.
     """
-    import tempfile
-
     from fairseq_ext.export import ctranslate2_folder as form
     from fairseq_ext.export.translation_parity import equal_share
 
@@ -40,9 +38,9 @@ def to_ctranslate2(job: ExportJob, folder: Path) -> None:
     graph = translation_graph_of(loaded, job.checkpoint)
     sentences = compared_sentences(job, loaded)
     symbols, positions = loaded.task.dictionary.symbols, len(graph.decoder.positions)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as exact:
-        form.write_folder(Path(exact), graph, loaded, job.checkpoint)
-        scores, translate = form.compared(Path(exact), symbols, positions)
+    with scratch_folder(folder.parent) as exact:
+        form.write_folder(exact, graph, loaded, job.checkpoint)
+        scores, translate = form.compared(exact, symbols, positions)
         parity = check_translations(sentences, scores, translate) if sentences else {}
     form.write_folder(folder, graph, loaded, job.checkpoint, job.precision)
     if sentences and job.precision != "float32":

@@ -165,6 +165,19 @@ def test_a_wrong_weight_is_found_and_nothing_is_left(data, tmp_path, monkeypatch
     assert not any((tmp_path / "out").glob("model.bin"))
 
 
+def test_what_a_killed_export_leaves_is_known_as_unfinished(data, tmp_path, monkeypatch):
+    """Names that `remove_leftovers` removes; the folder that is compared is one of them."""
+    checkpoint, found = write_model(tmp_path / "model.pt", data), []
+
+    def check(*_) -> dict:
+        found.extend(path.name for path in (tmp_path / "out").iterdir() if path.is_dir())
+        raise InputError("killed")
+
+    monkeypatch.setattr(translation_formats, "check_translations", check)
+    assert export(checkpoint, data, tmp_path / "out") == 2
+    assert len(found) == 2 and all(name.startswith(".partial-") for name in found)
+
+
 def test_hypotheses_of_another_search_are_found(data, tmp_path):
     loaded = load_for_inference(write_model(tmp_path / "model.pt", data), data)
     sentences = translation_parity.checked_sentences(loaded, Preparation.load(data), 4)
