@@ -21,7 +21,7 @@ from eval.translation.finished_hypotheses import Found
 from eval.translation.search_options import RescoringOptions
 
 PY3LANGID = "py3langid"
-SMALLEST = math.log(1e-12)  # log-probability that a fastText model gives
+SMALLEST = 1e-12  # probability that a language has at least: a fastText model gives many 0
 
 
 class Py3langid:
@@ -74,20 +74,23 @@ class FastText:
 
     def log_likelihoods(self, text: str) -> dict[str, float]:
         """As `Py3langid`."""
-        found = dict.fromkeys(self.labels, SMALLEST)  # it names no language of probability 0
+        found = dict.fromkeys(self.labels, math.log(SMALLEST))  # it names no language of probability 0
         for label, probability in zip(*self._model.predict(text, k=-1), strict=True):
-            found[label.removeprefix("__label__")] = max(SMALLEST, math.log(max(float(probability), 1e-30)))
+            found[label.removeprefix("__label__")] = math.log(max(SMALLEST, float(probability)))
         return found
 
 
 def label_of(code: str, labels: frozenset[str]) -> str | None:
     """An identifier's label for a language; None if it has none."""
-    if (found := closest(code, labels)) or code in labels:
-        return found or code
-    by_language = {label: find_language(label.partition("_")[0]) for label in labels if "_" in label}
+    if found := closest(code, labels):
+        return found
+    if code in labels:
+        return code
     language = find_language(code)
-    same = sorted(label for label, one in by_language.items() if one and one == language)
-    return next((label for label in same if label == code), next(iter(same), None))
+    with_script = [label for label in labels if "_" in label] if language else []
+    return min(
+        (label for label in with_script if find_language(label.partition("_")[0]) == language), default=None
+    )
 
 
 class LanguageRescorer:
