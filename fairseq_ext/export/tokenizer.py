@@ -84,7 +84,9 @@ def exported_tokenizer(
     vocabulary = Vocabulary.of(model, dictionary)
     tokenizer = pipeline(model, vocabulary, lowercase)
     tokenizer.post_processor = _around(vocabulary, dictionary, has_cls)
-    fast = _fast(tokenizer, vocabulary, dictionary, longest)
+    roles = ("bos", "pad", "eos", "unk")
+    names = {role: vocabulary.entries[getattr(dictionary, role)()][0] for role in roles}
+    fast = _fast(tokenizer, names, longest, split_special_tokens=True)  # text that spells one is text
     return ExportedTokenizer(fast, vocabulary.rows, expects, longest, has_cls)
 
 
@@ -97,7 +99,6 @@ def _of_transformers(
     import tempfile
 
     from tokenizers import Tokenizer, processors
-    from transformers import PreTrainedTokenizerFast
 
     if any(name.endswith(LOWERCASE) for name in preparation.tokenizers.values()):
         raise refusal(path, "its text was put in lower case in front of a tokenizer of transformers")
@@ -119,16 +120,7 @@ def _of_transformers(
         single=[*around[0], "$A", *around[1]],
         special_tokens=[(names[role], special[role]) for role in ("bos", "eos") if role in names],
     )
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        model_max_length=longest,
-        padding_side="right",
-        truncation_side="right",
-        clean_up_tokenization_spaces=False,
-        model_input_names=["input_ids", "attention_mask"],
-        **{f"{role}_token": name for role, name in names.items()},
-    )
-    return ExportedTokenizer(fast, rows, "", longest, has_cls)
+    return ExportedTokenizer(_fast(tokenizer, names, longest), rows, "", longest, has_cls)
 
 
 def _word_tokenizers(preparation: Preparation, pretokenized: bool, path) -> tuple[bool, str]:
@@ -255,22 +247,19 @@ def _around(vocabulary: Vocabulary, dictionary, has_cls: bool):
     )
 
 
-def _fast(tokenizer, vocabulary: Vocabulary, dictionary, longest: int):
+def _fast(tokenizer, names: dict[str, str], longest: int, **options):
+    """The pipeline as transformers reads it; `names` are the special symbols by their roles."""
     from transformers import PreTrainedTokenizerFast
 
-    name = {
-        f"{role}_token": vocabulary.entries[getattr(dictionary, role)()][0]
-        for role in ("bos", "pad", "eos", "unk")
-    }
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         model_max_length=longest,
         padding_side="right",
         truncation_side="right",
         clean_up_tokenization_spaces=False,
-        split_special_tokens=True,  # text that spells one is text
         model_input_names=["input_ids", "attention_mask"],
-        **name,
+        **{f"{role}_token": name for role, name in names.items()},
+        **options,
     )
 
 
