@@ -90,8 +90,8 @@ def main(args) -> None:
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{name}=: is the name of two encoders; expected one of its own for each")
-    loaded = {name: job.options(name, model) for name, model in job.encoders}
-    inputs = [job.text, *dict.fromkeys(file for options in loaded.values() for file in options.files())]
+    files = [file for one in job.encoders for file in job.options(*one).files()]
+    inputs = [job.text, *dict.fromkeys(files)]
     write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force)
 
 
