@@ -55,19 +55,8 @@ def table(systems: list[System], dataset: str, kind: str, measure: str) -> Table
         if rows:
             rules.add(len(rows))
         members = {group: at[block, group] for group in groups if (block, group) in at}
-        directions = direction_order(
-            kind, list({d for one in members.values() for d in one.directions(kind)})
-        )
-        for direction in [*directions, None]:
-            if direction is None:
-                rules.add(len(rows))
-            heading = [cell(block if direction in directions[:1] else ""), cell(direction or "avg.")]
-            scores = [
-                one
-                for group in groups
-                for one in score_cells(members.get(group), direction, kind, measure, widths[group])
-            ]
-            rows.append(heading + scores)
+        rows += rows_of_block(block, members, widths, kind, measure)
+        rules.add(len(rows) - 1)
     caption = (
         f"{MEASURES[measure].title} of {dataset} in {kind} directions, in the layout of Tables E.3 to E.8."
     )
@@ -80,6 +69,23 @@ def table(systems: list[System], dataset: str, kind: str, measure: str) -> Table
         data(systems, dataset, kind, measure),
         folded=measure != "bleu",
     )
+
+
+def rows_of_block(
+    block: str, members: dict[str, System], widths: dict[str, int], kind: str, measure: str
+) -> list[list]:
+    """A row per direction of the systems of a block, by their groups of columns, and one of averages."""
+    directions = direction_order(kind, list({d for one in members.values() for d in one.directions(kind)}))
+    rows = []
+    for direction in [*directions, None]:
+        heading = [cell(block if direction in directions[:1] else ""), cell(direction or "avg.")]
+        scores = [
+            one
+            for group, width in widths.items()
+            for one in score_cells(members.get(group), direction, kind, measure, width)
+        ]
+        rows.append(heading + scores)
+    return rows
 
 
 def seed_titles(at: dict, group: str, width: int) -> list:
