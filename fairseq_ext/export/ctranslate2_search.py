@@ -21,6 +21,9 @@ import ctranslate2
 
 Hypothesis = tuple[list[int], float]  # token ids without forced ones and `</s>`, and score
 
+# Of one search on a processor, with padding: states of larger batches leave its cache (docs/performance.md).
+CPU_TOKENS = 512
+
 
 def precisions(cuda: bool) -> list[str]:
     """What this machine computes in."""
@@ -85,6 +88,7 @@ class Ctranslate2Search:
         self.symbols, self.ids = list(symbols), {symbol: index for index, symbol in enumerate(symbols)}
         self.eos = "</s>"
         self.threads = threads
+        self.most_tokens = 0 if cuda else CPU_TOKENS  # 0: batches are as they come
         self.model = ctranslate2.Translator(
             str(folder),
             device="cuda" if cuda else "cpu",
@@ -108,6 +112,8 @@ class Ctranslate2Search:
             length_penalty=limits.lenpen,
             max_decoding_length=limits.max_length,
             max_input_length=0,
+            max_batch_size=self.most_tokens,
+            batch_type="tokens",
             return_end_token=True,
             return_scores=True,
             asynchronous=True,

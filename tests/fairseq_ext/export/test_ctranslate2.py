@@ -9,7 +9,7 @@ import torch
 
 from command_line.errors import InputError
 from data_prep.formats.preparation import Preparation
-from fairseq_ext.export import translation_formats, translation_parity
+from fairseq_ext.export import ctranslate2_search, translation_formats, translation_parity
 from fairseq_ext.export.ctranslate2_search import Ctranslate2Search, Limits, Source
 from fairseq_ext.inference import load_for_inference
 from tests.eval.translation.packages import fairseq_ext, package, write_checkpoint
@@ -70,6 +70,24 @@ def test_scores_with_and_without_the_tag(data, tmp_path):
             logits = loaded.model(torch.tensor([source.tokens]), torch.tensor([5]), previous)[0]
         of_tokens = logits.log_softmax(-1).gather(2, target[:, :, None])[0, :, 0][int(without) :]
         assert score == pytest.approx(float(of_tokens.sum()) / len(of_tokens) ** 0.7, abs=1e-4)
+
+
+def test_small_batches_change_no_hypothesis_and_no_order(data, tmp_path, monkeypatch):
+    """What is given at once is searched in parts that fit a processor's cache, whatever its lengths."""
+    checkpoint = write_model(tmp_path / "model.pt", data)
+    assert export(checkpoint, data, tmp_path / "out") == 0
+    symbols = load_for_inference(checkpoint, data).task.dictionary.symbols
+    sources = [Source([34, *range(5, 6 + length % 7), 2], [36]) for length in range(20)]
+    found = []
+    for most in (1, 12, 10_000):
+        monkeypatch.setattr(ctranslate2_search, "CPU_TOKENS", most)
+        search = Ctranslate2Search(tmp_path / "out", symbols, threads=2)
+        found.append(search.n_best(sources, Limits(4, 1.0, 9, count=2)))
+    for one in found[:2]:
+        assert [[tokens for tokens, _ in best] for best in one] == [[t for t, _ in b] for b in found[2]]
+        scores = [[score for best in each for _, score in best] for each in (one, found[2])]
+        assert scores[0] == pytest.approx(scores[1], abs=1e-5)
+    assert len({tuple(best[0][0]) for best in found[0]}) > 1
 
 
 def test_the_library_alone_reads_it(data, tmp_path):
