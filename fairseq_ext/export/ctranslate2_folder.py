@@ -16,8 +16,6 @@ from fairseq_ext.export.encoder_graph import refusal
 from fairseq_ext.export.translation_graph import TranslationGraph
 from fairseq_ext.export.translation_parity import BEAM, LONGEST
 
-PRECISIONS = ("float32", "int8", "int16", "float16", "bfloat16")
-
 
 def write_folder(folder: Path, graph: TranslationGraph, loaded, path, precision: str = "float32") -> None:
     """Write `model.bin`, the vocabulary and a README.
