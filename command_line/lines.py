@@ -6,7 +6,7 @@ import contextlib
 import gzip
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice, zip_longest
 from pathlib import Path
 
@@ -106,11 +106,27 @@ def read_lines(path) -> Iterator[str]:
     Raises:
         InputError: the file is missing, broken (truncated gzip), or a line is not UTF-8; names file and line.
     """
-    number = 1
-    for rows in read_rows(path, _ROWS):
-        for row in rows:
-            yield decode(row, path, number, nul=True).removesuffix("\n").removesuffix("\r")
-            number += 1
+    rows = (row for some in read_rows(path, _ROWS) for row in some)
+    for number, row in enumerate(rows, start=1):
+        yield _line(row, path, number)
+
+
+def read_stream(stream: Iterable[bytes], name: str) -> Iterator[str]:
+    """As `read_lines`, of an open stream: every line as soon as it is there.
+
+    Args:
+        stream: binary, such as `sys.stdin.buffer`.
+        name: in place of a path, for errors.
+
+    Raises:
+        InputError: a line is not UTF-8; names it.
+    """
+    for number, row in enumerate(stream, start=1):
+        yield _line(row if number > 1 else row.removeprefix(BYTE_ORDER_MARK), name, number)
+
+
+def _line(row: bytes, path, number: int) -> str:
+    return decode(row, path, number, nul=True).removesuffix("\n").removesuffix("\r")
 
 
 def read_parallel(*paths) -> Iterator[tuple[str, ...]]:

@@ -77,6 +77,8 @@ def _full(paths: list[str]) -> str:
     """What to free: the first full disk among those of the paths and of temporary files."""
     folders = [_existing(Path(path)) for path in [*paths, tempfile.gettempdir()]]
     full = [folder for folder in folders if shutil.disk_usage(folder).free < _NEARLY_FULL]
+    if not paths and not full:  # nothing was to be written but what is printed
+        return "standard output: no space left where it goes; free some, and run the command again"
     folder = (full or folders)[0].resolve()
     while not folder.is_mount():
         folder = folder.parent

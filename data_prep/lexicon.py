@@ -82,8 +82,9 @@ def main(args) -> None:
             (f"{second}-{first}", Counter({(b, a): count for (a, b), count in counts.items()})),
         ):
             lines = list(dictionary_lines(pairs, job.translations, job.min_count))
-            with atomic_path(job.output / f"{name}.txt") as path:
-                path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            if lines:  # a dictionary without entries is none, for those who read it as well
+                with atomic_path(job.output / f"{name}.txt") as path:
+                    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
             print(f"lexicon {name}: {len(lines):,} entries")
     step.finish()
 

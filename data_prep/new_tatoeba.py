@@ -3,7 +3,8 @@
 
 Of every pair of languages whose development and test set have --sample sentences together, as many are drawn
 at random. DIR has their files, PAIR/dev.src, dev.trg, test.src and test.trg. OUTPUT/english and OUTPUT/others
-are test sets in LASER's layout, of the pairs with English and of all others: Table 6 averages over each.
+are test sets in LASER's layout, of the pairs with English and of all others: Table 6 averages over each. A
+pair of a language with itself (nor-nor, two written forms) has no two names of files there and is left out.
 Beside them, indices.json has the drawn lines of every pair, counted from 0 in the development set and then on
 in the test set.
 """
@@ -74,7 +75,8 @@ def find_pairs(folder: Path) -> dict[str, list[Path]]:
     """
     found: dict[str, list[Path]] = {}
     for place in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if not (place.is_dir() and PAIR.fullmatch(place.name)):
+        pair = PAIR.fullmatch(place.name)
+        if not (place.is_dir() and pair) or pair["first"] == pair["second"]:
             continue
         for name in SETS:
             sides = [find_text(place / f"{name}.{side}") for side in SIDES]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from command_line import options as types
 from command_line.completion import Stamp
-from command_line.errors import InputError, at
+from command_line.errors import InputError, at, check_file
 from command_line.journal import Journal
 from command_line.lines import count_lines, uncompressed_name
 from command_line.option_classes import by_name, from_arguments
@@ -109,8 +109,7 @@ def main(args) -> None:
     outputs = outputs_of(job.texts, args.output)
     load = functools.cache(job.encoder.load)  # not before there is something to encode
     for path, output in zip(job.texts, outputs, strict=True):
-        if not path.is_file():
-            raise InputError(f"{path}: no such file; expected text, one sentence per line")
+        check_file(path, "text, one sentence per line")
         settings = {name: value for name, value in by_name(job).items() if name != "texts"}
         stamp = Stamp(
             output.with_name(f".{output.name}.done"),

@@ -17,6 +17,7 @@ from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from command_line.provenance import versions
 from command_line.result_file import add_output_arguments, write_result
+from data_prep.formats.package import is_package
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from embeddings.encoders.options import CHECKPOINT, EncoderOptions, kind_of
 from embeddings.encoders.sentence_encoder import BATCH_TOKENS, SentenceEncoder
@@ -52,7 +53,8 @@ class Job:
 
     def options(self, name: str, model: Path) -> EncoderOptions:
         """How an encoder is loaded."""
-        data = self.model_data if kind_of(model) == CHECKPOINT else None
+        needs_data = not is_package(model) and kind_of(model) == CHECKPOINT
+        data = self.model_data if needs_data else None
         return EncoderOptions(
             model, model_data=data, batch_tokens=self.batch_tokens, cpu=self.cpu, encoder_name=name
         )

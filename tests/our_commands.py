@@ -33,12 +33,16 @@ def run_command(words: list[str]) -> int:
     return run(package, "", _steps(main), rest)
 
 
-def parsers() -> dict[str, CommandParser]:
+PACKAGES = ("data_prep", "eval", "fairseq_ext", "embeddings")
+
+
+def parsers(packages: tuple[str, ...] = (*PACKAGES, BENCHMARKS.name)) -> dict[str, CommandParser]:
     """The parser of every command that users type, by what they type before the options."""
     found = {}
-    for package in ("data_prep", "eval", "fairseq_ext", "embeddings"):
-        _collect(found, f"python -m {package}", _steps(importlib.import_module(f"{package}.__main__")))
-    for path in sorted(BENCHMARKS.glob("[a-z]*.py")):
+    for package in PACKAGES:
+        if package in packages:
+            _collect(found, f"python -m {package}", _steps(importlib.import_module(f"{package}.__main__")))
+    for path in sorted(BENCHMARKS.glob("[a-z]*.py")) if BENCHMARKS.name in packages else ():
         words = f"python -m benchmarks.{path.stem}"
         found[words] = step_parser(words, importlib.import_module(f"benchmarks.{path.stem}"))
     return found

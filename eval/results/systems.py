@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from command_line.errors import InputError
-from fairseq_ext.axes.options import shown
 
 UNKNOWN = "–"  # in place of a number or a label that is not known
 SEARCH_OPTIONS = {  # with defaults
@@ -102,6 +101,8 @@ class Run:
     @property
     def search_label(self) -> str:
         """What the search was made to do against off-target output: ", source contrast 0.7"; else empty."""
+        from fairseq_ext.axes.options import shown  # with it torch comes, which --help does not wait for
+
         labels = []
         for option, others in NAMED.items():
             if weight := self.search[option]:

@@ -62,7 +62,7 @@ class BeamSearch:
             members of an ensemble: what a search costs on any machine.
 
     Raises:
-        InputError: a model with an adaptive softmax.
+        InputError: a model with an adaptive softmax; a beam as wide as the vocabulary.
     """
 
     def __init__(self, model, dictionary, options: SearchOptions):
@@ -70,6 +70,10 @@ class BeamSearch:
             raise InputError(
                 "the model has an adaptive softmax (--adaptive-softmax-cutoff), which this search does not"
                 " know; expected one projection to the vocabulary; use fairseq-generate"
+            )
+        if options.beam >= len(dictionary):
+            raise InputError(
+                f"--beam {options.beam}: expected fewer than the {len(dictionary)} symbols of the dictionary"
             )
         self.model, self.options = model, options
         self.pad, self.eos = dictionary.pad(), dictionary.eos()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from command_line.completion import read_settings
+from command_line.completion import check_unchanged, read_settings
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from data_prep.formats.directions import format_direction
@@ -59,13 +59,16 @@ def engine_folder(model: EvaluatedModel, engine: EngineOptions) -> Path:
 
     FORMATS[CTRANSLATE2].check(CTRANSLATE2, "float32")
     checkpoint = single_checkpoint(model.checkpoint)
-    folder, settings = engine.engine_folder or checkpoint.with_suffix(SUFFIX), None
-    with contextlib.suppress(InputError):  # one that was interrupted is made again
+    folder, settings, is_whole = engine.engine_folder or checkpoint.with_suffix(SUFFIX), None, False
+    with contextlib.suppress(InputError):  # one that was interrupted, or is damaged, is made again
         settings = read_settings(folder, NAME)
+        check_unchanged(folder, NAME)
+        is_whole = True
     wanted = {"to": CTRANSLATE2, "checkpoint_sha256": checksum(checkpoint)}
-    if settings and all(settings.get(name) == value for name, value in wanted.items()):
+    is_wanted = bool(settings) and all(settings.get(name) == value for name, value in wanted.items())
+    if is_wanted and is_whole:
         return folder
-    if settings and engine.engine_folder:
+    if settings and not is_wanted and engine.engine_folder:
         raise InputError(
             f"--engine-folder {folder}: not exported from {checkpoint} for CTranslate2; expected a folder of"
             " `python -m fairseq_ext export --to ctranslate2`, or none, which is then made"

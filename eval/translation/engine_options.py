@@ -91,7 +91,7 @@ def add_engine_arguments(parser) -> None:
     )
     parser.add_argument(
         "--engine-folder",
-        type=options.path,
+        type=options.output_folder,
         metavar="FOLDER",
         help=f"of fairseq_ext export --to {CTRANSLATE2} (default: CHECKPOINT with the suffix .{CTRANSLATE2},"
         " which is written if it is not there)",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
-from command_line.errors import InputError
+from command_line.errors import InputError, check_file
 from command_line.option_classes import by_name
 from command_line.outputs import checksum
 from command_line.provenance import command_typed
@@ -59,8 +59,7 @@ class EvaluatedModel:
         """
         found = checkpoints_of(self.checkpoint)
         for path in found:
-            if not path.is_file():
-                raise InputError(f"{path}: no such file; expected a fairseq checkpoint")
+            check_file(path, "a fairseq checkpoint, or a folder of `python -m fairseq_ext package`")
         return found
 
     def load(self, **task_options):

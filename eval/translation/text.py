@@ -3,12 +3,12 @@
 import contextlib
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line.errors import InputError
-from command_line.lines import decode, read_lines
+from command_line.errors import InputError, check_file
+from command_line.lines import read_lines, read_stream
 from command_line.outputs import atomic_path
 from data_prep.formats.directions import Direction, format_direction, parse_directions
 from eval.translation.engine_options import EngineOptions
@@ -62,10 +62,12 @@ def translate_text(job: TextJob) -> None:
         InputError: as `Translator`; a direction that is none; several without a folder; a line that is not
             UTF-8, named by file and number.
     """
+    if job.input != STDIN:
+        check_file(job.input, "a text, or - for standard input")
+    elif sys.stdin is None:
+        raise InputError("--input -: standard input is closed, expected a text")
     directions = directions_of(job)
     is_prompt = job.input == STDIN and sys.stdin.isatty() and job.output is None
-    if job.input != STDIN and not job.input.is_file():
-        raise InputError(f"--input {job.input}: no such file; expected a text, or - for standard input")
     translator = Translator(job.model, _options(job))
     for direction in directions:
         translator.check(*direction)
@@ -73,7 +75,7 @@ def translate_text(job: TextJob) -> None:
     if is_prompt:
         prompt(translator, directions, show)
         return
-    lines = read_lines(job.input) if job.input != STDIN else _standard_input()
+    lines = read_stream(sys.stdin.buffer, "standard input") if job.input == STDIN else read_lines(job.input)
     with contextlib.ExitStack() as stack:
         outputs = [_output(stack, job.output, direction) for direction in directions]
         first = 1
@@ -151,12 +153,6 @@ def prompt(translator: Translator, directions: Sequence[Direction], show: Shown)
             (found,) = translator.candidates([line], *direction, number)
             label = f"{direction[1]}: " if len(directions) > 1 else ""
             print(f"{label}{show(number, found)}", end="", flush=True)
-
-
-def _standard_input() -> Iterator[str]:
-    for number, row in enumerate(sys.stdin.buffer, start=1):
-        line = decode(row, "standard input", number, nul=True)
-        yield line.removesuffix("\n").removesuffix("\r")
 
 
 def _output(stack: contextlib.ExitStack, folder: Path | None, direction: Direction):

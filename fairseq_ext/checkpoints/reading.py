@@ -13,12 +13,11 @@ import pickle
 import re
 from argparse import Namespace
 from contextlib import contextmanager
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from command_line.errors import InputError
+from command_line.errors import InputError, check_file
 from fairseq_ext.checkpoints import origin
 from fairseq_ext.checkpoints.option_values import shown
 from fairseq_ext.checkpoints.options_gate import pass_gate
@@ -153,8 +152,7 @@ def _check_weights(weights, path) -> None:
 
 
 def _check_exists(path) -> None:
-    if not Path(path).is_file():
-        raise InputError(f"{path}: no such file; expected a fairseq checkpoint")
+    check_file(path, "a fairseq checkpoint")
 
 
 def _load(file, path, map_location):
@@ -171,5 +169,6 @@ def _load(file, path, map_location):
 
 
 def _damaged(path, error: Exception) -> InputError:
-    reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+    says_something = str(error) and not isinstance(error, KeyError)
+    reason = str(error).splitlines()[0][:200] if says_something else type(error).__name__
     return InputError(f"{path}: damaged, or not a fairseq checkpoint: {reason}")

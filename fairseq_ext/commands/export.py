@@ -83,7 +83,7 @@ def make(job: ExportJob, force: bool = False) -> None:
     """Write the folder, unless it is there.
 
     Raises:
-        InputError: as `export`.
+        InputError: as `export`; the folder has files of somebody else, such as the packaged system.
     """
     settings = {
         "to": job.to,
@@ -97,6 +97,8 @@ def make(job: ExportJob, force: bool = False) -> None:
     stamp = Stamp(job.output / RECORD, NAME, settings, [path for path in inputs if path.is_file()])
     if stamp.is_current(force):
         return
+    if not stamp.was_begun() and any(job.output.glob("[!.]*")):
+        raise InputError(f"{job.output}: is not empty, and not from `{NAME}`; choose an empty folder")
     stamp.begin()
     with scratch_folder(job.output) as folder:
         export(job, folder)

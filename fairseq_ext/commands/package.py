@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
-from command_line.errors import InputError
+from command_line.errors import InputError, check_file
 from command_line.option_classes import from_arguments
 from command_line.outputs import atomic_path, checksum, copy_file
 from data_prep.formats.dictionary import dictionary_path, languages_with_dictionary
@@ -119,8 +119,7 @@ def model_names(combine: str | None, checkpoints: list[Path]) -> list[str]:
 
 
 def checksum_of(path: Path) -> str:
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; expected a fairseq checkpoint")
+    check_file(path, "a fairseq checkpoint")
     return checksum(path)
 
 

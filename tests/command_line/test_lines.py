@@ -1,10 +1,18 @@
 import gzip
+import io
 import lzma
 
 import pytest
 
 from command_line.errors import InputError
-from command_line.lines import count_lines, find_text, read_lines, read_parallel, uncompressed_name
+from command_line.lines import (
+    count_lines,
+    find_text,
+    read_lines,
+    read_parallel,
+    read_stream,
+    uncompressed_name,
+)
 from data_prep.blocks import read_blocks
 
 
@@ -31,6 +39,21 @@ def test_only_newlines_end_lines(tmp_path):
 def test_a_byte_order_mark_is_dropped_from_the_first_line_only(tmp_path):
     path = write(tmp_path / "a.txt", "\ufeffa\n\ufeffb\n".encode())
     assert list(read_lines(path)) == ["a", "\ufeffb"]
+
+
+def test_an_open_stream_is_read_as_a_file_line_by_line(tmp_path):
+    given = "\ufeffa\u2028b\n\ufeffc\r\n\nd".encode()
+    path = write(tmp_path / "a.txt", given)
+    assert (
+        list(read_stream(io.BytesIO(given), "it"))
+        == list(read_lines(path))
+        == ["a\u2028b", "\ufeffc", "", "d"]
+    )
+    ready = iter([b"first\n", b"\xff\n"])  # nothing is read ahead
+    found = read_stream(ready, "it")
+    assert next(found) == "first" and next(ready) == b"\xff\n"
+    with pytest.raises(InputError, match="it:2: byte 0xe9 is not UTF-8"):
+        list(read_stream([b"a\n", b"\xe9\n"], "it"))
 
 
 def test_an_empty_file_has_no_lines(tmp_path):

@@ -100,6 +100,15 @@ def test_a_full_disk_names_what_to_free(refused, tmp_path, error):
     assert line.endswith("; free some, and run the command again")
 
 
+def test_a_full_disk_behind_standard_output(refused):
+    """As `command > /dev/full`: no disk of ours is full, and no file was to be written."""
+
+    def main(args):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    assert refused(main).startswith("standard output: no space left where it goes")
+
+
 def test_memory(refused):
     def main(args):
         numpy.empty(1 << 60, dtype=numpy.uint8)

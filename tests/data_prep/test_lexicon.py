@@ -59,6 +59,16 @@ def test_frequent_translations_of_the_training_lines_in_both_directions(folders)
     )
 
 
+def test_a_pair_without_entries_has_no_dictionary(folders, tmp_path):
+    """Readers refuse an empty one as damaged."""
+    words, linked, lexicon = folders
+    for language, line in (("de", "ja"), ("fr", "oui")):
+        (words / f"train.de-fr.{language}").write_text(f"{line}\n")
+    (linked / "train.de-fr.align").write_text("0-0\n")
+    assert run(folders).keys() == {"de-en.txt", "en-de.txt"}
+    assert read_dictionaries(lexicon, ["de", "en", "fr"])["de"]["haus"] == ["house"]
+
+
 def test_what_is_written_is_read(folders):
     run(folders, "--min-count", "1")
     found = read_dictionaries(folders[2], ["de", "en", "fr"])

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 
 import pytest
 
@@ -47,6 +48,14 @@ def test_pairs_with_enough_sentences_are_sampled(step, challenge, tmp_path):
             assert read(out / name / f"tatoeba.{pair}.{second}") == [f"{second} {text}" for text in expected]
     lines = indices["english"]["pairs"]["deu-eng"]
     assert lines[0] < 30 <= lines[-1] and lines != list(range(50))
+
+
+def test_two_forms_of_one_language_are_no_pair(step, challenge, tmp_path):
+    """Both sides would be tatoeba.nor-nor.nor, one over the other."""
+    shutil.copytree(challenge / "deu-eng", challenge / "nor-nor")
+    assert step("new-tatoeba", challenge, "--output", tmp_path / "out", "--sample", "50")[0] == 0
+    assert not list(tmp_path.glob("out/*/*nor*"))
+    assert "nor-nor" not in json.loads((tmp_path / "out/others/indices.json").read_text())["pairs"]
 
 
 def test_they_are_test_sets_of_retrieval(step, challenge, tmp_path):

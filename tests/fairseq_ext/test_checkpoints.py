@@ -139,7 +139,7 @@ def test_a_torch_file_that_is_not_a_fairseq_checkpoint(tmp_path, state):
 
 
 def test_a_folder_is_not_a_checkpoint(tmp_path):
-    assert refused(read_checkpoint, tmp_path).startswith(f"{tmp_path}: no such file")
+    assert refused(read_checkpoint, tmp_path) == f"{tmp_path}: is a folder, expected a fairseq checkpoint"
 
 
 # --- loading

@@ -166,6 +166,16 @@ def test_an_adaptive_softmax_is_refused():
         BeamSearch(model, dictionary, SearchOptions())
 
 
+def test_a_beam_as_wide_as_the_vocabulary_is_refused():
+    dictionary = toy_dictionary(20)
+    model, size = build(TransformerModel, dictionary), len(dictionary)
+    batch = torch.tensor([[5, 6, dictionary.eos()]]), torch.tensor([3]), torch.empty(1, 0, dtype=torch.long)
+    search = BeamSearch(model.eval(), dictionary, SearchOptions(beam=size - 1, max_len_b=3))
+    assert search.n_best(*batch, size - 1)
+    with pytest.raises(InputError, match=f"--beam {size}: expected fewer than the {size} symbols"):
+        BeamSearch(model, dictionary, SearchOptions(beam=size))
+
+
 def plain_search(model, dictionary, source, tag: int, options: SearchOptions) -> tuple[float, list[int]]:
     """The search of one sentence, written out: score and words of the best hypothesis."""
 

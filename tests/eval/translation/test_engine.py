@@ -74,6 +74,18 @@ def test_the_folder_is_made_once_beside_the_checkpoint(root, translate, tmp_path
     assert hypotheses(tmp_path / "a") == hypotheses(tmp_path / "b")
 
 
+@pytest.mark.parametrize("name", ["model.bin", "config.json", "shared_vocabulary.json"])
+def test_a_damaged_folder_is_made_again(root, translate, tmp_path, name):
+    words = ("--engine-folder", tmp_path / "made")
+    assert translate("--output", tmp_path / "a", *words).status == 0
+    whole = (tmp_path / "made" / name).read_bytes()
+    (tmp_path / "made" / name).write_bytes(whole[: len(whole) // 2])
+    found = translate("--output", tmp_path / "b", *words, "--force")
+    assert found.status == 0 and f"{name} has changed since; `export` is done again" in found.err
+    assert (tmp_path / "made" / name).read_bytes() == whole
+    assert hypotheses(tmp_path / "a") == hypotheses(tmp_path / "b")
+
+
 def test_another_checkpoint_under_the_name_has_a_folder_of_its_own(root, translate, tmp_path):
     data = root / "data"
     checkpoint = write_model(tmp_path / "model.pt", data)
@@ -111,6 +123,7 @@ def test_a_text_and_python(root, translate):
         ("--lenpen -1", "--lenpen below 0: not with --engine ctranslate2"),
         ("--bf16", "--bf16: not with --engine ctranslate2; use --precision bfloat16"),
         ("--precision int8_float16", "--precision int8_float16: this processor has float32"),
+        ("--engine-folder {r}/model.pt", "--engine-folder: {r}/model.pt is a file, expected a folder"),
         ("--precision int3", "--precision: invalid choice: 'int3'"),
         ("--engine-folder {r}/of-another", "not exported from {r}/model.pt for CTranslate2"),
     ],

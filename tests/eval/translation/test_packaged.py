@@ -80,7 +80,10 @@ def test_an_ensemble_is_a_system_of_its_own(tmp_path, data, checkpoint, command)
     [
         (["--checkpoint", "{checkpoint}"], "--data: is missing; expected the binarized folder"),
         (["--checkpoint", "{data}"], "--data: is missing; expected the binarized folder"),
-        (["--checkpoint", "{data}", "--data", "{data}"], "no such file; expected a fairseq checkpoint"),
+        (
+            ["--checkpoint", "{data}", "--data", "{data}"],
+            "data: is a folder, expected a fairseq checkpoint, or",
+        ),
     ],
 )
 def test_no_package(tmp_path, data, checkpoint, command, words, message):

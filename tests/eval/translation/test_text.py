@@ -1,7 +1,9 @@
 """`eval translate --input`: raw text in, detokenized text out, from files, pipes and prompts."""
 
 import io
+import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,25 @@ def test_standard_input_and_empty_lines(root, translate, monkeypatch, of_test_se
     found = translate("--input", "-", "--direction", "de-fr")
     expected = of_test_set["de-fr"]
     assert (found.status, found.out.split("\n")) == (0, ["", expected[0], "", expected[1], ""])
+
+
+def test_a_pipe_that_has_a_name(root, translate, of_test_set, tmp_path):
+    """As `--input <(zcat text.gz)`."""
+    os.mkfifo(tmp_path / "pipe")
+    text = (root / "text.de").read_bytes()
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(text), daemon=True)
+    writer.start()
+    found = translate("--input", tmp_path / "pipe", "--direction", "de-fr")
+    assert (found.status, found.out.splitlines()) == (0, of_test_set["de-fr"]), found.err
+
+
+def test_a_byte_order_mark_and_no_standard_input(root, translate, monkeypatch, of_test_set):
+    words = ("--input", "-", "--direction", "de-fr")
+    give(monkeypatch, b"\xef\xbb\xbf" + (root / "text.de").read_bytes())
+    assert translate(*words).out.splitlines() == of_test_set["de-fr"]
+    monkeypatch.setattr(sys, "stdin", None)  # as `<&-`
+    found = translate(*words)
+    assert (found.status, found.err) == (2, "error: --input -: standard input is closed, expected a text\n")
 
 
 def test_blocks_of_a_stream(root, translate, monkeypatch, of_test_set):
@@ -160,8 +181,8 @@ def test_long_lines_are_cut_with_a_warning_or_split(root, translate, tmp_path):
         ("--input {r}/text.de --direction de-ja", "language 'ja': the model has no tag for it"),
         ("--input {r}/text.de --direction de-fr,en-fr --output {t}", "a text has one language"),
         ("--input {r}/text.de --direction de-fr,de-en", "--output: is missing; several directions"),
-        ("--input {r}/none --direction de-fr", "--input {r}/none: no such file"),
-        ("--input {r} --direction de-fr", "--input {r}: no such file"),
+        ("--input {r}/none --direction de-fr", "{r}/none: no such file; expected a text"),
+        ("--input {r} --direction de-fr", "{r}: is a folder, expected a text, or - for standard input"),
         ("--input {r}/text.de --direction de-fr --n-best 0", "--n-best: found '0', expected a whole number"),
         ("--input {r}/text.de --direction de-fr --n-best 4", "--n-best 4: a beam of 3 finds no more"),
         ("--input {r}/text.de --direction de-fr --long-lines x", "--long-lines: invalid choice: 'x'"),

@@ -20,6 +20,7 @@ from fairseq_ext.inference import load_ensemble, load_for_inference
 from tests.eval.translation.packages import write_checkpoint, write_data
 from tests.fairseq_ext.models import toy_dictionary
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
+from tests.our_commands import run_command
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +148,9 @@ def test_an_encoder_of_a_package(package, root, tmp_path):
     ours = EncoderOptions(tmp_path / "system", cpu=True).load()
     theirs = EncoderOptions(root / "checkpoint1.pt", model_data=root / "data", cpu=True).load()
     assert (ours.encode(lines, "de") == theirs.encode(lines, "de")).all()
+    (tmp_path / "text.de").write_text("w1 w2\n")
+    words = ["speed", f"a={tmp_path}/system", "--text", tmp_path / "text.de", "--rounds", "1", "--cpu"]
+    assert run_command(["embeddings", *map(str, words), "--output", str(tmp_path / "speed")]) == 0
 
 
 def test_described(package, root, tmp_path, capsys):

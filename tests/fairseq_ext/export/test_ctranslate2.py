@@ -123,6 +123,19 @@ def test_of_a_package(data, tmp_path):
     assert parity_of(tmp_path / "out")["sentences"] == 12
 
 
+def test_a_folder_of_somebody_else_is_left_alone(data, tmp_path, capsys):
+    """The packaged system itself, too: a mark of an export would make it look unfinished."""
+    made = package(tmp_path / "system", data, write_model(tmp_path / "model.pt", data))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/README.md").write_text("mine")
+    for output in (made, tmp_path / "mine"):
+        before = sorted(output.rglob("*"))
+        assert fairseq_ext("export", made, output, "--to", "ctranslate2", "--data", data) == 2
+        assert f"{output}: is not empty, and not from `export`; choose an empty" in capsys.readouterr().err
+        assert sorted(output.rglob("*")) == before
+    assert (tmp_path / "mine/README.md").read_text() == "mine"
+
+
 def test_a_repetition_skips_it_and_options_do_it_again(data, tmp_path):
     checkpoint = write_model(tmp_path / "model.pt", data)
     assert export(checkpoint, data, tmp_path / "out") == 0
