@@ -8,7 +8,7 @@ same sentences in a test set.
 """
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from data_prep.formats.preparation import Preparation
 from data_prep.languages import is_unspaced
 from eval.translation.engine_options import EngineOptions, check_engine
 from eval.translation.evaluated_model import EvaluatedModel
-from eval.translation.long_lines import CUT, SPLIT, split_to_fit
+from eval.translation.long_lines import CHOICES, CUT, SPLIT, split_to_fit
 from eval.translation.search_options import (
     ContrastOptions,
     DecodingOptions,
@@ -50,6 +50,9 @@ class TranslatorOptions:
         long_lines: what becomes of lines that are longer than the model reads: CUT or SPLIT.
         bf16: bfloat16 products.
         engine: what searches.
+
+    Raises:
+        InputError: an `n_best` below 1; other `long_lines`.
     """
 
     decoding: DecodingOptions = field(default_factory=DecodingOptions)
@@ -60,6 +63,12 @@ class TranslatorOptions:
     long_lines: str = CUT
     bf16: bool = False
     engine: EngineOptions = field(default_factory=EngineOptions)
+
+    def __post_init__(self):
+        if self.n_best < 1:
+            raise InputError(f"n_best {self.n_best}: expected 1 or more")
+        if self.long_lines not in CHOICES:
+            raise InputError(f"long_lines {self.long_lines!r}: expected one of {', '.join(CHOICES)}")
 
 
 class Translator:
@@ -123,20 +132,21 @@ class Translator:
             if language not in self._preparation.tokenizers:
                 raise InputError(f"language {language!r}: the folder does not say how its text is tokenized")
 
-    def translate(self, lines: Sequence[str], source: str, target: str, first_line: int = 1) -> list[str]:
+    def translate(self, lines: Iterable[str], source: str, target: str, first_line: int = 1) -> list[str]:
         """The best translation of every line; of a line without words it is empty.
 
         Args:
+            lines: any number of texts; one text alone is refused, as its characters would be the lines.
             first_line: its number, for warnings.
 
         Raises:
-            InputError: as `check`; the model's scores are no numbers.
+            InputError: as `check`; lines that are no texts; the model's scores are no numbers.
         """
         found = self.candidates(lines, source, target, first_line)
         return [candidates[0].text if candidates else "" for candidates in found]
 
     def candidates(
-        self, lines: Sequence[str], source: str, target: str, first_line: int = 1
+        self, lines: Iterable[str], source: str, target: str, first_line: int = 1
     ) -> list[list[Candidate]]:
         """The best `n_best` translations of every line, best first; a line without words has none.
 
@@ -146,6 +156,7 @@ class Translator:
         from eval.translation.decoding import sources_of
 
         self.check(source, target)
+        lines = _texts(lines, first_line)
         direction = (source, target)
         room = self._room(direction)
         parts, line_of = [], []
@@ -200,6 +211,16 @@ class Translator:
         from eval.translation.decoding import text_of
 
         return text_of(self._preparation, self._task.dictionary, language, ids)
+
+
+def _texts(lines: Iterable[str], first_line: int) -> list[str]:
+    if isinstance(lines, str | bytes):
+        raise InputError(f"lines: found one text, {lines[:40]!r}, expected a list of them")
+    lines = list(lines)
+    for number, line in enumerate(lines, start=first_line):
+        if not isinstance(line, str):
+            raise InputError(f"line {number}: found {line!r:.40}, expected a text")
+    return lines
 
 
 def _joined(parts: list[list[Candidate]], separator: str) -> list[Candidate]:

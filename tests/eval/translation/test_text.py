@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line.errors import InputError
 from eval.translation.search_options import DecodingOptions, SearchOptions
 from eval.translation.translator import Translator, TranslatorOptions
 from tests.eval.translation.packages import SENTENCES, package, words_of, write_checkpoint, write_data
@@ -59,6 +60,20 @@ def test_in_python(root, of_test_set):
     assert translator.translate(lines, "de", "fr") == of_test_set["de-fr"]
     assert translator.translate(lines[:1], "de", "en") == of_test_set["de-en"][:1]
     assert translator.translate([], "de", "en") == []
+    assert translator.translate((line for line in lines), "de", "fr") == of_test_set["de-fr"]
+    for wrong, message in (
+        (lines[0], "found one text, .* expected a list of them"),
+        ([lines[0], None], "line 2: found None, expected a text"),
+        ([lines[0].encode()], "line 1: found b.*, expected a text"),
+    ):
+        with pytest.raises(InputError, match=message):
+            translator.translate(wrong, "de", "fr")
+
+
+@pytest.mark.parametrize("wrong", [{"n_best": 0}, {"n_best": -1}, {"long_lines": "splitted"}])
+def test_options_in_python_are_checked(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        TranslatorOptions(**wrong)
 
 
 def test_standard_input_and_empty_lines(root, translate, monkeypatch, of_test_set):
