@@ -6,7 +6,11 @@ loading, search and writing; the folder of CTranslate2 is written once, before. 
 by line, and by BLEU. Rounds are interleaved.
 
     python -m benchmarks.translation_speed [--checkpoint CHECKPOINT --data DATA] [--rounds 1]
-        [--engines pytorch,ctranslate2-int8]
+        [--engines pytorch,ctranslate2-int8] [--enlarge 3,4,6]
+
+A large model takes days to train, and random weights give no hypotheses of natural length: `--enlarge`
+measures a PreNorm checkpoint with its units repeated and further layers, which computes the same and costs
+as a large one.
 
 Without options the model of `make quickstart` is used (BENCHMARK_CHECKPOINT and BENCHMARK_DATA name another).
 """
@@ -71,6 +75,20 @@ def export(args, folder: Path) -> None:
     print(f"export to CTranslate2, with the comparison of 60 sentences: {seconds:.1f} s", flush=True)
 
 
+def enlarged(checkpoint: str, sizes: list[int], folder: Path) -> str:
+    """The path of a checkpoint that computes the same with more units and layers."""
+    import torch
+
+    from benchmarks._larger_model import Enlargement, enlarge
+    from fairseq_ext.checkpoints.reading import read_state
+
+    if len(sizes) != 3:
+        raise InputError(f"--enlarge {','.join(map(str, sizes))}: expected three numbers, such as 3,4,6")
+    path = folder / "enlarged.pt"
+    torch.save(enlarge(read_state(Path(checkpoint)), Enlargement(*sizes)), path)
+    return str(path)
+
+
 def bleu(preparation, hypotheses: Hypotheses) -> float | None:
     """The mean over directions; None without references."""
     from sacrebleu.metrics import BLEU
@@ -133,6 +151,12 @@ def add_arguments(parser) -> None:
         metavar="LIST",
         help=f"some of {', '.join(ENGINES)}",
     )
+    parser.add_argument(
+        "--enlarge",
+        type=options.items(options.positive),
+        metavar="LIST",
+        help="factors of the width and of the inner width of feed-forward layers, and the number of layers",
+    )
     parser.add_argument("--rounds", type=options.positive, default=1)
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--fairseq-options", type=options.text, help="further options of fairseq-generate")
@@ -151,6 +175,8 @@ def main(args) -> None:
     preparation = Preparation.load(args.data)
     ratios: dict[str, list[float]] = {engine: [] for engine in args.engines}
     with tempfile.TemporaryDirectory() as folder:
+        if args.enlarge:
+            args.checkpoint = enlarged(args.checkpoint, args.enlarge, Path(folder))
         if any(engine.startswith("ctranslate2") for engine in args.engines):
             export(args, Path(folder))
         for number in range(args.rounds):
