@@ -6,7 +6,8 @@ loading, search and writing; the folder of CTranslate2 is written once, before. 
 by line, and by BLEU. Rounds are interleaved.
 
     python -m benchmarks.translation_speed [--checkpoint CHECKPOINT --data DATA] [--rounds 1]
-        [--engines pytorch,ctranslate2-int8] [--enlarge 3,4,6]
+        [--engines pytorch,ctranslate2-int8]
+        [--enlarge 3,4,6]
 
 A large model takes days to train, and random weights give no hypotheses of natural length: `--enlarge`
 measures a PreNorm checkpoint with its units repeated and further layers, which computes the same and costs
