@@ -71,10 +71,18 @@ def finetuned_from(options) -> dict | None:
     """What is to be said of a training with these options of fairseq's: `--finetune-from-model`, if any.
 
     In a distributed training the first process saves, and knows it alone.
+
+    Raises:
+        InputError: it is a folder, with which fairseq would begin from nothing and not say so.
     """
     path = getattr(options, "finetune_from_model", None)
     if not path:
         return {}
+    if Path(path).is_dir():
+        raise InputError(
+            f"--finetune-from-model {path}: is a folder, expected a checkpoint, such as the model.pt of a"
+            " packaged system"
+        )
     if get_global_rank() != 0 or not Path(path).is_file():  # goes on without the file it began with
         return None
     return origin_of(path, read_checkpoint(path))

@@ -84,7 +84,7 @@ def check_shared_options(cfg) -> None:
     Raises:
         InputError: an option has a value that means nothing.
     """
-    if cfg.sampling_temperature is not None and cfg.sampling_temperature < 1:
+    if cfg.sampling_temperature is not None and not cfg.sampling_temperature >= 1:  # nor NaN
         raise InputError(f"--sampling-temperature {cfg.sampling_temperature}: expected a number >= 1")
     if cfg.batches_per_update is not None and cfg.batches_per_update < 1:
         raise InputError(f"--batches-per-update {cfg.batches_per_update}: expected a whole number >= 1")

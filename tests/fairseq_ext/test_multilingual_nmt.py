@@ -62,6 +62,7 @@ def refused(function, *arguments, **options) -> str:
         ({"source_lang": "de"}, "--source-lang and --target-lang go together"),
         ({"target_lang": "de"}, "--source-lang and --target-lang go together"),
         ({"sampling_temperature": 0.5}, "--sampling-temperature 0.5: expected a number >= 1"),
+        ({"sampling_temperature": float("nan")}, "--sampling-temperature nan: expected a number >= 1"),
         ({"langs": "de,en"}, "--langs de,en: lacks fr, which --lang-pairs uses"),
         ({"language_tags": "nonsense"}, "--language-tags nonsense: expected one of s-enc-t-dec, t-enc"),
         ({"data": "/no/such/folder"}, "/no/such/folder: no such folder"),

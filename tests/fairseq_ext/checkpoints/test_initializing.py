@@ -7,7 +7,7 @@ import torch
 
 from command_line.errors import InputError
 from data_prep.formats.dictionary import dictionary_fingerprint
-from fairseq_ext.checkpoints.initializing import EMBEDDINGS
+from fairseq_ext.checkpoints.initializing import EMBEDDINGS, finetuned_from
 from fairseq_ext.inference import load_for_inference
 from fairseq_ext.tasks.linguistic_pretraining import LinguisticPretrainingConfig, LinguisticPretrainingTask
 from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
@@ -144,6 +144,14 @@ def test_what_is_not_such_a_checkpoint_is_refused(folder, pretrained, tmp_path):
     torch.save(torch.load(pretrained) | {"task_state": {}}, tmp_path / "other.pt")
     with pytest.raises(InputError, match=r"other.pt: says nothing about its dictionary"):
         built(folder, tmp_path / "other.pt")
+
+
+def test_a_folder_to_finetune_from_is_refused(tmp_path):
+    """fairseq would say that there is no checkpoint, and train from nothing."""
+    with pytest.raises(InputError, match="is a folder, expected a checkpoint, such as the model"):
+        finetuned_from(Namespace(finetune_from_model=str(tmp_path)))
+    gone = Namespace(finetune_from_model=str(tmp_path / "gone.pt"))  # a training that goes on does without
+    assert finetuned_from(gone) is None and finetuned_from(Namespace()) == {}
 
 
 def test_inference_says_to_fine_tune_it_first(folder, pretrained):
