@@ -6,7 +6,9 @@ a docstring and steps of its own in `COMMANDS` is a step too: `python -m PACKAGE
 """
 
 import argparse
+import codecs
 import importlib
+import io
 import logging
 import sys
 from collections.abc import Mapping, Sequence
@@ -73,6 +75,7 @@ def run(
         0 when the step succeeded, 2 for bad input (an `InputError`, an unknown step), 130 after Ctrl-C, 143
         after SIGTERM.
     """
+    _speak_utf8()
     argv = list(sys.argv[1:] if argv is None else argv)
     if not argv or argv[0] in ("-h", "--help"):
         print(overview(package, description, steps))
@@ -91,8 +94,16 @@ def run(
 
 def run_script() -> int:
     """Run the module of `python -m MODULE` as a step; returns the exit status."""
+    _speak_utf8()
     module = sys.modules["__main__"]
     return run_step(f"python -m {module.__spec__.name}", module, sys.argv[1:])
+
+
+def _speak_utf8() -> None:
+    """Text is UTF-8, in streams as in files, whatever the locale says: a translation has other letters."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
+            stream.reconfigure(encoding="utf-8", errors=stream.errors)
 
 
 def run_step(prog: str, module, argv: Sequence[str]) -> int:

@@ -66,6 +66,8 @@ def translate_text(job: TextJob) -> None:
         check_file(job.input, "a text, or - for standard input")
     elif sys.stdin is None:
         raise InputError("--input -: standard input is closed, expected a text")
+    if job.output is None and sys.stdout is None:
+        raise InputError("--output: is missing, and standard output is closed; expected one of them")
     directions = directions_of(job)
     is_prompt = job.input == STDIN and sys.stdin.isatty() and job.output is None
     translator = Translator(job.model, _options(job))

@@ -1,3 +1,4 @@
+import io
 import os
 import signal
 import sys
@@ -45,6 +46,25 @@ def test_a_step_gets_its_arguments(step):
     step.main = lambda args: seen.append(args.size)
     assert run("count", "--size", "5") == 0
     assert seen == [5]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_streams_are_utf8_whatever_the_locale(step, monkeypatch, encoding):
+    for name in ("stdin", "stdout", "stderr"):
+        given = io.BytesIO("Łódź\n".encode() if name == "stdin" else b"")
+        monkeypatch.setattr(
+            sys, name, io.TextIOWrapper(given, encoding, errors="backslashreplace", line_buffering=True)
+        )
+
+    def main(args):
+        print(sys.stdin.readline(), "日本", end="", flush=True)
+        raise InputError("é")
+
+    step.main = main
+    assert run("count") == 2
+    assert sys.stdout.buffer.getvalue() == "Łódź\n 日本".encode()
+    assert sys.stderr.buffer.getvalue() == "error: é\n".encode()
+    assert sys.stderr.errors == "backslashreplace"
 
 
 @pytest.fixture

@@ -103,6 +103,16 @@ def test_a_byte_order_mark_and_no_standard_input(root, translate, monkeypatch, o
     assert (found.status, found.err) == (2, "error: --input -: standard input is closed, expected a text\n")
 
 
+def test_no_standard_output(root, translate, monkeypatch, tmp_path, of_test_set):
+    words = ("--input", root / "text.de", "--direction", "de-fr")
+    monkeypatch.setattr(sys, "stdout", None)  # as `>&-`
+    found = translate(*words)
+    assert found.status == 2
+    assert found.err == "error: --output: is missing, and standard output is closed; expected one of them\n"
+    assert translate(*words, "--output", tmp_path / "out").status == 0
+    assert (tmp_path / "out/de-fr.txt").read_text().splitlines() == of_test_set["de-fr"]
+
+
 def test_blocks_of_a_stream(root, translate, monkeypatch, of_test_set):
     monkeypatch.setattr("eval.translation.text.LINES", 3)
     found = translate("--input", root / "text.de", "--direction", "de-fr", "--n-best", "1")
