@@ -33,7 +33,7 @@ def add_arguments(parser) -> None:
     parser.add_argument("--lines", type=options.positive, default=2000, help="of every text")
     parser.add_argument("--distinct", action="store_true", help="leave out lines that occur before")
     parser.add_argument("--rounds", type=options.positive, default=3)
-    parser.add_argument("--threads", type=options.positive, default=1)
+    parser.add_argument("--threads", type=options.worker_count, default=1)
 
 
 def main(args) -> None:

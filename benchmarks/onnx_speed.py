@@ -25,7 +25,7 @@ def add_arguments(parser) -> None:
     parser.add_argument("--tokens", type=options.positive, default=20, help="of a sentence")
     parser.add_argument("--batch", type=options.positive, default=32, help="sentences")
     parser.add_argument("--rounds", type=options.positive, default=15)
-    parser.add_argument("--threads", type=options.positive, default=1)
+    parser.add_argument("--threads", type=options.worker_count, default=1)
 
 
 def main(args) -> None:

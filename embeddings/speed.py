@@ -77,7 +77,9 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument("--lines", type=types.positive, default=2000, help="that are encoded, from the first")
     parser.add_argument("--rounds", type=types.positive, default=5, help="turns of every encoder")
-    parser.add_argument("--threads", type=types.positive, help="of a processor (default: as many as it has)")
+    parser.add_argument(
+        "--threads", type=types.worker_count, help="of a processor (default: as many as it has)"
+    )
     parser.add_argument(
         "--batch-tokens", type=types.positive, default=BATCH_TOKENS, help="of a batch, padding included"
     )

@@ -30,6 +30,14 @@ def test_every_option_of_every_command_has_a_range(prog):
         assert isinstance(action.type, options.OptionType), f"{name}: {action.type}"
 
 
+@pytest.mark.parametrize("prog", PARSERS)
+def test_workers_and_threads_are_not_more_than_a_machine_takes(prog):
+    """torch ends with a segmentation fault when it is told to use a hundred million threads."""
+    for action in PARSERS[prog]._actions:
+        if {"--workers", "--threads"} & {*action.option_strings}:
+            assert action.type is options.worker_count, action.option_strings
+
+
 @pytest.mark.parametrize("text", ["0", "-3", "1.5", "x", "", "nan", "inf", "2147483648", "9" * 5000, "1e3"])
 def test_whole_numbers_refuse(text):
     message = refusal(options.positive, text)
