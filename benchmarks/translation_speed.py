@@ -65,6 +65,7 @@ def translate(args, folder: Path, number: int, engine: str) -> tuple[float, Hypo
     command += ["--output", str(output), "--beam", str(args.beam), *([] if args.gpu else ["--cpu"])]
     command += ["--max-len-b", str(args.max_len_b), "--engine", name]
     command += ["--precision", precision, "--engine-folder", str(folder / name)] if precision else []
+    command += shlex.split(args.our_options or "")
     seconds, _ = run(command)
     return seconds, {path.stem: path.read_text().splitlines() for path in sorted(output.glob("*.txt"))}
 
@@ -160,6 +161,7 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument("--rounds", type=options.positive, default=1)
     parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--our-options", type=options.text, help="further options of eval translate")
     parser.add_argument("--fairseq-options", type=options.text, help="further options of fairseq-generate")
 
 
