@@ -204,4 +204,5 @@ def test_a_missing_checkpoint_is_one_line(command, tmp_path):
         "probe", "interlingua", "--checkpoint", tmp_path / "no.pt", "--data", tmp_path, "--output", tmp_path
     )
     assert result.status == 2
-    assert result.err == f"error: {tmp_path}/no.pt: no such file; expected a fairseq checkpoint\n"
+    expected = "expected a fairseq checkpoint, or a folder of `python -m fairseq_ext package`"
+    assert result.err == f"error: {tmp_path}/no.pt: no such file; {expected}\n"
