@@ -42,7 +42,8 @@ def enlarge(state: dict, by: Enlargement) -> dict:
     Raises:
         InputError: the model is not a plain PreNorm one, or would have fewer layers.
     """
-    args = copy.deepcopy(state["cfg"]["model"])
+    had = state["cfg"]["model"]
+    args = copy.deepcopy(had)
     if getattr(args, "norm_placement", None) != "pre" or args.no_scale_embedding or args.drop_residual_layers:
         raise InputError("--enlarge: only of a plain PreNorm model; expected a checkpoint of one")
     if by.layers < max(args.encoder_layers, args.decoder_layers):
@@ -53,12 +54,11 @@ def enlarge(state: dict, by: Enlargement) -> dict:
         _set_sizes(args, side, by)
     weights = {}
     for name, value in state["model"].items():
-        for larger, copied in _layers_of(name, state["model"], by.layers):
-            weights[larger] = (
-                _repeated(name, value, by) if copied else _silent(name, _repeated(name, value, by))
-            )
+        value = _repeated(name, value, by)
+        for larger, copied in _layers_of(name, had, by.layers):
+            weights[larger] = value if copied else _silent(name, value)
     for side in SIDES:
-        weights[f"{side}.embed_positions.weight"] = _positions(state, args, side, by)
+        weights[f"{side}.embed_positions.weight"] = _positions(state["model"], had, side, by)
     # embeddings are multiplied by the root of the width, products with them have `width` times as many terms
     root = by.width**0.5
     for name in ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_projection"):
@@ -77,15 +77,14 @@ def _set_sizes(args, side: str, by: Enlargement) -> None:
     setattr(args, f"{side}_learned_pos", True)
 
 
-def _layers_of(name: str, weights: dict, layers: int):
+def _layers_of(name: str, had, layers: int):
     """Yield what a weight is called in the larger model, and whether that layer does what it did."""
     found = re.fullmatch(r"(encoder|decoder)\.layers\.(\d+)\.(.*)", name)
     if not found:
         yield name, True
         return
     side, number, rest = found[1], int(found[2]), found[3]
-    had = 1 + max(int(one.split(".")[2]) for one in weights if one.startswith(f"{side}.layers."))
-    for layer in range(number, layers, had):
+    for layer in range(number, layers, getattr(had, f"{side}_layers")):
         yield f"{side}.layers.{layer}.{rest}", layer == number
 
 
@@ -107,14 +106,14 @@ def _repeated(name: str, value: Tensor, by: Enlargement) -> Tensor:
     return value.repeat(rows, columns) / columns
 
 
-def _positions(state: dict, args, side: str, by: Enlargement) -> Tensor:
+def _positions(weights: dict, had, side: str, by: Enlargement) -> Tensor:
     from fairseq.modules import SinusoidalPositionalEmbedding
 
-    name, old = f"{side}.embed_positions.weight", state["cfg"]["model"]
-    if name in state["model"]:
-        return state["model"][name].repeat(1, by.width)
+    name = f"{side}.embed_positions.weight"
+    if name in weights:
+        return weights[name].repeat(1, by.width)
     padding = 1  # fairseq's
-    most = args.max_source_positions if side == "encoder" else args.max_target_positions
-    width = getattr(old, f"{side}_embed_dim")
+    most = had.max_source_positions if side == "encoder" else had.max_target_positions
+    width = getattr(had, f"{side}_embed_dim")
     table = SinusoidalPositionalEmbedding.get_embedding(most + padding + 1, width, padding)
     return table.repeat(1, by.width)
