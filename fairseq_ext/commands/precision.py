@@ -13,10 +13,10 @@ from pathlib import Path
 from command_line import options
 from command_line.errors import InputError
 from command_line.outputs import atomic_path
+from fairseq_ext.processor import processor_flags
 
 OPTIONS = {"bf16": "--autocast-bf16", "fp16": "--fp16", "float32": ""}
 NOTE = "precision.txt"
-CPU_INFORMATION = Path("/proc/cpuinfo")
 
 
 def add_arguments(parser) -> None:
@@ -56,11 +56,11 @@ def fastest(on_cpu: bool) -> str:
     Raises:
         InputError: there is no GPU.
     """
-    return of_processor(CPU_INFORMATION) if on_cpu else of_gpus()
+    return of_processor() if on_cpu else of_gpus()
 
 
-def of_processor(information: Path) -> str:
-    known = set(information.read_text().split()) if information.exists() else set()
+def of_processor() -> str:
+    known = processor_flags()
     return "bf16" if "amx_bf16" in known or {"avx512_bf16", "AuthenticAMD"} <= known else "float32"
 
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from command_line.errors import InputError
+from fairseq_ext import processor
 from fairseq_ext.commands import precision
 from tests.our_commands import run_command
 
@@ -18,7 +19,7 @@ def devices(monkeypatch):
         (folder / "cpuinfo").write_text(
             f"processor\t: 0\nvendor_id\t: {vendor}\nflags\t\t: fpu {flags} sse2\n"
         )
-        monkeypatch.setattr(precision, "CPU_INFORMATION", folder / "cpuinfo")
+        monkeypatch.setattr(processor, "INFORMATION", folder / "cpuinfo")
         monkeypatch.setattr(torch.cuda, "device_count", lambda: len(gpus))
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda number: gpus[number])
 

@@ -1,6 +1,9 @@
 """`export --to ctranslate2`: the same scores and hypotheses, or a refusal that says why."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import ctranslate2
@@ -9,6 +12,7 @@ import torch
 
 from command_line.errors import InputError
 from data_prep.formats.preparation import Preparation
+from fairseq_ext import processor
 from fairseq_ext.export import ctranslate2_search, translation_formats, translation_parity
 from fairseq_ext.export.ctranslate2_search import Ctranslate2Search, Limits, Source
 from fairseq_ext.inference import load_for_inference
@@ -88,6 +92,41 @@ def test_small_batches_change_no_hypothesis_and_no_order(data, tmp_path, monkeyp
         scores = [[score for best in each for _, score in best] for each in (one, found[2])]
         assert scores[0] == pytest.approx(scores[1], abs=1e-5)
     assert len({tuple(best[0][0]) for best in found[0]}) > 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "before", "after"),
+    [("avx512f avx512_vbmi2", None, "AVX512"), ("avx512f", None, None), ("avx512_vbmi2", "AVX2", "AVX2")],
+)
+def test_avx512_where_it_costs_no_clock(tmp_path, monkeypatch, flags, before, after):
+    (tmp_path / "cpuinfo").write_text(f"flags\t\t: fpu {flags} sse2\n")
+    monkeypatch.setattr(processor, "INFORMATION", tmp_path / "cpuinfo")
+    environment = {} if before is None else {"CT2_FORCE_CPU_ISA": before}
+    monkeypatch.setattr(ctranslate2_search.os, "environ", environment)
+    ctranslate2_search.choose_instructions()
+    assert environment.get("CT2_FORCE_CPU_ISA") == after
+
+
+@pytest.mark.parametrize("forced", ["GENERIC", None])
+def test_the_library_takes_the_choice_of_instructions(data, tmp_path, forced):
+    """It is read late enough: asking for precisions does not settle it."""
+    checkpoint = write_model(tmp_path / "model.pt", data)
+    assert export(checkpoint, data, tmp_path / "out") == 0
+    program = (
+        "import sys\n"
+        "from fairseq_ext.export.ctranslate2_search import Ctranslate2Search, precisions\n"
+        "precisions(False)\n"
+        "Ctranslate2Search(sys.argv[1], [])\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "CT2_FORCE_CPU_ISA"}
+    environment |= {"CT2_VERBOSE": "1"} | ({"CT2_FORCE_CPU_ISA": forced} if forced else {})
+    command = [sys.executable, "-c", program, tmp_path / "out"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    (selected,) = [line.split()[-1] for line in done.stderr.splitlines() if "Selected ISA" in line]
+    if forced:
+        assert selected == forced
+    elif ctranslate2_search.FULL_CLOCK in processor.processor_flags():
+        assert selected == "AVX512"
 
 
 def test_the_library_alone_reads_it(data, tmp_path):
