@@ -17,6 +17,7 @@ import tempfile
 import time
 from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
 from command_line import options
 from command_line.dispatch import run_script
@@ -100,7 +101,19 @@ def make_text(folder: Path, lines: int) -> list[Path]:
     return [folder / f"train.de-en.{language}" for language in ("de", "en")]
 
 
-def make_model(folder: Path, lines: list[str]) -> Path:
+class Sizes(NamedTuple):
+    """Of an encoder."""
+
+    layers: int = 4
+    width: int = 256
+    heads: int = 4
+    inner_width: int = 1024
+
+
+SMALL = Sizes()
+
+
+def make_model(folder: Path, lines: list[str], sizes: Sizes = SMALL) -> Path:
     """A BERT of random weights with a tokenizer that is learned from the text, and mean pooling."""
     import torch
     from sentence_transformers import SentenceTransformer
@@ -114,11 +127,17 @@ def make_model(folder: Path, lines: list[str]) -> Path:
     learned.save_model(str(folder))
     tokenizer = BertTokenizerFast(vocab_file=str(vocabulary), model_max_length=128)
     torch.manual_seed(1)
-    sizes = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 1024}
-    config = BertConfig(vocab_size=tokenizer.vocab_size, max_position_embeddings=128, **sizes)
+    config = BertConfig(
+        vocab_size=tokenizer.vocab_size,
+        max_position_embeddings=128,
+        num_hidden_layers=sizes.layers,
+        hidden_size=sizes.width,
+        num_attention_heads=sizes.heads,
+        intermediate_size=sizes.inner_width,
+    )
     BertModel(config).save_pretrained(parts)
     tokenizer.save_pretrained(parts)
-    modules = [Transformer(str(parts)), Pooling(sizes["hidden_size"], pooling_mode="mean")]
+    modules = [Transformer(str(parts)), Pooling(sizes.width, pooling_mode="mean")]
     SentenceTransformer(modules=modules, device="cpu").save(str(folder / "model"))
     return folder / "model"
 
