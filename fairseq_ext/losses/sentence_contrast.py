@@ -55,7 +55,8 @@ class SentenceContrast(WeightedLoss):
         (2.10, 2.11)  h(S) = W_1 relu(W_2 u + b_2) + b_1;   with `dim` 0, h(S) = u
 
     With `drop_duplicates`, S'_k is no negative of S_j if S'_k = S'_j, where it is right, nor if S_k = S_j,
-    where it is another translation of the same sentence; and likewise in the other direction. Sentences are
+    where it is another translation of the same sentence, nor if S_k = S'_j or S'_k = S_j, where the pairs
+    share it from different sides, as of cs-en and en-fr; and likewise in the other direction. Sentences are
     equal if their tokens are. With `gather_negatives` k runs over the batches of all processes.
 
     With `nested_widths` the loss is summed over vectors of several widths, the first so many numbers of u and
@@ -117,7 +118,10 @@ class SentenceContrast(WeightedLoss):
         """
         temperature = self.options.temperature
         own = torch.arange(len(source), device=source.device)
-        classes = None if texts is None else (texts, self._everywhere(texts)[0])
+        classes = None
+        if texts is not None:
+            candidates = self._everywhere(texts)[0]  # compared side by side, and with the sides exchanged
+            classes = (torch.cat([texts, texts], dim=1), torch.cat([candidates, candidates.flip(1)], dim=1))
         loss = 0
         for anchors, positives in ((source, target), (target, source)):
             candidates, first = self._everywhere(positives)

@@ -114,13 +114,15 @@ def test_a_pair_alone_has_nothing_to_learn():
 
 @pytest.mark.parametrize("kind", [SentenceContrast, AdditiveMargin])
 def test_pairs_that_share_a_sentence_are_no_negatives(kind):
-    """0 and 3 have the same source, 1 and 4 the same target, 2 and 5 are equal, 6 shares nothing."""
-    sources = [*SOURCES, SOURCES[0], [20, EOS], SOURCES[2], [21, 22, EOS]]
-    targets = [*TARGETS, [23, EOS], TARGETS[1], TARGETS[2], [24, EOS]]
+    """0 and 3 have the same source, 1 and 4 the same target, 2 and 5 are equal, the target of 6 is the source
+    of 7, 8 shares nothing.
+    """
+    sources = [*SOURCES, SOURCES[0], [20, EOS], SOURCES[2], [21, 22, EOS], [24, EOS], [26, EOS]]
+    targets = [*TARGETS, [23, EOS], TARGETS[1], TARGETS[2], [24, EOS], [25, EOS], [27, EOS]]
     batch = pair_batch_of(sources, targets)
-    u, v = pair_vectors(7)
+    u, v = pair_vectors(9)
     loss = make(kind, drop_duplicates=True)
-    same = {frozenset(pair) for pair in ((0, 3), (1, 4), (2, 5))}
+    same = {frozenset(pair) for pair in ((0, 3), (1, 4), (2, 5), (6, 7))}
     margin = getattr(loss.options, "margin", 0.0)
     expected = by_equations(loss, u, v, margin, lambda j, k: frozenset((j, k)) not in same)
     found = loss(outputs_of(u, v), batch)
