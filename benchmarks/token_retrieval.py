@@ -9,23 +9,22 @@ Goal: 1,000 x 1,000 sentences in less than a minute on two cores.
 Without --text the sentences are the phrasebook's, German and English, which are short.
 """
 
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.encoding_speed import ROOT, Sizes, make_model, make_text
+from benchmarks.encoding_speed import Sizes, make_model, make_text
+from benchmarks.translation_speed import run
 from command_line import options
 from command_line.dispatch import run_script
 from command_line.errors import InputError
 from command_line.lines import read_lines
 
+EMBEDDINGS = (sys.executable, "-m", "embeddings")
 BASE = Sizes(layers=12, width=768, heads=12, inner_width=3072)
 COMPARISON = ("--similarity", "bert-score", "--normalize", "0.75", "--neighbours", "1")
 
@@ -43,16 +42,28 @@ def main(args) -> None:
         lines = [line for text in texts for line in read_lines(text)]
         model = make_model(folder, lines, BASE)
         stored = folder / "stored"
-        encode = ["encode", *texts, "--model", model, "--token-states", "--output", stored]
-        print(f"encode, once: {seconds_of(encode):.1f} s", flush=True)
+        encode = [
+            *EMBEDDINGS,
+            "encode",
+            *texts,
+            "--model",
+            model,
+            "--token-states",
+            "--output",
+            stored,
+            "--cpu",
+        ]
+        seconds, _ = run([*map(str, encode)])
+        print(f"encode, once: {seconds:.1f} s", flush=True)
         states = [np.load(path, mmap_mode="r").shape for path in sorted(stored.glob("*.states.npy"))]
         print(" x ".join(f"{len(lines) // 2:,} sentences of {rows:,} tokens" for rows, _ in states))
         taken = []
         for number in range(args.rounds):
             output = folder / f"retrieval{number}"
-            retrieve = ["retrieve", "--parallel", *texts, "--model", stored, *COMPARISON, "--output", output]
-            taken.append(seconds_of(retrieve))
-            print(f"retrieve, round {number + 1}: {taken[-1]:.1f} s", flush=True)
+            retrieve = [*EMBEDDINGS, "retrieve", "--parallel", *texts, "--model", stored, *COMPARISON]
+            seconds, _ = run([*map(str, [*retrieve, "--output", output, "--cpu"])])
+            print(f"retrieve, round {number + 1}: {seconds:.1f} s", flush=True)
+            taken.append(seconds)
     print(f"median {statistics.median(taken):.1f} s; goal, with 1,000 lines: less than 60 s")
 
 
@@ -66,18 +77,6 @@ def first_lines(texts: list[Path], count: int, folder: Path) -> list[Path]:
             raise InputError(f"{text}: {len(lines)} lines, expected {count} or more; or give --lines")
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return found
-
-
-def seconds_of(words: list) -> float:
-    """Run a command of `embeddings`, which must succeed."""
-    command = [sys.executable, "-m", "embeddings", *map(str, words), "--cpu"]
-    start = time.monotonic()
-    done = subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
-    if done.returncode:
-        sys.exit(f"error: {' '.join(command)}\n{done.stderr[-2000:]}")
-    return time.monotonic() - start
 
 
 if __name__ == "__main__":

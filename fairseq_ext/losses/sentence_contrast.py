@@ -118,10 +118,7 @@ class SentenceContrast(WeightedLoss):
         """
         temperature = self.options.temperature
         own = torch.arange(len(source), device=source.device)
-        classes = None
-        if texts is not None:
-            candidates = self._everywhere(texts)[0]  # compared side by side, and with the sides exchanged
-            classes = (torch.cat([texts, texts], dim=1), torch.cat([candidates, candidates.flip(1)], dim=1))
+        classes = None if texts is None else self._classes(texts)
         loss = 0
         for anchors, positives in ((source, target), (target, source)):
             candidates, first = self._everywhere(positives)
@@ -129,6 +126,11 @@ class SentenceContrast(WeightedLoss):
                 anchors / temperature, candidates, own + first, classes, margin=self.margin / temperature
             )
         return loss
+
+    def _classes(self, texts: Tensor) -> tuple[Tensor, Tensor]:
+        """The pairs' sentences side by side, and with the sides exchanged: B x 4, and of all candidates."""
+        everywhere, _ = self._everywhere(texts)
+        return texts.repeat(1, 2), torch.cat([everywhere, everywhere.flip(1)], dim=1)
 
     def _everywhere(self, rows: Tensor) -> tuple[Tensor, int]:
         return all_gather_rows(rows) if self.options.gather_negatives else (rows, 0)
