@@ -5,8 +5,8 @@ valid and test sets, so that everybody scores the same lines. From training, a p
 reason counted in this order, if a side is `empty`; `too-long` (more than --max-length words; 8.2.1: 256) or
 longer than --max-characters; of unequal length (`ratio`; the Moses script's 9); if either side occurs in any
 valid or test set in its language, on whichever side of whichever pair (`in-evaluation`), also in those of
---also-exclude and --exclude-text; or if the same pair came before (`duplicate`). Monolingual text,
-SPLIT.LANG, has no `ratio`.
+--also-exclude and --exclude-text, with --ignore-case in whatever case; or if the same pair came before
+(`duplicate`). Monolingual text, SPLIT.LANG, has no `ratio`.
 
 In languages without spaces (zh, ja, th, …) 1.6 characters count as a word. Memory does not grow with the
 corpus: keys for the search of duplicates are sorted in pieces from disk (16 bytes per line in a temporary
@@ -34,6 +34,7 @@ from data_prep.line_filters import (
     evaluation_lines,
     evaluation_sentences,
     filter_block,
+    ignore_case_of_evaluation,
     normalize_block,
 )
 from data_prep.step_folder import StepFolder
@@ -88,6 +89,12 @@ def add_arguments(parser) -> None:
         help="remove training lines in LANG that are lines of FILE, too, or fields between its tabs: "
         "evaluation sets of any name (2.3.2); without LANG=, training lines in any language",
     )
+    parser.add_argument(
+        "--ignore-case",
+        action="store_true",
+        help="also remove training lines that differ from those of evaluation sets in case alone: for text "
+        "that is lower-cased later",
+    )
     add_workers_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
@@ -114,7 +121,9 @@ def remember_evaluation(language: str, path: Path, workers: Workers) -> None:
         evaluation_lines.setdefault(language, set()).update(sentences)
 
 
-def clean_training(text: Text, output: Path, limits: Limits, keep_duplicates: bool, workers: Workers) -> dict:
+def clean_training(
+    text: Text, output: Path, limits: Limits, workers: Workers, keep_duplicates: bool, ignore_case: bool
+) -> dict:
     """Filter a training set. Returns its counts: read, written, changed, and removed by reason.
 
     Raises:
@@ -125,9 +134,8 @@ def clean_training(text: Text, output: Path, limits: Limits, keep_duplicates: bo
         paths = [folder / name for name in text.names()]
         with contextlib.ExitStack() as stack:
             streams = [stack.enter_context(open(path, "wb")) for path in (*paths, folder / "keys")]
-            blocks = workers.map(
-                functools.partial(filter_block, text.languages, limits), read_blocks(*text.paths)
-            )
+            filters = functools.partial(filter_block, text.languages, limits, ignore_case)
+            blocks = workers.map(filters, read_blocks(*text.paths))
             task = f"clean {text.split}.{text.pair}"
             for block in progress(blocks, None, task, "line", size=lambda item: item.lines):
                 for stream, content in zip(streams, (*block.texts, block.keys), strict=True):
@@ -203,6 +211,8 @@ def main(args) -> None:
         settings["exclude_text"] = [
             f"{language}={path}" if language else str(path) for language, path in args.exclude_text
         ]
+    if args.ignore_case:  # folders of earlier versions stay complete
+        settings["ignore_case"] = True
     excluded = [path for _, path in args.exclude_text]
     known = {language for text in texts for language in text.languages}
     for language, path in args.exclude_text:
@@ -231,11 +241,13 @@ def main(args) -> None:
         for text in texts:
             if text.split != TRAIN:
                 counts[f"{text.split}.{text.pair}"] = clean_evaluation(text, args.output, workers)
+    if args.ignore_case:
+        ignore_case_of_evaluation()
     with Workers(args.workers) as workers:  # new processes, which know the evaluation lines
         for text in texts:
             if text.split == TRAIN:
                 counts[f"{TRAIN}.{text.pair}"] = clean_training(
-                    text, args.output, limits, args.keep_duplicates, workers
+                    text, args.output, limits, workers, args.keep_duplicates, args.ignore_case
                 )
     write_text(args.output / REPORTS[0], report(counts))
     write_json(args.output / REPORTS[1], {"corpora": counts})

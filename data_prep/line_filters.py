@@ -47,8 +47,18 @@ def reason_to_remove(sides: tuple[str, ...], lengths: tuple[float, ...], limits:
     return None
 
 
-def filter_block(languages: tuple[str, ...], limits: Limits, block: Block) -> Filtered:
-    """Normalize and filter the pairs of a block."""
+def ignore_case_of_evaluation() -> None:
+    """Make the remembered lines what `filter_block` compares with where case does not matter."""
+    for language, lines in evaluation_lines.items():
+        evaluation_lines[language] = set(map(str.casefold, lines))
+
+
+def filter_block(languages: tuple[str, ...], limits: Limits, ignore_case: bool, block: Block) -> Filtered:
+    """Normalize and filter the pairs of a block.
+
+    Args:
+        ignore_case: in the comparison with the lines of evaluation sets, of which the case is folded.
+    """
     known = [evaluation_lines.get(language, frozenset()) for language in languages]
     anywhere = evaluation_lines.get(ANY, frozenset())
     measures = [measure_length(language) for language in languages]
@@ -58,8 +68,9 @@ def filter_block(languages: tuple[str, ...], limits: Limits, block: Block) -> Fi
         sides = tuple(map(normalize, raw))
         lengths = tuple(measure(side) for measure, side in zip(measures, sides, strict=True))
         reason = reason_to_remove(sides, lengths, limits)
+        compared = map(str.casefold, sides) if ignore_case else sides
         if reason is None and any(
-            side in lines or side in anywhere for side, lines in zip(sides, known, strict=True)
+            side in lines or side in anywhere for side, lines in zip(compared, known, strict=True)
         ):
             reason = "in-evaluation"
         if reason is not None:

@@ -1,5 +1,5 @@
 """The sums over tokens of every layer of an encoder, of binarized sentences:
-`DATA/SPLIT.A-B.LANG.NAME.layers`.
+`DATA/SPLIT.A-B.LANG.NAME.layers`, of monolingual ones `DATA/SPLIT.LANG.NAME.layers`.
 
 What is trained above a frozen encoder that pools by sums or means needs nothing else of it: a sum over tokens
 commutes with the mixture of layers (Tien and Steinert-Threlkeld 2022, 3.1). The format is that of a
@@ -19,7 +19,7 @@ SCHEMA = {"layers": int, "longest": int}  # beyond a teacher's
 
 
 def layer_sums_path(prefix: Path, name: str) -> Path:
-    """The file of the binarized sentences `prefix` (`DATA/SPLIT.A-B.LANG`)."""
+    """The file of the binarized sentences `prefix` (`DATA/SPLIT.A-B.LANG`, or `DATA/SPLIT.LANG`)."""
     return prefix.with_name(f"{prefix.name}.{name}{LAYERS_SUFFIX}")
 
 

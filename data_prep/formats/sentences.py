@@ -64,6 +64,20 @@ def bitext_prefixes(folder, split: str) -> list[Path]:
     return found
 
 
+def text_prefixes(folder, split: str) -> list[Path]:
+    """All texts of a set, sides of pairs and monolingual ones, `SPLIT.….LANG`, in the order of their names.
+
+    Raises:
+        InputError: the folder has none of this set.
+    """
+    found = sorted(path.with_suffix("") for path in Path(folder).glob(f"{split}.*{INDEX}"))
+    if not found:
+        raise InputError(
+            f"{folder}: no {split}.*.LANG{INDEX}; expected the output of `python -m data_prep binarize`"
+        )
+    return found
+
+
 def binarized_pairs(folder) -> set[str]:
     """The pairs of a folder as its files name them, `SPLIT.A-B.LANG`."""
     return {path.name.split(".")[1] for path in Path(folder).glob(f"*.*-*.*{INDEX}")}

@@ -23,7 +23,7 @@ import numpy as np
 from command_line.completion import file_identity
 from command_line.errors import InputError
 from command_line.outputs import reserve
-from command_line.records import OneOf, check
+from command_line.records import Objects, OneOf, Optional, check
 from data_prep.formats.binary_header import read_header
 from data_prep.formats.sentences import data_path
 from data_prep.formats.vector_numbers import FLOATS
@@ -33,7 +33,7 @@ MAGIC = b"SENTVECS"
 VERSION = 1
 STEP = "python -m embeddings encode --data"
 SCHEMA = {
-    "encoder": {"name": str, "kind": str, "width": int},
+    "encoder": {"name": str, "kind": str, "width": int, "weights": Optional(Objects(str))},
     "text": {"file": str, "bytes": int},  # the binarized sentences
     "read": {"kind": OneOf("tokens", "text")},  # what the encoder was given
     "lines": int,
@@ -63,8 +63,9 @@ def is_stored_of(path: Path, vectors: Container, layers: Container) -> bool:
 
 
 def _name_in(path: Path) -> str | None:
+    """NAME of SPLIT.A-B.LANG.NAME, and of SPLIT.LANG.NAME, which is of monolingual text."""
     parts = path.name.removesuffix(path.suffix).split(".")
-    return parts[-1] if len(parts) == 4 else None
+    return parts[-1] if len(parts) in (3, 4) else None
 
 
 def teachers(data) -> list[str]:
@@ -79,8 +80,18 @@ def sentences_identity(prefix: Path) -> dict:
 
 
 def encoder_identity(encoder: dict) -> dict:
-    """Of an encoder's record what its vectors depend on."""
-    return {field: value for field, value in encoder.items() if field not in WHERE_IT_LIES}
+    """Of an encoder's record what its vectors depend on: not where it lies, nor names of its files."""
+    found = {field: value for field, value in encoder.items() if field not in WHERE_IT_LIES}
+    return found | {"weights": checksums(found["weights"])} if found.get("weights") else found
+
+
+def checksums(weights: dict[str, str] | list[str]) -> list[str]:
+    """Those of the files of an encoder, sorted.
+
+    Args:
+        weights: by file, or without their names.
+    """
+    return sorted(weights.values() if isinstance(weights, dict) else weights)
 
 
 def encoder_title(encoder: dict) -> str:

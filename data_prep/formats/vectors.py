@@ -33,6 +33,7 @@ SCHEMA = {  # of the record beside
     "width": int,
     "dtype": OneOf(*DTYPES),
     "normalized": bool,
+    "cut": Optional(int),
     "vectors_sha256": str,
 }
 

@@ -172,6 +172,20 @@ def test_evaluation_sets_of_any_name_are_kept_out_of_training(step, tmp_path, wr
     assert pairs(read, tmp_path / "out") == [("zwei", "two")]
 
 
+def test_evaluation_lines_in_another_case_are_kept_out_on_request(step, tmp_path, write_corpus, read):
+    """Text that is lower-cased later: "Yes." is "yes." then, and "STRASSE" nobody's but "Straße"."""
+    rows = {"train.de-en.de": ["Ja.", "Straße", "ja"], "train.de-en.en": ["Yes.", "street", "yes"]}
+    write_corpus(tmp_path / "in", rows)
+    write_corpus(tmp_path / "other", {"valid.de-en.de": ["STRASSE"], "valid.de-en.en": ["road"]})
+    (tmp_path / "tatoeba").write_text("yes.\n", encoding="utf-8")
+    arguments = ["--input", tmp_path / "in", "--output", tmp_path / "out", "--workers", 1]
+    arguments += ["--exclude-text", tmp_path / "tatoeba", "--also-exclude", tmp_path / "other"]
+    assert step("clean", *arguments)[0] == 0
+    assert len(pairs(read, tmp_path / "out")) == 3
+    assert step("clean", *arguments, "--ignore-case")[0] == 0  # done again
+    assert pairs(read, tmp_path / "out") == [("ja", "yes")]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
