@@ -9,7 +9,8 @@ import torch
 from ctranslate2.specs import common_spec, transformer_spec
 from torch import Tensor
 
-from fairseq_ext.export.encoder_graph import Affine, GraphLayer
+from fairseq_ext.export.affine import Affine
+from fairseq_ext.export.encoder_graph import GraphLayer
 from fairseq_ext.export.translation_graph import CrossAttention, Stack, TranslationGraph
 
 ACTIVATIONS = {  # fairseq's names

@@ -23,6 +23,7 @@ from fairseq_ext.export.tokenizer import exported_tokenizer
 from fairseq_ext.inference import load_for_inference
 
 LINES = 40  # of a file that are compared
+OTHERS = "choose --to sentence-transformers or --to transformers"
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,12 @@ def to_sentence_transformers(job: ExportJob, folder: Path) -> None:
     os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the libraries are imported
     from fairseq_ext.export import sentence_transformers_folder as form
 
-    export_encoder(job, folder, _of_graph(form))
+    def write(job: ExportJob, loaded, *others):
+        if is_pretrained(loaded):
+            return form.write_pretrained(job, loaded, *others)
+        return write_graph(form, job, loaded, *others)
+
+    export_encoder(job, folder, dataclasses.replace(_of_graph(form), write=write))
 
 
 def to_onnx(job: ExportJob, folder: Path) -> None:
@@ -105,7 +111,7 @@ def write_graph(form, job: ExportJob, loaded, preparation, folder: Path):
     if placement.encoder or placement.source_ending:
         raise refusal(job.checkpoint, "its encoder reads a language tag, and a tokenizer knows no language")
     if is_pretrained(loaded):
-        raise refusal(job.checkpoint, "its layers are those of transformers", "choose --to transformers")
+        raise refusal(job.checkpoint, "its layers are those of transformers", OTHERS)
     encoder = loaded.model.encoder
     has_cls = getattr(encoder, "cls", None) is not None
     words = min(loaded.task.max_positions()[0], encoder.max_positions())

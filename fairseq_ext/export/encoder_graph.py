@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from command_line.errors import InputError
+from fairseq_ext.export.affine import Affine
+from fairseq_ext.export.sentence_head import SentenceHead
 from fairseq_ext.modules.residual_block import PLACEMENTS
 
 ACTIVATIONS = {  # fairseq's names: those of transformers
@@ -20,23 +22,6 @@ ACTIVATIONS = {  # fairseq's names: those of transformers
     "tanh": "tanh",
     "linear": "linear",
 }
-
-
-@dataclass(frozen=True)
-class Affine:
-    """y = W x + b of a linear layer, or gain and bias of a norm."""
-
-    weight: Tensor
-    bias: Tensor
-
-    @classmethod
-    def of(cls, module: nn.Module) -> "Affine":
-        """The weights of a layer; a norm without any has gain 1 and bias 0."""
-        if module.weight is None:
-            return cls(torch.ones(module.normalized_shape), torch.zeros(module.normalized_shape))
-        weight = module.weight.detach().float()
-        bias = weight.new_zeros(len(weight)) if module.bias is None else module.bias.detach().float()
-        return cls(weight, bias)
 
 
 @dataclass(frozen=True)
@@ -66,9 +51,7 @@ class EncoderGraph:
         placement: of norms, a key of `PLACEMENTS`.
         final_norm: on the states of the highest layer, or None.
         activation: fairseq's name.
-        pooling: "mean", "max", "sum", "cls" or "pooler" (dense layer and tanh on "cls").
-        without_eos: `</s>` does not count in the pooling.
-        pooler, sentence_map: on the pooled states, or None.
+        head: what makes a vector of the states.
         parameters: of the encoder that was trained.
         layer_parameters: of its layers.
     """
@@ -81,10 +64,7 @@ class EncoderGraph:
     final_norm: Affine | None
     heads: int
     activation: str
-    pooling: str
-    without_eos: bool
-    pooler: Affine | None
-    sentence_map: Affine | None
+    head: SentenceHead
     parameters: int
     layer_parameters: int
 
@@ -92,10 +72,6 @@ class EncoderGraph:
     def width(self) -> int:
         """C, of the states."""
         return self.tokens.shape[1]
-
-    @property
-    def sentence_width(self) -> int:
-        return self.width if self.sentence_map is None else len(self.sentence_map.weight)
 
     @property
     def longest(self) -> int:
@@ -113,7 +89,7 @@ def graph_of(encoder: nn.Module, options, longest: int, path) -> EncoderGraph:
         path: the checkpoint, for messages.
 
     Raises:
-        InputError: it is no plain Transformer encoder, or it mixes layers.
+        InputError: it is no plain Transformer encoder.
     """
     from fairseq.models.transformer import TransformerEncoder, TransformerEncoderBase
 
@@ -123,25 +99,20 @@ def graph_of(encoder: nn.Module, options, longest: int, path) -> EncoderGraph:
     if type(encoder) not in (SentenceEncoder, MnmtEncoder, TransformerEncoder, TransformerEncoderBase):
         raise refusal(path, f"its encoder is a {type(encoder).__name__}, not a Transformer encoder alone")
     own = isinstance(encoder, SentenceEncoder)
-    depth = encoder.layer if own else len(encoder.layers)
-    if depth is None:
-        raise refusal(path, f"--pooling-layer {options.pooling_layer} pools a mixture of layers")
-    pooling = str(options.pooling) if own else "mean"
+    depth = encoder.layer if own and encoder.layer is not None else len(encoder.layers)
     layers = tuple(graph_layer(layer) for layer in list(encoder.layers)[:depth])
+    width = encoder.embed_tokens.embedding_dim
     first = encoder.layers[0]
     return EncoderGraph(
         tokens=encoder.embed_scale * encoder.embed_tokens.weight.detach().float(),
         positions=positions_of(encoder, longest),
-        embedding_norm=norm_of(encoder.layernorm_embedding),
+        embedding_norm=Affine.if_any(encoder.layernorm_embedding),
         layers=layers,
         placement=placement_of_layer(first),
-        final_norm=norm_of(encoder.layer_norm),
+        final_norm=Affine.if_any(encoder.layer_norm),
         heads=heads_of(first),
         activation=str(getattr(options, "activation_fn", None) or "relu"),
-        pooling=pooling,
-        without_eos=own and bool(len(encoder.left_out)),
-        pooler=Affine.of(encoder.pooler) if own and encoder.pooler is not None else None,
-        sentence_map=Affine.of(encoder.sentence_map) if own and encoder.sentence_map is not None else None,
+        head=SentenceHead.of(encoder, options, is_cut=True) if own else SentenceHead(width),
         parameters=_count(encoder),
         layer_parameters=_count(encoder.layers),
     )
@@ -154,11 +125,6 @@ def refusal(path, reason: str, advice: str = "") -> InputError:
 
 def _count(module: nn.Module) -> int:
     return sum(one.numel() for one in module.parameters())
-
-
-def norm_of(module: nn.Module | None) -> Affine | None:
-    """Gain and bias of a norm, if there is one."""
-    return None if module is None else Affine.of(module)
 
 
 def heads_of(layer: nn.Module) -> int:

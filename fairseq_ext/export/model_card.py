@@ -102,7 +102,7 @@ class Card:
     @property
     def width(self) -> int:
         """Of a vector."""
-        return self.graph.sentence_width
+        return self.graph.head.sentence_width
 
     @property
     def longest(self) -> int:
@@ -114,11 +114,11 @@ class Card:
         found = {
             "layers": len(graph.layers),
             "width of states": graph.width,
-            "width of vectors": graph.sentence_width,
+            "width of vectors": graph.head.sentence_width,
             "attention heads": graph.heads,
             "width of feed-forward networks": len(graph.layers[0].inner.weight) if graph.layers else None,
             "placement of norms": graph.placement,
-            "pooling": graph.pooling,
+            "pooling": graph.head.pooling,
             "vocabulary": f"{len(graph.tokens):,}",
             **parameters_of(self.loaded.model.encoder, graph.tokens.numel()),
         }

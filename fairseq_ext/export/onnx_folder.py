@@ -47,7 +47,7 @@ def write_folder(
     tokenizer.tokenizer.save_pretrained(folder)
     record = {
         "format": FORMAT,
-        "width": graph.sentence_width,
+        "width": graph.head.sentence_width,
         "longest": graph.longest,
         "pad": tokenizer.special["pad_token_id"],
         "precision": precision,
@@ -56,6 +56,7 @@ def write_folder(
             "layer_parameters": graph.layer_parameters,
             "layers": len(graph.layers),
             "state_width": graph.width,
+            "ffn_width": len(graph.layers[0].inner.weight) if graph.layers else None,
             "heads": graph.heads,
         },
     }

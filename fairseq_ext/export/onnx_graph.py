@@ -11,7 +11,9 @@ import math
 import numpy as np
 from torch import Tensor
 
-from fairseq_ext.export.encoder_graph import Affine, EncoderGraph, GraphLayer
+from fairseq_ext.export.affine import Affine
+from fairseq_ext.export.encoder_graph import EncoderGraph, GraphLayer
+from fairseq_ext.export.sentence_head import SentenceHead
 
 OPSET = 17
 IDS, MASK, VECTORS = "input_ids", "attention_mask", "sentence_embedding"
@@ -76,18 +78,18 @@ def onnx_model(graph: EncoderGraph, end: int):
     mask = write("Cast", MASK, to=TensorProto.FLOAT)  # B x T
     absent = write("Mul", write("Sub", mask, write.constant(1.0)), write.constant(-NEVER))
     absent = write("Unsqueeze", absent, write.constant([1, 2]))  # B x 1 x 1 x T
-    x = _embedded(write, graph)
+    states = [_embedded(write, graph)]
     for layer in graph.layers:
-        x = _layer(write, graph, layer, x, absent)
-    x = write.norm(x, graph.final_norm)
-    vectors = _pooled(write, graph, x, mask, end)
-    if graph.pooler is not None:
-        vectors = write("Tanh", write.linear(vectors, graph.pooler))
-    if graph.sentence_map is not None:
-        vectors = write.linear(vectors, graph.sentence_map)
+        states.append(_layer(write, graph, layer, states[-1], absent))
+    vectors = _pooled(write, graph.head, _mixed(write, graph, states), mask, end)
+    if graph.head.pooler is not None:
+        vectors = write.linear(vectors, graph.head.pooler)
+        vectors = write("Tanh", vectors) if graph.head.has_tanh else vectors
+    if graph.head.sentence_map is not None:
+        vectors = write.linear(vectors, graph.head.sentence_map)
     write.nodes.append(helper.make_node("Identity", [vectors], [VECTORS]))
     inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["B", "T"]) for name in (IDS, MASK)]
-    output = helper.make_tensor_value_info(VECTORS, TensorProto.FLOAT, ["B", graph.sentence_width])
+    output = helper.make_tensor_value_info(VECTORS, TensorProto.FLOAT, ["B", graph.head.sentence_width])
     body = helper.make_graph(write.nodes, "encoder", inputs, [output], list(write.constants.values()))
     opset = helper.make_opsetid("", OPSET)
     model = helper.make_model(body, opset_imports=[opset], ir_version=8, producer_name="multilingual-nmt")
@@ -145,22 +147,33 @@ def _attention(write: GraphWriter, graph: EncoderGraph, layer: GraphLayer, x: st
     return write.linear(write("Reshape", context, write.constant([0, 0, width])), layer.output)
 
 
-def _pooled(write: GraphWriter, graph: EncoderGraph, x: str, mask: str, end: int) -> str:
+def _mixed(write: GraphWriter, graph: EncoderGraph, states: list[str]) -> str:
+    """The states that are pooled, B x T x C: each behind the final norm, if there is one."""
+    if graph.head.layers is None:
+        return write.norm(states[-1], graph.final_norm)
+    shares = [
+        write("Mul", write.norm(x, graph.final_norm), write.constant(share))
+        for x, share in zip(states, graph.head.layers, strict=True)
+    ]
+    return write("Sum", *shares)
+
+
+def _pooled(write: GraphWriter, head: SentenceHead, x: str, mask: str, end: int) -> str:
     """B x C."""
     from onnx import TensorProto
 
-    if graph.pooling in ("cls", "pooler"):
+    if head.pooling in ("cls", "pooler"):
         return write("Gather", x, write.constant(0), axis=1)
-    if graph.without_eos:  # unless a sentence has nothing else
+    if head.without_eos:  # unless a sentence has nothing else
         others = write("Cast", write("Not", write("Equal", IDS, write.constant(end))), to=TensorProto.FLOAT)
         kept = write("Mul", mask, others)
         some = write("ReduceMax", kept, axes=[1], keepdims=1)
         mask = write("Max", kept, write("Mul", mask, write("Sub", write.constant(1.0), some)))
     column = write("Unsqueeze", mask, write.constant([2]))  # B x T x 1
-    if graph.pooling == "max":
+    if head.pooling == "max":
         lowered = write("Mul", write("Sub", column, write.constant(1.0)), write.constant(-NEVER))
         return write("ReduceMax", write("Add", x, lowered), axes=[1], keepdims=0)
     total = write("ReduceSum", write("Mul", x, column), write.constant([1]), keepdims=0)
-    if graph.pooling == "sum":
+    if head.pooling == "sum":
         return total
     return write("Div", total, write("ReduceSum", column, write.constant([1]), keepdims=0))

@@ -17,6 +17,7 @@ from fairseq_ext.export.job import ExportJob
 from fairseq_ext.export.model_card import Card, parameters_of
 from fairseq_ext.export.tokenizer import ExportedTokenizer, exported_tokenizer
 from fairseq_ext.inference import LoadedModel
+from fairseq_ext.models.pretrained_configuration import sizes_of
 
 NAME = "transformers"
 LEAST = {"float32": 0.9999}  # precision: cosine with the checkpoint's vector
@@ -70,19 +71,24 @@ def write_folder(
     Returns:
         the tokenizer as the folder has it, and the card.
     """
-    from transformers import AutoTokenizer
-
     check_encoder(loaded, job.checkpoint)
-    encoder = loaded.model.encoder
-    encoder.save_pretrained(folder, preparation.subwords)
     card = EncoderCard(job.checkpoint, loaded, preparation, None, "", NAME)
-    expected = exported_tokenizer(
-        preparation, loaded.task.dictionary, card.longest, True, False, job.checkpoint
-    )
-    stored = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    tokenizer = dataclasses.replace(expected, tokenizer=stored)
+    tokenizer = write_states(card, folder)
     write_text(folder / "README.md", card.text({}))
     return tokenizer, card
+
+
+def write_states(card: "PretrainedCard", folder: Path) -> ExportedTokenizer:
+    """Write what gives the states of tokens: weights and tokenizer, as the folder has it."""
+    from transformers import AutoTokenizer
+
+    loaded, preparation = card.loaded, card.preparation
+    loaded.model.encoder.save_pretrained(folder, preparation.subwords)
+    expected = exported_tokenizer(
+        preparation, loaded.task.dictionary, card.longest, True, False, card.checkpoint
+    )
+    stored = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    return dataclasses.replace(expected, tokenizer=stored)
 
 
 def encoder_of(
@@ -111,18 +117,12 @@ def encoder_of(
     return encode
 
 
-class EncoderCard(Card):
-    """The model card of such a folder."""
+class PretrainedCard(Card):
+    """The model card of an encoder that was trained from such a folder."""
 
     @property
     def longest(self) -> int:
         return min(self.loaded.task.max_positions()[0], self.loaded.model.encoder.max_positions()) + 1
-
-    @property
-    def code(self) -> str:
-        encoder = self.loaded.model.encoder
-        states = "sum(layers) / len(layers)" if encoder.layer is None else f"layers[{encoder.layer}]"
-        return CODE.format(states=states, pooled=POOLED[str(self.loaded.state["cfg"]["model"].pooling)])
 
     @property
     def width(self) -> int:
@@ -135,7 +135,17 @@ class EncoderCard(Card):
             "layers": config.num_hidden_layers,
             "width of states": config.hidden_size,
             "attention heads": config.num_attention_heads,
-            "width of feed-forward networks": config.intermediate_size,
+            "width of feed-forward networks": sizes_of(config)["encoder_ffn_embed_dim"],
             "vocabulary": f"{config.vocab_size:,}",
             **parameters_of(self.loaded.model.encoder, config.vocab_size * config.hidden_size),
         }
+
+
+class EncoderCard(PretrainedCard):
+    """That of a folder of `transformers`, whose code pools."""
+
+    @property
+    def code(self) -> str:
+        encoder = self.loaded.model.encoder
+        states = "sum(layers) / len(layers)" if encoder.layer is None else f"layers[{encoder.layer}]"
+        return CODE.format(states=states, pooled=POOLED[str(self.loaded.state["cfg"]["model"].pooling)])

@@ -14,7 +14,8 @@ and nothing else. Token types, of which there is one, are zeros.
 import torch
 from torch import Tensor
 
-from fairseq_ext.export.encoder_graph import ACTIVATIONS, Affine, EncoderGraph, refusal
+from fairseq_ext.export.affine import Affine
+from fairseq_ext.export.encoder_graph import ACTIVATIONS, EncoderGraph, refusal
 
 ANCHOR = 256.0  # how many times longer than the longest embedding the two constants of `through_a_norm` are
 EPSILON = 1e-5  # of torch's norms

@@ -19,7 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from fairseq_ext.data.dataset_parts import pad_right
-from fairseq_ext.export.encoder_graph import ACTIVATIONS, Affine, refusal
+from fairseq_ext.export.affine import Affine
+from fairseq_ext.export.encoder_graph import ACTIVATIONS, refusal
 from fairseq_ext.export.translation_graph import Stack, TranslationGraph
 from fairseq_ext.export.translation_parity import BATCH, CheckedSentence
 

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from fairseq_ext.export.affine import Affine
 from fairseq_ext.export.encoder_graph import (
     ACTIVATIONS,
-    Affine,
     GraphLayer,
     graph_layer,
     heads_of,
-    norm_of,
     placement_of_layer,
     positions_of,
     refusal,
@@ -165,11 +164,11 @@ def _stack(side: nn.Module, options, longest: int) -> Stack:
         scale=float(side.embed_scale),
         positions=positions_of(side, longest),
         learned_positions=learned,
-        embedding_norm=norm_of(side.layernorm_embedding),
+        embedding_norm=Affine.if_any(side.layernorm_embedding),
         layers=tuple(graph_layer(layer) for layer in side.layers),
         cross=tuple(_cross_attention(layer) for layer in cross),
         placement=placement_of_layer(first),
-        final_norm=norm_of(side.layer_norm),
+        final_norm=Affine.if_any(side.layer_norm),
         heads=heads_of(first),
         activation=str(getattr(options, "activation_fn", None) or "relu"),
     )

@@ -63,7 +63,7 @@ def write_encoder(path: Path, data: Path, **options) -> Path:
     state = checkpoint_state(data, "sentence_encoder", **options)
     state["cfg"]["task"] |= {"_name": "sentence_embedding", "max_source_positions": 40}
     state["task_state"] |= {"language_tags": "none", "lang_pairs": ["de-en"]}
-    for name, value in state["model"].items():  # norms and biases that do something
-        if name.endswith(("bias", "norm.weight")):
+    for name, value in state["model"].items():  # norms, biases and mixtures that do something
+        if name.endswith(("bias", "norm.weight", "layer_weights")):
             value += 0.1 * value.new_tensor(range(value.numel())).sin().view_as(value)
     return Path(save(path, state))

@@ -19,6 +19,12 @@ MORE = {  # that sentence-transformers has no modules for
     "mean without </s>": {"pooling_without_eos": True},
     "max without </s>": {"pooling_without_eos": True, "pooling": "max"},
     "embeddings alone": {"pooling_layer": "0"},
+    "mixture of pre": {"norm_placement": "pre", "pooling_layer": "mix"},
+    "average without final norm": {
+        "norm_placement": "pre",
+        "no_encoder_final_norm": True,
+        "pooling_layer": "average",
+    },
 }
 
 
@@ -50,6 +56,7 @@ def test_8_bit_products_give_nearly_the_same_and_say_so(data, tmp_path, capsys):
     whole = EncoderOptions(checkpoint, model_data=data).load().size
     assert encoder.size == whole and whole.parameters > whole.layer_parameters > 1000
     assert (whole.layers, whole.state_width, whole.heads) == (2, 32, 4)
+    assert whole.ffn_width == 64
     found, expected = encoder.encode(LINES), vectors(checkpoint, model_data=data)
     assert 1e-4 < np.abs(found - expected).max() < 0.3
     assert b"MatMulInteger" in (tmp_path / "small/model.onnx").read_bytes()

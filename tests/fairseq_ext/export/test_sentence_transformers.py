@@ -78,6 +78,10 @@ ENCODERS = {
     "lower layer of pre": {"norm_placement": "pre", "pooling_layer": "1"},
     "cls": {"pooling": "cls"},
     "pooler and map": {"pooling": "pooler", "sentence_width": 12, "norm_placement": "pre"},
+    "linear below the map": {"pooler_width": 20, "sentence_width": 12},
+    "linear on top": {"pooling": "max", "pooler_width": 20},
+    "mixture": {"pooling_layer": "mix"},
+    "average, cls": {"pooling_layer": "average", "pooling": "cls", "layernorm_embedding": True},
 }
 
 
@@ -144,8 +148,10 @@ REFUSED = {
     "--no-encoder-final-norm": {"norm_placement": "pre", "no_encoder_final_norm": True},
     "--pooling sum": {"pooling": "sum"},
     "--pooling-without-eos": {"pooling_without_eos": True},
-    "--pooling-layer mix": {"pooling_layer": "mix"},
-    "--pooling-layer average": {"pooling_layer": "average"},
+    "--pooling-layer mix or average of --norm-placement pre": {
+        "norm_placement": "pre",
+        "pooling_layer": "average",
+    },
     "--pooling-layer 0": {"pooling_layer": "0"},
 }
 

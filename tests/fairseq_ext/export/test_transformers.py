@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from command_line.dispatch import run
+from embeddings.encoders.options import EncoderOptions
 from fairseq_ext.__main__ import COMMANDS
 from fairseq_ext.losses.weighted_loss import vectors_of
 from tests.data_prep.tokenizer_folders import TEXT
+from tests.fairseq_ext.export.test_sentence_transformers import exported_vectors
 from tests.fairseq_ext.test_checkpoints import save
 from tests.fairseq_ext.test_pretrained_encoder import batch_of, build, state_of, write_data, write_model
 
@@ -98,4 +100,35 @@ def test_what_is_above_the_tokens_is_not_lost_silently(world, tmp_path, capsys, 
 def test_other_formats_name_this_one(world, tmp_path, capsys):
     trained(world, tmp_path / "model.pt")
     assert export(world, tmp_path / "model.pt", tmp_path / "out", to="onnx") == 2
-    assert "its layers are those of transformers; choose --to transformers" in capsys.readouterr().err
+    assert (
+        "its layers are those of transformers; choose --to sentence-transformers or"
+        in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"pooling": "pooler", "sentence_width": 6},  # LaBSE with fewer dimensions (thesis 3.2.2)
+        {"sentence_width": 6, "pooler_width": 9},
+        {"pooling": "max", "pooling_layer": "mix"},
+        {"pooling": "cls", "pooling_layer": "1"},
+    ],
+    ids=str,
+)
+def test_sentence_transformers_has_what_is_above_the_tokens(world, tmp_path, capsys, given):
+    expected = trained(world, tmp_path / "model.pt", **given)
+    assert export(world, tmp_path / "model.pt", tmp_path / "out", to="sentence-transformers") == 0
+    assert "export: 22 lines, lowest cosine" in capsys.readouterr().out
+    found = exported_vectors(tmp_path / "out", TEXT)
+    np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-4)
+    modules = json.loads((tmp_path / "out/modules.json").read_text())
+    assert {one["type"].split(".")[0] for one in modules} == {"sentence_transformers"}
+    ours = EncoderOptions(tmp_path / "out").load()
+    np.testing.assert_allclose(ours.encode(TEXT), expected, atol=1e-5, rtol=1e-4)
+
+
+def test_sentence_transformers_has_no_sum(world, tmp_path, capsys):
+    trained(world, tmp_path / "model.pt", pooling="sum")
+    assert export(world, tmp_path / "model.pt", tmp_path / "out", to="sentence-transformers") == 2
+    assert "model.pt: cannot be exported: --pooling sum: sentence-tran" in capsys.readouterr().err
