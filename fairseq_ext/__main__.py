@@ -10,6 +10,10 @@ COMMANDS = {
         "whether a training has something to do, and what it trains on",
     ),
     "finish-training": ("fairseq_ext.commands.finish_training", "note that a training has come to its end"),
+    "finished-trainings": (
+        "fairseq_ext.commands.finished_trainings",
+        "the trainings in a folder that have come to their end",
+    ),
     "pilot": ("fairseq_ext.commands.pilot", "how fast a training is: run its command for half a minute"),
     "plan": ("fairseq_ext.commands.plan", "updates, words, arithmetic and hours of trainings, from pilots"),
     "describe": (

@@ -56,7 +56,9 @@ class Candidate:
         """
         with as_one_line(path):
             languages = languages_of(state, path)
-            record = describe(state["cfg"], languages["language_tags"], origin.initialized_from(state, path))
+            started = origin.initialized_from(state, path)
+            teacher = origin.teacher_of(state, path)
+            record = describe(state["cfg"], languages["language_tags"], started, teacher=teacher)
             fingerprint = languages["data"].pop("dictionary_sha256")
             known = {name: languages[name] for name in ("languages", "language_tags")}
             history = (state.get("optimizer_history") or [{}])[-1]

@@ -31,6 +31,7 @@ class LoadedModel:
     state: dict  # the checkpoint without the weights
     averaged: int = 1  # so many checkpoints are in the mean
     ensemble: int = 1  # so many models are in the ensemble
+    teacher: str | None = None  # name of the encoder that it learned from
 
     def system(self, name: str | None = None) -> dict:
         """The record of the system (`fairseq_ext.axes`).
@@ -44,6 +45,7 @@ class LoadedModel:
             self.task.initialized_from,
             self.averaged,
             self.ensemble,
+            self.teacher,
         )
         return record | ({"name": name} if name else {})
 
@@ -88,9 +90,10 @@ def load_for_inference(path, data, translates: bool = True, **task_options) -> L
         _check_embeddings(model, state["model"], path, data, task.tags.exist)
         model.load_state_dict(state["model"], strict=True, model_cfg=state["cfg"]["model"])
         averaged = len(averaged_from(state, path)) or 1
+        teacher = origin.teacher_of(state, path)
     check_weights(model, path)
     state.pop("model")
-    return LoadedModel(model.eval(), task, state, averaged)
+    return LoadedModel(model.eval(), task, state, averaged, teacher=teacher)
 
 
 def load_ensemble(paths, data, **task_options) -> LoadedModel:

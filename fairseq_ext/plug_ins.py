@@ -1,5 +1,6 @@
-"""What importing `fairseq_ext` does: everything is registered, fairseq reads checkpoints safely and
-starts quietly, and in its own commands bad input is one line.
+"""What importing `fairseq_ext` does: everything is registered, fairseq reads checkpoints safely,
+trainings go on with what their tasks have saved, fairseq starts quietly, and in its own commands bad input is
+one line.
 """
 
 from fairseq_ext import start_up, uncaught
@@ -19,8 +20,10 @@ from fairseq_ext.models import (  # noqa: F401
 )
 from fairseq_ext.optim import fused_adam  # noqa: F401
 from fairseq_ext.tasks import linguistic_pretraining, multilingual_nmt, sentence_embedding  # noqa: F401
+from fairseq_ext.tasks.resuming import restore_tasks
 
 guard_fairseq()
 let_checkpoints_travel()
+restore_tasks()
 start_up.be_quiet()
 uncaught.report_input_errors()

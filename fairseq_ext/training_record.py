@@ -143,10 +143,37 @@ def finish(folder) -> None:
     write_json(path, record | {"outputs": {BEST: _whole(Path(folder) / BEST)}})
 
 
+def have_ended(models) -> list[Path]:
+    """The folders of trainings in a folder that have come to their end.
+
+    Raises:
+        InputError: there is no such folder, no training in it, or a record that is not one.
+    """
+    models = Path(models)
+    if not models.is_dir():
+        raise InputError(f"{models}: no such folder; expected one with the folders of trainings")
+    folders = [path for path in sorted(models.iterdir()) if path.is_dir()]
+    if not folders:
+        raise InputError(f"{models}: no folder in it; expected those of trainings")
+    return [folder for folder in folders if has_ended(folder)]
+
+
+def has_ended(folder) -> bool:
+    """Whether a training has come to its end, as far as its folder says.
+
+    Raises:
+        InputError: its record is not one.
+    """
+    path = Path(folder) / RECORD
+    if path.exists():
+        return read_record(path, _SCHEMA)["outputs"] is not None
+    return (path.parent / _OLD_END).exists()
+
+
 def forget(folder) -> None:
     """Remove a training, so that another can take its place."""
     folder = Path(folder)
-    for name in (RECORD, _OLD_END, _OLD_OPTIONS, LOG, "precision.txt"):
+    for name in (RECORD, _OLD_END, _OLD_OPTIONS, LOG, "precision.txt", "cpu_seconds.txt"):
         (folder / name).unlink(missing_ok=True)
     for checkpoint in folder.glob("*.pt"):
         checkpoint.unlink()

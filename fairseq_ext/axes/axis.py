@@ -16,6 +16,7 @@ class Training(NamedTuple):
         initialized_from: as `fairseq_ext.checkpoints.origin` has it; None if that is not known.
         averaged: so many checkpoints are in the mean of weights.
         ensemble: so many models are in the ensemble.
+        teacher: name of the encoder that it learned from; None if there was none.
     """
 
     cfg: Mapping[str, Any]
@@ -23,6 +24,7 @@ class Training(NamedTuple):
     initialized_from: dict | None
     averaged: int = 1
     ensemble: int = 1
+    teacher: str | None = None
 
     @property
     def model(self):

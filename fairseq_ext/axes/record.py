@@ -41,15 +41,16 @@ def describe(
     initialized_from: dict | None = None,
     averaged: int = 1,
     ensemble: int = 1,
+    teacher: str | None = None,
 ) -> dict:
     """The record of a system: its name, its choice on every axis, and its seed.
 
     Args:
         cfg: the options in the checkpoint, by section.
         tags: its placement of language tags; None in pre-training.
-        initialized_from, averaged, ensemble: see `Training`.
+        initialized_from, averaged, ensemble, teacher: see `Training`.
     """
-    training = Training(cfg, tags, initialized_from, averaged, ensemble)
+    training = Training(cfg, tags, initialized_from, averaged, ensemble, teacher)
     record = {name: value for axis in AXES for name, value in axis.read(training).items()}
     return {"name": name_of(record), **record, "seed": cfg["common"]["seed"]}
 

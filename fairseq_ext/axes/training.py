@@ -88,8 +88,14 @@ def _losses(training: Training) -> dict:
     if kind == "weighted_losses":
         names = [name.strip() for name in str(option(criterion, "losses") or "").split(",") if name.strip()]
     losses = {name: _loss_options(name, kind, criterion) for name in names}
-    for field, chosen in (("word_alignments", "alignments"), ("teacher", "teacher")):
-        if whose := option(training.cfg.get("task"), chosen):
+    task = training.cfg.get("task")
+    of_task = {
+        "alignments": ("word_alignments", option(task, "alignments")),
+        # files are called as the user likes; a teacher inside the training has no other name than its own
+        "teacher": ("teacher", option(task, "teacher") or training.teacher),
+    }
+    for chosen, (field, whose) in of_task.items():
+        if whose:
             for name in names:
                 if name in LOSSES and field in LOSSES[name].batch_fields:
                     losses[name][chosen] = whose

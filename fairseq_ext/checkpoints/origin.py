@@ -18,7 +18,7 @@ from command_line.records import Optional, check
 from fairseq_ext.axes.record import check_record, describe
 
 OPTIONS = ("pretrained_checkpoint", "finetune_from_model", "pretrained_encoder")
-FIELD = "initialized_from"
+FIELD, TEACHER = "initialized_from", "teacher"
 SCHEMA = {
     FIELD: Optional(
         {
@@ -42,7 +42,8 @@ def origin_of(path, state: dict) -> dict:
     before = initialized_from(state, path)
     if before and _updates(state) == 0:
         return before  # another file that was only brought into our form
-    system = describe(state["cfg"], (state.get("task_state") or {}).get("language_tags"), before)
+    tags = (state.get("task_state") or {}).get("language_tags")
+    system = describe(state["cfg"], tags, before, teacher=teacher_of(state, path))
     choices = {name: value for name, value in system.items() if name not in ("name", "seed")}
     return {**origin_of_file(path), "seed": system["seed"], "system": choices}
 
@@ -65,6 +66,17 @@ def initialized_from(state: dict, path) -> dict | None:
     if found and found.get("system"):
         check_record(found["system"], path, f"task_state.{FIELD}.system")
     return found
+
+
+def teacher_of(state: dict, path) -> str | None:
+    """The name of the encoder that the student in a checkpoint learned from; None if it had no teacher.
+
+    Raises:
+        InputError: the checkpoint says nothing that makes sense.
+    """
+    saved = state.get("task_state") or {}
+    check({TEACHER: saved.get(TEACHER)}, {TEACHER: Optional({"name": str})}, path, "task_state")
+    return (saved.get(TEACHER) or {}).get("name")
 
 
 def named_by_options(state: Any) -> dict:

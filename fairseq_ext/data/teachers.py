@@ -7,12 +7,14 @@ import numpy as np
 from torch import Tensor
 
 from command_line.errors import InputError
+from command_line.records import AnyOf, Anything, Objects, Optional
 from data_prep.formats.directions import Direction
 from data_prep.formats.sentences import bitext_prefixes, file_prefix
 from data_prep.formats.teacher_vectors import (
     STEP,
     TeacherVectors,
     check_teacher,
+    checksums,
     encoder_identity,
     encoder_title,
     vectors_path,
@@ -21,6 +23,20 @@ from fairseq_ext.data.dataset_parts import BatchField, StoredOfBothSides, pad_ri
 
 OPTION = "--teacher"
 TRAIN = "train"
+OF_ENCODER = (
+    "name",
+    "width",
+    "pooling",
+    "layer",
+    "prefix",
+    "target_lang",
+)  # in its record, and in checkpoints
+STATE = {
+    **dict.fromkeys(OF_ENCODER, Optional(Anything)),
+    "name": str,
+    "weights": Optional(AnyOf([str], Objects(str))),  # of trainings until version 0.3 with names of files
+    "normalized": Optional(bool),
+}
 
 
 class Teacher(abc.ABC):
@@ -28,9 +44,11 @@ class Teacher(abc.ABC):
 
     Attributes:
         encoder: record of the encoder.
+        normalized: are the vectors of length 1, whatever the encoder gives?
     """
 
     encoder: dict
+    normalized = False
 
     @property
     def width(self) -> int:
@@ -51,18 +69,30 @@ class Teacher(abc.ABC):
 
     def state(self) -> dict:
         """What a checkpoint of the student says of its teacher."""
-        return {name: self.encoder.get(name) for name in ("name", "width", "weights")}
+        weights = self.encoder.get("weights")
+        return {
+            **{name: self.encoder.get(name) for name in OF_ENCODER},
+            "weights": weights and checksums(weights),
+            "normalized": self.normalized,
+        }
 
     def check_state(self, state: dict | None) -> None:
         """Compare with the teacher that a checkpoint's training has had.
 
+        A name is compared where there are no checksums: that of a running teacher is made of its options.
+
         Raises:
             InputError: it is another one; names both.
         """
-        if state is not None and state != self.state():
+        if state is None:
+            return
+        there, here = encoder_identity(state), self.state()
+        known = [field for field in here if field in there and not (field == "name" and here["weights"])]
+        if differing := [field for field in known if there[field] != here[field]]:
             raise InputError(
-                f"{OPTION}: the checkpoint learned from the teacher {encoder_title(state)}, here it is "
-                f"{encoder_title(self.state())}; give that one, or begin anew with --finetune-from-model"
+                f"{OPTION}: the checkpoint learned from the teacher {encoder_title(there)}, here it is "
+                f"{encoder_title(here)}, with other {', '.join(differing)}; give that one, or begin anew with"
+                " --finetune-from-model"
             )
 
 
@@ -83,6 +113,7 @@ class StoredTeacher(Teacher):
         self.name = name
         self._first = self._first_file(data)
         self.encoder = self._first.description["encoder"]
+        self.normalized = self._first.description["normalized"]
 
     def _first_file(self, data) -> TeacherVectors:
         paths = [vectors_path(prefix, self.name) for prefix in bitext_prefixes(data, TRAIN)]
@@ -113,6 +144,13 @@ class StoredTeacher(Teacher):
                 f"{path}: vectors of the encoder {encoder_title(encoder)} and width {vectors.width}, but"
                 f" {first.path} has those of {encoder_title(self.encoder)} and width {first.width}; encode"
                 " with one encoder"
+            )
+        if vectors.description["normalized"] != self.normalized:
+            own, others = ("of length 1" if each else "as the encoder gives them"
+                           for each in (vectors.description["normalized"], self.normalized))  # fmt: skip
+            raise InputError(
+                f"{path}: vectors {own}, but {first.path} has them {others}; encode both with --normalize, or"
+                " both without"
             )
         vectors.check(prefix)
         return vectors

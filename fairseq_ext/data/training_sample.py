@@ -37,19 +37,21 @@ class TrainingSample:
         """That of a task's options."""
         return cls(cfg.pair_budget, cfg.min_tokens, cfg.seed)
 
-    def lines(self, names: Sequence[str], sizes: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def lines(self, names: Sequence[str], sizes: Sequence[np.ndarray], side: int = 0) -> list[np.ndarray]:
         """The lines of every text that are trained on, ascending; logs how many there are.
 
         Args:
             names: of the texts.
             sizes: tokens of every line, of the shorter sentence if it is a pair, `</s>` included.
+            side: of unpaired texts, 0 or 1: each side is drawn independently of the other, so that a sentence
+                is not drawn because its translation is.
 
         Raises:
             InputError: nothing is left of a text.
         """
         lengths = [len(each) for each in sizes]
         budget = sum(lengths) if self.budget is None else self.budget
-        drawn = spread(lengths, budget, np.random.default_rng([self.seed, budget]))
+        drawn = spread(lengths, budget, np.random.default_rng([self.seed, budget, side]))
         chosen = [lines[each[lines] > self.min_tokens] for lines, each in zip(drawn, sizes, strict=True)]
         for name, length, lines, kept in zip(names, lengths, drawn, chosen, strict=True):
             if len(lines) < length:

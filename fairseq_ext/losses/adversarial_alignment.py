@@ -8,7 +8,7 @@ from fairseq.dataclass import ChoiceEnum
 from torch import Tensor, nn
 
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, vectors_of
-from fairseq_ext.modules.discriminator import BOUNDS, CLIPPING, PENALTY, Discriminator
+from fairseq_ext.modules.discriminator import BOUNDS, CLIPPING, NONE, PENALTY, Discriminator
 
 STRENGTHS = {CLIPPING: 0.01, PENALTY: 10.0}  # of those who proposed them; of all others 1
 
@@ -72,6 +72,8 @@ class AdversarialAlignment(WeightedLoss):
         self.require(options.hidden >= 0, "hidden", "a number, 0 or above")
         self.require(0 <= options.strength < math.inf, "strength", "a number, 0 or above")
         bound = str(options.bound)
+        without = f"none, as --adversarial-alignment-bound {NONE} has no strength"
+        self.require(bound != NONE or not options.strength, "strength", without)
         strength = options.strength or STRENGTHS.get(bound, 1.0)
         width = sizes.sentence_width or sizes.encoder_width
         self.discriminator = Discriminator(width, options.hidden, options.lr, bound, strength)
@@ -82,6 +84,8 @@ class AdversarialAlignment(WeightedLoss):
     def forward(self, outputs, batch) -> Term:
         source, target = vectors_of(outputs.source), vectors_of(outputs.mirror)
         if self.training:
+            if self.nothing.grad is None:  # the update begins; one that fairseq gave up may have left vectors
+                self.seen.clear()
             self.seen.append((source.detach(), target.detach()))
         value = (self.discriminator(target) - self.discriminator(source)).sum() + 0 * self.nothing
         return Term(self.options.weight * value, value.detach(), len(source))
@@ -90,5 +94,8 @@ class AdversarialAlignment(WeightedLoss):
         nothing = next(self.discriminator.parameters()).new_zeros(0, self.discriminator.layers[0].in_features)
         sides = zip(*self.seen, strict=True) if self.seen else ((), ())
         low, high = (torch.cat([nothing, *side]) for side in sides)
-        self.discriminator.learn(low, high, self.options.steps)
+        finite = (low.isfinite() & high.isfinite()).all(
+            dim=1
+        )  # the encoder may have finite gradients of others
+        self.discriminator.learn(low[finite], high[finite], self.options.steps)
         self.seen.clear()

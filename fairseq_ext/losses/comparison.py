@@ -7,7 +7,7 @@ import torch
 from fairseq.dataclass import ChoiceEnum
 from torch import Tensor
 
-from fairseq_ext.losses.weighted_loss import ModelSizes, WeightedLoss, padding_of, states_of, vectors_of
+from fairseq_ext.losses.weighted_loss import ModelSizes, WeightedLoss, read_by, vectors_of
 from fairseq_ext.modules.similarity import TokenStates, bert_score, normalized, pooled_similarity
 
 BERT_SCORES = ("bert-score", "bert-score-cosine")
@@ -57,12 +57,11 @@ def similarities(outputs, batch, options: ComparisonOptions, sizes: ModelSizes) 
 
 
 def _token_states(encoded, text, options: ComparisonOptions, sizes: ModelSizes) -> TokenStates:
-    specials = None
+    read, specials = read_by(encoded, text["src_tokens"]), None
     if options.without_specials:
-        tokens = text["src_tokens"]
-        specials = torch.isin(tokens, tokens.new_tensor([sizes.bos, sizes.eos]))
+        specials = torch.isin(read.tokens, read.tokens.new_tensor([sizes.bos, sizes.eos]))
     cosine = str(options.similarity) == "bert-score-cosine"
-    return TokenStates.of(states_of(encoded).transpose(0, 1), padding_of(encoded), specials, cosine)
+    return TokenStates.of(read.states.transpose(0, 1), read.padding, specials, cosine)
 
 
 def check(loss: WeightedLoss) -> None:

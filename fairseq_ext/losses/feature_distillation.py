@@ -14,6 +14,7 @@ from fairseq_ext.modules.float32 import at_least_float32
 
 LAST, FIRST, SYNCHRONIZED = "distillation-last", "distillation-first", "synchronized"
 NOTHING, TEACHER, BOTH = "none", "teacher", "both"
+MAP = "--sentence-width"
 
 
 @dataclass
@@ -62,6 +63,11 @@ class FeatureDistillation(Distillation):
         self.looks_at_vectors_only = self.pattern != FIRST
         own, teacher = sizes.sentence_width or sizes.encoder_width, sizes.teacher_width
         self.dense = nn.Linear(own, teacher) if self.pattern == LAST else None
+        if self.pattern == FIRST and MAP not in sizes.above_tokens:
+            raise InputError(
+                f"--feature-distillation-pattern {FIRST}: compares what is below the last linear map of the"
+                f" student, which has none; give {MAP}, the width of its vectors"
+            )
         if self.pattern == FIRST and sizes.pooled_width != teacher:
             raise InputError(
                 f"--feature-distillation-pattern {FIRST}: the vector below --sentence-width has "

@@ -8,7 +8,7 @@ is a decoder.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor, nn
 
@@ -66,7 +66,7 @@ class ModelOutputs:
 
     Encoder outputs are fairseq's dictionaries, with whatever a model adds to them. "encoder_out" holds one
     tensor, T x B x C, what a decoder would look at, and "encoder_padding_mask" one, B x T, true at padding;
-    losses ask `states_of`, `padding_of` and `vectors_of`.
+    losses ask `states_of`, `padding_of`, `read_by` and `vectors_of`.
     """
 
     source: Mapping[str, Any]  # encoder output of the source sentences
@@ -76,8 +76,9 @@ class ModelOutputs:
 
 
 def states_of(encoder_out: Mapping[str, Any]) -> Tensor:
-    """The states of the tokens on top of the encoder, T x B x C, after the final norm: below an interlingua,
-    if there is one. Of a sentence encoder those that it pools.
+    """The states of the batch's tokens on top of the encoder, T x B x C, after the final norm: below an
+    interlingua, if there is one. Of a sentence encoder those that it pools, without that of a `<s>` that it
+    reads in front of them.
     """
     return encoder_out.get("token_states", encoder_out["encoder_out"])[0]
 
@@ -85,6 +86,27 @@ def states_of(encoder_out: Mapping[str, Any]) -> Tensor:
 def padding_of(encoder_out: Mapping[str, Any]) -> Tensor:
     """Of those states: B x T, true at padding."""
     return encoder_out.get("token_padding_mask", encoder_out["encoder_padding_mask"])[0]
+
+
+class ReadTokens(NamedTuple):
+    """All tokens that an encoder has read: their states, T x B x C, where they are padding, B x T, and their
+    ids, B x T.
+    """
+
+    states: Tensor
+    padding: Tensor
+    tokens: Tensor
+
+
+def read_by(encoder_out: Mapping[str, Any], src_tokens: Tensor) -> ReadTokens:
+    """What an encoder has read of a batch, a `<s>` of its own in front included.
+
+    Args:
+        src_tokens: of the batch, B x S.
+    """
+    if "read_tokens" in encoder_out:
+        return ReadTokens(*(encoder_out[f"read_{name}"][0] for name in ReadTokens._fields))
+    return ReadTokens(states_of(encoder_out), padding_of(encoder_out), src_tokens)
 
 
 def vectors_of(encoder_out: Mapping[str, Any]) -> Tensor:

@@ -71,7 +71,8 @@ class PooledEncoder:
         Returns:
             Further keys: "sentence_vectors", one tensor, B x C', and "pooled_vectors", those below the last
             linear map; and, lists of one tensor each, the states of the given tokens that are pooled,
-            "token_states", S x B x C, and "token_padding_mask", B x S.
+            "token_states", S x B x C, and "token_padding_mask", B x S, and those of all tokens that are read,
+            `<s>` in front included, "read_states", T x B x C, with "read_padding" and "read_tokens", B x T.
         """
         if layer_sums is not None:
             pooled_vectors = self._above(self._pool_sums(layer_sums, src_tokens))
@@ -96,6 +97,9 @@ class PooledEncoder:
             "pooled_vectors": pooled,
             "token_states": [pooled_states[begin:]],
             "token_padding_mask": [padding[:, begin:]],
+            "read_states": [pooled_states],
+            "read_padding": [padding],
+            "read_tokens": [src_tokens],
         }
 
     def _mapped(self, pooled: Tensor) -> Tensor:
@@ -176,4 +180,5 @@ class PooledEncoder:
         return {name: value for name, value in self.state_dict().items() if name.startswith(ABOVE_THE_LAYERS)}
 
     def max_positions(self) -> int:
+        """Tokens of a sentence, `<s>` not counted."""
         return super().max_positions() - (self.cls is not None)

@@ -14,9 +14,19 @@ from torch import Tensor, nn
 
 from command_line.errors import InputError
 from data_prep.formats.preparation import Preparation
-from data_prep.huggingface import check_complete, reading
+from data_prep.huggingface import reading
 from data_prep.transformers_tokenizer import KIND, TransformersTokenizer, store_tokenizer
-from fairseq_ext.models.pretrained_configuration import OPTION, SIZES, config_of, read_config
+from fairseq_ext.models.pretrained_configuration import OPTION, config_of, read_config, sizes_of
+from fairseq_ext.models.pretrained_weights import (
+    from_config,
+    load_encoder,
+    longest_of,
+    states_of_tokens,
+    without_words,
+)
+
+SAMPLE = 16  # tokens whose states are compared with the library's
+TOLERANCE = 1e-3  # of the length of all states, in float32
 
 
 class TransformersTokens(FairseqEncoder):
@@ -38,7 +48,7 @@ class TransformersTokens(FairseqEncoder):
         self.embed_tokens, self.padding_idx = embed_tokens, embed_tokens.padding_idx
         self.layer_norm = None  # the layers' own
         self.started_from: Path | None = None
-        self.model = _without_words(_from_config(config))
+        self.model = without_words(from_config(config))
         self.longest = longest_of(self.model)
         if cfg.checkpoint_activations:
             self.model.gradient_checkpointing_enable({"use_reentrant": False})
@@ -47,7 +57,8 @@ class TransformersTokens(FairseqEncoder):
         """Take the weights of a folder.
 
         Raises:
-            InputError: its files lack weights, or embeddings of some ids of its tokenizer.
+            InputError: its files lack weights, or embeddings of some ids of its tokenizer; or it makes states
+                of something else than of embeddings of tokens, so that those of here would be others.
         """
         takes_pooler = self.kind.is_dense and self.pooled_width == self.model.config.hidden_size
         loaded = load_encoder(folder, takes_pooler)
@@ -63,8 +74,24 @@ class TransformersTokens(FairseqEncoder):
             self.embed_tokens.weight.copy_(torch.where(ids.unsqueeze(1) < 0, unknown, rows[ids.clamp(min=0)]))
         if takes_pooler:
             self.pooler.load_state_dict(loaded.pooler.dense.state_dict())
-        self.model.load_state_dict(_without_words(loaded).state_dict())
+            if self.frozen and self.sentence_map is not None:  # LaBSE with fewer dimensions (thesis 3.2.2)
+                self.pooler.requires_grad_(False)
+        known = (ids >= 0).nonzero().flatten()
+        sample = known[known != self.padding_idx][:SAMPLE].unsqueeze(0)
+        with reading(folder, KIND, OPTION):
+            expected = states_of_tokens(loaded, input_ids=ids[sample])
+        self.model.load_state_dict(without_words(loaded).state_dict())
+        self._check_states(sample, expected, folder)
         self.started_from = min(folder.glob("*.safetensors"))
+
+    def _check_states(self, sample: Tensor, expected: Tensor, folder: Path) -> None:
+        """Compare with the folder's own states of some tokens, 1 x T x C, of 1 x T."""
+        found = states_of_tokens(self.model, inputs_embeds=self.embed_tokens(sample))
+        if (found - expected).norm() > TOLERANCE * expected.norm():
+            raise InputError(
+                f"{OPTION} {folder}: its states are others than those of its configuration and embeddings;"
+                " expected an encoder that reads tokens and nothing else, such as bert or xlm-roberta"
+            )
 
     @property
     def layers(self):
@@ -141,68 +168,17 @@ def adopt(args, task) -> TransformersTokenizer:
                 f"{data}: its tokenizer is not that of the checkpoint; use the folder of its training"
             )
     config = config_of(args.token_encoder)
-    for name, option in SIZES.items():
-        if not folder and getattr(args, option) != getattr(config, name):
+    for option, size in sizes_of(config).items():
+        if not folder and getattr(args, option) != size:
             raise InputError(
-                f"option token_encoder has {name} {getattr(config, name)}, option {option} is"
-                f" {getattr(args, option)}; expected the same"
+                f"option token_encoder has {option} {size}, the options have {getattr(args, option)};"
+                " expected the same"
             )
-        setattr(args, option, getattr(config, name))
-    if getattr(config, "embedding_size", config.hidden_size) != config.hidden_size:
-        raise InputError(
-            f"{OPTION} {folder}: its embeddings are narrower than its layers; expected one width"
-        )
+        setattr(args, option, size)
     args.decoder_embed_dim = args.encoder_embed_dim
     if not args.decoder_layers:
         args.decoder_ffn_embed_dim = args.encoder_ffn_embed_dim
     return tokenizer
-
-
-def _from_config(config):
-    """A model with weights drawn by chance, and hardly any embeddings, which are ours."""
-    from transformers import AutoModel
-
-    symbols, config.vocab_size = config.vocab_size, (config.pad_token_id or 0) + 1
-    with reading(Path(config.model_type), KIND, "configuration"):
-        model = AutoModel.from_config(config, trust_remote_code=False)
-    model.config.vocab_size = symbols
-    return model
-
-
-def _without_words(model):
-    """The model without what we have ourselves: embeddings of words, and a pooler."""
-    model.set_input_embeddings(nn.Identity())
-    if getattr(model, "pooler", None) is not None:
-        model.pooler = None
-    return model
-
-
-def load_encoder(folder: Path, with_pooler: bool):
-    """The model of a folder.
-
-    Raises:
-        InputError: its files lack weights.
-    """
-    with reading(folder, KIND, OPTION):
-        from transformers import AutoModel
-
-        model, notes = AutoModel.from_pretrained(
-            folder,
-            use_safetensors=True,
-            local_files_only=True,
-            trust_remote_code=False,
-            output_loading_info=True,
-        )
-    check_complete(folder, notes["missing_keys"], with_pooler, OPTION)
-    return model
-
-
-def longest_of(model) -> int:
-    """Tokens that a model has positions for; RoBERTa and its like count from behind the padding symbol's."""
-    embeddings = getattr(model, "embeddings", None)
-    with_offset = hasattr(embeddings, "create_position_ids_from_inputs_embeds")
-    positions = getattr(model.config, "max_position_embeddings", None) or 1 << 20
-    return positions - (embeddings.padding_idx + 1 if with_offset else 0)
 
 
 def data_tokenizer(data: str, folder: Path | None = None) -> TransformersTokenizer:

@@ -11,6 +11,7 @@ import copy
 import logging
 from pathlib import Path
 
+import torch
 from fairseq.models import BaseFairseqModel, register_model, register_model_architecture
 
 from fairseq_ext.models.mnmt_transformer import (
@@ -24,12 +25,20 @@ from fairseq_ext.models.mnmt_transformer import (
 from fairseq_ext.models.pooled_encoder import PooledEncoder
 from fairseq_ext.models.pretrained_encoder import TransformersTokens, adopt
 from fairseq_ext.models.sentence_encoder_options import SentenceEncoderConfig, check_options
+from fairseq_ext.modules.pooling import POOLINGS
 
 logger = logging.getLogger(__name__)
+POSITIONS = "encoder.embed_positions.weight"  # in a checkpoint with learned ones
 
 
 class SentenceEncoder(PooledEncoder, MnmtEncoder):
-    """Encoder layers of our own, and the pooling."""
+    """Encoder layers of our own, and the pooling. `<s>`, where it is read, takes no token's position."""
+
+    def __init__(self, cfg, dictionary, embed_tokens):
+        if POOLINGS[str(cfg.pooling)].has_cls:
+            cfg = copy.copy(cfg)
+            cfg.max_source_positions += 1
+        super().__init__(cfg, dictionary, embed_tokens)
 
 
 class PretrainedSentenceEncoder(PooledEncoder, TransformersTokens):
@@ -70,6 +79,8 @@ class SentenceEncoderModel(MnmtTransformerModel):
             return None
         seen = copy.deepcopy(cfg)
         seen.encoder.embed_dim = cfg.sentence_width or cfg.pooler_width or cfg.encoder.embed_dim
+        if cfg.max_target_positions is None:  # any sentence may be the target, behind its language
+            seen.max_target_positions = cfg.max_source_positions + 1
         return super().build_decoder(seen, tgt_dict, embed_tokens)
 
     def forward(
@@ -105,7 +116,21 @@ class SentenceEncoderModel(MnmtTransformerModel):
                 " pooling begin untrained"
             )
             state_dict = new | {name: value for name, value in state_dict.items() if name not in decoder}
+        state_dict = self._with_position_of_cls(state_dict)
         return super().load_state_dict(state_dict, strict, model_cfg, args)
+
+    def _with_position_of_cls(self, state_dict: dict) -> dict:
+        """Where `<s>` is read, learned positions of a model that does not read it, or in which it had the
+        position of a token: the new one, behind all others, begins as the last of them.
+        """
+        known = state_dict.get(POSITIONS)
+        own = self.encoder.state_dict().get(POSITIONS.removeprefix("encoder."))
+        if self.encoder.cls is None or known is None or own is None or len(known) + 1 != len(own):
+            return state_dict
+        logger.warning(
+            "the checkpoint has no position for <s> beside those of tokens: its last one is there twice"
+        )
+        return {**state_dict, POSITIONS: torch.cat([known, known[-1:]])}
 
     def max_positions(self) -> tuple[int, int]:
         longest = self.encoder.max_positions()

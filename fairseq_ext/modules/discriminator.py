@@ -106,4 +106,6 @@ class Discriminator(nn.Module):
         return self.optimizer.state_dict()
 
     def set_extra_state(self, state: dict) -> None:
-        self.optimizer.load_state_dict(state)
+        """Adam's moments; the learning rate is that of the options, which may be another one by now."""
+        own = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({**state, "param_groups": own})

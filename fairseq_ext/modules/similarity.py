@@ -94,10 +94,14 @@ def bert_score(source: TokenStates, target: TokenStates, block: int | None = Non
     """
     with torch.autocast(source.states.device.type, enabled=False):
         precision, recall = greedy_matching(source.states, target.states, source.shares, target.shares, block)
+    return BertScore(precision, recall, f_of(precision, recall))
+
+
+def f_of(precision: Tensor, recall: Tensor) -> Tensor:
+    """Their F; the smaller one, where that is not positive."""
     smaller, total = torch.minimum(precision, recall), precision + recall
     is_mean = smaller > 0
-    f = torch.where(is_mean, 2 * precision * recall / torch.where(is_mean, total, 1), smaller)
-    return BertScore(precision, recall, f)
+    return torch.where(is_mean, 2 * precision * recall / torch.where(is_mean, total, 1), smaller)
 
 
 def normalized(scores: Tensor, strength: float, batch: int | None = None) -> Tensor:

@@ -9,6 +9,8 @@ from fairseq.dataclass import FairseqDataclass
 from fairseq.optim import FairseqOptimizer, register_optimizer
 from omegaconf import II
 
+from command_line.errors import InputError
+
 
 @dataclass
 class FusedAdamConfig(FairseqDataclass):
@@ -43,6 +45,21 @@ class FusedAdam(FairseqOptimizer):
             "eps": self.cfg.adam_eps,
             "weight_decay": self.cfg.weight_decay,
         }
+
+    def load_state_dict(self, state_dict, optimizer_overrides=None):
+        """As fairseq's.
+
+        Raises:
+            InputError: the averages are of parameters of other shapes.
+        """
+        super().load_state_dict(state_dict, optimizer_overrides)
+        for parameter, averages in self._optimizer.state.items():
+            found = averages["exp_avg"].shape
+            if found != parameter.shape:
+                raise InputError(
+                    f"the optimizer of the checkpoint has averages of {tuple(found)} numbers for a parameter"
+                    f" of {tuple(parameter.shape)}; give --reset-optimizer to train on without them"
+                )
 
     @property
     def supports_flat_params(self) -> bool:

@@ -17,6 +17,7 @@ from fairseq_ext.data.multipart_dataset import MultipartDataset
 from fairseq_ext.data.reading_ahead import stop_reading_ahead
 from fairseq_ext.data.updates import UpdateIterator, check_update_freq, pass_of, steps_of
 from fairseq_ext.losses.weighted_loss import ModelSizes
+from fairseq_ext.modules.all_gather import contributing_nothing
 from fairseq_ext.modules.compiled_layers import compile_layers
 from fairseq_ext.modules.language_embeddings import embed_languages
 from fairseq_ext.tasks.improvements import Improvements
@@ -212,7 +213,7 @@ class BaseTask(FairseqTask):
         model.train()
         model.set_num_updates(update_num)
         criterion.train(not ignore_grad)  # nobody learns from a batch that stands in for an empty one
-        with self.computing(sample):
+        with self.computing(sample), contributing_nothing() if ignore_grad else contextlib.nullcontext():
             loss, sample_size, logging_output = criterion(model, sample)
         criterion.train()
         if not loss.requires_grad:

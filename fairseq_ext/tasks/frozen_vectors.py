@@ -22,7 +22,7 @@ class FrozenVectors:
     Args:
         data: binarized folder.
         name: of the vectors.
-        longest: tokens that the encoder in training reads of a sentence.
+        longest: tokens to which sentences are cut (`--max-source-positions`).
     """
 
     def __init__(self, data, name: str, longest: int):
@@ -69,7 +69,8 @@ class FrozenVectors:
         model.eval()  # whoever trains puts it back
         for side, inputs in (("source", batch["net_input"]), ("target", batch["mirror"])):
             lengths = inputs["src_lengths"]
-            whole = (lengths > 1) & (lengths < self.longest)  # neither empty nor perhaps cut
+            longest = min(self.longest, model.encoder.max_positions())
+            whole = (lengths > 1) & (lengths < longest)  # neither empty nor perhaps cut
             rows = whole.nonzero()[:COMPARED, 0]
             if not len(rows):
                 continue

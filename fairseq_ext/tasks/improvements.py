@@ -16,9 +16,11 @@ from collections.abc import Callable
 from fairseq.logging import metrics
 
 from command_line.errors import InputError
+from command_line.records import Anything, Objects
 
 NAME = "improvements"
 OPTION = "--improvement-metrics"
+STATE = {"count": int, "best": Objects(Anything)}  # numbers, also infinite ones
 LARGER_IS_BETTER = (
     "accuracy",
     "bleu",
@@ -81,7 +83,9 @@ class Improvements:
     def load_state_dict(self, state: dict) -> None:
         """Go on with the count of a checkpoint; other measures than there begin anew."""
         saved = state.get(NAME)
-        if saved and sorted(saved["best"]) == sorted(self.names):
+        if not saved or sorted(saved["best"]) != sorted(self.names):
+            return
+        if all(isinstance(value, float) for value in saved["best"].values()):
             self.count, self.best = saved["count"], dict(saved["best"])
 
     def _measured(self, value: Callable[[str], float]) -> dict[str, float]:

@@ -19,6 +19,7 @@ from data_prep.formats.dictionary import (
 )
 from data_prep.formats.directions import Direction, format_direction, parse_directions
 from data_prep.formats.sentences import load_pair
+from fairseq_ext.checkpoints import origin
 from fairseq_ext.data.noising.example import Symbols
 from fairseq_ext.data.noising.tasks import (
     FALLBACK,
@@ -131,6 +132,7 @@ class LinguisticPretrainingTask(BaseTask):
                     f"the checkpoint has another {meaning}: {state.get(name)}, expected {here.get(name)}"
                 )
         self.improvements.load_state_dict(state)
+        self.initialized_from = state.get(origin.FIELD, self.initialized_from)
 
     # --- data
 

@@ -11,6 +11,7 @@ from command_line.errors import InputError
 from command_line.outputs import checksum
 from fairseq_ext.axes.record import describe
 from fairseq_ext.checkpoints.finite import check_weights
+from fairseq_ext.checkpoints.origin import teacher_of
 from fairseq_ext.checkpoints.reading import as_one_line, read_checkpoint
 from fairseq_ext.data.sentence_pairs import CutSentences, uncut
 from fairseq_ext.data.teachers import Teacher, TokensForTeacher
@@ -58,7 +59,8 @@ class RunningTeacher(Teacher):
             model = task.build_model(state["cfg"]["model"], from_checkpoint=True)
             model.load_state_dict(state["model"], strict=True)
         check_weights(model, path)
-        system = describe(state["cfg"], task.tags.placement_name, task.initialized_from)
+        own = teacher_of(state, path)
+        system = describe(state["cfg"], task.tags.placement_name, task.initialized_from, teacher=own)
         return cls(
             model,
             task.max_positions()[0],
@@ -69,6 +71,7 @@ class RunningTeacher(Teacher):
                 "kind": "checkpoint",
                 "width": model.encoder.sentence_width,
                 "weights": {Path(path).name: checksum(path)},
+                "pooling": "own",  # as `embeddings encode` says of a model that pools by itself
             },
         )
 

@@ -22,7 +22,7 @@ from fairseq_ext.criterions.options_of_losses import TRANSLATION
 from fairseq_ext.data import layer_sums
 from fairseq_ext.data.teachers import StoredTeacher, Teacher
 from fairseq_ext.losses.registry import LOSSES
-from fairseq_ext.losses.weighted_loss import has_decoder, padding_of, states_of, vectors_of
+from fairseq_ext.losses.weighted_loss import has_decoder, read_by, vectors_of
 from fairseq_ext.tasks import validation
 from fairseq_ext.tasks.frozen_vectors import FrozenVectors
 from fairseq_ext.tasks.retrieval_validation import RetrievalValidation
@@ -54,6 +54,7 @@ class SentenceEmbeddingTask(SentencePairTask):
         super().__init__(cfg, dictionary)
         self.pairs = parse_pairs(cfg.pairs)
         self.decodes = False
+        self.longest = cfg.max_source_positions
         comparison = (str(cfg.eval_retrieval_similarity), cfg.eval_retrieval_normalization)
         self.retrieval = RetrievalValidation(
             [format_direction(pair) for pair in self.pairs], *(comparison if cfg.eval_retrieval else ())
@@ -115,7 +116,7 @@ class SentenceEmbeddingTask(SentencePairTask):
         if self.teacher is not None:
             self.teacher.check_state(state.get("teacher"))
         self.improvements.load_state_dict(state)
-        self.initialized_from = state.get(origin.FIELD)
+        self.initialized_from = state.get(origin.FIELD, self.initialized_from)
         if self.tags is None:
             self.pairs = parse_pairs(",".join(state["lang_pairs"]))
             self.add_tags(state["languages"], state["language_tags"])
@@ -125,9 +126,14 @@ class SentenceEmbeddingTask(SentencePairTask):
 
     # --- model and criterion
 
+    def max_positions(self) -> tuple[int, int]:
+        """No pair is too long: sentences of both sides are cut, before a decoder's have their tag."""
+        return (self.longest, self.longest + self.decodes)
+
     def build_model(self, cfg, from_checkpoint=False):
         model = super().build_model(cfg, from_checkpoint)
         self.decodes = has_decoder(model)
+        self.longest = min(self.cfg.max_source_positions, _tokens_read_by(model))
         if self.cfg.layer_sums:
             layer_sums.check_encoder(model.encoder)
         if self.teacher is not None:
@@ -189,11 +195,13 @@ class SentenceEmbeddingTask(SentencePairTask):
         loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
         with torch.no_grad(), self.computing(sample):  # what losses see may have been altered for them
             inputs = {name: of for name, of in sample["net_input"].items() if name != "prev_output_tokens"}
-            encoded = [model.encoder(**side) for side in (inputs, sample["mirror"])]
+            sides = inputs, sample["mirror"]
+            encoded = [model.encoder(**side) for side in sides]
         number = int(sample["parts"][0])
         self.retrieval.add(sample["split"], number, sample["lines"], *map(vectors_of, encoded))
         if self.retrieval.needs_tokens:
-            tokens = [(states_of(each), padding_of(each)) for each in encoded]
+            read = [read_by(each, side["src_tokens"]) for each, side in zip(encoded, sides, strict=True)]
+            tokens = [(each.states, each.padding) for each in read]
             self.retrieval.add_tokens(number, sample["lines"], *tokens)
         logging_output = validation.add_direction_losses(
             logging_output, self.pairs, self.pairs[number], supervised=True
@@ -206,3 +214,9 @@ class SentenceEmbeddingTask(SentencePairTask):
             return
         validation.log_direction_losses(logging_outputs, self.pairs)
         self.retrieval.log(with_precision=self.cfg.eval_retrieval)
+
+
+def _tokens_read_by(model) -> int:
+    """The longest sentence that a model reads on either side of a pair, `</s>` included."""
+    longest = model.encoder.max_positions()
+    return min(longest, model.decoder.max_positions() - 1) if has_decoder(model) else longest

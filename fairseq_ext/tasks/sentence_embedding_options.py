@@ -33,8 +33,12 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
         default=120,
         metadata={"help": "longer sentences are cut to so many tokens, </s> included (thesis 2.3.3: 120)"},
     )
-    max_target_positions: int = field(
-        default=121, metadata={"help": "longest target of a decoder, if there is one, language tag included"}
+    max_target_positions: Optional[int] = field(
+        default=None,
+        metadata={
+            "help": "positions of a decoder, if there is one, language tag included (default: one more than "
+            "--max-source-positions)"
+        },
     )
     random_sides: bool = field(
         default=False,
@@ -137,8 +141,20 @@ def check_options(cfg: SentenceEmbeddingConfig) -> None:
             f"--eval-retrieval-normalization {cfg.eval_retrieval_normalization}: "
             "expected a number, 0 or above"
         )
+    if not cfg.eval_retrieval:
+        given = {
+            "--eval-retrieval-similarity": cfg.eval_retrieval_similarity != SIMILARITIES[0],
+            "--eval-retrieval-normalization": cfg.eval_retrieval_normalization != 0,
+        }
+        for option in (option for option, is_given in given.items() if is_given):
+            raise InputError(f"{option}: of --eval-retrieval, which is not given; give both")
     if cfg.layer_sums and cfg.encoder_vectors:
         raise InputError("--layer-sums: --encoder-vectors is given, too; give one of them")
+    if cfg.unpaired and cfg.encoder_vectors:
+        raise InputError(
+            "--encoder-vectors: not with --unpaired, which draws the sentences of a side anew in every epoch;"
+            " --layer-sums follow them"
+        )
     if cfg.unpaired and cfg.random_sides:
         raise InputError("--random-sides: not with --unpaired, whose sides are languages")
     if cfg.encoder_vectors and cfg.eval_retrieval_similarity == BERT_SCORE:
@@ -170,8 +186,9 @@ def check_losses(cfg: SentenceEmbeddingConfig, criterion) -> None:
 
     Raises:
         InputError: a loss of more than what is stored, of translations without any, or of languages with
-            sides at random.
+            sides at random or a language on both of them; a teacher from which no loss learns.
     """
+    _check_teacher(cfg, criterion.names)
     given = {frozen_vectors.OPTION: cfg.encoder_vectors, layer_sums.OPTION: cfg.layer_sums}
     options = [option for option, name in given.items() if name]
     for name in criterion.names:
@@ -180,10 +197,32 @@ def check_losses(cfg: SentenceEmbeddingConfig, criterion) -> None:
             raise InputError(
                 f"--unpaired: --losses {name} needs translations; {', '.join(unpaired)} do without"
             )
-        if cfg.random_sides and name != TRANSLATION and LOSSES[name].sides_are_languages:
-            raise InputError(f"--random-sides: not with --losses {name}, to which a side is a language")
+        if name != TRANSLATION and LOSSES[name].sides_are_languages:
+            _check_sides(cfg, name)
         if options and (name == TRANSLATION or not criterion.losses[name].looks_at_vectors_only):
             raise InputError(
                 f"{options[0]}: --losses {name} looks at more than vectors of sentences, and "
                 "nothing else is stored; expected losses such as additive_margin"
+            )
+
+
+def _check_sides(cfg: SentenceEmbeddingConfig, loss: str) -> None:
+    """Of a loss to which a side of the batch is a language, or a group of languages."""
+    if cfg.random_sides:
+        raise InputError(f"--random-sides: not with --losses {loss}, to which a side is a language")
+    first, second = map(set, zip(*parse_pairs(cfg.pairs), strict=True))
+    if both := sorted(first & second):
+        raise InputError(
+            f"--pairs {cfg.pairs}: {both[0]} is on both sides, and to --losses {loss} a side is a language; "
+            "expected every language on one side, for example de-en,fr-en"
+        )
+
+
+def _check_teacher(cfg: SentenceEmbeddingConfig, losses: list[str]) -> None:
+    taught = [name for name, loss in LOSSES.items() if "teacher" in loss.batch_fields]
+    for option, given in (("--teacher", cfg.teacher), ("--teacher-checkpoint", cfg.teacher_checkpoint)):
+        if given and not set(losses).intersection(taught):
+            raise InputError(
+                f"{option} {given}: none of --losses {','.join(losses)} learns from a teacher; leave the"
+                f" option out, or add {' or '.join(taught)}"
             )

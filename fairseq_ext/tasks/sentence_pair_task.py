@@ -34,12 +34,15 @@ class SentencePairTask(BaseTask):
     Attributes:
         pairs: of languages, that are trained on.
         decodes: does the model have a decoder?
+        longest: tokens to which sentences are cut, `</s>` included: `--max-source-positions`, or as many as
+            the model that was built reads.
         teacher: of the student that is trained, or None.
         frozen_vectors: what stands for the encoder that is trained, or None.
     """
 
     pairs: list[Direction]
     decodes: bool
+    longest: int
     teacher: Teacher | None
     frozen_vectors: FrozenVectors | None
 
@@ -73,7 +76,7 @@ class SentencePairTask(BaseTask):
         for side in (0, 1):
             names = [f"{name} {format_direction(pair)} {pair[side]}" for pair in self.pairs]
             own = [text[side] for text in texts]
-            lines = TrainingSample.of(self.cfg).lines(names, [text.sizes for text in own])
+            lines = TrainingSample.of(self.cfg).lines(names, [text.sizes for text in own], side)
             chosen.append(map(ChosenSentences, own, lines))
         make_part = functools.partial(self._with_fields, folder, name)
         return UnpairedDataset(list(zip(*chosen, strict=True)), make_part, self.decodes, **options)
@@ -82,17 +85,17 @@ class SentencePairTask(BaseTask):
         """How the sentences of a prefix are opened; sets that are not trained on are encoded."""
         if not self.cfg.layer_sums or split != self.cfg.train_subset:
             return load_sentences
-        longest = self.cfg.max_source_positions
-        return lambda prefix: layer_sums.SummedSentences(prefix, self.cfg.layer_sums, longest)
+        return lambda prefix: layer_sums.SummedSentences(prefix, self.cfg.layer_sums, self.longest)
 
     def _cut(self, split: str, pair: Direction, texts) -> list[CutSentences]:
-        longest = self.cfg.max_source_positions
-        sides = [CutSentences(sentences, longest, self.dictionary.eos()) for sentences in texts]
+        sides = [CutSentences(sentences, self.longest, self.dictionary.eos()) for sentences in texts]
+        is_chosen = self.longest == self.cfg.max_source_positions
+        reason = "--max-source-positions" if is_chosen else "the model reads no more"
         for language, side in zip(pair, sides, strict=True):
             if side.cut:
                 logger.info(
                     f"{split} {format_direction(pair)}: {side.cut:,} of {len(side):,} sentences in "
-                    f"{language} are cut to {longest} tokens (--max-source-positions)"
+                    f"{language} are cut to {self.longest} tokens ({reason})"
                 )
         return sides
 

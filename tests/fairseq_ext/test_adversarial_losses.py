@@ -94,7 +94,7 @@ def test_after_an_update_the_discriminator_takes_kappa_steps_of_adam(hidden, bou
     low, high = random_vectors(1, 6), random_vectors(2, 6)
     expected = reference_steps(loss.discriminator, low, high, 3, clip)
     for rows in (slice(0, 4), slice(4, 6)):  # two accumulated batches
-        loss(outputs_of(low[rows], high[rows]), pair_batch())
+        loss(outputs_of(low[rows], high[rows]), pair_batch()).loss.backward()
     before = weights_of(loss.discriminator)
     loss.after_update(None, 1)
     assert loss.seen == []
@@ -220,6 +220,56 @@ def test_it_goes_on_exactly_from_its_state(bound):
     assert_same(weights_of(model_again), weights_of(model))
 
 
+def test_the_learning_rate_is_that_of_the_options_when_a_training_goes_on():
+    """Adam's moments are the checkpoint's."""
+    first, again = make(lr=0.05, bound="none"), make(lr=0.001, bound="none")
+    for loss in (first, again):
+        loss.discriminator.learn(random_vectors(1), random_vectors(2), 1)
+    again.load_state_dict(copy.deepcopy(first.state_dict()))
+    (group,) = again.discriminator.optimizer.param_groups
+    assert group["lr"] == 0.001
+    before = weights_of(again.discriminator)
+    first.discriminator.learn(random_vectors(3), random_vectors(4), 1)
+    again.discriminator.learn(random_vectors(3), random_vectors(4), 1)
+    for start, far, near in zip(
+        before, weights_of(first.discriminator), weights_of(again.discriminator), strict=True
+    ):
+        torch.testing.assert_close(near - start, (far - start) / 50, rtol=1e-3, atol=1e-7)
+
+
+def make_ahead() -> AdversarialAlignment:
+    """A discriminator that has learned, so that a step of Adam has more of the vectors than signs."""
+    loss = make(bound="none", hidden=4)
+    loss.discriminator.learn(random_vectors(7), random_vectors(8), 2)
+    return loss
+
+
+def test_an_update_that_was_given_up_teaches_it_nothing():
+    """After an overflow fairseq forgets the gradients, and begins an update with the next batches."""
+    loss, expected = make_ahead(), make_ahead()
+    lost, *kept = [(random_vectors(seed, 4), random_vectors(seed + 1, 4)) for seed in (1, 3, 5)]
+    loss(outputs_of(*lost), pair_batch()).loss.backward()
+    loss.zero_grad()
+    for sides in kept:
+        for each in (loss, expected):
+            each(outputs_of(*sides), pair_batch()).loss.backward()
+    for each in (loss, expected):
+        each.after_update(None, 1)
+    assert_same(weights_of(loss.discriminator), weights_of(expected.discriminator))
+
+
+def test_vectors_that_are_not_finite_teach_it_nothing():
+    """The gradient of a linear score is finite whatever the vector, and fairseq updates."""
+    loss, expected = make_ahead(), make_ahead()
+    low, high = random_vectors(1, 6), random_vectors(2, 6)
+    expected(outputs_of(low[1:5], high[1:5]), pair_batch())
+    low[0, 0], high[5, 1] = math.inf, math.nan
+    loss(outputs_of(low, high), pair_batch())
+    for each in (loss, expected):
+        each.after_update(None, 1)
+    assert_same(weights_of(loss.discriminator), weights_of(expected.discriminator))
+
+
 # --- the extraction module
 
 EXTRACTION = {"freeze_encoder": True, "pooling": "sum", "pooling_layer": "mix", "sentence_width": 12}
@@ -304,6 +354,10 @@ def test_cycle_consistency_is_the_equation(margin):
         ({"lr": math.inf}, "--adversarial-alignment-lr inf: expected a number above 0"),
         ({"hidden": -1}, "--adversarial-alignment-hidden -1: expected a number, 0 or above"),
         ({"strength": -1.0}, "--adversarial-alignment-strength -1.0: expected a number, 0 or above"),
+        (
+            {"strength": 2.0, "bound": "none"},
+            "--adversarial-alignment-strength 2.0: expected none, as --adversarial-alignment-bound none",
+        ),
     ],
 )
 def test_options_that_mean_nothing(options, message):

@@ -15,7 +15,9 @@ from tests.fairseq_ext import test_sentence_losses
 from tests.fairseq_ext.sentence_pairs import SIZES, outputs_of, pair_batch, pair_vectors
 
 TEACHER_WIDTH = 9
-TAUGHT = dataclasses.replace(SIZES, teacher_width=TEACHER_WIDTH, pooled_width=TEACHER_WIDTH)
+TAUGHT = dataclasses.replace(
+    SIZES, teacher_width=TEACHER_WIDTH, pooled_width=TEACHER_WIDTH, above_tokens=("--sentence-width",)
+)
 SAME = dataclasses.replace(SIZES, teacher_width=SIZES.sentence_width)
 
 
@@ -190,6 +192,10 @@ def test_distillation_first_is_below_the_last_map_of_the_model():
         (
             FeatureDistillation, dataclasses.replace(TAUGHT, pooled_width=8),
             {"pattern": "distillation-first"}, "has 8 numbers, the teacher's 9; give --pooler-width 9",
+        ),
+        (
+            FeatureDistillation, dataclasses.replace(TAUGHT, above_tokens=("--pooler-width",)),
+            {"pattern": "distillation-first"}, "which has none; give --sentence-width, the width of its",
         ),
     ],
 )  # fmt: skip

@@ -7,6 +7,7 @@ import pytest
 import torch
 from fairseq.optim.adam import FairseqAdam, FairseqAdamConfig
 
+from command_line.errors import InputError
 from fairseq_ext.optim.fused_adam import FusedAdam, FusedAdamConfig
 
 OPTIONS = {"adam_betas": "(0.9, 0.98)", "adam_eps": 1e-8, "lr": [0.01]}
@@ -51,6 +52,17 @@ def test_trajectory_is_fairseqs(weight_decay):
         for found, expected in zip(ours, fairseqs, strict=True):
             torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
     assert (ours[0] - start[0]).abs().mean() > 0.1
+
+
+def test_averages_of_parameters_of_another_shape_are_refused():
+    weights = [torch.ones(rows, 4, requires_grad=True) for rows in (5, 6, 5)]
+    optimizers = [fused([weight]) for weight in weights]
+    weights[0].grad = torch.ones(5, 4)
+    optimizers[0].step()
+    state = optimizers[0].state_dict()
+    optimizers[2].load_state_dict(copy.deepcopy(state))
+    with pytest.raises(InputError, match=r"\(5, 4\) numbers for a parameter of \(6, 4\); give --reset-optim"):
+        optimizers[1].load_state_dict(state)
 
 
 def test_weight_decay_is_decoupled():

@@ -73,7 +73,7 @@ def store(data, model, *others: str) -> int:
     return run_command([*words, "--max-tokens", str(LONGEST), "--cpu", *others])
 
 
-def trained(world, losses: str, name: str | None, model: dict, **task_options):
+def trained(world, losses: str, name: str | None, model: dict, parts=(0, 1), **task_options):
     """Losses of a training, and what it has made of the weights."""
     folder, checkpoint = world
     task = make_task(folder, max_source_positions=LONGEST, layer_sums=name, **task_options)
@@ -85,7 +85,7 @@ def trained(world, losses: str, name: str | None, model: dict, **task_options):
     task.begin_epoch(1, module)
     encoded = []
     module.encoder.embed_tokens.register_forward_hook(lambda *_: encoded.append(0))
-    batches = [whole_part(task, "train", number) for number in (0, 1)]
+    batches = [whole_part(task, "train", number) for number in parts]
     found = train(task, module, criterion, batches, updates=3)
     assert bool(encoded) == (name is None)
     found += [value for key, value in validate(task, module, criterion).items() if "loss" in key]
@@ -120,6 +120,26 @@ def test_training_is_that_on_the_encoder(world, losses, task_options, model):
     assert stored[0] != stored[2]  # it learns
     for (name, found), expected in zip(one.named_parameters(), other.parameters(), strict=True):
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4, msg=name)
+
+
+def test_unpaired_training_on_monolingual_texts(world, tmp_path):
+    """Of two languages that the folder has no bitext of, one of them in a text of its own."""
+    shutil.copytree(world[0], tmp_path / "data", ignore=shutil.ignore_patterns("*.layers"))
+    folder = tmp_path / "data"
+    for language in ("de", "fr"):
+        write_sentences(folder / f"train.{language}", [[7 + i % 5] * (1 + i % 7) + [2] for i in range(9)])
+    assert store(folder, world[1]) == 0
+    assert len(LayerSums(folder / "train.de.frozen.layers")) == 9
+    options = {"pairs": "de-fr", "langs": "de,en,fr", "unpaired": True}
+    model = {"pooling": "sum", "pooling_layer": "mix", "sentence_width": 6}
+    found = []
+    for name in ("frozen", None):
+        torch.manual_seed(1)
+        found.append(trained((folder, world[1]), UNPAIRED, name, model, parts=[0], **options)[0])
+    assert found[0] == pytest.approx(found[1], rel=1e-4)
+    read = {path.name for path in files_read(folder, {"--layer-sums": "frozen"})}
+    assert "train.de.frozen.layers" in read
+    assert "train.de.frozen.layers" not in {path.name for path in files_read(folder, {})}
 
 
 def test_sums_are_those_of_the_library(tmp_path):

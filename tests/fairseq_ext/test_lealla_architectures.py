@@ -43,9 +43,15 @@ class Vocabulary501k(ToyTask):
 def model_of(name: str, task, **options) -> SentenceEncoderModel:
     from fairseq.models import ARCH_CONFIG_REGISTRY
 
-    args = Namespace(max_source_positions=512, max_target_positions=512, **options)
+    args = Namespace(max_source_positions=511, max_target_positions=None, **options)
     ARCH_CONFIG_REGISTRY[name](args)
     return SentenceEncoderModel.build_model(args, task)
+
+
+def parameters_of_layer(width: int, ffn_width: int) -> int:
+    """Four maps of attention, two of the feed-forward network, two norms; all with biases."""
+    attention, norms = 4 * (width * width + width), 2 * 2 * width
+    return attention + (width * ffn_width + ffn_width) + (ffn_width * width + width) + norms
 
 
 @pytest.mark.parametrize("row", TABLE)
@@ -57,6 +63,10 @@ def test_parameters_are_those_of_the_table(row):
     assert (len(model.encoder.layers), model.encoder.sentence_width) == (layers, width)
     assert (layer.fc1.out_features, layer.self_attn.heads) == (ffn_width, heads)
     found = count_parameters(model.state_dict())
+    exact = layers * parameters_of_layer(width, ffn_width)
+    rows = VOCABULARY + len(model.encoder.embed_positions.weight)
+    assert found[ENCODER_LAYERS] == exact
+    assert found["total"] == exact + rows * width + 2 * width + width * width + width  # norm, pooler
     assert found["total"] == sum(one.numel() for one in model.parameters())
     for label, part, millions in zip(("P", "P_E"), ("total", ENCODER_LAYERS), expected, strict=True):
         error = abs(found[part] / 1e6 - millions)

@@ -104,7 +104,7 @@ def theirs(folder, **given):
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModel.from_pretrained(folder).eval()
-    inputs = tokenizer(TEXT, padding=True, return_tensors="pt")
+    inputs = tokenizer(TEXT, padding=True, return_tensors="pt", return_token_type_ids=False)
     with torch.no_grad():
         output = model(**inputs, output_hidden_states=True)
     return output, inputs["attention_mask"].unsqueeze(2)
@@ -211,11 +211,19 @@ def test_a_checkpoint_of_another_tokenizer(xlmr, tmp_path):
         ({"auto_map": "x--y.Z"}, "field 'auto_map' is not expected in a configuration of plain values"),
         ({"attn_implementation": "a/kernel"}, "field 'attn_implementation' is not expected"),
         ({"backbone_config": {"model_type": "timm"}}, "field 'backbone_config' is not expected"),
+        ({"a": [{"auto_map": "x--y.Z"}]}, "field 'a' is not expected"),
+        ({"_attn_implementation": "a/kernel"}, "field '_attn_implementation' is not expected"),
+        ({"languages": ["en"] * 2000}, "field 'languages' is not expected"),
+        ({"attention_window": [10**9]}, "field 'attention_window' is 1000000000; expected at most"),
+        ({"model_type": ["bert"]}, "of the kind \"['bert']\"; expected an encoder of text"),
         (
             {"max_position_embeddings": 10**9},
             "field 'max_position_embeddings' is 1000000000; expected at most",
         ),
-        ({"num_hidden_layers": 4}, "num_hidden_layers 4, option encoder_layers is 3; expected the same"),
+        (
+            {"num_hidden_layers": 4},
+            "option token_encoder has encoder_layers 4, the options have 3; expected the",
+        ),
     ],
 )
 def test_configurations_of_strangers(xlmr, tmp_path, change, line):
@@ -289,6 +297,20 @@ def test_a_frozen_encoder_is_bit_equal_after_training(xlmr, pretrained):
     changed = {name for name, value in model.state_dict().items() if not torch.equal(value, before[name])}
     own = {"encoder.layer_weights", "encoder.sentence_map.weight", "encoder.sentence_map.bias"}
     assert changed == own == {name for name, one in model.named_parameters() if one.grad is not None}
+
+
+def test_the_pooler_of_a_folder_is_fixed_below_a_trained_map(xlmr):
+    """3.2.2: nothing is trained but the dense layer that is new; of a new pooler both are."""
+    frozen = {"freeze_encoder": True, "pooling": "pooler", "sentence_width": 6}
+    own = {"encoder.sentence_map.weight", "encoder.sentence_map.bias"}
+    pooler = {"encoder.pooler.weight", "encoder.pooler.bias"}
+    for given, expected in (
+        (frozen, own),
+        ({**frozen, "pooler_width": 7}, own | pooler),
+        ({**frozen, "sentence_width": None}, pooler),
+    ):
+        _, model, _ = build(*xlmr, **given)
+        assert {name for name, one in model.named_parameters() if one.requires_grad} == expected
 
 
 def test_systems_differ_in_name():

@@ -8,6 +8,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import torch
+from fairseq import utils
 from fairseq.logging import metrics
 
 from command_line.errors import InputError
@@ -98,6 +99,50 @@ def test_long_sentences_are_cut_with_a_count_in_the_log(tmp_path, caplog):
     mirror = whole_part(task, "train", 0)["mirror"]["src_tokens"]
     assert mirror.size(1) == 120
     assert mirror[2].tolist() == mirror[3].tolist() == [4] * 119 + [EOS]
+
+
+@pytest.mark.parametrize("decoder_layers", [0, 1])
+@pytest.mark.parametrize("longest", [120, 200])
+@pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
+def test_no_pair_is_left_out_for_its_length(tmp_path, pooling, longest, decoder_layers):
+    """By fairseq's own filter, which asks task and model, and raises where validation would lose a pair."""
+    folder = tmp_path / "data"
+    write_dictionaries(folder, ["de", "en"])
+    lines = [[4] * count + [EOS] for count in (3, longest, longest - 1, 400)]
+    write_pair(folder, "valid", "de-en", lines, [lines[0], lines[0], lines[3], lines[2]])
+    task = make_task(folder, pairs="de-en", max_source_positions=longest)
+    model = make_model(
+        task, pooling=pooling, decoder_layers=decoder_layers, encoder_learned_pos=True,
+        decoder_learned_pos=True, max_source_positions=longest, max_target_positions=None,
+    )  # fmt: skip
+    make_criterion(task, "translation" if decoder_layers else "sentence_contrastive")
+    task.load_dataset("valid")
+    limits = utils.resolve_max_positions(task.max_positions(), model.max_positions())
+    batches = task.get_batch_iterator(task.dataset("valid"), max_sentences=4, max_positions=limits)
+    (batch,) = batches.next_epoch_itr(shuffle=False)
+    assert len(batch["lines"]) == 4
+    tokens = batch["net_input"]["src_tokens"]
+    assert tokens.shape == batch["mirror"]["src_tokens"].shape == (4, longest)
+    if decoder_layers:
+        assert batch["net_input"]["prev_output_tokens"].shape == (4, longest + 1)  # with the language
+        model(**batch["net_input"])
+    for side in (batch["net_input"], batch["mirror"]):
+        assert torch.isfinite(vectors_of(model.encoder(side["src_tokens"], side["src_lengths"]))).all()
+
+
+def test_sentences_are_cut_to_what_the_model_reads(tmp_path, caplog):
+    """An encoder of transformers has positions of its own, a decoder perhaps fewer."""
+    folder = tmp_path / "data"
+    write_dictionaries(folder, ["de", "en"])
+    write_pair(folder, "train", "de-en", [[4] * 100 + [EOS]], [[5, EOS]])
+    for options, longest in (({}, 64), ({"decoder_layers": 1, "max_target_positions": 31}, 30)):
+        task = make_task(folder, pairs="de-en")
+        make_model(task, **options)
+        caplog.clear()
+        with caplog.at_level(logging.INFO):
+            task.load_dataset("train")
+        assert f"1 of 1 sentences in de are cut to {longest} tokens (the model reads no more)" in caplog.text
+        assert whole_part(task, "train", 0)["net_input"]["src_tokens"].shape == (1, longest)
 
 
 def test_words_beyond_the_cut_are_not_aligned(tmp_path):
@@ -257,6 +302,14 @@ def test_other_criteria_are_refused(folder):
         ({"max_source_positions": 1}, "--max-source-positions 1: expected 2 tokens or more"),
         ({"sampling_temperature": 0.5}, "--sampling-temperature 0.5: expected a number >= 1"),
         ({"langs": "de,en"}, "--langs de,en: lacks fr, which --pairs uses"),
+        (
+            {"eval_retrieval_similarity": "bert-score"},
+            "--eval-retrieval-similarity: of --eval-retrieval, which is not given; give both",
+        ),
+        (
+            {"eval_retrieval_normalization": 0.75},
+            "--eval-retrieval-normalization: of --eval-retrieval, which is not given; give both",
+        ),
     ],
 )
 def test_bad_options_are_one_line(folder, options, message):

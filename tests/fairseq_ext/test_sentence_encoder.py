@@ -227,6 +227,39 @@ def test_of_a_frozen_encoder_the_layers_above_the_pooling_learn_alone(dictionary
     assert encoder_of(dictionary, sentence_width=12).train().encoder.training
 
 
+@pytest.mark.parametrize("learned", [False, True])
+@pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
+def test_as_many_tokens_are_read_whatever_the_pooling(dictionary, pooling, learned):
+    """2.3.3's limit is of a sentence's tokens; `<s>` comes on top."""
+    model = encoder_of(dictionary, pooling=pooling, max_source_positions=9, encoder_learned_pos=learned)
+    assert model.encoder.max_positions() == 9
+    tokens = torch.tensor([[5] * 8 + [dictionary.eos()]])
+    assert torch.isfinite(vectors_of(model.encoder(tokens))).all()
+
+
+def test_learned_positions_without_one_for_cls_are_read(dictionary, caplog):
+    """Those of a checkpoint whose `<s>` had a token's position, and of a model that does not read it."""
+    options = {"encoder_learned_pos": True, "max_source_positions": 9}
+    before = encoder_of(dictionary, pooling="cls", **{**options, "max_source_positions": 8})
+    model = encoder_of(dictionary, seed=2, pooling="cls", **options)
+    model.load_state_dict(before.state_dict())
+    assert "no position for <s>" in caplog.text
+    tokens = torch.tensor([[5, 6, 7, 8, 9, 10, 11, dictionary.eos()]])
+    assert torch.equal(vectors_of(model.encoder(tokens)), vectors_of(before.encoder(tokens)))
+    positions = model.encoder.embed_positions.weight
+    assert torch.equal(positions[-1], positions[-2])
+    with pytest.raises(RuntimeError, match="size mismatch"):  # of another length altogether
+        encoder_of(dictionary, pooling="cls", **{**options, "max_source_positions": 12}).load_state_dict(
+            before.state_dict()
+        )
+
+
+def test_a_decoder_has_room_for_what_may_be_a_source(dictionary):
+    for given, expected in ((None, 10), (30, 30)):
+        options = {**DECODER, "decoder_layers": 1, "max_source_positions": 9, "max_target_positions": given}
+        assert encoder_of(dictionary, **options).max_positions() == (9, expected)
+
+
 def test_ems_is_the_encoder_of_the_thesis():
     args = Namespace(max_source_positions=120, max_target_positions=121)
     ems_architecture(args)

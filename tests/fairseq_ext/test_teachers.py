@@ -11,6 +11,8 @@ import torch
 from command_line.errors import InputError
 from data_prep.formats.teacher_vectors import TeacherVectors, create_teacher_vectors
 from fairseq_ext.axes.record import describe
+from fairseq_ext.choosing_checkpoints import Candidate
+from fairseq_ext.inference import load_for_inference
 from tests.fairseq_ext.folders import write_preparation, write_sentences, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import save
 from tests.fairseq_ext.test_sentence_embedding import (
@@ -109,12 +111,15 @@ def test_the_teacher_does_not_learn_and_is_not_saved(folder):
     assert not task.teacher.model.training
     dense = "losses.feature_distillation.dense"
     assert set(criterion.state_dict()) == {f"{dense}.weight", f"{dense}.bias"}
-    assert task.state_dict()["teacher"].keys() == {"name", "width", "weights"}
+    of_encoder = {"name", "width", "weights", "pooling", "layer", "prefix", "target_lang"}
+    assert task.state_dict()["teacher"].keys() == {*of_encoder, "normalized"}
 
 
-def test_without_a_loss_that_asks_nothing_of_the_teacher_is_read(folder):
-    task, *_ = student_of(folder, STORED, losses="sentence_contrastive")
-    assert "teacher" not in whole_part(task, "train", 0)
+@pytest.mark.parametrize("kind, option", [(STORED, "--teacher ems"), (RUNNING, "--teacher-checkpoint /.*")])
+def test_a_teacher_from_which_no_loss_learns(folder, kind, option):
+    said = f"^{option}: none of --losses additive_margin learns from a teacher; leave the option out, or add "
+    with pytest.raises(InputError, match=said + "feature_distillation or logit_distillation$"):
+        student_of(folder, kind, losses="additive_margin")
 
 
 # --- what is refused
@@ -163,6 +168,16 @@ def test_vectors_of_another_text(folder, tmp_path):
     assert f"{data}/{FILE}: vectors of another text than {data}/train.en-fr.en.bin" in refusal(data)
 
 
+def test_vectors_of_length_1_beside_others(folder, tmp_path):
+    data = changed(folder, tmp_path, FILE, normalized=True)
+    assert refusal(data).startswith(f"{data}/{FILE}: vectors of length 1, but {data}/train.de-en.de.ems.vec")
+
+
+def test_vectors_of_a_checkpoint_that_was_renamed(folder, tmp_path):
+    (digest,) = TeacherVectors(folder / FILE).description["encoder"]["weights"].values()
+    student_of(changed(folder, tmp_path, FILE, encoder={"weights": {"renamed.pt": digest}}), STORED)
+
+
 def test_vectors_that_are_missing(folder, tmp_path):
     data = changed(folder, tmp_path, FILE)
     (data / "valid.de-en.de.ems.vectors").unlink()
@@ -171,14 +186,25 @@ def test_vectors_that_are_missing(folder, tmp_path):
         make_task(data, teacher="labse")
 
 
+TEACHERS = r"learned from the teacher .* \(\w{8}\), here it is .* \(\w{8}\), with other "
+
+
 def test_a_checkpoint_of_another_teacher(folder):
     task, *_ = student_of(folder, STORED)
     state = task.state_dict()
     task.load_state_dict(state)
     student_of(folder, RUNNING)[0].load_state_dict(state)  # the same teacher, elsewhere
-    other = {**state, "teacher": {**state["teacher"], "weights": {"x": "0"}}}
-    with pytest.raises(InputError, match=r"learned from the teacher .* \(\w{8}\), here it is .* \(\w{8}\); "):
-        task.load_state_dict(other)
+    teacher = state["teacher"]
+    (digest,) = teacher["weights"]
+    known = {"name": "as it was called", "width": 24, "weights": {"moved.pt": digest}}  # until version 0.2
+    task.load_state_dict({**state, "teacher": known})
+    for changes in ({"weights": {"x": "0"}}, {"normalized": True}, {"pooling": "words"}, {"width": 7}):
+        with pytest.raises(InputError, match=TEACHERS + ", ".join(changes)):
+            task.load_state_dict({**state, "teacher": {**teacher, **changes}})
+    nameless = {"name": "LaBSE", "width": 24, "weights": None}
+    task.teacher.encoder = {**task.teacher.encoder, "weights": None}
+    with pytest.raises(InputError, match=TEACHERS + "name"):
+        task.load_state_dict({**state, "teacher": nameless})
 
 
 def test_a_teacher_that_cannot_run(folder, tmp_path):
@@ -194,7 +220,19 @@ def test_losses_and_their_teacher_are_part_of_a_systems_name():
     criterion = Namespace(_name="weighted_losses", losses=BOTH, feature_distillation_pattern="synchronized")
     task = Namespace(_name="sentence_embedding", teacher="ems")
     cfg = {"criterion": criterion, "model": model_options(), "task": task, "common": {"seed": 1}}
-    name = describe(cfg, "none")["name"]
+    name = describe(cfg, "none", teacher="LaBSE")["name"]  # what the user called it is in the options
     assert (
         "+feature_distillation (pattern synchronized, teacher ems) +logit_distillation (teacher ems)" in name
     )
+
+
+def test_a_running_teacher_is_part_of_a_systems_name_and_its_place_is_not(folder, tmp_path):
+    """What the checkpoint of a student says of it; its path stays out of a checkpoint (security)."""
+    task, model, _ = student_of(folder, RUNNING)
+    state = state_of(task, model, model_options(), teacher_checkpoint=str(folder.parent / "teacher.pt"))
+    state["cfg"]["criterion"] = Namespace(_name="weighted_losses", losses=BOTH)
+    path = save(tmp_path / "student.pt", state)
+    teacher = task.teacher.encoder["name"]
+    for system in (load_for_inference(path, folder, False).system(), Candidate.read(path).system):
+        assert system["losses"]["logit_distillation"] == {"teacher": teacher}
+        assert f"+logit_distillation (teacher {teacher})" in system["name"]

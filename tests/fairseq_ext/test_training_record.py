@@ -11,7 +11,7 @@ import pytest
 from command_line.errors import InputError
 from fairseq_ext import training_record
 from fairseq_ext.checkpoints.origin import OPTIONS
-from fairseq_ext.training_record import TrainingRecord, finish, forget, is_whole
+from fairseq_ext.training_record import TrainingRecord, finish, forget, has_ended, is_whole
 
 WORDS = ("--task", "multilingual_nmt", "--lang-pairs", "de-en", "--adam-betas", "(0.9, 0.98)", "--lr", "0.1")
 ADVICE = "; train anew with --force, or give another --output"
@@ -249,6 +249,18 @@ def test_an_earlier_training_of_older_data_is_refused(model, data):
     assert refusal(model, data) == (
         f"{model}: was trained before {data / 'valid.de-en.de.bin'} was written{ADVICE}"
     )
+
+
+def test_what_has_ended_is_known_without_its_data(model, data):
+    assert not has_ended(model)
+    begin(model, data)
+    assert not has_ended(model)
+    trained(model, data)
+    shutil.rmtree(data)
+    assert has_ended(model)
+    (model / "training.json").write_text("{}")
+    with pytest.raises(InputError, match=r"training\.json"):
+        has_ended(model)
 
 
 def test_no_data_no_training(model, data):

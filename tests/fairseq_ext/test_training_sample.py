@@ -101,6 +101,7 @@ def test_validation_has_all_pairs(folder):
             "train de-en: nothing to train on; of 40 lines 40 are drawn .*, of which none has 9",
         ),
         ({**UNPAIRED, "random_sides": True}, "--random-sides: not with --unpaired"),
+        ({**UNPAIRED, "encoder_vectors": "frozen"}, "--encoder-vectors: not with --unpaired, which draws"),
         (
             UNPAIRED,
             "--unpaired: --losses sentence_contrastive needs translations; adversarial_ali",
@@ -112,6 +113,10 @@ def test_validation_has_all_pairs(folder):
         (
             {"random_sides": True, "losses": "cycle_consistency"},
             "--random-sides: not with --losses cycle_consistency, to which a side is a language",
+        ),
+        (
+            {"unpaired": True, "losses": "adversarial_alignment"},
+            "--pairs de-en,en-fr: en is on both sides, and to --losses adversarial_alignment a side is a",
         ),
     ],
 )
@@ -135,6 +140,16 @@ def test_both_sides_of_a_bitext_are_drawn_independently(folder):
             assert sorted(each[side] for each in epochs[-1]) == list(range(4, 44))
         assert sum(source == target for _, source, target in epochs[-1]) < 8
     assert epochs[0] == epochs[2] != epochs[1]
+
+
+def test_a_budget_is_drawn_independently_for_either_side(folder):
+    """Else the translation of every sentence is in the sample, in another row."""
+    drawn = pairs_of(loaded(folder, "cycle_consistency", **UNPAIRED, pair_budget=20))
+    german, english = ({each[side] for each in drawn} for side in (1, 2))
+    assert len(german) == len(english) == 20
+    assert 4 <= len(german & english) <= 16  # 10 are expected by chance, 20 with one draw
+    again = pairs_of(loaded(folder, "cycle_consistency", **UNPAIRED, pair_budget=20))
+    assert drawn == again
 
 
 def test_sides_of_two_monolingual_texts(folder):

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
 from fairseq.distributed import ModuleProxyWrapper
 from torch import distributed
@@ -10,6 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 from tests.fairseq_ext import bridges, test_distillation, test_sentence_losses
 from tests.fairseq_ext.bridges import TaggedTask
 from tests.fairseq_ext.encodings import random_batch, random_outputs
+from tests.fairseq_ext.test_adversarial_losses import Task
 from tests.fairseq_ext.test_weighted_losses import ALL_THREE, make_batch, make_criterion, make_model
 from tests.fairseq_ext.test_word_contrastive import make, states
 
@@ -59,10 +61,42 @@ def learn_from_teacher(rank: int, shares: list, options: dict) -> list:
     return [loss.item(), size, gradients, logged]
 
 
+def gathering(kind: str, rows) -> tuple:
+    """Model, criterion and batch of losses that gather from all processes."""
+    if kind == "word_contrastive":
+        options = {"word_contrastive_gather_negatives": True, "word_contrastive_dropout": 0.0}
+        return make_model(), make_criterion(ALL_THREE, **options), make_batch(rows)
+    model = test_sentence_losses.make_model()
+    if kind == "sentence_contrast":
+        options = {f"{kind}_gather_negatives": True, f"{kind}_drop_duplicates": True}
+        return (
+            model,
+            test_sentence_losses.make_criterion(model=model, **options),
+            test_sentence_losses.make_batch(rows),
+        )
+    options = {"logit_distillation_temperature": 1.0, "logit_distillation_weight": 1.0}
+    options |= {
+        "feature_distillation_weight": 0.1,
+        "logit_distillation_gather": True,
+        "additive_margin_gather_negatives": True,
+    }
+    return model, test_distillation.make_criterion(model, **options), test_distillation.make_batch(rows)
+
+
+def stand_in(rank: int, kind: str, shares: list) -> list:
+    """Loss and gradients of a step in which the second process has a batch in place of an empty one."""
+    model, criterion, batch = gathering(kind, shares[rank])
+    parts = [ModuleProxyWrapper(DistributedDataParallel(part)) for part in (model, criterion)]
+    optimizer = SimpleNamespace(backward=lambda loss: loss.backward())
+    loss, *_ = Task(criterion).train_step(batch, *parts, optimizer, 1, ignore_grad=rank == 1)
+    trained = [each for part in parts for each in part.parameters() if each.requires_grad]
+    return [loss.item(), [parameter.grad.flatten().tolist() for parameter in trained]]
+
+
 def main(rank: int, rendezvous: str, cases: str) -> None:
     distributed.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=2)
-    gathering, synchronized, bridged, paired, taught = json.loads(cases)
-    for shares, options in gathering:
+    gathered, synchronized, bridged, paired, taught, short = json.loads(cases)
+    for shares, options in gathered:
         print(json.dumps(gather(rank, shares, options)))
     for rows in synchronized:
         print(json.dumps(synchronize(make_model(), make_criterion(ALL_THREE), make_batch(rows[rank]))))
@@ -74,6 +108,8 @@ def main(rank: int, rendezvous: str, cases: str) -> None:
         print(json.dumps(embed(rank, shares, options)))
     for shares, options in taught:
         print(json.dumps(learn_from_teacher(rank, shares, options)))
+    for kind, shares in short:
+        print(json.dumps(stand_in(rank, kind, shares)))
 
 
 if __name__ == "__main__":

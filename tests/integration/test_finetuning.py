@@ -59,3 +59,4 @@ def test_training_stops_where_accuracy_and_perplexity_do_not_improve_together(pa
     learned = train(*faster, "--patience", 20, "--max-update", 24)
     assert (learned[0] in (1, 2), learned == sorted(learned), learned[-1] > 2) == (True, True, True), learned
     assert (tmp_path / "model" / "checkpoint_best.pt").exists()
+    assert train("--lr", 0, "--reset-lr-scheduler", "--max-update", 25) == learned[-1:]

@@ -17,6 +17,7 @@ from tests.fairseq_ext.test_weighted_losses import (
 )
 from tests.fairseq_ext.test_word_contrastive import make, states
 from tests.integration.commands import Forked
+from tests.integration.losses_process import gathering
 
 SHARES = [ALIGNED[:3], ALIGNED[3:]]  # the second process has the words of another sentence
 GATHERING = {
@@ -52,20 +53,26 @@ TAUGHT = {
         },
     ),
 }
+SHORT = {  # of batches: what the second process has stands in for an empty one
+    "short of batches, words": ("word_contrastive", [ROWS[:3], ROWS[1:]]),
+    "short of batches, pairs": ("sentence_contrast", [[0, 1, 2], [3, 4]]),
+    "short of batches, taught": ("logit_distillation", [[0, 1, 2], [3, 4]]),
+}
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory) -> dict[str, list]:
     """What both processes print for every case."""
     folder = tmp_path_factory.mktemp("gloo")
-    cases = json.dumps([list(each.values()) for each in (GATHERING, SYNCHRONIZED, BRIDGED, PAIRED, TAUGHT)])
+    kinds = (GATHERING, SYNCHRONIZED, BRIDGED, PAIRED, TAUGHT, SHORT)
+    cases = json.dumps([list(each.values()) for each in kinds])
     ranks = [
         Forked(folder / f"rank{rank}", "tests.integration.losses_process", rank, folder / "rendezvous", cases)
         for rank in (0, 1)
     ]
     results = [rank.wait() for rank in ranks]
     assert [result.status for result in results] == [0, 0], results[0].text[-3000:] + results[1].text[-3000:]
-    names = [*GATHERING, *SYNCHRONIZED, *BRIDGED, *PAIRED, *TAUGHT]
+    names = [name for each in kinds for name in each]
     printed = [map(json.loads, result.out.splitlines()[-len(names) :]) for result in results]
     return dict(zip(names, zip(*printed, strict=True), strict=True))
 
@@ -143,3 +150,17 @@ def test_distillation_in_two_processes_is_one_with_all_pairs(found, case):
     for rank in found[case]:
         for gradient, reference in zip(rank[2], gradients, strict=True):
             torch.testing.assert_close(2 * torch.tensor(gradient), reference.flatten(), atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("case", SHORT)
+def test_nobody_learns_from_a_batch_that_stands_in_for_an_empty_one(found, case):
+    """Neither its own process, nor others by its sentences as negatives."""
+    kind, shares = SHORT[case]
+    model, criterion, batch = gathering(kind, shares[0])
+    loss, *_ = criterion(model, batch)
+    loss.backward()
+    gradients = [each.grad for part in (model, criterion) for each in part.parameters() if each.requires_grad]
+    assert found[case][0][0] == pytest.approx(loss.item(), rel=1e-5)
+    for rank in found[case]:
+        for gradient, reference in zip(rank[1], gradients, strict=True):
+            torch.testing.assert_close(2 * torch.tensor(gradient), reference.flatten(), atol=1e-5, rtol=1e-3)

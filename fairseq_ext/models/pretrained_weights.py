@@ -1,0 +1,74 @@
+"""Models of `transformers` without what we have ourselves: the words' embeddings and the pooling."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from command_line.errors import InputError
+from data_prep.huggingface import check_complete, reading
+from data_prep.transformers_tokenizer import KIND
+from fairseq_ext.models.pretrained_configuration import OPTION
+
+
+def from_config(config):
+    """A model with weights drawn by chance, and hardly any embeddings, which are ours."""
+    from transformers import AutoModel
+
+    symbols, config.vocab_size = config.vocab_size, (config.pad_token_id or 0) + 1
+    with reading(Path(config.model_type), KIND, "configuration"):
+        model = AutoModel.from_config(config, trust_remote_code=False)
+        width = model.get_input_embeddings().weight.shape[1]
+    if width != config.hidden_size:
+        raise InputError(
+            f"{OPTION}: an encoder of the kind {config.model_type} with embeddings of width {width} below"
+            f" layers of width {config.hidden_size}; expected one width"
+        )
+    model.config.vocab_size = symbols
+    return model
+
+
+def without_words(model):
+    """The model without what we have ourselves: embeddings of words, and a pooler."""
+    model.set_input_embeddings(nn.Identity())
+    if getattr(model, "pooler", None) is not None:
+        model.pooler = None
+    return model
+
+
+@torch.no_grad()
+def states_of_tokens(model, **tokens) -> Tensor:
+    """Of one sentence without padding, 1 x T x C, without dropout."""
+    was_training = model.training
+    (given,) = tokens.values()
+    output = model.eval()(**tokens, attention_mask=torch.ones(given.shape[:2], dtype=torch.long))
+    model.train(was_training)
+    return output.last_hidden_state
+
+
+def load_encoder(folder: Path, with_pooler: bool):
+    """The model of a folder.
+
+    Raises:
+        InputError: its files lack weights.
+    """
+    with reading(folder, KIND, OPTION):
+        from transformers import AutoModel
+
+        model, notes = AutoModel.from_pretrained(
+            folder,
+            use_safetensors=True,
+            local_files_only=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+    check_complete(folder, notes["missing_keys"], with_pooler, OPTION)
+    return model
+
+
+def longest_of(model) -> int:
+    """Tokens that a model has positions for; RoBERTa and its like count from behind the padding symbol's."""
+    embeddings = getattr(model, "embeddings", None)
+    with_offset = hasattr(embeddings, "create_position_ids_from_inputs_embeds")
+    positions = getattr(model.config, "max_position_embeddings", None) or 1 << 20
+    return positions - (embeddings.padding_idx + 1 if with_offset else 0)

@@ -1,0 +1,77 @@
+"""A training that goes on from its checkpoint, with what its task has saved there (`state_dict`).
+
+fairseq saves that and gives it back to a task at inference alone: a training would go on, and say nothing,
+with another dictionary of the same size, with languages in another order, with another teacher, and with the
+count of improvements begun anew. Of the file, which one process reads and sends to the others, the trainer
+keeps nothing but "extra_state", in which the state of the task therefore travels.
+"""
+
+import functools
+from collections.abc import Callable
+
+from fairseq import checkpoint_utils, trainer
+
+from command_line.errors import InputError
+from command_line.records import Optional, check
+from fairseq_ext.checkpoints.origin import SCHEMA as ORIGIN
+from fairseq_ext.checkpoints.tasks import TASK_STATE
+from fairseq_ext.data.teachers import STATE as TEACHER
+from fairseq_ext.tasks.base import BaseTask
+from fairseq_ext.tasks.improvements import NAME as IMPROVEMENTS
+from fairseq_ext.tasks.improvements import STATE as COUNT
+
+KEY = "task_state"  # in a checkpoint, and on its way
+SCHEMA = {
+    **{name: Optional(kind) for name, kind in TASK_STATE.items()},
+    **ORIGIN,
+    "dictionary_sha256": str,
+    "languages": [str],
+    "unify_task_tokens": Optional(bool),
+    "translates": Optional(bool),
+    IMPROVEMENTS: Optional(COUNT),
+    "teacher": Optional(TEACHER),
+}
+
+
+class _TrainersUtilities:
+    """The module `checkpoint_utils` as fairseq's trainer sees it."""
+
+    def __getattr__(self, name: str):
+        return getattr(checkpoint_utils, name)
+
+    @staticmethod
+    def load_checkpoint_to_cpu(*arguments, **options) -> dict:
+        """A checkpoint, in whose "extra_state" that of the task lies, too."""
+        state = checkpoint_utils.load_checkpoint_to_cpu(*arguments, **options)
+        if isinstance(extra := state.get("extra_state"), dict):
+            state["extra_state"] = {**extra, KEY: state.get(KEY)}
+        return state
+
+
+def restore_tasks() -> None:
+    """From here on, a training of this process that goes on gives its task what that has saved."""
+    if not isinstance(trainer.checkpoint_utils, _TrainersUtilities):
+        trainer.checkpoint_utils = _TrainersUtilities()
+        trainer.Trainer.load_checkpoint = _with_task(trainer.Trainer.load_checkpoint)
+
+
+def _with_task(load: Callable) -> Callable:
+    @functools.wraps(load)
+    def load_checkpoint(self, filename, *arguments, **options):
+        extra = load(self, filename, *arguments, **options)
+        saved = extra.pop(KEY, None) if isinstance(extra, dict) else None
+        # without the optimizer's state a training begins, whatever its weights are from (--reset-optimizer,
+        # --finetune-from-model, an average of checkpoints): also with other languages and another teacher
+        if saved and self.get_num_updates() and isinstance(self.task, BaseTask):
+            _restore(self.task, saved, filename)
+        return extra
+
+    return load_checkpoint
+
+
+def _restore(task: BaseTask, saved, path) -> None:
+    check(saved, SCHEMA, path, KEY)
+    try:
+        task.load_state_dict(saved)
+    except InputError as error:
+        raise InputError(f"{path}: the training cannot go on: {error}") from None

@@ -1,0 +1,90 @@
+"""What a trainer hands to its task when a training goes on; tests/integration/test_resuming.py trains."""
+
+from types import SimpleNamespace
+
+import pytest
+from fairseq import trainer
+
+from command_line.errors import InputError
+from fairseq_ext.tasks import resuming
+from tests.fairseq_ext.folders import write_toy_folder
+from tests.fairseq_ext.test_checkpoints import save
+from tests.fairseq_ext.test_sentence_embedding import make_task
+
+CANNOT = "the training cannot go on: "
+
+
+@pytest.fixture
+def task(tmp_path):
+    return make_task(write_toy_folder(tmp_path / "data"), improvement_metrics="loss,ppl")
+
+
+def load(task, saved, updates: int = 7, extra: dict | None = None) -> dict | None:
+    """As fairseq's trainer, which has just read a checkpoint."""
+    found = {"train_iterator": {"epoch": 1}, resuming.KEY: saved} if extra is None else extra
+    wrapped = resuming._with_task(lambda self, filename, reset_optimizer=False: found)
+    own = SimpleNamespace(task=task, get_num_updates=lambda: updates)
+    return wrapped(own, "last.pt", False)
+
+
+def test_the_trainer_sees_the_state_of_the_task_and_nobody_else_does(tmp_path):
+    state = {
+        "args": None, "cfg": None, "model": {}, "extra_state": {"train_iterator": {"epoch": 2}},
+        "optimizer_history": [{"num_updates": 7, "optimizer_name": "Adam", "lr_scheduler_state": {}}],
+        "task_state": {"languages": ["de"]},
+    }  # fmt: skip
+    path = save(tmp_path / "last.pt", state)
+    read = trainer.checkpoint_utils.load_checkpoint_to_cpu(path)
+    assert read["extra_state"][resuming.KEY] == read["task_state"] == {"languages": ["de"]}
+    from fairseq import checkpoint_utils
+
+    assert resuming.KEY not in checkpoint_utils.load_checkpoint_to_cpu(path)["extra_state"]
+    assert trainer.checkpoint_utils.checkpoint_paths is checkpoint_utils.checkpoint_paths
+
+
+def test_the_count_of_improvements_goes_on(task):
+    counted = {"improvements": {"count": 3, "best": {"loss": float("inf"), "ppl": 2.0}}}
+    extra = load(task, {**task.state_dict(), **counted})
+    assert (task.improvements.count, task.improvements.best["ppl"]) == (3, 2.0)
+    assert resuming.KEY not in extra
+
+
+def test_what_a_training_began_with_is_what_it_was(task):
+    """Also if the file is not there any more."""
+    task.initialized_from = None
+    load(task, {**task.state_dict(), "initialized_from": {"file": "mbart.pt"}})
+    assert task.initialized_from == {"file": "mbart.pt"}
+
+
+@pytest.mark.parametrize(
+    "changes, said",
+    [
+        ({"dictionary_sha256": "0"}, f"{CANNOT}.*is not the dictionary that the checkpoint was trained"),
+        ({"languages": ["en", "de", "fr"]}, f"{CANNOT}--langs: the checkpoint has en,de,fr;"),
+        ({"languages": 7}, "field 'task_state.languages' is 7, expected a list"),
+        (
+            {"improvements": {"count": "x", "best": {}}},
+            "field 'task_state.improvements.count' is 'x'",
+        ),
+        ({"initialized_from": "x"}, "field 'task_state.initialized_from' is 'x', expected an object"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_is_refused_in_a_line(task, changes, said):
+    with pytest.raises(InputError, match=f"^last.pt: {said}") as caught:
+        load(task, {**task.state_dict(), **changes})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_training_that_begins_from_a_checkpoint_takes_nothing_of_its_task(task):
+    before = task.state_dict()
+    load(task, {"dictionary_sha256": "0", "languages": ["zh"]}, updates=0)
+    assert load(task, {}) == {"train_iterator": {"epoch": 1}}  # of stock fairseq
+    wrapped = resuming._with_task(lambda self, filename: None)
+    assert wrapped(SimpleNamespace(task=task), "missing.pt") is None
+    assert task.state_dict() == before
+
+
+def test_tasks_of_fairseq_are_left_as_they_are():
+    other = SimpleNamespace(load_state_dict=lambda state: pytest.fail("was called"))
+    load(other, {"dictionary_sha256": "0", "languages": ["zh"]})

@@ -1,0 +1,81 @@
+"""A training goes on with what its task has saved, or not at all."""
+
+import numpy as np
+import pytest
+import torch
+
+from data_prep.formats.sentences import file_prefix
+from data_prep.formats.teacher_vectors import create_teacher_vectors, sentences_identity, vectors_path
+from tests.fairseq_ext.folders import write_toy_folder
+from tests.integration.commands import USER_DIR
+from tests.integration.training import LOGS, final_state
+
+LINES, WIDTH = 12, 16
+ENCODERS = {  # name of the encoder, and a file of its weights with the checksum
+    "first": ("first", {"a.safetensors": "1" * 64}),
+    "renamed": ("other", {"b.safetensors": "1" * 64}),
+    "second": ("first", {"a.safetensors": "2" * 64}),
+}
+TRAINING = (
+    "--task", "sentence_embedding", "--pairs", "de-en", "--teacher", "teacher", "--arch", "ems_small",
+    "--encoder-layers", 1, "--encoder-embed-dim", 16, "--encoder-attention-heads", 2,
+    "--encoder-ffn-embed-dim", 16, "--criterion", "weighted_losses", "--losses", "feature_distillation",
+    "--optimizer", "fused_adam", "--lr", 1e-3, "--max-sentences", 12,
+)  # fmt: skip
+
+
+def store_vectors(folder, encoder: str) -> None:
+    """Vectors by chance, of an encoder, under the name `teacher`."""
+    random = np.random.default_rng(1)
+    name, weights = ENCODERS[encoder]
+    for split in ("train", "valid"):
+        for language in ("de", "en"):
+            prefix = file_prefix(folder, split, ("de", "en"), language)
+            path = vectors_path(prefix, "teacher")
+            path.unlink(missing_ok=True)
+            description = {
+                "encoder": {"name": name, "kind": "transformers", "width": WIDTH, "weights": weights},
+                "text": sentences_identity(prefix), "read": {"kind": "text"},
+                "lines": LINES, "width": WIDTH, "dtype": "float32", "normalized": False,
+            }  # fmt: skip
+            create_teacher_vectors(path, description)[:] = random.normal(size=(LINES, WIDTH))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = write_toy_folder(tmp_path / "data", LINES)
+    store_vectors(folder, "first")
+    return folder
+
+
+@pytest.fixture
+def train(folder, forked, tmp_path):
+    def run(model: str, updates: int, *options):
+        where = ("--max-update", updates, "--save-dir", tmp_path / model)
+        return forked("train", folder, *USER_DIR, *TRAINING, *LOGS, *where, *options)
+
+    return run
+
+
+def test_a_training_goes_on_with_its_own_teacher_only(train, folder, tmp_path):
+    """A fine-tuning may have another one; what was trained before this was compared goes on."""
+    begun = train("model", 2)
+    assert begun.status == 0, begun.text[-3000:]
+    path = tmp_path / "model/checkpoint_last.pt"
+
+    store_vectors(folder, "second")
+    refused = train("model", 4)
+    assert refused.status != 0 and "| train_inner |" not in refused.text
+    assert f"{path}: the training cannot go on: --teacher: the checkpoint learned from" in refused.last_error
+    tuned = train("tuned", 2, "--finetune-from-model", path)
+    assert tuned.status == 0, tuned.text[-3000:]
+
+    store_vectors(folder, "renamed")
+    state = torch.load(path, weights_only=False)
+    assert state["task_state"]["teacher"]["weights"] == ["1" * 64]
+    state["task_state"]["teacher"] = {"name": "first", "width": WIDTH, "weights": {"old.pt": "1" * 64}}
+    del state["task_state"]["initialized_from"]
+    torch.save(state, path)
+    goes_on = train("model", 4)
+    assert goes_on.status == 0 and "Loaded checkpoint" in goes_on.text, goes_on.text[-3000:]
+    assert final_state(tmp_path / "model")["task_state"]["initialized_from"] == {}
