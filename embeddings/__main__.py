@@ -6,6 +6,7 @@ from command_line.dispatch import run
 
 COMMANDS = {
     "encode": ("embeddings.encode", "text to vectors, one per line, with any encoder of sentences"),
+    "import": ("embeddings.import_vectors", "vectors that another program has made, for all other commands"),
     "retrieve": (
         "embeddings.retrieve",
         "P@1 and error of sentence retrieval: Tatoeba, Flores, any parallel text",

@@ -4,7 +4,9 @@ DIR has, for each pair of languages, `de-en.training.de`, `.training.en` and `.t
 the part that is tested, as BUCC publishes them, also below a folder `de-en`; texts have lines
 `identifier<TAB>sentence`, gold files `identifier<TAB>identifier`. Sentences that occur twice in a text are
 one. A tested part without gold file is mined and has no F1. With --universal-threshold all pairs of languages
-have one threshold, that of the highest mean F1 over their training parts.
+have one threshold, that of the highest mean F1 over their training parts. With --threshold-from de-en every
+pair is scored with its own threshold and, as a further run, with that of this pair: the pivot pair's of
+dual-pivot transfer (Tien and Steinert-Threlkeld 2022, 6.4, Table 6).
 """
 
 from dataclasses import dataclass
@@ -19,11 +21,14 @@ from command_line.option_classes import from_arguments
 from command_line.provenance import versions
 from command_line.result_file import add_output_arguments, write_result
 from data_prep.formats.texts import LANGUAGE_CODE
+from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
-from embeddings.mine import KIND, Side, add_mining_arguments, read_gold, read_side, scored, write_pairs
-from embeddings.search.bucc import Ranking, best_threshold
-from embeddings.search.mining import Mining, mine
+from embeddings.mine import KIND, add_mining_arguments, described, scored
+from embeddings.mined_texts import Side, pairs_of, read_gold, read_side, write_pairs
+from embeddings.search.bucc import Ranking, Scheme
+from embeddings.search.mining import MinedPairs, Mining, mine
+from embeddings.search.rescoring import states_of
 
 GOLD = "gold"
 
@@ -37,6 +42,7 @@ class Job:
         pairs: of languages, "de-en".
         tuned, tested: parts: where the threshold is found, and where it is used.
         universal_threshold: one threshold for all pairs.
+        threshold_from: one of the pairs, whose threshold is tried on all; None for none.
     """
 
     encoder: EncoderOptions
@@ -45,7 +51,39 @@ class Job:
     tuned: str
     tested: str
     universal_threshold: bool
+    threshold_from: str | None
     mining: Mining
+
+    def check(self) -> None:
+        """Refuse options that do not fit each other.
+
+        Raises:
+            InputError: a threshold of a pair that is not mined, or of all pairs besides; or of `Rescoring`.
+        """
+        self.mining.rescoring.check(self.mining.margin)
+        if self.threshold_from is None:
+            return
+        if self.universal_threshold:
+            raise InputError(
+                f"--threshold-from {self.threshold_from}: found --universal-threshold, too; expected one of"
+                " them"
+            )
+        if self.threshold_from not in self.pairs:
+            raise InputError(
+                f"--threshold-from {self.threshold_from}: expected one of --pairs {','.join(self.pairs)}"
+            )
+
+    def schemes(self) -> list[Scheme]:
+        """Whose thresholds are used."""
+        if self.universal_threshold:
+            return [Scheme(tuple(self.pairs), "all pairs")]
+        own, given = Scheme(), self.threshold_from
+        return [own] if given is None else [own, Scheme((given,), given, is_further=True)]
+
+    def outputs(self, folder: Path) -> list[Path]:
+        """The files of pairs that are found."""
+        every = [(pair, part, one) for pair in self.pairs for part in self.parts() for one in self.schemes()]
+        return [folder / one.file_name(pair, part) for pair, part, one in every]
 
     def texts(self, pair: str, part: str) -> list[Path]:
         """Both sides of a part.
@@ -95,6 +133,12 @@ def add_arguments(parser) -> None:
     parser.add_argument("--tuned", type=types.split, default="training", help="part that gives the threshold")
     parser.add_argument("--tested", type=types.split, default="test", help="part that it is used for")
     parser.add_argument("--universal-threshold", action="store_true", help="one for all pairs of languages")
+    parser.add_argument(
+        "--threshold-from",
+        type=types.split,
+        metavar="PAIR",
+        help="score every pair with the threshold of this one, too (dual-pivot transfer, Table 6: de-en)",
+    )
     add_encoder_arguments(parser)
     add_mining_arguments(parser)
     add_output_arguments(parser, KIND, " and the pairs of each part, de-en.test.tsv")
@@ -102,8 +146,8 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     job = from_arguments(Job, args)
+    job.check()
     inputs = [*job.files(), *job.encoder.files()]
-    outputs = [args.output / f"{pair}.{part}.tsv" for pair in job.pairs for part in job.parts()]
     write_result(
         "embeddings",
         KIND,
@@ -112,13 +156,13 @@ def main(args) -> None:
         lambda: measure(job, args.output),
         args.output,
         args.force,
-        beside=lambda file, record: outputs,
+        beside=lambda file, record: job.outputs(args.output),
     )
 
 
 @dataclass(frozen=True)
 class Mined:
-    """What was found in a part, the best first.
+    """What was found in a part.
 
     Attributes:
         gold: right pairs; None where they are not known.
@@ -126,48 +170,50 @@ class Mined:
 
     sides: list[Side]
     gold: set[tuple[int, int]] | None
-    scores: np.ndarray
-    pairs: list[tuple[int, int]]
-    without_neighbourhood: int
+    found: MinedPairs
 
 
 def measure(job: Job, output: Path) -> dict:
-    """A run per pair of languages and part."""
+    """A run per pair of languages, part and scheme of thresholds, for all of which a part is mined once."""
     encoder = job.encoder.load()
     found = {(pair, part): mine_part(job, encoder, pair, part) for pair in job.pairs for part in job.parts()}
     rankings = {pair: _ranking(found[pair, job.tuned]) for pair in job.pairs}
-    common = best_threshold(*rankings.values()) if job.universal_threshold else None
-    runs = []
-    for (pair, part), mined in found.items():
-        threshold = best_threshold(rankings[pair]) if common is None else common
-        kept = mined.pairs[: int((mined.scores >= threshold).sum())]
-        first, second = (side.sentences for side in mined.sides)
-        write_pairs(output / f"{pair}.{part}.tsv", mined.scores, [(first[i], second[j]) for i, j in kept])
-        origin = f"{job.tuned}, {'all pairs' if job.universal_threshold else pair}"
-        runs.append(
-            {
-                "system": encoder.system,
-                "dataset": f"BUCC {pair}, {part}",
-                "margin": job.mining.margin,
-                "neighbours": job.mining.neighbours,
-                "selection": job.mining.selection,
-                "sentences": [len(side.sentences) for side in mined.sides],
-                "lines": [len(side.rows) for side in mined.sides],
-                "pairs": len(kept),
-                "threshold": threshold if np.isfinite(threshold) else None,
-                "without_neighbourhood": mined.without_neighbourhood,
-                "bucc": None if mined.gold is None else scored(kept, mined.gold, origin),
-            }
-        )
+    runs = [
+        {"system": encoder.system, **_cut(job, scheme, rankings, pair, part, mined, output)}
+        for scheme in job.schemes()
+        for (pair, part), mined in found.items()
+    ]
     return {
-        "encoder": encoder.record(),
+        **described_encoder(encoder),
         "runs": runs,
         "versions": versions("torch", "numpy", "faiss-cpu"),
     }
 
 
+def _cut(
+    job: Job, scheme: Scheme, rankings: dict[str, Ranking], pair: str, part: str, mined: Mined, output: Path
+) -> dict:
+    """What reaches the threshold, written to a file and described."""
+    threshold = scheme.threshold(rankings, pair)
+    kept = mined.found.reaching(threshold)
+    pairs = pairs_of(mined.sides, mined.found.first[:kept], mined.found.second[:kept])
+    write_pairs(output / scheme.file_name(pair, part), mined.found.scores[:kept], pairs)
+    origin = f"{job.tuned}, {scheme.origin or pair}"
+    return {
+        "dataset": f"BUCC {scheme.title(pair, part)}",
+        **described(job.mining),
+        "selection": job.mining.selection,
+        "sentences": [len(side.rows) for side in mined.sides],
+        "lines": [len(side.text) for side in mined.sides],
+        "pairs": kept,
+        "threshold": threshold if np.isfinite(threshold) else None,
+        "without_neighbourhood": mined.found.without_neighbourhood,
+        "bucc": None if mined.gold is None else scored(mined.found.pairs(kept), mined.gold, origin),
+    }
+
+
 def _ranking(mined: Mined) -> Ranking:
-    return Ranking(mined.scores, mined.pairs, mined.gold)
+    return Ranking(mined.found.scores, mined.found.pairs(), mined.gold)
 
 
 def mine_part(job: Job, encoder: SentenceEncoder, pair: str, part: str) -> Mined:
@@ -175,10 +221,7 @@ def mine_part(job: Job, encoder: SentenceEncoder, pair: str, part: str) -> Mined
     sides = [read_side(path, identifiers=True) for path in job.texts(pair, part)]
     path = job.gold(pair, part)
     gold = read_gold(path, *sides) if path else None
-    vectors = [
-        encoder.encode(side.sentences, language)
-        for side, language in zip(sides, _languages(pair), strict=True)
-    ]
-    mined = mine(*vectors, job.mining)
-    pairs = list(zip(mined.first.tolist(), mined.second.tolist(), strict=True))
-    return Mined(sides, gold, mined.scores, pairs, mined.without_neighbourhood)
+    texts = [(side.sentences, language) for side, language in zip(sides, _languages(pair), strict=True)]
+    with states_of(encoder, texts, job.mining.rescoring) as states:
+        vectors = [encoder.encode(*text) for text in texts]
+        return Mined(sides, gold, mine(*vectors, job.mining, states))

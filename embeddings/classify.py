@@ -22,6 +22,7 @@ from command_line.progress import progress
 from command_line.provenance import versions
 from command_line.result_file import add_output_arguments, write_result
 from data_prep.formats.texts import LANGUAGE
+from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.labelled_texts import LAYOUTS, TEST, TRAIN, VALID, Layout, Part, find_part
 
@@ -197,7 +198,7 @@ def measure(job: Classification) -> dict:
         "directions": {name: described(runs) for name, runs in directions.items()},
     }
     return {
-        "encoder": encoder.record(),
+        **described_encoder(encoder),
         "runs": [run],
         "versions": versions("torch", "numpy", "scikit-learn"),
     }

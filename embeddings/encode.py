@@ -13,7 +13,6 @@ was, and ends with the same bytes.
 
 import functools
 import os
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -31,6 +30,7 @@ from data_prep.formats.vectors import FORMAT, KIND, create_vectors, record_path,
 from embeddings import encode_data
 from embeddings.encode_layers import LONGEST, store_layer_sums
 from embeddings.encode_tokens import encode_states
+from embeddings.encoders.described import warn_of_cut
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 from embeddings.windows import Store, encode_windows, windows
@@ -179,12 +179,7 @@ def encode_file(
     write_json(record_path(output), record)
     journal.remove()
     stamp.finish([output, record_path(output)])
-    if record["cut"]:
-        print(
-            f"warning: {path}: {record['cut']} lines have as many tokens as {encoder.name} reads, or more;"
-            " what is beyond is not in their vectors",
-            file=sys.stderr,
-        )
+    warn_of_cut(record["cut"], encoder.name, f"{path}: ")
 
 
 def _describe(

@@ -12,7 +12,7 @@ import numpy as np
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from data_prep.formats.layer_sums import layer_sums_path
-from data_prep.formats.sentences import bitext_prefixes, data_path, load_sentences
+from data_prep.formats.sentences import data_path, load_sentences, text_prefixes
 from data_prep.formats.teacher_vectors import sentences_identity
 from data_prep.huggingface import weights_of
 from embeddings.encode_data import DataEncoding, sentence_windows, store
@@ -24,7 +24,8 @@ LONGEST = 120  # the default of --max-source-positions
 
 
 def store_layer_sums(job: DataEncoding, longest: int, force: bool) -> None:
-    """Store the sums of all sentences of a job's sets.
+    """Store the sums of all sentences of a job's sets, also of monolingual texts, which unpaired training
+    reads.
 
     Args:
         longest: tokens of a sentence, `</s>` included; what is behind them is cut off.
@@ -32,7 +33,7 @@ def store_layer_sums(job: DataEncoding, longest: int, force: bool) -> None:
     if job.text or job.normalize:
         option = "--text" if job.text else "--normalize"
         raise InputError(f"{option}: not of --layer-sums, which are of the binarized sentences as they are")
-    todo = [prefix for split in job.split for prefix in bitext_prefixes(job.data, split)]
+    todo = [prefix for split in job.split for prefix in text_prefixes(job.data, split)]
     reader = LayerReader.load(job.encoder, job.data, longest)
     for prefix in todo:
         sentences, output = load_sentences(prefix), layer_sums_path(prefix, job.name)

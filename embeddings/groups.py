@@ -4,7 +4,7 @@ Groups that come with the project are in `language_groups/NAME.toml`, and go by 
 """
 
 import tomllib
-from collections.abc import Container
+from collections.abc import Collection, Container
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +55,7 @@ def average_by_group(values: dict[str, float], members: list[str]) -> dict:
         in none.
     """
     pairs = {name: set(name.split("-")) for name in values}
-    common = set.intersection(*pairs.values()) if pairs else set()
+    common = common_languages(values)
     there = set().union(*pairs.values())
     meant = set().union(*(languages_meant(member, there) for member in members))
     chosen = [
@@ -68,6 +68,13 @@ def average_by_group(values: dict[str, float], members: list[str]) -> dict:
         "names": chosen,
         "missing": [code for code in members if not languages_meant(code, seen)],
     }
+
+
+def common_languages(pairs: Collection[str]) -> set[str]:
+    """The languages that are in all pairs; of a single pair that has English, English."""
+    common = set.intersection(*(set(name.split("-")) for name in pairs)) if pairs else set()
+    english = {code for code in common if is_among(code, ["en"])}
+    return english if len(english) == 1 else common
 
 
 def languages_meant(member: str, there: set[str]) -> set[str]:

@@ -4,31 +4,37 @@ Artetxe and Schwenk 2019 ("Margin-based Parallel Corpus Mining with Multilingual
 2.4.3. Writes `pairs.tsv`, a line `score<TAB>sentence<TAB>sentence` per pair, the best first; a sentence that
 occurs twice in a text is mined once. With --gold, pairs are scored as in the BUCC shared task. With
 --line-by-line the texts are parallel already: every line gets the margin of its own pair, to filter by, and
-lines stay in their order.
+lines stay in their order; a sentence that occurs in several lines counts once among neighbours.
+
+Of large texts that are not compressed, lines are looked up in their files; with vectors that `embeddings
+encode` has stored, memory is --memory and some bytes per line.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from command_line import options as types
-from command_line.errors import InputError, at
-from command_line.lines import read_lines
+from command_line.errors import InputError
 from command_line.option_classes import from_arguments
-from command_line.outputs import atomic_path
 from command_line.provenance import versions
 from command_line.result_file import add_output_arguments, write_result
 from data_prep.formats.texts import LANGUAGE, language_in_name
+from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
+from embeddings.mined_texts import Side, pairs_of, read_gold, read_side, write_pairs
 from embeddings.search.bucc import Ranking, best_threshold, f1_score
 from embeddings.search.margin import MARGINS
 from embeddings.search.mining import SELECTIONS, Mining, mine, score_pairs
 from embeddings.search.neighbours import add_search_arguments
+from embeddings.search.rescoring import add_rescoring_arguments, states_of
+from embeddings.search.texts import lines_at
 
 KIND = "mining"
 PAIRS = "pairs.tsv"
+VERSION = 2  # of what is measured: lines of parallel texts among different sentences
 
 
 @dataclass(frozen=True)
@@ -59,65 +65,6 @@ class Job:
     @property
     def name(self) -> str:
         return self.dataset or f"{self.first.name}, {self.second.name}"
-
-
-@dataclass(frozen=True)
-class Side:
-    """A text whose sentences are unique.
-
-    Attributes:
-        sentences: in the order of their first lines.
-        rows: identifier (without them: line number, from 1, as text) -> its sentence's place.
-        lines: number of the first line of each sentence, from 0.
-    """
-
-    path: Path
-    sentences: list[str]
-    rows: dict[str, int]
-    lines: np.ndarray
-
-
-def read_side(path: Path, identifiers: bool) -> Side:
-    """One side of the text that is searched for pairs: its lines and their identifiers.
-
-    Raises:
-        InputError: no text, or with identifiers a line without one, or one that occurs twice.
-    """
-    places: dict[str, int] = {}
-    rows: dict[str, int] = {}
-    lines: list[int] = []
-    for number, line in enumerate(read_lines(path), start=1):
-        name, tab, sentence = line.partition("\t") if identifiers else (str(number), "\t", line)
-        if not tab or not name:
-            raise InputError(f"{at(path, number)}: no tab; expected identifier<TAB>sentence")
-        if name in rows:
-            raise InputError(f"{at(path, number)}: the identifier {name!r:.50} occurs twice")
-        rows[name] = places.setdefault(sentence, len(places))
-        if rows[name] == len(lines):
-            lines.append(number - 1)
-    if not places:
-        raise InputError(f"{path}: is empty, expected a sentence per line")
-    return Side(path, list(places), rows, np.array(lines))
-
-
-def read_gold(path: Path, first: Side, second: Side) -> set[tuple[int, int]]:
-    """Pairs of places of `identifier<TAB>identifier` lines.
-
-    Raises:
-        InputError: a line is something else, or has an identifier that no sentence has.
-    """
-    gold = set()
-    for number, line in enumerate(read_lines(path), start=1):
-        names = line.split("\t")
-        if len(names) != 2:
-            raise InputError(f"{at(path, number)}: {len(names)} fields, expected identifier<TAB>identifier")
-        for name, side in zip(names, (first, second), strict=True):
-            if name not in side.rows:
-                raise InputError(f"{at(path, number)}: {name!r:.50} is no identifier of {side.path}")
-        gold.add((first.rows[names[0]], second.rows[names[1]]))
-    if not gold:
-        raise InputError(f"{path}: is empty, expected pairs of identifiers")
-    return gold
 
 
 def add_arguments(parser) -> None:
@@ -159,6 +106,7 @@ def add_mining_arguments(parser) -> None:
         help="the best pair of every sentence of the first text (forward) or the second (backward), those"
         " that are both (intersection), or the best of both, no sentence twice (max)",
     )
+    add_rescoring_arguments(parser)
     add_search_arguments(parser)
 
 
@@ -168,6 +116,9 @@ def main(args) -> None:
         raise InputError("--line-by-line: scores given pairs; expected no --gold and no --identifiers")
     if job.gold and not job.identifiers:
         raise InputError("--gold: pairs of identifiers; expected --identifiers with it")
+    if job.line_by_line and job.mining.rescoring.rescore:
+        raise InputError("--line-by-line: scores given pairs by vectors; expected no --rescore")
+    job.mining.rescoring.check(job.mining.margin)
     inputs = [job.first, job.second, *([job.gold] if job.gold else []), *job.encoder.files()]
     pairs = args.output / PAIRS
     write_result(
@@ -178,6 +129,7 @@ def main(args) -> None:
         lambda: measure(job, pairs),
         args.output,
         args.force,
+        VERSION,
         beside=lambda file, record: [pairs],
     )
 
@@ -189,15 +141,19 @@ def measure(job: Job, output: Path) -> dict:
     run = {
         "system": encoder.system,
         "dataset": job.name,
-        "margin": job.mining.margin,
-        "neighbours": job.mining.neighbours,
+        **described(job.mining),
         **found,
     }
     return {
-        "encoder": encoder.record(),
+        **described_encoder(encoder),
         "runs": [run],
         "versions": versions("torch", "numpy", "faiss-cpu"),
     }
+
+
+def described(mining: Mining) -> dict:
+    """What results say of how pairs were scored."""
+    return {"margin": mining.margin, "neighbours": mining.neighbours, **asdict(mining.rescoring)}
 
 
 def languages(job: Job) -> tuple[str | None, str | None]:
@@ -211,30 +167,35 @@ def mine_texts(job: Job, encoder: SentenceEncoder, output: Path) -> dict:
     """Pairs of two monolingual texts, and their F1 where gold pairs are known."""
     sides = [read_side(path, job.identifiers) for path in (job.first, job.second)]
     gold = read_gold(job.gold, *sides) if job.gold else None
-    vectors = [
-        encoder.encode(side.sentences, language)
-        if job.identifiers  # vectors of the file would be of its lines, identifiers included
-        else encoder.encode_lines(side.path, side.lines, side.sentences, language)
-        for side, language in zip(sides, languages(job), strict=True)
-    ]
-    mined = mine(*vectors, job.mining)
-    pairs = list(zip(mined.first.tolist(), mined.second.tolist(), strict=True))
+    texts = [(side.sentences, language) for side, language in zip(sides, languages(job), strict=True)]
+    with states_of(encoder, texts, job.mining.rescoring) as states:
+        mined = mine(*vectors_of(job, encoder, sides), job.mining, states)
     threshold = job.threshold
     if threshold is None and gold is not None:
-        threshold = best_threshold(Ranking(mined.scores, pairs, gold))
-    kept = pairs[: int((mined.scores >= threshold).sum())] if threshold is not None else pairs
-    write_pairs(output, mined.scores, [(sides[0].sentences[i], sides[1].sentences[j]) for i, j in kept])
+        threshold = best_threshold(Ranking(mined.scores, mined.pairs(), gold))
+    kept = mined.reaching(threshold)
+    write_pairs(output, mined.scores[:kept], pairs_of(sides, mined.first[:kept], mined.second[:kept]))
     return {
         "selection": job.mining.selection,
-        "sentences": [len(side.sentences) for side in sides],
-        "lines": [len(side.rows) for side in sides],
-        "pairs": len(kept),
+        "sentences": [len(side.rows) for side in sides],
+        "lines": [len(side.text) for side in sides],
+        "pairs": kept,
         "threshold": threshold if threshold is not None and np.isfinite(threshold) else None,
         "without_neighbourhood": mined.without_neighbourhood,
         "bucc": None
         if gold is None
-        else scored(kept, gold, "this text" if job.threshold is None else "given"),
+        else scored(mined.pairs(kept), gold, "this text" if job.threshold is None else "given"),
     }
+
+
+def vectors_of(job: Job, encoder: SentenceEncoder, sides: list[Side]) -> list:
+    """Of the different sentences of both sides."""
+    return [
+        encoder.encode(side.sentences, language)
+        if job.identifiers  # vectors of the file would be of its lines, identifiers included
+        else encoder.encode_lines(side.path, side.rows, side.sentences, language)
+        for side, language in zip(sides, languages(job), strict=True)
+    ]
 
 
 def scored(pairs, gold, threshold_from: str) -> dict:
@@ -250,28 +211,23 @@ def scored(pairs, gold, threshold_from: str) -> dict:
 
 
 def score_lines(job: Job, encoder: SentenceEncoder, output: Path) -> dict:
-    """The margin of every line of a parallel text; written are those that reach the threshold."""
-    texts = [list(read_lines(path)) for path in (job.first, job.second)]
-    if len(texts[0]) != len(texts[1]) or not texts[0]:
+    """The margin of every line of a parallel text, among the different sentences of both sides; written are
+    those that reach the threshold.
+    """
+    sides = [read_side(path, identifiers=False) for path in (job.first, job.second)]
+    first, second = (side.text for side in sides)
+    if len(first) != len(second):
         raise InputError(
-            f"{job.second}: {len(texts[1])} lines, but {job.first} has {len(texts[0])}; expected as many,"
+            f"{job.second}: {len(second)} lines, but {job.first} has {len(first)}; expected as many,"
             " line by line"
         )
-    vectors = [
-        encoder.encode_lines(path, np.arange(len(lines)), lines, language)
-        for path, lines, language in zip((job.first, job.second), texts, languages(job), strict=True)
-    ]
-    scores = score_pairs(*vectors, job.mining)
-    kept = scores >= job.threshold if job.threshold is not None else np.ones(len(scores), dtype=bool)
-    rows = np.flatnonzero(kept)
-    write_pairs(output, scores[rows], [(texts[0][row], texts[1][row]) for row in rows])
-    return {"lines": [len(lines) for lines in texts], "pairs": len(rows), "threshold": job.threshold}
-
-
-def write_pairs(output: Path, scores: np.ndarray, pairs: list[tuple[str, str]]) -> None:
-    """Lines `score<TAB>sentence<TAB>sentence`, the best first; tabs within sentences become spaces."""
-    with atomic_path(output) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        for score, sentences in zip(
-            scores, pairs, strict=False
-        ):  # scores of pairs below the threshold follow
-            file.write("\t".join([f"{score:.6f}", *(each.replace("\t", " ") for each in sentences)]) + "\n")
+    places = tuple(side.places for side in sides)
+    scores = score_pairs(*vectors_of(job, encoder, sides), job.mining, places)
+    rows = np.flatnonzero(scores >= job.threshold) if job.threshold is not None else np.arange(len(scores))
+    write_pairs(output, scores[rows], zip(lines_at(first, rows), lines_at(second, rows), strict=True))
+    return {
+        "sentences": [len(side.rows) for side in sides],
+        "lines": [len(first), len(second)],
+        "pairs": len(rows),
+        "threshold": job.threshold,
+    }

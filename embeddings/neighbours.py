@@ -17,6 +17,7 @@ from command_line.provenance import versions
 from command_line.records import read_json
 from command_line.result_file import add_output_arguments, write_result
 from data_prep.formats.texts import LANGUAGE, language_in_name
+from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 from embeddings.search.neighbours import Search, add_search_arguments, nearest
@@ -92,7 +93,7 @@ def measure(job: Job) -> dict:
     ]
     run = {"system": encoder.system, "dataset": job.dataset or job.text.name, "sentences": found}
     return {
-        "encoder": encoder.record(),
+        **described_encoder(encoder),
         "runs": [run],
         "versions": versions("torch", "numpy", "faiss-cpu"),
     }

@@ -68,8 +68,9 @@ class Retrieval:
 
         Raises:
             InputError: distractors, which no pair of whole texts has, or candidates of other numbers than
-                queries, for scores of whole texts.
+                queries, for scores of whole texts; an option of scores that are not measured.
         """
+        self._check_scores()
         if self.candidate_vectors and self.scored:
             raise InputError(
                 f"--candidate-vectors: not with --normalize or --similarity {BERT_SCORE}; measure them alone"
@@ -78,6 +79,15 @@ class Retrieval:
             raise InputError(
                 f"--distractors: not with --normalize or --similarity {BERT_SCORE}; measure them alone"
             )
+
+    def _check_scores(self) -> None:
+        named = ",".join(self.similarity)
+        if self.normalize_batch is not None and self.normalize is None:
+            raise InputError("--normalize-batch: of --normalize, which is not given; give both")
+        if self.normalize is not None and not self.scored:
+            raise InputError(f"--normalize: of {COSINE} and {BERT_SCORE}; --similarity has only {named}")
+        if self.without_specials and BERT_SCORE not in self.similarity:
+            raise InputError(f"--without-specials: of {BERT_SCORE}; --similarity has only {named}")
 
     @property
     def scored(self) -> list[str]:

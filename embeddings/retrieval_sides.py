@@ -11,7 +11,7 @@ from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
 from embeddings.encoders.stored import StoredVectors
 from embeddings.retrieval_options import Retrieval
 from embeddings.search.blocks import in_memory
-from embeddings.search.texts import LazyLines
+from embeddings.search.texts import LazyLines, rows_of
 
 KEPT_STATES = 1 << 30  # bytes
 
@@ -62,11 +62,12 @@ class Sides:
             encoder: None for that of queries.
         """
         encoder = encoder or self.encoder
-        if isinstance(lines, LazyLines):  # others of every pair, and too many to be kept
-            return encoder.encode_lines(path, lines.rows, lines, language)
+        rows = rows_of(lines)
+        if isinstance(lines, LazyLines) and not lines.is_whole:  # others of every pair
+            return encoder.encode_lines(path, rows, lines, language)
         known = id(encoder), path
         if known not in self._known:
-            self._known[known] = encoder.encode_lines(path, np.arange(len(lines)), lines, language)
+            self._known[known] = encoder.encode_lines(path, rows, lines, language)
         return self._known[known]
 
     def tokens(self, path: Path, lines: Sequence[str], language: str) -> TokenVectors:

@@ -1,8 +1,8 @@
 """Sentence retrieval: how often a sentence's nearest neighbour in the other language is its translation.
 
 P@1 of both directions for every pair of languages, by cosine (thesis 2.4.1, 2.4.2), and by margin (2.4.4):
-the error rate with the margin `ratio` and 4 neighbours is LASER's xsim. With --distractors, sentences that
-differ from a right one in a detail, it is xsim++ (Chen et al. 2023).
+the error rate with the margin `ratio` and 4 neighbours is LASER's xsim, given the texts. With --distractors,
+sentences that differ from a right one in a detail, it is xsim++ (Chen et al. 2023).
 
 `bert-score` compares the states of tokens (Niu et al. 2022, 2.2). With --normalize, cosine and bert-score are
 measured as they are and without the popular sentence effect, as cosine-normalized and bert-score-normalized.
@@ -10,9 +10,8 @@ measured as they are and without the popular sentence effect, as cosine-normaliz
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
-from statistics import fmean
 
 import numpy as np
 
@@ -20,13 +19,15 @@ from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from command_line.provenance import versions
 from command_line.result_file import add_output_arguments, write_result
+from embeddings.averages import averages, averages_by_direction
 from embeddings.distractors import Distractors, files_of, read_distractors
+from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions
-from embeddings.groups import average_by_group, groups_file, read_groups
+from embeddings.groups import groups_file, read_groups
 from embeddings.retrieval_options import Retrieval, add_retrieval_arguments
 from embeddings.retrieval_sides import Sides, among, stored_candidates
 from embeddings.search.blocks import in_memory, some_of
-from embeddings.search.neighbours import nearest
+from embeddings.search.neighbours import EXACT, INVERTED, Search, nearest
 from embeddings.search.retrieval import COSINE, Neighbourhoods, packed, precision
 from embeddings.search.sentence_scores import (
     BERT_SCORE,
@@ -36,11 +37,12 @@ from embeddings.search.sentence_scores import (
     cosines,
     without_popularity,
 )
-from embeddings.search.texts import LazyLines
+from embeddings.search.texts import some_lines
 from embeddings.test_sets import ParallelFiles, read_sides
 
 KIND = "sentence-retrieval"
-VERSION = 2  # of what is measured: which queries were hits, too
+SAMPLE = 500  # queries whose nearest candidate is looked for among all, where lists are searched
+VERSION = 3  # of what is measured: which queries were hits, and averages by direction, too
 
 
 def add_arguments(parser) -> None:
@@ -62,7 +64,7 @@ def main(args) -> None:
 
 
 def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
-    """One run: P@1 of every direction, averages of all pairs and of groups."""
+    """One run: P@1 of every direction, and its averages."""
     groups = read_groups(groups_file(job.groups)) if job.groups else {}
     encoder = job.encoder.load()
     stored = stored_candidates(job, encoder)
@@ -78,11 +80,12 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
         "dataset": job.name,
         "directions": directions,
         **averages(directions, [*job.near, *job.scored], groups),
+        "by_direction": averages_by_direction(directions, [*job.near, *job.scored], groups),
         "size": {"width": encoder.width, **asdict(encoder.size)},
         "smaller": smaller,
     }
     return {
-        "encoder": encoder.record(),
+        **described_encoder(encoder, *([stored] if stored else [])),
         "neighbours": job.neighbours,
         "normalization": {"strength": job.normalize, "batch": job.normalize_batch},
         "distractors": sides.distractors.record(),
@@ -106,7 +109,7 @@ def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
         found[name] = {
             "queries": len(rows),
             "candidates": len(lines),
-            "texts_sha256": _checksum(_chosen(queries[1], rows), lines),
+            "texts_sha256": _checksum(some_lines(queries[1], rows), lines),
             **_direction(job, some_of(sides.vectors(*queries), rows), vectors, lines, rows, further, best),
         }
     return found
@@ -170,6 +173,8 @@ def _direction(
         near = Neighbourhoods.of(queries, candidates, job.neighbours, job.search)
         best = {name: near.retrieve(name) for name in job.near} | best
     measured = {}
+    if job.search.index == INVERTED and COSINE in best:
+        measured["recall"] = recall(best[COSINE], queries, candidates, job.search)
     for similarity, rows in best.items():
         of = precision(rows, texts, gold)
         measured[similarity] = {
@@ -184,8 +189,16 @@ def _direction(
     return measured
 
 
-def _chosen(lines: Sequence[str], rows: np.ndarray) -> Sequence[str]:
-    return lines.only(rows) if isinstance(lines, LazyLines) else [lines[row] for row in rows]
+def recall(found: np.ndarray, queries, candidates, search: Search) -> float:
+    """The share of a sample of queries whose nearest candidate of all is the one that the lists have given.
+
+    Args:
+        found: rows of the candidates, one of every query.
+    """
+    sample = np.random.default_rng(1).choice(len(queries), min(SAMPLE, len(queries)), replace=False)
+    sample = np.sort(sample)
+    exact = nearest(some_of(queries, sample), candidates, 1, replace(search, index=EXACT)).rows[:, 0]
+    return float((found[sample] == exact).mean())
 
 
 def _checksum(*sides: Sequence[str]) -> str:
@@ -196,24 +209,3 @@ def _checksum(*sides: Sequence[str]) -> str:
             digest.update(f"{line}\n".encode())
         digest.update(b"\0")
     return digest.hexdigest()
-
-
-def averages(directions: dict, similarities: list[str], groups: dict[str, list[str]]) -> dict:
-    """Means of P@1, by similarity: of all pairs of languages ("average"), and of groups ("groups").
-
-    Of a pair, both directions are averaged first, as in Table 2.4.
-    """
-    pairs: dict[str, list[dict]] = {}
-    for name, found in directions.items():
-        pairs.setdefault("-".join(sorted(name.split("-"))), []).append(found)
-    values = {
-        similarity: {name: fmean(each[similarity]["p_at_1"] for each in both) for name, both in pairs.items()}
-        for similarity in similarities
-    }
-    return {
-        "average": {similarity: fmean(of.values()) for similarity, of in values.items()},
-        "groups": {
-            group: {similarity: average_by_group(of, members) for similarity, of in values.items()}
-            for group, members in groups.items()
-        },
-    }

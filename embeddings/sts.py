@@ -1,7 +1,9 @@
 """Semantic textual similarity: correlation of the cosine of two sentences with what people said.
 
-Spearman's and Pearson's correlation, in per cent, for every language, and for sentences of two languages with
---crossed (files of several languages must be row-parallel, as STS benchmarks that were translated are).
+Spearman's and Pearson's correlation, in per cent, for every file: of one language, or of two, as those of STS
+2017 (Cer et al. 2017), `STS.en-ar.tsv`, whose first sentences are in the first one. With --crossed also for
+sentences of two languages from files of one each, which must be row-parallel, as STS benchmarks that were
+translated are.
 """
 
 import csv
@@ -22,6 +24,7 @@ from command_line.provenance import versions
 from command_line.result_file import add_output_arguments, write_result
 from data_prep.formats.texts import LANGUAGE_CODE
 from data_prep.formats.vectors import normalized
+from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 
 KIND = "sts"
@@ -32,8 +35,8 @@ class Similarity:
     """What is compared.
 
     Attributes:
-        files: of rated pairs of sentences, one per language.
-        crossed: also the first sentence of one language with the second of another.
+        files: of rated pairs of sentences, one per language, or per two languages.
+        crossed: also the first sentence of one language's file with the second of another's.
         dataset: name in tables.
     """
 
@@ -45,7 +48,7 @@ class Similarity:
 
 @dataclass(frozen=True)
 class RatedPairs:
-    """Pairs of sentences of one language, as people rated them.
+    """Pairs of sentences, as people rated them.
 
     Attributes:
         first, second: sentences.
@@ -59,12 +62,12 @@ class RatedPairs:
 
 
 def read_rated_pairs(path: Path) -> RatedPairs:
-    """Read `sentence,sentence,rating`: CSV, or TSV where the name says so; may be .gz or .xz.
+    """Read `sentence,sentence,rating`: CSV, or TSV where the name says .tsv or .txt; may be .gz or .xz.
 
     Raises:
         InputError: a row has other than three fields, or a rating that is no number; or fewer than two rows.
     """
-    separator = "\t" if ".tsv" in path.name else ","
+    separator = "\t" if {".tsv", ".txt"} & set(path.suffixes) else ","
     first, second, ratings = [], [], []
     for number, row in _rows(path, separator):
         if len(row) != 3:
@@ -91,17 +94,30 @@ def _rows(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
         raise InputError(f"{at(path, reader.line_num)}: {error}; expected rows of CSV") from None
 
 
-def language_of(path: Path) -> str:
-    """The first part of a name that is a language code and not its first word: `stsb-de-test.csv.gz`.
+def languages_of(path: Path) -> tuple[str, str]:
+    """The languages of the first and of the second sentences, from the name without its first word.
+
+    A part between dots that is two codes, `STS.en-ar.tsv`; else the first part that is one, of both:
+    `stsb-de-test.csv.gz`.
 
     Raises:
         InputError: there is none.
     """
-    parts = re.split(r"[.-]", uncompressed_name(path))[1:]
-    for part in parts:
-        if LANGUAGE_CODE.fullmatch(part) and part not in ("csv", "tsv", "dev"):
-            return part
-    raise InputError(f"{path}: no language in its name; expected for example stsb-de-test.csv")
+    name = uncompressed_name(path)
+    for part in name.split(".")[1:]:
+        codes = part.split("-")
+        if len(codes) == 2 and all(map(_is_language, codes)):
+            return codes[0], codes[1]
+    for part in re.split(r"[.-]", name)[1:]:
+        if _is_language(part):
+            return part, part
+    raise InputError(
+        f"{path}: no language in its name; expected for example stsb-de-test.csv, or STS.en-ar.tsv for two"
+    )
+
+
+def _is_language(part: str) -> bool:
+    return LANGUAGE_CODE.fullmatch(part) is not None and part not in ("csv", "tsv", "txt", "dev")
 
 
 def add_arguments(parser) -> None:
@@ -110,7 +126,8 @@ def add_arguments(parser) -> None:
         nargs="+",
         type=types.path,
         metavar="FILE",
-        help="CSV or TSV of sentence, sentence, rating; its language in the name: stsb-de-test.csv",
+        help="CSV or TSV of sentence, sentence, rating; its language, or two, in the name: stsb-de-test.csv,"
+        " STS.en-ar.tsv",
     )
     add_encoder_arguments(parser)
     parser.add_argument(
@@ -127,29 +144,46 @@ def main(args) -> None:
 
 
 def measure(job: Similarity) -> dict:
-    """Correlations per language, and per ordered pair of languages where they are crossed."""
-    languages = [language_of(path) for path in job.files]
-    for path, language in zip(job.files, languages, strict=True):
-        if languages.count(language) > 1:
-            raise InputError(f"{path}: a second file of {language}; expected one per language")
-    pairs = dict(zip(languages, map(read_rated_pairs, job.files), strict=True))
+    """Correlations per file, and per ordered pair of languages where they are crossed."""
+    pairs: dict[tuple[str, str], RatedPairs] = {}
+    for path in job.files:
+        languages = languages_of(path)
+        if languages in pairs:
+            other = pairs[languages].path
+            raise InputError(f"{path}: a second file of {_title(*languages)}, besides {other}; expected one")
+        pairs[languages] = read_rated_pairs(path)
+    alone = {one: each for (one, other), each in pairs.items() if one == other}
     if job.crossed:
-        check_row_parallel(list(pairs.values()))
+        check_row_parallel(list(alone.values()))
     encoder = job.encoder.load()
     vectors = {
-        language: tuple(normalized(encoder.encode(side, language)) for side in (each.first, each.second))
-        for language, each in progress(pairs.items(), len(pairs), "encode", "language")
+        languages: [
+            normalized(encoder.encode(side, language))
+            for side, language in zip((each.first, each.second), languages, strict=True)
+        ]
+        for languages, each in progress(pairs.items(), len(pairs), "encode", "file")
     }
-    names = [(one, one) for one in pairs] + (list(permutations(pairs, 2)) if job.crossed else [])
-    found = {}
-    for one, other in names:
-        cosines = np.einsum("nc,nc->n", vectors[one][0], vectors[other][1])
-        found[one if one == other else f"{one}-{other}"] = correlations(cosines, pairs[one].ratings)
+    found = {
+        _title(*languages): correlations(cosines(*vectors[languages]), each.ratings)
+        for languages, each in pairs.items()
+    }
+    for one, other in permutations(alone, 2) if job.crossed else ():
+        crossed = cosines(vectors[one, one][0], vectors[other, other][1])
+        found[_title(one, other)] = correlations(crossed, alone[one].ratings)
     return {
-        "encoder": encoder.record(),
+        **described_encoder(encoder),
         "runs": [{"system": encoder.system, "dataset": job.dataset, "languages": found}],
         "versions": versions("torch", "numpy", "scipy"),
     }
+
+
+def _title(one: str, other: str) -> str:
+    return one if one == other else f"{one}-{other}"
+
+
+def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Of row i with row i; vectors of length 1."""
+    return np.einsum("nc,nc->n", first, second)
 
 
 def check_row_parallel(pairs: list[RatedPairs]) -> None:

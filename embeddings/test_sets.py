@@ -14,9 +14,9 @@ from itertools import combinations
 from pathlib import Path
 
 from command_line.errors import InputError
-from command_line.lines import read_lines, uncompressed_name
+from command_line.lines import uncompressed_name
 from data_prep.formats.texts import LANGUAGE_CODE
-from embeddings.search.texts import LazyLines, first_of_equal_pairs
+from embeddings.search.texts import LazyLines, first_of_equal_pairs, open_lines
 
 UN = "UNv1.0.6way."
 _TATOEBA = re.compile(r"tatoeba\.(?P<pair>[a-z]{3}-[a-z]{3})\.(?P<language>[a-z]{3})")
@@ -29,12 +29,12 @@ class ParallelFiles:
     Attributes:
         languages: codes, as the set has them.
         paths: the files, in that order.
-        are_large: lines are looked up in the files, and pairs of equal lines count once.
+        are_distinct: pairs of equal lines count once; lines are looked up in the files.
     """
 
     languages: tuple[str, str]
     paths: tuple[Path, Path]
-    are_large: bool = False
+    are_distinct: bool = False
 
     @property
     def name(self) -> str:
@@ -43,13 +43,12 @@ class ParallelFiles:
 
 
 def read_sides(pair: ParallelFiles) -> tuple[Sequence[str], Sequence[str]]:
-    """The sentences of both files.
+    """The sentences of both files; of large ones they are looked up there.
 
     Raises:
         InputError: a file is missing, empty or not UTF-8, or they have unequal numbers of lines.
     """
-    read = LazyLines.open if pair.are_large else lambda path: list(read_lines(path))
-    first, second = map(read, pair.paths)
+    first, second = map(LazyLines.open if pair.are_distinct else open_lines, pair.paths)
     if not first:
         raise InputError(f"{pair.paths[0]}: is empty, expected a sentence per line")
     if len(first) != len(second):
@@ -57,7 +56,7 @@ def read_sides(pair: ParallelFiles) -> tuple[Sequence[str], Sequence[str]]:
             f"{pair.paths[1]}: {len(second)} lines, but {pair.paths[0]} has {len(first)}; expected as many,"
             " line by line"
         )
-    if pair.are_large:
+    if pair.are_distinct:
         places = first_of_equal_pairs(first, second)
         return first.only(places), second.only(places)
     return first, second
@@ -102,7 +101,7 @@ def united_nations(folder: Path) -> list[ParallelFiles]:
             " decompressed"
         )
     return [
-        ParallelFiles(("en", language), (files["en"], path), are_large=True)
+        ParallelFiles(("en", language), (files["en"], path), are_distinct=True)
         for language, path in files.items()
         if language != "en"
     ]

@@ -81,7 +81,7 @@ def encode_windows(
     todo = ((start, window) for start, window in windows if start not in done)
     left = len(store.vectors) - sum(entry["lines"] for entry in done.values())
     for start, window in progress(todo, left, title, "line", size=lambda one: len(one[1])):
-        began, cut = time.monotonic(), encoder.cut
+        began, cut = time.monotonic(), encoder.cut or 0
         try:
             found = encode(start, window)
         except NotFinite as error:
@@ -93,7 +93,7 @@ def encode_windows(
             "start": start,
             "lines": len(window),
             "crc32": store.put(start, found),
-            "cut": encoder.cut - cut,
+            "cut": (encoder.cut or 0) - cut,
             "seconds": time.monotonic() - began,
         }
         journal.add(entry)

@@ -81,13 +81,14 @@ class CheckpointEncoder(TokenEncoder):
         self.dictionary, self.tags = self.task.dictionary, self.task.tags
         self.dictionary_fingerprint = self.task.fingerprint
         self.segmentation = Segmentation(options.model_data)
-        self.longest = self.task.max_positions()[0]
+        self.longest = min(self.task.max_positions()[0], loaded.model.encoder.max_positions())
         self.device = options.device()
         self.size = size_of(
             loaded.model.encoder.named_parameters(),
             "encoder.",
             layers=len(loaded.model.encoder.layers) if hasattr(loaded.model.encoder, "layers") else None,
             state_width=loaded.model.encoder.embed_tokens.embedding_dim,
+            ffn_width=option(loaded.state["cfg"]["model"], "encoder_ffn_embed_dim"),
             heads=option(loaded.state["cfg"]["model"], "encoder_attention_heads"),
         )
         self.encoder = for_inference(
@@ -204,7 +205,11 @@ class CheckpointEncoder(TokenEncoder):
             ~padding[0] if padding else torch.ones(states.shape[:2], dtype=torch.bool, device=states.device)
         )
         if self.pooling == "words":
-            wanted = wanted & self._is_word(states)
+            if states.shape[:2] != self._read.shape:
+                raise InputError(
+                    f"--pooling words: the states of {self.options.model} are not of its tokens; choose mean"
+                )
+            wanted = wanted & ~self._is_special(self._read)
         wanted = wanted.unsqueeze(2)  # B x T x 1
         # padded states may be anything, also NaN
         return states.masked_fill(~wanted, 0).sum(dim=1) / wanted.sum(dim=1)
@@ -212,25 +217,23 @@ class CheckpointEncoder(TokenEncoder):
     def states(self, batch: list[list[int]]):
         import torch
 
-        from fairseq_ext.losses.weighted_loss import padding_of, states_of
+        from fairseq_ext.losses.weighted_loss import read_by
 
-        output = self._run(batch)
-        states, padding = states_of(output).transpose(0, 1).float(), output["encoder_padding_mask"]
-        none = torch.zeros(states.shape[:2], dtype=torch.bool, device=states.device)
-        padding = padding_of(output) if padding else none
-        special = ~self._is_word(states) if states.shape[:2] == self._read.shape else none
-        return states, padding, special
+        output, none = self._run(batch), torch.zeros_like(self._read, dtype=torch.bool)
+        read = read_by(
+            {**output, "encoder_padding_mask": output["encoder_padding_mask"] or [none]}, self._read
+        )
+        states = read.states.transpose(0, 1).float()
+        is_of_tokens = states.shape[:2] == read.tokens.shape
+        special = self._is_special(read.tokens) if is_of_tokens else torch.zeros_like(read.padding)
+        return states, read.padding, special
 
-    def _is_word(self, states):
-        """B x T: neither a tag nor `</s>`."""
+    def _is_special(self, tokens):
+        """B x T: a tag, `<s>` or `</s>`."""
         import torch
 
-        if states.shape[:2] != self._read.shape:
-            raise InputError(
-                f"--pooling words: the states of {self.options.model} are not of its tokens; choose mean"
-            )
-        others = torch.tensor([self.dictionary.eos(), *self.tags.all_ids()], device=self.device)
-        return ~torch.isin(self._read, others)
+        special = [self.dictionary.bos(), self.dictionary.eos(), *self.tags.all_ids()]
+        return torch.isin(tokens, torch.tensor(special, device=self.device))
 
     @functools.cached_property
     def weights(self) -> dict[str, str]:

@@ -31,3 +31,12 @@ def padded(tokenizer, batch: list[list[int]], device) -> dict:
         ids[row, start : start + len(tokens)] = torch.tensor(tokens)
         mask[row, start : start + len(tokens)] = 1
     return {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
+
+
+def special_ids(tokenizer) -> list[int]:
+    """The tokens that stand around a sentence or in front of it ([CLS], `</s>`, a language's tag), and for
+    none of its words, as the unknown one and the mask do.
+    """
+    around = {getattr(tokenizer, f"{name}_token_id") for name in ("cls", "sep", "bos", "eos")}
+    words = {tokenizer.unk_token_id, tokenizer.mask_token_id} - around
+    return sorted(set(tokenizer.all_special_ids) - words)

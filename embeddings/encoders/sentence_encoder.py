@@ -37,7 +37,8 @@ class SentenceEncoder(abc.ABC):
     Attributes:
         name: of the encoder, in tables.
         width: C, numbers of a vector.
-        cut: sentences so far that may have been cut, as they have as many tokens as the encoder reads.
+        cut: sentences so far that may have been cut, as they have as many tokens as the encoder reads; each
+            as often as it was encoded. None of vectors of others, of which it is not known.
         dictionary_fingerprint: of an encoder that also reads binarized sentences (`encode_binarized`).
         dtype: of the numbers of its vectors: others than float32 are read from a disk.
         size: what it consists of, as far as it is known.
@@ -45,7 +46,7 @@ class SentenceEncoder(abc.ABC):
 
     name: str
     width: int
-    cut: int = 0
+    cut: int | None = 0
     dtype: str = "float32"
     dictionary_fingerprint: str | None = None
     size: EncoderSize = EncoderSize()
@@ -180,6 +181,7 @@ class TokenEncoder(SentenceEncoder):
                     special[row] = no_word[~left_out].numpy()
                     if not np.isfinite(states[row]).all():
                         raise NotFinite(self.name, row)
+        self._count_cut(tokens)
         return TokenVectors(states, special)
 
     def encode(self, sentences: Sequence[str], language: str | None = None) -> np.ndarray:
@@ -198,11 +200,14 @@ class TokenEncoder(SentenceEncoder):
                 vectors = self.vectors([tokens[row] for row in rows])
                 found[rows] = vectors.float().cpu().numpy()
         found = found[order]
-        self.cut += sum(len(tokens[row]) >= self.longest for row in order)
+        self._count_cut([tokens[row] for row in order])
         row = first_not_finite(found)
         if row is not None:
             raise NotFinite(self.name, row)
         return found
+
+    def _count_cut(self, tokens: list[list[int]]) -> None:
+        self.cut += sum(len(each) >= self.longest for each in tokens)
 
 
 def batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:

@@ -7,7 +7,7 @@ from command_line.provenance import versions
 from command_line.records import Optional, check, read_json
 from data_prep.huggingface import check_folder, reading, weights_of
 from embeddings.encoders.arithmetic import autocast, for_inference
-from embeddings.encoders.huggingface import padded, token_ids
+from embeddings.encoders.huggingface import padded, special_ids, token_ids
 from embeddings.encoders.options import SENTENCE_TRANSFORMERS, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
 from embeddings.encoders.sizes import size_of_modules
@@ -75,7 +75,7 @@ class SentenceTransformersEncoder(TokenEncoder):
         if not self.prefix or not skip:
             return 0
         with_end = token_ids(self.tokenizer, [self.prefix], self.longest)[0]
-        return len(with_end) - (with_end[-1] in self.tokenizer.all_special_ids)
+        return len(with_end) - (with_end[-1] in special_ids(self.tokenizer))
 
     def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:
         return token_ids(self.tokenizer, [self.prefix + line for line in sentences], self.longest)
@@ -93,7 +93,7 @@ class SentenceTransformersEncoder(TokenEncoder):
         features = padded(self.tokenizer, batch, self.device)
         with autocast(self.options.precision, self.device):
             states = self.model(dict(features))["token_embeddings"].float()
-        special = torch.tensor(self.tokenizer.all_special_ids, device=self.device)
+        special = torch.tensor(special_ids(self.tokenizer), device=self.device)
         return states, features["attention_mask"] == 0, torch.isin(features["input_ids"], special)
 
     def record(self) -> dict:

@@ -14,6 +14,7 @@ class EncoderSize:
         layer_parameters: P_E, of the layers.
         layers: L.
         state_width: d_h.
+        ffn_width: d_ff.
         heads: H.
     """
 
@@ -21,6 +22,7 @@ class EncoderSize:
     layer_parameters: int | None = None
     layers: int | None = None
     state_width: int | None = None
+    ffn_width: int | None = None
     heads: int | None = None
 
 
@@ -33,7 +35,7 @@ def size_of(weights, prefix: str = "", **others: int | None) -> EncoderSize:
     Args:
         weights: names and parameters (`named_parameters`), each once.
         prefix: of the names, so that layers are `encoder.layers.0.` or `encoder.layer.0.`
-        others: L, d_h and H.
+        others: L, d_h, d_ff and H.
     """
     from fairseq_ext.checkpoints.parameters import ENCODER_LAYERS, count_parameters
 
@@ -45,7 +47,12 @@ def size_of(weights, prefix: str = "", **others: int | None) -> EncoderSize:
 
 def size_of_transformers(model) -> EncoderSize:
     """The size of an encoder of `transformers`, whose configuration says the rest."""
-    names = {"layers": "num_hidden_layers", "state_width": "hidden_size", "heads": "num_attention_heads"}
+    names = {
+        "layers": "num_hidden_layers",
+        "state_width": "hidden_size",
+        "ffn_width": "intermediate_size",
+        "heads": "num_attention_heads",
+    }
     config = {field: getattr(model.config, name, None) for field, name in names.items()}
     return size_of(model.named_parameters(), **config)
 

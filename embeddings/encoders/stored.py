@@ -9,14 +9,14 @@ import numpy as np
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.outputs import checksum
-from data_prep.formats.teacher_vectors import WHERE_IT_LIES, encoder_title
+from data_prep.formats.teacher_vectors import encoder_identity, encoder_title
 from data_prep.formats.token_states import TokenStatesFile
 from data_prep.formats.vectors import VectorsFile
 from data_prep.languages import subtag
 from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
 from embeddings.encoders.sizes import EncoderSize
 
-NAMES = ("name", "system", "dtype", *WHERE_IT_LIES)  # of a record: what an encoder's vectors do not depend on
+NAMES = ("name", "system", "dtype")  # of a record: what an encoder's vectors do not depend on
 
 
 class StoredVectors(SentenceEncoder):
@@ -30,6 +30,8 @@ class StoredVectors(SentenceEncoder):
         self.folder, self.files = folder, files
         self.encoder = files[0].record["encoder"]
         self.name, self.width, self.dtype = self.encoder["name"], files[0].width, files[0].numbers.dtype
+        cut = [file.record.get("cut") for file in files]
+        self.cut = None if None in cut else sum(cut)
         self.size = EncoderSize(**(files[0].record.get("size") or {}))
         if not files[0].numbers.are_floats:
             self.name += f", {self.dtype}"  # another system than the encoder as it is
@@ -137,8 +139,8 @@ class StoredVectors(SentenceEncoder):
         Raises:
             InputError: they are of another one; names both.
         """
-        own, others = ({name: value for name, value in record.items() if name not in NAMES} for record in
-                       (self.encoder, other.record()))  # fmt: skip
+        own, others = ({name: value for name, value in encoder_identity(record).items() if name not in NAMES}
+                       for record in (self.encoder, other.record()))  # fmt: skip
         if own != others:
             raise InputError(
                 f"{self.folder}: vectors of the encoder {encoder_title(self.encoder)}, but queries are of"

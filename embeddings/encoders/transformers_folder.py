@@ -7,7 +7,7 @@ from command_line.errors import InputError
 from command_line.provenance import versions
 from data_prep.huggingface import check_complete, check_folder, reading, weights_of
 from embeddings.encoders.arithmetic import autocast, for_inference
-from embeddings.encoders.huggingface import padded, token_ids
+from embeddings.encoders.huggingface import padded, special_ids, token_ids
 from embeddings.encoders.options import AVERAGE, TRANSFORMERS, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
 from embeddings.encoders.sizes import size_of_transformers
@@ -83,7 +83,7 @@ class TransformersEncoder(TokenEncoder):
         import torch
 
         features, output = self._run(batch)
-        special = torch.tensor(self.tokenizer.all_special_ids, device=self.device)
+        special = torch.tensor(special_ids(self.tokenizer), device=self.device)
         padding = features["attention_mask"] == 0
         return self._of_layer(output), padding, torch.isin(features["input_ids"], special)
 

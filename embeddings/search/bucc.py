@@ -4,7 +4,7 @@ The threshold is the one that is best on the training part; F1 is taken over all
 Both sides are compared as texts: a sentence that occurs twice has two identifiers and is one sentence.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,3 +73,28 @@ def best_threshold(*rankings: Ranking) -> float:
         return float("inf")
     best = int(f1.argmax())
     return float(thresholds[best : best + 2].mean())
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Whose threshold a pair of languages has.
+
+    Attributes:
+        tuned_on: pairs of languages whose highest mean F1 it gives; none for the pair itself.
+        origin: what results call them; None for the pair's own name.
+        is_further: names of test sets and files say so, as they are also scored with thresholds of their own.
+    """
+
+    tuned_on: tuple[str, ...] = ()
+    origin: str | None = None
+    is_further: bool = False
+
+    def threshold(self, rankings: Mapping[str, Ranking], pair: str) -> float:
+        """That of a pair; see `best_threshold`."""
+        return best_threshold(*(rankings[one] for one in self.tuned_on or (pair,)))
+
+    def title(self, pair: str, part: str) -> str:
+        return f"{pair}, {part}" + (f", threshold of {self.origin}" if self.is_further else "")
+
+    def file_name(self, pair: str, part: str) -> str:
+        return f"{pair}.{part}" + (f".threshold-of-{self.origin}.tsv" if self.is_further else ".tsv")

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embeddings.search.blocks import blocks
+from data_prep.formats.vectors import normalized
+from embeddings.search.blocks import in_memory, some_of, width_of
 from embeddings.search.margin import margins, without_neighbourhood
 from embeddings.search.neighbours import EXACTLY, Neighbours, Search
+from embeddings.search.rescoring import BY_VECTORS, Rescoring, Sides, rescored
 from embeddings.search.retrieval import Neighbourhoods
 
 SELECTIONS = ("max", "intersection", "forward", "backward")
@@ -23,12 +25,14 @@ class Mining:
             sentence, "intersection" keeps what both agree on, "max" takes the best pairs of both, no
             sentence twice (3.3 of the paper).
         search: how neighbours are found.
+        rescoring: how they are compared again, if they are.
     """
 
     margin: str = "ratio"
     neighbours: int = 4
     selection: str = "max"
     search: Search = EXACTLY
+    rescoring: Rescoring = BY_VECTORS
 
 
 @dataclass(frozen=True)
@@ -46,14 +50,25 @@ class MinedPairs:
     second: np.ndarray
     without_neighbourhood: int
 
+    def pairs(self, count: int | None = None) -> list[tuple[int, int]]:
+        """The best ones as numbers, to be compared with gold pairs; None for all."""
+        return list(zip(self.first[:count].tolist(), self.second[:count].tolist(), strict=True))
 
-def mine(first, second, mining: Mining) -> MinedPairs:
+    def reaching(self, threshold: float | None) -> int:
+        """How many have a score of at least this; None for all."""
+        return len(self.scores) if threshold is None else int((self.scores >= threshold).sum())
+
+
+def mine(first, second, mining: Mining, states: Sides | None = None) -> MinedPairs:
     """Find pairs.
 
     Args:
         first, second: vectors, n x C and m x C, as of `nearest`.
+        states: of the tokens of both sides, by which neighbours are compared again; None for not at all.
     """
     near = Neighbourhoods.of(first, second, mining.neighbours, mining.search)
+    if states is not None:
+        near = rescored(near, states, mining.rescoring)
     forward, held = _best(near.there, near.back, mining)
     backward, held_back = _best(near.back, near.there, mining)
     backward = (backward[0], backward[2], backward[1])
@@ -69,16 +84,28 @@ def mine(first, second, mining: Mining) -> MinedPairs:
     return MinedPairs(*(each[order] for each in chosen), without_neighbourhood=held)
 
 
-def score_pairs(first, second, mining: Mining) -> np.ndarray:
-    """The margin of line i with line i, n: neighbourhoods are those among all lines of the other side."""
+def score_pairs(first, second, mining: Mining, pairs: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """The margins of given pairs, n.
+
+    Args:
+        first, second: vectors of different sentences, as of `nearest`: among equal ones a right pair would
+            be no nearer to each other than to its neighbours.
+        pairs: rows of the first and of the second side, n each.
+    """
     near = Neighbourhoods.of(first, second, mining.neighbours, mining.search)
-    return margins(own_cosines(first, second), near.there.means, near.back.means, mining.margin)
+    cosines = cosines_of_pairs(first, second, pairs, mining.search)
+    return margins(cosines, near.there.means[pairs[0]], near.back.means[pairs[1]], mining.margin)
 
 
-def own_cosines(first, second, rows: int = 65_536) -> np.ndarray:
-    """The cosine of line i with line i."""
-    pairs = zip(blocks(first, rows), blocks(second, rows), strict=True)
-    return np.concatenate([np.einsum("nc,nc->n", one, other) for (_, one), (_, other) in pairs])
+def cosines_of_pairs(first, second, pairs: tuple[np.ndarray, np.ndarray], search: Search) -> np.ndarray:
+    """The cosines of given pairs of rows, n, in bounded memory."""
+    cosines, step = np.empty(len(pairs[0]), dtype=np.float32), search.rows(width_of(first))
+    for start in range(0, len(cosines), step):
+        rows = slice(start, start + step)
+        sides = zip((first, second), pairs, strict=True)
+        one, other = (normalized(in_memory(some_of(vectors, which[rows]))) for vectors, which in sides)
+        cosines[rows] = np.einsum("nc,nc->n", one, other)
+    return cosines
 
 
 def _best(there: Neighbours, back: Neighbours, mining: Mining) -> tuple[tuple[np.ndarray, ...], int]:
@@ -94,12 +121,11 @@ def _best(there: Neighbours, back: Neighbours, mining: Mining) -> tuple[tuple[np
 def _no_row_twice(pairs: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     """The best pairs, greedily, so that no row of either side is in two."""
     scores, first, second = pairs
-    seen: tuple[set, set] = (set(), set())
-    keep = []
+    free = [np.ones(side.max() + 1, dtype=bool) for side in (first, second)]
+    keep = np.zeros(len(scores), dtype=bool)
     for place in np.lexsort((second, first, -scores)):
-        one, other = int(first[place]), int(second[place])
-        if one not in seen[0] and other not in seen[1]:
-            seen[0].add(one)
-            seen[1].add(other)
-            keep.append(place)
+        one, other = first[place], second[place]
+        if free[0][one] and free[1][other]:
+            free[0][one] = free[1][other] = False
+            keep[place] = True
     return tuple(each[keep] for each in pairs)

@@ -32,6 +32,10 @@ class Search:
     probes: int = 32
     memory: float = field(default=MEMORY, compare=False)
 
+    def rows(self, width: int) -> int:
+        """Vectors of so many numbers that a block of queries and one of candidates may have."""
+        return max(1, int(self.memory * 2**30 / (4 * width * 2 * _COPIES)))
+
 
 EXACTLY = Search()
 
@@ -92,14 +96,14 @@ def nearest(queries, candidates, k: int, search: Search = EXACTLY) -> Neighbours
         raise InputError(
             f"{name_of(candidates)}: {len(candidates)} vectors, expected at least as many as neighbours: {k}"
         )
-    rows = max(1, int(search.memory * 2**30 / (4 * width_of(queries) * 2 * _COPIES)))
+    rows = search.rows(width_of(queries))
     opened = (
         inverted_lists(candidates, search.lists, search.probes, rows)
         if search.index == INVERTED
         else _all_candidates(candidates, rows)
     )
     with opened as find:
-        found = [_in_order(*find(block, k)) for _, block in blocks(queries, rows)]
+        found = [in_order(*find(block, k)) for _, block in blocks(queries, rows)]
     return Neighbours(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
 
@@ -114,13 +118,13 @@ def _all_candidates(candidates, rows: int) -> Iterator:
             cosines, found = faiss.knn(queries, block, min(k, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
             new = cosines, found.astype(np.int64) + start
             both = new if best is None else tuple(map(np.hstack, zip(best, new, strict=True)))
-            best = tuple(each[:, :k] for each in _in_order(*both))
+            best = tuple(each[:, :k] for each in in_order(*both))
         return best
 
     yield find
 
 
-def _in_order(cosines: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def in_order(cosines: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The nearest first; among equals, the first line."""
     order = np.lexsort((rows, -cosines))
     return np.take_along_axis(cosines, order, axis=1), np.take_along_axis(rows, order, axis=1)

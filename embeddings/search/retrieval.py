@@ -45,7 +45,9 @@ class Precision:
 
     @property
     def error(self) -> float:
-        """Share of the queries, by text; with the margin `ratio` and k = 4 it is LASER's xsim."""
+        """Share of the queries, by text; with the margin `ratio` and k = 4 it is LASER's xsim with the texts
+        (`eval_text`). Without them xsim is 1 - `by_number`.
+        """
         return 1 - self.by_text
 
 

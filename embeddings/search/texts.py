@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from command_line.errors import InputError
-from command_line.lines import COMPRESSIONS, decode, read_rows
+from command_line.lines import COMPRESSIONS, decode, read_lines, read_rows
 
 ROWS = 10_000  # at a time
+MOST_IN_MEMORY = 64 * 2**20  # bytes of a text
 
 
 class LazyLines(Sequence):
@@ -51,10 +52,7 @@ class LazyLines(Sequence):
         return len(self.rows)
 
     def __getitem__(self, place: int) -> str:
-        row = self.rows[place]
-        with open(self.path, "rb") as stream:
-            stream.seek(self.starts[row])
-            return _text(stream.read(self.starts[row + 1] - self.starts[row]))
+        return next(self.at(np.array([place])))
 
     def __iter__(self) -> Iterator[str]:
         places = iter(self.rows.tolist())
@@ -66,6 +64,18 @@ class LazyLines(Sequence):
                     wanted = next(places, None)
                 number += 1
 
+    def at(self, places: np.ndarray) -> Iterator[str]:
+        """Lines in any order, from a file that is opened once."""
+        with open(self.path, "rb") as stream:
+            for row in self.rows[places]:
+                stream.seek(self.starts[row])
+                yield _text(stream.read(self.starts[row + 1] - self.starts[row]))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all lines of the file are meant."""
+        return len(self.rows) == len(self.starts) - 1
+
     @property
     def identities(self) -> np.ndarray:
         """A number for each line, the same for equal ones."""
@@ -74,6 +84,36 @@ class LazyLines(Sequence):
     def only(self, places: np.ndarray) -> "LazyLines":
         """Some of the lines."""
         return LazyLines(self.path, self.starts, self._identities, self.rows[places])
+
+
+def open_lines(path: Path) -> Sequence[str]:
+    """The lines of a text: looked up in the file where they are many and it is not compressed, else in
+    memory.
+
+    Raises:
+        InputError: it is missing or not UTF-8, or, of many lines, empty.
+    """
+    is_large = path.is_file() and path.stat().st_size > MOST_IN_MEMORY
+    return LazyLines.open(path) if is_large and path.suffix not in COMPRESSIONS else list(read_lines(path))
+
+
+def lines_at(texts: Sequence[str], places: np.ndarray) -> Iterator[str]:
+    """Some lines, in the order of their places."""
+    return texts.at(places) if isinstance(texts, LazyLines) else (texts[place] for place in places)
+
+
+def some_lines(texts: Sequence[str], places: np.ndarray) -> Sequence[str]:
+    """The lines at these places, which ascend."""
+    return texts.only(places) if isinstance(texts, LazyLines) else [texts[place] for place in places]
+
+
+def distinct_lines(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Where each different text occurs first, ascending, and for every line its place among these."""
+    _, first, which = np.unique(identities_of(texts), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.arange(len(order))
+    return first[order], places[which]
 
 
 def identities_of(texts: Sequence[str]) -> np.ndarray:

@@ -94,9 +94,48 @@ def test_one_threshold_for_all_pairs(command, one_space, folder, tmp_path):
     assert sum(f1[1]) <= sum(f1[0])
 
 
+def test_the_threshold_of_one_pair_is_tried_on_all(command, one_space, folder, tmp_path):
+    """Beside that of each pair, from one mining, and as `mine` has it with the threshold given."""
+    lines = sentences(6, seed=2)
+    right = [(i, i) for i in range(1, 7)]
+    english = [line + " w7" * 3 * number for number, line in enumerate(lines)]  # less and less similar
+    write_part(folder, "fr-en", "training", lines, english, right)
+    options = ["--pairs", "de-en,fr-en", "--tuned", "training", "--tested", "training"]
+    own = bucc(command, one_space, tmp_path / "own", folder, *options)
+    found = bucc(command, one_space, tmp_path / "both", folder, *options, "--threshold-from", "de-en")
+    assert {name: found[name] for name in own} == own
+    assert set(found) == set(own) | {f"{name}, threshold of de-en" for name in own}
+    threshold = own["BUCC de-en, training"]["threshold"]
+    assert threshold != own["BUCC fr-en, training"]["threshold"]
+    for pair in ("de-en", "fr-en"):
+        run = found[f"BUCC {pair}, training, threshold of de-en"]
+        assert run["threshold"] == threshold and run["bucc"]["threshold_from"] == "training, de-en"
+        texts = [folder / f"{pair}.training.{language}" for language in pair.split("-")]
+        given = ["--margin", "absolute", "--threshold", threshold, "--gold", folder / f"{pair}.training.gold"]
+        out = tmp_path / f"mined-{pair}"
+        mined = command("mine", *one_space, *texts, "--identifiers", *given, "--output", out)
+        assert mined.status == 0, mined.err
+        (by_hand,) = json.loads((out / "mining.json").read_text())["runs"]
+        assert run["bucc"] == by_hand["bucc"] | {"threshold_from": "training, de-en"}
+        written = (tmp_path / f"both/{pair}.training.threshold-of-de-en.tsv").read_text()
+        assert written == (out / "pairs.tsv").read_text()
+    transferred, tuned = (
+        found[f"BUCC fr-en, training{which}"]["bucc"] for which in (", threshold of de-en", "")
+    )
+    assert transferred["f1"] < tuned["f1"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (
+            ["--pairs", "de-en", "--threshold-from", "fr-en"],
+            "--threshold-from fr-en: expected one of --pairs de-en",
+        ),
+        (
+            ["--pairs", "de-en", "--threshold-from", "de-en", "--universal-threshold"],
+            "--threshold-from de-en: found --universal-threshold, too; expected one of them",
+        ),
         (["--pairs", "de"], "--pairs de: expected two languages, for example de-en"),
         (["--pairs", "de-de"], "--pairs de-de: expected two languages"),
         (["--pairs", "de-fr"], "de-fr.training.de: no such file, nor below de-fr; expected that of BUCC"),

@@ -82,3 +82,10 @@ def test_a_file_of_ones_own_goes_first(tmp_path, monkeypatch):
     Path("ems").write_text('mine = ["de"]\n')
     assert read_groups(groups_file(Path("ems"))) == {"mine": ["de"]}
     assert groups_file(Path("folder/ems")) == Path("folder/ems")
+
+
+def test_a_single_pair_with_english_is_that_of_the_other_language():
+    assert average_by_group({"eng-deu": 0.5}, ["de", "fr"])["names"] == ["eng-deu"]
+    assert average_by_group({"eng-deu": 0.5}, ["fr"])["names"] == []
+    assert average_by_group({"deu-fra": 0.5}, ["de"])["names"] == []
+    assert average_by_group({"deu-fra": 0.5}, ["de", "fr"])["names"] == ["deu-fra"]

@@ -26,6 +26,9 @@ def folder(tmp_path, monkeypatch):
         for language in ("de", "en", "fr"):
             write(tmp_path / f"{name}.{language}", TEXT)
     write(tmp_path / "corpus/case.en", TEXT[:2])
+    (tmp_path / "laser").mkdir()
+    for name in ("german", "english"):
+        np.save(tmp_path / f"laser/{name}.npy", np.eye(len(TEXT), 32, dtype=np.float32))
     for language in ("deu", "isl"):
         for side in (language, "eng"):
             write(tmp_path / f"LASER/data/tatoeba/v1/tatoeba.{language}-eng.{side}", TEXT)
@@ -65,9 +68,9 @@ def folder(tmp_path, monkeypatch):
 def test_the_commands_of_the_guide_run_as_they_stand(folder, capsys):
     commands = [one.words for one in shown() if one.page == PAGE]
     assert [words[3] for words in commands] == [
-        "encode", *["retrieve"] * 5, "encode", "retrieve", "retrieve", "encode", "retrieve", "compare",
-        "report", *["neighbours"] * 2, *["mine"] * 3, "bucc", "encode", "mine", *["classify"] * 4, "sts",
-        "speed", "report",
+        "encode", "import", *["retrieve"] * 5, "encode", "retrieve", "retrieve", "encode", "retrieve",
+        "compare", "report", *["neighbours"] * 2, *["mine"] * 3, "bucc", "bucc", "encode", "mine",
+        *["classify"] * 4, "sts", "speed", "report",
     ]  # fmt: skip
     for words in commands:
         assert words[:2] == ["python", "-m"]

@@ -1,9 +1,13 @@
 import json
+import tracemalloc
 
 import pytest
 
 from embeddings.encoders.stored import StoredVectors
-from tests.embeddings.test_retrieve import sentences, write
+from embeddings.mined_texts import read_side
+from embeddings.search import texts as search_texts
+from tests.embeddings.search.test_retrieval import margin_by_loops
+from tests.embeddings.test_retrieve import encoder_of, sentences, write
 
 
 @pytest.fixture
@@ -67,6 +71,27 @@ def test_given_pairs_keep_their_lines(command, one_space, tmp_path):
     assert [float(row[0]) > 0.9999 for row in rows] == [True] * 4 + [False]
 
 
+def test_copies_of_a_pair_are_no_neighbours_of_it(command, one_space, tmp_path):
+    """Six copies of a right pair have the margin of one: that among the different sentences."""
+    lines = sentences(8, seed=12)
+    others = [f"{line} w7" for line in lines[:7]] + [lines[7]]
+    order = [0, 1, 0, 0, 2, 3, 0, 4, 5, 0, 6, 0, 7]
+    sides = [[each[row] for row in order] for each in (lines, others)]
+    sides[1][1] = sides[1][0]  # and one sentence is said to have two translations
+    files = [write(tmp_path / f"a.{name}", side) for name, side in zip(("de", "en"), sides, strict=True)]
+    record, rows = mine(command, one_space, tmp_path / "out", *files, "--line-by-line")
+    distinct = [list(dict.fromkeys(side)) for side in sides]
+    assert record["sentences"] == [len(side) for side in distinct] == [8, 7]
+    assert record["lines"] == [13, 13]
+    _, margins = margin_by_loops(*map(encoder_of(one_space).encode, distinct), 4, "ratio")
+    expected = [
+        margins[distinct[0].index(one), distinct[1].index(other)] for one, other in zip(*sides, strict=True)
+    ]
+    assert [float(row[0]) for row in rows] == pytest.approx(expected, abs=2e-6)
+    assert [row[1:] for row in rows] == [list(pair) for pair in zip(*sides, strict=True)]
+    assert expected[0] > 1.05  # among all lines it has 1, as its copies are its neighbours
+
+
 @pytest.mark.parametrize(
     ("lines", "gold", "message"),
     [
@@ -108,9 +133,11 @@ def test_stored_vectors_are_mined_without_being_read_as_a_whole(
     assert command("encode", *one_space, *texts, "--output", tmp_path / "vectors").status == 0
 
     def refuse(*arguments):
-        raise AssertionError("vectors are copied")
+        raise AssertionError("vectors or texts are copied")
 
     monkeypatch.setattr(StoredVectors, "encode", refuse)
+    monkeypatch.setattr(search_texts, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(search_texts, "read_lines", refuse)
     found = mine(command, ["--model", tmp_path / "vectors"], tmp_path / "again", *texts, *how)
     assert found[1] == expected[1]
 
@@ -132,3 +159,17 @@ def test_short_lines_are_mined_and_empty_ones_are_scored(command, one_space, tmp
     assert [row[1:] for row in rows[:2]] == [[line, line] for line in ("w1", "w2 w3 w4")]
     _, rows = mine(command, one_space, tmp_path / "scored", *files, "--line-by-line")
     assert [row[1] for row in rows] == lines == [row[2] for row in rows]
+
+
+def test_a_large_text_is_not_in_memory(tmp_path, monkeypatch):
+    """Some numbers of a line are, not the line."""
+    path = write(tmp_path / "large.en", (f"sentence {row} of a large text" for row in range(20_000)))
+    monkeypatch.setattr(search_texts, "MOST_IN_MEMORY", 0)
+    tracemalloc.start()
+    side = read_side(path, identifiers=False)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (
+        len(side.sentences) == len(side.text) == 20_000 and side.sentences[7] == "sentence 7 of a large text"
+    )
+    assert held < 50 * 20_000

@@ -7,9 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from embeddings import retrieve as retrieve_module
 from embeddings.distractors import read_distractors
 from embeddings.encoders.options import EncoderOptions
+from embeddings.encoders.stored import StoredVectors
 from embeddings.retrieve import KIND
+from embeddings.search import texts as search_texts
+from embeddings.search.neighbours import Search
 from embeddings.search.retrieval import packed, unpacked
 
 
@@ -108,6 +112,41 @@ def test_tatoeba_in_the_layout_of_laser_and_groups(command, one_space, tmp_path)
         "names": [],
         "missing": ["ja"],
     }
+
+
+def test_averages_of_either_direction_of_a_set_with_a_common_language(command, one_space, encoder, tmp_path):
+    """Tatoeba from English, as dual-pivot transfer has it (5.3), and to English; candidates of one text only
+    are what makes the two differ.
+    """
+    groups = write(tmp_path / "groups.toml", ['German = ["de"]', 'none = ["ja"]'])
+    expected = {"from": {}, "to": {}}
+    for seed, language in ((3, "deu"), (7, "fra")):
+        lines = sentences(9, seed)
+        near = [f"{lines[i // 3]} w{i}" for i in range(9)]  # of three sentences
+        for name, side in ((language, near), ("eng", lines)):
+            write(tmp_path / f"v1/tatoeba.{language}-eng.{name}", side)
+        own, english = encoder.encode(near, language), encoder.encode(lines, "eng")
+        expected["from"][language] = p_at_1(english, own)
+        expected["to"][language] = p_at_1(own, english)
+    assert expected["from"] != expected["to"]
+    options = ["--tatoeba", tmp_path / "v1", "--groups", groups, "--similarity", "cosine,ratio"]
+    found = retrieve(command, one_space, tmp_path / "out", *options)["by_direction"]
+    assert found["pivot"] == "eng"
+    for side, values in expected.items():
+        assert found[side]["average"]["cosine"] == pytest.approx(np.mean(list(values.values())))
+        assert found[side]["groups"]["German"]["cosine"]["mean"] == pytest.approx(values["deu"])
+        assert found[side]["groups"]["none"]["ratio"]["mean"] is None
+
+
+def test_what_has_no_common_language_has_no_averages_by_direction(command, one_space, parallel, tmp_path):
+    found = retrieve(command, one_space, tmp_path / "out", "--parallel", *parallel.values())
+    assert found["by_direction"] is None
+    pair = [parallel["de"], parallel["en"]]  # of which English is the one that is meant
+    found = retrieve(command, one_space, tmp_path / "pair", "--parallel", *pair)
+    assert found["by_direction"]["pivot"] == "en"
+    assert (
+        found["by_direction"]["from"]["average"]["cosine"] == found["directions"]["en-de"]["cosine"]["p_at_1"]
+    )
 
 
 def test_flores_has_a_file_per_language(command, one_space, tmp_path):
@@ -409,8 +448,37 @@ def test_the_corpus_of_the_united_nations(command, one_space, united_nations, tm
     alone = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / "cosine", *options, "cosine")
     for name, each in alone["directions"].items():
         assert each["cosine"] == expected["directions"][name]["cosine"]
-    some = ["--model", tmp_path / "vectors", *options, "cosine", "--index", "ivf", "--queries", 3]
-    assert command("retrieve", *some, "--output", tmp_path / "ivf").status == 0
+    lists = ["--index", "ivf", "--lists", 4, "--queries", 9]
+    for probes in (1, 4):
+        some = [*options, "cosine", *lists, "--probes", probes]
+        found = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / f"ivf{probes}", *some)
+        recalls = [each["recall"] for each in found["directions"].values()]
+        assert all(0 <= recall <= 1 for recall in recalls) and (probes < 4 or recalls == [1.0, 1.0])
+    assert "recall" not in expected["directions"]["en-es"]
+
+
+def test_recall_of_inverted_lists_against_all_cosines():
+    """A search that gives the nearest to two of three queries."""
+    candidates = np.eye(4, 6, dtype=np.float32)
+    queries = candidates[[2, 0, 3]]
+    assert retrieve_module.recall(np.array([2, 1, 3]), queries, candidates, Search(index="ivf")) == 2 / 3
+
+
+def test_large_files_are_not_read_into_memory(command, one_space, parallel, tmp_path, monkeypatch):
+    options = ["--parallel", *parallel.values(), "--queries", 5, "--vectors", "int8"]
+    expected = retrieve(command, one_space, tmp_path / "out", *options)
+    assert command("encode", *one_space, *parallel.values(), "--output", tmp_path / "vectors").status == 0
+
+    def refuse(*arguments):
+        raise AssertionError("read into memory")
+
+    monkeypatch.setattr(search_texts, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(search_texts, "read_lines", refuse)
+    monkeypatch.setattr(StoredVectors, "encode", refuse)
+    found = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / "again", *options)
+    assert [found[part] for part in ("directions", "average", "smaller")] == [
+        expected[part] for part in ("directions", "average", "smaller")
+    ]
 
 
 def test_a_folder_without_the_corpus_of_the_united_nations(command, one_space, tmp_path):

@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from data_prep.formats.token_states import TokenStatesFile, write_token_states
 from embeddings import encode_tokens
+from embeddings.encoders.huggingface import special_ids
 from embeddings.encoders.options import EncoderOptions
 from embeddings.groups import groups_file, read_groups
 from embeddings.retrieve import KIND
@@ -106,6 +108,22 @@ def test_folders_of_sentence_transformers_have_states_too(tmp_path):
     np.testing.assert_allclose([each.mean(0) for each in found.states], encoder.encode(TEXT), atol=1e-5)
 
 
+@pytest.mark.parametrize("write_folder", [write_transformers, write_sentence_transformers])
+def test_unknown_words_are_words(tmp_path, write_folder):
+    """`--without-specials` leaves out what stands around a sentence."""
+    encoder = EncoderOptions(write_folder(tmp_path / "folder"), cpu=True).load()
+    (special,) = encoder.encode_tokens(["the ★ weather"]).special
+    assert special.tolist() == [True, *[False] * (len(special) - 2), True]
+
+
+def test_specials_stand_around_a_sentence():
+    """Also where one symbol is the unknown word and the end."""
+    names = {"cls": None, "sep": 3, "bos": 4, "eos": 3, "unk": 3, "mask": 5}
+    ids = {f"{name}_token_id": number for name, number in names.items()}
+    assert special_ids(SimpleNamespace(all_special_ids=[3, 4, 5, 9], **ids)) == [3, 4, 9]  # a language's tag
+    assert special_ids(SimpleNamespace(all_special_ids=[3, 4, 7], **ids | {"unk_token_id": 7})) == [3, 4]
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
@@ -113,6 +131,12 @@ def test_folders_of_sentence_transformers_have_states_too(tmp_path):
         (["--layer", "last"], "--layer last: expected a number from 0 to 2, or average"),
         (["--layer", "1", "--pooling", "pooler"], "--layer 1: --pooling pooler is of the last one"),
         (["--similarity", "bert-score", "--distractors", "{}"], "--distractors: not with --normalize or"),
+        (["--normalize-batch", "256"], "--normalize-batch: of --normalize, which is not given; give both"),
+        (
+            ["--normalize", "0.75", "--similarity", "ratio,distance"],
+            "--normalize: of cosine and bert-score; --similarity has only ratio,distance",
+        ),
+        (["--without-specials"], "--without-specials: of bert-score; --similarity has only cosine,ratio"),
     ],
 )
 def test_refusals(command, folder, parallel, tmp_path, words, line):

@@ -1,9 +1,12 @@
 import json
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
+from embeddings.encoders.options import EncoderOptions
+from embeddings.sts import Similarity, measure
 from tests.embeddings.test_retrieve import encoder_of, sentences, write
 
 
@@ -37,6 +40,48 @@ def test_correlations_are_those_of_scipy_over_cosines(command, one_space, files,
     ratings = [0.5, 4, 2, 3.2, 1]
     assert found["de-en"]["spearman"] == pytest.approx(100 * spearmanr(cosines, ratings).statistic)
     assert found["de-en"]["pearson"] == pytest.approx(100 * pearsonr(cosines, ratings).statistic, abs=1e-4)
+
+
+@pytest.mark.parametrize("ending", ["tsv", "txt"])
+def test_files_of_two_languages(command, one_space, tmp_path, ending):
+    """As those of STS 2017: its own ratings, first and second sentences each in their language."""
+    ratings, english, arabic = [3, 1, 0.5, 4, 2], sentences(5, 1), sentences(5, 7)
+    rows = ["\t".join([*pair, str(rating)]) for *pair, rating in zip(english, arabic, ratings, strict=True)]
+    mixed = write(tmp_path / f"STS.en-ar.{ending}", rows)
+    same = write(tmp_path / f"STS.ar-ar.{ending}", rows)
+    plain = write(tmp_path / "STS.es-test.csv", rated(english, arabic, ratings))
+    found = sts(command, one_space, tmp_path / "out", mixed, same, plain, "--crossed")
+    assert set(found) == {"en-ar", "ar", "es", "ar-es", "es-ar"}
+    encoder = encoder_of(one_space)
+    first, second = encoder.encode(english, "en"), encoder.encode(arabic, "ar")
+    cosines = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(first, second, strict=True)]
+    assert found["en-ar"]["spearman"] == pytest.approx(100 * spearmanr(cosines, ratings).statistic)
+
+
+def test_languages_reach_the_encoder(tmp_path, monkeypatch):
+    asked = []
+
+    class Encoder:
+        system: ClassVar = {"name": "toy"}
+        name, cut = "toy", 0
+
+        def encode(self, lines, language):
+            asked.append((lines[0], language))
+            return np.eye(len(lines), 3, dtype=np.float32)
+
+        def record(self):
+            return {}
+
+    monkeypatch.setattr(EncoderOptions, "load", lambda self: Encoder())
+    paths = [write(tmp_path / f"STS.{name}.tsv", ["a\tb\t1", "c\td\t2"]) for name in ("en-tr", "es-es")]
+    measure(Similarity(EncoderOptions(tmp_path), paths, False, "STS"))
+    assert asked == [("a", "en"), ("b", "tr"), ("a", "es"), ("b", "es")]
+
+
+def test_a_second_file_of_the_same_languages_is_one_line(command, one_space, tmp_path):
+    files = [write(tmp_path / name, ["a\tb\t1", "a\tc\t2"]) for name in ("STS.en-ar.tsv", "other.en-ar.tsv")]
+    result = command("sts", *one_space, "--output", tmp_path / "out", *files)
+    assert result.status == 2 and "other.en-ar.tsv: a second file of en-ar, besides" in result.err
 
 
 def test_equal_vectors_correlate_with_nothing(command, one_space, tmp_path):

@@ -135,6 +135,21 @@ def test_long_sentences_are_cut_and_counted(checkpoint, data):
     np.testing.assert_allclose(found[1], sum(states) / len(states), atol=1e-5)
 
 
+@pytest.mark.parametrize("arch", ["sentence_encoder", "mnmt_transformer"])
+def test_no_sentence_is_longer_than_what_the_model_has_positions_for(data, arch):
+    """Learned positions: of `<s>` in front, and of a model that reads less than its task says."""
+    options = {"decoder_layers": 0, "pooling": "pooler"} if arch == "sentence_encoder" else {}
+    state = checkpoint_state(data, arch, encoder_learned_pos=True, **options)
+    if arch == "sentence_encoder":
+        state["cfg"]["task"]["_name"] = "sentence_embedding"
+        state["task_state"] |= {"language_tags": "none", "lang_pairs": ["de-en", "en-fr"]}
+    else:
+        state["cfg"]["task"]["max_source_positions"] = 200
+    encoder = load(save(data / f"learned_{arch}.pt", state), data)
+    found = encoder.encode(["w1 " * 200, "w1"], "de")
+    assert (encoder.longest, encoder.cut) == (64, 1) and np.isfinite(found).all()
+
+
 def test_languages(checkpoint, data):
     encoder = load(checkpoint, data)
     with pytest.raises(

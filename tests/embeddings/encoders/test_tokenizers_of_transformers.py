@@ -11,12 +11,12 @@ from command_line.dispatch import run
 from command_line.errors import InputError
 from data_prep.__main__ import STEPS
 from embeddings.encoders.options import EncoderOptions
+from fairseq_ext.__main__ import COMMANDS
 from fairseq_ext.tasks.sentence_embedding import SentenceEmbeddingConfig, SentenceEmbeddingTask
 from tests.data_prep.tokenizer_folders import KINDS, TEXT
 from tests.fairseq_ext.models import SIZES
 from tests.fairseq_ext.test_checkpoints import save
 
-EMBEDDINGS = "encoder.embed_tokens.weight"
 LINES = [*TEXT, "  Das   Wetter\u3000ist", "", "The weather"]
 
 
@@ -62,16 +62,18 @@ def encoder_of(data, state: dict):
     return EncoderOptions(Path(save(data / "model.pt", state)), model_data=data).load()
 
 
-def test_the_used_vocabulary_with_its_rows_gives_equal_vectors(folders):
+def test_a_vocabulary_that_is_trimmed_to_what_is_used_gives_equal_vectors(folders, tmp_path, capsys):
+    """By the command, of a sentence encoder: text that the smaller vocabulary covers (thesis 3.4)."""
     full, used = folders
     state, task = state_of(full)
-    shrunk, of_used = state_of(used)
-    rows = [task.dictionary.index(symbol) for symbol in of_used.dictionary.symbols]
-    others = {name: value for name, value in state["model"].items() if name != EMBEDDINGS}
-    shrunk["model"] |= others | {EMBEDDINGS: state["model"][EMBEDDINGS][rows]}
-    assert len(rows) < len(task.dictionary)
+    checkpoint = save(tmp_path / "model.pt", state)
+    words = ["--checkpoint", checkpoint, "--data", full, "--trimmed", used, "--output", tmp_path / "small.pt"]
+    assert run("fairseq_ext", "", COMMANDS, ["trim-vocabulary", *map(str, words)]) == 0
+    assert "embeddings kept" in capsys.readouterr().out
+    small = EncoderOptions(tmp_path / "small.pt", model_data=used).load()
+    assert len(small.dictionary) < len(task.dictionary)
     expected = encoder_of(full, state).encode(TEXT)
-    np.testing.assert_allclose(encoder_of(used, shrunk).encode(TEXT), expected, atol=1e-6)
+    np.testing.assert_allclose(small.encode(TEXT), expected, atol=1e-6)
     assert np.ptp(expected, axis=0).max() > 0.1
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from embeddings.search.mining import Mining, mine, score_pairs
+from embeddings.search.neighbours import Search
 from tests.embeddings.search.test_retrieval import margin_by_loops, two_sides
 
 
@@ -50,8 +51,12 @@ def test_translations_come_first():
     assert set(zip(found.first[:9].tolist(), found.second[:9].tolist(), strict=True)) == gold
 
 
+@pytest.mark.parametrize("memory", [2.0, 1e-6])
 @pytest.mark.parametrize("kind", ["ratio", "distance", "absolute"])
-def test_given_pairs_have_the_margin_of_loops(kind):
+def test_given_pairs_have_the_margin_of_loops(kind, memory):
+    """Also several pairs of one sentence, and block by block."""
     first, second = two_sides()
     _, scores = margin_by_loops(first, second, 4, kind)
-    np.testing.assert_allclose(score_pairs(first, second, Mining(kind)), np.diag(scores), rtol=1e-5)
+    pairs = np.array([*range(12), 3, 3, 0]), np.array([*range(12), 3, 5, 11])
+    found = score_pairs(first, second, Mining(kind, search=Search(memory=memory)), pairs)
+    np.testing.assert_allclose(found, scores[pairs], rtol=1e-5)

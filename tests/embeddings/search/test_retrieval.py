@@ -1,4 +1,4 @@
-"""Against loops over the definitions of xsim (LASER) and of the margin (Artetxe and Schwenk 2019, 2 to 4)."""
+"""Against loops over the margin (Artetxe and Schwenk 2019, 2 to 4), and numbers of code of LASER and mteb."""
 
 import numpy as np
 import pytest
@@ -66,42 +66,54 @@ def test_a_sentence_that_occurs_twice_is_an_error_by_number_only():
     assert found.error == 0.25
 
 
-def accuracy_of_bitext_mining(first, second):
-    """As mteb's BitextMining: every query's best candidate by cosine against the index of its gold pair."""
-    right = 0
-    for i, query in enumerate(first):
-        cosines = [query @ other / np.linalg.norm(query) / np.linalg.norm(other) for other in second]
-        right += int(np.argmax(cosines)) == i
-    return right / len(first)
+def fixed_sides():
+    """60 lines of 6 numbers, of which no generator of random numbers is part, and noisy copies of them."""
+    rows, columns = np.mgrid[1:61, 1:7]
+    first = np.sin(rows * columns * 1.7 + columns**2)
+    second = first + 0.42 * np.sin(rows * rows * 0.7 + columns * 3.1)
+    return first.astype(np.float32), second.astype(np.float32)
 
 
-def error_of_similarity_search(first, second, texts):
-    """As LASER's: a query is wrong if the best candidate by cosine reads otherwise than its translation."""
-    wrong = 0
-    for i, query in enumerate(first):
-        cosines = [query @ other / np.linalg.norm(query) / np.linalg.norm(other) for other in second]
-        wrong += texts[int(np.argmax(cosines))] != texts[i]
-    return wrong / len(first)
-
-
-def sides_with_equal_sentences():
-    """24 lines, of which the second side says some twice: lines 3, 9 and 15, and 4 and 20."""
-    first, second = two_sides(lines=24, noise=0.7)
+def fixed_sides_with_equal_sentences():
+    """Of which the second side says some sentences twice or three times, as their texts do."""
+    first, second = fixed_sides()
     texts = [str(row) for row in range(len(second))]
-    for row, earlier in ((9, 3), (15, 3), (20, 4)):
+    for row, earlier in ((9, 5), (15, 5), (20, 8), (31, 30), (44, 17)):
         second[row], texts[row] = second[earlier], texts[earlier]
-        first[row] = first[earlier] + 0.1
+        first[row] = first[earlier] + 0.01 * np.sin(np.arange(1, 7))
     return first, second, texts
 
 
+XSIM = {  # margin -> errors of 60, by line and by text: of the first side among the second, and the other way
+    "ratio": ((19, 14), (21, 17)),
+    "distance": ((19, 14), (21, 17)),
+    "absolute": ((24, 19), (18, 13)),
+}
+
+
 @pytest.mark.parametrize("turned", [False, True])
-def test_accuracies_of_others_on_fixed_arrays(turned):
-    first, second, texts = sides_with_equal_sentences()
+@pytest.mark.parametrize("margin", list(XSIM))
+def test_errors_are_those_that_laser_counts(margin, turned):
+    """XSIM is what `xSIM(x, y, margin, k=4)` of LASER, source/xsim.py (github.com/facebookresearch/LASER,
+    7fb053d), returns for these arrays, without `eval_text` and with the file of the texts.
+    """
+    first, second, texts = fixed_sides_with_equal_sentences()
     sides = (second, first) if turned else (first, second)
-    found = precision(Neighbourhoods.of(*sides, 1).retrieve("cosine"), texts)
-    assert found.by_number == pytest.approx(accuracy_of_bitext_mining(*sides))
-    assert found.error == pytest.approx(error_of_similarity_search(*sides, texts))
-    assert found.by_text > found.by_number
+    found = precision(Neighbourhoods.of(*sides, 4).retrieve(margin), texts)
+    errors = (found.lines * (1 - found.by_number), found.lines * found.error)
+    assert errors == pytest.approx(XSIM[margin][turned])
+
+
+@pytest.mark.parametrize(("turned", "right"), [(False, 36), (True, 43)])
+def test_accuracies_are_those_of_mteb(turned, right):
+    """What BitextMiningEvaluator of mteb (mteb/evaluation/evaluators, github.com/embeddings-benchmark/mteb,
+    0c17874) calls accuracy, times 60 lines. No two are equal: which of equal ones it finds is left to topk.
+    """
+    first, second = fixed_sides()
+    sides = (second, first) if turned else (first, second)
+    found = precision(Neighbourhoods.of(*sides, 1).retrieve("cosine"), list(map(str, range(60))))
+    assert found.lines * found.by_number == pytest.approx(right)
+    assert found.by_text == found.by_number
 
 
 def test_vectors_that_are_all_equal_are_at_chance():

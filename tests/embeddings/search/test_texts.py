@@ -1,11 +1,23 @@
 """Lines that are looked up in their file, against lists of all lines."""
 
+import gzip
+
 import numpy as np
 import pytest
 
 from command_line.errors import InputError
 from command_line.lines import read_lines
-from embeddings.search.texts import LazyLines, first_of_equal_pairs, identities_of, rows_of
+from embeddings.search import texts
+from embeddings.search.texts import (
+    LazyLines,
+    distinct_lines,
+    first_of_equal_pairs,
+    identities_of,
+    lines_at,
+    open_lines,
+    rows_of,
+    some_lines,
+)
 
 LINES = ["a b", "", "ä 漢字 c", "a b", "x\u2028y", " ", "", "last"]
 
@@ -34,6 +46,24 @@ def test_equal_lines_are_those_of_a_list(path):
         assert (identities_of(LazyLines.open(path)) == one).tolist() == (
             identities_of(LINES) == other
         ).tolist()
+
+
+@pytest.mark.parametrize("most", [0, 1_000])
+def test_large_texts_and_small_ones_have_the_same_lines(path, monkeypatch, most):
+    monkeypatch.setattr(texts, "MOST_IN_MEMORY", most)
+    lines = open_lines(path)
+    assert isinstance(lines, LazyLines) == (most == 0)
+    assert list(lines_at(lines, np.array([7, 2, 2]))) == [LINES[7], LINES[2], LINES[2]]
+    first, places = distinct_lines(lines)
+    assert list(some_lines(lines, first)) == list(dict.fromkeys(LINES))
+    assert list(lines_at(lines, first[places])) == LINES
+
+
+def test_a_compressed_text_is_read_however_large(tmp_path, monkeypatch):
+    monkeypatch.setattr(texts, "MOST_IN_MEMORY", 0)
+    with gzip.open(tmp_path / "text.en.gz", "wt", encoding="utf-8", newline="\n") as stream:
+        stream.write("".join(f"{line}\n" for line in LINES))
+    assert open_lines(tmp_path / "text.en.gz") == LINES
 
 
 def test_the_first_of_equal_pairs_stays(tmp_path):

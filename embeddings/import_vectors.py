@@ -1,0 +1,119 @@
+"""Vectors that another program has made of a text: copies them, with the record that all commands look for.
+
+TEXT=FILE.npy has a vector per line of TEXT, lines x C of float32 or float16. DIR is then as one of
+`embeddings encode`, and can be --model of every command, also for millions of sentences, by memory map.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line import options as types
+from command_line.completion import Stamp
+from command_line.errors import InputError, check_file
+from command_line.lines import count_lines
+from command_line.option_classes import by_name, from_arguments
+from command_line.outputs import checksum, write_json
+from command_line.progress import progress
+from command_line.provenance import command_typed, versions
+from data_prep.formats.texts import LANGUAGE, language_in_name
+from data_prep.formats.vectors import FORMAT, KIND, VectorsFile, create_vectors, record_path, step_name
+from embeddings.encode import outputs_of
+
+ROWS = 10_000  # at a time
+ANOTHER_PROGRAM = "another program"  # kind of encoder
+
+
+@dataclass(frozen=True)
+class Import:
+    """What is imported.
+
+    Attributes:
+        vectors: text and vectors of its lines.
+        encoder_name: of the encoder that made them, in tables; one of another name is another encoder.
+        language: of all texts; None for what their names end with.
+    """
+
+    vectors: list[tuple[str, Path]]
+    encoder_name: str
+    language: str | None
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument(
+        "vectors",
+        nargs="+",
+        type=types.assignment("test.de=german.npy", types.path),
+        metavar="TEXT=FILE.npy",
+        help="a text, a sentence per line, and its vectors",
+    )
+    parser.add_argument(
+        "--encoder-name", required=True, type=types.text, help="of the encoder that made them, in tables"
+    )
+    parser.add_argument(
+        "--language", type=LANGUAGE, metavar="LANG", help="of the texts (default: what their names end with)"
+    )
+    parser.add_argument(
+        "--output", required=True, type=types.output_folder, metavar="DIR", help="folder for TEXT.npy"
+    )
+    parser.add_argument("--force", action="store_true", help="import again what is done")
+
+
+def main(args) -> None:
+    job = from_arguments(Import, args)
+    texts = [Path(text) for text, _ in job.vectors]
+    for text, output, (_, source) in zip(texts, outputs_of(texts, args.output), job.vectors, strict=True):
+        check_file(text, "text, one sentence per line")
+        check_file(source, "an array of numpy, lines x C")
+        settings = {name: value for name, value in by_name(job).items() if name != "vectors"}
+        stamp = Stamp(output.with_name(f".{output.name}.done"), step_name(output), settings, [text, source])
+        if not stamp.is_current(args.force):
+            import_file(job, text, source, output, stamp)
+        print(output)
+
+
+def import_file(job: Import, text: Path, source: Path, output: Path, stamp: Stamp) -> None:
+    """Copy the vectors of one text, and write their record.
+
+    Raises:
+        InputError: they are not one per line, no table of float16 or float32, NaN or infinite (names the
+            vector), or have a record already.
+    """
+    lines = count_lines(text)
+    if not lines:
+        raise InputError(f"{text}: is empty, expected lines of text")
+    if record_path(source).is_file():
+        raise InputError(f"{source}: has a record already; give its folder, {source.parent}, as --model")
+    vectors = VectorsFile.open(source, lines=lines)
+    stamp.begin()
+    unfinished = output.with_name(f".{output.name}.unfinished.npy")
+    copy = create_vectors(unfinished, lines, vectors.numbers)
+    blocks = progress(
+        vectors.blocks(ROWS), lines, f"import {source.name}", "line", size=lambda one: len(one[1])
+    )
+    for start, block in blocks:
+        copy[start : start + len(block)] = block
+    copy.flush()
+    record = _describe(job, text, vectors) | {"vectors_sha256": checksum(unfinished)}
+    os.replace(unfinished, output)
+    write_json(record_path(output), record)
+    stamp.finish([output, record_path(output)])
+
+
+def _describe(job: Import, text: Path, vectors: VectorsFile) -> dict:
+    """The record beside the vectors, but for their checksum."""
+    name, width = job.encoder_name, vectors.width
+    return {
+        "format": FORMAT,
+        "kind": KIND,
+        "encoder": {"name": name, "kind": ANOTHER_PROGRAM, "model": name, "made_by": name, "width": width},
+        "language": job.language or language_in_name(text),
+        "text": {"path": str(text), "sha256": checksum(text), "lines": len(vectors)},
+        "width": width,
+        "dtype": vectors.numbers.dtype,
+        "normalized": False,
+        "cut": None,
+        "imported": {"path": str(vectors.path), "sha256": checksum(vectors.path)},
+        "command": command_typed("embeddings"),
+        "versions": versions("numpy"),
+    }

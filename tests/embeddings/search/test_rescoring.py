@@ -1,0 +1,193 @@
+"""Pairs found by vectors and compared again by their tokens: against loops over OneAligner's equations."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from embeddings.encoders.options import EncoderOptions
+from embeddings.encoders.sentence_encoder import TokenVectors
+from embeddings.search import rescoring
+from tests.embeddings.encoders.folders import TEXT, write_transformers
+from tests.embeddings.test_bucc import write_part
+from tests.embeddings.test_retrieve import write
+
+GERMAN = [*TEXT, "Zwei Kinder heute"]
+ENGLISH = [*TEXT[2:5], "Das Wetter", "Zwei Kinder", "Fahrrad heute", "Das Wetter heute Kinder"]
+SCORES = {"abs": 2e-3}  # states are in 16 bits
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_transformers(tmp_path_factory.mktemp("tokens") / "bert")
+
+
+@pytest.fixture(scope="module")
+def plain(folder):
+    """F of all pairs, token by token (2.2)."""
+    encoder = EncoderOptions(folder, cpu=True).load()
+    first, second = (
+        [one / np.linalg.norm(one, axis=1, keepdims=True) for one in encoder.encode_tokens(lines).states]
+        for lines in (GERMAN, ENGLISH)
+    )
+    scores = np.empty((len(first), len(second)))
+    for i, one in enumerate(first):
+        for j, other in enumerate(second):
+            precision = np.mean([max(s @ t for s in one) for t in other])
+            recall = np.mean([max(s @ t for t in other) for s in one])
+            scores[i, j] = 2 * precision * recall / (precision + recall)
+    return scores
+
+
+def normalized(scores, strength, rows, columns):
+    """The equation of 2.2 with footnote 3, whose means are over some sentences of either side."""
+    mean = scores[np.ix_(rows, columns)].mean()
+    result = np.empty_like(scores)
+    for i in range(scores.shape[0]):
+        for j in range(scores.shape[1]):
+            sentence, other = scores[i, columns].mean(), scores[rows, j].mean()
+            result[i, j] = scores[i, j] - strength * (sentence + other) + (2 * strength - 1) * mean
+    return result
+
+
+@pytest.fixture
+def mine(command, folder, tmp_path):
+    texts = [write(tmp_path / "mono.de", GERMAN), write(tmp_path / "mono.en", ENGLISH)]
+
+    def run(*words):
+        output = tmp_path / "out"
+        result = command(
+            "mine", "--model", folder, "--cpu", *texts, "--margin", "absolute", *words, "--output", output
+        )
+        assert result.status == 0, result.err
+        (record,) = json.loads((output / "mining.json").read_text())["runs"]
+        rows = [line.split("\t") for line in (output / "pairs.tsv").read_text().splitlines()]
+        return record, [(float(score), GERMAN.index(one), ENGLISH.index(other)) for score, one, other in rows]
+
+    return run
+
+
+def check_forward(found, scores):
+    """Every German sentence with its best English one."""
+    assert sorted(one for _, one, _ in found) == list(range(len(GERMAN)))
+    for score, one, other in found:
+        assert score == pytest.approx(scores[one, other], **SCORES)
+        assert scores[one, other] == pytest.approx(scores[one].max(), **SCORES)
+    assert all(better[0] >= worse[0] for better, worse in pairwise(found))
+
+
+def test_of_all_neighbours_it_is_retrieval_by_bert_score(mine, plain):
+    options = ["--neighbours", "99", "--selection", "forward", "--rescore", "bert-score"]
+    record, found = mine(*options)
+    check_forward(found, plain)
+    assert (record["rescore"], record["normalize"]) == ("bert-score", None)
+    record, found = mine(*options, "--normalize", "0.75")
+    every = [np.arange(size) for size in plain.shape]
+    check_forward(found, normalized(plain, 0.75, *every))
+    assert record["normalize"] == 0.75
+
+
+def test_both_directions_choose_among_the_same_scores(mine, plain):
+    _, found = mine("--neighbours", "99", "--selection", "backward", "--rescore", "bert-score")
+    for score, one, other in found:
+        assert score == pytest.approx(plain[:, other].max(), **SCORES)
+        assert score == pytest.approx(plain[one, other], **SCORES)
+
+
+def test_only_the_nearest_by_vectors_are_compared(mine, plain):
+    options = ["--neighbours", "1", "--selection", "forward"]
+    _, nearest = mine(*options)
+    _, found = mine(*options, "--rescore", "bert-score")
+    pairs = {(one, other) for _, one, other in nearest}
+    assert {(one, other) for _, one, other in found} == pairs
+    assert any(plain[one, other] < plain[one].max() - 0.01 for one, other in pairs)
+    for score, one, other in found:
+        assert score == pytest.approx(plain[one, other], **SCORES)
+
+
+def test_means_are_over_the_sentences_that_are_drawn(mine, plain, monkeypatch):
+    drawn = {len(GERMAN): np.array([0, 3, 4]), len(ENGLISH): np.array([1, 2, 5])}
+
+    def draw(sentences, count, seed):
+        assert count == 3
+        return drawn[sentences]
+
+    monkeypatch.setattr(rescoring, "_draw", draw)
+    options = ["--neighbours", "99", "--selection", "forward", "--rescore", "bert-score"]
+    _, found = mine(*options, "--normalize", "0.5", "--normalize-sample", "3")
+    check_forward(found, normalized(plain, 0.5, drawn[len(GERMAN)], drawn[len(ENGLISH)]))
+
+
+def test_a_sample_is_drawn_once_and_the_same_again():
+    first, again = (rescoring._draw(1000, 256, 0) for _ in range(2))
+    assert len(set(first)) == 256 and (first == again).all() and first.max() < 1000
+    assert (first != rescoring._draw(1000, 256, 1)).any()
+
+
+def test_windows_and_blocks_change_nothing(mine, monkeypatch):
+    options = ["--neighbours", "3", "--rescore", "bert-score", "--normalize", "0.75"]
+    whole = mine(*options)
+    monkeypatch.setattr(rescoring, "WINDOW", 2)
+    monkeypatch.setattr(rescoring, "QUERIES", 3)
+    parts = mine(*options, "--force")
+    assert [pair[1:] for pair in parts[1]] == [pair[1:] for pair in whole[1]]
+    assert [pair[0] for pair in parts[1]] == pytest.approx([pair[0] for pair in whole[1]], abs=1e-5)
+
+
+def test_a_sentence_without_tokens_is_like_none():
+    some, none = np.eye(2, 4, dtype=np.float32), np.zeros((0, 4), dtype=np.float32)
+    sentences = [TokenVectors(list(states), [np.zeros(len(one), bool) for one in states])
+                 for states in ((some, none), (some, none, some, none))]  # fmt: skip
+    assert rescoring._f(*sentences) == pytest.approx(np.array([[1, 0], [0, 0]]))
+    alone = TokenVectors([none], [np.zeros(0, bool)])
+    assert rescoring._f(alone, alone) == pytest.approx(np.zeros((1, 1)))
+
+
+def test_bucc_by_bert_score(command, folder, tmp_path):
+    right = [(i, i) for i in range(1, 4)]
+    write_part(tmp_path, "de-en", "training", GERMAN[:5], [*GERMAN[:3], "Das Wetter"], right)
+    out = tmp_path / "out"
+    words = ["--pairs", "de-en", "--tested", "training", "--margin", "absolute", "--rescore", "bert-score"]
+    words += ["--normalize", "0.75", "--universal-threshold", "--model", folder, "--cpu", "--output", out]
+    result = command("bucc", tmp_path, *words)
+    assert result.status == 0, result.err
+    (run,) = json.loads((out / "mining.json").read_text())["runs"]
+    assert (run["rescore"], run["bucc"]["recall"]) == ("bert-score", 1)
+
+
+@pytest.mark.parametrize("name", ["mine", "bucc"])
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["--rescore", "bert-score"],
+            "--rescore bert-score: found --margin ratio, expected --margin absolute",
+        ),
+        (["--normalize", "0.5"], "--normalize: of --rescore bert-score; expected both or none"),
+        (
+            ["--rescore", "bert-score", "--margin", "absolute", "--normalize-sample", "5"],
+            "--normalize-sample: of --normalize; expected both or none",
+        ),
+    ],
+)
+def test_options_that_do_not_fit(command, one_space, tmp_path, name, words, message):
+    texts = [write(tmp_path / "mono.de", GERMAN), write(tmp_path / "mono.en", ENGLISH)]
+    where = texts if name == "mine" else [tmp_path, "--pairs", "de-en"]
+    result = command(name, *one_space, *where, *words, "--output", tmp_path / "out")
+    assert result.status == 2 and message in result.err and result.err.count("\n") == 1
+
+
+def test_given_pairs_are_scored_by_vectors(command, one_space, tmp_path):
+    texts = [write(tmp_path / "mono.de", GERMAN[:3]), write(tmp_path / "mono.en", ENGLISH[:3])]
+    words = [
+        "--line-by-line",
+        "--rescore",
+        "bert-score",
+        "--margin",
+        "absolute",
+        "--output",
+        tmp_path / "out",
+    ]
+    result = command("mine", *one_space, *texts, *words)
+    assert result.status == 2 and "--line-by-line: scores given pairs by vectors" in result.err
