@@ -66,5 +66,16 @@ PROBES = {
         "zero-shot translation during training, and layer-wise language recognition (8.2.2, E.1)",
         "learning-curves",
     ),
+    "combination": Probe(
+        "eval.probes.combination", "do gains of two changes add up? with intervals (9.2)", "combination"
+    ),
+    "cost": Probe(
+        "eval.probes.cost", "updates, words, arithmetic and processor time of trainings, from logs", "cost"
+    ),
+    "retrieval-curves": Probe(
+        "eval.probes.retrieval_curves",
+        "retrieval during training beside the validation loss (5.3.2)",
+        "retrieval-curves",
+    ),
 }
 COMMANDS = {name: (probe.module, probe.summary) for name, probe in PROBES.items()}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
+from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 from eval.reporting.exhibits import Cell, Section, Table, cells, mean_cell, number_cell, slug, tidy
@@ -54,7 +55,7 @@ def measure(options: Options, translated: list[tuple[Translation, list[Direction
     encoder = options.encoder.load()
     references: dict[tuple, float] = {}  # systems share them
     runs = [run(*one, encoder, references) for one in translated]
-    return {"encoder": encoder.record(), "runs": runs}
+    return {**described_encoder(encoder), "runs": runs}
 
 
 def run(

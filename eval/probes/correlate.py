@@ -2,7 +2,8 @@
 
 Pearson correlation between the change in BLEU and the change in P@1 from the first system to every other one,
 with one point per pair of languages: BLEU is the mean of both directions, as P@1 is. Of several seeds, means
-are taken. Systems are told apart by their names: give --name to `translate` and `probe states` alike.
+are taken; beside them stands the correlation of each seed. Systems are told apart by their names: give --name
+to `translate` and `probe states` alike.
 """
 
 import statistics
@@ -14,7 +15,8 @@ import numpy as np
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
-from eval.reporting.exhibits import Figure, Section, Table, cells, number_cell, slug, tidy
+from eval.probes.pair_correlations import WITHIN_KINDS, correlations
+from eval.reporting.exhibits import Figure, Section, Table, cell, cells, number_cell, slug, tidy
 from eval.reporting.plots import scatter
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import result_file
@@ -24,10 +26,12 @@ from eval.results.system_pairs import pairs_with_first
 from eval.results.systems import System
 
 KIND = "correlation"
-FEWEST = 3  # points: through two there is always a line
 NOTES = [
     "One point per pair of languages: the change in BLEU (mean of both directions) and in P@1 on top of the"
-    " encoder between two systems. r: Pearson's correlation, p: two-sided, n: number of pairs."
+    " encoder between two systems. r: Pearson's correlation, p: two-sided, n: number of pairs.",
+    "In brackets the 95% interval for independent pairs; pairs share languages, and the second one is that of"
+    " a bootstrap that draws languages. Within kinds: of deviations from the mean of supervised and of"
+    " zero-shot pairs, which differ for other reasons, too.",
 ]
 MEASURES = {
     "sentence": "sentence retrieval P@1",
@@ -89,37 +93,61 @@ def measure(options: Options) -> dict:
 
 
 def correlate(baseline: System, system: System, retrieval: list[System], measure: str) -> dict:
-    """Points and correlation of one system against its baseline: over all pairs of languages, and over those
-    of a kind where these are enough.
+    """Points and correlations of one system against its baseline: of means over seeds, and seed by seed.
 
     Raises:
         InputError: no retrieval of a system, too few pairs of languages, or a change that is always the same.
     """
-    bleu = [bleu_of(one) for one in (baseline, system)]
-    precision = [precision_of(one, retrieval, measure) for one in (baseline, system)]
-    kinds = {pair: kind for pair, (kind, _) in precision[0].items()}
-    common = [pair for pair in kinds if all(pair in values for values in (*bleu, precision[1]))]
-    points = {
-        pair: {
-            "kind": kinds[pair],
-            "bleu_change": bleu[1][pair] - bleu[0][pair],
-            "precision_change": precision[1][pair][1] - precision[0][pair][1],
-        }
-        for pair in common
-    }
+    points = points_of(baseline, system, retrieval, measure)
     where = f"{system.name!r} against {baseline.name!r} on {baseline.dataset}"
-    found = {"all": pearson(points.values(), where)}
-    for kind in ("supervised", "zero-shot"):
-        members = [point for point in points.values() if point["kind"] == kind]
-        if FEWEST <= len(members) < len(points):
-            found[kind] = pearson(members, f"{where}, {kind} pairs")
     return {
         "dataset": baseline.dataset,
         "baseline": baseline.name,
         "system": system.name,
         "measure": measure,
         "pairs": points,
-        "pearson": found,
+        "pearson": correlations(points, where),
+        "by_seed": by_seed(baseline, system, retrieval, measure),
+    }
+
+
+def by_seed(baseline: System, system: System, retrieval: list[System], measure: str) -> dict[str, dict]:
+    """Seed -> group of pairs -> r, for seeds of which everything was measured; null where a change is always
+    the same.
+    """
+    known = [one for one in retrieval if one.dataset == baseline.dataset]
+    known = [[one for one in known if one.name == name] for name in (baseline.name, system.name)]
+    seeds = set(baseline.seeds) & set(system.seeds) - {None}
+    for systems in known:
+        seeds &= {seed for one in systems for seed in one.seeds}
+    found = {}
+    for seed in sorted(seeds):
+        of_seed = [_only(one, seed) for one in (baseline, system, *(one for group in known for one in group))]
+        points = points_of(*of_seed[:2], of_seed[2:], measure)
+        try:
+            found[str(seed)] = {name: one["r"] for name, one in correlations(points, "").items()}
+        except InputError:
+            found[str(seed)] = {"all": None, WITHIN_KINDS: None}
+    return found
+
+
+def _only(system: System, seed: int) -> System:
+    return system.only(lambda run: run.seed == seed)
+
+
+def points_of(baseline: System, system: System, retrieval: list[System], measure: str) -> dict[str, dict]:
+    """Pair of languages -> its kind, and its changes in BLEU and P@1."""
+    bleu = [bleu_of(one) for one in (baseline, system)]
+    precision = [precision_of(one, retrieval, measure) for one in (baseline, system)]
+    kinds = {pair: kind for pair, (kind, _) in precision[0].items()}
+    common = [pair for pair in kinds if all(pair in values for values in (*bleu, precision[1]))]
+    return {
+        pair: {
+            "kind": kinds[pair],
+            "bleu_change": bleu[1][pair] - bleu[0][pair],
+            "precision_change": precision[1][pair][1] - precision[0][pair][1],
+        }
+        for pair in common
     }
 
 
@@ -158,28 +186,6 @@ def precision_of(system: System, retrieval: list[System], measure: str) -> dict[
     return found
 
 
-def pearson(points, where: str) -> dict:
-    """Number of points, correlation and its two-sided p-value.
-
-    Args:
-        points: with "bleu_change" and "precision_change".
-        where: names them in errors.
-    """
-    from scipy.stats import pearsonr
-
-    values = [[point[name] for point in points] for name in ("bleu_change", "precision_change")]
-    if len(values[0]) < FEWEST:
-        raise InputError(
-            f"{where}: {len(values[0])} pairs of languages with BLEU in both directions and P@1, expected at"
-            f" least {FEWEST}"
-        )
-    for title, one in zip(("BLEU", "P@1"), values, strict=True):
-        if np.ptp(one) == 0:
-            raise InputError(f"{where}: {title} changes by {one[0]:g} for every pair: no correlation")
-    result = pearsonr(*values)
-    return {"n": len(values[0]), "r": float(result.statistic), "p_value": float(result.pvalue)}
-
-
 # --- the section of the report
 
 
@@ -205,8 +211,8 @@ def figure(dataset: str, measure: str, baseline: str, correlations: list[dict]) 
     rows, data = [], []
     for one in correlations:
         for group, found in one["pearson"].items():
-            numbers = [number_cell(found["r"], ".2f"), number_cell(found["p_value"], ".3f")]
-            rows.append([*cells(one["system"], f"r, p of {group} pairs ({found['n']})"), *numbers])
+            numbers = [cell(with_intervals(found), value=found["r"]), number_cell(found["p_value"], ".3f")]
+            rows.append([*cells(one["system"], f"r, p of {named(group)} ({found['n']})"), *numbers])
         for pair, point in one["pairs"].items():
             values = [point["precision_change"], point["bleu_change"]]
             rows.append([*cells(one["system"], pair), *(number_cell(value, "+.2f") for value in values)])
@@ -214,6 +220,17 @@ def figure(dataset: str, measure: str, baseline: str, correlations: list[dict]) 
     titles = ["dataset", "baseline", "system", "kind", "pair", "precision_change", "bleu_change"]
     header = [cells("System", "Pair", "P@1 change (or r)", "BLEU change (or p)")]
     return Figure(name, caption, png, Table(name, caption, header, rows, data=tidy(titles, data)))
+
+
+def named(group: str) -> str:
+    return f"all pairs, {group}" if group == WITHIN_KINDS else f"{group} pairs"
+
+
+def with_intervals(found: dict) -> str:
+    """r, the interval for independent pairs, and that of drawn languages, where there are any."""
+    bounds = [[found.get(f"{start}{end}") for end in ("low", "high")] for start in ("", "language_")]
+    shown = ["–" if None in pair else "[{:.2f}, {:.2f}]".format(*pair) for pair in bounds]
+    return f"{found['r']:.2f} {shown[0]}; languages {shown[1]}"
 
 
 def shown(found: dict) -> str:

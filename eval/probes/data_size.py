@@ -17,6 +17,7 @@ from command_line.errors import InputError, at
 from command_line.lines import read_lines
 from command_line.option_classes import from_arguments
 from data_prep.languages import closest
+from embeddings.averages import FROM, TO
 from eval.reporting.exhibits import Figure, Section, Table, cell, cells, number_cell, slug
 from eval.reporting.plots import scatter
 from eval.reporting.result_file import add_output_arguments, publish
@@ -27,8 +28,8 @@ from eval.results.systems import System
 KIND, RETRIEVAL = "data-size", "sentence-retrieval"
 ENCODERS, LANGUAGES = "encoders", "languages"
 NOTES = [
-    "One point per encoder, or per language: P@1 of retrieval, mean of both directions, against the size of"
-    " data, on a logarithmic scale."
+    "One point per encoder, or per language: P@1 of retrieval, mean of both directions where none is named,"
+    " against the size of data, on a logarithmic scale."
 ]
 
 
@@ -43,6 +44,8 @@ class Options:
         unit: of the sizes.
         similarity: which P@1.
         group: of languages, as the results have them; None for all pairs.
+        direction: FROM the language of all pairs, or TO it; None for the mean of both.
+        together: name under which the pairs of all test sets are shown as one; None for a figure of each.
     """
 
     retrieval: list[Path]
@@ -51,6 +54,8 @@ class Options:
     unit: str
     similarity: str
     group: str | None
+    direction: str | None
+    together: str | None
 
 
 def add_arguments(parser) -> None:
@@ -66,13 +71,26 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--group", type=types.text, help="of languages, for --of encoders (default: all pairs)"
     )
+    parser.add_argument(
+        "--direction",
+        choices=(FROM, TO),
+        help="from the language of all pairs or to it, for --of encoders (default: the mean of both)",
+    )
+    parser.add_argument(
+        "--together",
+        type=types.text,
+        metavar="NAME",
+        help="show the pairs of all test sets as those of one, of this name, for --of languages (Figure 2:"
+        " New-Tatoeba with English and without)",
+    )
     add_output_arguments(parser, KIND)
 
 
 def main(args) -> None:
     options = from_arguments(Options, args)
-    if options.group and options.of == LANGUAGES:
-        raise InputError(f"--group {options.group}: of --of {ENCODERS}; leave it out")
+    for name, of in (("group", ENCODERS), ("direction", ENCODERS), ("together", LANGUAGES)):
+        if (given := getattr(options, name)) and options.of != of:
+            raise InputError(f"--{name} {given}: of --of {of}; leave it out")
     files = [path for given in options.retrieval for path in result_files(given, [RETRIEVAL])]
     publish(
         KIND,
@@ -93,22 +111,32 @@ def measure(options: Options, files: list[Path]) -> dict:
     """
     sizes = read_sizes(options.sizes)
     points, unknown = [], set()
-    for system in ResultSet.load(files, [RETRIEVAL]).probed(RETRIEVAL):
-        found = of_languages(system, options) if options.of == LANGUAGES else [of_all(system, options)]
+    for systems in by_test_set(ResultSet.load(files, [RETRIEVAL]).probed(RETRIEVAL), options.together):
+        first = systems[0]
+        found = of_languages(systems, options) if options.of == LANGUAGES else [of_all(first, options)]
         for name, precision in found:
             size = size_of(name, sizes, options.of)
             if size is None:
                 unknown.add(name)
             else:
                 point = {"name": name, "size": size, "p_at_1": 100 * precision}
-                points.append({"dataset": system.dataset, "encoder": system.name, **point})
+                dataset = options.together or first.dataset
+                points.append({"dataset": dataset, "encoder": first.name, **point})
     if not points:
         raise InputError(
             f"{options.sizes}: no size of any of the {options.of} {', '.join(sorted(unknown))}; expected"
             " NAME<tab>NUMBER per line"
         )
-    given = {"of": options.of, "unit": options.unit, "similarity": options.similarity, "group": options.group}
+    given = {name: getattr(options, name) for name in ("of", "unit", "similarity", "group", "direction")}
     return {**given, "points": points, "without_size": sorted(unknown)}
+
+
+def by_test_set(systems: Iterable[System], together: str | None) -> list[list[System]]:
+    """An encoder on each test set; on all of them, if they are looked at together."""
+    found: dict[tuple, list[System]] = {}
+    for system in systems:
+        found.setdefault((system.name, None if together else system.dataset), []).append(system)
+    return list(found.values())
 
 
 def read_sizes(path: Path) -> dict[str, float]:
@@ -147,26 +175,31 @@ def of_all(system: System, options: Options) -> tuple[str, float]:
         if options.group
         else ["average", options.similarity]
     )
-    return system.name, _mean(system, system.values(*path), options)
+    where = ["by_direction", options.direction] if options.direction else []
+    return system.name, _mean(system, system.values(*where, *path), options)
 
 
-def of_languages(system: System, options: Options) -> Iterator[tuple[str, float]]:
-    """The languages and the P@1 of each: the mean over all pairs that it is in, both directions and seeds."""
-    languages = sorted({code for direction in system.directions() for code in direction.split("-")})
-    for code in languages:
-        own = [direction for direction in system.directions() if code in direction.split("-")]
-        values = [
-            value
-            for direction in own
-            for value in system.values("directions", direction, options.similarity, "p_at_1")
-        ]
-        yield code, _mean(system, values, options)
+def of_languages(systems: list[System], options: Options) -> Iterator[tuple[str, float]]:
+    """The languages and the P@1 of each: the mean over all pairs that it is in, both directions and seeds.
+
+    Args:
+        systems: one encoder, on one or more test sets.
+    """
+    values: dict[str, list[float | None]] = {}
+    for system in systems:
+        for direction in system.directions():
+            for code in direction.split("-"):
+                found = system.values("directions", direction, options.similarity, "p_at_1")
+                values.setdefault(code, []).extend(found)
+    for code in sorted(values):
+        yield code, _mean(systems[0], values[code], options)
 
 
 def _mean(system: System, values: Iterable[float | None], options: Options) -> float:
     values = list(values)
     if None in values:
-        of = f" of the group {options.group}" if options.group else ""
+        direction = f" {options.direction} a language of all pairs" if options.direction else ""
+        of = direction + (f" of the group {options.group}" if options.group else "")
         raise InputError(
             f"--similarity {options.similarity}: no P@1{of} of {system.name} on {system.dataset}; measure it"
             " with `python -m embeddings retrieve`"
@@ -194,6 +227,8 @@ def _figure(dataset: str, record: dict, points: list[dict]) -> Figure:
         name = point["encoder"] if of_each else dataset
         series.setdefault(name, []).append((point["size"], point["p_at_1"], point["name"]))
     where = f"{dataset}, {record['group']}" if record["group"] else dataset
+    if direction := record.get("direction"):
+        where += f", {direction} the language of all pairs,"
     caption = f"P@1 ({record['similarity']}) on {where} against {record['unit']}, by {record['of']}."
     name = slug(f"data_size_{record['of']}_{record['similarity']}", where)
     rows = [

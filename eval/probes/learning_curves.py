@@ -17,6 +17,7 @@ import numpy as np
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
+from eval.probes import equal_supervised
 from eval.probes.llr import QUESTIONS
 from eval.reporting.exhibits import Figure, Section, Table, cells, mean_cell, number_cell, slug, tidy
 from eval.reporting.plots import lines
@@ -88,6 +89,10 @@ def measure(options: Options) -> dict:
         path = recognized[min(unused)]["path"]
         raise InputError(f"--llr: {path} is of a checkpoint that no scored folder has")
     runs = [run(dict(sorted(checkpoints.items())), recognized) for checkpoints in trainings.values()]
+    for dataset in {one["dataset"] for one in runs}:
+        members = [one for one in runs if one["dataset"] == dataset]
+        for one, there in zip(members, equal_supervised.at_equal_supervised(members), strict=True):
+            one[equal_supervised.FIELD] = there
     return {"runs": runs, "correlations": correlations(runs)}
 
 
@@ -193,6 +198,7 @@ def points(run: dict, question: str, layer: str) -> list[tuple[float, float]]:
 def section(results: ResultSet) -> Section:
     systems = by_dataset(results.probed(KIND)).items()
     parts = [curves(found, kind, dataset) for dataset, found in systems for kind in KINDS]
+    parts += [equal_supervised.table(found, dataset) for dataset, found in systems]
     found = [one for _, record in results.of_kind(KIND) for one in record["correlations"]]
     parts.append(correlation_table(found) if found else None)
     return Section("Learning curves", [part for part in parts if part], NOTES)

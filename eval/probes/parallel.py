@@ -182,7 +182,10 @@ def layerwise(
 def describe(store: StateStore, split: str) -> dict:
     """What a run says about where it comes from."""
     record = store.record
-    return {"system": store.system, "dataset": record["dataset"], "split": split, "states": str(store.folder)}
+    return {
+        "system": store.system, "dataset": record["dataset"], "split": split, "states": str(store.folder),
+        "checkpoint": record.get("checkpoint"),
+    }  # fmt: skip
 
 
 def averages(pairs: Mapping[str, Mapping]) -> dict[str, dict]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,13 +84,21 @@ def validations(path: Path) -> dict[int, dict[str, float]]:
 
 def updates_and_seconds(path: Path) -> list[tuple[int, float]]:
     """Of every report during the training: number of updates, and the seconds of those since the last one."""
-    found = []
+    return list(_reports(path, "train_wall"))
+
+
+def updates_and_words(path: Path) -> dict[int, float]:
+    """Update -> words of one update, mean since the last report; of repeated ones the last counts."""
+    return dict(_reports(path, "wpb"))
+
+
+def _reports(path: Path, measured: str) -> Iterator[tuple[int, float]]:
+    """Number of updates and what was measured, of every report during the training that has both."""
     for line in read_lines(path):
         if UPDATES in line:
             values = _values(line.split(UPDATES, 1)[1])
-            if "num_updates" in values and "train_wall" in values:
-                found.append((int(values["num_updates"]), values["train_wall"]))
-    return found
+            if "num_updates" in values and measured in values:
+                yield int(values["num_updates"]), values[measured]
 
 
 def _values(text: str) -> dict[str, float]:

@@ -109,12 +109,20 @@ LENGTHS = {
     "p_value": float,
 }
 P_AT_1 = dict.fromkeys(("sentence", "sentence_in_batch", "word"), Optional(AnyOf(float, [float])))
+AVERAGES = {
+    "average": Objects(float),
+    "groups": Objects(Objects({"mean": Optional(float), "pairs": int, "names": Optional([str])})),
+}
+MEASURED = {"p_at_1": float, "p_at_1_by_text": Optional(float), "error": float, "hits": Optional(str)}
 RETRIEVED = {
     "queries": int,
     "candidates": int,
     "texts_sha256": Optional(str),
-    **dict.fromkeys(SIMILARITIES, Optional({"p_at_1": float, "error": float, "hits": Optional(str)})),
+    "recall": Optional(float),  # of inverted lists
+    **dict.fromkeys(SIMILARITIES, Optional(MEASURED)),
 }
+CUT = {"cut": Optional(int)}  # sentences of which an encoder read a part, as far as the file says it
+PEARSON_INTERVALS = dict.fromkeys(("low", "high", "language_low", "language_high"), Optional(float))
 SCHEMAS = {
     "scores": SCORES,
     "comparison": COMPARISON,
@@ -154,7 +162,8 @@ SCHEMAS = {
                 "system": str,
                 "measure": str,
                 "pairs": Objects({"kind": KIND, "precision_change": float, "bleu_change": float}),
-                "pearson": Objects({"n": int, "r": float, "p_value": float}),
+                "pearson": Objects({"n": int, "r": float, "p_value": float, **PEARSON_INTERVALS}),
+                "by_seed": Optional(Objects(Objects(Optional(float)))),
             }
         ]
     },
@@ -200,12 +209,50 @@ SCHEMAS = {
     "pretraining-accuracy": {"runs": [{**RUN, "update": int, "languages": Objects(Objects(Objects(float)))}]},
     "validation-curves": {"runs": [{**RUN, "metric": str, "updates": [int], "loss": [float]}]},
     "training-speed": {"runs": [{**RUN, "updates": int, "seconds_per_1000_updates": float}]},
+    "combination": {
+        "combinations": [
+            {
+                "dataset": str,
+                "systems": [str],
+                "seeds": [int],
+                "paired": bool,
+                "effects": Objects(
+                    Objects({"effect": float, "low": Optional(float), "high": Optional(float)})
+                ),
+            }
+        ]
+    },
+    "cost": {
+        "runs": [
+            {
+                **RUN,
+                "updates": int,
+                "words": float,
+                "parameters": int,
+                "operations": float,
+                "mirrored": bool,
+                "cpu_seconds": Optional(float),
+            }
+        ]
+    },
     "data-size": {
         "of": OneOf("encoders", "languages"),
         "unit": str,
         "similarity": str,
         "group": Optional(str),
+        "direction": Optional(OneOf("from", "to")),
         "points": [{"dataset": str, "encoder": str, "name": str, "size": float, "p_at_1": float}],
+    },
+    "retrieval-curves": {
+        "runs": [
+            {
+                **SEEDED,
+                "updates": [int],
+                "loss": [float],
+                **{name: Optional([float]) for name in ("sentence", "word")},
+                "pearson": Objects({"n": int, "r": Optional(float)}),
+            }
+        ]
     },
     "learning-curves": {
         "runs": [
@@ -215,6 +262,9 @@ SCHEMAS = {
                 "updates": [int],
                 "averages": Objects(Objects([Optional(float)])),
                 "llr": Objects(Objects([SHARE])),
+                "at_equal_supervised": Optional(
+                    {"supervised": float, "updates": float, "bleu": Optional(float), "off_target": SHARE}
+                ),
             }
         ],
         "correlations": [
@@ -229,22 +279,24 @@ SCHEMAS = {
         ],
     },
     "sentence-retrieval": {
+        **CUT,
         "runs": [
             {
                 **SEEDED,
                 "directions": Objects(RETRIEVED),
-                "average": Objects(float),
-                "groups": Objects(Objects({"mean": Optional(float), "pairs": int, "names": Optional([str])})),
+                **AVERAGES,
+                "by_direction": Optional({"pivot": str, "from": AVERAGES, "to": AVERAGES}),
                 "size": Optional({"width": int, **SIZES}),
                 "smaller": Optional(Objects({"bytes": int, "p_at_1": float})),
             }
-        ]
+        ],
     },
     "encoding-speed": {
         "threads": int,
         "runs": [{**SEEDED, "lines": int, "seconds": [float], "lines_per_second": float, "ratio": float}],
     },
     "neighbours": {
+        **CUT,
         "runs": [
             {
                 **SEEDED,
@@ -252,9 +304,10 @@ SCHEMAS = {
                     {"sentence": str, "neighbours": [{"line": int, "sentence": str, "cosine": float}]}
                 ],
             }
-        ]
+        ],
     },
     "mining": {
+        **CUT,
         "runs": [
             {
                 **SEEDED,
@@ -262,12 +315,13 @@ SCHEMAS = {
                 "threshold": Optional(float),
                 "bucc": Optional({"precision": float, "recall": float, "f1": float}),
             }
-        ]
+        ],
     },
-    "classification": {"runs": [{**SEEDED, "directions": Objects({"accuracy": float})}]},
-    "sts": {"runs": [{**SEEDED, "languages": Objects({"spearman": float, "pearson": float})}]},
+    "classification": {**CUT, "runs": [{**SEEDED, "directions": Objects({"accuracy": float})}]},
+    "sts": {**CUT, "runs": [{**SEEDED, "languages": Objects({"spearman": float, "pearson": float})}]},
     "adequacy": {
         "encoder": {"name": str, "model": str},
+        **CUT,
         "runs": [
             {
                 **SEEDED,

@@ -1,7 +1,9 @@
 """Which systems are compared with which."""
 
 import sys
+from collections.abc import Iterable
 from itertools import combinations
+from pathlib import Path
 from typing import NamedTuple
 
 from command_line.errors import InputError
@@ -25,23 +27,73 @@ def pairs_on_one_axis(systems: list[System]) -> list[Pair]:
     """
     pairs = []
     for dataset, members in _on_datasets(systems):
-        found = {pair: differing_axis(*pair) for pair in combinations(members, 2)}
-        found = {pair: axis for pair, axis in found.items() if axis is not None}
+        found = _on_one_axis(members)
         if not found:
             names = ", ".join(repr(one.name) for one in members)
             print(
                 f"compare: no two of {names} on {dataset} are known to differ on one axis only, so every pair"
-                " is compared (--against-first, --baseline NAME: fewer)",
+                " is compared (--against-first, --baseline NAME, --pairs A:B: fewer)",
                 file=sys.stderr,
             )
-            pairs += [Pair(*pair) for pair in combinations(members, 2)]
-        axes = list(dict.fromkeys(found.values()))
-        pairs += [Pair(*pair, axis) for axis in axes for pair, its_axis in found.items() if its_axis == axis]
+            found = [Pair(*pair) for pair in combinations(members, 2)]
+        pairs += found
     return checked(pairs)
+
+
+def _on_one_axis(systems: list[System]) -> list[Pair]:
+    """Axis by axis."""
+    pairs = [Pair(*pair, differing_axis(*pair)) for pair in combinations(systems, 2)]
+    axes = dict.fromkeys(pair.axis for pair in pairs if pair.axis is not None)
+    return [pair for axis in axes for pair in pairs if pair.axis == axis]
+
+
+def with_pairs_named(systems: list[System], names: Iterable[tuple[str, str]]) -> list[Pair]:
+    """The pairs that differ on one axis only, and those named, whatever these differ in."""
+    pairs = [pair for _, members in _on_datasets(systems) for pair in _on_one_axis(members)]
+    known = {frozenset(map(id, pair[:2])) for pair in pairs}
+    others = pairs_named(systems, names)
+    return checked(pairs) + [pair for pair in others if frozenset(map(id, pair[:2])) not in known]
 
 
 def all_pairs(systems: list[System]) -> list[Pair]:
     return checked([Pair(*pair) for _, members in _on_datasets(systems) for pair in combinations(members, 2)])
+
+
+def pairs_named(systems: list[System], names: Iterable[tuple[str, str]]) -> list[Pair]:
+    """The pairs of these names, baseline first, on every dataset that has both, whatever they differ in.
+
+    Args:
+        names: each the name of a system, or one of its folders or result files.
+
+    Raises:
+        InputError: no dataset has both systems of a pair.
+    """
+    pairs = []
+    for baseline, other in names:
+        found = [
+            Pair(*chosen)
+            for _, members in _on_datasets(systems)
+            if None not in (chosen := [called(name, members) for name in (baseline, other)])
+        ]
+        if not found:
+            known = ", ".join(dict.fromkeys(repr(one.name) for one in systems))
+            raise InputError(
+                f"--pairs {baseline}:{other}: no dataset has both; expected folders that are given, or names"
+                f" among {known}"
+            )
+        pairs += found
+    if same := next((pair for pair in pairs if pair.baseline is pair.system), None):
+        raise InputError(f"--pairs: found {same.system.name!r} twice in a pair, expected two systems")
+    return checked(pairs)
+
+
+def called(name: str, systems: list[System]) -> System | None:
+    """The system with this name, or with a run in this folder."""
+    for system in systems:
+        paths = [path.resolve() for run in system.runs for path in (run.path, run.path.parent)]
+        if system.name == name or Path(name).resolve() in paths:
+            return system
+    return None
 
 
 def pairs_with_first(systems: list[System]) -> list[Pair]:

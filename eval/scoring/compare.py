@@ -1,16 +1,17 @@
 """Significance of the differences between systems that translate, or between encoders that retrieve.
 
 Compares every two systems that differ on one axis only (the placement of normalization, the language tags,
-…), or those asked for, in every direction and over the supervised, zero-shot, from-English, to-English and
-all directions, on the scores that tables show: means over directions and seeds. Paired approximate
-randomization, with Holm's correction over the directions of all pairs that differ on the same axis. Folders
-with the same system name and other seeds are one system. Reads what `python -m eval score` wrote; the texts
-are not needed. Pass the JSON file on to `python -m eval report`, which marks significantly higher scores in
-bold, as Table 8.2 of the thesis does. Of `python -m embeddings retrieve` P@1 is compared in the same way,
-over all directions and groups of languages.
+…), with `--pairs` also some that differ in more, or those asked for, in every direction and over the
+supervised, zero-shot, from-English, to-English and all directions, on the scores that tables show: means over
+directions and seeds. Paired approximate randomization, with Holm's correction over the directions of all
+pairs that differ on the same axis, and of those of `--pairs`. Folders with the same system name and other
+seeds are one system. Reads what `python -m eval score` wrote; the texts are not needed. Pass the JSON file on
+to `python -m eval report`, which marks significantly higher scores in bold, as Table 8.2 of the thesis does.
+Of `python -m embeddings retrieve` P@1 is compared in the same way, over all directions and groups of
+languages.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from command_line import options as types
@@ -21,7 +22,14 @@ from command_line.provenance import checksums, command_typed
 from eval.results.files import FORMAT, read_result, result_file
 from eval.results.measures import measure_of
 from eval.results.scores import SCORES
-from eval.results.system_pairs import Pair, all_pairs, pairs_on_one_axis, pairs_with, pairs_with_first
+from eval.results.system_pairs import (
+    Pair,
+    all_pairs,
+    pairs_on_one_axis,
+    pairs_with,
+    pairs_with_first,
+    with_pairs_named,
+)
 from eval.results.systems import System
 from eval.scoring.compared import Compared
 from eval.scoring.compared_retrieval import RETRIEVAL
@@ -57,6 +65,15 @@ def add_arguments(parser) -> None:
         type=types.text,
         metavar="NAME",
         help="compare the system of this name with all others",
+    )
+    pairs.add_argument(
+        "--pairs",
+        nargs="+",
+        type=pair_of_names,
+        default=[],
+        metavar="A:B",
+        help="compare these, too, besides those that differ on one axis only: names of systems, or folders of"
+        " theirs, the baseline first; they are a family of tests of their own",
     )
     parser.add_argument(
         "--metric",
@@ -94,6 +111,15 @@ def add_arguments(parser) -> None:
     )
 
 
+def _names(text: str) -> tuple[str, str]:
+    first, colon, second = text.partition(":")
+    types.require(bool(first and colon and second) and ":" not in second)
+    return types.text(first), types.text(second)
+
+
+pair_of_names = types.OptionType("A:B, two systems that are compared, the baseline first", _names)
+
+
 @dataclass(frozen=True)
 class PairOptions:
     """Which systems are compared with which; by default those that differ on one axis only.
@@ -102,18 +128,22 @@ class PairOptions:
         all_pairs: every two.
         against_first: the first with all others.
         baseline: the system of this name with all others.
+        pairs: besides those on one axis, names or folders of a baseline and a system each.
     """
 
     all_pairs: bool = False
     against_first: bool = False
     baseline: str | None = None
+    pairs: list[tuple[str, str]] = field(default_factory=list)
 
     def pairs_of(self, systems: list[System]) -> list[Pair]:
         if self.all_pairs:
             return all_pairs(systems)
         if self.against_first:
             return pairs_with_first(systems)
-        return pairs_with(systems, self.baseline) if self.baseline else pairs_on_one_axis(systems)
+        if self.baseline:
+            return pairs_with(systems, self.baseline)
+        return with_pairs_named(systems, self.pairs) if self.pairs else pairs_on_one_axis(systems)
 
 
 @dataclass(frozen=True)

@@ -6,26 +6,29 @@ both sizes.
 import re
 from statistics import fmean
 
+from embeddings.averages import by_pair
 from eval.reporting.exhibits import Cell, Figure, Section, Table, cell, cells, mean_cell, number_cell, slug
 from eval.reporting.plots import scatter
+from eval.reporting.sections.retrieval_pairs import means_of_pairs
 from eval.reporting.sections.sentence_retrieval import COSINE
 from eval.reporting.sections.thesis_encoders import SIZES as TITLES
 from eval.reporting.sections.thesis_encoders import thesis_table
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, System, by_dataset
 
-BUCC = re.compile(r"BUCC \S+, (?P<part>\S+)")
+BUCC = re.compile(r"BUCC \S+, (?P<part>.+)")
 RETRIEVAL, MINING, SPEED = "sentence-retrieval", "mining", "encoding-speed"
 FEW_PAIRS = 6  # of a benchmark whose pairs have columns of their own, as UN's
 NOTES = [
-    "L: layers; d_h: width of their states; H: heads; P: parameters of the encoder, embeddings counted; P_E:"
-    " those of its layers; d: numbers of a vector. Retrieval: P@1 (%) by cosine, mean of both directions;"
-    " mining: F1 (%)."
+    "L: layers; d_h: width of their states; d_ff: of their feed-forward networks; H: heads; P: parameters of"
+    " the encoder, embeddings counted; P_E: those of its layers; d: numbers of a vector. Retrieval: P@1 (%)"
+    " by cosine, mean of both directions; mining: F1 (%)."
 ]
 MILLIONS = (".1f", 1e-6)
 COLUMNS = {  # field of a record: format and scale
     "layers": (".0f", 1),
     "state_width": (".0f", 1),
+    "ffn_width": (".0f", 1),
     "heads": (".0f", 1),
     "parameters": MILLIONS,
     "layer_parameters": MILLIONS,
@@ -67,24 +70,12 @@ def _size_cells(one: System | None) -> list[Cell]:
 
 def _of_retrieval(dataset: str, systems: list[System]) -> dict[str, dict[str, MeanStd | None]]:
     """Title of a column -> encoder -> P@1: of every pair of languages if they are few, and of all."""
-    pairs = {"-".join(sorted(name.split("-"))) for name in systems[0].runs[0].directions}
+    pairs = by_pair(systems[0].runs[0].directions)
     found = {}
     for pair in sorted(pairs) if 1 < len(pairs) <= FEW_PAIRS else ():
-        found[f"{dataset} {pair}"] = {one.name: _of_pair(one, pair) for one in systems}
+        found[f"{dataset} {pair}"] = {one.name: means_of_pairs(one, COSINE).get(pair) for one in systems}
     found[dataset] = {one.name: one.mean("average", COSINE, scale=100) for one in systems}
     return found
-
-
-def _of_pair(one: System, pair: str) -> MeanStd | None:
-    """Mean of both directions, per run."""
-    values = []
-    for run in one.runs:
-        both = [
-            run.value("directions", name, COSINE, "p_at_1")
-            for name in (pair, "-".join(pair.split("-")[::-1]))
-        ]
-        values.append(None if None in both else 50 * sum(both))
-    return MeanStd.of(values)
 
 
 def _of_mining(datasets: dict[str, list[System]]) -> dict[str, dict[str, MeanStd | None]]:

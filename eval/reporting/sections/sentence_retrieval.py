@@ -13,6 +13,8 @@ from eval.reporting.exhibits import (
     slug,
 )
 from eval.reporting.plots import heatmap, horizontal_bars
+from eval.reporting.sections.retrieval_averages import averages_by_direction
+from eval.reporting.sections.retrieval_pairs import mean_by_text, table_of_pairs
 from eval.reporting.sections.smaller_vectors import smaller_vectors
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, System, by_dataset
@@ -23,8 +25,9 @@ KIND = "sentence-retrieval"
 NOTES = [
     "P@1: how often the nearest sentence of the other language is the translation, in percent, by cosine or"
     " by margin. xsim is the error, by text, of the margin `ratio` with 4 neighbours. Averages of pairs and"
-    " groups are of both directions. From and to: the 95% interval of P@1 for other test sentences and these"
-    " trainings. Whether encoders differ: `python -m eval compare`.",
+    " groups are of both directions, where no direction is named. From and to: the 95% interval of P@1 for"
+    " other test sentences and these trainings. By text, a line that reads as the right one is right, too."
+    " Whether encoders differ: `python -m eval compare`.",
 ]
 COSINE, XSIM = "cosine", "ratio"
 LEVEL, RESAMPLES, SEED = 0.05, 2000, 12345
@@ -35,8 +38,10 @@ def section(results: ResultSet) -> Section:
     shown: list[Table | Figure] = []
     for dataset, systems in by_dataset(results.probed(KIND)).items():
         shown.append(averages(dataset, systems))
+        shown += averages_by_direction(dataset, systems)
+        shown.append(table_of_pairs(dataset, systems, _similarity(systems)))
         if groups := _groups(systems):
-            shown.append(by_group(dataset, systems, groups))
+            shown += by_group(dataset, systems, groups)
         shown += by_direction(dataset, systems)
         shown += smaller_vectors(dataset, systems)
     return Section("Sentence retrieval", shown, NOTES)
@@ -49,8 +54,8 @@ def _similarity(systems: list[System]) -> str:
 
 
 def averages(dataset: str, systems: list[System]) -> Table:
-    """One row per encoder: P@1 over all pairs with its interval, by every similarity, and the mean error of
-    both directions.
+    """One row per encoder: P@1 over all pairs with its interval and by text, by every similarity, and the
+    mean error of both directions.
     """
     names = list(dict.fromkeys(name for one in systems for name in one.runs[0].value("average")))
     rows = []
@@ -58,11 +63,23 @@ def averages(dataset: str, systems: list[System]) -> Table:
         row = cells(one.name, len(one.runs))
         for name in names:
             row += [mean_cell(one.mean("average", name, scale=100), digits=1), *_interval(one, name)]
+            row.append(mean_cell(mean_by_text(one, name), digits=1))
         rows.append([*row, *([mean_cell(_error(one), digits=2)] if XSIM in names else [])])
-    measured = [title for name in names for title in (f"P@1 {name}", "from", "to")]
+    measured = [title for name in names for title in (f"P@1 {name}", "from", "to", "by text")]
     titles = ["Encoder", "Seeds", *measured, *(["xsim"] if XSIM in names else [])]
     caption = f"Sentence retrieval on {dataset}: P@1 over all pairs; mean ± deviation over seeds."
+    if lowest := _recalls(systems):
+        caption += (
+            " Neighbours are looked for in some of the inverted lists, which of a sample of queries give the"
+            f" nearest to {100 * min(lowest):.1f}% or more."
+        )
     return Table(slug("sentence_retrieval", dataset), caption, [cells(*titles)], rows)
+
+
+def _recalls(systems: list[System]) -> list[float]:
+    """Of every direction in which inverted lists were searched."""
+    found = [of.get("recall") for one in systems for run in one.runs for of in run.directions.values()]
+    return [recall for recall in found if recall is not None]
 
 
 def _interval(one: System, similarity: str) -> list[Cell]:
@@ -94,25 +111,41 @@ def _groups(systems: list[System]) -> list[str]:
     ]
 
 
-def by_group(dataset: str, systems: list[System], groups: list[str]) -> Table | Figure:
-    """Bars of the groups of languages (Table 2.5); of many encoders a table alone."""
-    similarity = _similarity(systems)
-    series = {
-        one.name: [one.mean("groups", group, similarity, "mean", scale=100) for group in groups]
-        for one in systems
-    }
-    counts = [systems[0].runs[0].value("groups", group, similarity, "pairs") for group in groups]
-    labels = [f"{group} ({count})" for group, count in zip(groups, counts, strict=True)]
-    rows = [
-        [cell(label), *(mean_cell(values[place], digits=1) for values in series.values())]
-        for place, label in enumerate(labels)
+def by_group(dataset: str, systems: list[System], groups: list[str]) -> list[Table | Figure]:
+    """Bars of the groups of languages (Table 2.5); of many encoders a table of all, and bars of some at a
+    time.
+    """
+    if len(systems) <= GROUPS_OF_BARS:
+        return [_bars(dataset, systems, groups)]
+    parts = -(-len(systems) // GROUPS_OF_BARS)
+    some = [
+        systems[len(systems) * part // parts : len(systems) * (part + 1) // parts] for part in range(parts)
     ]
-    name = slug("retrieval_groups", dataset)
+    bars = [_bars(dataset, each, groups, str(number)) for number, each in enumerate(some, start=1)]
+    return [_group_table(slug("retrieval_groups", dataset), dataset, systems, groups), *bars]
+
+
+def _bars(dataset: str, systems: list[System], groups: list[str], *part: str) -> Figure:
+    table = _group_table(slug("retrieval_groups", dataset, *part), dataset, systems, groups)
+    series = {one.name: _group_means(one, groups, _similarity(systems)) for one in systems}
+    labels = [row[0].text for row in table.rows]
+    return Figure(table.name, table.caption, horizontal_bars(labels, series, "P@1 (%)"), table)
+
+
+def _group_table(name: str, dataset: str, systems: list[System], groups: list[str]) -> Table:
+    similarity = _similarity(systems)
+    means = [_group_means(one, groups, similarity) for one in systems]
+    counts = [systems[0].runs[0].value("groups", group, similarity, "pairs") for group in groups]
+    rows = [
+        [cell(f"{group} ({count})"), *(mean_cell(of[place], digits=1) for of in means)]
+        for place, (group, count) in enumerate(zip(groups, counts, strict=True))
+    ]
     caption = f"P@1 ({similarity}) by group of languages (and how many pairs of them), {dataset}."
-    table = Table(name, caption, [cells("Group", *series)], rows)
-    if len(systems) > GROUPS_OF_BARS:
-        return table
-    return Figure(name, caption, horizontal_bars(labels, series, "P@1 (%)"), table)
+    return Table(name, caption, [cells("Group", *(one.name for one in systems))], rows)
+
+
+def _group_means(one: System, groups: list[str], similarity: str) -> list[MeanStd | None]:
+    return [one.mean("groups", group, similarity, "mean", scale=100) for group in groups]
 
 
 def by_direction(dataset: str, systems: list[System]) -> list[Figure]:

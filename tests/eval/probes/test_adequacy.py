@@ -19,6 +19,7 @@ class ByLetters(SentenceEncoder):
     name, width = "letters", len(LETTERS)
 
     def encode(self, sentences, language=None):
+        self.cut += sum(line == "zzz" for line in sentences)
         counts = [[line.lower().count(letter) for letter in LETTERS] for line in sentences]
         return np.array(counts, dtype=np.float32)
 
@@ -49,6 +50,7 @@ def test_means_of_hypotheses_and_references(encoder, translated, texts, command,
     assert done.status == 0, done.err
     record = json.loads((tmp_path / "found/adequacy.json").read_text())
     assert (record["format"], record["kind"], record["encoder"]["model"]) == (1, "adequacy", "x")
+    assert record["cut"] == 1 and "as many tokens as letters reads, or more: 1;" in done.err
     first, second = (run["directions"] for run in record["runs"])
     for direction, found in (("de-en", first), ("en-fr", first), ("en-fr", second)):
         source, target = direction.split("-")

@@ -10,7 +10,7 @@ RESULTS = {  # encoder -> direction -> P@1
 }
 
 
-def write_result(folder, name: str, directions: dict[str, float], seed: int = 1):
+def write_result(folder, name: str, directions: dict[str, float], seed: int = 1, **others):
     run = {
         "system": {"name": name, "seed": seed},
         "dataset": "toy",
@@ -19,7 +19,8 @@ def write_result(folder, name: str, directions: dict[str, float], seed: int = 1)
             for direction, p in directions.items()
         },
         "average": {"cosine": sum(directions.values()) / len(directions)},
-        "groups": {"rich": {"cosine": {"mean": directions["de-en"], "pairs": 1, "names": ["de-en"]}}},
+        "groups": {"rich": {"cosine": {"mean": directions.get("de-en"), "pairs": 1, "names": ["de-en"]}}},
+        **others,
     }
     folder.mkdir()
     record = {"format": 1, "kind": "sentence-retrieval", "version": 2, "neighbours": 4, "runs": [run]}
@@ -75,6 +76,51 @@ def test_a_point_per_language(probe, tmp_path):
     assert record_of(tmp_path)["without_size"] == ["fr"]
 
 
+def test_of_one_direction_and_all_seeds(command, tmp_path):
+    """Figure 1 in the paper's direction: from the language of all pairs."""
+
+    def by_direction(high: float, low: float) -> dict:
+        group = {"mean": high, "pairs": 1, "names": ["en-de"]}
+        return {
+            "pivot": "en",
+            "from": {"average": {"cosine": low}, "groups": {"rich": {"cosine": group}}},
+            "to": {"average": {"cosine": low / 2}, "groups": {"rich": {"cosine": group | {"mean": low}}}},
+        }
+
+    folders = [
+        write_result(tmp_path / f"{seed}", "one", RESULTS["one"], seed, by_direction=by_direction(*values))
+        for seed, values in ((1, (0.8, 0.6)), (2, (0.6, 0.2)))
+    ]
+    (tmp_path / "sizes.tsv").write_text("one\t10\n")
+    words = ["probe", "data-size", *folders, "--sizes", tmp_path / "sizes.tsv", "--output", tmp_path / "out"]
+    for options, expected in (
+        (["--direction", "from"], 40),
+        (["--direction", "to"], 20),
+        (["--direction", "from", "--group", "rich"], 70),
+        (["--direction", "to", "--group", "rich"], 40),
+    ):
+        assert command(*words, *options).status == 0
+        assert points(tmp_path) == {("one", "one"): (10, pytest.approx(expected))}
+
+
+def test_languages_of_two_test_sets_together(command, tmp_path):
+    """Figure 2: all pairs of a language, those with English and those without."""
+    other = {"de-fr": 0.5, "fr-de": 0.3}
+    english = {"de-en": 0.6, "en-de": 0.8}
+    folders = [write_result(tmp_path / "english", "one", english)]
+    folders.append(write_result(tmp_path / "others", "one", other, dataset="others"))
+    (tmp_path / "sizes.tsv").write_text("de\t10\nen\t30\n")
+    words = ["probe", "data-size", *folders, "--sizes", tmp_path / "sizes.tsv", "--output", tmp_path / "out"]
+    assert command(*words, "--of", "languages", "--together", "New-Tatoeba").status == 0
+    expected = 100 * (0.6 + 0.8 + 0.5 + 0.3) / 4
+    assert points(tmp_path) == {
+        ("one", "de"): (10, pytest.approx(expected)),
+        ("one", "en"): (30, pytest.approx(70)),
+    }
+    assert {one["dataset"] for one in record_of(tmp_path)["points"]} == {"New-Tatoeba"}
+    assert record_of(tmp_path)["without_size"] == ["fr"]
+
+
 def test_figures_of_the_report(probe, command, tmp_path):
     assert probe("de\t5\nen\t300\nfr\t40\n", "--of", "languages", "--unit", "GB of text").status == 0
     assert next((tmp_path / "out").rglob("data_size*.png")).read_bytes().startswith(b"\x89PNG")
@@ -94,6 +140,9 @@ def test_figures_of_the_report(probe, command, tmp_path):
         ("one\t5\n", ["--similarity", "ratio"], "--similarity ratio: no P@1 of one on toy; measure it"),
         ("one\t5\n", ["--group", "poor"], "no P@1 of the group poor of one on toy"),
         ("de\t5\n", ["--of", "languages", "--group", "rich"], "--group rich: of --of encoders; leave it out"),
+        ("one\t5\n", ["--direction", "from"], "no P@1 from a language of all pairs of one on toy"),
+        ("de\t5\n", ["--of", "languages", "--direction", "to"], "--direction to: of --of encoders"),
+        ("one\t5\n", ["--together", "both"], "--together both: of --of languages; leave it out"),
     ],
 )
 def test_refusals(probe, sizes, words, line):

@@ -1,5 +1,6 @@
 """Sections of what `python -m embeddings` measures, from records of the commands' own."""
 
+import csv
 import json
 
 import pytest
@@ -27,7 +28,7 @@ def retrieval(values, groups=None, **which):
         name: {
             "queries": 10,
             "candidates": 10,
-            "cosine": {"p_at_1": value, "error": 1 - value},
+            "cosine": {"p_at_1": value, "p_at_1_by_text": value + 0.1, "error": 1 - value},
             "ratio": {"p_at_1": value, "error": 2 * (1 - value)},
         }
         for name, value in values.items()
@@ -65,11 +66,77 @@ def test_seeds_of_an_encoder_are_averaged_and_groups_have_bars(report):
         retrieval({"de-en": 0.5, "en-de": 0.5}, {"high": 0.5}, name="mean"),
     )
     # which queries were hits is not in these files, as in those of version 0.2: no intervals
-    assert "| ems | 2 | 75.0 ± 7.1 | – | – | 75.0 ± 7.1 | – | – | 50.00 ± 14.14 |" in text
-    assert "| mean | 1 | 50.0 | – | – | 50.0 | – | – | 100.00 |" in text
+    # by margin, a sentence that reads as the right one was not counted, as in no version before 0.2
+    assert "| ems | 2 | 75.0 ± 7.1 | – | – | 85.0 ± 7.1 | 75.0 ± 7.1 | – | – | – | 50.00 ± 14.14 |" in text
+    assert "| mean | 1 | 50.0 | – | – | 60.0 | 50.0 | – | – | – | 100.00 |" in text
     assert (folder / "tables/retrieval_groups_set.csv").read_text() == "Group,ems,mean\nhigh (1),75.0,50.0\n"
     assert (folder / "plots/retrieval_groups_set.png").is_file()
     assert (folder / "plots/retrieval_directions_set.png").is_file()
+
+
+def test_averages_of_either_direction_stand_beside_those_of_both(report):
+    """By every similarity, of all languages and of groups; seeds are averaged."""
+
+    def by_direction(value: float) -> dict:
+        def averages(cosine: float) -> dict:
+            groups = {"high": {"cosine": {"mean": cosine, "pairs": 1}, "ratio": {"mean": 0.25, "pairs": 1}}}
+            return {"average": {"cosine": cosine, "ratio": 0.5}, "groups": groups}
+
+        return {"pivot": "en", "from": averages(value), "to": averages(0.4)}
+
+    values = {"de-en": 0.8, "en-de": 0.6, "fr-en": 0.8, "en-fr": 0.6}
+    records = [
+        retrieval(values, {"high": 0.75}, seed=seed, by_direction=by_direction(value))
+        for seed, value in ((1, 0.6), (2, 0.7))
+    ]
+    text, folder = report(*records, retrieval({"de-fr": 0.5, "fr-de": 0.5}, dataset="without"))
+    assert "| Encoder | Seeds | Similarity | Languages | From en | To en | Both |" in text
+    assert "| ems | 2 | cosine | all (2) | 65.0 ± 7.1 | 40.0 ± 0.0 | 70.0 ± 0.0 |" in text
+    assert "| ems | 2 | cosine | high (1) | 65.0 ± 7.1 | 40.0 ± 0.0 | 75.0 ± 0.0 |" in text
+    assert "| ems | 2 | ratio | high (1) | 25.0 ± 0.0 | 25.0 ± 0.0 | 75.0 ± 0.0 |" in text
+    assert [path.name for path in folder.glob("tables/retrieval_averages*")] == ["retrieval_averages_set.csv"]
+
+
+def test_pairs_of_languages_have_the_mean_of_both_directions(report):
+    """As Table 2.4, with the average of all; numbers by text are beside those by line."""
+    values = {"deu-eng": 0.8, "eng-deu": 0.6, "eng-fra": 0.5, "fra-eng": 0.25}
+    text, folder = report(
+        retrieval(values),
+        retrieval({name: value + 0.1 for name, value in values.items()}, seed=2),
+        retrieval(dict.fromkeys(values, 0.5), name="mean"),
+    )
+    table = text[text.index("| Pair | ems | mean |") :].splitlines()
+    assert table[2:5] == [
+        "| deu-eng | 75.0 ± 7.1 | 50.0 |",
+        "| eng-fra | 42.5 ± 7.1 | 50.0 |",
+        "| Avg. | 58.8 ± 7.1 | 50.0 |",
+    ]
+    numbers = list(csv.DictReader((folder / "tables/retrieval_pairs_set.csv").open()))
+    assert len(numbers) == 3 * 2 * 2
+    (one,) = [
+        row
+        for row in numbers
+        if (row["encoder"], row["seed"], row["pair"], row["similarity"]) == ("ems", "2", "deu-eng", "cosine")
+    ]
+    assert [float(one[count]) for count in ("p_at_1", "p_at_1_by_text")] == pytest.approx([80, 90])
+
+
+@pytest.mark.parametrize(("count", "bars"), [(8, [8]), (9, [4, 5])])
+def test_bars_of_many_encoders_are_split(report, count, bars):
+    """All are in one table, some at a time in bars that their colours tell apart."""
+    records = [retrieval({"de-en": 0.5, "en-de": 0.5}, {"high": 0.5}, name=f"e{n}") for n in range(count)]
+    _, folder = report(*records)
+
+    def encoders(part):
+        return (folder / f"tables/retrieval_groups_set{part}.csv").read_text().split("\n")[0].split(",")[1:]
+
+    assert encoders("") == [f"e{number}" for number in range(count)]
+    parts = [f"_{number}" for number in range(1, len(bars) + 1)] if len(bars) > 1 else [""]
+    assert sorted(path.stem for path in folder.glob("plots/retrieval_groups*")) == [
+        f"retrieval_groups_set{part}" for part in parts
+    ]
+    assert [len(encoders(part)) for part in parts] == bars
+    assert [name for part in parts for name in encoders(part)] == encoders("")
 
 
 def test_all_pairs_are_a_grid_of_languages(report):
@@ -152,6 +219,15 @@ def test_one_seed_twice_is_refused(tmp_path):
         results.probed("sentence-retrieval")
 
 
+def test_what_inverted_lists_miss_is_said(report):
+    one = retrieval({"de-en": 0.9, "en-de": 0.7})
+    assert "inverted lists" not in report(one)[0]
+    for direction, recall in (("de-en", 0.99), ("en-de", 0.975)):
+        one["runs"][0]["directions"][direction]["recall"] = recall
+    said = "some of the inverted lists, which of a sample of queries give the nearest to 97.5% or more"
+    assert said in report(one)[0]
+
+
 def test_smaller_vectors_have_a_table_and_a_plot(report):
     one = retrieval({"de-en": 0.9, "en-de": 0.7})
     one["runs"][0]["smaller"] = {
@@ -167,13 +243,15 @@ def test_smaller_vectors_have_a_table_and_a_plot(report):
 def test_encoders_by_size_on_all_benchmarks(report):
     """As Table 3.3: sizes, pairs of a small benchmark and their mean, F1 of mining."""
     records = []
-    for name, parameters, first in (("small", 69_000_000, 0.5), ("large", 147_000_000, 0.75)):
+    for name, parameters, width, first in (
+        ("small", 69_000_000, 128, 0.5), ("large", 147_000_000, 256, 0.75),
+    ):  # fmt: skip
         un = {"en-es": first, "es-en": first, "en-ru": 1.0, "ru-en": 0.5}
         for one in (retrieval({"de-en": first, "en-de": first}, dataset="Tatoeba", name=name),
                     retrieval(un, dataset="UN", name=name)):  # fmt: skip
             one["runs"][0]["size"] = {
-                "width": 128, "parameters": parameters, "layer_parameters": 4_800_000, "layers": 24,
-                "heads": 8, "state_width": 96,
+                "width": width, "parameters": parameters, "layer_parameters": 4_800_000, "layers": 24,
+                "heads": 8, "state_width": 96, "ffn_width": 384,
             }  # fmt: skip
             records.append(one)
         f1 = {"precision": 0.9, "recall": 0.9, "f1": first}
@@ -185,21 +263,33 @@ def test_encoders_by_size_on_all_benchmarks(report):
     benchmarks = (
         "Tatoeba | UN en-es | UN en-ru | UN | BUCC de-en, training | BUCC fr-en, training | BUCC, training |"
     )
-    assert table.count(f"| Encoder | L | d\\_h | H | P (M) | P\\_E (M) | d | {benchmarks}") == 2
+    assert table.count(f"| Encoder | L | d\\_h | d\\_ff | H | P (M) | P\\_E (M) | d | {benchmarks}") == 2
     small, large = (
         (0.5 + 0.75) / 2 * 100,
         (0.75 + 0.75) / 2 * 100,
     )  # of UN, as the fixture averages directions
-    for name, parameters, results in (
-        ("small", "69.0", f"50.0 | 50.0 | 75.0 | {small:.1f} | 50.0 | 100.0 | 75.0"),
-        ("large", "147.0", f"75.0 | 75.0 | 75.0 | {large:.1f} | 75.0 | 100.0 | 87.5"),
+    for name, parameters, width, results in (
+        ("small", "69.0", 128, f"50.0 | 50.0 | 75.0 | {small:.1f} | 50.0 | 100.0 | 75.0"),
+        ("large", "147.0", 256, f"75.0 | 75.0 | 75.0 | {large:.1f} | 75.0 | 100.0 | 87.5"),
     ):
-        assert f"| {name} | 24 | 96 | 8 | {parameters} | 4.8 | 128 | {results} |" in table
+        assert f"| {name} | 24 | 96 | 384 | 8 | {parameters} | 4.8 | {width} | {results} |" in table
     thesis = "80.7 | 89.4 | 88.7 | 87.3 | 94.0 | 90.6 | 91.5"  # Table 3.3, of the benchmarks that are ours
-    assert f"| LEALLA-small all | 24 | 128 | 8 | 69 | 5 | 128 | {thesis} |" in table
+    assert f"| LEALLA-small all | 24 | 128 | 512 | 8 | 69 | 5 | 128 | {thesis} |" in table
     plots = {path.stem for path in folder.rglob("*.png")}
-    assert {"p_at_1_by_parameters_tatoeba", "p_at_1_by_parameters_un"} <= {name.lower() for name in plots}
-    assert not any(name.startswith("p_at_1_by_width") for name in plots)  # they do not differ in it
+    names = {f"p_at_1_by_{size}_{test}" for size in ("parameters", "width") for test in ("tatoeba", "un")}
+    assert names <= {name.lower() for name in plots}
+
+
+def test_encoders_of_one_width_have_no_plot_against_it(report):
+    records = [
+        retrieval({"de-en": first, "en-de": first}, name=name) for name, first in (("a", 0.5), ("b", 0.7))
+    ]
+    for parameters, one in enumerate(records, start=3):
+        one["runs"][0]["size"] = {"width": 128, "parameters": parameters}
+    _, folder = report(*records)
+    plots = {path.stem for path in folder.rglob("*.png")}
+    assert any(name.startswith("p_at_1_by_parameters") for name in plots)
+    assert not any(name.startswith("p_at_1_by_width") for name in plots)
 
 
 def test_without_a_benchmark_of_the_thesis_there_is_no_row_of_it(report):
@@ -221,8 +311,8 @@ def test_numbers_of_the_thesis_agree_with_its_means_and_shapes():
                 assert abs(mean - numbers[benchmark]) <= 0.11, (name, benchmark)
     for row, (_, shape) in ROWS.items():
         (numbers,) = [numbers for name, numbers in found.items() if name.startswith(f"#{row} ")]
-        assert (numbers["L"], numbers["d_h"], numbers["H"], numbers["d"]) == (
-            shape.layers, shape.width, shape.heads, shape.width,
+        assert (numbers["L"], numbers["d_h"], numbers["d_ff"], numbers["H"], numbers["d"]) == (
+            shape.layers, shape.width, shape.ffn_width, shape.heads, shape.width,
         )  # fmt: skip
         layer = 4 * (shape.width**2 + shape.width) + 2 * shape.width * shape.ffn_width + shape.ffn_width
         millions = shape.layers * (layer + 5 * shape.width) / 1e6

@@ -8,7 +8,13 @@ import pytest
 from command_line.errors import InputError
 from eval.results.labels import PLACEMENT, differing_axis
 from eval.results.scores import Scores, group_scores
-from eval.results.system_pairs import all_pairs, pairs_on_one_axis, pairs_with, pairs_with_first
+from eval.results.system_pairs import (
+    all_pairs,
+    pairs_on_one_axis,
+    pairs_with,
+    pairs_with_first,
+    with_pairs_named,
+)
 
 # Layers without residual, tags, placement of #1 to #8.
 TABLE_8_2 = list(product(("", "4"), ("s-enc-t-dec", "t-enc"), ("pre", "post")))
@@ -104,3 +110,27 @@ def test_systems_agree_in_which_directions_are_zero_shot(scored, texts):
     (outs[1] / "scores.json").write_text(json.dumps(record))
     with pytest.raises(InputError, match="direction de-fr: kind is supervised, but zero-shot in"):
         pairs_on_one_axis(group_scores(Scores.load(out / "scores.json") for out in outs))
+
+
+def test_pairs_named_come_besides_those_on_one_axis(systems):
+    """Two axes apart; by name, by folder; a pair that differs on one axis stays in the family of that."""
+    three = systems(
+        {"A": {}, "B": {"norm_placement": "post"}, "C": {"norm_placement": "post", "language_tags": "t-enc"}}
+    )
+    on_one_axis = [("A", "B", PLACEMENT), ("B", "C", "language tags")]
+    assert [(one.name, other.name, axis) for one, other, axis in pairs_on_one_axis(three)] == on_one_axis
+    folders = [str(one.runs[0].path.parent) for one in three]
+    for named in ("C", "A"), (folders[2], folders[0]), (folders[2], "A"):
+        found = with_pairs_named(three, [named, ("A", "B")])
+        assert [(one.name, other.name, axis) for one, other, axis in found] == [
+            *on_one_axis,
+            ("C", "A", None),
+        ]
+
+
+def test_pairs_named_that_do_not_exist(systems):
+    two = systems({"A": {}, "B": {"norm_placement": "post"}})
+    with pytest.raises(InputError, match=r"--pairs A:X: no dataset has both; .* names among 'A', 'B'"):
+        with_pairs_named(two, [("A", "X")])
+    with pytest.raises(InputError, match="'A' twice in a pair"):
+        with_pairs_named(two, [("A", "A")])

@@ -224,6 +224,14 @@ def test_pairs(scored, command, tmp_path, texts):
     assert pairs() == pairs_of_all  # nothing is known to tell them apart
 
 
+def test_pairs_of_names_are_refused_where_there_are_none(scored, command, texts):
+    outs = [scored(name, {"en-de": texts["de"]}) for name in "AB"]
+    assert "BLEU: A against B" in command("compare", *outs, "--pairs", "B:A").out
+    for wrong in ("A", ":B", "A:", "A:B:C"):
+        result = command("compare", *outs, "--pairs", wrong)
+        assert result.status == 2 and "expected A:B, two systems" in result.err
+
+
 def test_deterministic(scored, command, tmp_path, long_texts):
     outs = [scored(name, hypotheses(long_texts, 0.2, seed)) for seed, name in enumerate("AB")]
     first, second = (compared(command, tmp_path, *outs, "--all-pairs") for _ in range(2))

@@ -1,0 +1,109 @@
+"""Claims with what finished trainings say of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from eval.claims.declared import Claim, Claims, Term, Value
+from eval.claims.measured import measured
+from eval.claims.verdicts import CANNOT_TELL, Finding, corrected, finding, together, verdict
+from eval.scoring.estimates import Estimate, correlation, difference, paired_difference
+
+Numbers = dict[tuple[str, str], list[float | None]]  # system, value -> one per seed
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A claim, and what is known of it.
+
+    Attributes:
+        trainings: finished and planned ones; no estimate while they are fewer.
+        estimates: one per contrast, or of the correlation.
+        deviations: over seeds: of every system, or of the paired contrast.
+        p_value: after Holm's correction.
+    """
+
+    claim: Claim
+    trainings: tuple[int, int] = (0, 0)
+    estimates: tuple[Estimate, ...] = ()
+    deviations: tuple[tuple[str, float], ...] = ()
+    found: Finding | None = None
+    p_value: float | None = None
+    verdict: str | None = None
+
+
+def decide(claims: Claims, folders: Mapping[str, Path]) -> list[Decision]:
+    """What is known of every claim.
+
+    Args:
+        folders: experiment -> its folder; those that are left out wait.
+    """
+    first = {claim.number: _measured(claim, folders) for claim in claims.claims}
+    decisions = {}
+    for claim in claims.claims:
+        decision = first[claim.number]
+        if decision.found is not None:
+            family = [first[one.number] for one in claims.family(claim)]
+            p_values = corrected([one.found and one.found.p_value for one in family])
+            p_value = p_values[family.index(decision)]
+            decision = Decision(
+                *(getattr(decision, name) for name in ("claim", "trainings", "estimates", "deviations")),
+                decision.found, p_value, verdict(decision.found, p_value, claims.level),
+            )  # fmt: skip
+        decisions[claim.number] = decision
+    return list(decisions.values())
+
+
+def _measured(claim: Claim, folders: Mapping[str, Path]) -> Decision:
+    wanted = measures_of(claim)
+    if claim.not_tried:
+        return Decision(claim)
+    folder = folders.get(claim.place)
+    numbers: Numbers = {
+        (system, value.name): [folder and measured(value, folder, system, seed) for seed in claim.seeds]
+        for system, value in wanted
+    }
+    known = [value for values in numbers.values() for value in values]
+    trainings = sum(value is not None for value in known), len(known)
+    if trainings[0] < trainings[1]:
+        return Decision(claim, trainings)
+    if none := next((key for key, values in numbers.items() if np.isnan(values).any()), None):
+        seed = claim.seeds[int(np.argmax(np.isnan(numbers[none])))]
+        return Decision(claim, trainings, verdict=f"{CANNOT_TELL}: no {none[1]} of `{none[0]}`, seed {seed}")
+    arrays = {key: np.array(values, dtype=float) for key, values in numbers.items()}
+    estimates = tuple(_estimates(claim, arrays))
+    found = together([finding(claim.expectation, one) for one in estimates])
+    return Decision(claim, trainings, estimates, tuple(_deviations(claim, arrays)), found)
+
+
+def measures_of(claim: Claim) -> list[tuple[str, Value]]:
+    """The systems and values that a claim is about, each once."""
+    terms = [(term.system, term.value) for contrast in claim.contrasts for term in contrast]
+    terms += [(system, value) for system in claim.systems for value in claim.correlation]
+    return list(dict.fromkeys(terms))
+
+
+def _estimates(claim: Claim, arrays: dict):
+    if claim.correlation:
+        means = [
+            [arrays[system, value.name].mean() for system in claim.systems] for value in claim.correlation
+        ]
+        yield correlation(*means)
+    for contrast in claim.contrasts:
+        estimate = paired_difference if claim.paired else difference
+        yield estimate(_values(contrast, arrays))
+
+
+def _values(contrast: tuple[Term, ...], arrays: dict) -> list[tuple[float, np.ndarray]]:
+    return [(term.coefficient, arrays[term.system, term.value.name]) for term in contrast]
+
+
+def _deviations(claim: Claim, arrays: dict):
+    if claim.paired:
+        for shown, contrast in zip(claim.shown, claim.contrasts, strict=True):
+            yield shown, float(sum(c * values for c, values in _values(contrast, arrays)).std(ddof=1))
+    elif not claim.correlation:
+        for (system, _), values in arrays.items():
+            yield system, float(values.std(ddof=1))

@@ -1,0 +1,121 @@
+"""Claims as rows of Markdown, chapter by chapter, and the page that has them between its marks."""
+
+import re
+from collections.abc import Sequence
+
+from command_line.errors import InputError
+from eval.claims.decisions import Decision
+from eval.claims.declared import Claim, Claims
+from eval.claims.power import largest_deviation, smallest_correlation, smallest_difference
+
+COLUMNS = (
+    "#", "claim", "section", "experiment", "smallest difference", "effect", "p", "deviations", "verdict"
+)  # fmt: skip
+DECLARED = 5  # columns that are known before any training
+NOTHING = "–"
+WAITING = "waiting"
+
+
+def tables(claims: Claims, decisions: Sequence[Decision]) -> dict[str, str]:
+    """Chapter -> its table."""
+    found = {}
+    for chapter in claims.chapters:
+        rows = [row(claims, one) for one in decisions if one.claim.chapter == chapter]
+        lines = [COLUMNS, ["---"] * len(COLUMNS), *rows]
+        found[chapter] = "\n".join(
+            f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |" for cells in lines
+        )
+    return found
+
+
+def row(claims: Claims, decision: Decision) -> list[str]:
+    """Cells of one claim."""
+    claim = decision.claim
+    start = [str(claim.number), claim.claim, claim.section]
+    if claim.not_tried:
+        return [*start, *[NOTHING] * 5, f"not tried: {claim.not_tried}"]
+    start += [experiment(claim), smallest(claims, claim)]
+    if decision.verdict is None:
+        done, planned = decision.trainings
+        return [*start, *[NOTHING] * 3, f"{WAITING} ({done} of {planned})" if done else WAITING]
+    if decision.found is None:
+        return [*start, *[NOTHING] * 3, decision.verdict]
+    effects = "; ".join(effect(claim, one, claims.level) for one in decision.estimates)
+    deviations = "; ".join(f"{name}: {_number(claim, one)}" for name, one in decision.deviations)
+    return [*start, effects, p_text(decision.p_value), deviations or NOTHING, decision.verdict]
+
+
+def experiment(claim: Claim) -> str:
+    """Where, what of which systems, what is expected of it, and how many seeds."""
+    if claim.correlation:
+        first, second = (value.title for value in claim.correlation)
+        what = f"r of {first} and {second}, means of {', '.join(f'`{one}`' for one in claim.systems)}"
+    else:
+        what = f"{claim.value.title}, {' and '.join(f'`{one}`' for one in claim.shown)}"
+    seeds = f"{len(claim.seeds)} seeds{', paired' if claim.paired else ''}"
+    note = f"; {claim.note}" if claim.note else ""
+    return f"{claim.experiment}: {what}: {expected(claim)}; {seeds}{note}"
+
+
+def expected(claim: Claim) -> str:
+    way, than = claim.expectation.way, claim.expectation.than
+    unit = f" {claim.value.unit}" if claim.value and claim.value.unit and than else ""
+    return f"within ±{than:g}{unit}" if way == "alike" else f"{way} {than:g}{unit}"
+
+
+def smallest(claims: Claims, claim: Claim) -> str:
+    """What the experiment can see with a power of 80%, by the smallest p-value of its family."""
+    level = claims.level / len(claims.family(claim))
+    if claim.correlation:
+        return f"r of {smallest_correlation(len(claim.systems), level):.2f}"
+    terms = max(
+        ([(term.coefficient, len(claim.seeds)) for term in contrast] for contrast in claim.contrasts),
+        key=lambda contrast: sum(c * c for c, _ in contrast),
+    )
+    known = None if claim.paired else claim.deviation
+    if claim.expectation.way == "alike":
+        largest = largest_deviation(terms, level, claim.paired) * claim.expectation.than
+        of = " of the differences" if claim.paired else ""
+        return f"deviation{of} up to {_number(claim, largest, 2)}{_unit(claim)}"
+    found = smallest_difference(terms, level, claim.paired)
+    if known is None:
+        return f"{found:.1f} deviations{' of the differences' if claim.paired else ''}"
+    return f"{_number(claim, found * known)}{_unit(claim)}"
+
+
+def effect(claim: Claim, estimate, level: float) -> str:
+    """With its interval: 95%, or 90% of two one-sided tests."""
+    low, high = claim.expectation.interval(estimate, level)
+    if claim.correlation:
+        return f"r = {estimate.effect:.2f} [{low:.2f}, {high:.2f}]"
+    shown = [_number(claim, one, sign="+") for one in (estimate.effect, low, high)]
+    return f"{shown[0]} [{shown[1]}, {shown[2]}]{_unit(claim)}"
+
+
+def _unit(claim: Claim) -> str:
+    return f" {claim.value.unit}" if claim.value and claim.value.unit else ""
+
+
+def _number(claim: Claim, number: float, digits: int | None = None, sign: str = "") -> str:
+    digits = claim.value.digits if digits is None else digits
+    return f"{number:{sign}.{digits}f}"
+
+
+def p_text(p_value: float) -> str:
+    return "< .001" if p_value < 0.0005 else f"{p_value:.3f}".replace("0.", ".", 1)
+
+
+def filled(page: str, tables_of: dict[str, str], path) -> str:
+    """A page with these tables in place of what stands between its marks, `<!-- claims 8 -->` and
+    `<!-- end of claims 8 -->`.
+
+    Raises:
+        InputError: the page has no such marks.
+    """
+    for chapter, table in tables_of.items():
+        begin, end = f"<!-- claims {chapter} -->", f"<!-- end of claims {chapter} -->"
+        if page.count(begin) != 1 or page.count(end) != 1:
+            raise InputError(f"{path}: expected {begin} and {end} once each")
+        pattern = f"{re.escape(begin)}.*?{re.escape(end)}"
+        page = re.sub(pattern, lambda _, table=table: f"{begin}\n{table}\n{end}", page, flags=re.S)  # noqa: B023
+    return page

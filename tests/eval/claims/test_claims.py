@@ -1,0 +1,260 @@
+"""`python -m eval claims`: rows wait for all trainings, then have numbers; the page is what it prints."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from command_line.errors import InputError
+from eval.claims.decisions import decide
+from eval.claims.declared import Value, read_claims
+from eval.claims.measured import measured
+from eval.claims.power import smallest_difference
+from eval.claims.tables import DECLARED, tables
+
+DOCS = Path(__file__).parents[3] / "docs"
+CLAIMS = """
+[chapters]
+8.title = "Chapter 8"
+[seeds]
+three = [1, 10, 20]
+[experiments.lab]
+title = "laboratory"
+deviations = { zero-shot = 2.0 }
+[values.zero-shot]
+title = "zero-shot BLEU"
+file = "translations/{model}.json"
+key = ["averages", "bleu"]
+unit = "BLEU"
+[values.share]
+title = "share"
+file = "translations/{model}.json"
+key = ["layers", "*", ["a", "b|c"], -1]
+scale = 100.0
+unit = "points"
+[[claims]]
+number = 1
+chapter = 8
+claim = "2 is better"
+section = "8.2"
+experiment = "lab"
+value = "zero-shot"
+contrasts = ["2 - 1"]
+expect = "above"
+seeds = "three"
+family = "both"
+[[claims]]
+number = 2
+chapter = 8
+claim = "x+y is alike"
+section = "8.3"
+experiment = "lab"
+value = "zero-shot"
+contrasts = ["x+y - 1", "x+y - 2"]
+expect = "alike"
+than = 9
+seeds = "three"
+family = "both"
+[[claims]]
+number = 3
+chapter = 8
+claim = "its share rises"
+section = "8.3"
+experiment = "lab"
+value = "zero-shot"
+contrasts = ["1 - 1:share"]
+expect = "above"
+seeds = "three"
+paired = true
+[[claims]]
+number = 4
+chapter = 8
+claim = "a"
+section = "9"
+not_tried = "too large"
+"""
+BLEU = {"1": [3, 4, 5], "2": [11, 13, 12], "x+y": [7, 8, 9]}
+SEEDS = (1, 10, 20)
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "claims.toml").write_text(CLAIMS, encoding="utf-8")
+    return tmp_path / "claims.toml"
+
+
+def write(folder: Path, system: str, seed: int, bleu: float, **fields) -> None:
+    name = f"system{system}" if system[0].isdigit() else system
+    file = folder / f"translations/{name}-seed{seed}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    layers = [{"a": [0, 0.1], "c": [0, 0.3]}, {"a": [0.5], "b": [0.2], "c": [9]}]
+    record = {"format": 1, "system": {"seed": seed}, "averages": {"bleu": bleu}, "layers": layers}
+    file.write_text(json.dumps(record | fields), encoding="utf-8")
+
+
+def rows(out: str) -> dict[str, list[str]]:
+    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in out.splitlines()]
+    return {one[0]: one for one in cells if one[0].isdigit()}
+
+
+def test_a_row_waits_for_all_its_trainings(path, command, tmp_path):
+    every = [(system, seed, bleu) for system in BLEU for seed, bleu in zip(SEEDS, BLEU[system], strict=True)]
+    folder = tmp_path / "lab"
+    (folder / "models").mkdir(parents=True)
+    for system, seed, bleu in every:
+        found = rows(command("claims", path, f"lab={folder}").out)
+        assert found["2"][DECLARED:-1] == ["–", "–", "–"] and found["2"][-1].startswith("waiting")
+        write(folder, system, seed, bleu)
+    assert found["2"][-1] == "waiting (8 of 9)" and found["1"][-1] == "agrees"
+    waiting = rows(command("claims", path).out)
+    assert {row[-1] for row in waiting.values()} == {"waiting", "not tried: too large"}
+    assert [row[:DECLARED] for row in waiting.values()] == [row[:DECLARED] for row in found.values()]
+
+
+def test_numbers_are_those_of_scipy(path, command, tmp_path):
+    for system, numbers in BLEU.items():
+        for seed, bleu in zip(SEEDS, numbers, strict=True):
+            write(tmp_path / "lab", system, seed, bleu)
+    found = rows(command("claims", path, f"lab={tmp_path / 'lab'}").out)
+    one = stats.ttest_ind(BLEU["2"], BLEU["1"], equal_var=False)
+    low, high = one.confidence_interval(0.95)
+    both = []
+    for margin, side in ((9, "less"), (-9, "greater")):
+        for system in "12":
+            shifted = np.array(BLEU["x+y"]) - margin
+            both.append(stats.ttest_ind(shifted, BLEU[system], equal_var=False, alternative=side).pvalue)
+    smaller, larger = sorted((one.pvalue, max(both)))
+    adjusted = 2 * smaller, max(2 * smaller, larger)  # Holm's procedure for two
+    p_values = dict(zip(sorted((one.pvalue, max(both))), adjusted, strict=True))
+    assert found["1"][5:] == [
+        f"+8.0 [{low:+.1f}, {high:+.1f}] BLEU",
+        "< .001" if p_values[one.pvalue] < 0.0005 else f"{p_values[one.pvalue]:.3f}"[1:],
+        "2: 1.0; 1: 1.0",
+        "agrees",
+    ]
+    assert found["2"][5].startswith("+4.0 [") and found["2"][5].count("BLEU") == 2
+    assert found["2"][6:] == [f"{p_values[max(both)]:.3f}"[1:], "x+y: 1.0; 1: 1.0; 2: 1.0", "agrees"]
+    assert found["1"][4] == f"{2 * smallest_difference([(1, 3), (-1, 3)], 0.025, False):.1f} BLEU"
+    assert found["3"][5] == "-23.5 [-26.0, -21.0] BLEU"  # of 4 and of 100 x (0.2 + 0.35) / 2
+    assert found["3"][-1] == "contradicts"
+    assert found["4"][3:] == ["–"] * 5 + ["not tried: too large"]
+
+
+def test_a_training_that_has_no_number(path, command, tmp_path):
+    """Nor does its family wait for it: it counts as one that says nothing."""
+    for system, numbers in BLEU.items():
+        for seed, bleu in zip(SEEDS, numbers, strict=True):
+            write(tmp_path / "lab", system, seed, None if (system, seed) == ("x+y", 10) else bleu)
+    found = rows(command("claims", path, f"lab={tmp_path / 'lab'}").out)
+    assert found["2"][DECLARED:] == ["–", "–", "–", "cannot tell: no zero-shot of `x+y`, seed 10"]
+    alone = stats.ttest_ind(BLEU["2"], BLEU["1"], equal_var=False).pvalue
+    assert found["1"][-3:] == [f"{2 * alone:.3f}"[1:], "2: 1.0; 1: 1.0", "agrees"]
+
+
+def test_numbers_of_files(path, tmp_path):
+    value = read_claims(path).claims[0].value
+    file = tmp_path / "translations/system1-seed10.json"
+    write(tmp_path, "1", 10, 4.5)
+    assert (measured(value, tmp_path, "1", 10), measured(value, tmp_path, "1", 20)) == (4.5, None)
+    write(tmp_path, "1", 1, 4.5)
+    file.write_bytes((tmp_path / "translations/system1-seed1.json").read_bytes())
+    with pytest.raises(InputError, match=r"system1-seed10.json: is of seed 1, expected 10"):
+        measured(value, tmp_path, "1", 10)
+    for wrong in (True, "x", {}):
+        write(tmp_path, "1", 10, wrong)
+        with pytest.raises(InputError, match=r"system1-seed10.json: found .*, expected a number"):
+            measured(value, tmp_path, "1", 10)
+    write(tmp_path, "1", 10, 1, averages=[])
+    with pytest.raises(InputError, match=r"system1-seed10.json: no 'bleu' where a claim looks for it"):
+        measured(value, tmp_path, "1", 10)
+
+
+def test_a_training_of_several_in_a_file(tmp_path):
+    runs = [
+        {"system": {"name": name, "seed": seed}, "x": len(name) + seed} for name in "ab" for seed in (1, 10)
+    ]
+    (tmp_path / "all.json").write_text(json.dumps({"format": 1, "runs": runs}), encoding="utf-8")
+    key = ("runs", {"system.name": "a", "system.seed": "{seed}"}, "x")
+    assert measured(Value("x", "x", "all.json", key), tmp_path, "1", 10) == 11
+    with pytest.raises(InputError, match=r"all.json: no .* where a claim looks for it"):
+        measured(Value("x", "x", "all.json", key), tmp_path, "1", 20)
+
+
+def test_the_lowest_loss_of_a_log(tmp_path):
+    log = tmp_path / "a-seed1/train.log"
+    log.parent.mkdir()
+    lines = [
+        f"valid | epoch 001 | valid on 'valid' subset | loss 9 | nmt_loss {loss} | num_updates {updates}\n"
+        for updates, loss in ((5, 4.5), (10, 2.25), (15, 3))
+    ]
+    log.write_text("".join(f"2026-01-01 | INFO | {line}" for line in lines), encoding="utf-8")
+    value = Value("loss", "loss", "{system}-seed{seed}/train.log", log="nmt_loss")
+    assert measured(value, tmp_path, "a", 1) == 2.25
+    with pytest.raises(InputError, match=r"train.log: no 'ppl' in its validations"):
+        measured(replace(value, log="ppl"), tmp_path, "a", 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ('value = "zero-shot"\ncontrasts = ["2 - 1"]', 'value = "x"\ncontrasts = ["2 - 1"]', "value 'x'"),
+        ('["2 - 1"]', '["2 -1"]', "contrast '2 -1'"),
+        ('["2 - 1"]', '["2 - 2"]', "occurs twice in a contrast; expected paired = true"),
+        ('["2 - 1"]', '["2:y - 1"]', "value 'y'; expected one of"),
+        ('expect = "above"', 'expect = "better"', "expect"),
+        ("than = 9", "than = 0", "needs a margin above 0"),
+        ("three = [1, 10, 20]", "three = [1]", "at least two different ones"),
+        ('experiment = "lab"', 'experiment = "home"', "experiment 'home'; expected one of: lab"),
+        ("number = 2", "number = 1", "claim 1 occurs twice"),
+        ('not_tried = "too large"', "", "no experiment; expected one, or not_tried"),
+        ('key = ["averages", "bleu"]', "", "either a key or a log"),
+        ("[seeds]", "[seeds", "no TOML"),
+    ],
+)
+def test_files_that_are_wrong(path, command, old, new, error):
+    path.write_text(CLAIMS.replace(old, new, 1), encoding="utf-8")
+    result = command("claims", path)
+    assert result.status == 2 and error in result.err and str(path) in result.err
+
+
+def test_folders_that_are_wrong(path, command, tmp_path):
+    assert "has no such experiment; expected one of: lab" in command("claims", path, f"home={tmp_path}").err
+    assert "no folder with files in it" in command("claims", path, f"lab={tmp_path / 'none'}").err
+    assert "given twice" in command("claims", path, f"lab={tmp_path}", f"lab={tmp_path}").err
+
+
+def test_tables_of_a_page(path, command, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- claims 8 -->\nold\n<!-- end of claims 8 -->\nafter\n", encoding="utf-8")
+    for _ in range(2):
+        assert command("claims", path, "--page", page).status == 0
+    text = page.read_text(encoding="utf-8")
+    table = command("claims", path).out.split("\n\n", 1)[1].strip()
+    assert text == f"before\n<!-- claims 8 -->\n{table}\n<!-- end of claims 8 -->\nafter\n"
+    page.write_text("no marks", encoding="utf-8")
+    result = command("claims", path, "--page", page)
+    assert result.status == 2 and "expected <!-- claims 8 -->" in result.err
+
+
+def test_the_page_of_claims_is_what_is_declared():
+    """What was stated before the trainings; effects and verdicts come with these."""
+    claims = read_claims(DOCS / "claims.toml")
+    page = rows((DOCS / "claims.md").read_text(encoding="utf-8"))
+    printed = rows("\n".join(tables(claims, decide(claims, {})).values()))
+    assert {number: row[:DECLARED] for number, row in page.items()} == {
+        number: row[:DECLARED] for number, row in printed.items()
+    }
+
+
+def test_what_the_page_of_claims_says_of_families():
+    claims = read_claims(DOCS / "claims.toml")
+    families: dict[str, list[int]] = {}
+    for claim in claims.claims:
+        families.setdefault(claim.family, []).append(claim.number)
+    text = " ".join((DOCS / "claims.md").read_text(encoding="utf-8").split())
+    for family, numbers in families.items():
+        if family:
+            assert f"({', '.join(map(str, sorted(numbers)))})" in text, family

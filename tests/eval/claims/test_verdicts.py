@@ -1,0 +1,130 @@
+"""Verdicts: what they say of clear cases, and how often they are wrong where nothing is so."""
+
+import numpy as np
+import pytest
+
+from eval.claims.verdicts import Expectation, Finding, corrected, finding, together, verdict
+from eval.scoring.estimates import correlation, difference, paired_difference
+
+DRAWS = 2000
+TOLERATED = 0.065  # 0.05 and three standard errors of 2,000 draws
+
+
+def decided(expectation, *estimates) -> str:
+    found = together([finding(expectation, one) for one in estimates])
+    return verdict(found, found.p_value, 0.05)
+
+
+def shifted(by: float, deviation: float = 1.0):
+    values = np.array([-1.2, 0.4, 0.8, -0.1, 0.1]) * deviation
+    return difference([(1, values + by), (-1, values[::-1])])
+
+
+@pytest.mark.parametrize(
+    ("way", "than", "by", "said"),
+    [
+        ("above", 0, 3, "agrees"),
+        ("above", 0, -3, "contradicts"),
+        ("above", 0, 0.5, "cannot tell"),
+        ("below", 0, -3, "agrees"),
+        ("below", 0, 3, "contradicts"),
+        ("below", 4, 1, "agrees"),
+        ("below", 4, 3.9, "cannot tell"),
+        ("alike", 4, 1, "agrees"),
+        ("alike", 4, -1, "agrees"),
+        ("alike", 1, 5, "contradicts"),
+        ("alike", 1, -5, "contradicts"),
+        ("alike", 1, 0.5, "cannot tell"),
+    ],
+)
+def test_clear_cases(way, than, by, said):
+    assert decided(Expectation(way, than), shifted(by)) == said
+
+
+def test_alike_agrees_if_the_90_percent_interval_lies_within_the_margin():
+    for by in np.arange(-4, 4, 0.05):
+        estimate, expectation = shifted(by), Expectation("alike", 2.0)
+        low, high = expectation.interval(estimate, 0.05)
+        inside, outside = low >= -2 and high <= 2, low >= 2 or high <= -2
+        said = "agrees" if inside else "contradicts" if outside else "cannot tell"
+        assert decided(expectation, estimate) == said, by
+
+
+def test_a_claim_of_several_parts_needs_all_of_them():
+    above = Expectation("above")
+    assert decided(above, shifted(3), shifted(4)) == "agrees"
+    assert decided(above, shifted(3), shifted(0.5)) == "cannot tell"
+    assert decided(above, shifted(3), shifted(-3)) == "contradicts"
+    assert together([Finding(True, 0.01), Finding(True, 0.03)]) == (True, 0.03)
+    assert together([Finding(True, 0.01), Finding(False, 0.03)]) == (False, 0.06)
+
+
+def test_families_count_rows_that_wait():
+    assert corrected([0.01, None, 0.02]) == [0.03, None, 0.04]
+    assert corrected([None]) == [None]
+
+
+def draws(*systems: int, shift: float = 0.0):
+    """Scores of systems with these numbers of seeds, the first of them shifted, of other deviations."""
+    rng = np.random.default_rng(20)
+    for _ in range(DRAWS):
+        yield [rng.normal(shift * (not number), 1 + number, seeds) for number, seeds in enumerate(systems)]
+
+
+def share(verdicts) -> float:
+    """Of verdicts that say anything."""
+    return float(np.mean([one != "cannot tell" for one in verdicts]))
+
+
+def test_false_verdicts_of_a_difference():
+    above = Expectation("above")
+    unpaired = [decided(above, difference([(1, a), (-1, b)])) for a, b in draws(5, 5)]
+    unequal = [decided(above, difference([(1, a), (-1, b)])) for a, b in draws(3, 10)]
+    pairs = [decided(above, paired_difference([(1, a), (-1, b)])) for a, b in draws(5, 5)]
+    for verdicts in (unpaired, unequal, pairs):
+        assert 0.02 < share(verdicts) < TOLERATED
+
+
+def test_false_verdicts_of_an_interaction():
+    signs = (1, -1, -1, 1)
+    found = [
+        decided(Expectation("above"), difference(list(zip(signs, four, strict=True))))
+        for four in draws(5, 5, 5, 5)
+    ]
+    assert 0.02 < share(found) < TOLERATED
+
+
+def test_false_verdicts_on_systems_that_are_just_not_alike():
+    """The true difference is the margin: neither verdict is right."""
+    found = [
+        decided(Expectation("alike", 4.0), difference([(1, a), (-1, b)])) for a, b in draws(5, 5, shift=4.0)
+    ]
+    agree, contradict = (found.count(one) / DRAWS for one in ("agrees", "contradicts"))
+    assert agree < TOLERATED and contradict < TOLERATED
+
+
+def test_false_verdicts_of_a_correlation():
+    rng = np.random.default_rng(20)
+    found = [decided(Expectation("below"), correlation(*rng.normal(size=(2, 10)))) for _ in range(DRAWS)]
+    assert 0.02 < share(found) < TOLERATED
+
+
+def test_false_verdicts_of_a_claim_of_several_parts():
+    """Three comparisons with one baseline: nothing is so, and where one is, the claim is still false."""
+    for shift in (0.0, 100.0):
+        found = []
+        for first, *others in draws(5, 5, 5, 5):
+            parts = [[(1, first + shift), (-1, others[0])], *([(1, first), (-1, one)] for one in others[1:])]
+            found.append(decided(Expectation("above"), *map(difference, parts)))
+        assert share(found) < TOLERATED
+
+
+def test_false_verdicts_of_a_family():
+    """The probability of any, of four claims that share a baseline, one of which waits in every fourth."""
+    wrong = 0
+    for number, (first, *others) in enumerate(draws(5, 5, 5, 5, 5)):
+        findings = [finding(Expectation("above"), difference([(1, one), (-1, first)])) for one in others]
+        p_values = [one.p_value for one in findings]
+        p_values[0] = None if number % 4 == 0 else p_values[0]
+        wrong += any(p is not None and p <= 0.05 for p in corrected(p_values))
+    assert 0.01 < wrong / DRAWS < TOLERATED

@@ -1,0 +1,88 @@
+"""`python -m eval probe combination`: gains alone and together, against plain differences and scipy."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_1samp, ttest_ind
+
+BLEU = {"base": (3, 4, 5), "a": (6, 6, 9), "b": (5, 4, 6), "a+b": (9, 5, 8)}
+
+
+@pytest.fixture
+def folders(tmp_path):
+    found = []
+    for name, values in BLEU.items():
+        for seed, bleu in enumerate(values, 1):
+            folder = tmp_path / f"{name}-{seed}"
+            folder.mkdir()
+            entry = {"bleu": bleu, "off_target": bleu / 100 if name != "b" else None}
+            record = {
+                "format": 1, "kind": "scores", "system": {"name": name, "seed": seed},
+                "data": {"path": "toy"}, "split": "test", "scoring": {}, "averages": {"zero-shot": entry},
+                "directions": {"de-fr": {"kind": "zero-shot", "bleu": 1.0, "chrf": 1.0,
+                                         "reference_sha256": "a", "bleu_signature": "s"}},
+            }  # fmt: skip
+            (folder / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+            found.append(folder)
+    return found
+
+
+@pytest.fixture
+def probe(command, tmp_path):
+    def call(*words):
+        return command("probe", "combination", *words, "--output", tmp_path / "out", "--force")
+
+    return call
+
+
+def effects(tmp_path) -> dict:
+    (one,) = json.loads((tmp_path / "out/combination.json").read_text())["combinations"]
+    assert one["systems"] == list(BLEU)
+    assert list(one["effects"]) == ["zero-shot bleu"]  # the off-target rate of b is not known
+    return one["effects"]["zero-shot bleu"]
+
+
+def test_paired_by_seed(probe, folders, tmp_path):
+    assert probe(*folders, "--combine", "base:a:b:a+b", "--paired").status == 0
+    found, (base, a, b, both) = effects(tmp_path), map(np.array, BLEU.values())
+    expected = {
+        "first": a - base,
+        "second": b - base,
+        "sum": a - base + b - base,
+        "both": both - base,
+        "interaction": both - base - (a - base) - (b - base),
+    }
+    for name, differences in expected.items():
+        interval = ttest_1samp(differences, 0).confidence_interval(0.95)
+        values = found[name]["effect"], found[name]["low"], found[name]["high"]
+        assert values == pytest.approx((differences.mean(), *interval)), name
+
+
+def test_of_other_seeds_and_by_folders(probe, folders, tmp_path):
+    names = [str(folders[3 * number]) for number in range(4)]
+    assert probe(*folders[:-1], "--combine", ":".join(names)).status == 0
+    found = effects(tmp_path)
+    interval = ttest_ind(BLEU["a+b"][:2], BLEU["base"], equal_var=False).confidence_interval(0.95)
+    assert (found["both"]["low"], found["both"]["high"]) == pytest.approx(tuple(interval))
+    assert found["interaction"]["effect"] == pytest.approx(7 - 4 - 3 - 1)
+    result = probe(*folders[:-1], "--combine", "base:a:b:a+b", "--paired")
+    assert result.status == 2 and "needs the same seeds of all four" in result.err
+    assert probe(*folders[::3], "--combine", "base:a:b:a+b").status == 0
+    assert effects(tmp_path)["sum"] == {"effect": 5, "low": None, "high": None}
+
+
+def test_in_the_report(probe, folders, command, tmp_path):
+    assert probe(*folders, "--combine", "base:a:b:a+b", "--paired").status == 0
+    result = command("report", tmp_path / "out/combination.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    page = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    assert page.count("<figure>") == 1 and ">3/3/3/3<" in page and ">+3.0 [" in page
+
+
+@pytest.mark.parametrize(
+    ("combine", "error"), [("base:a:b", "expected BASE:FIRST:SECOND:BOTH"), ("base:a:b:c", "no system 'c'")]
+)
+def test_errors(probe, folders, combine, error):
+    result = probe(*folders, "--combine", combine)
+    assert result.status == 2 and error in result.err

@@ -1,0 +1,99 @@
+"""`python -m eval probe cost` on logs as fairseq writes them, and the sizes of the thesis."""
+
+import json
+
+import pytest
+
+from eval.probes.cost import THESIS, transformer_parameters
+
+TRAIN = "2026-01-01 | INFO | fairseq_cli.train | "
+MODEL = f"{TRAIN}num. shared model params: 1,200 (num. trained: 1,200)\n"
+LINE = "2026-01-01 | INFO | train_inner | epoch 001:  {0} / 900 loss=9, wps=7, wpb={1}, num_updates={0}\n"
+CONFIG = TRAIN + "{{'criterion': {{'_name': 'weighted_losses', 'losses': '{}'}}}}\n"
+
+
+@pytest.fixture
+def probe(command, tmp_path):
+    def run(folders: dict, names: dict | None = None) -> list[dict]:
+        words = []
+        for folder, text in folders.items():
+            (tmp_path / folder).mkdir(exist_ok=True)
+            (tmp_path / folder / "train.log").write_text(text)
+            words.append(f"{(names or {}).get(folder, folder)}={tmp_path / folder / 'train.log'}")
+        result = command("probe", "cost", *words, "--dataset", "toy", "--output", tmp_path / "out", "--force")
+        assert result.status == 0, result.err
+        return json.loads((tmp_path / "out/cost.json").read_text())["runs"]
+
+    return run
+
+
+def log(*reports, losses: str = "") -> str:
+    text = CONFIG.format(losses) if losses else ""
+    return text + MODEL + "".join(LINE.format(*report) for report in reports)
+
+
+def test_words_updates_and_operations(probe, tmp_path):
+    (found,) = probe({"a": log((100, 50), (200, 60.5), (250, 40))})
+    words = 100 * 50 + 100 * 60.5 + 50 * 40
+    assert found["words"] == words and found["updates"] == 250 and found["parameters"] == 1200
+    assert found["operations"] == 6 * 1200 * words
+    assert (found["mirrored"], found["cpu_seconds"]) == (False, None)
+
+
+def test_what_was_repeated_after_a_restart_counts_once(probe):
+    (found,) = probe({"a": log((100, 50), (200, 60)) + log((150, 55), (200, 65), (300, 50))})
+    assert found["updates"] == 300
+    assert found["words"] == 100 * 50 + 50 * 55 + 50 * 65 + 100 * 50
+
+
+def test_losses_with_a_second_pass_are_named(probe):
+    plain, mirrored = probe(
+        {
+            "a": log((1, 1), losses="translation,attention_alignment"),
+            "b": log((1, 1), losses="translation,word_contrastive"),
+        }
+    )
+    assert not plain["mirrored"] and mirrored["mirrored"]
+
+
+def test_processor_seconds_of_all_starts(probe, command, tmp_path):
+    folders = {"a": log((1, 1)), "b": log((1, 1))}
+    for folder, seconds in (("a", "3600.0\n1800.0\n"), ("b", "1800\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "cpu_seconds.txt").write_text(seconds)
+    assert [one["cpu_seconds"] for one in probe(folders, {"a": "x", "b": "x"})] == [5400, 1800]
+    result = command("report", tmp_path / "out/cost.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    assert "| x | 2 | 1 | 1 | 1.2e+03 | 7.2e+03 | 0.00 | 1.00 ± 0.71 |" in page
+    assert "thesis, OPUS (base)" in page
+    (tmp_path / "b/cpu_seconds.txt").write_text("many\n")
+    words = [f"x={tmp_path}/b/train.log", "--dataset", "toy", "--output", tmp_path / "out", "--force"]
+    assert "b/cpu_seconds.txt: could not convert" in command("probe", "cost", *words).err
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"), [(MODEL, "report of updates"), (LINE.format(1, 1), "parameters")]
+)
+def test_what_is_no_log(command, tmp_path, text, missing):
+    (tmp_path / "train.log").write_text(text)
+    words = [f"x={tmp_path}/train.log", "--dataset", "toy", "--output", tmp_path / "out"]
+    result = command("probe", "cost", *words)
+    assert result.status == 2 and missing in result.err and "train.log" in result.err
+
+
+def test_parameters_of_a_transformer():
+    """Against a model of PyTorch's own layers."""
+    from torch import nn
+
+    layers = nn.Transformer(16, 2, 2, 2, 24, batch_first=True)
+    counted = sum(one.numel() for one in layers.parameters()) - 2 * 2 * 16  # without norms on top
+    assert transformer_parameters(100, 16, 24, layers=2) == counted + 100 * 16
+
+
+def test_sizes_of_the_thesis():
+    """Vaswani et al. (2017): 65 and 213 million parameters with 37,000 subwords."""
+    assert transformer_parameters(37_000, 512, 2048) == pytest.approx(65e6, rel=0.05)
+    assert transformer_parameters(37_000, 1024, 4096) == pytest.approx(213e6, rel=0.03)
+    opus = THESIS[0]
+    assert opus.words == 2 * 12e6 * 200 * 17 and opus.updates == pytest.approx(opus.words / 16384)

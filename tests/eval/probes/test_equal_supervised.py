@@ -1,0 +1,81 @@
+"""Zero-shot translation at equal supervised BLEU, on curves with known crossings."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_ind
+
+from eval.probes.equal_supervised import at_equal_supervised
+
+UPDATES = [100, 200, 400]
+
+
+def run(supervised, zero_shot, off_target=(0.1, 0.2, 0.4)) -> dict:
+    averages = {"supervised": {"bleu": list(supervised)}, "zero-shot": {"bleu": list(zero_shot)}}
+    averages["zero-shot"]["off_target"] = list(off_target)
+    return {"updates": UPDATES, "averages": averages}
+
+
+def test_between_the_checkpoints_around_the_level():
+    """The second training ends lowest, with 20: the first is there halfway between its last two."""
+    slow, fast = run((2, 10, 20), (1, 3, 8)), run((10, 16, 24), (6, 10, 4))
+    assert at_equal_supervised([fast, slow]) == [
+        {"supervised": 20, "updates": 300, "bleu": 7, "off_target": pytest.approx(0.3)},
+        {"supervised": 20, "updates": 400, "bleu": 8, "off_target": pytest.approx(0.4)},
+    ]
+
+
+def test_as_numpy_interpolates_a_curve_that_rises():
+    rng = np.random.default_rng(1)
+    runs = [run(np.sort(rng.uniform(0, 9, 3)), rng.uniform(0, 9, 3)) for _ in range(9)]
+    level = min(one["averages"]["supervised"]["bleu"][-1] for one in runs)
+    for one, found in zip(runs, at_equal_supervised(runs), strict=True):
+        curve = one["averages"]["supervised"]["bleu"]
+        if curve[0] >= level:
+            assert found is None
+            continue
+        assert found["updates"] == pytest.approx(np.interp(level, curve, UPDATES))
+        assert found["bleu"] == pytest.approx(np.interp(level, curve, one["averages"]["zero-shot"]["bleu"]))
+
+
+def test_the_first_time_that_a_level_is_reached():
+    falling = run((1, 9, 7), (0, 4, 1))
+    assert at_equal_supervised([falling, run((1, 2, 5), (0, 0, 0))])[0]["updates"] == 150
+
+
+def test_what_has_no_number():
+    """Above the level from the beginning; no off-target rate; no supervised direction."""
+    early, slow = run((6, 7, 8), (1, 2, 3)), run((1, 2, 5), (1, 2, 3), (None, None, None))
+    assert at_equal_supervised([early, slow])[0] is None
+    assert at_equal_supervised([early, slow])[1]["off_target"] is None
+    assert at_equal_supervised([slow, run((None,) * 3, (1, 2, 3))]) == [None, None]
+
+
+def test_in_the_report(tmp_path, command):
+    """Two systems with two seeds: the difference has Welch's interval."""
+    curves = {("A", 1): (1, 5, 9), ("A", 2): (2, 4, 8), ("B", 1): (0, 2, 6), ("B", 2): (1, 4, 7)}
+    folders = []
+    for (name, seed), bleu in curves.items():
+        for updates, supervised in zip(UPDATES, bleu, strict=True):
+            folder = tmp_path / f"{name}-{seed}-{updates}"
+            folder.mkdir()
+            zero_shot = {"bleu": 10 * supervised + seed}
+            record = {
+                "format": 1, "kind": "scores", "system": {"name": name, "seed": seed},
+                "data": {"path": "toy"}, "split": "valid", "scoring": {},
+                "checkpoint": {"sha256": f"{name}{seed}{updates}".encode().hex(), "updates": updates},
+                "directions": {"de-fr": {"kind": "zero-shot", "bleu": 1.0, "chrf": 1.0}},
+                "averages": {"supervised": {"bleu": supervised}, "zero-shot": zero_shot},
+            }  # fmt: skip
+            (folder / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+            folders.append(folder)
+    assert command("probe", "learning-curves", *folders, "--output", tmp_path / "out").status == 0
+    result = command("report", tmp_path / "out/learning-curves.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    # Level 6: zero-shot BLEU is 60 and the seed, whatever the speed.
+    interval = ttest_ind([61, 62], [61, 62], equal_var=False).confidence_interval(0.95)
+    text = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    assert "where supervised BLEU is 6.0" in text
+    shown = rf"+0.0 \[{interval.low:+.1f}, {interval.high:+.1f}\]"
+    assert f"| B | 2 of 2 | 367 ± 47 | 61.5 ± 0.7 | – | {shown} |" in text

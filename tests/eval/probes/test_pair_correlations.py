@@ -1,0 +1,98 @@
+"""Correlations over pairs of languages: intervals, means of kinds, and languages that pairs share."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from command_line.errors import InputError
+from eval.probes.pair_correlations import SAMPLES, SEED, correlation, correlations
+
+LANGUAGES = ("de", "en", "es", "fi", "fr", "ru")
+RNG = np.random.default_rng(5)
+
+
+def drawn(languages=LANGUAGES, shift: float = 0.0) -> dict[str, dict]:
+    """Changes of all pairs, those of supervised ones shifted in both."""
+    points = {}
+    for pair in combinations(languages, 2):
+        supervised = "en" in pair
+        x, y = RNG.normal(size=2) + shift * supervised
+        kind = "supervised" if supervised else "zero-shot"
+        points["-".join(pair)] = {"kind": kind, "bleu_change": x, "precision_change": x + y}
+    return points
+
+
+def columns(points) -> np.ndarray:
+    return np.array([[one["bleu_change"], one["precision_change"]] for one in points.values()]).T
+
+
+def test_all_pairs_are_scipys():
+    points = drawn()
+    found, expected = correlation(points, ""), stats.pearsonr(*columns(points))
+    assert (found["r"], found["p_value"]) == pytest.approx((expected.statistic, expected.pvalue))
+    assert (found["low"], found["high"]) == pytest.approx(tuple(expected.confidence_interval(0.95)))
+
+
+def test_within_kinds_is_the_partial_correlation():
+    """As the regression of BLEU on P@1 and kinds: the same t value of P@1."""
+    points = drawn(shift=20)
+    found = correlations(points, "")
+    assert found["all"]["r"] > 0.98 and set(found) == {"all", "within kinds", "supervised", "zero-shot"}
+    bleu, precision = columns(points)
+    zero_shot = np.array([one["kind"] == "zero-shot" for one in points.values()], dtype=float)
+    design = np.stack([precision, zero_shot, 1 - zero_shot], axis=1)
+    slope, residual, *_ = np.linalg.lstsq(design, bleu, rcond=None)
+    error = np.sqrt(residual[0] / 12 * np.linalg.inv(design.T @ design)[0, 0])
+    p_value = 2 * stats.t.sf(abs(slope[0] / error), 12)
+    within = found["within kinds"]
+    assert within["p_value"] == pytest.approx(p_value)
+    assert within["r"] == pytest.approx(slope[0] / error / np.sqrt(slope[0] ** 2 / error**2 + 12))
+
+
+@pytest.mark.parametrize("within_kinds", [False, True])
+def test_languages_are_drawn_with_their_pairs(within_kinds):
+    """A plain loop: each pair as often as the product of how often its languages were drawn."""
+    points = drawn()
+    found = correlation(points, "", within_kinds)
+    rng, values = np.random.default_rng(SEED), []
+    for counts in rng.multinomial(6, [1 / 6] * 6, size=SAMPLES):
+        times = dict(zip(LANGUAGES, counts, strict=True))
+        sample = [one for pair, one in points.items() for _ in range(times[pair[:2]] * times[pair[3:]])]
+        if len({id(one) for one in sample}) < 3:
+            continue
+        x, y = (np.array([one[name] for one in sample]) for name in ("bleu_change", "precision_change"))
+        kinds = np.array([one["kind"] if within_kinds else "" for one in sample])
+        for kind in set(kinds):
+            x[kinds == kind] -= x[kinds == kind].mean()
+            y[kinds == kind] -= y[kinds == kind].mean()
+        if min(np.abs(x).max(), np.abs(y).max()) > 1e-9:
+            values.append(np.sum(x * y) / np.sqrt(np.sum(x * x) * np.sum(y * y)))
+    expected = np.quantile(values, [0.025, 0.975])
+    assert (found["language_low"], found["language_high"]) == pytest.approx(tuple(expected))
+
+
+def test_languages_make_the_interval_wider_where_changes_are_theirs():
+    """A change that belongs to a language is in all of its pairs."""
+    effects = {language: RNG.normal(size=2) for language in LANGUAGES}
+    points = {}
+    for a, b in combinations(LANGUAGES, 2):
+        x, y = effects[a] + effects[b]
+        points[f"{a}-{b}"] = {"kind": "zero-shot", "bleu_change": x, "precision_change": y}
+    found = correlation(points, "")
+    assert found["language_high"] - found["language_low"] > found["high"] - found["low"]
+
+
+def test_too_little_for_an_interval():
+    points = drawn(("de", "en", "es"))
+    found = correlation(points, "")
+    assert (found["n"], found["low"], found["language_low"]) == (3, None, None)
+    with pytest.raises(InputError, match=r"x: 1 pairs of languages .* at least 3"):
+        correlation(drawn(("de", "en")), "x")
+    flat = {pair: one | {"bleu_change": 1.0} for pair, one in points.items()}
+    with pytest.raises(InputError, match="x: BLEU changes by 1 for every pair"):
+        correlation(flat, "x")
+    of_kinds = {pair: one | {"bleu_change": float("en" in pair)} for pair, one in drawn().items()}
+    with pytest.raises(InputError, match="the same for all pairs of a kind"):
+        correlation(of_kinds, "x", within_kinds=True)

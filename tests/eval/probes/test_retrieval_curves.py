@@ -1,0 +1,105 @@
+"""`python -m eval probe retrieval-curves` on results of checkpoints with known numbers."""
+
+import csv
+import json
+import re
+
+import pytest
+from scipy.stats import pearsonr
+
+UPDATES = (100, 200, 300)
+LOSS = {("MLSC", 1): (9.0, 7.0, 6.5), ("MLSC", 2): (9.5, 8.0, 6.0), ("MLSC +w2w", 1): (9.0, 7.5, 7.0)}
+SENTENCE = {("MLSC", 1): (0.1, 0.2, 0.5), ("MLSC", 2): (0.1, 0.4, 0.3), ("MLSC +w2w", 1): (0.2, 0.6, 0.7)}
+RUNS = list(LOSS)
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Retrieval of nine checkpoints, in folders beside which the logs of their trainings are."""
+    found = []
+    for name, seed in RUNS:
+        training = tmp_path / f"models/{name}-{seed}"
+        training.mkdir(parents=True)
+        lines = [
+            f"| INFO | valid | epoch 001 | loss {loss + 1} | nmt_loss {loss} | num_updates {n}\n"
+            for n, loss in zip(UPDATES, LOSS[name, seed], strict=True)
+        ]
+        (training / "train.log").write_text("".join(lines), encoding="utf-8")
+        for number, updates in enumerate(UPDATES):
+            middle = SENTENCE[name, seed][number]
+            pairs = {
+                pair: {"kind": "supervised", "lines": 5, "sentence": [0.0, middle + change]}
+                for pair, change in (("de-en", -0.05), ("en-fr", 0.05))
+            }
+            checkpoint = {"path": str(training / f"checkpoint_1_{updates}.pt"), "updates": updates}
+            run = {
+                "system": {"name": name, "seed": seed}, "dataset": "toy", "split": "valid",
+                "checkpoint": checkpoint, "layers": ["L0", "output"], "pairs": pairs, "averages": {},
+            }  # fmt: skip
+            folder = tmp_path / f"{name}-{seed}-{updates}"
+            folder.mkdir()
+            write(folder, run)
+            found.append(folder)
+    return found
+
+
+def write(folder, run) -> None:
+    record = {"format": 1, "kind": "retrieval", "runs": [run]}
+    (folder / "retrieval.json").write_text(json.dumps(record), encoding="utf-8")
+
+
+@pytest.fixture
+def probe(command, tmp_path):
+    def call(*words):
+        return command("probe", "retrieval-curves", *words, "--output", tmp_path / "out")
+
+    return call
+
+
+def test_checkpoints_become_one_curve_per_training(probe, command, folders, tmp_path):
+    result = probe(*reversed(folders))
+    assert result.status == 0, result.err
+    record = json.loads((tmp_path / "out/retrieval-curves.json").read_text())
+    runs = {(run["system"]["name"], run["system"]["seed"]): run for run in record["runs"]}
+    assert set(runs) == set(RUNS)
+    for key, run in runs.items():
+        assert run["updates"] == list(UPDATES)
+        assert run["loss"] == list(LOSS[key])  # of translation, without what is added
+        assert run["sentence"] == pytest.approx(SENTENCE[key])  # on top, the mean over pairs
+        assert "word" not in run
+        expected = pearsonr(LOSS[key], SENTENCE[key]).statistic
+        assert run["pearson"] == {"sentence": {"n": 3, "r": pytest.approx(expected)}}
+    with open(tmp_path / "out/retrieval_curves_toy.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 9 and {row["word"] for row in rows} == {""}
+    assert (
+        command("report", tmp_path / "out/retrieval-curves.json", "--output", tmp_path / "page").status == 0
+    )
+    page = (tmp_path / "page/report.html").read_text(encoding="utf-8")
+    cells = [
+        re.findall("<td[^>]*>(.*?)</td>", row) for row in re.findall("<tr[^>]*>(.*?)</tr>", page, re.DOTALL)
+    ]
+    assert ["MLSC", "loss", "2", "9.250 ± 0.354", "7.500 ± 0.707", "6.250 ± 0.354", "–"] in cells
+    assert ["MLSC +w2w", "sentence P@1", "1", "20.0", "60.0", "70.0", "-1.00"] in cells
+
+
+def test_two_checkpoints_have_no_correlation(probe, folders, tmp_path):
+    assert probe(*folders[:2]).status == 0
+    (run,) = json.loads((tmp_path / "out/retrieval-curves.json").read_text())["runs"]
+    assert run["pearson"] == {"sentence": {"n": 2, "r": None}}
+
+
+def test_wrong_folders_are_one_line(probe, folders):
+    record = json.loads((folders[0] / "retrieval.json").read_text())["runs"][0]
+    write(folders[1], record)
+    result = probe(*folders[:3])
+    assert result.status == 2 and "both are after 100 updates" in result.err
+    write(folders[1], record | {"checkpoint": record["checkpoint"] | {"updates": 150}})
+    result = probe(*folders[:3])
+    assert result.status == 2 and "no validation after 150 updates, only after 100, 200, 300" in result.err
+    write(folders[1], record | {"checkpoint": None})
+    result = probe(*folders[:3])
+    assert result.status == 2 and "checkpoint" in result.err and result.err.count("\n") == 1
+    write(folders[1], record | {"checkpoint": {"path": "elsewhere/checkpoint_1_200.pt", "updates": 200}})
+    result = probe(*folders[:3])
+    assert result.status == 2 and "elsewhere/train.log: no such file; expected the log" in result.err
