@@ -22,7 +22,7 @@ MAX_WORDS=256  # of a line of the training text
 SPEED_TEXT=test.de-en.de SPEED_THREADS=2 # of the comparison of speeds
 MARGIN_OPTIONS='' FEATURE_OPTIONS='' LOGIT_OPTIONS=''
 SELECTION_OPTIONS=(--best-checkpoint-metric retrieval --maximize-best-checkpoint-metric)
-STUDENTS=() ABLATED=() REDUCTIONS=()
+STUDENTS=() ABLATED=() MARGIN_ALONE=() REDUCTIONS=()
 REDUCED_VECTORS='' REDUCED_VECTORS_OPTIONS=() # name of the vectors that reduced-N reads, and how the teacher gives them if not as it is
 declare -A STUDENT_OPTIONS STUDENT_WIDTH
 
@@ -35,8 +35,9 @@ the teacher retrieve translations, reports. What is complete is skipped, what wa
 has the paper's numbers.
 
   --config NAME       lealla (the paper's), l10n (small), or a file like those in configs/
-  --systems LIST      of STUDENT-LOSSES (ams, fd, ld, ams-fd, ams-ld, fd-ld, all, and ams-df, distillation-first), reduced-N, or
-                      'all' (default: all but ams-df; systems.sh says which students have which losses)
+  --systems LIST      of STUDENT-LOSSES (ams, fd, ld, ams-fd, ams-ld, fd-ld, all, and ams-df, distillation-first, and ams-syn,
+                      synchronized, which needs reduced-N of the student's width), reduced-N, or 'all' (default: without ams-df,
+                      ams-syn and the other rows of Tables 3.1 and A.3; systems.sh says which students have which losses)
   --teacher MODEL     the teacher: a folder of transformers or sentence-transformers, or a checkpoint of sentence_embedding
   --teacher-data DIR  of a checkpoint: the binarized folder of its training, on which the students are trained, too
 $(usage_of_test_sets)
@@ -62,6 +63,23 @@ check_recipe() {
   else
     [[ -z $TEACHER_DATA ]] || die "--teacher-data $TEACHER_DATA: --teacher $TEACHER is no checkpoint; expected none"
   fi
+  check_synchronized
+}
+
+# A student that learns from the reduced teacher needs that one: trained before, or in this run.
+check_synchronized() {
+  local system teacher
+  for system in "${SYSTEM_IDS[@]}"; do
+    [[ $system == *-ams-syn ]] || continue
+    teacher=$(reduced_teacher_of "$system")
+    is_among "$teacher" "${SYSTEM_IDS[@]}" || leaves_nothing ||
+      [[ -e $OUTPUT/models/$(model_name "$teacher" "${SEED_LIST[0]}")/checkpoint_best.pt ]] ||
+      die "--systems: $system learns from $teacher, which is not trained; add it"
+  done
+}
+
+reduced_teacher_of() { # SYSTEM
+  echo "reduced-${STUDENT_WIDTH[${1%-ams-syn}]}"
 }
 
 # --- stages --------------------------------------------------------------------------------------------------------
@@ -79,6 +97,35 @@ stage_encode() {
   [[ $REDUCED_VECTORS == "$TEACHER_NAME" || ,$SYSTEM_LIST != *,reduced-* ]] ||
     run python -m embeddings encode --data "$DATA" --split train,valid --name "$REDUCED_VECTORS" --dtype "$VECTORS_DTYPE" \
       "${TEACHER_OPTIONS[@]}" "${REDUCED_VECTORS_OPTIONS[@]}" "${text[@]}"
+}
+
+# The teachers of synchronized distillation (A.1), which are systems here, come before their students.
+stage_train() {
+  local system asked=("${SYSTEM_IDS[@]}") synchronized=()
+  note_negatives
+  SYSTEM_IDS=()
+  for system in "${asked[@]}"; do
+    if [[ $system == *-ams-syn ]]; then synchronized+=("$system"); else SYSTEM_IDS+=("$system"); fi
+  done
+  train_systems
+  for system in "${synchronized[@]}"; do encode_reduced "$(reduced_teacher_of "$system")"; done
+  SYSTEM_IDS=("${synchronized[@]}")
+  train_systems
+  SYSTEM_IDS=("${asked[@]}")
+}
+
+# The vectors of a reduced teacher, of the first seed for students of all seeds.
+encode_reduced() { # SYSTEM
+  [[ $PLAN != yes ]] || return 0
+  set_encoder_options "$1" "${SEED_LIST[0]}"
+  run python -m embeddings encode --data "$DATA" --split train,valid --name "$1" --dtype "$VECTORS_DTYPE" "${ENCODER_OPTIONS[@]}"
+}
+
+# Losses that gather compare the pairs of all GPUs at a time; gradients of further batches add up, but their pairs do not meet.
+note_negatives() {
+  local world=$((GPUS * NODES))
+  [[ "$MARGIN_OPTIONS $LOGIT_OPTIONS" == *-gather* && $world -lt $BATCH_GPUS ]] || return 0
+  note "$((world * BATCH_PAIRS)) pairs are compared with each other (N of 3.1 and 3.4), not $((BATCH_GPUS * BATCH_PAIRS)): $world of $BATCH_GPUS GPUs"
 }
 
 train_system() { # SYSTEM SEED
@@ -119,4 +166,4 @@ stage_report() {
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
 }
 
-experiment "tatoeba flores united-nations bucc teacher teacher-data" "" "$@"
+experiment "tatoeba flores united-nations bucc keep-out teacher teacher-data" "" "$@"

@@ -21,7 +21,7 @@ MAX_LENGTH=256
 OPTIMIZER_OPTIONS=(--optimizer adam --freeze-encoder --pooling sum)
 SENTENCE_WIDTH=1024
 RETRIEVAL_OPTIONS=(--similarity cosine)
-BUCC_OPTIONS=(--tuned training --tested training)
+BUCC_OPTIONS=(--tuned training --tested training --threshold-from de-en) # the pair's own (5.2), and the pivot pair's (6.4)
 SINGLE_LAYERS=() # numbers of 6.2
 SEVERAL_BUDGET='' # of systems with several pairs, if it is another one
 
@@ -37,6 +37,7 @@ complete is skipped, what was killed continues. README.md beside this file has t
   --systems LIST      of paired-PAIR and unpaired-PAIR, with --bucc unpaired-bucc-PAIR, and, not by default, paired- and
                       unpaired- with N-pairs, layer-N, mixture or map, and adversarial- and cycle- with mixture, map or both; or 'all'
 $(usage_of_pretrained)
+$(usage_of_sts)
 $(usage_of_experiment)
 $(usage_of_all)
 
@@ -44,4 +45,4 @@ Example: bash recipes/dual_pivot/run.sh --config l10n --encoder mlm/update-13000
 END
 }
 
-experiment "encoder compared tatoeba flores new-tatoeba bucc" "" "$@"
+experiment "encoder compared tatoeba flores new-tatoeba bucc sts keep-out" "" "$@"

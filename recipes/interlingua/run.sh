@@ -9,8 +9,15 @@ RECIPE=interlingua TITLE="Neural interlingua"
 ENCODER_LAYERS=6 # of MNMT: M + N (7.2.1)
 INTERLINGUA_LENGTH=
 REQUIRED_SETTINGS=(INTERLINGUA_LENGTH)
+SPACY_MODEL=''
+COMPARISONS=( # differ on two axes: bridge and losses, language tags and initialization
+  mnmt:fixed-universal mnmt:fixed-specific mnmt:variable fixed-universal:variable fixed-specific:variable mnmt:t-enc
+  mnmt:variable-per-token mnmt:variable+w2w mnmt:t-enc+w2w mnmt+w2w:variable+w2w mnmt+w2w:t-enc+w2w
+)
 # shellcheck source=recipes/shared/alignment.sh
 source "$HERE/../shared/alignment.sh"
+# shellcheck source=recipes/interlingua/starts.sh
+source "$HERE/starts.sh"
 
 usage() {
   cat << END
@@ -19,11 +26,16 @@ usage: bash recipes/interlingua/run.sh --config NAME [options] [-- OPTION of fai
 Trains systems of Table 7.2 on English-centric data, translates supervised and zero-shot directions, compares, probes,
 reports. What is complete is skipped, what was killed continues. README.md beside this file has the paper's numbers.
 
-  --config NAME       opus, iwslt, europarl (the paper's), multi30k, phrasebook (small), or a file like those in configs/
+  --config NAME       opus, iwslt, europarl (the paper's), multi30k, l10n, phrasebook (small), or a file like
+                      those in configs/
   --systems LIST      of pivot, mnmt, fixed-universal, fixed-specific, variable (Table 7.2);
+                      variable-per-token (the other reading of equation 7.6);
                       mnmt+w2w, variable+w2w, t-enc, t-enc+w2w (free combination, 9.2);
+                      with l10n and phrasebook each of mnmt, variable, t-enc, also +w2w, with @deshuffling or @enss
+                      (initialized from linguistic pre-training);
                       candidates, ordinal, source-length, jitter, repaired (repairs of the length predictor, see README.md);
                       or 'all' (default: $(list_systems))
+  --spacy-model NAME  English spaCy pipeline, or its folder, that parses the text of @enss
 $(usage_of_experiment)
 $(usage_of_all)
 
@@ -31,32 +43,24 @@ Example: bash recipes/interlingua/run.sh --config multi30k --systems mnmt,variab
 END
 }
 
+check_recipe() {
+  [[ $SYSTEM_LIST != *@enss* || -n $SPACY_MODEL ]] || ! has_stage prepare ||
+    die "--systems: @enss needs the phrases of English text; give a spaCy pipeline with --spacy-model, a name or a path"
+}
+
 stage_prepare() {
   prepare
   [[ $SYSTEM_LIST != *+w2w* ]] || align
+  [[ $SYSTEM_LIST != *@enss* ]] || parse
 }
 
-# All systems of a seed and of one placement of tags start from one MNMT if the configuration has `start_settings`, the settings
-# that it is trained with.
-has_start() {
-  declare -F start_settings > /dev/null
+# Phrases of the English side of all pairs, which HFSS reorders.
+parse() {
+  run python -m data_prep phrases --parser spacy --model "$SPACY_MODEL" --lang en --input "$OUTPUT/tokenized" \
+    --text "$OUTPUT/text" --output "$OUTPUT/structures"
+  run python -m data_prep structures --input "$OUTPUT/structures" --tokenized "$OUTPUT/tokenized" --subword "$OUTPUT/subword" \
+    --data "$DATA"
 }
-
-start_of() { # SYSTEM
-  if [[ $1 == t-enc* ]]; then echo t-enc; else echo mnmt; fi
-}
-
-start_folder() { # STARTING_SYSTEM SEED
-  local name=start-$1
-  echo "$OUTPUT/models/${name%-mnmt}-seed$2"
-}
-
-train_start() ( # STARTING_SYSTEM SEED
-  start_settings
-  load_systems "$HERE/systems.sh"
-  read -ra options <<< "${TRAINING_OPTIONS[$1]}"
-  train_translation "$(start_folder "$@")" "$2" "${options[@]}"
-)
 
 train_system() { # SYSTEM SEED
   local options start=()
@@ -66,15 +70,7 @@ train_system() { # SYSTEM SEED
 }
 
 stage_train() {
-  local start seed starts system
-  if has_start; then
-    need_data "$DATA"
-    starts=$(for system in "${SYSTEM_IDS[@]}"; do start_of "$system"; done | sort -u)
-    for start in $starts; do
-      for seed in "${SEED_LIST[@]}"; do start_job train_start "$start" "$seed"; done
-    done
-    finish_jobs
-  fi
+  if has_start; then train_starts; fi
   train_systems
 }
 
@@ -101,10 +97,28 @@ add_probe_results() { # SYSTEM SEED
   add_results "$OUTPUT/probes/$1-seed$2/interlingua.json"
 }
 
+# Do gains add up (9.2)? Where all four systems are asked for: without, with each, with both changes.
+COMBINATIONS=(mnmt:variable:mnmt+w2w:variable+w2w mnmt:t-enc:mnmt+w2w:t-enc+w2w)
+combine() {
+  local four system folder folders chosen=()
+  for four in "${COMBINATIONS[@]}"; do
+    folders=
+    for system in ${four//:/ }; do
+      folder=$(folder_of "$system" "${FOLDERS[@]}")
+      [[ -n $folder ]] || continue 2
+      folders+=:$folder
+    done
+    chosen+=("${folders#:}")
+  done
+  [[ ${#chosen[@]} == 0 ]] ||
+    run python -m eval probe combination "${FOLDERS[@]}" --combine "${chosen[@]}" --paired --output "$OUTPUT/probes"
+}
+
 stage_report() {
+  combine
   for_each_model add_probe_results
-  add_results "$OUTPUT/probes/validation-curves.json"
+  add_results "$OUTPUT/probes"/{validation-curves,combination}.json
   report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
 }
 
-experiment "" "" "$@"
+experiment "spacy-model" "" "$@"

@@ -32,6 +32,11 @@ jitter | | $VARIABLE $JITTER | | Len-vari. Intl. jitter
 repaired | | $VARIABLE $ORDINAL $SOURCE_LENGTH $JITTER | $CANDIDATES | Len-vari. Intl. repaired
 END
 
+# The other reading of equation 7.6: a position weighs as much as a token of the translation loss (docs/interlingua.md).
+other_systems << END
+variable-per-token | | $VARIABLE --interlingua-alignment-per-token | | Len-vari. Intl. per token
+END
+
 # Free combination (9.2) on PostNorm: word contrast with interlingua and with T-ENC; `mnmt` and `variable` are two of the six. A
 # query of the interlingua is that of the source language, which T-ENC does not say.
 other_systems << END
@@ -40,3 +45,20 @@ variable+w2w | | $VARIABLE$CONTRAST | | Len-vari. Intl. +w2w
 t-enc | | ${MNMT/s-enc-t-dec/t-enc} | | T-ENC
 t-enc+w2w | | ${MNMT_CONTRAST/s-enc-t-dec/t-enc} | | T-ENC +w2w
 END
+
+# Initialization from linguistic pre-training (chapter 4) of both sides of the same pairs, by system and by what is pre-trained: MASS and
+# deshuffling of all languages, or of all but English, which has ENSS.
+pretraining_options() { # PRETRAINING
+  local tasks
+  tasks=$(printf ',%s=mass+deshuffling' "${LANGUAGES[@]}")
+  [[ $1 != enss ]] || tasks=${tasks/,en=mass+deshuffling/,en=mass+hfss}
+  echo "--pretraining-tasks ${tasks#,} ${MNMT/--language-tags s-enc-t-dec/} --best-checkpoint-metric ppl"
+}
+if has_pretraining; then
+  for system in mnmt variable t-enc mnmt+w2w variable+w2w t-enc+w2w; do
+    other_systems << END
+$system@deshuffling | | ${TRAINING_OPTIONS[$system]} | | ${TABLE_NAME[$system]}, MASS+deshuffling
+$system@enss | | ${TRAINING_OPTIONS[$system]} | | ${TABLE_NAME[$system]}, ENSS
+END
+  done
+fi

@@ -56,13 +56,13 @@ stage_finetune() {
   finish_jobs
 }
 
-# Call `"$@" SYSTEM SIZE DIRECTION SEED` for every fine-tuned model; those of one table of results come together.
-for_each_model() { # COMMAND...
+# A line SYSTEM SIZE DIRECTION SEED per fine-tuned model; those of one table of results come together.
+list_models() {
   local system size direction seed
   for direction in "${DIRECTION_IDS[@]}"; do
     for size in "${SIZE_IDS[@]}"; do
       for system in "${SYSTEM_IDS[@]}"; do
-        for seed in "${SEED_LIST[@]}"; do "$@" "$system" "$size" "$direction" "$seed"; done
+        for seed in "${SEED_LIST[@]}"; do echo "$system $size $direction $seed"; done
       done
     done
   done

@@ -21,8 +21,8 @@ WEIGHT_DECAY=1e-5
 MAX_LENGTH=120 # tokens; longer sentences are cut
 MAX_WORDS=256  # of a line of the training text
 ATTENTION_DROPOUT=0.1
-CONTRAST_WIDTH=128
-XTR_OPTIONS='' CONTRAST_OPTIONS=''
+LANGUAGE_WIDTH=128 # d_la: the embedding of the other language in XTR and UGT
+CONTRAST_WIDTH=128 # the MLP of contrast and of the scaled margin
 DECODER_LAYERS=6
 SELECTION_OPTIONS=(--best-checkpoint-metric loss)
 
@@ -102,4 +102,4 @@ add_log() { # SYSTEM SEED
   LOGS+=("$1=$OUTPUT/models/$(model_name "$@")/train.log")
 }
 
-experiment "tatoeba flores united-nations bucc" "" "$@"
+experiment "tatoeba flores united-nations bucc keep-out" "" "$@"

@@ -22,5 +22,6 @@ if [[ $- != *p* ]]; then
     forgotten+=(-u "$name")
   done
   for name in $(compgen -A function); do forgotten+=(-u "BASH_FUNC_$name%%"); done
+  unset -v words # exported if the user exports a variable of that name, and longer than Linux passes on (128 KiB)
   exec env "${forgotten[@]}" LC_ALL=C.UTF-8 "$BASH" -p "$0" "$@"
 fi

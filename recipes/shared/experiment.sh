@@ -8,20 +8,20 @@ source "$(dirname "$0")/../shared/environment.sh"
 
 HERE=$(cd "$(dirname "$0")" && pwd) # the recipe's folder
 ROOT=$(cd "$HERE/../.." && pwd)
-for part in command_line launching training planning systems scoring; do
+for part in command_line launching training planning systems finished scoring; do
   # shellcheck disable=SC1090
   source "$ROOT/recipes/shared/$part.sh"
 done
 
 # --- settings of the command line, then of a configuration; run.sh and configs/ overwrite them ---------------------
 
-CONFIG='' SYSTEM_LIST='' DATA_ROOT='' OUTPUT=''
+CONFIG='' SYSTEM_LIST='' STAGES='' DATA_ROOT='' OUTPUT=''
 SEEDS=1,10
 ALL_STAGES="prepare train translate score probe report"
 TRAINING_STAGES=train
 REQUIRED_SETTINGS=() # of a configuration, besides those of all
 
-ARCHITECTURE='' DROPOUT='' # every configuration sets these
+ARCHITECTURE='' DROPOUT='' LEARNING_RATE='' EPOCHS='' # every configuration sets these
 # What the papers have in common for all corpora (7.3.2, 8.2.1).
 WARMUP_UPDATES=4000
 MAX_TOKENS=4096
@@ -45,6 +45,7 @@ usage_of_experiment() {
   cat << END
   --seeds LIST        one training per system and seed (default: $SEEDS)
   --stages LIST       some of ${ALL_STAGES// /,} (default: all)
+  --finished-only     leave systems and seeds out whose training has not come to its end, and train nothing
   --data-root DIR     local folder of the corpus, in place of a download
   --output DIR        folder for everything (default: outputs/$RECIPE/CONFIG)
 $(usage_of_comet)
@@ -65,8 +66,7 @@ list_systems() {
 # Read the command line and the configuration, check both, and run the stages in their order.
 experiment() { # OPTIONS FLAGS ARGUMENT...
   local stage
-  STAGES=${ALL_STAGES// /,}
-  read_options "$RECIPE_OPTIONS $1" "force plan $2" "${@:3}"
+  read_options "$RECIPE_OPTIONS $1" "force plan finished-only $2" "${@:3}"
   load_config "${REQUIRED_SETTINGS[@]}"
   OUTPUT=${OUTPUT:-outputs/$RECIPE/$NAME}
   DATA=$OUTPUT/data/$NAME # the folder's name becomes the name of the test set in tables
@@ -82,6 +82,7 @@ experiment() { # OPTIONS FLAGS ARGUMENT...
   check_recipe
   use_environment
   check_launcher
+  choose_finished
   FOLDERS=()
   for_each_model add_folder
   for stage in $ALL_STAGES; do
@@ -94,14 +95,16 @@ experiment() { # OPTIONS FLAGS ARGUMENT...
 
 # Split the lists of the command line into SYSTEM_IDS, SEED_LIST and STAGE_LIST, and check their items.
 check_lists() {
-  local item
+  local item possible=$ALL_STAGES option=--stages
+  [[ $FINISHED_ONLY != yes ]] || possible=$(stages_after_training) option="--stages, with --finished-only"
+  STAGES=${STAGES:-${possible// /,}}
   split_list --systems "$SYSTEM_LIST" SYSTEM_IDS
   split_list --seeds "$SEEDS" SEED_LIST
   split_list --stages "$STAGES" STAGE_LIST
   for item in "${SYSTEM_IDS[@]}"; do one_of --systems "$item" "${KNOWN_SYSTEMS[@]}"; done
   for item in "${SEED_LIST[@]}"; do positive --seeds "$item"; done
   # shellcheck disable=SC2086  # a list of words
-  for item in "${STAGE_LIST[@]}"; do one_of --stages "$item" $ALL_STAGES; done
+  for item in "${STAGE_LIST[@]}"; do one_of "$option" "$item" $possible; done
   [[ $PLAN != yes ]] || plan_stages
 }
 
@@ -140,11 +143,22 @@ english_centric() { # LANGUAGE...
 
 # --- models: one per system and seed -------------------------------------------------------------------------------
 
-# Call `"$@" SYSTEM SEED` for every system and seed.
+# Call `"$@" SYSTEM SEED` for every system and seed, or for those that --finished-only leaves.
 for_each_model() { # COMMAND...
+  local listed line model
+  mapfile -t listed < <(list_models)
+  for line in "${listed[@]}"; do
+    [[ $FINISHED_ONLY != yes || -n ${FINISHED[$line]:-} ]] || continue
+    read -ra model <<< "$line"
+    "$@" "${model[@]}"
+  done
+}
+
+# A line per system and seed.
+list_models() {
   local system seed
   for system in "${SYSTEM_IDS[@]}"; do
-    for seed in "${SEED_LIST[@]}"; do "$@" "$system" "$seed"; done
+    for seed in "${SEED_LIST[@]}"; do echo "$system $seed"; done
   done
 }
 
@@ -228,17 +242,23 @@ train_system() { # SYSTEM SEED OPTION...
   train_translation "$OUTPUT/models/$(model_name "$1" "$2")" "$2" "${options[@]}" "${@:3}"
 }
 
-# Train on the pairs with English as the configuration says; options are the model's, with its dropout, and the criterion's.
+# Train on the pairs with English.
 train_translation() { # FOLDER SEED OPTION...
+  train_configured "$1" "$2" --task multilingual_nmt --lang-pairs "$PAIRS" "${@:3}"
+}
+
+# Train as the configuration says; options are the task's, the model's, with its dropout, the criterion's, and what a system has in
+# place of the configuration's.
+train_configured() { # FOLDER SEED OPTION...
   local interval=()
   [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates "$KEEP_UPDATES")
-  train "$1" "$DATA" --task multilingual_nmt --lang-pairs "$PAIRS" "${@:3}" \
+  train "$1" "$DATA" \
     --label-smoothing "$LABEL_SMOOTHING" --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
     --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" \
     --max-tokens "$MAX_TOKENS" --max-source-positions "$MAX_LENGTH" --max-target-positions "$MAX_LENGTH" \
     --skip-invalid-size-inputs-valid-test --batches-per-update "$BATCH_GPUS" \
     --max-epoch "$EPOCHS" --seed "$2" --no-epoch-checkpoints "${interval[@]}" \
-    --log-format simple --log-interval 100 "${EXTRA_OPTIONS[@]}"
+    --log-format simple --log-interval 100 "${@:3}" "${EXTRA_OPTIONS[@]}"
 }
 
 stage_translate() {

@@ -9,7 +9,7 @@ REQUIRED_SETTINGS=(BATCH_PAIRS BUDGET LAYERS)
 ARCHITECTURE=sentence_encoder
 DROPOUT=0.1 # of what is not the encoder's: nothing, it has its own
 MAX_WORDS=256
-LAYERS=()            # that are measured without training
+LAYERS=()            # that are measured without training; DEPTH:LAYER, of encoders of so many layers
 OPTIMIZER_OPTIONS=() # of fairseq-train, with what else all systems have
 COMPARED_FOLDERS=()
 PRETRAINING_OPTIONS=() # of `embeddings pretrain`, if the recipe makes its encoder
@@ -47,6 +47,7 @@ check_recipe() {
   done
   if has_stage untrained || has_stage evaluate || has_stage report; then
     [[ -n $TATOEBA$FLORES$BUCC$NEW_TATOEBA || ${#MULTIWAY[@]} -gt 0 ]] || die "--tatoeba: $NAME has no test set of its own; give --tatoeba, --flores or --bucc"
+    [[ -n $PRETRAINED ]] || for_each_layer : # each of them is known
   fi
 }
 
@@ -88,10 +89,33 @@ stage_untrained() { for_each_layer untrained; }
 
 # Call `"$@" FOLDER LAYER` for every layer of every encoder.
 for_each_layer() { # COMMAND...
-  local folder layer
+  local folder layer layers=()
   for folder in "$ENCODER" "${COMPARED_FOLDERS[@]}"; do
-    for layer in "${LAYERS[@]}"; do "$@" "$folder" "$layer"; done
+    layers_of "$folder"
+    for layer in "${layers[@]}"; do "$@" "$folder" "$layer"; done
   done
+}
+
+# Fill layers: those of LAYERS that are meant for an encoder.
+layers_of() { # FOLDER
+  local layer depth
+  layers=()
+  for layer in "${LAYERS[@]}"; do
+    if [[ $layer == *:* ]]; then
+      [[ -n ${depth-} ]] || find_depth "$1"
+      [[ $layer != "$depth":* && $depth != unknown ]] || layers+=("${layer#*:}")
+    else
+      layers+=("$layer")
+    fi
+  done
+  [[ ${#layers[@]} -gt 0 ]] || die "$1: has $depth layers; expected, in the configuration, $depth:LAYER among LAYERS (${LAYERS[*]})"
+}
+
+# Fill depth: the layers of an encoder; a dry run need not know them, and shows those of any.
+find_depth() { # FOLDER
+  depth=unknown
+  [[ ! -f $1/config.json ]] || depth=$(grep -oPm 1 '"(num_hidden_layers|n_layers)": *\K[0-9]+' "$1/config.json" || echo unknown)
+  [[ $DRY_RUN == yes || $depth != unknown ]] || die "$1/config.json: no num_hidden_layers; expected a folder of transformers"
 }
 
 # The vector of a sentence is the mean of a layer's states; cosine does not tell it from their sum.

@@ -30,13 +30,36 @@ add_results() { # FILE...
   for file in "$@"; do [[ ! -e $file ]] || PROBE_RESULTS+=("$file"); done
 }
 
-# Compare every two systems that differ on one axis, if there are several systems, and write the report, with what probes
-# found.
+# Fill PAIRS_TO_COMPARE: those of COMPARISONS, BASELINE:SYSTEM each, of which both are among the folders.
+COMPARISONS=() # what a recipe compares besides systems that differ on one axis only
+set_pairs() { # FOLDER...
+  local pair baseline system
+  PAIRS_TO_COMPARE=()
+  for pair in "${COMPARISONS[@]}"; do
+    baseline=$(folder_of "${pair%:*}" "$@") system=$(folder_of "${pair#*:}" "$@")
+    [[ -z $baseline || -z $system ]] || PAIRS_TO_COMPARE+=("$baseline:$system")
+  done
+  [[ ${#PAIRS_TO_COMPARE[@]} == 0 ]] || PAIRS_TO_COMPARE=(--pairs "${PAIRS_TO_COMPARE[@]}")
+}
+
+# The first of the folders that is of a system; nothing where there is none.
+folder_of() { # SYSTEM FOLDER...
+  local folder name
+  name=$(model_name "$1" "")
+  for folder in "${@:2}"; do
+    [[ ! ${folder##*/} =~ ^"$name"[0-9]+$ ]] || { echo "$folder" && return 0; }
+  done
+}
+
+# Compare every two systems that differ on one axis, and those of COMPARISONS, if there are several systems, and write the
+# report, with what probes found.
 report() { # OUTPUT TITLE NUMBER_OF_SYSTEMS FOLDER...
-  local comparison=() metrics=()
+  local comparison=() metrics=() PAIRS_TO_COMPARE
   [[ -z $COMET ]] || metrics=(--metric "bleu,comet")
+  set_pairs "${@:4}"
   if [[ $3 -gt 1 ]]; then
-    run python -m eval compare "${@:4}" "${metrics[@]}" --output "$1/comparison.json"
+    run python -m eval compare "${@:4}" "${metrics[@]}" "${PAIRS_TO_COMPARE[@]}" \
+      --output "$1/comparison.json"
     comparison=("$1/comparison.json")
   fi
   run python -m eval report "${@:4}" "${comparison[@]}" "${PROBE_RESULTS[@]}" --output "$1/report" --title "$2"

@@ -1,12 +1,14 @@
 # shellcheck shell=bash disable=SC2034
 # What recipes of sentence encoders have in common: pairs with English, test sets of retrieval. Sourced.
 
-TATOEBA='' FLORES='' NEW_TATOEBA='' UNITED_NATIONS='' BUCC=''
+TATOEBA='' FLORES='' NEW_TATOEBA='' UNITED_NATIONS='' BUCC='' STS='' KEEP_OUT=''
 LANGUAGE_GROUPS=ems # for averages, of embeddings/language_groups
 UN_LANGUAGES=(es fr ru zh) # with English (3.2.1)
 BUCC_PAIRS=de-en,fr-en,ru-en,zh-en
 BUCC_OPTIONS=(--tested training) # as the script that 3.2.1 follows; gold pairs of the test parts are not public
+UN_PROBES=256 # of about 12,300 inverted lists, that a query looks at
 RETRIEVAL_OPTIONS=() # how sentences are compared in tests
+SMALLER_OPTIONS=() # which smaller vectors are measured as well, where all vectors of a test set are in memory
 MULTIWAY=() # languages whose test sets with English are line-parallel with each other
 
 usage_of_test_sets() {
@@ -16,6 +18,8 @@ usage_of_test_sets() {
   --flores DIR        Flores-200, SPLIT/CODE.SPLIT: devtest is measured; dev and devtest are kept out of the training text
   --bucc DIR          BUCC 2018, PAIR.training.LANG and .gold, …: mining is measured in evaluate; its sentences are kept
                       out of the training text by prepare
+  --keep-out DIR      text files of further evaluation sets (MLDoc, CLS, ParaCrawl, …): lines, and what stands between tabs, are
+                      kept out of the training text by prepare
 END
 }
 
@@ -26,8 +30,24 @@ usage_of_un() {
 END
 }
 
+usage_of_sts() {
+  cat << END
+  --sts DIR           rated pairs of sentences of STS 2017, STS.ar.tsv, STS.en-ar.tsv, … (sentence, sentence, rating): measured
+                      in evaluate
+END
+}
+
 check_test_sets() {
-  check_folders TATOEBA FLORES NEW_TATOEBA UNITED_NATIONS BUCC
+  check_folders TATOEBA FLORES NEW_TATOEBA UNITED_NATIONS BUCC STS KEEP_OUT
+  [[ -z $UNITED_NATIONS || " ${CORPUS_OPTIONS[*]} " != *-unpc-* ]] ||
+    die "--united-nations: $NAME trains on UNPC, which has sentences of this test set (thesis, footnote 25); expected a configuration without it"
+  if [[ -n $STS && $DRY_RUN != yes ]]; then
+    compgen -G "$STS/STS.*" > /dev/null || die "--sts: $STS: no files STS.*; expected STS.en-ar.tsv, …"
+  fi
+  if [[ -n $BUCC && $DRY_RUN != yes ]]; then
+    texts_of_bucc
+    [[ ${#BUCC_TEXTS[@]} -gt 0 ]] || die "--bucc: $BUCC: no files PAIR.PART.LANG, nor below it; expected those of BUCC"
+  fi
   [[ -z $COMET ]] || die "--comet $COMET: sentence encoders do not translate; expected none"
 }
 
@@ -58,17 +78,36 @@ ids() { # GROUP-NAME-VERSION[@N] LANGUAGE...
 # Sentences of evaluation sets, in whatever language, are not trained on (2.3.2).
 prepare_without_test_sets() {
   test_texts
-  [[ ${#TEST_TEXTS[@]} == 0 ]] || CLEAN_OPTIONS=(--exclude-text "${TEST_TEXTS[@]}")
+  [[ ${#TEST_TEXTS[@]} == 0 ]] || CLEAN_OPTIONS+=(--exclude-text "${TEST_TEXTS[@]}")
+  ! is_among --lowercase "${TOKENIZER_OPTIONS[@]}" || CLEAN_OPTIONS+=(--ignore-case)
   prepare
 }
 
-# Fill TEST_TEXTS: the files of sentences of evaluation sets.
+# Fill TEST_TEXTS: the files of sentences of evaluation sets. Those of UN are too many to be looked up: who is trained on such
+# text is not measured on it (check_test_sets).
 test_texts() {
+  local found
   TEST_TEXTS=()
   [[ -z $TATOEBA ]] || TEST_TEXTS+=("$TATOEBA"/tatoeba.*)
   [[ -z $FLORES ]] || TEST_TEXTS+=("$FLORES"/dev/*.dev "$FLORES"/devtest/*.devtest)
   [[ -z $NEW_TATOEBA ]] || TEST_TEXTS+=("$NEW_TATOEBA"/*/tatoeba.*)
-  [[ -z $BUCC ]] || TEST_TEXTS+=("$BUCC"/*.[a-z][a-z])
+  if [[ -n $BUCC ]]; then
+    texts_of_bucc
+    TEST_TEXTS+=("${BUCC_TEXTS[@]}")
+  fi
+  if [[ -n $KEEP_OUT ]]; then
+    mapfile -t found < <(find "$KEEP_OUT" -type f | LC_ALL=C sort)
+    TEST_TEXTS+=("${found[@]}")
+  fi
+}
+
+# Fill BUCC_TEXTS: as BUCC publishes them, in a folder per pair, or all in one.
+texts_of_bucc() {
+  local path
+  BUCC_TEXTS=()
+  for path in "$BUCC"/*.[a-z][a-z] "$BUCC"/*/*.[a-z][a-z]; do
+    [[ ! -f $path ]] || BUCC_TEXTS+=("$path")
+  done
 }
 
 # The model of a system in every test set.
@@ -92,8 +131,8 @@ retrieve_everywhere() { # FOLDER ENCODER_OPTION...
   local part
   multiway_files
   [[ ${#MULTIWAY_FILES[@]} == 0 ]] ||
-    retrieve "$1/multiway" "${@:2}" --parallel "${MULTIWAY_FILES[@]}" --dataset "$NAME, multi-parallel"
-  [[ -z $TATOEBA ]] || retrieve "$1/tatoeba" "${@:2}" --tatoeba "$TATOEBA"
+    retrieve "$1/multiway" "${@:2}" "${SMALLER_OPTIONS[@]}" --parallel "${MULTIWAY_FILES[@]}" --dataset "$NAME, multi-parallel"
+  [[ -z $TATOEBA ]] || retrieve "$1/tatoeba" "${@:2}" "${SMALLER_OPTIONS[@]}" --tatoeba "$TATOEBA"
   [[ -z $FLORES ]] || retrieve "$1/flores" "${@:2}" --flores "$FLORES"
   [[ -z $NEW_TATOEBA ]] || for part in english others; do
     retrieve "$1/new-tatoeba-$part" "${@:2}" --tatoeba "$NEW_TATOEBA/$part" --dataset "New-Tatoeba, $part"
@@ -101,6 +140,7 @@ retrieve_everywhere() { # FOLDER ENCODER_OPTION...
   [[ -z $UNITED_NATIONS ]] || retrieve_in_un "$@"
   [[ -z $BUCC ]] ||
     run python -m embeddings bucc "$BUCC" --pairs "$BUCC_PAIRS" "${BUCC_OPTIONS[@]}" "${@:2}" --output "$1/bucc"
+  [[ -z $STS ]] || run python -m embeddings sts "$STS"/STS.* --dataset "STS 2017" "${@:2}" --output "$1/sts"
 }
 
 # Millions of candidates: vectors are stored, and looked up by inverted lists.
@@ -108,7 +148,7 @@ retrieve_in_un() { # FOLDER ENCODER_OPTION...
   local language files=()
   for language in en "${UN_LANGUAGES[@]}"; do files+=("$UNITED_NATIONS/UNv1.0.6way.$language"); done
   run python -m embeddings encode "${files[@]}" --dtype float16 "${@:2}" --output "$1/un/vectors"
-  retrieve "$1/un" --un "$UNITED_NATIONS" --languages "$(IFS=, && echo "${UN_LANGUAGES[*]}")" --similarity cosine --index ivf --model "$1/un/vectors"
+  retrieve "$1/un" --un "$UNITED_NATIONS" --languages "$(IFS=, && echo "${UN_LANGUAGES[*]}")" --similarity cosine --index ivf --probes "$UN_PROBES" --model "$1/un/vectors"
 }
 
 retrieve() { # FOLDER OPTION...
@@ -136,6 +176,7 @@ add_retrieval() { add_results "$(retrieval_folder "$@")"; } # SYSTEM SEED
 # Add the results below a folder, and further files there, to RESULTS; those of retrieval to RETRIEVAL, too.
 add_results() { # FOLDER FILE...
   local file files=("${@:2}")
+  [[ -z $STS ]] || files=(sts/sts.json "${files[@]}")
   [[ -z $BUCC ]] || files=(bucc/mining.json "${files[@]}")
   [[ -z $NEW_TATOEBA ]] || files=(new-tatoeba-{english,others}/sentence-retrieval.json "${files[@]}")
   [[ -z $UNITED_NATIONS ]] || files=(un/sentence-retrieval.json "${files[@]}")

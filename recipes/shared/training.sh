@@ -24,7 +24,7 @@ train() { # RUN_FOLDER DATA OPTION...
 # checkpoint_last.pt, anything else is refused (fairseq_ext/training_record.py), and a folder is never trained into twice at
 # a time. Runs the `command` of `train`.
 train_or_skip() { # RUN_FOLDER DATA OPTION...
-  local folder=$1 status=0 pid progress_pid found force=()
+  local folder=$1 status=0 pid progress_pid found force=() before after
   [[ $FORCE != yes ]] || force=(--force)
   mkdir -p "$folder"
   exec 9>> "$folder/lock" # held by fairseq-train too, should this script be killed before it
@@ -38,6 +38,7 @@ train_or_skip() { # RUN_FOLDER DATA OPTION...
   fi
   note_precision "$folder"
   note "$folder: training, log in train.log"
+  note_cpu_seconds before
   exec 8> >(show_progress "$folder")
   progress_pid=$!
   "${command[@]}" >&8 2>&1 &
@@ -46,10 +47,23 @@ train_or_skip() { # RUN_FOLDER DATA OPTION...
   trap 'kill "$pid" 2> /dev/null; exit 143' INT TERM
   wait "$pid" || status=$?
   trap - INT TERM
+  note_cpu_seconds after
+  awk -v a="$after" -v b="$before" 'BEGIN { printf "%.1f\n", a - b }' >> "$folder/cpu_seconds.txt"
   wait "$progress_pid" || true # the end of the log comes before our own words
   [[ $status == 0 ]] || die "$folder: training failed with status $status, see $folder/train.log"
   python -m fairseq_ext finish-training --training "$folder" || exit 2
   exec 9>&-
+}
+
+# Set a variable to the processor seconds of all commands that this shell has waited for. They do not depend on what else the
+# machine does, as the time of day does; the file cpu_seconds.txt has a line for each time that a training was started.
+note_cpu_seconds() { # VARIABLE
+  local file user system
+  file=$(mktemp)
+  times > "$file" # not of a subshell, which would have waited for nothing
+  { read -r _; read -r user system; } < "$file"
+  rm "$file"
+  printf -v "$1" %s "$(awk -F'[ms ]+' '{ print 60 * $1 + $2 + 60 * $3 + $4 }' <<< "$user $system")"
 }
 
 # A training keeps the precision of its beginning; what `auto` comes to is noted by on_device.sh.
@@ -68,6 +82,15 @@ show_progress() { # RUN_FOLDER
   tee -a "$1/train.log" |
     sed -un "s#^.*| INFO | \(train_inner\|valid\) | #$name: #; t show; s#^.*\(error: .*\)#$name: \1#; t show; d
       :show s#^\(.\{150\}\).*#\1#; p" >&2
+}
+
+# Fill COURSE with the checkpoints of the course of a training that are kept: none where there are none (yet).
+find_course() { # RUN_FOLDER
+  COURSE=("$1"/checkpoint_*_*.pt)
+  [[ ! -e ${COURSE[0]} ]] || return 0
+  COURSE=()
+  [[ $DRY_RUN == yes || $FINISHED_ONLY == yes ]] || die "$1: no checkpoints for learning curves; run the stage train first"
+  note "$1: no checkpoints, no learning curve"
 }
 
 # Run `"$@"`, several at a time when --jobs allows, each with GPUs of its own; one that fails does not stop the others.

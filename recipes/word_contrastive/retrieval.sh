@@ -17,12 +17,15 @@ probe() { # SYSTEM SEED
   run rm -r "$states"
 }
 
-# Change in BLEU against change in sentence retrieval (5.3.3): needs several systems, and three pairs of languages.
+# Change in BLEU, on the test set, against change in sentence (5.3.3) and word retrieval (5.3.4): needs several systems, and
+# three pairs of languages.
 correlate() { # BASELINE
-  if [[ ${#SYSTEM_IDS[@]} -gt 1 && ${#LANGUAGES[@]} -gt 3 ]]; then
+  local measure
+  [[ ${#SYSTEM_IDS[@]} -gt 1 && ${#LANGUAGES[@]} -gt 3 ]] || return 0
+  for measure in sentence word; do
     run python -m eval probe correlate "${FOLDERS[@]}" --retrieval "${FOLDERS[@]/#$OUTPUT\/translations/$OUTPUT\/probes}" \
-      --output "$OUTPUT/probes/$1"
-  fi
+      --measure "$measure" --output "$OUTPUT/probes/$1-$measure"
+  done
 }
 
 stage_probe() {

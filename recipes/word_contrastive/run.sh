@@ -7,11 +7,15 @@ source "$(dirname "$0")/../shared/experiment.sh"
 
 RECIPE=word_contrastive TITLE="Word-level contrastive learning"
 SEEDS=1
+ALL_STAGES="prepare train translate score curves probe report"
 SAMPLING_OPTIONS=() STOPPING_OPTIONS=()
+COMPARISONS=(mlsc-d3:mlsc-d2) # differ on no axis
 # shellcheck source=recipes/shared/alignment.sh
 source "$HERE/../shared/alignment.sh"
 # shellcheck source=recipes/word_contrastive/retrieval.sh
 source "$HERE/retrieval.sh"
+# shellcheck source=recipes/word_contrastive/curves.sh
+source "$HERE/curves.sh"
 # shellcheck source=recipes/word_contrastive/mbart.sh
 source "$HERE/mbart.sh"
 
@@ -24,9 +28,10 @@ encoder's retrieval, compares, reports. What is complete is skipped, what was ki
 file has the paper's numbers.
 
   --config NAME       222_en-ja, 626_en-it-ja-nl-tr-vi, 626_en-tr-ro-et-my-kk (the paper's), multi30k, enja, l10n,
-                      phrasebook (small), or a file like those in configs/; the paper's corpora are yours to collect, see README.md
+                      l10n-8, phrasebook (small), or a file like those in configs/; the paper's corpora are yours to collect, see README.md
   --systems LIST      of mlsc, mbart, each also with +align, +w2w, +FA, +sent (Tables C.1 to C.3), or 'all'
-                      (default: those of mlsc, and of mbart where --mbart is given)
+                      (default: those of mlsc, and of mbart where --mbart is given); mlsc-d3, mlsc-d2, mlsc-d3+w2w,
+                      mlsc-d2+w2w (both readings of the dropout of 5.2.3)
   --mbart DIR         mBART-25 as fairseq publishes it: model.pt, dict.txt, sentence.bpe.model; its subwords are then
                       those of all systems
   --out-of-domain DIR bitexts of the same pairs that fast_align is trained on, too (5.2.1)
@@ -64,14 +69,20 @@ train_system() { # SYSTEM SEED
 # Call a command per baseline: SYSTEM_IDS and FOLDERS are then those of the baseline and of what is added to it.
 for_each_baseline() { # COMMAND
   local baseline system chosen=" ${SYSTEM_IDS[*]} " SYSTEM_IDS FOLDERS
-  for baseline in mlsc mbart; do
+  for baseline in mlsc mlsc-d3 mbart; do
     SYSTEM_IDS=() FOLDERS=()
     for system in "${KNOWN_SYSTEMS[@]}"; do
-      [[ ${system%%+*} != "$baseline" || $chosen != *" $system "* ]] || SYSTEM_IDS+=("$system")
+      [[ $(baseline_of "$system") != "$baseline" || $chosen != *" $system "* ]] || SYSTEM_IDS+=("$system")
     done
     for_each_model add_folder
     [[ ${#SYSTEM_IDS[@]} == 0 ]] || "$1" "$baseline"
   done
+}
+
+# The systems of both readings of the dropout are in one report.
+baseline_of() { # SYSTEM
+  local baseline=${1%%+*}
+  echo "${baseline/mlsc-d2/mlsc-d3}"
 }
 
 stage_score() {
@@ -82,7 +93,8 @@ stage_score() {
 report_baseline() { # BASELINE
   PROBE_RESULTS=()
   for_each_model add_probe_results
-  add_results "$OUTPUT/probes/$1/correlation.json"
+  add_results "$OUTPUT/probes/$1"-{sentence,word}/correlation.json
+  add_results "$OUTPUT/curves/$1/retrieval-curves.json"
   [[ $DRY_RUN == yes ]] || mkdir -p "$OUTPUT/$1"
   report "$OUTPUT/$1" "$TITLE: $NAME, ${TABLE_NAME[$1]}" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
 }

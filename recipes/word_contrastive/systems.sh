@@ -19,5 +19,18 @@ END
 }
 
 default_systems < <(rows mlsc "$SCRATCH" "MLSC")
+
+# Both readings of the dropout of 5.2.3, from the thesis' 0.3: the projection's is 0.2 (`mlsc-d3+w2w`), or the model's is, where the
+# loss is added (`mlsc-d2+w2w`); `mlsc-d2` has that model without the loss. Dropout is on no axis, so names say it.
+SCRATCH_DROPOUT_3="${SCRATCH% --dropout*} --dropout 0.3"
+SCRATCH_DROPOUT_2="${SCRATCH% --dropout*} --dropout 0.2"
+W2W="--losses translation,word_contrastive --alignments word2word"
+other_systems << END
+mlsc-d3 | | $SCRATCH_DROPOUT_3 $PLAIN | | MLSC, dropout 0.3
+mlsc-d2 | | $SCRATCH_DROPOUT_2 $PLAIN | | MLSC, dropout 0.2
+mlsc-d3+w2w | | $SCRATCH_DROPOUT_3 $ADDED $W2W | | MLSC, dropout 0.3 +w2w, projection 0.2
+mlsc-d2+w2w | | $SCRATCH_DROPOUT_3 $ADDED $W2W --word-contrastive-model-dropout 0.2 --word-contrastive-dropout 0 | | MLSC, dropout 0.2 +w2w, projection 0
+END
+
 if [[ -n $MBART ]]; then by_default=default_systems; else by_default=other_systems; fi
 "$by_default" < <(rows mbart "$MBART_FT" "mBART FT")

@@ -4,35 +4,40 @@
 # Every checkpoint that is kept, on the validation set, with greedy search.
 stage_curves() {
   [[ $KEEP_UPDATES != 1 ]] || return 0
-  CURVE=() CURVE_LLR=()
+  local llr=()
+  CURVE=() RECOGNIZED=()
   for_each_model curve
-  [[ ${#CURVE[@]} == 0 ]] ||
-    run python -m eval probe learning-curves "${CURVE[@]}" --llr "${CURVE_LLR[@]}" --output "$OUTPUT/curves"
+  [[ ${#RECOGNIZED[@]} == 0 ]] || llr=(--llr "${RECOGNIZED[@]}")
+  [[ ${#CURVE[@]} == 0 ]] || run python -m eval probe learning-curves "${CURVE[@]}" "${llr[@]}" --output "$OUTPUT/curves"
+}
+
+# Of some checkpoints of a model, the one with the most updates.
+last_checkpoint() { # CHECKPOINT...
+  printf '%s\n' "$@" | sed 's/.*_\([0-9]*\)\.pt$/\1 &/' | sort -n | tail -1 | cut -d' ' -f2-
 }
 
 curve() { # SYSTEM SEED
-  local name checkpoint updates folder decoding
+  local name checkpoint updates folder decoding last
   [[ ${TRAINED_AS[$1]} == "$1" ]] || return 0
   name=$(model_name "$@")
   decoding=(--data "$DATA" --beam 1 "${SEARCH_OPTIONS[@]}")
+  [[ -z ${TABLE_NAME[$1]} ]] || decoding+=(--name "${TABLE_NAME[$1]}")
   [[ $LAUNCHER != cpu ]] || decoding+=(--cpu)
-  for checkpoint in "$OUTPUT/models/$name"/checkpoint_*_*.pt; do
-    if [[ ! -e $checkpoint ]]; then
-      [[ $DRY_RUN == yes ]] || die "$OUTPUT/models/$name: no checkpoints for learning curves; run the stage train first"
-      return 0
-    fi
+  find_course "$OUTPUT/models/$name"
+  last=$(last_checkpoint "${COURSE[@]}")
+  for checkpoint in "${COURSE[@]}"; do
     updates=${checkpoint##*_} updates=${updates%.pt}
     folder=$OUTPUT/curves/$name/$updates
     run python -m eval translate --checkpoint "$checkpoint" "${decoding[@]}" --split valid --output "$folder"
     run python -m eval score "$folder"
     CURVE+=("$folder")
-    curve_llr "$checkpoint" "$folder"
+    [[ $CURVE_LLR == none || ($CURVE_LLR == last && $checkpoint != "$last") ]] || curve_llr "$checkpoint" "$folder"
   done
 }
 
-# States are not extracted again for what is recognized already: they take much room, and are gone.
+# Classifiers learn from states of the validation set and are tested on those of the test set, as for the final model. States are not extracted again for what is recognized already: they take much room, and are gone.
 curve_llr() { # CHECKPOINT FOLDER
-  CURVE_LLR+=("$2/llr")
+  RECOGNIZED+=("$2/llr")
   [[ ! $2/llr/llr.json -nt $1 ]] || return 0
   run python -m eval probe states --checkpoint "$1" "${decoding[@]}" --max-lines "$CURVE_LINES" --output "$2/states"
   run python -m eval probe llr "$2/states" --output "$2/llr"

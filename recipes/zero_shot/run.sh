@@ -9,12 +9,16 @@ RECIPE=zero_shot TITLE="Zero-shot translation"
 SEEDS=1,10,20
 RESIDUAL_LAYER=4 # "w/o Res.": the middle encoder layer of six (8.2.1)
 TARGET_LAYERS=5 # LCS: the top encoder layers of six that are told the target language
-PROBES="llr similarity retrieval cosine"
+KNOWN_PROBES="llr similarity retrieval cosine"
+PROBES=${KNOWN_PROBES// /,}
+CURVE_LLR=all # checkpoints of the learning curves whose languages are recognized
 PROBE_LAYERS=all
 PROBE_LINES=
 KEEP_STATES=no
 CURVE_LINES= # lines of each set whose states the learning curves have, where a configuration keeps checkpoints
 DECODING=plain
+COMPARISONS=(1:0 2:0 3:0 5:0 6:0 7:0 8:0 2:1-simple) # differ on two axes: the pivot and what system 4 is not, placement and affinity
+COMPARISONS+=(1:1-warmup 1:1-rate 1:1-long 2:2-warmup 2:2-rate 2:2-long) # differ on none: in the schedule
 ALL_STAGES="prepare train translate score curves probe report"
 # shellcheck source=recipes/zero_shot/curves.sh
 source "$HERE/curves.sh"
@@ -26,15 +30,19 @@ usage: bash recipes/zero_shot/run.sh --config NAME [options] [-- OPTION of fairs
 Trains systems of Table 8.2 on English-centric data, translates supervised and zero-shot directions, scores, compares,
 reports. What is complete is skipped, what was killed continues. README.md beside this file has the paper's numbers.
 
-  --config NAME       opus, iwslt, europarl (the paper's), multi30k, l10n, phrasebook (small), or a file like
-                      those in configs/
+  --config NAME       opus, iwslt, europarl (the paper's), multi30k, l10n, l10n-8, phrasebook (small), or a file
+                      like those in configs/
   --systems LIST      of 0 (system 4 through English as pivot), 1-8 (Table 8.2), 1-simple to 8-simple (E.3),
-                      swap-prenorm (8.2.4), no-enc-last (E.1), embedded, embedded-t-enc
+                      swap-prenorm (8.2.4), no-enc-last (E.1), 1-warmup, 1-rate, 1-long, 2-warmup, 2-rate, 2-long
+                      (four times the warm-up, half the learning rate, twice the updates), embedded, embedded-t-enc
                       (PostNorm with language embeddings in place of tags), 1-lcs, 2-lcs (the target language
                       in encoder layers); or 'all' (default: $(list_systems))
   --decoding LIST     how each model translates, each a system of the tables: plain, source-contrast,
                       language-contrast, contrast (both), rescored (default: $DECODING)
 $(usage_of_experiment)
+  --probes LIST       some of ${KNOWN_PROBES// /,} (default: all)
+  --curve-llr WHICH   checkpoints of the learning curves with layer-wise language recognition, whose classifiers learn
+                      from the validation set and are tested on the test set: all, last, none (default: $CURVE_LLR)
   --probe-layers LIST layers whose states are stored, for example L3,encoder-norm,L9 (default: $PROBE_LAYERS)
   --probe-lines N     first lines of each set whose states are stored (default: all); README.md has the disk space
   --keep-states       keep the states after the probes of a model
@@ -80,22 +88,28 @@ check_recipe() {
   split_list --decoding "$DECODING" DECODING_LIST
   for one in "${DECODING_LIST[@]}"; do one_of --decoding "$one" "${!DECODINGS[@]}"; done
   [[ -z $PROBE_LINES ]] || positive --probe-lines "$PROBE_LINES"
+  split_list --probes "$PROBES" PROBE_LIST
+  # shellcheck disable=SC2086  # a list of words
+  for one in "${PROBE_LIST[@]}"; do one_of --probes "$one" $KNOWN_PROBES; done
+  one_of --curve-llr "$CURVE_LLR" all last none
 }
 
 # What the probes find in one model. Its hidden states take much room, and go when the probes are done.
 probe() { # SYSTEM SEED
-  local name states results one settings="$PROBE_LAYERS ${PROBE_LINES:-all}" lines=()
+  local name states results one settings="$PROBE_LAYERS ${PROBE_LINES:-all}" every lines=()
+  every=$settings
+  [[ ${PROBE_LIST[*]} == "$KNOWN_PROBES" ]] || settings+=" $PROBES"
   [[ ${TRAINED_AS[$1]} == "$1" ]] || return 0 # the pivot's model is that of another system
   set_evaluated "$@"
   name=$(model_name "$@")
   states=$OUTPUT/states/$name results=$OUTPUT/probes/$name
-  if [[ $results/finished -nt ${EVALUATED[1]} && $(< "$results/finished") == "$settings" ]]; then
+  if [[ $results/finished -nt ${EVALUATED[1]} && ($(< "$results/finished") == "$settings" || $(< "$results/finished") == "$every") ]]; then
     note "$results: probed, skipped"
     return
   fi
   [[ -z $PROBE_LINES ]] || lines=(--max-lines "$PROBE_LINES")
   run python -m eval probe states "${EVALUATED[@]}" --layers "$PROBE_LAYERS" "${lines[@]}" --output "$states"
-  for one in $PROBES; do
+  for one in "${PROBE_LIST[@]}"; do
     run python -m eval probe "$one" "$states" --output "$results"
   done
   [[ $DRY_RUN == yes ]] || echo "$settings" > "$results/finished"
@@ -113,9 +127,9 @@ add_probe_results() { # PROBE SYSTEM SEED
 
 stage_report() {
   local one
-  for one in $PROBES; do for_each_model add_probe_results "$one"; done
+  for one in $KNOWN_PROBES; do for_each_model add_probe_results "$one"; done
   add_results "$OUTPUT/probes/off-target.json" "$OUTPUT/curves/learning-curves.json"
   report "$OUTPUT" "$TITLE: $NAME" "$((${#SYSTEM_IDS[@]} * ${#DECODING_LIST[@]}))" "${FOLDERS[@]}"
 }
 
-experiment "decoding probe-layers probe-lines" keep-states "$@"
+experiment "decoding probes curve-llr probe-layers probe-lines" keep-states "$@"

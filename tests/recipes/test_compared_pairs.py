@@ -1,6 +1,7 @@
 """The systems of a recipe's table differ on one axis, so that the stage report tests every pair of them."""
 
-from itertools import combinations
+from itertools import combinations, takewhile
+from pathlib import Path
 
 import pytest
 
@@ -79,3 +80,32 @@ def test_a_table_of_several_axes_has_pairs_of_one():
     one, two, five = (record(found[f"system{system}"], "s-enc-t-dec") for system in (1, 2, 5))
     assert len(axes_between(one, two)) == len(axes_between(one, five)) == 1
     assert len(axes_between(two, five)) == 2
+
+
+def comparisons(name: str, *options: str) -> list[str]:
+    """What follows `--pairs` in the command of the stage report, without what precedes the folders' names."""
+    (words,) = [words for words in dry_run(name, *options, "--stages", "report") if words[3:4] == ["compare"]]
+    if "--pairs" not in words:
+        return []
+    rest = words[words.index("--pairs") + 1 :]
+    return [
+        ":".join(Path(one).name for one in word.split(":"))
+        for word in takewhile(lambda word: word[0] != "-", rest)
+    ]
+
+
+def test_pairs_that_claims_need_and_that_differ_in_more():
+    """A variable length against fixed ones and MNMT: bridge and losses. Seeds of a system are one."""
+    chosen = "--systems", "mnmt,fixed-universal,variable,variable+w2w", "--seeds", "10,20"
+    assert comparisons("interlingua", "--config", "phrasebook", *chosen) == [
+        "mnmt-seed10:fixed-universal-seed10",
+        "mnmt-seed10:variable-seed10",
+        "fixed-universal-seed10:variable-seed10",
+        "mnmt-seed10:variable+w2w-seed10",
+    ]
+    chosen = "--systems", "0,1,2,4,1-simple", "--seeds", "1"
+    assert comparisons("zero_shot", "--config", "multi30k", *chosen) == [
+        "system1-seed1:system0-seed1",
+        "system2-seed1:system0-seed1",
+        "system2-seed1:system1-simple-seed1",
+    ]

@@ -4,8 +4,9 @@ from argparse import Namespace
 
 import pytest
 
+from fairseq_ext.models.lealla_architectures import ROWS
 from tests.our_commands import parse_command
-from tests.recipes.commands import assert_refused, configurations, dry_run, parse_trainings
+from tests.recipes.commands import assert_refused, configurations, dry_run, parse_trainings, recipe
 
 RECIPE = "distillation"
 CONFIGS = configurations(RECIPE)
@@ -92,6 +93,58 @@ def test_the_students_of_the_paper_and_their_hyperparameters():
     assert (first.pooler_width, first.sentence_width) == (768, 192)
 
 
+def test_the_other_rows_of_tables_3_1_and_a_3_are_students_with_additive_margin():
+    """Row 0 is the teacher, rows 6 to 8 are the three that are distilled."""
+    rows = {number: row for number, row in ROWS.items() if number not in (0, 6, 7, 8)}
+    found = trainings("lealla", "--systems", ",".join(f"{name}-ams" for name, _ in rows.values()))
+    assert len(found) == len(rows)
+    for name, shape in rows.values():
+        args = found[f"{name}-ams"]
+        assert (args.encoder_layers, args.encoder_embed_dim, args.encoder_ffn_embed_dim) == shape[:3]
+        assert (args.losses, args.teacher, args.batch_size * args.batches_per_update) == (AMS, None, 8192)
+        assert args.lr == [1e-3 if shape.width >= 384 else 5e-4]
+        assert args.max_update == (200_000 if shape.width >= 256 else 100_000)
+
+
+def test_synchronized_distillation_learns_from_the_reduced_teacher():
+    """A.1: which is trained first, and stores its vectors, whatever the order of --systems."""
+    printed = commands("l10n", "--systems", "thin-half-ams-syn,reduced-96", stages="train")
+    _, encode, _ = printed
+    found = trainings("l10n", "--systems", "thin-half-ams-syn,reduced-96")
+    assert list(found) == ["reduced-96", "thin-half-ams-syn"]
+    args = parse_command(encode)
+    assert (str(args.model), args.name) == ("out/models/reduced-96-seed1/checkpoint_best.pt", "reduced-96")
+    assert (str(args.data), args.split, args.dtype) == ("data/l10n", ["train", "valid"], "float16")
+    own = found["thin-half-ams-syn"]
+    assert (own.teacher, own.losses) == ("reduced-96", f"{AMS},{FD}")
+    assert (own.feature_distillation_pattern, own.encoder_embed_dim) == ("synchronized", 96)
+    found = trainings("lealla", "--systems", "small-ams-syn,reduced-128,large-ams-syn,reduced-256")
+    assert [args.teacher for args in found.values()] == [None, None, "reduced-128", "reduced-256"]
+    assert found["large-ams-syn"].feature_distillation_weight == 1e4
+
+
+def test_a_synchronized_student_without_its_teacher(tmp_path):
+    (tmp_path.parent / "data").mkdir(exist_ok=True)
+    (tmp_path.parent / "teacher.pt").touch()
+    options = ["--config", "l10n", "--teacher", str(tmp_path.parent / "teacher.pt")]
+    options += ["--teacher-data", str(tmp_path.parent / "data"), "--systems", "thin-half-ams-syn"]
+    message = "--systems: thin-half-ams-syn learns from reduced-96, which is not trained; add it"
+    assert_refused(RECIPE, options, message, tmp_path)
+
+
+def test_fewer_gpus_than_the_batch_has_compare_fewer_pairs():
+    """3.1 and 3.4 are over a batch of 8,192 pairs: 16 GPUs with 512 each."""
+
+    def said(*options: str) -> str:
+        words = ["--config", "lealla", "--teacher", "LaBSE", "--stages", "train", "--output", "out"]
+        return recipe(RECIPE, "--dry-run", *words, "--launcher", "slurm", *options).stderr
+
+    assert "4096 pairs are compared with each other (N of 3.1 and 3.4), not 8192: 8 of 16" in said(
+        "--gpus", "8"
+    )
+    assert "are compared with" not in said("--nodes", "2", "--gpus", "8")
+
+
 def test_the_small_configuration_trains_four_students_and_six_reductions():
     found = trainings("l10n")
     students = {f"thin-half-{losses}" for losses in COMBINATIONS} | {
@@ -147,7 +200,9 @@ def test_a_checkpoint_teaches_on_the_data_of_its_training():
 
 
 def test_a_folder_of_transformers_gives_its_vocabulary_and_reads_raw_text():
-    *_, subword, binarize = map(parse_command, commands("lealla", stages="prepare"))
+    download, *_, subword, binarize = map(parse_command, commands("lealla", stages="prepare"))
+    corpora = {each.split("-")[1] for each in download.train}
+    assert len(corpora) == 6 and "unpc" not in corpora  # UN is a test set (3.2.1)
     assert str(subword.tokenizer) == "LaBSE" and str(subword.input) == str(binarize.text) == "out/text"
     encoded = [parse_command(words) for words in commands("lealla", stages="encode")]
     for args in encoded:
@@ -170,6 +225,8 @@ def test_teacher_and_students_are_measured_in_one_report():
         for test in ("multiway", "tatoeba")
     ]
     assert str(found[0].model) == "ems.pt"
+    for args in found:  # a table of what vectors of fewer bits lose
+        assert args.vectors == ["int8", "int8+rescored", "binary", "binary+rescored"]
     assert str(found[2].model) == "out/models/thin-half-all-seed1/checkpoint_best.pt"
     results = [word for word in report if word.endswith("sentence-retrieval.json")]
     assert results == [f"{args.output}/sentence-retrieval.json" for args in found]
@@ -197,6 +254,7 @@ def test_all_benchmarks_of_3_2_1_when_their_folders_are_given():
         f"6way/UNv1.0.6way.{language}" for language in ("en", "es", "fr", "ru", "zh")
     ]
     assert retrieve.model == encode.output and (str(retrieve.un), retrieve.index) == ("6way", "ivf")
+    assert (retrieve.probes, retrieve.vectors) == (256, [])  # a fiftieth of the candidates, all on disk
     assert retrieve.languages == ["es", "fr", "ru", "zh"]
     assert (bucc.pairs, bucc.tuned, bucc.tested) == (
         ["de-en", "fr-en", "ru-en", "zh-en"],

@@ -83,6 +83,7 @@ def test_bucc_has_hyperparameters_of_its_own():
     (words,) = commands(*options, stages="evaluate")
     args = parse_command(words)
     assert (args.tuned, args.tested, args.universal_threshold) == ("training", "training", False)
+    assert args.threshold_from == "de-en"  # Table 6
     assert (args.margin, args.neighbours, args.pairs) == ("ratio", 4, ["de-en", "fr-en", "ru-en", "zh-en"])
 
 
@@ -129,6 +130,28 @@ def test_bags_of_embeddings_of_every_fourth_layer_are_the_baseline():
     assert [args.layer for args in found] == ["0", "4", "8", "12", "16", "20", "24", "average"]
     for args in found:
         assert (args.similarity, args.normalize, args.groups.name) == (["cosine"], None, "dual_pivot.toml")
+
+
+def test_similarity_of_sentences_is_measured_of_systems_and_layers(tmp_path):
+    """6.5, Table 7."""
+    names = ("STS.ar.tsv", "STS.en-ar.tsv", "STS.en-tr.txt")
+    for name in names:
+        (tmp_path / name).touch()
+    options = ["--config", "xlm_r", "--encoder", "mlm", "--tatoeba", "v1", "--systems", "paired-de-en"]
+    words = commands(*options, "--sts", str(tmp_path), stages="untrained,evaluate,report")
+    found = [parse_command(each) for each in words if each[3] == "sts"]
+    assert [args.encoder_name for args in found] == [
+        *(f"mlm layer {layer}" for layer in (0, 4, 8, 12, 16, 20, 24, "average")), "paired-de-en",
+    ]  # fmt: skip
+    for args in found:
+        assert ([path.name for path in args.files], args.dataset) == (list(names), "STS 2017")
+        assert f"{args.output}/sts.json" in words[-1]
+
+
+def test_a_folder_without_rated_pairs_is_one_line(tmp_path):
+    (tmp_path / "here").mkdir()
+    message = f"--sts: {tmp_path}: no files STS.*; expected STS.en-ar.tsv"
+    assert_refused(RECIPE, [*L10N[:3], "/tmp", "--sts", str(tmp_path)], message, tmp_path / "here")
 
 
 def test_frozen_layers_are_stored_once_and_trained_on():

@@ -2,13 +2,27 @@
 
 import pytest
 
-from tests.recipes.commands import ROOT, assert_refused, configurations, dry_run, parse_trainings, recipe
+from tests.our_commands import parse_command
+from tests.recipes.commands import (
+    ROOT,
+    assert_refused,
+    configurations,
+    dry_run,
+    parse_training,
+    parse_trainings,
+    recipe,
+)
 
 CONFIGS = configurations("interlingua")
 TRAINED = [
     "mnmt", "fixed-universal", "fixed-specific", "variable", "ordinal", "source-length", "jitter", "repaired",
-    "mnmt+w2w", "variable+w2w", "t-enc", "t-enc+w2w",
+    "variable-per-token", "mnmt+w2w", "variable+w2w", "t-enc", "t-enc+w2w",
 ]  # fmt: skip
+PRETRAINED = [
+    f"{system}@{pretraining}"
+    for system in ("mnmt", "variable", "t-enc", "mnmt+w2w", "variable+w2w", "t-enc+w2w")
+    for pretraining in ("deshuffling", "enss")
+]
 
 
 def commands(*options: str, stages: str) -> list[list[str]]:
@@ -23,12 +37,17 @@ def trainings(config: str, systems: str = "all") -> dict:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "--config: expected one of europarl,iwslt,multi30k,opus,phrasebook, or a file"),
+        ([], "--config: expected one of europarl,iwslt,l10n,multi30k,opus,phrasebook, or a file"),
         (["--config", "opus", "--systems", "mnmt,9"], "--systems: found '9', expected one of: pivot mnmt"),
         (["--config", "opus", "--seeds", "x"], "--seeds: found 'x', expected a whole number above 0"),
         (
             ["--config", "opus", "--stages", "trian"],
             "--stages: found 'trian', expected one of: prepare train",
+        ),
+        (["--config", "opus", "--systems", "mnmt@enss"], "--systems: found 'mnmt@enss', expected one of: "),
+        (
+            ["--config", "l10n", "--systems", "mnmt@enss"],
+            "--systems: @enss needs the phrases of English text; ",
         ),
         (["--config", "opus", "--sytems", "1"], "unknown option '--sytems'; --help lists the options"),
     ],
@@ -44,15 +63,26 @@ def test_a_configuration_needs_the_fixed_length(tmp_path):
     assert result.stderr == f"error: {tmp_path}/mine.sh: INTERLINGUA_LENGTH is not set\n"
 
 
+@pytest.mark.parametrize("config", ["phrasebook", "l10n"])
+def test_the_mnmt_that_all_start_from_is_system_2_of_zero_shot(config):
+    ours = trainings(config, "mnmt")["start"]
+    options = ("--config", config, "--systems", "2", "--seeds", "1", "--stages", "train")
+    (theirs,) = map(parse_training, dry_run("zero_shot", *options))
+    different = {name for name, value in vars(theirs).items() if getattr(ours, name) != value}
+    assert different <= {"data", "save_dir"}
+
+
 @pytest.mark.parametrize("config", CONFIGS)
 def test_every_training_is_understood_by_fairseq(config):
     found = trainings(config)
-    starts = {"s-enc-t-dec": found.pop("start", None), "t-enc": found.pop("start-t-enc", None)}
-    assert list(found) == TRAINED
+    starts = {name: found.pop(name) for name in list(found) if name.startswith(("start", "pretrained"))}
+    assert list(found) == TRAINED + (PRETRAINED if "start@enss" in starts else [])
     baseline = found["mnmt"]
     assert (baseline.criterion, baseline.norm_placement) == ("fused_label_smoothed_cross_entropy", "post")
     for system, args in found.items():
-        start = starts[args.language_tags]
+        _, sign, pretraining = system.partition("@")
+        tags = "-t-enc" if args.language_tags == "t-enc" else ""
+        start = starts.get(f"start{tags}{sign}{pretraining}")
         assert args.pretrained_checkpoint == (start and f"{start.save_dir}/checkpoint_best.pt")
         assert not start or (start.arch, start.language_tags) == (baseline.arch, args.language_tags)
         assert args.decoder_layers == baseline.decoder_layers
@@ -90,6 +120,49 @@ def test_words_are_aligned_for_word_contrast_only():
         steps = commands("--config", "phrasebook", "--systems", systems, stages="prepare")
         aligned = [words for words in steps if words[3] == "align"]
         assert [words[words.index("--aligner") + 1] for words in aligned] == aligners
+
+
+def test_the_other_reading_of_equation_7_6_is_one_option():
+    usual, other = (vars(args) for args in trainings("iwslt", "variable,variable-per-token").values())
+    different = {name: other[name] for name in other if other[name] != usual[name]}
+    assert different.pop("save_dir") and different == {"interlingua_alignment_per_token": True}
+
+
+@pytest.mark.parametrize("config", ["phrasebook", "l10n"])
+def test_initialization_from_pretraining_takes_the_updates_of_a_start(config):
+    found = trainings(config, "variable,variable@enss,mnmt+w2w@deshuffling,t-enc@enss")
+    pretrained = [name for name in found if name.startswith("pretrained")]
+    assert pretrained == ["pretrained-deshuffling", "pretrained-enss"]  # tags of translation come later
+    for name, start in found.items():
+        if name.startswith("start") and "@" in name:
+            origin = found[f"pretrained-{name.partition('@')[2]}"]
+            assert start.pretrained_checkpoint == f"{origin.save_dir}/checkpoint_best.pt"
+            assert start.max_update + origin.max_update == found["start"].max_update
+            assert (origin.arch, origin.encoder_layers) == (start.arch, start.encoder_layers)
+            assert origin.best_checkpoint_metric == "ppl"
+    assert found["start"].pretrained_checkpoint is None
+    assert found["variable"].max_update == found["variable@enss"].max_update
+
+
+def test_enss_differs_from_deshuffling_in_english():
+    found = trainings("phrasebook", "mnmt@enss,mnmt@deshuffling")
+    tasks = [
+        dict(item.split("=") for item in found[f"pretrained-{name}"].pretraining_tasks.split(","))
+        for name in ("enss", "deshuffling")
+    ]
+    assert list(tasks[0]) == ["de", "en", "es", "fi", "fr", "ru"]
+    assert tasks[0].pop("en") == "mass+hfss" and tasks[1].pop("en") == "mass+deshuffling"
+    assert tasks[0] == tasks[1] and set(tasks[0].values()) == {"mass+deshuffling"}
+
+
+def test_the_text_of_enss_is_parsed_after_it_is_binarized():
+    options = ["--config", "phrasebook", "--spacy-model", "some/model", "--systems"]
+    for systems, parsed in (("mnmt@enss", ["phrases", "structures"]), ("mnmt@deshuffling", [])):
+        steps = commands(*options, systems, stages="prepare")
+        assert [words[3] for words in steps[5:]] == parsed
+        assert steps[4][3] == "binarize"
+        for words in steps:
+            parse_command(words)
 
 
 def test_systems_differ_in_what_they_are_called_after():
@@ -148,3 +221,17 @@ def test_probes_are_of_models_with_an_interlingua():
     assert [words[-1].split("/")[-1] for words in interlingua] == ["variable-seed1", "candidates-seed1"]
     logs = [word for word in curves if word.endswith("train.log")]
     assert [log.split("=")[0] for log in logs] == ["MNMT", "Len-vari. Intl."]
+
+
+def test_combinations_of_which_all_four_systems_are_there():
+    chosen = "mnmt,variable,mnmt+w2w,variable+w2w,t-enc", "--seeds", "10,20", "--stages", "report"
+    commands = dry_run("interlingua", "--config", "phrasebook", "--systems", *chosen)
+    (words,) = [words for words in commands if words[3:5] == ["probe", "combination"]]
+    (four,) = words[words.index("--combine") + 1 : words.index("--paired")]
+    assert [one.split("/")[-1] for one in four.split(":")] == [
+        "mnmt-seed10",
+        "variable-seed10",
+        "mnmt+w2w-seed10",
+        "variable+w2w-seed10",
+    ]
+    assert set(four.split(":")) <= set(words)

@@ -4,6 +4,7 @@ from argparse import Namespace
 
 import pytest
 
+from eval.probes.data_size import read_sizes, size_of
 from tests.our_commands import parse_command
 from tests.recipes.commands import assert_refused, configurations, dry_run, parse_trainings
 
@@ -116,6 +117,24 @@ def test_the_vocabulary_is_the_encoders_and_test_sentences_are_left_out():
     assert (str(subword.input), str(binarize.text)) == ("out/text", "out/text")
 
 
+@pytest.mark.parametrize("layout", ["de-en/", ""])
+def test_sentences_of_bucc_are_left_out_in_either_layout(layout, tmp_path):
+    files = [tmp_path / f"{layout}de-en.training.{ending}" for ending in ("de", "en", "gold")]
+    files[0].parent.mkdir(exist_ok=True)
+    for path in files:
+        path.touch()
+    clean = parse_command(commands(*L10N, "--bucc", str(tmp_path), stages="prepare")[1])
+    assert [path for _, path in clean.exclude_text] == files[:2]
+
+
+def test_a_folder_without_bucc_is_one_line(tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "here").mkdir()
+    options = ["--config", "l10n", "--encoder", "/tmp", "--bucc", str(tmp_path / "empty")]
+    message = f"--bucc: {tmp_path}/empty: no files PAIR.PART.LANG, nor below it; expected those of BUCC"
+    assert_refused(RECIPE, options, message, tmp_path / "here")
+
+
 def test_every_layer_of_every_encoder_by_pooling_and_normalization():
     options = [*L10N, "--compared", "run/update-1300", "--tatoeba", "v1"]
     found = [parse_command(words) for words in commands(*options, stages="untrained")]
@@ -129,9 +148,22 @@ def test_every_layer_of_every_encoder_by_pooling_and_normalization():
     assert found[-1].encoder_name == "update-1300 layer average"
     assert sum(args.parallel is not None for args in found) == len(found) / 2
     assert {len(args.parallel) for args in found if args.parallel} == {11}  # 110 directions
-    (large,) = commands("--config", "opus100", "--encoder", "xlmr", "--tatoeba", "v1", stages="untrained")
-    args = parse_command(large)
-    assert (args.layer, args.normalize_batch, args.parallel) == ("17", 256, None)
+
+
+def test_the_paper_has_a_layer_for_every_depth(tmp_path):
+    """2.3: the 8th of mBERT and XLM-R base, the 17th of XLM-R large."""
+    for name, depth in (("large", 24), ("base", 12), ("small", 6)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(f'{{\n  "num_hidden_layers": {depth}\n}}\n')
+    large, base, small = (str(tmp_path / name) for name in ("large", "base", "small"))
+    options = ["--config", "opus100", "--encoder", large, "--compared", base, "--tatoeba", "v1"]
+    found = [parse_command(words) for words in commands(*options, stages="untrained")]
+    assert [(str(args.model), args.layer) for args in found] == [(large, "17"), (base, "8")]
+    assert {(args.normalize_batch, args.parallel) for args in found} == {(256, None)}
+    (tmp_path / "here").mkdir()
+    message = f"{small}: has 6 layers; expected, in the configuration, 6:LAYER among LAYERS (12:8 24:17)"
+    options = ["--config", "tatoeba_challenge", "--data-root", "/tmp", "--tatoeba", "/tmp"]
+    assert_refused(RECIPE, [*options, "--encoder", small], message, tmp_path / "here")
 
 
 def test_what_is_trained_is_measured_the_same_way_and_reported_beside_it():
@@ -143,6 +175,8 @@ def test_what_is_trained_is_measured_the_same_way_and_reported_beside_it():
     ]
     assert found[0].similarity == ["cosine", "bert-score"] and found[0].normalize == 0.75
     assert found[2].universal_threshold and found[2].margin == "absolute"
+    assert (found[2].tuned, found[2].tested) == ("sample", "training")  # XTREME's; test parts have no gold
+    assert (found[2].rescore, found[2].normalize, found[2].neighbours) == ("bert-score", 0.75, 16)
     results = [word for word in report if word.endswith("sentence-retrieval.json")]
     assert results[:4] == [
         f"{args.output}/sentence-retrieval.json" for args in found if args.output.name != "bucc"
@@ -158,7 +192,36 @@ def test_what_is_trained_is_measured_the_same_way_and_reported_beside_it():
         f"out/retrieval/{name}-seed1/tatoeba" for name in ("de-en", "ja-en")
     ]
     assert (plotted.of, plotted.similarity) == ("encoders", "bert-score-normalized")
+    assert (plotted.group, plotted.direction) == ("Tatoeba-36", "from")  # the paper's
     assert "out/data-size/data-size.json" in report
+
+
+def test_all_seeds_are_in_the_figures():
+    """Figure 1 of all systems; Figure 2 of the first, over pairs with English and without."""
+    options = ["--systems", "es-en,de-en", "--seeds", "1,2", "--tatoeba", "v1", "--new-tatoeba", "new"]
+    *_, sizes, languages, report = commands(
+        "--config", "opus100", "--encoder", "xlmr", *options, stages="report"
+    )
+    of_encoders, of_languages = map(parse_command, (sizes, languages))
+    assert [str(path) for path in of_encoders.retrieval] == [
+        f"out/retrieval/{name}-seed{seed}/tatoeba" for name in ("es-en", "de-en") for seed in (1, 2)
+    ]
+    assert [str(path) for path in of_languages.retrieval] == [
+        f"out/retrieval/es-en-seed{seed}/new-tatoeba-{part}"
+        for part in ("english", "others")
+        for seed in (1, 2)
+    ]
+    assert (of_languages.of, of_languages.together) == ("languages", "New-Tatoeba")
+    assert "GiB" in of_languages.unit
+    sizes = read_sizes(of_languages.sizes)
+    assert sizes["en"] == 300.8 and sizes["zh"] == pytest.approx(46.9 + 16.6)
+    trained = [
+        language
+        for pair in trainings("opus100", "--systems", "unlimited")["unlimited"].pairs.split(",")
+        for language in pair.split("-")
+    ]
+    assert not {language for language in trained if size_of(language, sizes, "languages") is None}
+    assert report[report.index("--output") - 1] == "out/language-size/data-size.json"
 
 
 def test_without_an_encoder_the_small_configuration_trains_its_own():
@@ -177,6 +240,10 @@ def test_without_an_encoder_the_small_configuration_trains_its_own():
     args = parse_trainings(commands(*options, "--systems", "de-en", stages="train"))["de-en"]
     assert args.pretrained_encoder == "out/mlm/update-13000"
     assert not commands(*L10N, stages="pretrain")
+    *_, languages, _ = commands(*options[:4], "--systems", "de-en", stages="report")
+    args = parse_command(languages)  # of pre-training, between all of them
+    assert (str(args.sizes), args.unit) == ("out/language-sizes.tsv", "bytes of text")
+    assert [str(path) for path in args.retrieval] == ["out/retrieval/de-en-seed1/multiway"]
 
 
 def test_new_tatoeba_is_measured_with_and_without_english():

@@ -27,7 +27,7 @@ from tests.recipes.commands import (
 
 SCRIPTS = sorted(ROOT.glob("recipes/**/*.sh"))
 CONFIGS = configurations("zero_shot")
-DIRECTIONS = {"opus": 12, "iwslt": 6, "europarl": 8, "multi30k": 6, "l10n": 6, "phrasebook": 10}
+DIRECTIONS = {"opus": 12, "iwslt": 6, "europarl": 8, "multi30k": 6, "l10n": 6, "l10n-8": 14, "phrasebook": 10}
 SYSTEMS = {
     "1": ("pre", "s-enc-t-dec", ""),
     "2": ("post", "s-enc-t-dec", ""),
@@ -82,7 +82,7 @@ def test_help_names_every_option(name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "--config: expected one of europarl,iwslt,l10n,multi30k,opus,phrasebook, or a file"),
+        ([], "--config: expected one of europarl,iwslt,l10n-8,l10n,multi30k,opus,phrasebook, or a file"),
         (["--config", "ops"], "--config: found 'ops', expected one of"),
         (["--config"], "--config: expected a value"),
         (["--config", "opus", "--systems", "1,9"], "--systems: found '9', expected one of: 0 1 2"),
@@ -149,8 +149,8 @@ def test_a_stage_without_the_one_before_says_so(tmp_path):
 @pytest.mark.parametrize("config", CONFIGS)
 def test_every_training_is_understood_by_fairseq(config):
     commands = training_commands("--config", config, "--systems", "all", "--seeds", "10")
-    # Table 8.2, LayerNorm-simple, Swap-PreNorm and w/o Enc-Last, embedded, LCS
-    assert len(commands) == 8 + 8 + 2 + 2 + 2
+    # Table 8.2, LayerNorm-simple, Swap-PreNorm and w/o Enc-Last, embedded, LCS, other schedules of 1 and 2
+    assert len(commands) == 8 + 8 + 2 + 2 + 2 + 6
     for words in commands[:2] + commands[-2:]:
         args = parse_training(words)
         assert args.seed == 10
@@ -200,6 +200,32 @@ def test_variants_differ_from_their_system_in_one_option():
     assert [word for word in no_last if word not in plain] == ["--no-encoder-final-norm"]
 
 
+@pytest.mark.parametrize("system", ["1", "2"])
+def test_another_schedule_is_of_a_system_of_its_own(system):
+    """Warm-up, learning rate, length: each alone, and under a name, as no axis tells them apart."""
+    variants = [system, *(f"{system}-{change}" for change in ("warmup", "rate", "long"))]
+    options = ["--config", "l10n", "--systems", ",".join(variants), "--seeds", "1"]
+    found = dry_run("zero_shot", *options, "--stages", "train,translate,report")
+    usual, *others = [vars(parse_training(words)) for words in found[:4]]
+    changed = [{name: args[name] for name in args if args[name] != usual[name]} for args in others]
+    assert all(different.pop("save_dir") for different in changed)
+    assert changed == [
+        {"warmup_updates": 2400},
+        {"lr": [0.001]},
+        {"max_epoch": 200, "max_update": 9400, "total_num_update": "9400"},
+    ]
+    names = [words[words.index("--name") + 1] for words in found[5:8]]
+    assert len(set(names)) == 3 and "--name" not in found[4]
+    compared = found[8][found[8].index("--pairs") + 1 :]
+    assert [Path(word).name for word in compared[:3]] == [f"system{name}-seed1" for name in variants[1:]]
+
+
+def test_a_schedule_of_epochs_is_doubled_too():
+    (words,) = training_commands("--config", "iwslt", "--systems", "2-long", "--seeds", "1")
+    args = parse_training(words)
+    assert (args.max_epoch, args.lr_scheduler, args.warmup_updates) == (200, "inverse_sqrt", 4000)
+
+
 @pytest.mark.parametrize(
     ("config", "arch", "dropout", "rate", "epochs", "batch"),
     [
@@ -219,7 +245,9 @@ def test_hyperparameters_of_the_paper(config, arch, dropout, rate, epochs, batch
     assert args.autocast_bf16
 
 
-@pytest.mark.parametrize(("config", "updates", "every"), [("phrasebook", 1200, 240), ("l10n", 4700, 940)])
+@pytest.mark.parametrize(
+    ("config", "updates", "every"), [("phrasebook", 1200, 240), ("l10n", 4700, 940), ("l10n-8", 8000, 1600)]
+)
 def test_learning_curves_have_all_checkpoints_of_trainings_that_end_where_the_rate_is_zero(
     config, updates, every
 ):
@@ -449,6 +477,39 @@ def test_learning_curves_are_of_every_checkpoint_that_a_configuration_keeps(prob
     assert probed(stages="curves") == []  # of the papers' configurations
 
 
+def test_fewer_probes_and_fewer_recognitions(probed, tmp_path):
+    """What was measured with all probes is not measured again for some."""
+    models = tmp_path / "out/models/system1-seed1"
+    for name in ("checkpoint_9_960.pt", "checkpoint_10_1200.pt"):
+        (models / name).touch()
+    config = ["--config", "phrasebook"]
+    assert probed(*config, "--curve-llr", "none", stages="curves") == ["learning-curves"]
+    assert "--llr" not in (tmp_path / "calls").read_text()
+    assert probed(*config, "--curve-llr", "last", stages="curves") == ["states", "llr", "learning-curves"]
+    assert (
+        (tmp_path / "calls")
+        .read_text()
+        .endswith(" --llr out/curves/system1-seed1/1200/llr --output out/curves\n")
+    )
+    some = ["--probes", "similarity,llr"]
+    assert probed(*some) == ["states", "similarity", "llr", "off-target"]
+    assert probed(*some) == ["off-target"]
+    assert probed() == ["states", *PROBES, "off-target"]
+    assert probed(*some) == ["off-target"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--probes", "llr,x"], "--probes: found 'x', expected one of: llr similarity retrieval cosine"),
+        (["--curve-llr", "some"], "--curve-llr: found 'some', expected one of: all last none"),
+    ],
+)
+def test_unknown_probes(options, error):
+    result = recipe("zero_shot", "--config", "phrasebook", "--dry-run", *options)
+    assert result.returncode == 2 and error in result.stderr
+
+
 def test_learning_curves_without_checkpoints_say_so(tmp_path):
     options = ["--systems", "1", "--seeds", "1", "--stages", "curves", "--output", str(tmp_path / "out")]
     result = recipe("zero_shot", "--config", "phrasebook", *options)
@@ -524,6 +585,22 @@ def test_a_failed_training_is_an_error_and_runs_again(models):
     (models / "fail").unlink()
     assert run_training(models, "--systems", "1").returncode == 0
     assert (models / "system1-seed1/calls").read_text() == "started\n" * 2
+
+
+BUSY = "python3 -c 'import time\nwhile time.process_time() < 1.2: pass'\n"
+
+
+def test_processor_seconds_of_every_start_are_noted(models):
+    """Of the trainer and what it starts, also where it fails; not of the recipe's own commands."""
+    program = models.parents[1] / "bin/fairseq-train"
+    program.write_text(FAIRSEQ_TRAIN.replace("echo started", BUSY + "echo started", 1))
+    (models / "fail").touch()
+    run_training(models, "--systems", "1")
+    (models / "fail").unlink()
+    program.write_text(FAIRSEQ_TRAIN)
+    assert run_training(models, "--systems", "1").returncode == 0
+    failed, finished = map(float, (models / "system1-seed1/cpu_seconds.txt").read_text().splitlines())
+    assert failed >= 1.2 and 0 <= finished < failed
 
 
 def test_other_options_do_not_continue_an_old_training(models):

@@ -37,9 +37,11 @@ def trainings(config: str, *options: str) -> dict[str, Namespace]:
 
 
 def differences(system: Namespace, ems: Namespace) -> dict:
+    """Options that a system is trained with and `ems` is not; those of losses that it lacks do nothing."""
+    others = {loss for losses in LOSSES.values() for loss in losses.split(",")} - {*system.losses.split(",")}
     return {
         name: value for name, value in vars(system).items()
-        if name not in OWN and value != getattr(ems, name, None)
+        if name not in OWN and value != getattr(ems, name, None) and not name.startswith(tuple(others))
     }  # fmt: skip
 
 
@@ -51,6 +53,8 @@ def differences(system: Namespace, ems: Namespace) -> dict:
         (["--config", "l10n", "--tatoeba", "/no/such"], "--tatoeba: /no/such: no such folder"),
         (["--config", "l10n", "--flores", "/no/such"], "--flores: /no/such: no such folder"),
         (["--config", "l10n", "--comet", "x"], "--comet x: sentence encoders do not translate"),
+        (["--config", "l10n", "--keep-out", "/no/such"], "--keep-out: /no/such: no such folder"),
+        (["--config", "ems", "--united-nations", "/tmp"], "--united-nations: ems trains on UNPC, which has"),
         (["--config", "l10n", "--stages", "translate"], "--stages: found 'translate', expected one of: prep"),
     ],
 )
@@ -58,13 +62,16 @@ def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp
     assert_refused(RECIPE, options, message, tmp_path)
 
 
-def test_systems_differ_in_what_they_are_called_after():
-    found = trainings("ems")
+@pytest.mark.parametrize("config", CONFIGS)
+def test_systems_differ_in_what_they_are_called_after(config):
+    found = trainings(config)
     assert {system: args.losses for system, args in found.items()} == LOSSES
     ems = found["ems"]
     different = {system: differences(args, ems) for system, args in found.items()}
-    for system in ("ems", "no-xtr", "no-contrast", "ugt", "margin-vanilla"):
+    for system in ("ems", "no-xtr", "no-contrast", "margin-vanilla"):
         assert different[system] == {}, system
+    assert found["ugt"].unified_generation_language_dim == ems.token_reconstruction_language_dim
+    assert different["ugt"].keys() <= {"unified_generation_language_dim"}
     assert (ems.additive_margin_margin, ems.additive_margin_temperature, ems.additive_margin_dim) == (
         0.3,
         1,
@@ -73,9 +80,10 @@ def test_systems_differ_in_what_they_are_called_after():
     assert different["no-mlp"] == {"sentence_contrast_dim": 0}
     assert different["no-language"] == {"token_reconstruction_without_language": True}
     assert different["shared-embedding"] == {"token_reconstruction_shared_embedding": True}
-    scaled = {"additive_margin_temperature": 0.1, "additive_margin_dim": 128}
+    scaled = {"additive_margin_temperature": 0.1, "additive_margin_dim": ems.sentence_contrast_dim}
     assert different["margin-scaled"] == different["margin-joint"] == scaled
-    assert different["decoder"] == {"decoder_layers": 6, "random_sides": True, "fused_vocabulary_loss": True}
+    assert different["decoder"].items() >= {"random_sides": True, "fused_vocabulary_loss": True}.items()
+    assert different["decoder"].keys() - {"decoder_layers"} == {"random_sides", "fused_vocabulary_loss"}
 
 
 def test_hyperparameters_of_the_paper():
@@ -124,21 +132,33 @@ def test_evaluation_sets_are_kept_out_of_the_training_text(tmp_path):
         "b/de-en.training.en",
         "b/de-en.training.gold",
         "b/de-en.test.de",
+        "k/mldoc/english.test",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("eins\n")
     common = ["--config", "l10n", "--data-root", str(tmp_path)]
     sets = ["--tatoeba", f"{tmp_path}/v1", "--flores", f"{tmp_path}/f", "--bucc", f"{tmp_path}/b"]
+    sets += ["--keep-out", f"{tmp_path}/k"]
     download, clean, tokenize, subword, _ = map(parse_command, commands(*common, *sets, stages="prepare"))
     assert (download.train_pairs, download.from_folder) == (20000, tmp_path)
     assert sorted(path.name for _, path in clean.exclude_text) == [
         "de-en.test.de", "de-en.training.de", "de-en.training.en",
-        "deu_Latn.dev", "deu_Latn.devtest", "tatoeba.deu-eng.deu", "tatoeba.deu-eng.eng",
+        "deu_Latn.dev", "deu_Latn.devtest", "english.test", "tatoeba.deu-eng.deu", "tatoeba.deu-eng.eng",
     ]  # fmt: skip
     assert {language for language, _ in clean.exclude_text} == {""}  # whatever the language
-    assert tokenize.lowercase
+    assert tokenize.lowercase and clean.ignore_case
     assert (subword.type, subword.vocabulary_size) == ("sentencepiece", 16000)
     assert not parse_command(commands(*common, stages="prepare")[1]).exclude_text
+
+
+def test_options_of_clean_in_a_configuration_stay(tmp_path):
+    config = tmp_path / "own.sh"
+    settings = "CLEAN_OPTIONS=(--keep-duplicates)\nTOKENIZER_OPTIONS=()\n"
+    config.write_text(f'source "$ROOT/recipes/{RECIPE}/configs/l10n.sh"\n{settings}')
+    (tmp_path / "tatoeba.deu-eng.deu").write_text("eins\n")
+    sets = ["--data-root", str(tmp_path), "--tatoeba", str(tmp_path)]
+    clean = parse_command(commands("--config", str(config), *sets, stages="prepare")[1])
+    assert clean.keep_duplicates and clean.exclude_text and not clean.ignore_case
 
 
 def test_retrieval_in_every_test_set_and_one_report():

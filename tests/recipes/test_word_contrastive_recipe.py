@@ -35,7 +35,7 @@ def trainings(tmp_path, *options: str) -> dict:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "--config: expected one of 222_en-ja,626_en-it-ja-nl-tr-vi,626_en-tr-ro-et-my-kk,enja,l10n,mul"),
+        ([], "--config: expected one of 222_en-ja,626_en-it-ja-nl-tr-vi,626_en-tr-ro-et-my-kk,enja,l10n-8,l"),
         (["--config", "enja", "--systems", "mlsc+w3w"], "--systems: found 'mlsc+w3w', expected one of: ml"),
         (["--config", "enja", "--systems", "mbart"], "--systems: mbart starts from mBART; give its folder"),
         (["--config", "enja", "--mbart", "/no/such"], "--mbart: /no/such: no such folder"),
@@ -93,7 +93,7 @@ def test_hyperparameters_of_the_paper(config, tmp_path):
     assert tuned.langs.split(",") == sorted(tuned.langs.split(","))
 
 
-@pytest.mark.parametrize("config", ["multi30k", "l10n", "phrasebook"])
+@pytest.mark.parametrize("config", ["multi30k", "l10n", "l10n-8", "phrasebook"])
 def test_the_small_configurations_are_those_of_zero_shot(config, tmp_path):
     ours = trainings(tmp_path, "--config", config, "--systems", "mlsc")["mlsc"]
     options = ("--config", config, "--systems", "2", "--seeds", "1", "--stages", "train")
@@ -165,15 +165,86 @@ def test_probes_reports_and_comparisons_are_per_baseline(tmp_path):
     assert names == ["MLSC", "MLSC +w2w", "mBART FT", "mBART FT +FA"]
     words = [each[each.index("--words") + 1] for each in found if "retrieval" in each]
     assert words == ["out/data/multi30k"] * 4
-    correlations = [each[5:7] for each in found if each[3:5] == ["probe", "correlate"]]
-    assert correlations == [
+    expected = [
         [f"out/translations/{baseline}-seed1", f"out/translations/{baseline}{method}-seed1"]
         for baseline, method in (("mlsc", "+w2w"), ("mbart", "+FA"))
     ]
+    correlations = [each for each in found if each[3:5] == ["probe", "correlate"]]
+    assert [each[5:7] for each in correlations] == [one for one in expected for _ in range(2)]
+    measures = [(each[each.index("--measure") + 1], each[-1]) for each in correlations]
+    assert measures == [
+        (measure, f"out/probes/{baseline}-{measure}")
+        for baseline in ("mlsc", "mbart")
+        for measure in ("sentence", "word")
+    ]
     compared = [each[4:6] for each in found if "compare" in each]
-    assert compared == correlations
+    assert compared == expected
     reports = [each[each.index("--output") + 1] for each in found if "report" in each]
     assert reports == ["out/mlsc/report", "out/mbart/report"]
+
+
+DROPOUTS = {
+    "mlsc-d3": (0.3, None),
+    "mlsc-d2": (0.2, None),
+    "mlsc-d3+w2w": (0.3, 0.2),
+    "mlsc-d2+w2w": (0.3, 0),
+}
+
+
+def test_both_readings_of_the_dropout_lower_it_from_the_papers(tmp_path):
+    found = trainings(tmp_path, "--config", "phrasebook", "--systems", ",".join(DROPOUTS))
+    dropouts = {
+        system: (args.dropout, getattr(args, "word_contrastive_dropout", None))
+        for system, args in found.items()
+    }
+    assert dropouts == DROPOUTS
+    assert found["mlsc-d3+w2w"].word_contrastive_model_dropout is None
+    assert found["mlsc-d2+w2w"].word_contrastive_model_dropout == 0.2  # what mlsc-d2, its control, has
+    assert {args.losses for args in found.values() if "losses" in args} == {"translation,word_contrastive"}
+
+
+def test_both_readings_of_the_dropout_are_in_a_report_of_their_own(tmp_path):
+    options = ("--config", "multi30k", "--systems", ",".join(["mlsc", *DROPOUTS]))
+    found = commands(tmp_path, *options, stages="translate,report")
+    names = [words[words.index("--name") + 1] for words in found if "translate" in words]
+    assert len(set(names)) == 5  # dropout is on no axis: without names of their own they would be seeds
+    (compared,) = [words for words in found if "compare" in words]
+    folders = [f"out/translations/{system}-seed1" for system in DROPOUTS]
+    assert sorted(compared[4:8]) == sorted(folders)
+    assert compared[compared.index("--pairs") + 1] == f"{folders[0]}:{folders[1]}"
+    reports = [words[words.index("--output") + 1] for words in found if "report" in words]
+    assert reports == ["out/mlsc/report", "out/mlsc-d3/report"]
+
+
+def test_curves_are_of_retrieval_of_every_checkpoint_that_is_kept(tmp_path):
+    out = tmp_path / "out"
+    for system, updates in (("mlsc", 240), ("mlsc", 480), ("mlsc+FA", 240), ("mlsc-d3", 240)):
+        folder = out / f"models/{system}-seed1"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"checkpoint_1_{updates}.pt").touch()
+    done = out / "curves/mlsc-seed1/480"
+    done.mkdir(parents=True)
+    (done / "retrieval.json").touch()
+    options = ["--systems", "mlsc,mlsc+FA,mlsc-d3", "--stages", "curves", "--output", str(out)]
+    found = dry_run("word_contrastive", "--config", "phrasebook", *options)
+    states = [words for words in found if words[3:5] == ["probe", "states"]]
+    assert [words[words.index("--checkpoint") + 1].split("/models/")[1] for words in states] == [
+        f"{system}-seed1/checkpoint_1_240.pt" for system in ("mlsc", "mlsc+FA", "mlsc-d3")
+    ]
+    names = [words[words.index("--name") + 1] for words in states]
+    assert names == ["MLSC", "MLSC +FA", "MLSC, dropout 0.3"]
+    assert all(words[words.index("--splits") + 1] == "valid" for words in states)
+    curves = [words[5:] for words in found if words[4:5] == ["retrieval-curves"]]
+    assert curves == [
+        [*(f"{out}/curves/{name}" for name in names), "--output", f"{out}/curves/{baseline}"]
+        for baseline, names in (
+            ("mlsc", ["mlsc-seed1/240", "mlsc-seed1/480", "mlsc+FA-seed1/240"]),
+            ("mlsc-d3", ["mlsc-d3-seed1/240"]),
+        )
+    ]
+    for words in found:
+        if words[0] != "rm":
+            parse_command(words)
 
 
 def test_two_languages_have_no_correlation(tmp_path):

@@ -33,6 +33,7 @@ MARGIN_OPTIONS="--additive-margin-temperature 0.1"
 FEATURE_OPTIONS="--feature-distillation-normalize both --feature-distillation-mean"
 LOGIT_OPTIONS="--logit-distillation-temperature 1"
 TEACHER_WIDTH=192
+SMALLER_OPTIONS=(--vectors "int8,int8+rescored,binary,binary+rescored")
 TEACHER_MODEL="--finetune-from-model $TEACHER --arch ems_small --encoder-embed-dim 192 --encoder-ffn-embed-dim 512 --encoder-attention-heads 4"
 
 student() { # NAME LAYERS WIDTH INNER_WIDTH HEADS

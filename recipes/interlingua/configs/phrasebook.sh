@@ -13,6 +13,12 @@ start_settings() {
   WARMUP_UPDATES=200
   SCHEDULE_OPTIONS=("${START_SCHEDULE[@]}")
 }
+# Of systems with @: 600 updates of pre-training, then 600 of the MNMT, each from a learning rate that falls to 0. No pilot.
+pretraining_settings() {
+  LEARNING_RATE=2e-3
+  WARMUP_UPDATES=100
+  SCHEDULE_OPTIONS=(--lr-scheduler polynomial_decay --total-num-update 600 --max-update 600)
+}
 LEARNING_RATE=1e-3
 WARMUP_UPDATES=100
 SCHEDULE_OPTIONS=(--lr-scheduler polynomial_decay --total-num-update 800 --max-update 800)

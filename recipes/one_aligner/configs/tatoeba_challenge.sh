@@ -7,7 +7,8 @@ LANGUAGES=(ar bg ca cs da de el en es et fa "fi" fr he hu it ja ko lt lv ms nl n
 RANKED=(es fr de pt it nl ru pl cs sv sh el ro da zh no ar ms hu bg tr "fi" sl vi he ja et lt lv fa ko uk) # footnote 19
 SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
 SAVE_UPDATES=5000
-LAYERS=(17)
+LANGUAGE_SIZES=$HERE/cc100_sizes.tsv # Conneau et al. 2020, Table 6, both Chinese and both Burmese scripts together
+LAYERS=(12:8 24:17) # 2.3
 RETRIEVAL_OPTIONS+=(--normalize-batch 256)
 SINGLE_PAIRS=(es-en {fr,pt,it,de,ca,nl,ru}-es de-{fr,it,pt,nl} fr-{pt,it,nl} it-pt pl-pt) # Tables 6 and 5
 for count in 2 4 8 16 32; do

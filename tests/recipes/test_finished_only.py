@@ -1,0 +1,128 @@
+"""`--finished-only`: what has come to its end is evaluated, with whatever number of seeds each system has."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.recipes.commands import dry_run, recipe
+
+SEEDS = ["--seeds", "1,10,20"]
+
+
+@pytest.fixture
+def out(tmp_path) -> Path:
+    """Two seeds of one system, one of others have come to their end; one is of version 0.2; one goes on."""
+    for name, outputs in {
+        "system1-seed1": {}, "system1-seed10": {}, "system2-seed1": {}, "system2-seed10": None,
+    }.items():  # fmt: skip
+        training(tmp_path / "out/models" / name, outputs)
+    (tmp_path / "out/models/system4-seed20").mkdir()
+    (tmp_path / "out/models/system4-seed20/finished").touch()
+    return tmp_path / "out"
+
+
+def training(folder: Path, outputs: dict | None) -> None:
+    folder.mkdir(parents=True)
+    record = {"format": 1, "options": {}, "inputs": {}, "outputs": outputs}
+    (folder / "training.json").write_text(json.dumps(record))
+
+
+def commands(out: Path, *options: str, name: str = "zero_shot", config: str = "iwslt") -> list[list[str]]:
+    return dry_run(name, "--config", config, *SEEDS, "--output", str(out), "--finished-only", *options)
+
+
+def folders(words: list[str]) -> list[str]:
+    return [Path(word).name for word in words if "/translations/" in word and ":" not in word]
+
+
+def test_one_report_of_systems_with_unequal_seeds(out):
+    found = commands(out, "--systems", "1,2,3,0")
+    kept = ["system1-seed1", "system1-seed10", "system2-seed1", "system0-seed20"]
+    translated = [words for words in found if words[3:4] == ["translate"]]
+    assert [folders(words)[-1] for words in translated] == kept
+    for command in ("score", "compare", "report"):
+        (words,) = [words for words in found if words[3:4] == [command]]
+        assert folders(words) == kept
+    assert not [word for words in found for word in words if "fairseq-train" in word or word == "data_prep"]
+
+
+def test_one_system_that_is_left_is_not_compared(out):
+    found = commands(out, "--systems", "1,3,5", "--stages", "translate,report")
+    assert [words[3] for words in found] == ["translate", "translate", "report"]
+
+
+@pytest.mark.parametrize(("stages", "file"), [("score", "translate.json"), ("report", "scores.json")])
+def test_what_is_read_and_not_made_must_be_there(out, stages, file):
+    folder = out / "translations/system1-seed10"
+    folder.mkdir(parents=True)
+    (folder / file).touch()
+    (words,) = commands(out, "--systems", "1,2", "--stages", stages)
+    assert folders(words) == ["system1-seed10"]
+
+
+def test_every_way_to_decode_must_be_there(out):
+    for name in ("system1-seed1", "system1-seed10", "system1-seed10-contrast"):
+        (out / "translations" / name).mkdir(parents=True)
+        (out / "translations" / name / "scores.json").touch()
+    *_, words = commands(out, "--systems", "1", "--decoding", "plain,contrast", "--stages", "report")
+    assert folders(words) == ["system1-seed10", "system1-seed10-contrast"]
+
+
+def test_systems_of_another_recipe_too(tmp_path):
+    for name in ("mlsc-seed1", "mlsc+FA-seed1", "mlsc+FA-seed20"):
+        training(tmp_path / "models" / name, {})
+    found = commands(tmp_path, "--stages", "translate,score,report", name="word_contrastive", config="enja")
+    (words,) = [words for words in found if words[3:4] == ["report"]]
+    assert folders(words) == ["mlsc-seed1", "mlsc+FA-seed1", "mlsc+FA-seed20"]
+
+
+def test_fine_tunings_of_several_sizes_and_directions(tmp_path):
+    training(tmp_path / "models/none-3000-en-ja-seed10", {})
+    options = ["--spacy-model", "m", "--systems", "none,mass", "--stages", "translate"]
+    (words,) = commands(tmp_path, *options, name="jass_enss", config="enja")
+    assert folders(words) == ["none-3000-en-ja-seed10"]
+
+
+def test_learning_curves_of_a_system_with_a_name_have_it(tmp_path):
+    """A schedule is on no axis: unnamed, its checkpoints would be those of the usual system again."""
+    training(tmp_path / "models/system2-rate-seed1", {})
+    (tmp_path / "models/system2-rate-seed1/checkpoint_1_240.pt").touch()
+    (translate, _, states, *_) = commands(
+        tmp_path, "--systems", "2-rate", "--stages", "curves", config="phrasebook"
+    )
+    for words in (translate, states):
+        assert words[words.index("--name") + 1] == "PostNorm S-ENC-T-DEC, learning rate 0.001"
+
+
+def test_course_that_was_removed_has_no_learning_curve(out):
+    kept = out / "models/system1-seed1/checkpoint_1_240.pt"
+    kept.touch()
+    options = ["--config", "phrasebook", *SEEDS, "--output", str(out), "--finished-only", "--dry-run"]
+    result = recipe("zero_shot", *options, "--systems", "1,2", "--stages", "curves")
+    assert result.returncode == 0, result.stderr
+    assert "models/system2-seed1: no checkpoints, no learning curve" in result.stderr
+    translate, *_, curves = result.stdout.splitlines()
+    assert "--name" not in translate
+    assert "curves/system1-seed1/240 --llr" in curves and "system2" not in curves
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--stages", "train,score"], "--stages, with --finished-only: found 'train', expected one of: "),
+        (["--systems", "3,5"], "out: no system and seed is there yet for --stages "),
+        (["--plan"], "--plan: found --stages translate,score,curves,probe,report, expected one of: train"),
+    ],
+)  # fmt: skip
+def test_what_it_cannot_be_is_one_line(out, options, message):
+    own = ["--config", "iwslt", "--output", str(out), "--finished-only", *options]
+    result = recipe("zero_shot", *own)
+    assert result.returncode == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: ") and message in line
+
+
+def test_without_it_nothing_is_left_out(out):
+    options = ["--config", "iwslt", *SEEDS, "--output", str(out), "--systems", "1,2", "--stages", "translate"]
+    assert len(dry_run("zero_shot", *options)) == 6
