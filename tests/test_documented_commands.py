@@ -45,7 +45,16 @@ NOT_RUN = (
         ".* --config (opus|iwslt|europarl|ems|lealla|tatoeba_challenge|xlm_r|aspec-ja-en|news-en-ko)",
         "days, on GPUs",
     ),
+    (
+        "recipes/interlingua/README.md",
+        ".* --config phrasebook",
+        "an hour of a core, and a pipeline to download; the start of its stages by "
+        "tests/recipes/test_interlingua_recipe.py",
+    ),
+    ("recipes/zero_shot/README.md", ".* --config l10n", "hours; its data is no download"),
     ("recipes/word_contrastive/README.md", ".* --config enja", "needs the network, and GPUs"),
+    ("docs/probes.md", ".* combination", "four systems; as tests/eval/probes/test_combination.py runs it"),
+    ("docs/claims.md", "python -m eval claims", "as tests/eval/claims/test_claims.py runs it"),
     (r"docs/results/.*", "bash recipes/", "hours; the numbers on the page are theirs"),
 )
 SHOWN = shown()

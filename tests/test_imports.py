@@ -23,6 +23,7 @@ ROOMS = (  # of eval, from below; those of one line do not know each other
     ("eval.translation", "eval.scoring"),
     ("eval.reporting",),
     ("eval.probes",),
+    ("eval.claims",),
 )
 
 

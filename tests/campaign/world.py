@@ -3,8 +3,11 @@
 `{w}` is the world, `{o}` the output. Nothing here is wrong: each case of the campaign changes one thing.
 """
 
+import json
 import shutil
 from pathlib import Path
+
+import numpy as np
 
 from tests.our_commands import run_command
 
@@ -29,8 +32,10 @@ WORDS = {
     "eval score": "{w}/out --data {w}/data --workers 1 --force",
     "eval adequacy": "{w}/out --data {w}/data --model {w}/model.pt --model-data {w}/data --output {o}",
     "eval compare": "{w}/out {w}/other --output {o}/comparison.json",
+    "eval claims": "{w}/claims.toml toy={w}",
     "fairseq_ext begin-training": "--output {o} --data {w}/data -- --lang-pairs de-en",
     "fairseq_ext finish-training": "--training {w}/training",
+    "fairseq_ext finished-trainings": "{w}",
     "fairseq_ext pilot": "--output {o} --data {w}/data --name toy --seconds 1 -- sh {w}/pilot.sh",
     "fairseq_ext plan": "{w}/pilots",
     "fairseq_ext describe": "{w}/model.pt",
@@ -51,6 +56,7 @@ WORDS = {
     "eval probe off-target": "{w}/out --data {w}/data --output {o}",
     "eval probe interlingua": "--checkpoint {w}/interlingua.pt --data {w}/data --output {o} --cpu --beam 1",
     "embeddings encode": "{w}/raw/test.de-en.de --model {w}/model.pt --model-data {w}/data --output {o}",
+    "embeddings import": "{w}/raw/test.de-en.de={w}/foreign.npy --encoder-name other --output {o}",
     "embeddings retrieve": "--parallel {w}/raw/test.de-en.de {w}/raw/test.de-en.en --model {w}/model.pt"
     " --model-data {w}/data --output {o}",
     "embeddings neighbours": "{w}/raw/test.de-en.de --model {w}/model.pt --model-data {w}/data --output {o}",
@@ -68,15 +74,41 @@ WORDS = {
     "eval probe pretraining-accuracy": "MASS={w}/train.log --dataset toy --output {o}",
     "eval probe validation-curves": "MNMT={w}/train.log --dataset toy --output {o}",
     "eval probe training-speed": "EMS={w}/train.log --dataset toy --output {o}",
+    "eval probe combination": "{w}/out {w}/other --combine A:B:A:B --output {o}",
+    "eval probe cost": "EMS={w}/train.log --dataset toy --output {o}",
     "eval probe data-size": "{w}/retrieved --sizes {w}/sizes.tsv --of languages --output {o}",
+    "eval probe retrieval-curves": "{w}/retrieved-course --output {o}",
     "eval probe learning-curves": "{w}/out {w}/other --output {o}",
 }
 LOG = (
-    "2026-01-01 | INFO | train_inner | epoch 001:   5 / 90 loss=6.1, num_updates=5, train_wall=2, wall=2\n"
-    "2026-01-01 | INFO | train_inner | epoch 001:  10 / 90 loss=5.9, num_updates=10, train_wall=2, wall=4\n"
+    "2026-01-01 | INFO | fairseq_cli.train | num. shared model params: 1,000 (num. trained: 1,000)\n"
+    "2026-01-01 | INFO | train_inner | epoch 001:   5 / 90 loss=6.1, wpb=90, num_updates=5, train_wall=2\n"
+    "2026-01-01 | INFO | train_inner | epoch 001:  10 / 90 loss=5.9, wpb=90, num_updates=10, train_wall=2\n"
     "2026-01-01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.1 | ppl 33"
     " | accuracy_en-mass 20 | num_updates 10\n"
 )
+CLAIMS = """
+[chapters]
+8.title = "Chapter 8"
+[seeds]
+two = [1, 2]
+[experiments.toy]
+title = "toy"
+[values.bleu]
+title = "BLEU"
+file = "{system}/scores.json"
+key = ["averages", "all", "bleu"]
+[[claims]]
+number = 1
+chapter = 8
+claim = "A is better"
+section = "8.2"
+experiment = "toy"
+value = "bleu"
+contrasts = ["pre - post"]
+expect = "above"
+seeds = "two"
+"""
 PILOT = "".join(
     f"echo 'train_inner | epoch 001:      {number} / 90 loss=5, wpb=100, num_updates={number}'\n"
     for number in (1, 2, 3)
@@ -107,11 +139,13 @@ def make_world(world: Path) -> None:
             _TRANSLATE.replace("translate", "probe states") + f" --output {{w}}/{folder} --name {name}", world
         )
     _run("eval probe retrieval {w}/states {w}/other-states --output {w}/retrieval", world)
+    _write_course(world)
     _lay_out_multi30k(world)
     _lay_out_challenge(world)
     _write_retrieved(world)
     _write_monolingual(world)
     (world / "train.log").write_text(LOG)
+    (world / "claims.toml").write_text(CLAIMS)
     (world / "pilot.sh").write_text(PILOT)
     _run("fairseq_ext pilot --output {w}/pilots --data {w}/data --name toy -- sh {w}/pilot.sh", world)
     _run("fairseq_ext begin-training --output {w}/training --data {w}/data -- --lang-pairs de-en", world)
@@ -142,6 +176,17 @@ def _write_checkpoint(world: Path) -> None:
     save(world / "interlingua.pt", checkpoint_state(world / "data", "interlingua_transformer"))
 
 
+def _write_course(world: Path) -> None:
+    """Retrieval of a checkpoint, and the log of its training."""
+    results = json.loads((world / "retrieval/retrieval.json").read_text(encoding="utf-8"))
+    checkpoint = {"path": str(world / "course/checkpoint_1_10.pt"), "updates": 10}
+    results["runs"] = [results["runs"][0] | {"checkpoint": checkpoint}]
+    for folder in ("course", "retrieved-course"):
+        (world / folder).mkdir()
+    (world / "retrieved-course/retrieval.json").write_text(json.dumps(results), encoding="utf-8")
+    (world / "course/train.log").write_text("| valid | loss 5 | num_updates 10\n")
+
+
 def _lay_out_challenge(world: Path) -> None:
     folder = world / "challenge/deu-eng"
     folder.mkdir(parents=True)
@@ -150,7 +195,9 @@ def _lay_out_challenge(world: Path) -> None:
 
 
 def _write_retrieved(world: Path) -> None:
-    """What retrieval found, and sizes of the languages."""
+    """What retrieval found, sizes of the languages, and vectors of another program."""
+    lines = (world / "raw/test.de-en.de").read_text(encoding="utf-8").count("\n")
+    np.save(world / "foreign.npy", np.eye(lines, 8, dtype=np.float32))
     (world / "sizes.tsv").write_text("de\t30\nen\t400\n")
     _run("embeddings retrieve " + WORDS["embeddings retrieve"].replace("{o}", "{w}/retrieved"), world)
 
