@@ -25,5 +25,5 @@ END
 # A translation model whose encoder has the same size and reads the same text, no language tag either: its vectors are the
 # mean of its states.
 other_systems << END
-$TRANSLATION | | $TRANSLATION_MODEL --language-tags t-dec --dropout $DROPOUT --attention-dropout $ATTENTION_DROPOUT --criterion fused_label_smoothed_cross_entropy --label-smoothing $LABEL_SMOOTHING | |
+$TRANSLATION | | ${TRANSLATION_MODEL:-} --language-tags t-dec --dropout $DROPOUT --attention-dropout $ATTENTION_DROPOUT --criterion fused_label_smoothed_cross_entropy --label-smoothing $LABEL_SMOOTHING | |
 END

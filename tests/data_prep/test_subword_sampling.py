@@ -125,14 +125,12 @@ def test_words_whose_text_is_lost_or_that_are_otherwise_stay(codes, lost):
 def test_sentencepiece_draws_keep_the_text(pieces):
     plain = SentencePieces(pieces)
     sampler = SentencePieceSampling(pieces, 0.2, -1, Everything())
-    seen = set()
-    for seed in range(40):
-        drawn = sampler.draw(plain.segment(TEXT[0]).split(), seed)
-        assert plain.join(" ".join(drawn)) == TEXT[0]
-        seen.add(tuple(drawn))
-    assert len(seen) > 20
-    again = [sampler.draw(plain.segment(TEXT[0]).split(), seed) for seed in (5, 6, 5)]
-    assert again[0] == again[2] != again[1]
+    units = plain.segment(TEXT[0]).split()
+    drawn = {seed: sampler.draw(units, seed) for seed in range(40)}
+    assert {plain.join(" ".join(draw)) for draw in drawn.values()} == {TEXT[0]}
+    # two seeds may draw the same, and which do differs: training is not the same in every process
+    assert len(set(map(tuple, drawn.values()))) > 10
+    assert all(sampler.draw(units, seed) == draw for seed, draw in reversed(drawn.items()))
 
 
 def test_unigram_draws_have_the_probabilities_of_kudo(tmp_path):

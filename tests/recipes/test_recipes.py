@@ -72,7 +72,7 @@ def test_the_table_of_systems_is_whole(name):
 @pytest.mark.parametrize("name", RECIPES)
 def test_help_names_every_option(name):
     result = recipe(name, "--help")
-    assert result.returncode == 0
+    assert (result.returncode, result.stderr) == (0, "")
     assert len(options_of(name)) > 8
     for option in options_of(name):
         assert re.search(rf"^  {option} ", result.stdout, flags=re.M), option
