@@ -1,7 +1,10 @@
 """A teacher inside the training, where there is no room on the disk for its vectors: a sentence encoder over
-the dictionary of the data. It computes what `python -m embeddings encode --data` would have stored.
+the dictionary of the data, ours or a folder of `transformers`. It computes what `python -m embeddings encode
+--data` would have stored.
 """
 
+from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -9,6 +12,8 @@ from torch import Tensor
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
+from data_prep.huggingface import weights_of
+from data_prep.transformers_tokenizer import KIND
 from fairseq_ext.axes.record import describe
 from fairseq_ext.checkpoints.finite import check_weights
 from fairseq_ext.checkpoints.origin import teacher_of
@@ -16,8 +21,10 @@ from fairseq_ext.checkpoints.reading import as_one_line, read_checkpoint
 from fairseq_ext.data.sentence_pairs import CutSentences, uncut
 from fairseq_ext.data.teachers import Teacher, TokensForTeacher
 from fairseq_ext.losses.weighted_loss import vectors_of
+from fairseq_ext.models.pretrained_configuration import OPTION as PRETRAINED
 
-OPTION = "--teacher-checkpoint"
+OPTION, POOLING = "--teacher-checkpoint", "--teacher-pooling"
+UNLIMITED = 1 << 20  # tokens: as many as the encoder reads
 
 
 class RunningTeacher(Teacher):
@@ -35,18 +42,52 @@ class RunningTeacher(Teacher):
         self.longest, self.eos, self.pad, self.encoder = longest, eos, pad, encoder
 
     @classmethod
-    def load(cls, path: str, make_task) -> "RunningTeacher":
-        """The teacher in a checkpoint.
+    def load(cls, path: Path, pooling: str | None, make_task: Callable) -> "RunningTeacher":
+        """The teacher in a checkpoint of ours, or in a folder of `transformers` of the tokenizer of the data.
 
         Args:
-            make_task: a task of the student's data with an option, `max_source_positions`.
+            pooling: of a folder.
+            make_task: a task of the student's data, of `max_source_positions`.
 
         Raises:
-            InputError: no checkpoint of `sentence_embedding`, or of another dictionary than the data's.
+            InputError: neither, one of another dictionary than the data's, or a pooling is missing or one
+                too many.
         """
-        if not Path(path).is_file():
-            raise InputError(f"{OPTION} {path}: no such file; expected a checkpoint")
-        state = read_checkpoint(path)
+        if path.is_dir():
+            return cls._of_folder(path, pooling, make_task(UNLIMITED))
+        if not path.is_file():
+            raise InputError(f"{OPTION} {path}: no such file; expected a checkpoint, or a folder of {KIND}")
+        if pooling:
+            raise InputError(
+                f"{POOLING} {pooling}: {path} is a checkpoint, which pools by itself; leave it out"
+            )
+        return cls._of_checkpoint(path, make_task)
+
+    @classmethod
+    def _of_folder(cls, folder: Path, pooling: str | None, task) -> "RunningTeacher":
+        if not pooling:
+            raise InputError(
+                f"{OPTION} {folder}: a folder of {KIND} says not how it is pooled; give {POOLING}"
+            )
+        task.add_tags([], "none")  # a teacher reads no language
+        options = Namespace(_name="sentence_encoder", arch="sentence_encoder", pooling=pooling)
+        options.pretrained_encoder = str(folder)
+        try:
+            model = task.build_model(options)
+        except InputError as error:  # which names the option of an encoder that is trained
+            raise InputError(str(error).replace(PRETRAINED, OPTION)) from None
+        record = {
+            "name": folder.resolve().name,
+            "kind": KIND,
+            "width": model.encoder.sentence_width,
+            "weights": weights_of(folder),
+            "pooling": pooling,
+        }
+        return cls._of_task(model, task, record)
+
+    @classmethod
+    def _of_checkpoint(cls, path: Path, make_task: Callable) -> "RunningTeacher":
+        state = read_checkpoint(str(path))
         with as_one_line(path):
             saved = state["cfg"]["task"]
             if saved.get("_name") != "sentence_embedding":
@@ -58,22 +99,22 @@ class RunningTeacher(Teacher):
             task.load_state_dict(state["task_state"])
             model = task.build_model(state["cfg"]["model"], from_checkpoint=True)
             model.load_state_dict(state["model"], strict=True)
-        check_weights(model, path)
+        check_weights(model, str(path))
         own = teacher_of(state, path)
-        system = describe(state["cfg"], task.tags.placement_name, task.initialized_from, teacher=own)
-        return cls(
-            model,
-            task.max_positions()[0],
-            task.dictionary.eos(),
-            task.dictionary.pad(),
-            {
-                "name": system["name"],
-                "kind": "checkpoint",
-                "width": model.encoder.sentence_width,
-                "weights": {Path(path).name: checksum(path)},
-                "pooling": "own",  # as `embeddings encode` says of a model that pools by itself
-            },
-        )
+        record = {
+            "name": describe(state["cfg"], task.tags.placement_name, task.initialized_from, teacher=own)[
+                "name"
+            ],
+            "kind": "checkpoint",
+            "width": model.encoder.sentence_width,
+            "weights": {path.name: checksum(path)},
+            "pooling": "own",  # as `embeddings encode` says of a model that pools by itself
+        }
+        return cls._of_task(model, task, record)
+
+    @classmethod
+    def _of_task(cls, model, task, encoder: dict) -> "RunningTeacher":
+        return cls(model, task.max_positions()[0], task.dictionary.eos(), task.dictionary.pad(), encoder)
 
     def field(self, folder, split, direction, sides):
         return TokensForTeacher([CutSentences(uncut(side), self.longest, self.eos) for side in sides])

@@ -82,17 +82,16 @@ class SentenceEmbeddingTask(SentencePairTask):
         return cls(cfg, load_shared_dictionary(folder, with_dictionary(folder, languages)))
 
     def _find_teacher(self) -> Teacher | None:
-        folder = self.cfg.data and utils.split_paths(self.cfg.data)[0]
-        if self.cfg.teacher_checkpoint:
-            if self.cfg.teacher:
-                raise InputError("--teacher: --teacher-checkpoint is given, too; give one of them")
+        cfg = self.cfg
+        folder = cfg.data and utils.split_paths(cfg.data)[0]
+        if not cfg.teacher_checkpoint:
+            return StoredTeacher(folder, cfg.teacher) if cfg.teacher else None
 
-            def make_task(longest: int) -> SentenceEmbeddingTask:
-                cfg = SentenceEmbeddingConfig(data=self.cfg.data, max_source_positions=longest)
-                return type(self)(cfg, load_shared_dictionary(folder, languages_with_dictionary(folder)))
+        def make_task(longest: int) -> SentenceEmbeddingTask:
+            own = SentenceEmbeddingConfig(data=cfg.data, max_source_positions=longest)
+            return type(self)(own, load_shared_dictionary(folder, languages_with_dictionary(folder)))
 
-            return RunningTeacher.load(self.cfg.teacher_checkpoint, make_task)
-        return StoredTeacher(folder, self.cfg.teacher) if self.cfg.teacher else None
+        return RunningTeacher.load(Path(cfg.teacher_checkpoint), cfg.teacher_pooling, make_task)
 
     # --- what travels in the checkpoint
 

@@ -18,6 +18,7 @@ from fairseq_ext.tasks.retrieval_validation import SIMILARITIES
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options
 
 SHORTEST_CUT = 2  # a token and </s>
+TEACHER_POOLINGS = ("mean", "cls", "pooler")
 
 
 @dataclass
@@ -83,7 +84,15 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
         default=None,
         metadata={
             "help": "in place of --teacher: a sentence encoder of the same dictionary that encodes every "
-            "batch; slower, and takes no disk"
+            "batch; slower, and takes no disk. A checkpoint, or a folder of transformers (LaBSE, …) whose "
+            "tokenizer is the data's (`data_prep subword --tokenizer`)"
+        },
+    )
+    teacher_pooling: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "of a folder that --teacher-checkpoint names: mean, cls or pooler, as of `embeddings "
+            "encode --encoder transformers --pooling`"
         },
     )
     encoder_vectors: Optional[str] = field(
@@ -161,6 +170,7 @@ def check_options(cfg: SentenceEmbeddingConfig) -> None:
         raise InputError(
             f"--eval-retrieval-similarity {BERT_SCORE}: of states of tokens; --encoder-vectors has none"
         )
+    _check_teacher_options(cfg)
     TrainingSample.of(cfg)  # checks its options
 
 
@@ -216,6 +226,18 @@ def _check_sides(cfg: SentenceEmbeddingConfig, loss: str) -> None:
             f"--pairs {cfg.pairs}: {both[0]} is on both sides, and to --losses {loss} a side is a language; "
             "expected every language on one side, for example de-en,fr-en"
         )
+
+
+def _check_teacher_options(cfg: SentenceEmbeddingConfig) -> None:
+    if cfg.teacher and cfg.teacher_checkpoint:
+        raise InputError("--teacher: --teacher-checkpoint is given, too; give one of them")
+    if cfg.teacher_pooling is None:
+        return
+    if not cfg.teacher_checkpoint:
+        raise InputError("--teacher-pooling: is of a folder that --teacher-checkpoint names; leave it out")
+    if cfg.teacher_pooling not in TEACHER_POOLINGS:
+        expected = ", ".join(TEACHER_POOLINGS)
+        raise InputError(f"--teacher-pooling: found {cfg.teacher_pooling!r}, expected one of {expected}")
 
 
 def _check_teacher(cfg: SentenceEmbeddingConfig, losses: list[str]) -> None:

@@ -15,6 +15,7 @@ from fairseq_ext.choosing_checkpoints import Candidate
 from fairseq_ext.inference import load_for_inference
 from tests.fairseq_ext.folders import write_preparation, write_sentences, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import save
+from tests.fairseq_ext.test_pretrained_encoder import write_data, write_model
 from tests.fairseq_ext.test_sentence_embedding import (
     make_criterion,
     make_model,
@@ -90,6 +91,28 @@ def test_stored_vectors_and_a_running_teacher_give_equal_losses(folder, options)
     assert len(stored) == len(running) > 5
     assert stored == pytest.approx(running, rel=1e-5)
     assert stored[0] > stored[2]  # it learns
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
+def test_a_folder_of_transformers_inside_the_training_gives_what_it_has_stored(tmp_path, pooling):
+    """In its own vocabulary, of sentences that the student cuts, too; a training goes on with either."""
+    labse = write_model(tmp_path / "labse", "bert", initializer_range=1.0)
+    data = write_data(tmp_path, labse)
+    words = f"embeddings encode --data {data} --text {tmp_path}/raw --model {labse} --name labse --cpu"
+    words += f" --encoder transformers --pooling {pooling} --split train,valid"
+    assert run_command(words.split()) == 0
+    losses, states = [], []
+    for teacher in ({"teacher": "labse"}, {"teacher_checkpoint": str(labse), "teacher_pooling": pooling}):
+        task = make_task(data, pairs="de-en", max_source_positions=4, **teacher)
+        model, criterion = make_model(task), make_criterion(task, BOTH)
+        for split in ("train", "valid"):
+            task.load_dataset(split)
+        states.append(task.state_dict())
+        losses.append(train(task, model, criterion, [whole_part(task, "train", 0)], updates=3))
+        task.load_state_dict(states[0])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+    assert losses[0][0] > losses[0][2]
+    assert states[0]["teacher"] == states[1]["teacher"]
 
 
 def test_a_batch_has_the_vectors_of_its_sentences(folder):
@@ -211,6 +234,20 @@ def test_a_teacher_that_cannot_run(folder, tmp_path):
     for options, message in (
         ({"teacher_checkpoint": str(tmp_path / "x.pt")}, "--teacher-checkpoint .*x.pt: no such file"),
         ({"teacher_checkpoint": "x", "teacher": "ems"}, "--teacher: --teacher-checkpoint is given, too"),
+        ({"teacher": "ems", "teacher_pooling": "cls"}, "--teacher-pooling: is of a folder that --teacher-ch"),
+        (
+            {"teacher_checkpoint": "x", "teacher_pooling": "max"},
+            "--teacher-pooling: found 'max', expected on",
+        ),
+        (
+            {"teacher_checkpoint": str(folder.parent / "teacher.pt"), "teacher_pooling": "cls"},
+            "--teacher-pooling cls: .*teacher.pt is a checkpoint, which pools by itself; leave it out",
+        ),
+        ({"teacher_checkpoint": str(folder), "teacher_pooling": None}, "says not how it is pooled; give "),
+        (
+            {"teacher_checkpoint": str(tmp_path), "teacher_pooling": "cls"},
+            f"--teacher-checkpoint {tmp_path}: no weights in it",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             make_task(folder, **options)

@@ -246,8 +246,8 @@ HARMLESS = [
     "losses", "lr_scheduler", "new_rows", "no_whole_word_mask_langs", "optimizer", "pairs",
     "pooling_layer", "post_process", "pretraining_tasks",
     "quant_noise__name", "remove_bpe", "replace_unk", "retain_dropout_modules", "sampling_weights",
-    "scoring", "slowmo_base_algorithm", "source_lang", "target_lang", "task", "teacher", "token_encoder",
-    "token_encoder_checksum", "tokenizer", "train_subset",
+    "scoring", "slowmo_base_algorithm", "source_lang", "target_lang", "task", "teacher", "teacher_pooling",
+    "token_encoder", "token_encoder_checksum", "tokenizer", "train_subset",
     "translation_pairs", "update2lr", "valid_subset", "wandb_project", "zero_shot_lang_pairs",
 ]  # fmt: skip
 
