@@ -24,11 +24,13 @@ class Options:
     Attributes:
         claims: the file that declares them.
         results: experiment -> its folder, the --output of a recipe.
+        numbers: file that keeps the number of every training; None for none.
         page: whose tables are made anew; None for the terminal.
     """
 
     claims: Path
     results: list[tuple[str, Path]]
+    numbers: Path | None
     page: Path | None
 
 
@@ -44,6 +46,13 @@ def add_arguments(parser) -> None:
         help="folder of an experiment of the file, the --output of a recipe; others wait",
     )
     parser.add_argument(
+        "--numbers",
+        type=types.output_file,
+        metavar="FILE.json",
+        help="keep the number of every training in this file, and take those that are there from it: folders"
+        " may come one after the other, and go",
+    )
+    parser.add_argument(
         "--page",
         type=types.output_file,
         metavar="FILE.md",
@@ -55,10 +64,13 @@ def main(args) -> None:
     from eval.claims.decisions import decide
     from eval.claims.declared import read_claims
     from eval.claims.tables import filled, tables
+    from eval.claims.trainings import Trainings
 
     options = from_arguments(Options, args)
     claims = read_claims(options.claims)
-    found = tables(claims, decide(claims, folders_of(options, claims.experiments)))
+    trainings = Trainings(folders_of(options, claims.experiments), options.numbers)
+    found = tables(claims, decide(claims, trainings))
+    trainings.keep()
     if options.page is None:
         print("\n\n".join(f"## {claims.chapters[one]}\n\n{table}" for one, table in found.items()))
         return

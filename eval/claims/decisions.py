@@ -1,13 +1,11 @@
 """Claims with what finished trainings say of them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from eval.claims.declared import Claim, Claims, Term, Value
-from eval.claims.measured import measured
+from eval.claims.trainings import Trainings
 from eval.claims.verdicts import CANNOT_TELL, Finding, corrected, finding, together, verdict
 from eval.scoring.estimates import Estimate, correlation, difference, paired_difference
 
@@ -34,13 +32,9 @@ class Decision:
     verdict: str | None = None
 
 
-def decide(claims: Claims, folders: Mapping[str, Path]) -> list[Decision]:
-    """What is known of every claim.
-
-    Args:
-        folders: experiment -> its folder; those that are left out wait.
-    """
-    first = {claim.number: _measured(claim, folders) for claim in claims.claims}
+def decide(claims: Claims, trainings: Trainings) -> list[Decision]:
+    """What is known of every claim; one of whose trainings some are not there waits."""
+    first = {claim.number: _measured(claim, trainings) for claim in claims.claims}
     decisions = {}
     for claim in claims.claims:
         decision = first[claim.number]
@@ -56,26 +50,24 @@ def decide(claims: Claims, folders: Mapping[str, Path]) -> list[Decision]:
     return list(decisions.values())
 
 
-def _measured(claim: Claim, folders: Mapping[str, Path]) -> Decision:
-    wanted = measures_of(claim)
+def _measured(claim: Claim, trainings: Trainings) -> Decision:
     if claim.not_tried:
         return Decision(claim)
-    folder = folders.get(claim.place)
     numbers: Numbers = {
-        (system, value.name): [folder and measured(value, folder, system, seed) for seed in claim.seeds]
-        for system, value in wanted
+        (system, value.name): [trainings.number(claim.place, value, system, seed) for seed in claim.seeds]
+        for system, value in measures_of(claim)
     }
     known = [value for values in numbers.values() for value in values]
-    trainings = sum(value is not None for value in known), len(known)
-    if trainings[0] < trainings[1]:
-        return Decision(claim, trainings)
+    counts = sum(value is not None for value in known), len(known)
+    if counts[0] < counts[1]:
+        return Decision(claim, counts)
     if none := next((key for key, values in numbers.items() if np.isnan(values).any()), None):
         seed = claim.seeds[int(np.argmax(np.isnan(numbers[none])))]
-        return Decision(claim, trainings, verdict=f"{CANNOT_TELL}: no {none[1]} of `{none[0]}`, seed {seed}")
+        return Decision(claim, counts, verdict=f"{CANNOT_TELL}: no {none[1]} of `{none[0]}`, seed {seed}")
     arrays = {key: np.array(values, dtype=float) for key, values in numbers.items()}
     estimates = tuple(_estimates(claim, arrays))
     found = together([finding(claim.expectation, one) for one in estimates])
-    return Decision(claim, trainings, estimates, tuple(_deviations(claim, arrays)), found)
+    return Decision(claim, counts, estimates, tuple(_deviations(claim, arrays)), found)
 
 
 def measures_of(claim: Claim) -> list[tuple[str, Value]]:

@@ -14,6 +14,7 @@ from eval.claims.declared import Value, read_claims
 from eval.claims.measured import measured
 from eval.claims.power import smallest_difference
 from eval.claims.tables import DECLARED, tables
+from eval.claims.trainings import Trainings
 
 DOCS = Path(__file__).parents[3] / "docs"
 CLAIMS = """
@@ -154,6 +155,51 @@ def test_a_training_that_has_no_number(path, command, tmp_path):
     assert found["1"][-3:] == [f"{2 * alone:.3f}"[1:], "2: 1.0; 1: 1.0", "agrees"]
 
 
+def test_numbers_that_are_kept_stand_for_folders_that_are_gone(path, command, tmp_path):
+    """Of two machines, the second of which has never seen the first one's trainings."""
+    kept, whole = tmp_path / "numbers.json", tmp_path / "whole"
+    for part, systems in (("first", "12"), ("second", ["x+y"])):
+        for system in systems:
+            for seed, bleu in zip(SEEDS, BLEU[system], strict=True):
+                for folder in (tmp_path / part, whole):
+                    write(folder, system, seed, None if (system, seed) == ("x+y", 20) else bleu)
+    keep = ["--numbers", kept]
+    first = rows(command("claims", path, f"lab={tmp_path / 'first'}", *keep).out)
+    assert first["2"][-1] == "waiting (6 of 9)" and first["1"][-1] == "agrees"
+    expected = rows(command("claims", path, f"lab={whole}").out)
+    assert rows(command("claims", path, f"lab={tmp_path / 'second'}", *keep).out) == expected
+    assert expected["2"][-1] == "cannot tell: no zero-shot of `x+y`, seed 20"
+    content = kept.read_bytes()
+    for folders in ([], [f"lab={whole}"]):
+        assert rows(command("claims", path, *folders, *keep).out) == expected
+    assert kept.read_bytes() == content
+    assert json.loads(content)["numbers"]["lab"]["zero-shot"]["x+y"] == {"1": 7, "10": 8, "20": None}
+
+
+def test_numbers_that_contradict_what_is_kept(path, command, tmp_path):
+    kept = tmp_path / "numbers.json"
+    words = ["claims", path, f"lab={tmp_path / 'lab'}", "--numbers", kept]
+    write(tmp_path / "lab", "1", 10, 4)
+    assert command(*words).status == 0
+    content = kept.read_bytes()
+    write(tmp_path / "lab", "1", 10, 5)
+    result = command(*words)
+    assert result.status == 2
+    assert f"{kept}: zero-shot of 1, seed 10, is 4, but 5 in {tmp_path / 'lab'}; a training" in result.err
+    path.write_text(CLAIMS.replace('key = ["averages", "bleu"]', 'key = ["averages", "chrf"]', 1), "utf-8")
+    result = command(*words)
+    assert result.status == 2 and f"{kept}: values.zero-shot is of another file, key, log" in result.err
+    assert kept.read_bytes() == content
+    for wrong in (
+        "{",
+        "[]",
+        '{"format": 1, "kind": "numbers-of-trainings", "values": {}, "numbers": {"lab": 3}}',
+    ):
+        kept.write_text(wrong)
+        result = command(*words)
+        assert result.status == 2 and str(kept) in result.err and len(result.err.splitlines()) == 1
+
+
 def test_numbers_of_files(path, tmp_path):
     value = read_claims(path).claims[0].value
     file = tmp_path / "translations/system1-seed10.json"
@@ -239,14 +285,12 @@ def test_tables_of_a_page(path, command, tmp_path):
     assert result.status == 2 and "expected <!-- claims 8 -->" in result.err
 
 
-def test_the_page_of_claims_is_what_is_declared():
-    """What was stated before the trainings; effects and verdicts come with these."""
+def test_the_page_of_claims_is_what_is_declared_and_what_the_kept_numbers_give():
+    """What was stated before the trainings, and effects and verdicts of those that are finished."""
     claims = read_claims(DOCS / "claims.toml")
     page = rows((DOCS / "claims.md").read_text(encoding="utf-8"))
-    printed = rows("\n".join(tables(claims, decide(claims, {})).values()))
-    assert {number: row[:DECLARED] for number, row in page.items()} == {
-        number: row[:DECLARED] for number, row in printed.items()
-    }
+    printed = tables(claims, decide(claims, Trainings({}, DOCS / "claims.json")))
+    assert page == rows("\n".join(printed.values()))
 
 
 def test_what_the_page_of_claims_says_of_families():

@@ -1,0 +1,104 @@
+"""The numbers of trainings: from the folders of experiments, or from a file in which they are kept, so that a
+table of many trainings can grow over weeks and machines, and be made again without any of them.
+"""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import write_json
+from command_line.records import Anything, Objects, OneOf, Optional, check, read_json
+from command_line.result_file import FORMAT
+from eval.claims.declared import Value
+from eval.claims.measured import measured
+
+KIND = "numbers-of-trainings"
+SCHEMA = {
+    "format": OneOf(FORMAT),
+    "kind": OneOf(KIND),
+    "values": Objects({"file": str, "key": [Anything], "log": Optional(str), "scale": float}),
+    # experiment -> value -> system -> seed -> the number; null: the training has none, and never will
+    "numbers": Objects(Objects(Objects(Objects(Optional(float))))),
+}
+
+
+class Trainings:
+    """One number of one training at a time.
+
+    Args:
+        folders: experiment -> its folder.
+        kept: file with the numbers of trainings, also of those that are in no folder; it need not be there
+            yet. None for the folders alone.
+
+    Raises:
+        InputError: the file is something else.
+    """
+
+    def __init__(self, folders: Mapping[str, Path], kept: Path | None = None):
+        self.folders, self.kept = folders, kept
+        self.record: dict = {"format": FORMAT, "kind": KIND, "values": {}, "numbers": {}}
+        if kept is not None and kept.exists():
+            self.record = read_json(kept)
+            check(self.record, SCHEMA, kept)
+
+    def number(self, experiment: str, value: Value, system: str, seed: int) -> float | None:
+        """None if there is none yet, NaN if the training says that it has none.
+
+        Raises:
+            InputError: it is kept, and was another one, or of another definition of the value.
+        """
+        folder = self.folders.get(experiment)
+        found = None if folder is None else measured(value, folder, system, seed)
+        if self.kept is None:
+            return found
+        self._check_definition(value)
+        trainings = self.record["numbers"].setdefault(experiment, {}).setdefault(value.name, {})
+        numbers = trainings.setdefault(system, {})
+        known = _from_json(numbers[str(seed)]) if str(seed) in numbers else None
+        if found is None:
+            return known
+        if known is not None and not (known == found or (math.isnan(known) and math.isnan(found))):
+            raise InputError(
+                f"{self.kept}: {value.name} of {system}, seed {seed}, is {known:g}, but {found:g} in"
+                f" {folder}; a training counts once: leave the folder out, or remove the number"
+            )
+        numbers[str(seed)] = None if math.isnan(found) else found
+        return found
+
+    def _check_definition(self, value: Value) -> None:
+        """A number of the same name that was read from elsewhere is another number."""
+        own = {"file": value.file, "key": list(value.key), "log": value.log, "scale": value.scale}
+        if self.record["values"].setdefault(value.name, own) != own:
+            raise InputError(
+                f"{self.kept}: values.{value.name} is of another file, key, log or scale than what is"
+                " claimed; keep the numbers anew"
+            )
+
+    def keep(self) -> None:
+        """Write what is kept, with what the folders have, in an order that does not depend on these."""
+        if self.kept is None:
+            return
+        numbers = {
+            experiment: {
+                value: {system: dict(sorted(seeds.items(), key=_seed)) for system, seeds in _full(systems)}
+                for value, systems in sorted(values.items())
+                if _full(systems)
+            }
+            for experiment, values in sorted(self.record["numbers"].items())
+        }
+        values = dict(sorted(self.record["values"].items()))
+        write_json(self.kept, {**self.record, "values": values, "numbers": numbers})
+
+
+def _from_json(number: float | None) -> float:
+    return math.nan if number is None else float(number)
+
+
+def _full(systems: Mapping[str, Mapping]) -> list[tuple[str, Mapping]]:
+    return sorted((system, seeds) for system, seeds in systems.items() if seeds)
+
+
+def _seed(item: tuple[str, float | None]) -> tuple[int, str]:
+    """Orders 2 before 10, and anything else, too."""
+    return len(item[0]), item[0]
