@@ -35,6 +35,7 @@ from data_prep.formats.teacher_vectors import (
 from data_prep.formats.texts import find_texts
 from data_prep.formats.vector_numbers import FLOATS, Numbers
 from embeddings import windows
+from embeddings.encoders.described import warn_of_cut
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 
@@ -270,7 +271,8 @@ def store(
     numbers = Numbers(description["dtype"], description["width"])
     rows = windows.Store(vectors, numbers, description["normalized"], lambda row: at(named, row + 1))
     with Journal(journal_path, description, keep=not force) as journal:
-        windows.encode_windows(encoder, parts, encode, rows, journal, f"encode {output.name}")
+        done = windows.encode_windows(encoder, parts, encode, rows, journal, f"encode {output.name}")
+    warn_of_cut(sum(entry["cut"] for entry in done), description["encoder"]["name"], f"{named}: ")
     vectors.flush()
     os.replace(unfinished, output)
     journal.remove()

@@ -65,6 +65,8 @@ def main(args) -> None:
     for text, output, (_, source) in zip(texts, outputs_of(texts, args.output), job.vectors, strict=True):
         check_file(text, "text, one sentence per line")
         check_file(source, "an array of numpy, lines x C")
+        if source.resolve() == output.resolve():
+            raise InputError(f"{source}: --output {args.output} would replace it; choose another folder")
         settings = {name: value for name, value in by_name(job).items() if name != "vectors"}
         stamp = Stamp(output.with_name(f".{output.name}.done"), step_name(output), settings, [text, source])
         if not stamp.is_current(args.force):

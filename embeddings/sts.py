@@ -154,6 +154,7 @@ def measure(job: Similarity) -> dict:
         pairs[languages] = read_rated_pairs(path)
     alone = {one: each for (one, other), each in pairs.items() if one == other}
     if job.crossed:
+        _check_crossed(pairs, alone)
         check_row_parallel(list(alone.values()))
     encoder = job.encoder.load()
     vectors = {
@@ -175,6 +176,16 @@ def measure(job: Similarity) -> dict:
         "runs": [{"system": encoder.system, "dataset": job.dataset, "languages": found}],
         "versions": versions("torch", "numpy", "scipy"),
     }
+
+
+def _check_crossed(pairs: dict[tuple[str, str], RatedPairs], alone: dict[str, RatedPairs]) -> None:
+    if len(alone) < 2:
+        raise InputError("--crossed: pairs of files of one language each; expected at least two of them")
+    for (one, other), each in pairs.items():
+        if one != other and {one, other} <= set(alone):
+            raise InputError(
+                f"{each.path}: --crossed makes {_title(one, other)} of the files of both, too; leave one out"
+            )
 
 
 def _title(one: str, other: str) -> str:

@@ -47,14 +47,16 @@ def size_of(weights, prefix: str = "", **others: int | None) -> EncoderSize:
 
 def size_of_transformers(model) -> EncoderSize:
     """The size of an encoder of `transformers`, whose configuration says the rest."""
+    from fairseq_ext.models.pretrained_configuration import sizes_of
+
+    sizes = sizes_of(model.config)
     names = {
-        "layers": "num_hidden_layers",
-        "state_width": "hidden_size",
-        "ffn_width": "intermediate_size",
-        "heads": "num_attention_heads",
+        "layers": "encoder_layers",
+        "state_width": "encoder_embed_dim",
+        "ffn_width": "encoder_ffn_embed_dim",
+        "heads": "encoder_attention_heads",
     }
-    config = {field: getattr(model.config, name, None) for field, name in names.items()}
-    return size_of(model.named_parameters(), **config)
+    return size_of(model.named_parameters(), **{field: sizes[name] for field, name in names.items()})
 
 
 def size_of_modules(model) -> EncoderSize:

@@ -102,7 +102,12 @@ def states_of(
         for place, (sentences, language) in zip(places, texts, strict=True):
             text = {"path": str(place), "sha256": "", "lines": len(sentences)}
             record = {"encoder": encoder.record(), "text": text}
-            write_token_states(place, _encoded(encoder, sentences, language), "float16", record)
+            try:
+                write_token_states(place, _encoded(encoder, sentences, language), "float16", record)
+            except InputError as error:
+                what = str(error).split(";")[0]  # the command has no other precision
+                where = f"of the different sentences of {language or 'a text'}"
+                raise InputError(f"--rescore: {encoder.name}, {where}, {what}") from None
         first, second = map(TokenStatesFile.open, places)
         yield first, second
 

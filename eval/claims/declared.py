@@ -49,6 +49,9 @@ SCHEMA = {
             "file": str,
             "key": Optional([Anything]),
             "log": Optional(str),
+            "course": Optional([int]),
+            "along": Optional([Anything]),
+            "level": Optional(float),
             "scale": Optional(float),
             "unit": Optional(str),
             "digits": Optional(int),
@@ -88,6 +91,7 @@ class Value:
             mlsc-seed1, {system} and {seed} its parts.
         key: where the number stands in a JSON file, see `eval.claims.measured`.
         log: in place of a key, the measure of a training's log whose lowest validation counts.
+        course: updates of checkpoints, {updates} of the file; the number is where `along` is `level`.
         scale: from the stored to the shown number.
     """
 
@@ -96,6 +100,9 @@ class Value:
     file: str
     key: tuple = ()
     log: str | None = None
+    course: tuple[int, ...] = ()
+    along: tuple = ()
+    level: float = 0.0
     scale: float = 1.0
     unit: str = ""
     digits: int = 1
@@ -182,6 +189,9 @@ def read_claims(path: Path) -> Claims:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: no TOML: {error}") from None
     check(record, SCHEMA, path)
+    level = float(record.get("level", 0.05))
+    if not 0 < level < 1:
+        raise InputError(f"{path}: level {level:g}, expected a number between 0 and 1")
     values = {name: _value(name, entry, path) for name, entry in record["values"].items()}
     read = [_claim(entry, record, values, f"{path}: claim {entry['number']}") for entry in record["claims"]]
     for number, claim in enumerate(read):
@@ -189,7 +199,7 @@ def read_claims(path: Path) -> Claims:
             raise InputError(f"{path}: claim {claim.number} occurs twice, expected every number once")
     return Claims(
         path,
-        float(record.get("level", 0.05)),
+        level,
         {key: chapter["title"] for key, chapter in record["chapters"].items()},
         {name: one["title"] for name, one in record["experiments"].items()},
         read,
@@ -199,7 +209,13 @@ def read_claims(path: Path) -> Claims:
 def _value(name: str, entry: dict, path: Path) -> Value:
     if ("key" in entry) == ("log" in entry):
         raise InputError(f"{path}: values.{name}: expected either a key or a log")
-    return Value(name, **entry | {"key": tuple(entry.get("key", ()))})
+    of_curves = [field in entry for field in ("course", "along", "level")]
+    if any(of_curves) and not all((*of_curves, "key" in entry, entry.get("course"))):
+        raise InputError(
+            f"{path}: values.{name}: expected a key, course, along and level together, of a curve"
+        )
+    lists = {field: tuple(entry.get(field, ())) for field in ("key", "course", "along")}
+    return Value(name, **entry | lists)
 
 
 def _claim(entry: dict, record: dict, values: dict[str, Value], where: str) -> Claim:
@@ -238,6 +254,8 @@ def _claim(entry: dict, record: dict, values: dict[str, Value], where: str) -> C
             raise InputError(f"{where}: expected a correlation of two values over at least four systems")
         return Claim(**said, correlation=tuple(pair), systems=systems)
     value = values[_among(entry.get("value", ""), values, where, "value")]
+    if not entry["contrasts"]:
+        raise InputError(f"{where}: no contrasts, expected one or more")
     terms = tuple(
         _contrast(text, value, values, entry.get("mean", False), where) for text in entry["contrasts"]
     )
@@ -267,6 +285,8 @@ def _contrast(text: str, value: Value, values: dict[str, Value], mean: bool, whe
     signs, systems = words[::2], [_TERM.fullmatch(word) for word in words[1::2]]
     if not systems or len(signs) != len(systems) or None in systems or not set(signs) <= {"+", "-"}:
         raise InputError(f"{where}: contrast {text!r}; expected systems such as 2 - 1, or 2:value - 1")
+    if mean and "+" not in signs:
+        raise InputError(f"{where}: contrast {text!r}: a mean of no systems, expected one with +")
     share = 1 / signs.count("+") if mean else 1.0
     return tuple(
         Term(

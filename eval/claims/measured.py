@@ -3,7 +3,11 @@
 A key leads from the top of a JSON file to a number, item by item: a name is a field, a whole number an item
 of a list, `a|b` the first of these fields that there is, `*` the mean of what is reached through every item,
 `["a", "b"]` the mean of what is reached through these, and `{"system.name" = "x"}` the one object of a list
-that has these fields. `{seed}` and `{system}` stand for the training's.
+that has these fields. `{seed}` and `{system}` stand for the training's. A file of several trainings may lack
+one of them: an object that is chosen by its fields, or a field that is named by the seed.
+
+With `course`, numbers of updates, the number is that of a learning curve: where the number under `along`
+reaches `level` for the first time, between two checkpoints by linear interpolation.
 """
 
 import math
@@ -14,28 +18,53 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.options import shown
 from eval.claims.declared import Value
+from eval.probes.equal_supervised import crossing
 from eval.probes.training_logs import validations
 from eval.results.files import read_result
 from eval.results.scores import SCORES, Scores
+from fairseq_ext.training_record import has_ended
+
+
+class NotThereYet(Exception):
+    """A file or its part of a training."""
 
 
 def measured(value: Value, folder: Path, system: str, seed: int) -> float | None:
-    """The number of one training; None if its file is not there yet, NaN if that says that there is none.
+    """The number of one training; None if it is not finished or measured yet, NaN if there is none.
 
     Raises:
-        InputError: the file does not say anything of it, or is of another seed.
+        InputError: a file does not say anything of it, or is of another seed.
     """
     names = {"system": system, "seed": seed, "model": model_of(system, seed)}
     path = folder / _filled(value.file, names)
-    if not path.exists():
+    try:
+        if value.log is not None:
+            return value.scale * _lowest(path, value.log)
+        if value.course:
+            return value.scale * _at_level(value, path, names)
+        return value.scale * _number(path, value.key, names)
+    except NotThereYet:
         return None
-    if value.log is not None:
-        return value.scale * _lowest(path, value.log)
+
+
+def _number(path: Path, key: Sequence, names: Mapping) -> float:
+    if not path.exists():
+        raise NotThereYet
     record = read_result(path)
     if path.name == SCORES:
         record = Scores.load(path).record
-    _check_seed(record, seed, path)
-    return value.scale * reached(record, value.key, names, path)
+    _check_seed(record, names["seed"], path)
+    return reached(record, key, names, path)
+
+
+def _at_level(value: Value, path: Path, names: Mapping) -> float:
+    """NaN for a curve that begins above the level or ends below it."""
+    files = [Path(_filled(str(path), {"updates": updates})) for updates in value.course]
+    curves = ([_number(file, key, names) for file in files] for key in (value.along, value.key))
+    along, numbers = ([None if math.isnan(one) else one for one in curve] for curve in curves)
+    there = crossing(along, value.level)
+    found = there and there.of(numbers)
+    return math.nan if found is None else found
 
 
 def model_of(system: str, seed: int) -> str:
@@ -44,6 +73,9 @@ def model_of(system: str, seed: int) -> str:
 
 
 def _lowest(path: Path, measure: str) -> float:
+    """Of a training that has ended: before, its log may have lower ones still to come."""
+    if not path.exists() or not has_ended(path.parent):
+        raise NotThereYet
     known = [values[measure] for values in validations(path).values() if measure in values]
     if not known:
         raise InputError(f"{path}: no {measure!r} in its validations")
@@ -90,10 +122,14 @@ def _step(record, place, names: Mapping, path: Path):
         found = [one for one in objects if all(_field(one, name) == value for name, value in fields.items())]
         if len(found) == 1:
             return found[0]
+        if isinstance(record, list) and not found:
+            raise NotThereYet
     elif isinstance(place, str) and isinstance(record, Mapping):
         for name in _filled(place, names).split("|"):
             if name in record:
                 return record[name]
+        if "{seed}" in place:
+            raise NotThereYet
     elif isinstance(place, int) and isinstance(record, list) and -len(record) <= place < len(record):
         return record[place]
     raise InputError(f"{path}: no {place!r} where a claim looks for it")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.outputs import write_json
-from command_line.records import Anything, Objects, OneOf, Optional, check, read_json
+from command_line.records import Objects, OneOf, Optional, check, read_json
 from command_line.result_file import FORMAT
 from eval.claims.declared import Value
 from eval.claims.measured import measured
@@ -17,7 +17,7 @@ KIND = "numbers-of-trainings"
 SCHEMA = {
     "format": OneOf(FORMAT),
     "kind": OneOf(KIND),
-    "values": Objects({"file": str, "key": [Anything], "log": Optional(str), "scale": float}),
+    "values": Objects({"file": str}),  # where the numbers stand: as the claims declare it
     # experiment -> value -> system -> seed -> the number; null: the training has none, and never will
     "numbers": Objects(Objects(Objects(Objects(Optional(float))))),
 }
@@ -68,11 +68,12 @@ class Trainings:
 
     def _check_definition(self, value: Value) -> None:
         """A number of the same name that was read from elsewhere is another number."""
-        own = {"file": value.file, "key": list(value.key), "log": value.log, "scale": value.scale}
+        own: dict = {"file": value.file, "key": list(value.key), "log": value.log, "scale": value.scale}
+        if value.course:
+            own |= {"course": list(value.course), "along": list(value.along), "level": value.level}
         if self.record["values"].setdefault(value.name, own) != own:
             raise InputError(
-                f"{self.kept}: values.{value.name} is of another file, key, log or scale than what is"
-                " claimed; keep the numbers anew"
+                f"{self.kept}: values.{value.name} is of another definition than in the claims; keep anew"
             )
 
     def keep(self) -> None:

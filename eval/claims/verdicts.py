@@ -44,12 +44,12 @@ class Finding(NamedTuple):
 def finding(expectation: Expectation, estimate: Estimate) -> Finding:
     """Two-sided; of `alike`, two one-sided tests (Schuirmann, 1987), and the same the other way round.
 
-    No p-value of `alike` is doubled: the margin is in the interval of at most one of both hypotheses.
+    That systems are not alike is said of either side of the margin, so that its p-value is doubled.
     """
     if expectation.way == "alike":
         margin = expectation.than
         inside = max(estimate.p_above(-margin), estimate.p_below(margin))
-        outside = min(estimate.p_above(margin), estimate.p_below(-margin))
+        outside = min(1.0, 2 * min(estimate.p_above(margin), estimate.p_below(-margin)))
         return Finding(inside <= outside, min(inside, outside))
     above, below = estimate.p_above(expectation.than), estimate.p_below(expectation.than)
     p_for, p_against = (above, below) if expectation.way == "above" else (below, above)

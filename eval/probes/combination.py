@@ -3,7 +3,8 @@
 OUT are scored folders; each `--combine BASE:FIRST:SECOND:BOTH` names four systems, or folders of theirs: one
 without either change, one with each, one with both. Gains are differences from the base; the interaction is
 what both gain less the sum of what each gains alone, with its interval over seeds. All four have had the same
-number of updates, which is the user's to see to. `--paired`: trainings of one seed share their start.
+number of updates, which is the user's to see to. `--paired`: trainings of one seed share their start; seeds
+that one of the four lacks are left out.
 """
 
 from collections.abc import Callable, Sequence
@@ -86,7 +87,9 @@ def add_arguments(parser) -> None:
         help="names of systems, or folders of theirs: without, with each, and with both changes",
     )
     parser.add_argument(
-        "--paired", action="store_true", help="trainings of one seed share their start: compare seed by seed"
+        "--paired",
+        action="store_true",
+        help="trainings of one seed share their start: compare the seeds that all have, one by one",
     )
     add_output_arguments(parser, KIND)
 
@@ -107,7 +110,7 @@ def combination(names: Sequence[str], systems: list[System], paired: bool) -> di
     """One combination on the only dataset that has its systems.
 
     Raises:
-        InputError: a system is not there, they were measured differently, or, paired, have other seeds.
+        InputError: a system is not there, they were measured differently, or, paired, have no seed in common.
     """
     four = [called(name, systems) for name in names]
     if None in four:
@@ -122,11 +125,8 @@ def combination(names: Sequence[str], systems: list[System], paired: bool) -> di
             f"{other.runs[0].path} and {four[0].runs[0].path}: other directions; expected averages over the"
             " same ones"
         )
-    if paired and any(one.seeds != four[0].seeds for one in four):
-        raise InputError(
-            f"--combine {':'.join(names)}: --paired needs the same seeds of all four; found"
-            f" {'; '.join(f'{one.name}: {one.seeds}' for one in four)}"
-        )
+    if paired:
+        four = _of_common_seeds(names, four)
     estimate = paired_difference if paired else difference
     return {
         "dataset": four[0].dataset,
@@ -139,6 +139,16 @@ def combination(names: Sequence[str], systems: list[System], paired: bool) -> di
             if (effects := _effects([one.values("averages", kind, name) for one in four], estimate))
         },
     }
+
+
+def _of_common_seeds(names: Sequence[str], four: list[System]) -> list[System]:
+    common = set.intersection(*(set(one.seeds) for one in four)) - {None}
+    if not common:
+        raise InputError(
+            f"--combine {':'.join(names)}: --paired needs a seed that all four have; found"
+            f" {'; '.join(f'{one.name}: {one.seeds}' for one in four)}"
+        )
+    return [one.only(lambda run: run.seed in common) for one in four]
 
 
 def _effects(values: list[list], estimate: Callable) -> dict[str, dict] | None:

@@ -28,6 +28,7 @@ from eval.results.scores import SCORES, Scores
 from eval.results.systems import MeanStd, System, by_dataset
 
 KIND = "learning-curves"
+VERSION = 2  # of what is measured: also where supervised BLEU is equal
 LLR_FILE = "llr.json"
 FEWEST = 3  # points: through two there is always a line
 KINDS = ("zero-shot", "supervised")
@@ -72,7 +73,7 @@ def main(args) -> None:
     options = from_arguments(Options, args)
     inputs = [result_file(path, SCORES) for path in options.scores]
     inputs += [result_file(path, LLR_FILE) for path in options.llr]
-    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
+    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force, VERSION)
 
 
 def measure(options: Options) -> dict:

@@ -118,15 +118,20 @@ def pairs_with(systems: list[System], name: str) -> list[Pair]:
 
 
 def _on_datasets(systems: list[System]) -> list[tuple[str, list[System]]]:
-    """Datasets with their systems, at least two each."""
+    """Datasets with their systems, at least two each; others are left out where there are such.
+
+    Raises:
+        InputError: there are none.
+    """
     datasets = by_dataset(systems)
-    for dataset, members in datasets.items():
-        if len(members) < 2:
-            raise InputError(
-                f"{members[0].runs[0].path}: {members[0].name!r} is the only system on {dataset}, expected at"
-                " least two (folders with the same system name are seeds of one system)"
-            )
-    return list(datasets.items())
+    found = [(dataset, members) for dataset, members in datasets.items() if len(members) > 1]
+    if not found:
+        dataset, members = next(iter(datasets.items()))
+        raise InputError(
+            f"{members[0].runs[0].path}: {members[0].name!r} is the only system on {dataset}, expected at"
+            " least two (folders with the same system name are seeds of one system)"
+        )
+    return found
 
 
 def checked(pairs: list[Pair]) -> list[Pair]:

@@ -54,7 +54,7 @@ class LogitDistillation(Distillation):
             for side in (outputs.source, outputs.mirror)
         ]
         teacher = [F.normalize(side, dim=-1) for side in teacher_of(batch, student[0])]
-        if self.options.gather:
+        if self.gathers(self.options.gather):
             student[1], teacher[1] = (all_gather_rows(side)[0] for side in (student[1], teacher[1]))
         pairs = max(1, len(student[1]))
         value = squared_differences(*student, *teacher) / (pairs * self.options.temperature**2)

@@ -133,7 +133,7 @@ class SentenceContrast(WeightedLoss):
         return texts.repeat(1, 2), torch.cat([everywhere, everywhere.flip(1)], dim=1)
 
     def _everywhere(self, rows: Tensor) -> tuple[Tensor, int]:
-        return all_gather_rows(rows) if self.options.gather_negatives else (rows, 0)
+        return all_gather_rows(rows) if self.gathers(self.options.gather_negatives) else (rows, 0)
 
     def _texts(self, batch) -> Tensor | None:
         if not self.options.drop_duplicates:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from command_line.errors import InputError
@@ -198,6 +199,13 @@ class WeightedLoss(nn.Module):
         if not condition:
             name = f"--{self.name}-{option}".replace("_", "-")
             raise InputError(f"{name} {getattr(self.options, option)}: expected {expected}")
+
+    def gathers(self, option: bool) -> bool:
+        """Whether what all processes have is compared. Not in validation, without gradients: its loss does
+        not depend on their number, and one that has no batch left is given another's by fairseq. (`training`
+        is no guide: it is false where such a batch stands in in training, and all processes must gather.)
+        """
+        return option and torch.is_grad_enabled()
 
     def model_batch(self, batch: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the model is to see in place of the batch, the same unless overridden: for losses that hide

@@ -108,7 +108,7 @@ class WordContrastive(WeightedLoss):
         source, target = self.project(torch.cat(words)).chunk(2)
         value = self.contrast(source, target, *self._surfaces(batch))
         pairs, tokens = len(source), batch["ntokens"]
-        if self.options.gather_negatives:
+        if self.gathers(self.options.gather_negatives):
             pairs, tokens = (sum_over_processes(number, source.device) for number in (pairs, tokens))
         scale = self.options.weight * tokens / (2 * max(1, pairs))
         return Term(scale * value, value.detach(), 2 * len(source))
@@ -120,10 +120,11 @@ class WordContrastive(WeightedLoss):
         loss = 0
         for (anchors, _), (positives, surfaces) in (sides, sides[::-1]):
             candidates, first, classes = positives, 0, None
-            if self.options.gather_negatives:
+            if self.gathers(self.options.gather_negatives):
                 candidates, first = all_gather_rows(positives)
             if surfaces is not None:
-                everywhere = all_gather_rows(surfaces)[0] if self.options.gather_negatives else surfaces
+                gathers = self.gathers(self.options.gather_negatives)
+                everywhere = all_gather_rows(surfaces)[0] if gathers else surfaces
                 classes = (surfaces, everywhere)
             anchors = anchors / self.options.temperature
             loss = loss + in_batch_contrast(anchors, candidates, own + first, classes)

@@ -4,6 +4,7 @@ A checkpoint holds the configuration of the encoder and the checksum of its toke
 needed when a training starts and never again.
 """
 
+import logging
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,6 +26,7 @@ from fairseq_ext.models.pretrained_weights import (
     without_words,
 )
 
+logger = logging.getLogger(__name__)
 SAMPLE = 16  # tokens whose states are compared with the library's
 TOLERANCE = 1e-3  # of the length of all states, in float32
 
@@ -73,9 +75,7 @@ class TransformersTokens(FairseqEncoder):
         with torch.no_grad():
             self.embed_tokens.weight.copy_(torch.where(ids.unsqueeze(1) < 0, unknown, rows[ids.clamp(min=0)]))
         if takes_pooler:
-            self.pooler.load_state_dict(loaded.pooler.dense.state_dict())
-            if self.frozen and self.sentence_map is not None:  # LaBSE with fewer dimensions (thesis 3.2.2)
-                self.pooler.requires_grad_(False)
+            self._take_pooler(loaded, folder)
         known = (ids >= 0).nonzero().flatten()
         sample = known[known != self.padding_idx][:SAMPLE].unsqueeze(0)
         with reading(folder, KIND, OPTION):
@@ -83,6 +83,17 @@ class TransformersTokens(FairseqEncoder):
         self.model.load_state_dict(without_words(loaded).state_dict())
         self._check_states(sample, expected, folder)
         self.started_from = min(folder.glob("*.safetensors"))
+
+    def _take_pooler(self, loaded, folder: Path) -> None:
+        pooler = getattr(loaded, "pooler", None)
+        if not hasattr(pooler, "dense"):
+            raise InputError(f"--pooling pooler: {OPTION} {folder} has no pooler; choose mean or cls")
+        self.pooler.load_state_dict(pooler.dense.state_dict())
+        if self.frozen and self.sentence_map is not None:  # LaBSE with fewer dimensions (thesis 3.2.2)
+            self.pooler.requires_grad_(False)
+            logger.info(
+                f"the pooler of {folder} is frozen with its layers: --sentence-width is trained above it"
+            )
 
     def _check_states(self, sample: Tensor, expected: Tensor, folder: Path) -> None:
         """Compare with the folder's own states of some tokens, 1 x T x C, of 1 x T."""

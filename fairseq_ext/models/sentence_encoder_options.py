@@ -54,7 +54,8 @@ class SentenceEncoderConfig(MnmtTransformerConfig):
         default=False,
         metadata={
             "help": "train what is above the layers alone: mixture, pooler, linear map and the losses' own; "
-            "the layers compute without dropout and gradients (thesis 3.2.2; dual-pivot transfer 3.1)"
+            "the layers compute without dropout and gradients (thesis 3.2.2; dual-pivot transfer 3.1). The "
+            "pooler of a --pretrained-encoder is fixed, too, if --sentence-width puts a linear map above it"
         },
     )
     token_encoder: str = field(

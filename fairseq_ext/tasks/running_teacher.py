@@ -12,7 +12,7 @@ from torch import Tensor
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from data_prep.huggingface import weights_of
+from data_prep.huggingface import reading, weights_of
 from data_prep.transformers_tokenizer import KIND
 from fairseq_ext.axes.record import describe
 from fairseq_ext.checkpoints.finite import check_weights
@@ -77,13 +77,19 @@ class RunningTeacher(Teacher):
         except InputError as error:  # which names the option of an encoder that is trained
             raise InputError(str(error).replace(PRETRAINED, OPTION)) from None
         record = {
-            "name": folder.resolve().name,
+            "name": f"{folder.resolve().name} ({pooling})",  # other vectors with another pooling
             "kind": KIND,
             "width": model.encoder.sentence_width,
             "weights": weights_of(folder),
             "pooling": pooling,
         }
-        return cls._of_task(model, task, record)
+        teacher = cls._of_task(model, task, record)
+        with reading(folder, KIND, OPTION):
+            from transformers import AutoTokenizer
+
+            own = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        teacher.longest = min(teacher.longest, own.model_max_length - 1)  # which counts <s>
+        return teacher
 
     @classmethod
     def _of_checkpoint(cls, path: Path, make_task: Callable) -> "RunningTeacher":

@@ -234,7 +234,9 @@ def _check_teacher_options(cfg: SentenceEmbeddingConfig) -> None:
     if cfg.teacher_pooling is None:
         return
     if not cfg.teacher_checkpoint:
-        raise InputError("--teacher-pooling: is of a folder that --teacher-checkpoint names; leave it out")
+        raise InputError(
+            "--teacher-pooling: is of a folder that --teacher-checkpoint names; give both, or none"
+        )
     if cfg.teacher_pooling not in TEACHER_POOLINGS:
         expected = ", ".join(TEACHER_POOLINGS)
         raise InputError(f"--teacher-pooling: found {cfg.teacher_pooling!r}, expected one of {expected}")

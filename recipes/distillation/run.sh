@@ -58,12 +58,14 @@ check_recipe() {
   [[ $LAUNCHER != cpu ]] || TEACHER_OPTIONS+=(--cpu)
   if [[ $TEACHER == *.pt ]]; then
     [[ -n $TEACHER_DATA ]] || die "--teacher $TEACHER: a checkpoint needs --teacher-data, the binarized folder of its training"
+    [[ -z $KEEP_OUT ]] || die "--keep-out: of text that this recipe prepares; --teacher-data is prepared"
+    [[ -z $UNITED_NATIONS ]] || note "--united-nations: whether $TEACHER_DATA has sentences of this set (UNPC) is not known here"
     DATA=$TEACHER_DATA
     TEACHER_OPTIONS+=(--model-data "$DATA")
   else
     [[ -z $TEACHER_DATA ]] || die "--teacher-data $TEACHER_DATA: --teacher $TEACHER is no checkpoint; expected none"
   fi
-  check_synchronized
+  [[ $FINISHED_ONLY == yes ]] || check_synchronized
 }
 
 # A student that learns from the reduced teacher needs that one: trained before, or in this run.

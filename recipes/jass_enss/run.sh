@@ -93,6 +93,14 @@ stage_score() {
   [[ -z $ADEQUACY_MODEL ]] || run python -m eval adequacy "${FOLDERS[@]}" --model "$ADEQUACY_MODEL" --output "$OUTPUT/adequacy"
 }
 
+# Systems of the dataset, a size and a direction, that has most.
+largest_dataset() {
+  local system size direction seed
+  list_models | while read -r system size direction seed; do
+    [[ $FINISHED_ONLY == yes && -z ${FINISHED["$system $size $direction $seed"]:-} ]] || echo "$size $direction $system"
+  done | sort -u | cut -d' ' -f1,2 | uniq -c | sort -n | awk '{ most = $1 } END { print most + 0 }'
+}
+
 # With the accuracy and perplexity of pre-training per task (Tables 4.12 and 4.13).
 stage_report() {
   local system logs=()
@@ -104,7 +112,7 @@ stage_report() {
     PROBE_RESULTS+=("$OUTPUT/probes/pretraining-accuracy.json")
   fi
   add_results "$OUTPUT/adequacy/adequacy.json"
-  report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
+  report "$OUTPUT" "$TITLE: $NAME" "$(largest_dataset)" "${FOLDERS[@]}"
 }
 
 experiment "sizes=SIZE_LIST directions pretraining-seed monolingual spacy-model adequacy-model" "" "$@"

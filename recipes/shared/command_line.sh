@@ -69,6 +69,7 @@ split_list() { # OPTION LIST ARRAY
 
 check_output() {
   [[ ! -e $OUTPUT || -d $OUTPUT ]] || die "--output: $OUTPUT: is a file, expected a folder"
+  [[ $OUTPUT != *:* ]] || die "--output: $OUTPUT: has a colon, which separates folders in options; expected none"
 }
 
 # Whether what stages leave to each other need not be there.

@@ -96,7 +96,8 @@ test_texts() {
     TEST_TEXTS+=("${BUCC_TEXTS[@]}")
   fi
   if [[ -n $KEEP_OUT ]]; then
-    mapfile -t found < <(find "$KEEP_OUT" -type f | LC_ALL=C sort)
+    mapfile -t found < <(find -L "$KEEP_OUT" -type f | LC_ALL=C sort)
+    [[ ${#found[@]} -gt 0 || $DRY_RUN == yes ]] || die "--keep-out $KEEP_OUT: no file in it, expected texts of evaluation sets"
     TEST_TEXTS+=("${found[@]}")
   fi
 }

@@ -24,7 +24,7 @@ train() { # RUN_FOLDER DATA OPTION...
 # checkpoint_last.pt, anything else is refused (fairseq_ext/training_record.py), and a folder is never trained into twice at
 # a time. Runs the `command` of `train`.
 train_or_skip() { # RUN_FOLDER DATA OPTION...
-  local folder=$1 status=0 pid progress_pid found force=() before after
+  local folder=$1 status=0 pid progress_pid found force=() before
   [[ $FORCE != yes ]] || force=(--force)
   mkdir -p "$folder"
   exec 9>> "$folder/lock" # held by fairseq-train too, should this script be killed before it
@@ -44,19 +44,26 @@ train_or_skip() { # RUN_FOLDER DATA OPTION...
   "${command[@]}" >&8 2>&1 &
   pid=$!
   exec 8>&-
-  trap 'kill "$pid" 2> /dev/null; exit 143' INT TERM
+  trap 'kill "$pid" 2> /dev/null; wait "$pid" || true; note_cpu_seconds_since "$before" "$folder"; exit 143' INT TERM
   wait "$pid" || status=$?
   trap - INT TERM
-  note_cpu_seconds after
-  awk -v a="$after" -v b="$before" 'BEGIN { printf "%.1f\n", a - b }' >> "$folder/cpu_seconds.txt"
+  note_cpu_seconds_since "$before" "$folder"
   wait "$progress_pid" || true # the end of the log comes before our own words
   [[ $status == 0 ]] || die "$folder: training failed with status $status, see $folder/train.log"
   python -m fairseq_ext finish-training --training "$folder" || exit 2
   exec 9>&-
 }
 
-# Set a variable to the processor seconds of all commands that this shell has waited for. They do not depend on what else the
-# machine does, as the time of day does; the file cpu_seconds.txt has a line for each time that a training was started.
+# Processor seconds do not depend on what else the machine does, as the time of day does; the file cpu_seconds.txt has a line for
+# each time that a training was started. With Slurm they are other machines', and there is no file.
+note_cpu_seconds_since() { # SECONDS RUN_FOLDER
+  local after
+  [[ $LAUNCHER != slurm ]] || return 0
+  note_cpu_seconds after
+  awk -v a="$after" -v b="$1" 'BEGIN { printf "%.1f\n", a - b }' >> "$2/cpu_seconds.txt"
+}
+
+# Set a variable to the processor seconds of all commands that this shell has waited for.
 note_cpu_seconds() { # VARIABLE
   local file user system
   file=$(mktemp)

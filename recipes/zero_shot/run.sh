@@ -94,25 +94,28 @@ check_recipe() {
   one_of --curve-llr "$CURVE_LLR" all last none
 }
 
-# What the probes find in one model. Its hidden states take much room, and go when the probes are done.
+# What the probes find in one model. Its hidden states take much room, and go when the probes are done. Results of another
+# checkpoint, or of other layers or lines, go before, so that all of a folder are of the same.
 probe() { # SYSTEM SEED
-  local name states results one settings="$PROBE_LAYERS ${PROBE_LINES:-all}" every lines=()
-  every=$settings
-  [[ ${PROBE_LIST[*]} == "$KNOWN_PROBES" ]] || settings+=" $PROBES"
+  local name states results one settings="$PROBE_LAYERS ${PROBE_LINES:-all}" before='' known='' missing=() lines=()
   [[ ${TRAINED_AS[$1]} == "$1" ]] || return 0 # the pivot's model is that of another system
   set_evaluated "$@"
   name=$(model_name "$@")
   states=$OUTPUT/states/$name results=$OUTPUT/probes/$name
-  if [[ $results/finished -nt ${EVALUATED[1]} && ($(< "$results/finished") == "$settings" || $(< "$results/finished") == "$every") ]]; then
+  [[ ! $results/finished -nt ${EVALUATED[1]} ]] || { read -r before && read -r known; } < "$results/finished" || true
+  [[ $before == "$settings" ]] || known=''
+  for one in "${PROBE_LIST[@]}"; do [[ " $known " == *" $one "* ]] || missing+=("$one"); done
+  if [[ ${#missing[@]} == 0 ]]; then
     note "$results: probed, skipped"
     return
   fi
+  [[ -n $known || ! -e $results ]] || run rm -r "$results"
   [[ -z $PROBE_LINES ]] || lines=(--max-lines "$PROBE_LINES")
   run python -m eval probe states "${EVALUATED[@]}" --layers "$PROBE_LAYERS" "${lines[@]}" --output "$states"
-  for one in "${PROBE_LIST[@]}"; do
+  for one in "${missing[@]}"; do
     run python -m eval probe "$one" "$states" --output "$results"
   done
-  [[ $DRY_RUN == yes ]] || echo "$settings" > "$results/finished"
+  [[ $DRY_RUN == yes ]] || printf '%s\n' "$settings" "$known ${missing[*]}" > "$results/finished"
   [[ $KEEP_STATES == yes ]] || run rm -r "$states"
 }
 

@@ -91,6 +91,15 @@ def test_what_is_no_array_of_the_text_is_one_line(command, made, tmp_path, array
         EncoderOptions(tmp_path / "vectors").load()
 
 
+def test_an_array_is_not_replaced_by_its_copy(command, made, tmp_path):
+    source = tmp_path / "test.de.npy"
+    np.save(source, made["de"])
+    words = ["import", f"{tmp_path}/test.de={source}", "--encoder-name", "x", "--output", tmp_path]
+    done = command(*words)
+    assert done.status == 2 and f"{source}: --output {tmp_path} would replace it" in done.err
+    np.testing.assert_array_equal(np.load(source), made["de"])
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

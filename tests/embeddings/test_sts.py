@@ -117,3 +117,14 @@ def test_crossed_files_must_be_row_parallel(command, one_space, files, tmp_path)
     files[1].write_text("\n".join([rows[1], rows[0], *rows[2:]]) + "\n")
     result = command("sts", *one_space, "--output", tmp_path / "out", *files, "--crossed")
     assert result.status == 2 and "row 1 is rated 4, but 0.5 in" in result.err
+
+
+def test_files_that_cannot_be_crossed(command, one_space, files, tmp_path):
+    rows = ["w1 w2\tw1\t3", "w3\tw4 w5\t1", "w6\tw6\t5"]
+    mixed = write(tmp_path / "STS.de-en.tsv", rows)
+    for given, message in (
+        ([mixed], "--crossed: pairs of files of one language each; expected at least two"),
+        ([*files, mixed], f"{mixed}: --crossed makes de-en of the files of both, too"),
+    ):
+        result = command("sts", *one_space, "--output", tmp_path / "out", *given, "--crossed")
+        assert result.status == 2 and message in result.err, result.err

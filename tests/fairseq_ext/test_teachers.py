@@ -112,6 +112,8 @@ def test_a_folder_of_transformers_inside_the_training_gives_what_it_has_stored(t
         task.load_state_dict(states[0])
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
     assert losses[0][0] > losses[0][2]
+    names = [state["teacher"].pop("name") for state in states]
+    assert names == ["labse", f"labse ({pooling})"]
     assert states[0]["teacher"] == states[1]["teacher"]
 
 

@@ -4,6 +4,7 @@ import json
 import sys
 from types import SimpleNamespace
 
+import torch
 from fairseq.distributed import ModuleProxyWrapper
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
@@ -84,13 +85,18 @@ def gathering(kind: str, rows) -> tuple:
 
 
 def stand_in(rank: int, kind: str, shares: list) -> list:
-    """Loss and gradients of a step in which the second process has a batch in place of an empty one."""
+    """Loss and gradients of a step in which the second process has a batch in place of an empty one, and
+    the loss of validation.
+    """
     model, criterion, batch = gathering(kind, shares[rank])
     parts = [ModuleProxyWrapper(DistributedDataParallel(part)) for part in (model, criterion)]
     optimizer = SimpleNamespace(backward=lambda loss: loss.backward())
     loss, *_ = Task(criterion).train_step(batch, *parts, optimizer, 1, ignore_grad=rank == 1)
     trained = [each for part in parts for each in part.parameters() if each.requires_grad]
-    return [loss.item(), [parameter.grad.flatten().tolist() for parameter in trained]]
+    gradients = [parameter.grad.flatten().tolist() for parameter in trained]
+    with torch.no_grad():
+        validated = criterion.eval()(model.eval(), batch)[0].item()
+    return [loss.item(), gradients, validated]
 
 
 def main(rank: int, rendezvous: str, cases: str) -> None:

@@ -134,6 +134,14 @@ def test_ems_in_two_processes_is_one_with_all_pairs(found, case):
             torch.testing.assert_close(2 * torch.tensor(gradient), reference.flatten(), atol=1e-5, rtol=1e-3)
 
 
+@pytest.mark.parametrize("case", SHORT)
+def test_validation_compares_what_a_process_has_itself(found, case):
+    kind, shares = SHORT[case]
+    for share, rank in zip(shares, found[case], strict=True):
+        model, criterion, batch = gathering(kind, share)
+        assert rank[2] == pytest.approx(float(criterion.eval()(model.eval(), batch)[0]), rel=1e-5)
+
+
 @pytest.mark.parametrize("case", TAUGHT)
 def test_distillation_in_two_processes_is_one_with_all_pairs(found, case):
     shares, options = TAUGHT[case]

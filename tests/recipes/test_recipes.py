@@ -452,6 +452,18 @@ def test_a_probed_model_is_skipped_until_it_or_the_options_change(probed, tmp_pa
     assert probed("--probe-lines", "5") == everything
 
 
+def test_probes_that_are_asked_for_later_join_those_of_the_same_settings(probed, tmp_path):
+    """All results of a folder are of one checkpoint, layers and lines; others go."""
+    results = tmp_path / "out/probes/system1-seed1"
+    assert probed("--probes", "llr") == ["states", "llr", "off-target"]
+    assert probed("--probes", "llr,similarity") == ["states", "similarity", "off-target"]
+    assert probed("--probes", "similarity") == ["off-target"]
+    assert {path.name for path in results.iterdir()} == {"llr.json", "similarity.json", "finished"}
+    assert probed("--probes", "llr", "--probe-lines", "5") == ["states", "llr", "off-target"]
+    assert {path.name for path in results.iterdir()} == {"llr.json", "finished"}
+    assert probed("--probe-lines", "5") == ["states", *(one for one in PROBES if one != "llr"), "off-target"]
+
+
 def test_learning_curves_are_of_every_checkpoint_that_a_configuration_keeps(probed, tmp_path):
     """States are removed, and not extracted again before another checkpoint is there."""
     config = ["--config", "phrasebook"]
@@ -494,7 +506,8 @@ def test_fewer_probes_and_fewer_recognitions(probed, tmp_path):
     some = ["--probes", "similarity,llr"]
     assert probed(*some) == ["states", "similarity", "llr", "off-target"]
     assert probed(*some) == ["off-target"]
-    assert probed() == ["states", *PROBES, "off-target"]
+    others = [one for one in PROBES if one not in ("similarity", "llr")]
+    assert probed() == ["states", *others, "off-target"]
     assert probed(*some) == ["off-target"]
 
 

@@ -54,6 +54,7 @@ def differences(system: Namespace, ems: Namespace) -> dict:
         (["--config", "l10n", "--flores", "/no/such"], "--flores: /no/such: no such folder"),
         (["--config", "l10n", "--comet", "x"], "--comet x: sentence encoders do not translate"),
         (["--config", "l10n", "--keep-out", "/no/such"], "--keep-out: /no/such: no such folder"),
+        (["--config", "l10n", "--output", "a:b"], "--output: a:b: has a colon"),
         (["--config", "ems", "--united-nations", "/tmp"], "--united-nations: ems trains on UNPC, which has"),
         (["--config", "l10n", "--stages", "translate"], "--stages: found 'translate', expected one of: prep"),
     ],
@@ -138,7 +139,8 @@ def test_evaluation_sets_are_kept_out_of_the_training_text(tmp_path):
         (tmp_path / name).write_text("eins\n")
     common = ["--config", "l10n", "--data-root", str(tmp_path)]
     sets = ["--tatoeba", f"{tmp_path}/v1", "--flores", f"{tmp_path}/f", "--bucc", f"{tmp_path}/b"]
-    sets += ["--keep-out", f"{tmp_path}/k"]
+    (tmp_path / "link").symlink_to(tmp_path / "k")
+    sets += ["--keep-out", f"{tmp_path}/link"]
     download, clean, tokenize, subword, _ = map(parse_command, commands(*common, *sets, stages="prepare"))
     assert (download.train_pairs, download.from_folder) == (20000, tmp_path)
     assert sorted(path.name for _, path in clean.exclude_text) == [

@@ -11,13 +11,14 @@ from eval.reporting.exhibits import Cell, Figure, Section, Table, cell, cells, m
 from eval.reporting.plots import scatter
 from eval.reporting.sections.retrieval_pairs import means_of_pairs
 from eval.reporting.sections.sentence_retrieval import COSINE
+from eval.reporting.sections.sentence_tasks import mined
 from eval.reporting.sections.thesis_encoders import SIZES as TITLES
 from eval.reporting.sections.thesis_encoders import thesis_table
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, System, by_dataset
 
 BUCC = re.compile(r"BUCC \S+, (?P<part>.+)")
-RETRIEVAL, MINING, SPEED = "sentence-retrieval", "mining", "encoding-speed"
+RETRIEVAL, SPEED = "sentence-retrieval", "encoding-speed"
 FEW_PAIRS = 6  # of a benchmark whose pairs have columns of their own, as UN's
 NOTES = [
     "L: layers; d_h: width of their states; d_ff: of their feed-forward networks; H: heads; P: parameters of"
@@ -46,7 +47,7 @@ def section(results: ResultSet) -> Section:
     columns: dict[str, dict[str, MeanStd | None]] = {}
     for dataset, systems in retrieval.items():
         columns |= _of_retrieval(dataset, systems)
-    columns |= _of_mining(by_dataset(results.probed(MINING)))
+    columns |= _of_mining(mined(results))
     rows = [
         [cell(name), *_size_cells(sizes.get(name)), *(mean_cell(of.get(name), 1) for of in columns.values())]
         for name in names

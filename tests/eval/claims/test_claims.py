@@ -188,7 +188,7 @@ def test_numbers_that_contradict_what_is_kept(path, command, tmp_path):
     assert f"{kept}: zero-shot of 1, seed 10, is 4, but 5 in {tmp_path / 'lab'}; a training" in result.err
     path.write_text(CLAIMS.replace('key = ["averages", "bleu"]', 'key = ["averages", "chrf"]', 1), "utf-8")
     result = command(*words)
-    assert result.status == 2 and f"{kept}: values.zero-shot is of another file, key, log" in result.err
+    assert result.status == 2 and f"{kept}: values.zero-shot is of another definition" in result.err
     assert kept.read_bytes() == content
     for wrong in (
         "{",
@@ -225,8 +225,27 @@ def test_a_training_of_several_in_a_file(tmp_path):
     (tmp_path / "all.json").write_text(json.dumps({"format": 1, "runs": runs}), encoding="utf-8")
     key = ("runs", {"system.name": "a", "system.seed": "{seed}"}, "x")
     assert measured(Value("x", "x", "all.json", key), tmp_path, "1", 10) == 11
+    assert measured(Value("x", "x", "all.json", key), tmp_path, "1", 20) is None  # not there yet
+    twice = {"format": 1, "runs": runs * 2, "by_seed": {"1": {"all": 3}}}
+    (tmp_path / "all.json").write_text(json.dumps(twice), encoding="utf-8")
     with pytest.raises(InputError, match=r"all.json: no .* where a claim looks for it"):
-        measured(Value("x", "x", "all.json", key), tmp_path, "1", 20)
+        measured(Value("x", "x", "all.json", key), tmp_path, "1", 10)
+    by_seed = Value("x", "x", "all.json", ("by_seed", "{seed}", "all"))
+    assert [measured(by_seed, tmp_path, "1", seed) for seed in (1, 10)] == [3, None]
+
+
+def test_a_learning_curve_at_a_level(tmp_path):
+    curve = [(1, 0.5), (20, 3), (40, 7), (30, 9)]
+    value = Value(
+        "x", "x", "{model}/{updates}.json", ("x",), course=(5, 10, 15, 20), along=("along",), level=25
+    )
+    (tmp_path / "a-seed1").mkdir()
+    for updates, (along, x) in zip(value.course, curve, strict=True):
+        assert measured(value, tmp_path, "a", 1) is None  # before all checkpoints are measured
+        record = {"format": 1, "system": {"seed": 1}, "along": along, "x": x}
+        (tmp_path / f"a-seed1/{updates}.json").write_text(json.dumps(record), encoding="utf-8")
+    assert measured(value, tmp_path, "a", 1) == 3 + 4 * 5 / 20
+    assert np.isnan([measured(replace(value, level=level), tmp_path, "a", 1) for level in (0.5, 41)]).all()
 
 
 def test_the_lowest_loss_of_a_log(tmp_path):
@@ -238,6 +257,10 @@ def test_the_lowest_loss_of_a_log(tmp_path):
     ]
     log.write_text("".join(f"2026-01-01 | INFO | {line}" for line in lines), encoding="utf-8")
     value = Value("loss", "loss", "{system}-seed{seed}/train.log", log="nmt_loss")
+    record = {"format": 1, "options": {}, "inputs": {}, "outputs": None}
+    (log.parent / "training.json").write_text(json.dumps(record), encoding="utf-8")
+    assert measured(value, tmp_path, "a", 1) is None  # it may fall further
+    (log.parent / "training.json").write_text(json.dumps({**record, "outputs": {}}), encoding="utf-8")
     assert measured(value, tmp_path, "a", 1) == 2.25
     with pytest.raises(InputError, match=r"train.log: no 'ppl' in its validations"):
         measured(replace(value, log="ppl"), tmp_path, "a", 1)
@@ -257,6 +280,10 @@ def test_the_lowest_loss_of_a_log(tmp_path):
         ("number = 2", "number = 1", "claim 1 occurs twice"),
         ('not_tried = "too large"', "", "no experiment; expected one, or not_tried"),
         ('key = ["averages", "bleu"]', "", "either a key or a log"),
+        ('key = ["averages", "bleu"]', 'log = "x"\nlevel = 3', "a key, course, along and level together"),
+        ('contrasts = ["2 - 1"]', "contrasts = []", "no contrasts, expected one or more"),
+        ('["2 - 1"]', '["- 1"]\nmean = true', "a mean of no systems, expected one with +"),
+        ("[chapters]", "level = 5\n[chapters]", "level 5, expected a number between 0 and 1"),
         ("[seeds]", "[seeds", "no TOML"),
     ],
 )

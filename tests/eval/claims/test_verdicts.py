@@ -41,11 +41,13 @@ def test_clear_cases(way, than, by, said):
     assert decided(Expectation(way, than), shifted(by)) == said
 
 
-def test_alike_agrees_if_the_90_percent_interval_lies_within_the_margin():
+def test_alike_agrees_if_the_90_percent_interval_is_within_the_margin_and_not_if_that_of_95_is_outside():
     for by in np.arange(-4, 4, 0.05):
         estimate, expectation = shifted(by), Expectation("alike", 2.0)
         low, high = expectation.interval(estimate, 0.05)
-        inside, outside = low >= -2 and high <= 2, low >= 2 or high <= -2
+        inside = low >= -2 and high <= 2
+        low, high = estimate.interval(0.05)
+        outside = low >= 2 or high <= -2
         said = "agrees" if inside else "contradicts" if outside else "cannot tell"
         assert decided(expectation, estimate) == said, by
 
@@ -74,6 +76,14 @@ def draws(*systems: int, shift: float = 0.0):
 def share(verdicts) -> float:
     """Of verdicts that say anything."""
     return float(np.mean([one != "cannot tell" for one in verdicts]))
+
+
+@pytest.mark.parametrize("margin", [0.5, 1.0, 4.0])
+def test_false_contradictions_of_systems_at_the_margin(margin):
+    """Also where the margin is small beside the deviations, and either side of it is passed by chance."""
+    alike = Expectation("alike", margin)
+    found = [decided(alike, difference([(1, a), (-1, b)])) for a, b in draws(5, 5, shift=margin)]
+    assert np.mean([one == "contradicts" for one in found]) < TOLERATED
 
 
 def test_false_verdicts_of_a_difference():

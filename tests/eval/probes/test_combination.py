@@ -59,6 +59,15 @@ def test_paired_by_seed(probe, folders, tmp_path):
         assert values == pytest.approx((differences.mean(), *interval)), name
 
 
+def test_paired_by_the_seeds_that_all_have(probe, folders, tmp_path):
+    """A system of which one seed is not finished."""
+    assert probe(*folders[:-1], "--combine", "base:a:b:a+b", "--paired").status == 0
+    (found,) = json.loads((tmp_path / "out/combination.json").read_text())["combinations"]
+    assert found["seeds"] == [2] * 4
+    differences = [BLEU["a+b"][seed] - BLEU["base"][seed] for seed in (0, 1)]
+    assert found["effects"]["zero-shot bleu"]["both"]["effect"] == pytest.approx(np.mean(differences))
+
+
 def test_of_other_seeds_and_by_folders(probe, folders, tmp_path):
     names = [str(folders[3 * number]) for number in range(4)]
     assert probe(*folders[:-1], "--combine", ":".join(names)).status == 0
@@ -66,8 +75,8 @@ def test_of_other_seeds_and_by_folders(probe, folders, tmp_path):
     interval = ttest_ind(BLEU["a+b"][:2], BLEU["base"], equal_var=False).confidence_interval(0.95)
     assert (found["both"]["low"], found["both"]["high"]) == pytest.approx(tuple(interval))
     assert found["interaction"]["effect"] == pytest.approx(7 - 4 - 3 - 1)
-    result = probe(*folders[:-1], "--combine", "base:a:b:a+b", "--paired")
-    assert result.status == 2 and "needs the same seeds of all four" in result.err
+    result = probe(*folders[:-3:3], folders[-1], "--combine", "base:a:b:a+b", "--paired")
+    assert result.status == 2 and "needs a seed that all four have" in result.err
     assert probe(*folders[::3], "--combine", "base:a:b:a+b").status == 0
     assert effects(tmp_path)["sum"] == {"effect": 5, "low": None, "high": None}
 

@@ -179,6 +179,16 @@ def test_tasks_have_a_table_each(report):
     assert "| ems | 1 | 12.0 | 90.0 | 80.0 | 84.7 | 1.0500 |" in text
 
 
+def test_other_scores_of_pairs_are_no_seeds_of_the_encoder(report):
+    bucc = {"precision": 0.9, "recall": 0.8, "f1": 0.847}
+    ways = [{}, {"margin": "absolute", "rescore": "bert-score", "normalize": 0.75}, {"margin": "distance"}]
+    text, _ = report(
+        *(record("mining", seed=None, pairs=12, threshold=1.05, bucc=bucc, **way) for way in ways)
+    )
+    for name in ("ems", "ems (bert-score, alpha 0.75)", "ems (margin distance)"):
+        assert f"| {name} | 1 | 12.0 | 90.0 |" in text
+
+
 def test_neighbours_are_listed_with_how_many_seeds_find_them(report):
     def near(sentence, cosine):
         return {"line": 2, "sentence": sentence, "cosine": cosine}

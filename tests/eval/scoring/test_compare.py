@@ -249,6 +249,9 @@ def test_table_on_the_terminal(scored, command, texts):
 def test_errors(scored, command, texts):
     a, b = scored("A", {"en-de": texts["de"]}), scored("B", {"en-de": texts["en"]})
     assert "'A' is the only system on toy" in command("compare", a).err
+    alone = scored("A", {"en-de": texts["de"]}, "alone", dataset="lonely")
+    result = command("compare", a, b, alone)  # a dataset with one system, of which others are not finished
+    assert result.status == 0 and "lonely" not in result.out
     assert "--seed: found '0', expected a whole" in command("compare", a, b, "--seed", "0").err
     assert (
         "--level: found '2', expected a number above 0 below 1"
