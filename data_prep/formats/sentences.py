@@ -56,12 +56,7 @@ def bitext_prefixes(folder, split: str) -> list[Path]:
     Raises:
         InputError: the folder has none of this set.
     """
-    found = sorted(path.with_suffix("") for path in Path(folder).glob(f"{split}.*-*.*{INDEX}"))
-    if not found:
-        raise InputError(
-            f"{folder}: no {split}.A-B.LANG{INDEX}; expected the output of `python -m data_prep binarize`"
-        )
-    return found
+    return _all_prefixes(folder, f"{split}.*-*.*", f"{split}.A-B.LANG")
 
 
 def text_prefixes(folder, split: str) -> list[Path]:
@@ -70,10 +65,14 @@ def text_prefixes(folder, split: str) -> list[Path]:
     Raises:
         InputError: the folder has none of this set.
     """
-    found = sorted(path.with_suffix("") for path in Path(folder).glob(f"{split}.*{INDEX}"))
+    return _all_prefixes(folder, f"{split}.*", f"{split}.*.LANG")
+
+
+def _all_prefixes(folder, pattern: str, expected: str) -> list[Path]:
+    found = sorted(path.with_suffix("") for path in Path(folder).glob(f"{pattern}{INDEX}"))
     if not found:
         raise InputError(
-            f"{folder}: no {split}.*.LANG{INDEX}; expected the output of `python -m data_prep binarize`"
+            f"{folder}: no {expected}{INDEX}; expected the output of `python -m data_prep binarize`"
         )
     return found
 

@@ -11,8 +11,8 @@ from embeddings.encoders.huggingface import padded, special_ids, token_ids
 from embeddings.encoders.options import SENTENCE_TRANSFORMERS, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
 from embeddings.encoders.sizes import size_of_modules
-from embeddings.encoders.transformers_folder import UNLIMITED
 
+UNLIMITED = 1 << 20  # tokens of a model that says no limit
 MODULES = (  # that a text encoder consists of; any other class of a folder is code of a stranger's choice
     "Transformer",
     "Pooling",

@@ -12,8 +12,6 @@ from embeddings.encoders.options import AVERAGE, TRANSFORMERS, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
 from embeddings.encoders.sizes import size_of_transformers
 
-UNLIMITED = 1 << 20  # tokenizers without a limit say numbers beyond it
-
 
 class TransformersEncoder(TokenEncoder):
     """A model of the library transformers, whose last states are pooled.
@@ -26,6 +24,8 @@ class TransformersEncoder(TokenEncoder):
     """
 
     def __init__(self, model, tokenizer, options: EncoderOptions):
+        from fairseq_ext.models.pretrained_weights import longest_of
+
         super().__init__(options.batch_tokens)
         self.options = options
         self.name = options.model.resolve().name
@@ -35,8 +35,7 @@ class TransformersEncoder(TokenEncoder):
             self.name += f" ({'average of layers' if self.layer == AVERAGE else f'layer {self.layer}'})"
         self.device = options.device()
         self.width = model.config.hidden_size
-        positions = getattr(model.config, "max_position_embeddings", None) or UNLIMITED
-        self.longest = min(tokenizer.model_max_length, positions - first_position(model))
+        self.longest = min(tokenizer.model_max_length, longest_of(model))
         self.size = size_of_transformers(model)
         self.model, self.tokenizer = for_inference(model, options.precision, self.device), tokenizer
 
@@ -137,10 +136,3 @@ def torch_rows(states):
     import torch
 
     return torch.arange(len(states), device=states.device)
-
-
-def first_position(model) -> int:
-    """Positions that are not for tokens: RoBERTa and its like count from behind the padding symbol's."""
-    embeddings = getattr(model, "embeddings", None)
-    with_offset = hasattr(embeddings, "create_position_ids_from_inputs_embeds")
-    return embeddings.padding_idx + 1 if with_offset else 0

@@ -117,13 +117,12 @@ class WordContrastive(WeightedLoss):
         """L_align of equation 5.1 over unit vectors, N x d' each."""
         sides = [(source, source_surfaces), (target, target_surfaces)]
         own = torch.arange(len(source), device=source.device)
-        loss = 0
+        gathers, loss = self.gathers(self.options.gather_negatives), 0
         for (anchors, _), (positives, surfaces) in (sides, sides[::-1]):
             candidates, first, classes = positives, 0, None
-            if self.gathers(self.options.gather_negatives):
+            if gathers:
                 candidates, first = all_gather_rows(positives)
             if surfaces is not None:
-                gathers = self.gathers(self.options.gather_negatives)
                 everywhere = all_gather_rows(surfaces)[0] if gathers else surfaces
                 classes = (surfaces, everywhere)
             anchors = anchors / self.options.temperature

@@ -107,10 +107,9 @@ class RunningTeacher(Teacher):
             model.load_state_dict(state["model"], strict=True)
         check_weights(model, str(path))
         own = teacher_of(state, path)
+        system = describe(state["cfg"], task.tags.placement_name, task.initialized_from, teacher=own)
         record = {
-            "name": describe(state["cfg"], task.tags.placement_name, task.initialized_from, teacher=own)[
-                "name"
-            ],
+            "name": system["name"],
             "kind": "checkpoint",
             "width": model.encoder.sentence_width,
             "weights": {path.name: checksum(path)},
