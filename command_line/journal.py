@@ -1,19 +1,26 @@
 """A journal of finished work, so that a killed command continues: one line per finished batch."""
 
+import errno
+import fcntl
 import json
+import os
 import sys
 import zlib
 from pathlib import Path
 
-from command_line.errors import at
+from command_line.errors import InputError, at
 from command_line.outputs import write_text
 
 FORMAT = 2  # lines of format 1 had no checksum
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of file systems that have none
 
 
 class Journal:
     """Entries survive a kill at any moment. A last line that was cut off is dropped; one that has been
     damaged since is, too, and standard error says so.
+
+    While it is open the journal is locked: of two runs that write the same output the second one is refused.
+    What is written under a name that both would choose belongs inside the `with`.
 
     Args:
         path: file of the journal.
@@ -43,10 +50,34 @@ class Journal:
         return entries
 
     def __enter__(self) -> "Journal":
+        """Open it.
+
+        Raises:
+            InputError: another run has it open.
+        """
+        if self.path.is_file():
+            with open(self.path, "rb") as before:
+                self._lock(before)
         lines = [self.header, *map(_line, self.entries)]
         write_text(self.path, "".join(f"{line}\n" for line in lines))
         self._stream = open(self.path, "a", encoding="utf-8")
+        self._lock(self._stream)
         return self
+
+    def _lock(self, stream) -> None:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in _NO_LOCKS:
+                return
+            if not isinstance(error, BlockingIOError):
+                raise
+            is_ours = False
+        else:  # one that began at the same moment has put its own file in this one's place
+            is_ours = self.path.exists() and os.path.samestat(os.fstat(stream.fileno()), os.stat(self.path))
+        if not is_ours:
+            stream.close()
+            raise InputError(f"{self.path}: another run is writing here; wait for its end") from None
 
     def add(self, entry) -> None:
         self.entries.append(entry)

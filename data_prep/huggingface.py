@@ -12,6 +12,7 @@ from command_line.outputs import checksum
 from command_line.records import read_json
 
 WEIGHTS = "*.safetensors"
+SETTINGS = ("*.json", "*.txt", "*.model")  # of sentencepiece the last one
 UNSAFE = ("bin", "pt", "pth", "ckpt", "pkl", "h5", "msgpack")  # endings
 LIBRARIES = ("transformers", "tokenizers")
 RUST_PANIC = "PanicException"  # of tokenizers over broken files; no `Exception`, and importable from nowhere
@@ -70,9 +71,12 @@ def check_complete(folder: Path, missing: Iterable[str], with_pooler: bool, opti
 
 
 @functools.cache
-def weights_of(folder: Path) -> dict[str, str]:
-    """Checksums of the files with weights, by their names; computed once in a process."""
-    return {str(path.relative_to(folder)): checksum(path) for path in sorted(folder.rglob(WEIGHTS))}
+def files_of(folder: Path, weights: str = WEIGHTS) -> dict[str, str]:
+    """Checksums of the files that vectors depend on, by their names: weights, vocabulary, and the settings of
+    model, modules and tokenizer. Computed once in a process.
+    """
+    files = {path for ending in (weights, *SETTINGS) for path in folder.rglob(ending)}
+    return {str(path.relative_to(folder)): checksum(path) for path in sorted(files)}
 
 
 @contextlib.contextmanager

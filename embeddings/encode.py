@@ -159,12 +159,12 @@ def encode_file(
     encoder.encode([], language)  # whether the encoder knows the language, before anything is written
     stamp.begin()
     unfinished = output.with_name(f".{output.name}.unfinished.npy")
-    if not continued:
-        unfinished.unlink(missing_ok=True)
     numbers = Numbers(job.dtype, encoder.width)
-    vectors = create_vectors(unfinished, lines, numbers)
-    store = Store(vectors, numbers, job.normalizes, lambda row: at(path, row + 1))
     with Journal(output.with_name(f".{output.name}.journal.jsonl"), stamp.work, keep=continued) as journal:
+        if not continued:
+            unfinished.unlink(missing_ok=True)
+        vectors = create_vectors(unfinished, lines, numbers)
+        store = Store(vectors, numbers, job.normalizes, lambda row: at(path, row + 1))
         done = encode_windows(
             encoder,
             windows(path),
@@ -173,12 +173,14 @@ def encode_file(
             journal,
             f"encode {path.name}",
         )
-    vectors.flush()
-    record = _describe(job, encoder, path, language, vectors, done) | {"vectors_sha256": checksum(unfinished)}
-    os.replace(unfinished, output)
-    write_json(record_path(output), record)
-    journal.remove()
-    stamp.finish([output, record_path(output)])
+        vectors.flush()
+        record = _describe(job, encoder, path, language, vectors, done) | {
+            "vectors_sha256": checksum(unfinished)
+        }
+        os.replace(unfinished, output)
+        write_json(record_path(output), record)
+        journal.remove()
+        stamp.finish([output, record_path(output)])
     warn_of_cut(record["cut"], encoder.name, f"{path}: ")
 
 

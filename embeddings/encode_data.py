@@ -28,6 +28,10 @@ from data_prep.formats.preparation import FILE_NAME, Preparation
 from data_prep.formats.sentences import bitext_prefixes, data_path, load_sentences
 from data_prep.formats.teacher_vectors import (
     create_teacher_vectors,
+    encoder_identity,
+    encoder_of,
+    encoder_title,
+    identity_of,
     is_of,
     sentences_identity,
     vectors_path,
@@ -256,7 +260,8 @@ def store(
         encode: the vectors of a window.
 
     Raises:
-        InputError: a vector is NaN, infinite or beyond float16; names the line.
+        InputError: a vector is NaN, infinite or beyond float16; names the line. Or another encoder's vectors
+            have the name, and it is not forced.
     """
     description = json.loads(json.dumps(description))  # what comes back from the file
     unfinished = output.with_name(f".{output.name}.part")  # `.unfinished` would stop readers of the data
@@ -265,17 +270,33 @@ def store(
         journal_path.unlink(missing_ok=True)  # of a run that was killed as it ended
         print(f"{output}: complete, skipped (--force redoes it)", file=sys.stderr)
         return
-    if force:
-        unfinished.unlink(missing_ok=True)
-    vectors = create_teacher_vectors(unfinished, description)
+    if not force:
+        _refuse_another_encoder(output, description)
     numbers = Numbers(description["dtype"], description["width"])
-    rows = windows.Store(vectors, numbers, description["normalized"], lambda row: at(named, row + 1))
-    with Journal(journal_path, description, keep=not force) as journal:
+    with Journal(journal_path, identity_of(description), keep=not force) as journal:
+        if force:
+            unfinished.unlink(missing_ok=True)
+        vectors = create_teacher_vectors(unfinished, description)
+        rows = windows.Store(vectors, numbers, description["normalized"], lambda row: at(named, row + 1))
         done = windows.encode_windows(encoder, parts, encode, rows, journal, f"encode {output.name}")
+        vectors.flush()
+        os.replace(unfinished, output)
+        journal.remove()
     warn_of_cut(sum(entry["cut"] for entry in done), description["encoder"]["name"], f"{named}: ")
-    vectors.flush()
-    os.replace(unfinished, output)
-    journal.remove()
+
+
+def _refuse_another_encoder(output: Path, description: dict) -> None:
+    """Students that learn from its vectors are still to be continued, perhaps.
+
+    Raises:
+        InputError: the vectors of another encoder have the name; names both.
+    """
+    there = encoder_of(output)
+    if there and encoder_identity(there) != encoder_identity(description["encoder"]):
+        raise InputError(
+            f"{output}: has vectors of the encoder {encoder_title(there)}, not"
+            f" {encoder_title(description['encoder'])}; choose another --name, or replace them by --force"
+        )
 
 
 def sentence_windows(sentences, size: int | None = None) -> Iterator[tuple[int, list[list[int]]]]:

@@ -14,7 +14,7 @@ from command_line.outputs import checksum
 from data_prep.formats.layer_sums import layer_sums_path
 from data_prep.formats.sentences import data_path, load_sentences, text_prefixes
 from data_prep.formats.teacher_vectors import sentences_identity
-from data_prep.huggingface import weights_of
+from data_prep.huggingface import files_of
 from embeddings.encode_data import DataEncoding, sentence_windows, store
 from embeddings.encoders.options import CHECKPOINT, TRANSFORMERS, EncoderOptions, kind_of
 from embeddings.encoders.sentence_encoder import NotFinite, batches
@@ -94,6 +94,11 @@ class LayerReader:
         for option in ("layer", "pooling", "prefix", "target_lang"):
             if getattr(options, option) is not None:
                 raise InputError(f"--{option.replace('_', '-')}: --layer-sums are of all layers as they are")
+        if options.precision != "float32":
+            raise InputError(
+                f"--precision {options.precision}: --layer-sums are trained on as if the encoder ran; leave"
+                " it out"
+            )
         encoder, weights = load(options, data)
         encoder = encoder.to(options.device()).eval()
         record = {
@@ -160,4 +165,4 @@ def _of_folder(options: EncoderOptions, data: Path):
     )
     task.add_tags(languages, "none")
     args = Namespace(_name="sentence_encoder", arch="sentence_encoder", pretrained_encoder=str(options.model))
-    return task.build_model(args).encoder, weights_of(options.model)
+    return task.build_model(args).encoder, files_of(options.model)

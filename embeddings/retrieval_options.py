@@ -12,6 +12,7 @@ from embeddings.search.neighbours import Search, add_search_arguments
 from embeddings.search.retrieval import COSINE, SIMILARITIES
 from embeddings.search.sentence_scores import (
     BERT_SCORE,
+    NORMALIZABLE,
     NORMALIZED,
 )
 from embeddings.smaller_vectors import SmallerVectors, add_smaller_vectors_arguments
@@ -93,7 +94,7 @@ class Retrieval:
     def scored(self) -> list[str]:
         """The similarities of which all scores of two texts are needed."""
         plain = [name for name in self.similarity if name == BERT_SCORE]
-        normalizable = [name for name in self.similarity if name in (COSINE, BERT_SCORE)]
+        normalizable = [name for name in self.similarity if name in NORMALIZABLE]
         return plain + [f"{name}{NORMALIZED}" for name in normalizable if self.normalize is not None]
 
     @property

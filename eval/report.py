@@ -12,6 +12,7 @@ from pathlib import Path
 
 from command_line import options
 from command_line.outputs import remove_leftovers, write_text
+from embeddings.search.sentence_scores import MEASURES
 from eval.probes import PROBES
 from eval.reporting.exhibits import write_exhibits
 from eval.reporting.pages import html, markdown
@@ -72,21 +73,30 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--title", type=options.text, default="Multilingual translation", help="heading of the report"
     )
+    parser.add_argument(
+        "--similarity",
+        type=options.one_of(MEASURES),
+        help="by which retrieval is shown pair by pair and in plots, where it was measured by several"
+        " (default: cosine)",
+    )
 
 
 def main(args) -> None:
-    write_report(args.results, args.title, Path(args.output))
+    write_report(args.results, args.title, Path(args.output), args.similarity)
     print(Path(args.output) / "report.html")
 
 
-def write_report(files, title: str, output: Path) -> None:
+def write_report(files, title: str, output: Path, similarity: str | None = None) -> None:
     """Write the report of result files, or of folders with them, into a folder.
+
+    Args:
+        similarity: of retrieval; see `ResultSet`.
 
     Raises:
         InputError: a file is of no known kind, or files do not belong together.
     """
     known = sections()
-    results = ResultSet.load(files, dict.fromkeys(kind for kind, _ in known))
+    results = ResultSet.load(files, dict.fromkeys(kind for kind, _ in known), similarity)
     shown = [section_of(place)(results) for kind, place in known if results.of_kind(kind)]
     for folder in (output, output / "tables", output / "plots"):
         remove_leftovers(folder)

@@ -41,7 +41,8 @@ SCHEMA = {
     "dtype": OneOf(*FLOATS),
     "normalized": bool,
 }
-WHERE_IT_LIES = ("model", "stored")  # of an encoder's record: the same encoder may lie elsewhere
+# Of an encoder's record what its vectors do not depend on, but for rounding: where it lies, and libraries.
+CIRCUMSTANCES = ("model", "stored", "versions")
 _HEADER = struct.Struct("<8sII")
 _BLOCK = 64  # bytes, by which the vectors are aligned
 _LONGEST = 1 << 20  # bytes of a description
@@ -81,7 +82,7 @@ def sentences_identity(prefix: Path) -> dict:
 
 def encoder_identity(encoder: dict) -> dict:
     """Of an encoder's record what its vectors depend on: not where it lies, nor names of its files."""
-    found = {field: value for field, value in encoder.items() if field not in WHERE_IT_LIES}
+    found = {field: value for field, value in encoder.items() if field not in CIRCUMSTANCES}
     return found | {"weights": checksums(found["weights"])} if found.get("weights") else found
 
 
@@ -141,34 +142,39 @@ class TeacherVectors:
 
 
 def create_teacher_vectors(path: Path, description: dict) -> np.ndarray:
-    """A file of vectors to be written through its memory map, n x C; one of the same description is
-    continued.
+    """A file of vectors to be written through its memory map, n x C; one of the same vectors is continued.
 
     Raises:
         OSError: the disk has no room for all of them.
     """
-    content = json.dumps(description, sort_keys=True).encode()
-    length = -(-(_HEADER.size + len(content)) // _BLOCK) * _BLOCK - _HEADER.size
-    header = _HEADER.pack(MAGIC, VERSION, length) + content.ljust(length)
-    shape = description["lines"], description["width"]
-    size = len(header) + shape[0] * shape[1] * np.dtype(description["dtype"]).itemsize
-    if not _begins_with(path, header, size):
+    if not is_of(path, description):
+        content = json.dumps(description, sort_keys=True).encode()
+        length = -(-(_HEADER.size + len(content)) // _BLOCK) * _BLOCK - _HEADER.size
+        header = _HEADER.pack(MAGIC, VERSION, length) + content.ljust(length)
+        numbers = description["lines"] * description["width"]
         path.write_bytes(header)
-        reserve(path, size)
-    return np.memmap(path, description["dtype"], "r+", len(header), shape)
+        reserve(path, len(header) + numbers * np.dtype(description["dtype"]).itemsize)
+    description, begin = _read_description(path)
+    return np.memmap(path, description["dtype"], "r+", begin, (description["lines"], description["width"]))
 
 
-def _begins_with(path: Path, header: bytes, size: int) -> bool:
-    if not path.is_file() or path.stat().st_size != size:
-        return False
-    with open(path, "rb") as stream:
-        return stream.read(len(header)) == header
+def identity_of(description: dict) -> dict:
+    """What tells vectors from others: two files that have it in common have the same vectors."""
+    return description | {"encoder": encoder_identity(description["encoder"])}
+
+
+def encoder_of(path: Path) -> dict | None:
+    """The record of the encoder whose vectors are in a file; None if it is no whole file of vectors."""
+    try:
+        return _read_description(path)[0]["encoder"]
+    except InputError:
+        return None
 
 
 def is_of(path: Path, description: dict) -> bool:
-    """Whether a whole file with this description is there."""
+    """Whether a file of these vectors has its whole length."""
     try:
-        return TeacherVectors(path).description == description
+        return identity_of(_read_description(path)[0]) == identity_of(description)
     except InputError:
         return False
 

@@ -1,6 +1,7 @@
 """The arithmetic of a model: float32, bfloat16, or products of 8-bit integers."""
 
 import warnings
+from collections.abc import Iterable
 
 import torch
 from torch import nn
@@ -14,7 +15,7 @@ def for_inference(
     model: nn.Module,
     precision: str,
     device: torch.device,
-    below: str = "",
+    layers: Iterable[nn.Module] | None = None,
     whole: tuple[type[nn.Module], ...] = (),
 ) -> nn.Module:
     """The model in evaluation mode on a device. With bfloat16 it is called within `autocast`.
@@ -22,25 +23,28 @@ def for_inference(
     Args:
         precision: "int8" makes 8-bit products of linear layers, whose weights are quantized once and whose
             inputs at every call.
-        below: names of linear layers that are quantized begin so.
+        layers: in which linear layers are quantized; None for the whole model.
         whole: modules that read the weights of the layers in them themselves, which then stay as they are.
 
     Raises:
-        InputError: int8 on a GPU.
+        InputError: int8 on a GPU, or there is nothing to quantize.
     """
     model = model.eval().to(device)
     if precision != INT8:
         return model
     if device.type != "cpu":
         raise InputError("--precision int8: only on a CPU; give --cpu, or --precision bfloat16")
-    inside = {
-        id(layer) for module in model.modules() if isinstance(module, whole) for layer in module.modules()
-    }
+    possible = {id(one) for layer in ([model] if layers is None else layers) for one in layer.modules()}
+    read = {id(one) for module in model.modules() if isinstance(module, whole) for one in module.modules()}
     names = {
         name
-        for name, layer in model.named_modules()
-        if type(layer) is nn.Linear and name.startswith(below) and id(layer) not in inside
+        for name, one in model.named_modules()
+        if type(one) is nn.Linear and id(one) in possible and id(one) not in read
     }
+    if not names:
+        raise InputError(
+            "--precision int8: the encoder has no linear layer for it; give --precision bfloat16"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that this interface of torch will move to another package
         return torch.ao.quantization.quantize_dynamic(model, names, dtype=torch.qint8)

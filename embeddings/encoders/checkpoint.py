@@ -92,7 +92,11 @@ class CheckpointEncoder(TokenEncoder):
             heads=option(loaded.state["cfg"]["model"], "encoder_attention_heads"),
         )
         self.encoder = for_inference(
-            loaded.model.encoder, options.precision, self.device, "layers.", whole=(MultiheadAttention,)
+            loaded.model.encoder,
+            options.precision,
+            self.device,
+            getattr(loaded.model.encoder, "layers", None),
+            whole=(MultiheadAttention,),
         )
         self.pooling, self.width = self._probe()
 

@@ -4,10 +4,9 @@ import importlib.util
 from collections.abc import Sequence
 
 from command_line.errors import InputError
-from command_line.outputs import checksum
 from command_line.provenance import versions
 from command_line.records import OneOf, Optional, read_record
-from data_prep.huggingface import as_one_line
+from data_prep.huggingface import as_one_line, files_of
 from embeddings.encoders.huggingface import token_ids
 from embeddings.encoders.options import ONNX, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
@@ -87,7 +86,7 @@ class OnnxEncoder(TokenEncoder):
             "kind": ONNX,
             "model": str(self.options.model),
             "width": self.width,
-            "weights": {MODEL: checksum(self.options.model / MODEL)},
+            "weights": files_of(self.options.model, MODEL),
             "precision": self.exported["precision"],
             "versions": versions("onnxruntime", "transformers"),
         }

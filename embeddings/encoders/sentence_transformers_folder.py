@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from command_line.errors import InputError
 from command_line.provenance import versions
 from command_line.records import Optional, check, read_json
-from data_prep.huggingface import check_folder, reading, weights_of
+from data_prep.huggingface import check_folder, files_of, reading
 from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.huggingface import padded, special_ids, token_ids
 from embeddings.encoders.options import SENTENCE_TRANSFORMERS, EncoderOptions
@@ -102,7 +102,7 @@ class SentenceTransformersEncoder(TokenEncoder):
             "kind": SENTENCE_TRANSFORMERS,
             "model": str(self.options.model),
             "width": self.width,
-            "weights": weights_of(self.options.model),
+            "weights": files_of(self.options.model),
             "prefix": self.prefix or None,
             "precision": self.options.precision,
             "versions": versions("transformers", "sentence-transformers"),

@@ -68,7 +68,7 @@ class StoredVectors(SentenceEncoder):
             raise InputError(f"{option} {folder}: no vectors in it; expected NAME.npy and NAME.npy.json")
         files = [VectorsFile.open(path.with_suffix("")) for path in paths]
         for file in files:
-            if file.record["encoder"] != files[0].record["encoder"]:
+            if encoder_identity(file.record["encoder"]) != encoder_identity(files[0].record["encoder"]):
                 raise InputError(f"{file.path}: of another encoder than {files[0].path}; expected one")
             if file.numbers != files[0].numbers and not file.numbers.are_floats & files[0].numbers.are_floats:
                 raise InputError(

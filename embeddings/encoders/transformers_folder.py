@@ -5,7 +5,7 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.provenance import versions
-from data_prep.huggingface import check_complete, check_folder, reading, weights_of
+from data_prep.huggingface import check_complete, check_folder, files_of, reading
 from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.huggingface import padded, special_ids, token_ids
 from embeddings.encoders.options import AVERAGE, TRANSFORMERS, EncoderOptions
@@ -105,7 +105,7 @@ class TransformersEncoder(TokenEncoder):
             "kind": TRANSFORMERS,
             "model": str(self.options.model),
             "width": self.width,
-            "weights": weights_of(Path(self.options.model)),
+            "weights": files_of(Path(self.options.model)),
             "pooling": self.pooling,
             **({} if self.layer is None else {"layer": self.layer}),
             "prefix": self.options.prefix,

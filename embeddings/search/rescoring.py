@@ -37,11 +37,13 @@ class Rescoring:
         rescore: BERT_SCORE; None for not at all.
         normalize: strength alpha of the normalization; None for none.
         normalize_sample: sentences of a side over which it takes its means; None for SAMPLE.
+        without_specials: special tokens can be matched, and do not count themselves.
     """
 
     rescore: str | None = None
     normalize: float | None = None
     normalize_sample: int | None = None
+    without_specials: bool = False
 
     def check(self, margin: str) -> None:
         """Refuse options that do not fit each other.
@@ -55,6 +57,8 @@ class Rescoring:
             raise InputError(f"--normalize: of --rescore {BERT_SCORE}; expected both or none")
         if self.normalize_sample is not None and self.normalize is None:
             raise InputError("--normalize-sample: of --normalize; expected both or none")
+        if self.without_specials and not self.rescore:
+            raise InputError(f"--without-specials: of --rescore {BERT_SCORE}; expected both or none")
 
 
 BY_VECTORS = Rescoring()
@@ -79,6 +83,9 @@ def add_rescoring_arguments(parser) -> None:
         type=types.positive,
         metavar="N",
         help=f"of means over so many sentences a side, drawn at random (default: {SAMPLE}; OneAligner 3.2)",
+    )
+    parser.add_argument(
+        "--without-specials", action="store_true", help="--rescore: special tokens have no share in the means"
     )
 
 
@@ -132,10 +139,10 @@ def rescored(near: Neighbourhoods, sides: Sides, rescoring: Rescoring) -> Neighb
     """
     means = None
     if rescoring.normalize is not None:
-        means = _means(sides, rescoring.normalize_sample or SAMPLE)
+        means = _means(sides, rescoring.normalize_sample or SAMPLE, rescoring.without_specials)
     found = []
     for place, one in enumerate((near.there, near.back)):
-        scores = _pair_scores(sides[place], sides[1 - place], one.rows)
+        scores = _pair_scores(sides[place], sides[1 - place], one.rows, rescoring.without_specials)
         if means is not None:
             own, others = means[place], means[1 - place]
             scores = _normalized(scores, rescoring.normalize, own.each, others.each[one.rows], own.all)
@@ -168,14 +175,14 @@ class _Means:
     all: float
 
 
-def _means(sides: Sides, count: int) -> tuple[_Means, _Means]:
+def _means(sides: Sides, count: int, without_specials: bool) -> tuple[_Means, _Means]:
     drawn = [_draw(len(side), count, seed) for seed, side in enumerate(sides)]
     found = []
     for side, others, own, rows in ((0, 1, drawn[0], drawn[1]), (1, 0, drawn[1], drawn[0])):
         sample = _lines(sides[others], rows)
         each = np.empty(len(sides[side]), dtype=np.float32)
         for window in _parts(np.arange(len(each)), WINDOW, "normalization"):
-            each[window] = bert_scores(_lines(sides[side], window), sample, False).mean(axis=1)
+            each[window] = bert_scores(_lines(sides[side], window), sample, without_specials).mean(axis=1)
         found.append(_Means(each, float(each[own].mean())))
     return found[0], found[1]
 
@@ -191,7 +198,9 @@ def _lines(side: TokenStatesFile, rows: np.ndarray) -> TokenVectors:
     return TokenVectors([states for states, _ in found], [special for _, special in found])
 
 
-def _pair_scores(queries: TokenStatesFile, candidates: TokenStatesFile, rows: np.ndarray) -> np.ndarray:
+def _pair_scores(
+    queries: TokenStatesFile, candidates: TokenStatesFile, rows: np.ndarray, without_specials: bool
+) -> np.ndarray:
     """F of every query with its own candidates, n x k.
 
     Args:
@@ -200,27 +209,29 @@ def _pair_scores(queries: TokenStatesFile, candidates: TokenStatesFile, rows: np
     scores = np.empty(rows.shape, dtype=np.float32)
     by_length = np.argsort(np.diff(queries.begins), kind="stable")
     for chosen in _parts(by_length, QUERIES, BERT_SCORE):
-        scores[chosen] = _f(_lines(queries, chosen), _lines(candidates, rows[chosen].ravel()))
+        sides = _lines(queries, chosen), _lines(candidates, rows[chosen].ravel())
+        scores[chosen] = _f(*(_padded(side, without_specials) for side in sides))
     return scores
 
 
-def _f(queries: TokenVectors, candidates: TokenVectors) -> np.ndarray:
-    """B x k, where the first k candidates belong to the first query, and so on."""
+def _f(one, other) -> np.ndarray:
+    """B x k, where the first k candidates belong to the first query, and so on.
+
+    Args:
+        one, other: `TokenStates` of B queries and of B k candidates.
+    """
     import torch
 
     from fairseq_ext.modules.similarity import f_of
 
-    one, other = _padded(queries), _padded(candidates)
-    per_query = len(candidates) // len(queries)
-    states = other.states.unflatten(0, (len(queries), per_query))
-    shares = other.shares.unflatten(0, (len(queries), per_query))
+    states, shares = (each.unflatten(0, (len(one.states), -1)) for each in (other.states, other.shares))
     products = torch.matmul(one.states.unsqueeze(1), states.transpose(2, 3))  # B x k x T x T'
     precision = (products.amax(dim=2) * shares).sum(dim=2)
     recall = (products.amax(dim=3) * one.shares.unsqueeze(1)).sum(dim=2)
     return f_of(precision, recall).numpy()
 
 
-def _padded(sentences: TokenVectors):
+def _padded(sentences: TokenVectors, without_specials: bool):
     """`TokenStates`, for cosines; a sentence without tokens has none that counts."""
     import torch
 
@@ -229,7 +240,9 @@ def _padded(sentences: TokenVectors):
     lengths = np.array([len(states) for states in sentences.states])
     width = max(states.shape[1] for states in sentences.states)
     states = torch.zeros(len(lengths), max(1, int(lengths.max())), width)
-    for row, one in enumerate(sentences.states):
+    specials = torch.zeros(states.shape[:2], dtype=torch.bool)
+    for row, (one, special) in enumerate(zip(sentences.states, sentences.special, strict=True)):
         states[row, : len(one)] = torch.from_numpy(one)
+        specials[row, : len(one)] = torch.from_numpy(special)
     padding = torch.arange(states.size(1)) >= torch.from_numpy(lengths).unsqueeze(1)
-    return TokenStates.of(states, padding, cosine=True)
+    return TokenStates.of(states, padding, specials if without_specials else None, cosine=True)

@@ -9,9 +9,12 @@ import numpy as np
 from command_line.errors import InputError
 from data_prep.formats.vectors import normalized as unit_length
 from embeddings.encoders.sentence_encoder import TokenVectors
+from embeddings.search.retrieval import COSINE, SIMILARITIES
 
 BERT_SCORE = "bert-score"
 NORMALIZED = "-normalized"  # behind the name of a similarity
+NORMALIZABLE = (COSINE, BERT_SCORE)
+MEASURES = (*SIMILARITIES, BERT_SCORE, *(f"{name}{NORMALIZED}" for name in NORMALIZABLE))  # of P@1
 MOST_SCORES = 1 << 28  # 1 GiB
 CHUNK = 64  # sentences of similar lengths
 

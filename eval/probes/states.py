@@ -119,9 +119,9 @@ def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True)
     keys = [(split, direction) for split in job.splits for direction in directions_of(task, job, split)]
     parts = [load_sources(task, data, split, direction, job.max_lines) for split, direction in keys]
     stamp.begin()
-    for path in _written(output):  # of an earlier extraction
-        path.unlink()
     with Journal(output / ".journal.jsonl", stamp.work, keep=continued) as journal:
+        for path in _written(output):  # of an earlier extraction
+            path.unlink()
         outputs = forced_tokens(decoder, journal, job, keys, parts)
     translated = time.monotonic()
     sentences = [Sentences(*each) for each in zip(keys, parts, outputs, strict=True)]

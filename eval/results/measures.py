@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from data_prep.languages import is_english
-from embeddings.search.retrieval import SIMILARITIES
+from embeddings.search.sentence_scores import MEASURES as SIMILARITIES
 from eval.results.files import split_direction
 from eval.results.systems import UNKNOWN, MeanStd
 

@@ -3,7 +3,7 @@
 from command_line.errors import InputError
 from command_line.records import AnyOf, Anything, Objects, OneOf, Optional, check
 from embeddings.encoders.sizes import SCHEMA as SIZES
-from embeddings.search.retrieval import SIMILARITIES
+from embeddings.search.sentence_scores import MEASURES as SIMILARITIES
 
 KIND = OneOf("supervised", "zero-shot")
 SYSTEM = {"name": str}  # its other fields are those of `fairseq_ext.axes`, which checks them

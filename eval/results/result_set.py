@@ -19,16 +19,23 @@ RETRIEVAL = "sentence-retrieval"  # of which comparisons are made, too
 
 @dataclass(frozen=True, eq=False)
 class ResultSet:
-    """Result files in the order given: (path, contents) per kind."""
+    """Result files, and what of them is shown.
+
+    Attributes:
+        files: (path, contents) per kind, in the order given.
+        similarity: by which retrieval is shown, where it was measured by several; None for cosine.
+    """
 
     files: dict[str, list[tuple[Path, dict]]]
+    similarity: str | None = None
 
     @classmethod
-    def load(cls, paths: Iterable, kinds: Iterable[str]) -> "ResultSet":
+    def load(cls, paths: Iterable, kinds: Iterable[str], similarity: str | None = None) -> "ResultSet":
         """Read files; a folder stands for all result files in it.
 
         Args:
             kinds: the kinds of files that some section shows.
+            similarity: as the attribute.
         """
         files: dict[str, list[tuple[Path, dict]]] = {kind: [] for kind in kinds}
         for path in (path for given in paths for path in result_files(given, files)):
@@ -37,7 +44,7 @@ class ResultSet:
             if kind not in files:
                 raise InputError(f"{path}: kind is {kind!r}, expected one of: {', '.join(files)}")
             files[kind].append((path, record))
-        return cls(files)
+        return cls(files, similarity)
 
     def of_kind(self, kind: str) -> list[tuple[Path, dict]]:
         return self.files.get(kind, [])

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from command_line.errors import InputError
-from embeddings.search.retrieval import SIMILARITIES, unpacked
+from embeddings.search.retrieval import unpacked
+from embeddings.search.sentence_scores import MEASURES, NORMALIZED
 from eval.results.files import read_result
 from eval.results.system_pairs import Pair
 from eval.results.systems import Run, group_runs
@@ -44,7 +45,7 @@ def hits_of(run: Run, similarity: str) -> dict[str, np.ndarray]:
         if digits is None:
             raise InputError(
                 f"{run.path}: no hits by {similarity} of {direction}; run python -m embeddings retrieve"
-                f" again, with --similarity {similarity}"
+                f" again, with {_option_of(similarity)}"
             )
         try:
             found[direction] = unpacked(digits, measured["queries"])
@@ -53,6 +54,12 @@ def hits_of(run: Run, similarity: str) -> dict[str, np.ndarray]:
                 f"{run.path}: {direction}: {error}, expected those of {measured['queries']} queries"
             ) from None
     return found
+
+
+def _option_of(measure: str) -> str:
+    """With which `retrieve` measures it."""
+    plain = measure.removesuffix(NORMALIZED)
+    return f"--similarity {plain}{' --normalize ALPHA' if plain != measure else ''}"
 
 
 def knows_hits(run: Run, similarity: str) -> bool:
@@ -83,7 +90,7 @@ def check_measure(pairs: Sequence[Pair], similarity: str) -> None:
 
 RETRIEVAL = Compared(
     kind=KIND,
-    measures=SIMILARITIES,
+    measures=MEASURES,
     load=load,
     systems=group_runs,
     groups=groups_to_test,

@@ -18,12 +18,12 @@ from fairseq_ext.axes.model import (
     target_layers,
 )
 from fairseq_ext.axes.sentence_encoder import SENTENCE_ENCODER
-from fairseq_ext.axes.training import COMBINATION, EXAMPLE, LOSS, SENTENCES, initialization
+from fairseq_ext.axes.training import COMBINATION, EXAMPLE, LOSS, PAIRS, SENTENCES, initialization
 from fairseq_ext.data import language_tags
 from fairseq_ext.modules import residual_block
 
 _MODEL: tuple[Axis, ...] = (PLACEMENT, AFFINE, TAGS, TARGET_EMBEDDING, RESIDUAL, BRIDGE, SENTENCE_ENCODER)
-_TRAINING: tuple[Axis, ...] = (EXAMPLE, SENTENCES, LOSS)
+_TRAINING: tuple[Axis, ...] = (EXAMPLE, SENTENCES, LOSS, PAIRS)
 _ARCHITECTURE = architecture(_MODEL)
 _INITIALIZATION = initialization((*_MODEL, *_TRAINING, _ARCHITECTURE))
 AXES = (

@@ -68,6 +68,37 @@ SENTENCES = Axis(
     label=lambda record: shown(record.get("sentence_options") or {}).strip(),
 )
 
+# --- pairs that a sentence encoder is trained on
+
+FEW = 4  # pairs that a name spells out
+PAIR_OPTIONS = {"pair_budget": None, "min_tokens": 0, "unpaired": False, "random_sides": False}
+
+
+def _pairs(training: Training) -> dict:
+    task = training.cfg.get("task")
+    if option(task, "_name") != "sentence_embedding":
+        return {}
+    pairs = sorted(pair.strip() for pair in str(option(task, "pairs") or "").split(",") if pair.strip())
+    found = {"pairs": pairs, "pair_options": unusual(task, PAIR_OPTIONS)}
+    return {field: value for field, value in found.items() if value}
+
+
+def _pairs_label(record: Record) -> str:
+    """on de-en, fr-en (pair budget 20000); of many pairs only how they are not as usual"""
+    pairs, options = record.get("pairs") or [], record.get("pair_options") or {}
+    if not pairs or (len(pairs) > FEW and not options):
+        return ""
+    which = ", ".join(pairs) if len(pairs) <= FEW else f"{len(pairs)} pairs"
+    return f"on {which}{shown(options)}"
+
+
+PAIRS = Axis(
+    "pairs of languages",
+    {"pairs": Optional([str]), "pair_options": Optional(Objects(Anything))},
+    read=_pairs,
+    label=_pairs_label,
+)
+
 # --- losses
 
 _TRANSLATIONS = ("cross_entropy", "label_smoothed_cross_entropy", "fused_label_smoothed_cross_entropy")
@@ -91,8 +122,10 @@ def _losses(training: Training) -> dict:
     task = training.cfg.get("task")
     of_task = {
         "alignments": ("word_alignments", option(task, "alignments")),
-        # files are called as the user likes; a teacher inside the training has no other name than its own
-        "teacher": ("teacher", option(task, "teacher") or training.teacher),
+        "teacher": (
+            "teacher",
+            training.teacher or option(task, "teacher"),
+        ),  # files are called as the user likes
     }
     for chosen, (field, whose) in of_task.items():
         if whose:

@@ -56,6 +56,7 @@ def described(path: Path) -> dict:
             languages["language_tags"],
             origin.initialized_from(state, path),
             len(averaged_from(state, path)) or 1,
+            teacher=origin.teacher_of(state, path),
         )
         return {
             "checkpoint": describe_checkpoint(path, state),

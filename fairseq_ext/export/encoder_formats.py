@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from command_line.errors import InputError
 from data_prep.formats.preparation import Preparation
 from fairseq_ext.export.encoder_graph import graph_of, refusal
 from fairseq_ext.export.job import ExportJob
@@ -83,7 +84,8 @@ def export_encoder(job: ExportJob, folder: Path, form: EncoderFormat) -> None:
     """Write the files of the format into an empty folder, and compare.
 
     Raises:
-        InputError: as `load_for_inference`; the format cannot express the model; a vector differs.
+        InputError: as `load_for_inference`; the format cannot express the model; a vector differs, or there
+            is no text to compare.
     """
     loaded = load_for_inference(job.checkpoint, job.data, translates=False)
     preparation = Preparation.load(job.data)
@@ -94,6 +96,11 @@ def export_encoder(job: ExportJob, folder: Path, form: EncoderFormat) -> None:
         texts = check_texts(preparation, loaded.task.dictionary, job.check_text, lines, words)
         encode, least = form.encoder(folder, tokenizer, loaded), form.least[job.precision]
         parity = check_parity(texts, tokenizer, loaded, encode, least)
+        if not parity["lines"]:
+            raise InputError(
+                f"export: no line of text to compare the folder with {job.checkpoint} by; give --check-text"
+                " FILE, or --check-lines 0 to compare nothing"
+            )
         (folder / "README.md").write_text(card.text(parity), encoding="utf-8")
         print(f"export: {parity['lines']} lines, lowest cosine {parity['lowest_cosine']:.7f}")
 
@@ -120,8 +127,7 @@ def write_graph(form, job: ExportJob, loaded, preparation, folder: Path):
     tokenizer = exported_tokenizer(
         preparation, loaded.task.dictionary, words + has_cls, has_cls, job.pretokenized, job.checkpoint
     )
+    graph = graph.with_rows(torch.from_numpy(tokenizer.rows))
     card = Card(job.checkpoint, loaded, preparation, graph, tokenizer.expects, job.to)
-    rows = torch.from_numpy(tokenizer.rows)
-    graph = dataclasses.replace(graph, tokens=graph.tokens[rows])
     form.write_folder(folder, graph, tokenizer, card.text({}), job.precision)
     return tokenizer, card

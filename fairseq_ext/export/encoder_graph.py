@@ -4,6 +4,7 @@ Embeddings are already scaled, and positions are a table whose first row is the 
 sinusoidal. What a training adds (dropout, a decoder, layers above the pooled one) is not in it.
 """
 
+import dataclasses
 from dataclasses import dataclass
 
 import torch
@@ -52,7 +53,7 @@ class EncoderGraph:
         final_norm: on the states of the highest layer, or None.
         activation: fairseq's name.
         head: what makes a vector of the states.
-        parameters: of the encoder that was trained.
+        parameters: all of the encoder's.
         layer_parameters: of its layers.
     """
 
@@ -77,6 +78,12 @@ class EncoderGraph:
     def longest(self) -> int:
         """Tokens that it reads, all of them counted."""
         return len(self.positions)
+
+    def with_rows(self, rows: Tensor) -> "EncoderGraph":
+        """The same for a tokenizer whose ids stand for these rows of the embeddings, some perhaps for one."""
+        tokens = self.tokens[rows]
+        parameters = self.parameters + tokens.numel() - self.tokens.numel()
+        return dataclasses.replace(self, tokens=tokens, parameters=parameters)
 
 
 def graph_of(encoder: nn.Module, options, longest: int, path) -> EncoderGraph:
@@ -113,8 +120,8 @@ def graph_of(encoder: nn.Module, options, longest: int, path) -> EncoderGraph:
         heads=heads_of(first),
         activation=str(getattr(options, "activation_fn", None) or "relu"),
         head=SentenceHead.of(encoder, options, is_cut=True) if own else SentenceHead(width),
-        parameters=_count(encoder),
-        layer_parameters=_count(encoder.layers),
+        parameters=count_of(encoder),
+        layer_parameters=count_of(encoder.layers),
     )
 
 
@@ -123,7 +130,8 @@ def refusal(path, reason: str, advice: str = "") -> InputError:
     return InputError(f"{path}: cannot be exported: {reason}{advice and f'; {advice}'}")
 
 
-def _count(module: nn.Module) -> int:
+def count_of(module: nn.Module) -> int:
+    """Parameters of a module."""
     return sum(one.numel() for one in module.parameters())
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from command_line.records import read_json
 from data_prep.formats.preparation import Preparation
+from fairseq_ext.checkpoints.origin import teacher_of
 from fairseq_ext.export.encoder_graph import EncoderGraph
 from fairseq_ext.inference import LoadedModel
 from fairseq_ext.training_record import RECORD
@@ -120,7 +121,7 @@ class Card:
             "placement of norms": graph.placement,
             "pooling": graph.head.pooling,
             "vocabulary": f"{len(graph.tokens):,}",
-            **parameters_of(self.loaded.model.encoder, graph.tokens.numel()),
+            **parameters_of(graph.parameters, graph.tokens.numel()),
         }
         return {name: value for name, value in found.items() if value is not None}
 
@@ -130,6 +131,7 @@ class Card:
         pairs = self.preparation.pairs.get("train", {})
         found = {
             "checkpoint": self.checkpoint.name,
+            "teacher": teacher_of(self.loaded.state, self.checkpoint),
             "losses": ", ".join(system.get("losses") or []) or None,
             "updates": history[-1].get("num_updates"),
             "seed": cfg["common"]["seed"],
@@ -144,9 +146,8 @@ class Card:
         return {name: value for name, value in found.items() if value is not None}
 
 
-def parameters_of(encoder, embeddings: int) -> dict[str, str]:
+def parameters_of(whole: int, embeddings: int) -> dict[str, str]:
     """How many an encoder has, with and without those of its word embeddings."""
-    whole = sum(value.numel() for value in encoder.parameters())
     return {
         "parameters": f"{whole:,}",
         "of these, without word embeddings": f"{max(0, whole - embeddings):,}",

@@ -12,7 +12,7 @@ import numpy as np
 
 from command_line.outputs import write_text
 from data_prep.formats.preparation import Preparation
-from fairseq_ext.export.encoder_graph import refusal
+from fairseq_ext.export.encoder_graph import count_of, refusal
 from fairseq_ext.export.job import ExportJob
 from fairseq_ext.export.model_card import Card, parameters_of
 from fairseq_ext.export.tokenizer import ExportedTokenizer, exported_tokenizer
@@ -137,7 +137,7 @@ class PretrainedCard(Card):
             "attention heads": config.num_attention_heads,
             "width of feed-forward networks": sizes_of(config)["encoder_ffn_embed_dim"],
             "vocabulary": f"{config.vocab_size:,}",
-            **parameters_of(self.loaded.model.encoder, config.vocab_size * config.hidden_size),
+            **parameters_of(count_of(self.loaded.model.encoder), config.vocab_size * config.hidden_size),
         }
 
 

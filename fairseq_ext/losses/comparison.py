@@ -56,10 +56,14 @@ def similarities(outputs, batch, options: ComparisonOptions, sizes: ModelSizes) 
     return normalized(scores, options.normalization) if options.normalization else scores
 
 
+def specials_among(tokens: Tensor, sizes: ModelSizes) -> Tensor:
+    """Which tokens are <s> or </s>, B x T."""
+    return torch.isin(tokens, tokens.new_tensor([sizes.bos, sizes.eos]))
+
+
 def _token_states(encoded, text, options: ComparisonOptions, sizes: ModelSizes) -> TokenStates:
-    read, specials = read_by(encoded, text["src_tokens"]), None
-    if options.without_specials:
-        specials = torch.isin(read.tokens, read.tokens.new_tensor([sizes.bos, sizes.eos]))
+    read = read_by(encoded, text["src_tokens"])
+    specials = specials_among(read.tokens, sizes) if options.without_specials else None
     cosine = str(options.similarity) == "bert-score-cosine"
     return TokenStates.of(read.states.transpose(0, 1), read.padding, specials, cosine)
 

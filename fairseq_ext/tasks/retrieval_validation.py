@@ -52,7 +52,8 @@ class RetrievalValidation:
         """A validation begins."""
         self.split = split
         self._vectors: dict[int, dict[int, Tensor]] = {}  # part -> line -> 2 x C
-        self._tokens: dict[int, dict[int, list[Tensor]]] = {}  # part -> line -> of both sides, n x C
+        # part -> line -> of both sides the states, n x C, and which of them do not count, n
+        self._tokens: dict[int, dict[int, tuple[tuple[Tensor, Tensor], ...]]] = {}
         self._measured: dict[str, float] | None = None
 
     def add(self, split: str, part: int, lines: np.ndarray, source: Tensor, target: Tensor) -> None:
@@ -65,12 +66,13 @@ class RetrievalValidation:
         both = torch.stack([source, target], dim=1).float()  # B x 2 x C
         self._vectors.setdefault(part, {}).update(zip(lines.tolist(), both, strict=True))
 
-    def add_tokens(self, part: int, lines: np.ndarray, *sides: tuple[Tensor, Tensor]) -> None:
-        """The states of the tokens of a batch that was added, T x B x C, and where they are padding, B x T,
-        of the sources and of the targets.
+    def add_tokens(self, part: int, lines: np.ndarray, *sides: tuple[Tensor, Tensor, Tensor]) -> None:
+        """The states of the tokens of a batch that was added, T x B x C, where they are padding, B x T, and
+        where special tokens that do not count, B x T, of the sources and of the targets.
         """
         texts = [
-            [states[~padded[row], row].float() for row in range(len(padded))] for states, padded in sides
+            [(states[~padded[row], row].float(), specials[row, ~padded[row]]) for row in range(len(padded))]
+            for states, padded, specials in sides
         ]
         self._tokens.setdefault(part, {}).update(zip(lines.tolist(), zip(*texts, strict=True), strict=True))
 
@@ -121,16 +123,19 @@ class RetrievalValidation:
         does not mind the order of a sentence's tokens, nor a sentence that comes twice being twice as long.
         """
         rows = {line: both[side] for line, both in self._tokens.get(part, {}).items()}
-        any_state = next(both[side] for pairs in self._tokens.values() for both in pairs.values())
-        states = torch.cat([any_state[:0], *rows.values()])
-        owners = [line for line, own in rows.items() for _ in range(len(own))]
+        some = next(both[side] for pairs in self._tokens.values() for both in pairs.values())
+        states = torch.cat([some[0][:0], *(own for own, _ in rows.values())])
+        specials = torch.cat([some[1][:0], *(own for _, own in rows.values())])
+        owners = [line for line, (own, _) in rows.items() for _ in range(len(own))]
         owners = torch.tensor(owners, dtype=torch.long, device=states.device)
-        (states, _), (owners, _) = map(all_gather_rows, (states, owners))
-        lengths = owners.unique(return_counts=True)[1]
-        texts = states[owners.argsort(stable=True)].split(lengths.tolist())
+        (states, _), (specials, _), (owners, _) = map(all_gather_rows, (states, specials.long(), owners))
+        lengths, order = owners.unique(return_counts=True)[1], owners.argsort(stable=True)
         positions = torch.arange(int(lengths.max()), device=states.device)
-        padded = torch.nn.utils.rnn.pad_sequence(texts, batch_first=True)
-        return TokenStates.of(padded, positions >= lengths[:, None], cosine=True)
+        padded, left_out = (
+            torch.nn.utils.rnn.pad_sequence(each[order].split(lengths.tolist()), batch_first=True)
+            for each in (states, specials)
+        )
+        return TokenStates.of(padded, positions >= lengths[:, None], left_out.bool(), cosine=True)
 
     def _gathered(self, part: int) -> Tensor:
         """The pairs of vectors of all processes, n x 2 x C, in the order of their lines."""

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from data_prep.huggingface import reading, weights_of
+from data_prep.huggingface import files_of, reading
 from data_prep.transformers_tokenizer import KIND
 from fairseq_ext.axes.record import describe
 from fairseq_ext.checkpoints.finite import check_weights
@@ -24,6 +24,7 @@ from fairseq_ext.losses.weighted_loss import vectors_of
 from fairseq_ext.models.pretrained_configuration import OPTION as PRETRAINED
 
 OPTION, POOLING = "--teacher-checkpoint", "--teacher-pooling"
+MODULES = "modules.json"
 UNLIMITED = 1 << 20  # tokens: as many as the encoder reads
 
 
@@ -40,6 +41,7 @@ class RunningTeacher(Teacher):
     def __init__(self, model, longest: int, eos: int, pad: int, encoder: dict):
         self.model = model.requires_grad_(False).eval()
         self.longest, self.eos, self.pad, self.encoder = longest, eos, pad, encoder
+        self.skips_empty = encoder["kind"] != KIND  # which gives the vector of [CLS] and [SEP]
 
     @classmethod
     def load(cls, path: Path, pooling: str | None, make_task: Callable) -> "RunningTeacher":
@@ -69,6 +71,11 @@ class RunningTeacher(Teacher):
             raise InputError(
                 f"{OPTION} {folder}: a folder of {KIND} says not how it is pooled; give {POOLING}"
             )
+        if (folder / MODULES).is_file():
+            raise InputError(
+                f"{OPTION} {folder}: its {MODULES} says how its vectors are made, and a training runs no"
+                " modules of sentence-transformers; store them by `python -m embeddings encode --data`"
+            )
         task.add_tags([], "none")  # a teacher reads no language
         options = Namespace(_name="sentence_encoder", arch="sentence_encoder", pooling=pooling)
         options.pretrained_encoder = str(folder)
@@ -80,7 +87,7 @@ class RunningTeacher(Teacher):
             "name": f"{folder.resolve().name} ({pooling})",  # other vectors with another pooling
             "kind": KIND,
             "width": model.encoder.sentence_width,
-            "weights": weights_of(folder),
+            "weights": files_of(folder),
             "pooling": pooling,
         }
         teacher = cls._of_task(model, task, record)
@@ -130,8 +137,8 @@ class RunningTeacher(Teacher):
 
     @torch.no_grad()
     def _vectors(self, tokens: Tensor) -> Tensor:
-        """B x T -> B x Ct; of a sentence without words zeros, as they are stored."""
+        """B x T -> B x Ct; of a sentence without words what is stored, of checkpoints zeros."""
         self.model.to(tokens.device)
         lengths = tokens.ne(self.pad).sum(dim=1)
         vectors = vectors_of(self.model.encoder(tokens, lengths))
-        return vectors.float() * lengths.gt(1).unsqueeze(1)
+        return vectors.float() * lengths.gt(1).unsqueeze(1) if self.skips_empty else vectors.float()

@@ -21,6 +21,7 @@ from fairseq_ext.checkpoints import origin
 from fairseq_ext.criterions.options_of_losses import TRANSLATION
 from fairseq_ext.data import layer_sums
 from fairseq_ext.data.teachers import StoredTeacher, Teacher
+from fairseq_ext.losses.comparison import specials_among
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import has_decoder, read_by, vectors_of
 from fairseq_ext.tasks import validation
@@ -139,6 +140,11 @@ class SentenceEmbeddingTask(SentencePairTask):
             self.model_sizes = replace(self.model_sizes, teacher_width=self.teacher.width)
         if self.frozen_vectors is not None:
             self.frozen_vectors.freeze(model, cfg.freeze_encoder)
+        if not from_checkpoint and not any(each.requires_grad for each in model.parameters()):
+            raise InputError(
+                "--freeze-encoder: nothing of the encoder is trained; add --pooling-layer mix,"
+                " --sentence-width or both"
+            )
         self.add_tags(self.tags.languages, "t-dec" if self.decodes else "none")
         return model
 
@@ -200,12 +206,18 @@ class SentenceEmbeddingTask(SentencePairTask):
         self.retrieval.add(sample["split"], number, sample["lines"], *map(vectors_of, encoded))
         if self.retrieval.needs_tokens:
             read = [read_by(each, side["src_tokens"]) for each, side in zip(encoded, sides, strict=True)]
-            tokens = [(each.states, each.padding) for each in read]
+            tokens = [(each.states, each.padding, self._left_out(each.tokens)) for each in read]
             self.retrieval.add_tokens(number, sample["lines"], *tokens)
         logging_output = validation.add_direction_losses(
             logging_output, self.pairs, self.pairs[number], supervised=True
         )
         return loss, sample_size, logging_output
+
+    def _left_out(self, tokens):
+        """Which tokens have no share in validation's BERT-score, B x T."""
+        if self.cfg.eval_retrieval_without_specials:
+            return specials_among(tokens, self.model_sizes)
+        return torch.zeros_like(tokens, dtype=torch.bool)
 
     def reduce_metrics(self, logging_outputs, criterion):
         super().reduce_metrics(logging_outputs, criterion)

@@ -132,6 +132,13 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
             "(Niu et al. 2022, 2.2: 0.75); 0: without"
         },
     )
+    eval_retrieval_without_specials: bool = field(
+        default=False,
+        metadata={
+            "help": "of --eval-retrieval-similarity bert-score: <s> and </s> have no share in the means over "
+            "tokens"
+        },
+    )
 
 
 def check_options(cfg: SentenceEmbeddingConfig) -> None:
@@ -154,9 +161,14 @@ def check_options(cfg: SentenceEmbeddingConfig) -> None:
         given = {
             "--eval-retrieval-similarity": cfg.eval_retrieval_similarity != SIMILARITIES[0],
             "--eval-retrieval-normalization": cfg.eval_retrieval_normalization != 0,
+            "--eval-retrieval-without-specials": cfg.eval_retrieval_without_specials,
         }
         for option in (option for option, is_given in given.items() if is_given):
             raise InputError(f"{option}: of --eval-retrieval, which is not given; give both")
+    if cfg.eval_retrieval_without_specials and cfg.eval_retrieval_similarity != BERT_SCORE:
+        raise InputError(
+            f"--eval-retrieval-without-specials: of --eval-retrieval-similarity {BERT_SCORE}; give both"
+        )
     if cfg.layer_sums and cfg.encoder_vectors:
         raise InputError("--layer-sums: --encoder-vectors is given, too; give one of them")
     if cfg.unpaired and cfg.encoder_vectors:

@@ -65,7 +65,18 @@ check_recipe() {
   else
     [[ -z $TEACHER_DATA ]] || die "--teacher-data $TEACHER_DATA: --teacher $TEACHER is no checkpoint; expected none"
   fi
+  check_reductions
   [[ $FINISHED_ONLY == yes ]] || check_synchronized
+}
+
+# reduced-N of a configuration begins with a checkpoint or with a folder, not with either.
+check_reductions() {
+  [[ ,$SYSTEM_LIST == *,reduced-* ]] || return 0
+  if [[ $TEACHER_MODEL == *--finetune-from-model* ]]; then
+    [[ $TEACHER == *.pt ]] || die "--systems: reduced-N of --config $CONFIG begins with a checkpoint, --teacher $TEACHER is none; leave reduced-N out"
+  else
+    [[ $TEACHER != *.pt ]] || die "--systems: reduced-N of --config $CONFIG begins with a folder of transformers, --teacher $TEACHER is none; leave reduced-N out"
+  fi
 }
 
 # A student that learns from the reduced teacher needs that one: trained before, or in this run.

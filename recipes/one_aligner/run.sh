@@ -22,6 +22,7 @@ BUDGET=1000000 # pairs of sentences, of all languages together
 OPTIMIZER_OPTIONS=(--optimizer fused_adam --min-tokens 5)
 LOSS="--losses global_ranking --global-ranking-temperature 5 --global-ranking-normalization 0.75"
 RETRIEVAL_OPTIONS=(--similarity "cosine,bert-score" --normalize 0.75)
+SHOWN_SIMILARITY=bert-score-normalized # what is trained
 # XTREME's development and test sets; the nearest by vectors are compared by BERT-score.
 BUCC_OPTIONS=(--tuned sample --tested training --universal-threshold --margin absolute --neighbours 16 --rescore bert-score --normalize 0.75)
 EVERY_PAIR='' # what is trained without budget
@@ -90,7 +91,7 @@ add_retrieved_of_first() { # TEST_SET SYSTEM SEED
 add_retrieved() { RETRIEVED+=("$(retrieval_folder "$2" "$3")/$1"); } # TEST_SET SYSTEM SEED
 
 compare_size() { # FOLDER TABLE UNIT OPTION...
-  run python -m eval probe data-size "${RETRIEVED[@]}" --sizes "$2" --unit "$3" --similarity bert-score-normalized "${@:4}" --output "$OUTPUT/$1"
+  run python -m eval probe data-size "${RETRIEVED[@]}" --sizes "$2" --unit "$3" --similarity "$SHOWN_SIMILARITY" "${@:4}" --output "$OUTPUT/$1"
   RESULTS+=("$OUTPUT/$1/data-size.json")
 }
 

@@ -36,7 +36,7 @@ END
 }
 
 check_recipe() {
-  local folder
+  local folder name
   check_test_sets
   use_own_encoder
   [[ -n $ENCODER ]] || die "--encoder: expected a folder of transformers; \`python -m embeddings pretrain\` makes one"
@@ -45,6 +45,8 @@ check_recipe() {
   for folder in "${COMPARED_FOLDERS[@]}"; do
     [[ $DRY_RUN == yes || -n $PRETRAINED || -d $folder ]] || die "--compared: $folder: no such folder"
   done
+  name=$(basename -a "$ENCODER" "${COMPARED_FOLDERS[@]}" | sort | uniq -d | head -n 1)
+  [[ -z $name ]] || die "--compared: two encoders are called $name, as their results would be; rename a folder, or link it"
   if has_stage untrained || has_stage evaluate || has_stage report; then
     [[ -n $TATOEBA$FLORES$BUCC$NEW_TATOEBA || ${#MULTIWAY[@]} -gt 0 ]] || die "--tatoeba: $NAME has no test set of its own; give --tatoeba, --flores or --bucc"
     [[ -n $PRETRAINED ]] || for_each_layer : # each of them is known
@@ -74,13 +76,25 @@ stage_pretrain() {
   if ! leaves_nothing; then
     mkdir -p "$table"
     for language in "${LANGUAGES[@]}"; do
-      ln -sfn "$(realpath "$DATA_ROOT/train.$language")" "$table/train.$language"
-      ln -sfn "$(realpath "$DATA_ROOT/multiway/valid.$language")" "$table/valid.$language"
+      link_text "$DATA_ROOT/train.$language" "$table/train.$language"
+      link_text "$DATA_ROOT/multiway/valid.$language" "$table/valid.$language"
     done
   fi
   test_texts
   run python -m data_prep clean --input "$table" --output "$text" --exclude-text "$DATA_ROOT"/multiway/test.* "${TEST_TEXTS[@]}"
   run python -m embeddings pretrain --text "$text" --languages "$codes" "${options[@]}" --output "$PRETRAINED"
+}
+
+# A text under another name, which ends as its own does if it is compressed.
+link_text() { # FILE LINK
+  local ending
+  for ending in '' .gz .xz; do
+    [[ -f $1$ending ]] || continue
+    rm -f "$2" "$2".*
+    ln -s "$(realpath "$1$ending")" "$2$ending"
+    return
+  done
+  [[ $DRY_RUN == yes ]] || die "$1: no such file, compressed or not"
 }
 
 stage_prepare() { prepare_without_test_sets; }
@@ -160,7 +174,7 @@ stage_report() {
   [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_with_first
   for_each_layer add_untrained
   compare_sizes
-  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
+  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY"
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
 }
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from command_line.errors import InputError
 from command_line.journal import Journal
 
 
@@ -73,3 +74,30 @@ def test_removed_when_done(path):
     write(path, {}, 1)
     Journal(path, {}).remove()
     assert not path.exists()
+
+
+def test_a_second_run_that_writes_the_same_is_refused_until_the_first_has_ended(path):
+    with Journal(path, {"beam": 5}) as first:
+        first.add("one")
+        with pytest.raises(InputError, match=f"{path}: another run is writing here"):
+            Journal(path, {"beam": 4}).__enter__()
+        first.add("two")
+    assert Journal(path, {"beam": 5}).entries == ["one", "two"]
+    write(path, {"beam": 4}, "other")
+    assert Journal(path, {"beam": 4}).entries == ["other"]
+
+
+def test_of_two_runs_that_begin_at_one_moment_one_is_refused(path, monkeypatch):
+    """The second one puts its file in the place of the first one's, between its opening and its lock."""
+    lock, seconds = Journal._lock, []
+
+    def interrupted(journal, stream):
+        if not seconds:
+            seconds.append(Journal(path, {"beam": 4}))
+            seconds[0].__enter__()
+        lock(journal, stream)
+
+    monkeypatch.setattr(Journal, "_lock", interrupted)
+    with pytest.raises(InputError, match="another run is writing here"):
+        Journal(path, {"beam": 5}).__enter__()
+    seconds[0].__exit__()

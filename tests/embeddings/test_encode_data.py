@@ -1,5 +1,7 @@
 """`embeddings encode --data`: a teacher's vectors beside binarized sentences."""
 
+import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +10,13 @@ import pytest
 from command_line.errors import InputError
 from data_prep.formats.preparation import Preparation
 from data_prep.formats.teacher_vectors import TeacherVectors, encoder_identity, teachers
+from data_prep.huggingface import files_of
 from embeddings import windows
 from embeddings.encoders.checkpoint import CheckpointEncoder
 from embeddings.encoders.options import EncoderOptions
 from tests.fairseq_ext.folders import write_preparation, write_sentences, write_toy_folder
 from tests.fairseq_ext.models import toy_dictionary
+from tests.fairseq_ext.test_pretrained_encoder import write_model
 from tests.kill_points import sweep
 from tests.our_commands import run_command
 
@@ -89,17 +93,59 @@ def test_several_teachers_sets_and_half_precision(command, checkpoint_options, d
     assert encoder_identity(half.description["encoder"]) != encoder_identity(words.description["encoder"])
 
 
-def test_another_encoder_or_other_sentences_are_encoded_again(command, checkpoint_options, data):
+def test_other_sentences_are_encoded_again(command, checkpoint_options, data):
     words = ("encode", "--data", data, *checkpoint_options)
     assert command(*words).status == 0
-    before = (data / f"{NAMES[0]}.teacher.vectors").read_bytes()
-    assert "skipped" not in command(*words, "--pooling", "words").err
-    assert (data / f"{NAMES[0]}.teacher.vectors").read_bytes() != before
-    assert command(*words).status == 0
-    assert (data / f"{NAMES[0]}.teacher.vectors").read_bytes() == before
     write_sentences(data / NAMES[0], [[9, 2]] * 8)
     assert command(*words).err.count("skipped") == 3
     assert np.ptp(rows(stored(data, NAMES[0])), axis=0).max() < 1e-6
+
+
+def test_the_vectors_of_another_encoder_are_replaced_by_force_alone(command, checkpoint_options, data):
+    """Students that learn from them cannot go on without."""
+    words = ("encode", "--data", data, *checkpoint_options)
+    assert command(*words).status == 0
+    before = (data / f"{NAMES[0]}.teacher.vectors").read_bytes()
+    other = command(*words, "--pooling", "words")
+    assert other.status == 2 and f"{data}/{NAMES[0]}.teacher.vectors: has vectors of the encoder" in other.err
+    assert other.err.rstrip().endswith("choose another --name, or replace them by --force")
+    assert (data / f"{NAMES[0]}.teacher.vectors").read_bytes() == before
+    assert command(*words, "--pooling", "words", "--force").status == 0
+    assert (data / f"{NAMES[0]}.teacher.vectors").read_bytes() != before
+
+
+def test_an_encoder_that_was_moved_is_the_same(monkeypatch, command, checkpoint_options, data, tmp_path):
+    """What was stored, and what was half stored, when it lay elsewhere."""
+    monkeypatch.setattr(windows, "WINDOW", 3)
+    model, moved = Path(checkpoint_options[1]), tmp_path / "elsewhere" / Path(checkpoint_options[1]).name
+    words = ("encode", "--data", data, *checkpoint_options)
+    assert command(*words).status == 0
+    shutil.copytree(model.parent, moved.parent)
+    again = ("encode", "--data", data, "--model", moved, *checkpoint_options[2:])
+    assert command(*again).err.count("complete, skipped") == 4
+    seen, plain = [], CheckpointEncoder.encode_binarized
+
+    def stopped(encoder, sentences, language):
+        seen.append(len(sentences))
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return plain(encoder, sentences, language)
+
+    monkeypatch.setattr(CheckpointEncoder, "encode_binarized", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        command(*words, "--name", "killed")
+    assert command(*again, "--name", "killed").status == 0
+    assert seen == [3, 3, 3, 2] + [3, 3, 2] * 3
+
+
+def test_a_folder_whose_settings_have_changed_is_another_encoder(tmp_path):
+    folder = write_model(tmp_path / "bert", "bert")
+    before = files_of(folder)
+    assert {"config.json", "model.safetensors", "vocab.txt"} <= set(before)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"hidden_act": "relu"}))
+    files_of.cache_clear()
+    assert [name for name, found in files_of(folder).items() if found != before[name]] == ["config.json"]
 
 
 def test_killed_at_any_change_it_ends_with_the_same_bytes(monkeypatch, command, checkpoint_options, data):

@@ -351,6 +351,15 @@ def test_trains_and_goes_on_from_its_checkpoint(xlmr, tmp_path):
     assert loaded.system()["initialization"]["file"] == "model/model.safetensors"
 
 
+def test_a_frozen_encoder_without_anything_above_it(xlmr):
+    """Whatever losses have weights of their own."""
+    with pytest.raises(
+        InputError, match="--freeze-encoder: nothing of the encoder is trained; add --pooling"
+    ):
+        build(*xlmr, freeze_encoder=True)
+    build(*xlmr, freeze_encoder=True, pooling_layer="mix")
+
+
 def test_a_loss_that_nothing_learns_from(xlmr, tmp_path):
     with pytest.raises(InputError, match="--freeze-encoder: the losses look at nothing that is trained"):
         train(*xlmr, tmp_path, "--losses", "sentence_contrastive", "--max-update", "1")

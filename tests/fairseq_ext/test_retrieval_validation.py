@@ -160,23 +160,27 @@ def texts(seed: int) -> list[list[torch.Tensor]]:
     return [[states + 0.9 * vectors(1, seed=90 + i) for i, states in enumerate(side)] for side in sides]
 
 
-def padded(side: list[torch.Tensor], rows) -> tuple[torch.Tensor, torch.Tensor]:
-    """T x B x C with nonsense at padding, and B x T."""
+def padded(side: list[torch.Tensor], rows, without_first: bool) -> tuple[torch.Tensor, ...]:
+    """T x B x C with nonsense at padding; B x T; and B x T, true at tokens that do not count."""
     longest = max(len(side[row]) for row in rows)
     states = torch.full((longest, len(rows), 6), 77.0)
     padding = torch.ones(len(rows), longest, dtype=torch.bool)
     for place, row in enumerate(rows):
         states[: len(side[row]), place] = side[row]
         padding[place, : len(side[row])] = False
-    return states, padding
+    specials = torch.zeros_like(padding)
+    specials[:, 0] = without_first
+    return states, padding, specials
 
 
-def bert_scores(sources, targets) -> np.ndarray:
+def bert_scores(sources, targets, without_first: bool) -> np.ndarray:
+    """Of sentences of one token, which is a special one, that one counts."""
     scores = np.zeros((len(sources), len(targets)))
     for m, source in enumerate(sources):
         for n, target in enumerate(targets):
             cosines = np.array([[cosine(a, b) for b in target.numpy()] for a in source.numpy()])
-            precision, recall = cosines.max(axis=0).mean(), cosines.max(axis=1).mean()
+            best = cosines.max(axis=0), cosines.max(axis=1)
+            precision, recall = (each[int(without_first and len(each) > 1) :].mean() for each in best)
             smaller = min(precision, recall)
             scores[m, n] = 2 * precision * recall / (precision + recall) if smaller > 0 else smaller
     return scores
@@ -189,18 +193,19 @@ def hits(scores: np.ndarray, strength: float) -> float:
     return 100 * np.mean([scores.argmax(axis=1) == own, scores.argmax(axis=0) == own])
 
 
+@pytest.mark.parametrize("without_first", [False, True])
 @pytest.mark.parametrize("strength", [0.0, 0.75])
 @pytest.mark.parametrize("batches", [[[0, 1, 2, 3, 4, 5]], [[5, 2], [0, 1, 3], [4, 2]]], ids=["one", "many"])
-def test_tokens_are_compared(strength, batches):
+def test_tokens_are_compared(strength, batches, without_first):
     found, expected = [], []
     for seed in (10, 20, 30):
         sides = texts(seed)
         validation = RetrievalValidation(PAIRS, "bert-score", strength)
         for rows in batches:
             add(validation, 0, *(torch.stack([side[row].mean(0) for row in rows]) for side in sides), rows)
-            validation.add_tokens(0, np.array(rows), *(padded(side, rows) for side in sides))
+            validation.add_tokens(0, np.array(rows), *(padded(side, rows, without_first) for side in sides))
         found.append(validation.measures()["retrieval_de-en"])
-        expected.append(hits(bert_scores(*sides), strength))
+        expected.append(hits(bert_scores(*sides, without_first), strength))
     assert found == pytest.approx(expected, abs=0.01)
     assert 0 < sum(expected) < 300
 

@@ -218,9 +218,11 @@ def test_it_learns_and_is_validated_by_retrieval(folder, losses, model_options):
         assert after["retrieval"] > 80 > before["retrieval"]
 
 
-def test_validation_compares_as_it_is_asked_to(folder):
+@pytest.mark.parametrize("without_specials", [False, True])
+def test_validation_compares_as_it_is_asked_to(folder, without_specials):
     """By BERT-score of the states that are pooled, less popularity."""
     options = {"eval_retrieval_similarity": "bert-score", "eval_retrieval_normalization": 0.75}
+    options["eval_retrieval_without_specials"] = without_specials
     task = make_task(folder, eval_retrieval=True, **options)
     model, criterion = make_model(task, pooling_layer="1"), make_criterion(task)
     task.load_dataset("valid")
@@ -232,7 +234,8 @@ def test_validation_compares_as_it_is_asked_to(folder):
         for text in (batch["net_input"]["src_tokens"], batch["mirror"]["src_tokens"]):
             encoded = model.encoder(text)
             states, padding = encoded["token_states"][0], encoded["token_padding_mask"][0]
-            sides.append(TokenStates.of(states.detach().transpose(0, 1), padding, cosine=True))
+            ends = text == task.dictionary.eos() if without_specials else None
+            sides.append(TokenStates.of(states.detach().transpose(0, 1), padding, ends, cosine=True))
         scores = normalized(bert_score(*sides).f, 0.75)
         own = torch.arange(len(scores))
         hits = torch.cat([scores.argmax(1) == own, scores.argmax(0) == own]).float().mean()
@@ -309,6 +312,14 @@ def test_other_criteria_are_refused(folder):
         (
             {"eval_retrieval_normalization": 0.75},
             "--eval-retrieval-normalization: of --eval-retrieval, which is not given; give both",
+        ),
+        (
+            {"eval_retrieval_without_specials": True},
+            "--eval-retrieval-without-specials: of --eval-retrieval, which is not given; give both",
+        ),
+        (
+            {"eval_retrieval": True, "eval_retrieval_without_specials": True},
+            "--eval-retrieval-without-specials: of --eval-retrieval-similarity bert-score; give both",
         ),
     ],
 )

@@ -10,12 +10,13 @@ import torch
 
 from command_line.errors import InputError
 from data_prep.formats.teacher_vectors import TeacherVectors, create_teacher_vectors
+from embeddings.encoders.options import EncoderOptions
 from fairseq_ext.axes.record import describe
 from fairseq_ext.choosing_checkpoints import Candidate
 from fairseq_ext.inference import load_for_inference
 from tests.fairseq_ext.folders import write_preparation, write_sentences, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import save
-from tests.fairseq_ext.test_pretrained_encoder import write_data, write_model
+from tests.fairseq_ext.test_pretrained_encoder import TEXT, write_data, write_model
 from tests.fairseq_ext.test_sentence_embedding import (
     make_criterion,
     make_model,
@@ -116,6 +117,33 @@ def test_a_folder_of_transformers_inside_the_training_gives_what_it_has_stored(t
     names = [state["teacher"].pop("name") for state in states]
     assert names == ["labse", f"labse ({pooling})"]
     assert states[0]["teacher"] == states[1]["teacher"]
+
+
+@pytest.mark.parametrize("pooling", ["mean", "pooler"])
+def test_lines_without_words_have_the_vectors_that_are_stored(tmp_path, pooling):
+    """Of a folder those of its special tokens; evaluation sets keep such lines."""
+    labse = write_model(tmp_path / "labse", "bert", initializer_range=1.0)
+    data = write_data(tmp_path, labse)
+    write_sentences(data / "valid.de-en.de", [[2], *([[5, 6, 2]] * (len(TEXT) - 1))])
+    task = make_task(
+        data, pairs="de-en", max_source_positions=9, teacher_checkpoint=str(labse), teacher_pooling=pooling
+    )
+    make_model(task)
+    make_criterion(task, BOTH)
+    task.load_dataset("valid")
+    batch = task.teacher.complete(whole_part(task, "valid", 0))
+    found = batch["teacher"]["source"][batch["lines"].tolist().index(0)]
+    expected = EncoderOptions(labse, encoder="transformers", pooling=pooling).load().encode([""])[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    assert expected.any()
+
+
+def test_modules_of_sentence_transformers_do_not_run_inside_a_training(tmp_path):
+    labse = write_model(tmp_path / "labse", "bert")
+    data = write_data(tmp_path, labse)
+    (labse / "modules.json").write_text("[]")
+    with pytest.raises(InputError, match=r"modules\.json says how its vectors are made.*encode --data"):
+        make_task(data, pairs="de-en", teacher_checkpoint=str(labse), teacher_pooling="cls")
 
 
 def test_a_batch_has_the_vectors_of_its_sentences(folder):
@@ -260,10 +288,9 @@ def test_losses_and_their_teacher_are_part_of_a_systems_name():
     criterion = Namespace(_name="weighted_losses", losses=BOTH, feature_distillation_pattern="synchronized")
     task = Namespace(_name="sentence_embedding", teacher="ems")
     cfg = {"criterion": criterion, "model": model_options(), "task": task, "common": {"seed": 1}}
-    name = describe(cfg, "none", teacher="LaBSE")["name"]  # what the user called it is in the options
-    assert (
-        "+feature_distillation (pattern synchronized, teacher ems) +logit_distillation (teacher ems)" in name
-    )
+    losses = "+feature_distillation (pattern synchronized, teacher {0}) +logit_distillation (teacher {0})"
+    assert losses.format("LaBSE") in describe(cfg, "none", teacher="LaBSE")["name"]
+    assert losses.format("ems") in describe(cfg, "none")["name"]  # what the user called its vectors
 
 
 def test_a_running_teacher_is_part_of_a_systems_name_and_its_place_is_not(folder, tmp_path):

@@ -46,6 +46,14 @@ def trainings(config: str, *options: str) -> dict[str, Namespace]:
             ["--config", "l10n", "--teacher", "/tmp", "--teacher-data", "/tmp"],
             "--teacher-data /tmp: --teacher",
         ),
+        (
+            ["--config", "l10n", "--teacher", "/tmp"],
+            "--systems: reduced-N of --config l10n begins with a checkpoint, --teacher /tmp is none",
+        ),
+        (
+            ["--config", "lealla", "--teacher", "/dev/null.pt"],
+            "--teacher: /dev/null.pt: no such file or folder",
+        ),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):

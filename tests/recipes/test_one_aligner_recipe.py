@@ -135,6 +135,14 @@ def test_a_folder_without_bucc_is_one_line(tmp_path):
     assert_refused(RECIPE, options, message, tmp_path / "here")
 
 
+def test_encoders_of_one_name_would_have_one_result(tmp_path):
+    options = ["--config", "l10n", "--encoder", "/tmp", "--compared", "other/tmp", "--dry-run"]
+    message = (
+        "--compared: two encoders are called tmp, as their results would be; rename a folder, or link it"
+    )
+    assert_refused(RECIPE, options, message, tmp_path)
+
+
 def test_every_layer_of_every_encoder_by_pooling_and_normalization():
     options = [*L10N, "--compared", "run/update-1300", "--tatoeba", "v1"]
     found = [parse_command(words) for words in commands(*options, stages="untrained")]
@@ -144,7 +152,7 @@ def test_every_layer_of_every_encoder_by_pooling_and_normalization():
     ]
     for args in found:
         assert args.similarity == ["cosine", "bert-score"] and args.normalize == 0.75
-        assert args.groups.name == "one_aligner.toml"
+        assert args.groups.name == "l10n.toml"  # languages seen and unseen, and Tatoeba-36
     assert found[-1].encoder_name == "update-1300 layer average"
     assert sum(args.parallel is not None for args in found) == len(found) / 2
     assert {len(args.parallel) for args in found if args.parallel} == {11}  # 110 directions
@@ -194,6 +202,8 @@ def test_what_is_trained_is_measured_the_same_way_and_reported_beside_it():
     assert (plotted.of, plotted.similarity) == ("encoders", "bert-score-normalized")
     assert (plotted.group, plotted.direction) == ("Tatoeba-36", "from")  # the paper's
     assert "out/data-size/data-size.json" in report
+    tested, shown = parse_command(compare), parse_command(report)
+    assert tested.metric == [shown.similarity] == ["bert-score-normalized"]
 
 
 def test_all_seeds_are_in_the_figures():

@@ -1,7 +1,9 @@
 """What readers have before they begin: texts, and models of others, as tiny as their formats allow."""
 
+import gzip
 import html
 import json
+import lzma
 import shutil
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -17,12 +19,20 @@ def write_pairs(folder: Path, *languages: str, train: int, others: int = 5) -> N
 
 
 def write_table(folder: Path, *languages: str, train: int, evaluation: str = "") -> None:
-    """`SPLIT.LANG`, as many lines in all languages; `valid` and `test` in the folder `evaluation`."""
+    """`SPLIT.LANG`, as many lines in all languages; `valid` and `test` in the folder `evaluation`. With one,
+    the text is compressed, as that of l10n is: the table by xz, the others by gzip.
+    """
     write_pairs(folder / "pairs", *languages, train=train, others=8)
     (folder / evaluation).mkdir(exist_ok=True)
     for path in (folder / "pairs").glob("*.*-*.*"):
         split, _, language = path.name.split(".")
-        shutil.copyfile(path, folder / ("" if split == "train" else evaluation) / f"{split}.{language}")
+        copied = folder / ("" if split == "train" else evaluation) / f"{split}.{language}"
+        if not evaluation:
+            shutil.copyfile(path, copied)
+        elif split == "train":
+            copied.with_name(f"{copied.name}.xz").write_bytes(lzma.compress(path.read_bytes()))
+        else:
+            copied.with_name(f"{copied.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
 
 
 def write_tatoeba(folder: Path) -> None:

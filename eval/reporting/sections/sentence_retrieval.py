@@ -37,20 +37,22 @@ GROUPS_OF_BARS = 8  # systems that bars can still tell apart
 def section(results: ResultSet) -> Section:
     shown: list[Table | Figure] = []
     for dataset, systems in by_dataset(results.probed(KIND)).items():
+        similarity = _similarity(systems, results.similarity)
         shown.append(averages(dataset, systems))
         shown += averages_by_direction(dataset, systems)
-        shown.append(table_of_pairs(dataset, systems, _similarity(systems)))
-        if groups := _groups(systems):
-            shown += by_group(dataset, systems, groups)
-        shown += by_direction(dataset, systems)
+        shown.append(table_of_pairs(dataset, systems, similarity))
+        if groups := _groups(systems, similarity):
+            shown += by_group(dataset, systems, groups, similarity)
+        shown += by_direction(dataset, systems, similarity)
         shown += smaller_vectors(dataset, systems)
     return Section("Sentence retrieval", shown, NOTES)
 
 
-def _similarity(systems: list[System]) -> str:
-    """What figures show: cosine, if it was measured."""
-    known = systems[0].runs[0].value("average")
-    return COSINE if COSINE in known else next(iter(known))
+def _similarity(systems: list[System], wanted: str | None) -> str:
+    """What figures show: what is wanted, or else cosine, if all were measured by it."""
+    first, *others = (run.value("average") for one in systems for run in one.runs)
+    common = [name for name in first if all(name in other for other in others)] or list(first)
+    return next((name for name in (wanted, COSINE) if name in common), common[0])
 
 
 def averages(dataset: str, systems: list[System]) -> Table:
@@ -101,39 +103,40 @@ def _error(one: System) -> MeanStd | None:
     return MeanStd.of(errors)
 
 
-def _groups(systems: list[System]) -> list[str]:
+def _groups(systems: list[System], similarity: str) -> list[str]:
     """Groups of languages that all runs have, of which at least one pair was measured."""
     first = systems[0].runs[0].value("groups") or {}
     return [
         group
         for group in first
-        if all(one.mean("groups", group, _similarity(systems), "mean") is not None for one in systems)
+        if all(one.mean("groups", group, similarity, "mean") is not None for one in systems)
     ]
 
 
-def by_group(dataset: str, systems: list[System], groups: list[str]) -> list[Table | Figure]:
+def by_group(dataset: str, systems: list[System], groups: list[str], similarity: str) -> list[Table | Figure]:
     """Bars of the groups of languages (Table 2.5); of many encoders a table of all, and bars of some at a
     time.
     """
     if len(systems) <= GROUPS_OF_BARS:
-        return [_bars(dataset, systems, groups)]
+        return [_bars(dataset, systems, groups, similarity)]
     parts = -(-len(systems) // GROUPS_OF_BARS)
     some = [
         systems[len(systems) * part // parts : len(systems) * (part + 1) // parts] for part in range(parts)
     ]
-    bars = [_bars(dataset, each, groups, str(number)) for number, each in enumerate(some, start=1)]
-    return [_group_table(slug("retrieval_groups", dataset), dataset, systems, groups), *bars]
+    bars = [
+        _bars(dataset, each, groups, similarity, str(number)) for number, each in enumerate(some, start=1)
+    ]
+    return [_group_table(slug("retrieval_groups", dataset), dataset, systems, groups, similarity), *bars]
 
 
-def _bars(dataset: str, systems: list[System], groups: list[str], *part: str) -> Figure:
-    table = _group_table(slug("retrieval_groups", dataset, *part), dataset, systems, groups)
-    series = {one.name: _group_means(one, groups, _similarity(systems)) for one in systems}
+def _bars(dataset: str, systems: list[System], groups: list[str], similarity: str, *part: str) -> Figure:
+    table = _group_table(slug("retrieval_groups", dataset, *part), dataset, systems, groups, similarity)
+    series = {one.name: _group_means(one, groups, similarity) for one in systems}
     labels = [row[0].text for row in table.rows]
     return Figure(table.name, table.caption, horizontal_bars(labels, series, "P@1 (%)"), table)
 
 
-def _group_table(name: str, dataset: str, systems: list[System], groups: list[str]) -> Table:
-    similarity = _similarity(systems)
+def _group_table(name: str, dataset: str, systems: list[System], groups: list[str], similarity: str) -> Table:
     means = [_group_means(one, groups, similarity) for one in systems]
     counts = [systems[0].runs[0].value("groups", group, similarity, "pairs") for group in groups]
     rows = [
@@ -148,15 +151,15 @@ def _group_means(one: System, groups: list[str], similarity: str) -> list[MeanSt
     return [one.mean("groups", group, similarity, "mean", scale=100) for group in groups]
 
 
-def by_direction(dataset: str, systems: list[System]) -> list[Figure]:
+def by_direction(dataset: str, systems: list[System], similarity: str) -> list[Figure]:
     """Heat maps: languages by languages for every encoder where all pairs were measured, else encoders by
     directions.
     """
     directions = list(systems[0].runs[0].directions)
     sources = sorted({name.split("-")[0] for name in directions})
     if len(sources) > 2 and len(directions) == len(sources) * (len(sources) - 1):
-        return [_grid(dataset, one, sources, _similarity(systems)) for one in systems]
-    return [_rows(dataset, systems, directions)]
+        return [_grid(dataset, one, sources, similarity) for one in systems]
+    return [_rows(dataset, systems, directions, similarity)]
 
 
 def _value(one: System, direction: str, similarity: str) -> MeanStd | None:
@@ -183,8 +186,7 @@ def _grid(dataset: str, one: System, languages: list[str], similarity: str) -> F
     return Figure(name, caption, heatmap(languages, languages, percent, "P@1 %", []), numbers)
 
 
-def _rows(dataset: str, systems: list[System], directions: list[str]) -> Figure:
-    similarity = _similarity(systems)
+def _rows(dataset: str, systems: list[System], directions: list[str], similarity: str) -> Figure:
     means = [[_value(one, direction, similarity) for direction in directions] for one in systems]
     percent = [[None if mean is None else mean.mean for mean in row] for row in means]
     rows = [

@@ -15,6 +15,7 @@
 CORPUS=l10n
 LANGUAGES=(cs de en es fr it ja pl pt ru zh)
 MULTIWAY=(cs de es fr it ja pl pt ru zh)
+LANGUAGE_GROUPS=l10n
 CORPUS_OPTIONS=(--train-pairs 20000)
 TOKENIZER_OPTIONS=(--lowercase)
 SUBWORD_OPTIONS=(--type sentencepiece --vocabulary-size 16000)

@@ -6,7 +6,7 @@
 #
 # Learning rate: 1e-3 for widths "larger than 384" and 5e-4 "smaller than 256" are read as from 384 on, and up to 256. Updates: 200k
 # "over 256" and 100k "below 192" are read as from 256 on, and up to 192. Decay is linear, as LaBSE's ("initial learning
-# rate"). Weight decay is that of torch's AdamW.
+# rate"). Weight decay is that of torch's AdamW. The batch of "8,192 sentences" is read as pairs of sentences.
 source "$ROOT/recipes/sentence_embedding/configs/ems.sh"
 mapfile -t TRAIN_IDS < <(printf '%s\n' "${TRAIN_IDS[@]}" | grep -v -- -unpc-)
 CORPUS_OPTIONS=(--train "${TRAIN_IDS[@]}" --valid "${VALID_IDS[@]}" --test "${TEST_IDS[@]}")

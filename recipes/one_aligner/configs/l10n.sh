@@ -7,6 +7,7 @@
 CORPUS=l10n
 LANGUAGES=(cs de en es fr it ja pl pt ru zh)
 MULTIWAY=(cs de es fr it ja pl pt ru zh)
+LANGUAGE_GROUPS=l10n
 CORPUS_OPTIONS=(--further-pairs de-fr)
 SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
 PRETRAINING_OPTIONS=(--layers 4 --width 256 --heads 4 --inner-width 1024 --batch-tokens 2048 --updates 13000 --warmup-updates 1000

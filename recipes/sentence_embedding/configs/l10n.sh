@@ -9,6 +9,7 @@ CORPUS=l10n
 CORPUS_OPTIONS=(--train-pairs 20000)
 LANGUAGES=(cs de en es fr it ja pl pt ru zh)
 MULTIWAY=(cs de es fr it ja pl pt ru zh)
+LANGUAGE_GROUPS=l10n
 TOKENIZER_OPTIONS=(--lowercase)
 SUBWORD_OPTIONS=(--type sentencepiece --vocabulary-size 16000)
 ARCHITECTURE=ems_small

@@ -23,21 +23,26 @@ def folder(tmp_path_factory):
     return write_transformers(tmp_path_factory.mktemp("tokens") / "bert")
 
 
-@pytest.fixture(scope="module")
-def plain(folder):
+def f_of_all(folder, without_specials: bool):
     """F of all pairs, token by token (2.2)."""
     encoder = EncoderOptions(folder, cpu=True).load()
-    first, second = (
-        [one / np.linalg.norm(one, axis=1, keepdims=True) for one in encoder.encode_tokens(lines).states]
-        for lines in (GERMAN, ENGLISH)
-    )
+    first, second = (encoder.encode_tokens(lines) for lines in (GERMAN, ENGLISH))
+    for side in (first, second):
+        side.states[:] = [one / np.linalg.norm(one, axis=1, keepdims=True) for one in side.states]
+        counted = [~special | (not without_specials) for special in side.special]
+        side.special[:] = counted
     scores = np.empty((len(first), len(second)))
-    for i, one in enumerate(first):
-        for j, other in enumerate(second):
-            precision = np.mean([max(s @ t for s in one) for t in other])
-            recall = np.mean([max(s @ t for t in other) for s in one])
+    for i, (one, of_one) in enumerate(zip(first.states, first.special, strict=True)):
+        for j, (other, of_other) in enumerate(zip(second.states, second.special, strict=True)):
+            precision = np.mean([max(s @ t for s in one) for t in other[of_other]])
+            recall = np.mean([max(s @ t for t in other) for s in one[of_one]])
             scores[i, j] = 2 * precision * recall / (precision + recall)
     return scores
+
+
+@pytest.fixture(scope="module")
+def plain(folder):
+    return f_of_all(folder, without_specials=False)
 
 
 def normalized(scores, strength, rows, columns):
@@ -86,6 +91,16 @@ def test_of_all_neighbours_it_is_retrieval_by_bert_score(mine, plain):
     every = [np.arange(size) for size in plain.shape]
     check_forward(found, normalized(plain, 0.75, *every))
     assert record["normalize"] == 0.75
+
+
+def test_special_tokens_do_not_count_if_it_is_so_asked(mine, folder, plain):
+    options = ["--neighbours", "99", "--selection", "forward", "--rescore", "bert-score"]
+    expected = f_of_all(folder, without_specials=True)
+    assert np.abs(expected - plain).max() > 0.02
+    record, found = mine(*options, "--without-specials", "--normalize", "0.75")
+    every = [np.arange(size) for size in plain.shape]
+    check_forward(found, normalized(expected, 0.75, *every))
+    assert record["without_specials"] is True
 
 
 def test_both_directions_choose_among_the_same_scores(mine, plain):
@@ -139,8 +154,9 @@ def test_a_sentence_without_tokens_is_like_none():
     some, none = np.eye(2, 4, dtype=np.float32), np.zeros((0, 4), dtype=np.float32)
     sentences = [TokenVectors(list(states), [np.zeros(len(one), bool) for one in states])
                  for states in ((some, none), (some, none, some, none))]  # fmt: skip
-    assert rescoring._f(*sentences) == pytest.approx(np.array([[1, 0], [0, 0]]))
-    alone = TokenVectors([none], [np.zeros(0, bool)])
+    padded = [rescoring._padded(each, False) for each in sentences]
+    assert rescoring._f(*padded) == pytest.approx(np.array([[1, 0], [0, 0]]))
+    alone = rescoring._padded(TokenVectors([none], [np.zeros(0, bool)]), False)
     assert rescoring._f(alone, alone) == pytest.approx(np.zeros((1, 1)))
 
 

@@ -74,6 +74,25 @@ def test_seeds_of_an_encoder_are_averaged_and_groups_have_bars(report):
     assert (folder / "plots/retrieval_directions_set.png").is_file()
 
 
+def test_pairs_and_plots_are_of_the_similarity_that_is_asked_for(tmp_path):
+    """Where all encoders of a set were measured by it; elsewhere of cosine."""
+    values, scores = {"de-en": 0.8, "en-de": 0.6}, {"de-en": 0.3, "en-de": 0.5}
+    one = retrieval(values, {"high": 0.7})
+    for direction, value in scores.items():
+        one["runs"][0]["directions"][direction]["bert-score-normalized"] = {"p_at_1": value, "error": 0.5}
+    one["runs"][0]["average"]["bert-score-normalized"] = 0.4
+    one["runs"][0]["groups"]["high"]["bert-score-normalized"] = {"mean": 0.4, "pairs": 1}
+    other = retrieval(values, dataset="other")
+    for number, each in enumerate((one, other)):
+        (tmp_path / f"{number}.json").write_text(json.dumps(each))
+    write_report(sorted(tmp_path.glob("*.json")), "Encoders", tmp_path / "report", "bert-score-normalized")
+    text = (tmp_path / "report/report.md").read_text()
+    assert "P@1 (bert-score-normalized) by pair of languages, mean of both directions, set." in text
+    assert "| de-en | 40.0 |" in text and "P@1 (bert-score-normalized) by direction, set." in text
+    assert "high (1),40.0" in (tmp_path / "report/tables/retrieval_groups_set.csv").read_text()
+    assert "P@1 (cosine) by pair of languages, mean of both directions, other." in text
+
+
 def test_averages_of_either_direction_stand_beside_those_of_both(report):
     """By every similarity, of all languages and of groups; seeds are averaged."""
 

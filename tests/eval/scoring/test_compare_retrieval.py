@@ -185,3 +185,21 @@ def test_measures_of_translation_are_not_of_retrieval(written, command):
     folders = [written(name, 1, outcomes(1, 0.5)) for name in ("a", "b")]
     result = command("compare", *folders, "--metric", "bleu")
     assert result.status == 2 and "--metric bleu" in result.err and "expected cosine, ratio" in result.err
+
+
+def test_encoders_are_compared_by_what_they_were_measured_by(written, command, tmp_path):
+    folders = [written(name, 1, outcomes(1, share)) for name, share in (("a", 0.4), ("b", 0.7))]
+    for folder in folders:
+        path = folder / "sentence-retrieval.json"
+        content = json.loads(path.read_text())
+        for measured in content["runs"][0]["directions"].values():
+            measured["bert-score-normalized"] = measured.pop("cosine")
+        path.write_text(json.dumps(content))
+    refused = command("compare", *folders)
+    assert refused.status == 2 and "again, with --similarity cosine" in refused.err
+    refused = command("compare", *folders, "--metric", "cosine-normalized")
+    assert "again, with --similarity cosine --normalize ALPHA" in refused.err
+    done = command("compare", *folders, "--metric", "bert-score-normalized", "--output", tmp_path / "c.json")
+    assert done.status == 0, done.err
+    (found,) = json.loads((tmp_path / "c.json").read_text())["comparisons"]
+    assert found["measure"] == "bert-score-normalized" and found["overall"]["all"]["significant"]

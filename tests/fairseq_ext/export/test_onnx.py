@@ -1,9 +1,13 @@
 """Exported graphs of ONNX, run by onnxruntime, against the checkpoint's own encoder."""
 
+import dataclasses
+import re
+
 import numpy as np
 import pytest
 
 from command_line.errors import InputError
+from data_prep.formats.dictionary import load_shared_dictionary
 from embeddings.encoders.options import EncoderOptions
 from fairseq_ext.commands.export import export
 from tests.fairseq_ext.export.folders import HARD, LANGUAGES, write_data, write_encoder
@@ -54,7 +58,10 @@ def test_8_bit_products_give_nearly_the_same_and_say_so(data, tmp_path, capsys):
     encoder = EncoderOptions(tmp_path / "small").load()
     assert encoder.record()["precision"] == "int8" and encoder.record()["kind"] == "onnx"
     whole = EncoderOptions(checkpoint, model_data=data).load().size
-    assert encoder.size == whole and whole.parameters > whole.layer_parameters > 1000
+    rows = re.search(r"\| vocabulary \| (\d+) \|", (tmp_path / "small/README.md").read_text())[1]
+    added = int(rows) - len(load_shared_dictionary(data, ["de"])) - len(LANGUAGES)  # a tag of each
+    assert encoder.size == dataclasses.replace(whole, parameters=whole.parameters + 32 * added)
+    assert whole.parameters > whole.layer_parameters > 1000
     assert (whole.layers, whole.state_width, whole.heads) == (2, 32, 4)
     assert whole.ffn_width == 64
     found, expected = encoder.encode(LINES), vectors(checkpoint, model_data=data)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -220,3 +221,15 @@ def test_text_that_is_split_into_words_before(tmp_path, capsys):
     assert "give --pretokenized" in capsys.readouterr().err
     assert command(checkpoint, data, tmp_path / "out", "--pretokenized") == 0
     assert "split into words, separated by spaces, by moses" in (tmp_path / "out/README.md").read_text()
+
+
+def test_without_a_line_to_compare_nothing_is_written(data, tmp_path, capsys):
+    """As of a package, which has no evaluation sets unless it is asked to."""
+    checkpoint = write_encoder(tmp_path / "model.pt", data)
+    bare = tmp_path / "bare"
+    shutil.copytree(data, bare, ignore=shutil.ignore_patterns("text"))
+    assert command(checkpoint, bare, tmp_path / "out") == 2
+    assert "no line of text to compare the folder with" in (said := capsys.readouterr().err)
+    assert said.rstrip().endswith("give --check-text FILE, or --check-lines 0 to compare nothing")
+    assert not (tmp_path / "out/README.md").exists() or (tmp_path / "out/.export.unfinished").exists()
+    assert command(checkpoint, bare, tmp_path / "out", "--check-text", str(data / "text/valid.de-en.de")) == 0
