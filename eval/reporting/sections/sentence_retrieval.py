@@ -14,6 +14,7 @@ from eval.reporting.exhibits import (
 )
 from eval.reporting.plots import heatmap, horizontal_bars
 from eval.reporting.sections.retrieval_averages import averages_by_direction
+from eval.reporting.sections.retrieval_layers import by_layer
 from eval.reporting.sections.retrieval_pairs import mean_by_text, table_of_pairs
 from eval.reporting.sections.smaller_vectors import smaller_vectors
 from eval.results.result_set import ResultSet
@@ -43,6 +44,7 @@ def section(results: ResultSet) -> Section:
         shown.append(table_of_pairs(dataset, systems, similarity))
         if groups := _groups(systems, similarity):
             shown += by_group(dataset, systems, groups, similarity)
+        shown += by_layer(dataset, systems, groups, similarity)
         shown += by_direction(dataset, systems, similarity)
         shown += smaller_vectors(dataset, systems)
     return Section("Sentence retrieval", shown, NOTES)

@@ -93,6 +93,23 @@ def test_pairs_and_plots_are_of_the_similarity_that_is_asked_for(tmp_path):
     assert "P@1 (cosine) by pair of languages, mean of both directions, other." in text
 
 
+def test_encoders_of_one_layer_each_are_a_curve(report):
+    """Untrained ones and trained ones, by any group that was measured; a single layer is no curve."""
+    found = {"xlmr layer 0": 0.1, "xlmr layer 12": 0.4, "paired-layer-0": 0.5, "paired-layer-8": 0.7,
+             "paired-de-en": 0.9, "mbert (layer 8)": 0.2}  # fmt: skip
+    values = [
+        retrieval({"de-en": p, "en-de": p}, {"Tatoeba-36": p / 2}, name=name) for name, p in found.items()
+    ]
+    text, folder = report(*values)
+    tables = {path.stem: path.read_text() for path in folder.glob("tables/retrieval_layers*.csv")}
+    assert tables == {
+        "retrieval_layers_set_all": "Layer,xlmr,paired\n0,10.0,50.0\n8,,70.0\n12,40.0,\n",
+        "retrieval_layers_set_Tatoeba-36": "Layer,xlmr,paired\n0,5.0,25.0\n8,,35.0\n12,20.0,\n",
+    }
+    assert (folder / "plots/retrieval_layers_set_all.png").is_file()
+    assert "P@1 (cosine) of encoders that read one layer, set, Tatoeba-36." in text
+
+
 def test_averages_of_either_direction_stand_beside_those_of_both(report):
     """By every similarity, of all languages and of groups; seeds are averaged."""
 
