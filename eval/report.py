@@ -97,6 +97,7 @@ def write_report(files, title: str, output: Path, similarity: str | None = None)
     """
     known = sections()
     results = ResultSet.load(files, dict.fromkeys(kind for kind, _ in known), similarity)
+    results.check_checkpoints()
     shown = [section_of(place)(results) for kind, place in known if results.of_kind(kind)]
     for folder in (output, output / "tables", output / "plots"):
         remove_leftovers(folder)

@@ -24,6 +24,8 @@ from eval.results.files import read_result
 from eval.results.scores import SCORES, Scores
 from fairseq_ext.training_record import has_ended
 
+PROBED = "probes"  # folder of a recipe, with one for every training that was translated
+
 
 class NotThereYet(Exception):
     """A file or its part of a training."""
@@ -37,30 +39,43 @@ def measured(value: Value, folder: Path, system: str, seed: int) -> float | None
     """
     names = {"system": system, "seed": seed, "model": model_of(system, seed)}
     path = folder / _filled(value.file, names)
+    training = folder / "models" / names["model"]
+    if training.is_dir() and not has_ended(training):
+        return None
     try:
         if value.log is not None:
             return value.scale * _lowest(path, value.log)
         if value.course:
             return value.scale * _at_level(value, path, names)
-        return value.scale * _number(path, value.key, names)
+        found = value.scale * _number(path, value, value.key, names)
     except NotThereYet:
         return None
+    if path.parent.parent.name == PROBED:
+        _check_checkpoint(path, folder / "translations" / names["model"] / SCORES)
+    return found
 
 
-def _number(path: Path, key: Sequence, names: Mapping) -> float:
+def _number(path: Path, value: Value, key: Sequence, names: Mapping) -> float:
     if not path.exists():
         raise NotThereYet
     record = read_result(path)
     if path.name == SCORES:
         record = Scores.load(path).record
-    _check_seed(record, names["seed"], path)
+    _check_seed(record, names["seed"], path, is_alone="{model}" in value.file or "{seed}" in value.file)
     return reached(record, key, names, path)
+
+
+def _check_checkpoint(path: Path, scores: Path) -> None:
+    """What a probe found of a training that was made anew since is not of the model with these scores."""
+    runs = [one for one in read_result(path).get("runs", []) if one.get("checkpoint")]
+    if len(runs) == 1 and scores.exists() and read_result(scores).get("checkpoint") != runs[0]["checkpoint"]:
+        raise InputError(f"{path}: is of another checkpoint than {scores}; run the stage probe again")
 
 
 def _at_level(value: Value, path: Path, names: Mapping) -> float:
     """NaN for a curve that begins above the level or ends below it."""
     files = [Path(_filled(str(path), {"updates": updates})) for updates in value.course]
-    curves = ([_number(file, key, names) for file in files] for key in (value.along, value.key))
+    curves = ([_number(file, value, key, names) for file in files] for key in (value.along, value.key))
     along, numbers = ([None if math.isnan(one) else one for one in curve] for curve in curves)
     there = crossing(along, value.level)
     found = there and there.of(numbers)
@@ -82,10 +97,13 @@ def _lowest(path: Path, measure: str) -> float:
     return min(known)
 
 
-def _check_seed(record: Mapping, seed: int, path: Path) -> None:
-    """A file under another seed's name would count a training twice; one of several trainings says which."""
-    runs = record.get("runs", [])
-    for one in [record, *(runs if len(runs) == 1 else [])]:
+def _check_seed(record: Mapping, seed: int, path: Path, is_alone: bool) -> None:
+    """A file under another seed's name would count a training twice; one of several trainings says which.
+
+    Args:
+        is_alone: is the file that of a single training?
+    """
+    for one in [record, *(record.get("runs", []) if is_alone else [])]:
         system = one.get("system")
         found = system.get("seed") if isinstance(system, Mapping) else None
         if found not in (None, seed):

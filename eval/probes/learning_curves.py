@@ -3,8 +3,8 @@
 OUT are scored folders of checkpoints of the same trainings (`eval translate --split valid` with
 `checkpoint_*_UPDATES.pt`); those of one system and seed become one curve over its updates. With `--llr`, the
 layer-wise language recognition of the same checkpoints is correlated with their zero-shot BLEU, which the
-thesis holds to be consistent (E.1): over all checkpoints, and over the last one of each training, where time
-does not make both rise.
+thesis holds to be consistent (E.1): over all checkpoints, and over systems by the last ones, where time does
+not make both rise.
 """
 
 from collections import defaultdict
@@ -26,18 +26,21 @@ from eval.results.files import field, result_file
 from eval.results.result_set import ResultSet
 from eval.results.scores import SCORES, Scores
 from eval.results.systems import MeanStd, System, by_dataset
+from eval.scoring.significance import holm
 
 KIND = "learning-curves"
-VERSION = 2  # of what is measured: also where supervised BLEU is equal
+VERSION = 3  # of what is measured: tests over systems
 LLR_FILE = "llr.json"
 FEWEST = 3  # points: through two there is always a line
 KINDS = ("zero-shot", "supervised")
 MEASURES = {"bleu": ("BLEU", 1), "off_target": ("off-target %", 100)}  # title, and factor for people
-POINTS = {"all": "all checkpoints", "last": "last checkpoint of each training"}
+POINTS = {"all": "all checkpoints", "last": "last checkpoints, mean of each system"}
 NOTES = [
     "Checkpoints of the same trainings on one set. r: Pearson's correlation of the accuracy of layer-wise"
-    " language recognition in zero-shot directions with zero-shot BLEU; p: two-sided, for last checkpoints"
-    " only, since checkpoints of one training are not independent."
+    " language recognition in zero-shot directions with zero-shot BLEU. Its classifiers learn from the"
+    " validation set and are tested on the set that its own result names, usually the test set; BLEU is of"
+    " the set of the curves. p: two-sided, corrected by Holm over the table, of means over seeds of last"
+    " checkpoints only, since neither checkpoints of one training nor seeds of one system are independent."
 ]
 
 
@@ -160,30 +163,54 @@ def run(checkpoints: dict[int, Scores], recognized: dict[str, dict]) -> dict:
 
 
 def correlations(runs: list[dict]) -> list[dict]:
-    """Of every question, layer and choice of points that has `FEWEST` of them, which are not all the same."""
+    """Of every dataset, question, layer and choice of points that has `FEWEST` of them, which are not all the
+    same.
+    """
+    found = []
+    for dataset in dict.fromkeys(one["dataset"] for one in runs):
+        found += _correlations(dataset, [one for one in runs if one["dataset"] == dataset])
+    tested = [one for one in found if one["p_value"] is not None]
+    for one, corrected in zip(tested, holm([one["p_value"] for one in tested]), strict=True):
+        one["p_value"] = corrected
+    return found
+
+
+def _correlations(dataset: str, runs: list[dict]) -> list[dict]:
     from scipy.stats import pearsonr
 
     layers = {(question, layer) for one in runs for question in one["llr"] for layer in one["llr"][question]}
     found = []
     for question, layer in sorted(layers):
-        for which in POINTS:
-            first = -1 if which == "last" else 0
-            pairs = [pair for one in runs for pair in points(one, question, layer)[first:]]
+        every = [(one["system"]["name"], points(one, question, layer)) for one in runs]
+        chosen = {"all": [pair for _, pairs in every for pair in pairs], "last": last_of_systems(every)}
+        for which, pairs in chosen.items():
             columns = np.array(pairs, dtype=float).T
             if len(pairs) >= FEWEST and np.ptp(columns, axis=1).all():
                 result = pearsonr(*columns)
-                p_value = float(result.pvalue) if which == "last" else None
                 found.append(
                     {
+                        "dataset": dataset,
                         "question": question,
                         "layer": layer,
                         "points": which,
                         "n": len(pairs),
                         "r": float(result.statistic),
-                        "p_value": p_value,
+                        "p_value": float(result.pvalue) if which == "last" else None,
                     }
                 )
     return found
+
+
+def last_of_systems(trainings: list[tuple[str, list[tuple[float, float]]]]) -> list[tuple[float, float]]:
+    """The mean over its seeds of every system's last points.
+
+    Args:
+        trainings: name of the system, and points of one of its trainings.
+    """
+    by_system: dict[str, list] = defaultdict(list)
+    for name, pairs in trainings:
+        by_system[name] += pairs[-1:]
+    return [tuple(np.mean(pairs, axis=0)) for pairs in by_system.values() if pairs]
 
 
 def points(run: dict, question: str, layer: str) -> list[tuple[float, float]]:
@@ -255,10 +282,12 @@ def correlation_table(correlations: list[dict]) -> Table:
     caption = "Correlation of layer-wise language recognition in zero-shot directions with zero-shot BLEU."
     rows = [
         [
-            *cells(one["question"], one["layer"], POINTS[one["points"]], one["n"]),
+            *cells(one.get("dataset", ""), one["question"], one["layer"], POINTS[one["points"]], one["n"]),
             number_cell(one["r"], ".2f"),
             number_cell(one["p_value"], ".3f"),
         ]
         for one in correlations
     ]
-    return Table("llr_and_bleu", caption, [cells("Language", "Layer", "Points", "n", "r", "p")], rows)
+    return Table(
+        "llr_and_bleu", caption, [cells("Dataset", "Language", "Layer", "Points", "n", "r", "p")], rows
+    )

@@ -4,9 +4,9 @@ Decoder states are those of the model's own output (thesis 8.2.3: "obtained auto
 teacher-forcing"): every sentence is translated first, with beam search, and one pass over the tokens found
 gives the states that the search had.
 
-Of the set `valid`, supervised directions are taken, on which the classifiers of layer-wise language
-recognition train; of other sets, --directions. Layers are L0 (embeddings), L1 … of the encoder and onward of
-the decoder, encoder-norm, decoder-embedding and decoder-norm; see eval/probes/store.py.
+Of the set `valid`, supervised directions are taken (--valid-directions), on which the classifiers of
+layer-wise language recognition train; of other sets, --directions. Layers are L0 (embeddings), L1 … of the
+encoder and onward of the decoder, encoder-norm, decoder-embedding and decoder-norm; see eval/probes/store.py.
 """
 
 import time
@@ -38,6 +38,7 @@ class Extraction:
     Attributes:
         splits: of the data.
         directions: "all", "supervised", "zero-shot", or a list such as "de-fr,fr-de"; not of the set `valid`.
+        valid_directions: the same of the set `valid`.
         layers: their names, or ["all"].
         max_lines: only the first lines of every set; None for all.
         forced: the decoder is given its own "output", or the "reference".
@@ -47,6 +48,7 @@ class Extraction:
     model: EvaluatedModel
     splits: list[str]
     directions: str
+    valid_directions: str
     layers: list[str]
     max_lines: int | None
     forced: str
@@ -61,6 +63,14 @@ def add_arguments(parser) -> None:
         "--splits", type=options.items(options.split), default="valid,test", help="sets to take"
     )
     add_directions_argument(parser)
+    parser.add_argument(
+        "--valid-directions",
+        type=options.text,
+        default="supervised",
+        metavar="LIST",
+        help="the same of the set `valid` (default: supervised, on which llr trains; retrieval between all"
+        " languages needs all)",
+    )
     parser.add_argument(
         "--layers",
         type=options.items(options.text),
@@ -158,7 +168,7 @@ def choose_layers(available: dict[str, list[str]], wanted: list[str]) -> dict[st
 def directions_of(task, job: Extraction, split: str) -> list:
     from eval.translation.directions import choose_directions
 
-    wanted = "supervised" if split == TRAINING_SPLIT else job.directions
+    wanted = job.valid_directions if split == TRAINING_SPLIT else job.directions
     return choose_directions(task, job.model.data, split, wanted)
 
 

@@ -269,6 +269,7 @@ SCHEMAS = {
         ],
         "correlations": [
             {
+                "dataset": Optional(str),
                 "question": str,
                 "layer": str,
                 "points": OneOf("all", "last"),

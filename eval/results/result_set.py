@@ -112,6 +112,24 @@ class ResultSet:
                     " run python -m eval compare again"
                 )
 
+    def check_checkpoints(self) -> None:
+        """What probes found is of the very models whose translations were scored.
+
+        Raises:
+            InputError: a training was made anew in between; names both files.
+        """
+        scored = {(one.dataset, one.name, one.seed): one for system in self.systems for one in system.runs}
+        for path, record in (file for files in self.files.values() for file in files):
+            for run in record.get("runs", []):
+                known = (run.get("checkpoint") or {}).get("sha256")
+                system = run.get("system") or {}
+                one = scored.get((run.get("dataset"), system.get("name"), system.get("seed")))
+                if known and one and one.value("checkpoint", "sha256") not in (None, known):
+                    raise InputError(
+                        f"{path}: is of another checkpoint of {one.name!r} than {one.path}; probe that one"
+                        " again"
+                    )
+
     def rivals(self, system: System) -> list[System]:
         """Systems that differ from `system` in the placement of normalization only."""
         return [other for other in self.systems if differing_axis(system, other) == PLACEMENT]

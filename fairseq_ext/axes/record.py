@@ -18,7 +18,7 @@ from fairseq_ext.axes.model import (
     target_layers,
 )
 from fairseq_ext.axes.sentence_encoder import SENTENCE_ENCODER
-from fairseq_ext.axes.training import COMBINATION, EXAMPLE, LOSS, PAIRS, SENTENCES, initialization
+from fairseq_ext.axes.training import COMBINATION, EXAMPLE, LOSS, PAIRS, SCHEDULE, SENTENCES, initialization
 from fairseq_ext.data import language_tags
 from fairseq_ext.modules import residual_block
 
@@ -31,6 +31,7 @@ AXES = (
     *_TRAINING,
     _INITIALIZATION,
     _ARCHITECTURE,
+    SCHEDULE,
     COMBINATION,
 )  # in the order of their labels in a name
 

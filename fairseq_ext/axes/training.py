@@ -5,7 +5,7 @@ from dataclasses import fields
 
 from command_line.records import Anything, Objects, Optional
 from fairseq_ext.axes.axis import Axis, Record, Training, is_sentence_encoder
-from fairseq_ext.axes.options import default_of, option, shown, unusual
+from fairseq_ext.axes.options import default_of, option, plain, shown, unusual
 from fairseq_ext.criterions.options_of_losses import TRANSLATION
 from fairseq_ext.data.noising.tasks import parse_mixtures
 from fairseq_ext.data.remade_sentences import RemadeSentencesConfig
@@ -97,6 +97,29 @@ PAIRS = Axis(
     {"pairs": Optional([str]), "pair_options": Optional(Objects(Anything))},
     read=_pairs,
     label=_pairs_label,
+)
+
+# --- how long, and how fast
+
+
+_SCHEDULE = {  # section: options; not how an update's batches are spread over devices
+    "optimization": ("lr", "max_update", "max_epoch"),
+    "lr_scheduler": ("_name", "warmup_updates", "total_num_update"),
+}
+
+
+def _schedule(training: Training) -> dict:
+    found = {
+        name.removeprefix("_"): plain(option(training.cfg.get(section), name))
+        for section, names in _SCHEDULE.items()
+        for name in names
+    }
+    found = {name: value for name, value in found.items() if value is not None}
+    return {"schedule": found} if found else {}
+
+
+SCHEDULE = Axis(
+    "schedule", {"schedule": Optional(Objects(Anything))}, read=_schedule, label=lambda record: ""
 )
 
 # --- losses

@@ -177,6 +177,8 @@ checkpoint_of() { # SYSTEM SEED
 
 checkpoint_in() { # FOLDER STAGE_THAT_TRAINS_IT
   leaves_nothing || [[ -e $1/checkpoint_best.pt ]] || die "$1/checkpoint_best.pt: no such file; run the stage $2 first"
+  leaves_nothing || [[ ! -e $1/training.json ]] || ! grep -q '"outputs": null' "$1/training.json" ||
+    die "$1: its training has not come to its end; run the stage $2 again, or give --finished-only"
   echo "$1/checkpoint_best.pt"
 }
 

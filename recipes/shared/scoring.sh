@@ -51,10 +51,23 @@ folder_of() { # SYSTEM FOLDER...
   done
 }
 
+# What the trainings took whose logs there are: those of the folders of translations, and of what they started from.
+measure_cost() { # OUTPUT FOLDER...
+  local model logs=()
+  for model in "${@:2}" "$OUTPUT"/models/{start,pretrained}*-seed*; do
+    model=$OUTPUT/models/${model##*/}
+    [[ ! -e $model/train.log ]] || logs+=("$(basename "${model%-seed*}")=$model/train.log")
+  done
+  [[ ${#logs[@]} -gt 0 ]] || return 0
+  run python -m eval probe cost "${logs[@]}" --dataset "${NAME:-$(basename "$OUTPUT")}" --output "$1/cost"
+  PROBE_RESULTS+=("$1/cost/cost.json")
+}
+
 # Compare every two systems that differ on one axis, and those of COMPARISONS, if there are several systems, and write the
-# report, with what probes found.
+# report, with what probes found and what the trainings took.
 report() { # OUTPUT TITLE NUMBER_OF_SYSTEMS FOLDER...
   local comparison=() metrics=() PAIRS_TO_COMPARE
+  measure_cost "$1" "${@:4}"
   [[ -z $COMET ]] || metrics=(--metric "bleu,comet")
   set_pairs "${@:4}"
   if [[ $3 -gt 1 ]]; then

@@ -24,7 +24,7 @@ curve() { # SYSTEM SEED
     CURVE+=("$folder")
     [[ ! $folder/retrieval.json -nt $checkpoint ]] || continue
     run python -m eval probe states --checkpoint "$checkpoint" --data "$DATA" --name "${TABLE_NAME[$1]}" --splits valid \
-      --forced reference --layers encoder-norm "${device[@]}" --output "$states"
+      --valid-directions all --forced reference --layers encoder-norm "${device[@]}" --output "$states"
     run python -m eval probe retrieval "$states" --split valid --words "$DATA" --output "$folder"
     run rm -r "$states"
   done

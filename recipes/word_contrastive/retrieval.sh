@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sentence and word retrieval on top of the encoder, and what it has to do with BLEU. Sourced by run.sh.
 
-# On the validation set (5.3.3, 5.3.4). The states go afterwards.
+# On the validation set (5.3.3, 5.3.4), between all pairs of languages. The states go afterwards.
 probe() { # SYSTEM SEED
   local name states results
   name=$(model_name "$@")
@@ -11,8 +11,8 @@ probe() { # SYSTEM SEED
     note "$results: probed, skipped"
     return
   fi
-  run python -m eval probe states "${EVALUATED[@]}" --splits valid --forced reference --layers encoder-norm \
-    --output "$states"
+  run python -m eval probe states "${EVALUATED[@]}" --splits valid --valid-directions all --forced reference \
+    --layers encoder-norm --output "$states"
   run python -m eval probe retrieval "$states" --split valid --words "$DATA" --output "$results"
   run rm -r "$states"
 }

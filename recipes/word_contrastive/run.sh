@@ -9,7 +9,7 @@ RECIPE=word_contrastive TITLE="Word-level contrastive learning"
 SEEDS=1
 ALL_STAGES="prepare train translate score curves probe report"
 SAMPLING_OPTIONS=() STOPPING_OPTIONS=()
-COMPARISONS=(mlsc-d3:mlsc-d2) # differ on no axis
+COMPARISONS=(mlsc-d3:mlsc-d2 mlsc-d2:mlsc-d2+w2w) # the model's dropout is its architecture's, or an option of the loss
 # shellcheck source=recipes/shared/alignment.sh
 source "$HERE/../shared/alignment.sh"
 # shellcheck source=recipes/word_contrastive/retrieval.sh

@@ -21,7 +21,8 @@ END
 default_systems < <(rows mlsc "$SCRATCH" "MLSC")
 
 # Both readings of the dropout of 5.2.3, from the thesis' 0.3: the projection's is 0.2 (`mlsc-d3+w2w`), or the model's is, where the
-# loss is added (`mlsc-d2+w2w`); `mlsc-d2` has that model without the loss. Dropout is on no axis, so names say it.
+# loss is added (`mlsc-d2+w2w`); `mlsc-d2` has that model without the loss, and is what this one is compared with. Labels leave dropout
+# out, so names say it.
 SCRATCH_DROPOUT_3="${SCRATCH% --dropout*} --dropout 0.3"
 SCRATCH_DROPOUT_2="${SCRATCH% --dropout*} --dropout 0.2"
 W2W="--losses translation,word_contrastive --alignments word2word"

@@ -259,6 +259,8 @@ def test_options_as_a_checkpoint_holds_them():
     cfg = OmegaConf.to_container(convert_namespace_to_omegaconf(args), resolve=True, enum_to_str=True)
     for options in (cfg, {name: OmegaConf.create(cfg[name]) for name in ("criterion", "task")} | cfg):
         record = describe(options, "s-enc-t-dec", {})
+        schedule = record.pop("schedule")
+        assert (schedule["lr"], schedule["name"], schedule["warmup_updates"]) == ([0.25], "fixed", 0)
         assert record == record_of(*given)
         assert record["losses"] == {"translation": {}, "length_prediction": {"deviation": 2.0}}
         assert record["architecture_options"] == {"encoder_layers": 4}

@@ -74,6 +74,15 @@ def test_every_two_pretrainings():
         assert axes_between(*(records[system] for system in pair)) == ["initialization"], pair
 
 
+def test_twice_the_updates_are_no_pair_of_one_axis():
+    """A system with another schedule is not compared as if it had another placement of norms alone."""
+    systems = ("1", "2", "2-long", "2-rate", "2-warmup")
+    options = ["--config", "multi30k", "--systems", ",".join(systems), "--seeds", "1", "--stages", "train"]
+    found = parse_trainings(dry_run("zero_shot", *options))
+    one, *others = (record(found[f"system{system}"], "s-enc-t-dec") for system in systems)
+    assert [len(axes_between(one, other)) for other in others] == [1, 2, 2, 2]
+
+
 def test_a_table_of_several_axes_has_pairs_of_one():
     """PreNorm and PostNorm differ in that alone, PreNorm with and without the residual connection in that."""
     found = trainings("zero_shot", "train")

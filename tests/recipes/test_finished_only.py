@@ -126,3 +126,32 @@ def test_what_it_cannot_be_is_one_line(out, options, message):
 def test_without_it_nothing_is_left_out(out):
     options = ["--config", "iwslt", *SEEDS, "--output", str(out), "--systems", "1,2", "--stages", "translate"]
     assert len(dry_run("zero_shot", *options)) == 6
+
+
+def test_a_training_that_goes_on_is_evaluated_by_no_stage(out):
+    """Its best checkpoint so far would be taken for the model."""
+    for name in ("system2-seed1", "system2-seed10"):
+        (out / f"models/{name}/checkpoint_best.pt").touch()
+    options = ["--config", "iwslt", "--output", str(out), "--systems", "2", "--seeds", "10"]
+    result = recipe("zero_shot", *options, "--stages", "translate")
+    assert result.returncode == 2
+    assert result.stderr.endswith(
+        f"{out}/models/system2-seed10: its training has not come to its end; run the stage train again, or"
+        " give --finished-only\n"
+    )
+
+
+def test_what_trainings_took_is_part_of_the_report(out):
+    """Also what they started from; of logs that there are."""
+    for name in ("system1-seed1", "system1-seed10", "start-seed1"):
+        (out / "models" / name).mkdir(exist_ok=True)
+        (out / f"models/{name}/train.log").touch()
+    options = ["--config", "iwslt", "--seeds", "1,10", "--output", str(out), "--systems", "1,2"]
+    cost, _, report = dry_run("zero_shot", *options, "--stages", "report")
+    assert cost[3:5] == ["probe", "cost"]
+    assert cost[5:8] == [
+        f"system1={out}/models/system1-seed1/train.log",
+        f"system1={out}/models/system1-seed10/train.log",
+        f"start={out}/models/start-seed1/train.log",
+    ]
+    assert f"{out}/cost/cost.json" in report

@@ -163,6 +163,7 @@ def test_probes_reports_and_comparisons_are_per_baseline(tmp_path):
     states = [words for words in found if words[3:5] == ["probe", "states"]]
     names = [words[words.index("--name") + 1] for words in states]
     assert names == ["MLSC", "MLSC +w2w", "mBART FT", "mBART FT +FA"]
+    assert all(words[words.index("--valid-directions") + 1] == "all" for words in states)  # 5.3.3
     words = [each[each.index("--words") + 1] for each in found if "retrieval" in each]
     assert words == ["out/data/multi30k"] * 4
     expected = [
@@ -234,6 +235,7 @@ def test_curves_are_of_retrieval_of_every_checkpoint_that_is_kept(tmp_path):
     names = [words[words.index("--name") + 1] for words in states]
     assert names == ["MLSC", "MLSC +FA", "MLSC, dropout 0.3"]
     assert all(words[words.index("--splits") + 1] == "valid" for words in states)
+    assert all(words[words.index("--valid-directions") + 1] == "all" for words in states)
     curves = [words[5:] for words in found if words[4:5] == ["retrieval-curves"]]
     assert curves == [
         [*(f"{out}/curves/{name}" for name in names), "--output", f"{out}/curves/{baseline}"]

@@ -234,6 +234,45 @@ def test_a_training_of_several_in_a_file(tmp_path):
     assert [measured(by_seed, tmp_path, "1", seed) for seed in (1, 10)] == [3, None]
 
 
+def test_a_file_of_several_trainings_that_has_one_so_far(tmp_path):
+    runs = [{"system": {"name": "a", "seed": 1}, "x": 3}]
+    (tmp_path / "all.json").write_text(json.dumps({"format": 1, "runs": runs}), encoding="utf-8")
+    value = Value("x", "x", "all.json", ("runs", {"system.name": "a", "system.seed": "{seed}"}, "x"))
+    assert [measured(value, tmp_path, "a", seed) for seed in (1, 10)] == [3, None]
+    own = Value("x", "x", "all.json", ("runs", 0, "x"))
+    assert measured(own, tmp_path, "a", 1) == 3
+
+
+def test_a_training_that_goes_on_has_no_number_yet(tmp_path):
+    """Whatever was measured of its checkpoints meanwhile."""
+    write(tmp_path, "1", 1, 20.0)
+    value = Value("x", "x", "translations/{model}.json", ("averages", "bleu"))
+    assert measured(value, tmp_path, "1", 1) == 20
+    training = tmp_path / "models/system1-seed1"
+    training.mkdir(parents=True)
+    record = {"format": 1, "options": {}, "inputs": {}, "outputs": None}
+    (training / "training.json").write_text(json.dumps(record), encoding="utf-8")
+    assert measured(value, tmp_path, "1", 1) is None
+    (training / "training.json").write_text(json.dumps(record | {"outputs": {}}), encoding="utf-8")
+    assert measured(value, tmp_path, "1", 1) == 20
+
+
+def test_a_probe_of_another_checkpoint_than_the_scores_is_refused(tmp_path):
+    scores = {"format": 1, "checkpoint": {"sha256": "a" * 64}}
+    path = tmp_path / "probes/x-seed1/llr.json"
+    for file, record in (
+        (tmp_path / "translations/x-seed1/scores.json", scores),
+        (path, {"format": 1, "runs": [{"system": {"seed": 1}, "checkpoint": {"sha256": "b" * 64}, "x": 3}]}),
+    ):
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps(record), encoding="utf-8")
+    value = Value("x", "x", "probes/{model}/llr.json", ("runs", 0, "x"))
+    with pytest.raises(InputError, match=r"llr\.json: is of another checkpoint than .*; run the stage probe"):
+        measured(value, tmp_path, "x", 1)
+    path.write_text(path.read_text().replace("b" * 64, "a" * 64))
+    assert measured(value, tmp_path, "x", 1) == 3
+
+
 def test_a_learning_curve_at_a_level(tmp_path):
     curve = [(1, 0.5), (20, 3), (40, 7), (30, 9)]
     value = Value(

@@ -4,8 +4,12 @@ import csv
 import json
 import re
 
+import numpy as np
 import pytest
-from scipy.stats import pearsonr
+from scipy.stats import binomtest, pearsonr
+
+from eval.probes.learning_curves import correlations
+from eval.scoring.significance import holm
 
 BLEU = {("Pre", 1): (2, 25, 30), ("Pre", 2): (4, 23, 28), ("Post", 1): (1, 8, 46)}
 OFF_TARGET = {("Pre", 1): (0.1, 0.2, 0.4), ("Pre", 2): (0.1, 0.4, 0.6), ("Post", 1): (0.1, 0.1, None)}
@@ -92,18 +96,63 @@ def test_means_over_seeds_in_the_report(probe, command, folders, tmp_path):
         assert row in rows
 
 
-def test_correlation_over_all_and_over_last_checkpoints(probe, folders, tmp_path):
+def test_correlation_over_checkpoints(probe, folders, tmp_path):
+    """Of two systems there is none of their last checkpoints: their seeds are not independent."""
     scored, recognized = folders
     result = probe(*scored, "--llr", *recognized)
     assert result.status == 0, result.err
     found = json.loads((tmp_path / "out/learning-curves.json").read_text())["correlations"]
     every = pearsonr(*([value for run in RUNS for value in table[run]] for table in (SOURCE, BLEU)))
-    last = pearsonr(*([table[run][-1] for run in RUNS] for table in (SOURCE, BLEU)))
     assert [(one["question"], one["layer"], one["points"], one["n"]) for one in found] == [
-        ("source", "L3", "all", 9), ("source", "L3", "last", 3),
-    ]  # fmt: skip
-    assert [one["r"] for one in found] == [pytest.approx(every.statistic), pytest.approx(last.statistic)]
-    assert [one["p_value"] for one in found] == [None, pytest.approx(last.pvalue)]
+        ("source", "L3", "all", 9)
+    ]
+    assert found[0]["r"] == pytest.approx(every.statistic) and found[0]["p_value"] is None
+
+
+def training(name: str, seed: int, bleu: float, dataset: str = "set", **accuracies: float) -> dict:
+    """Of two checkpoints, of which the first says nothing."""
+    return {
+        "system": {"name": name, "seed": seed},
+        "dataset": dataset,
+        "averages": {"zero-shot": {"bleu": [0.0, bleu]}},
+        "llr": {"source": {layer: [0.5, value] for layer, value in accuracies.items()}},
+    }
+
+
+def test_correlation_over_systems_is_of_means_over_seeds_with_holm_over_the_table():
+    values = {"a": ((1, 0.2), (3, 0.4)), "b": ((5, 0.1), (5, 0.3)), "c": ((9, 0.6),), "d": ((4, 0.5),)}
+    runs = [
+        training(name, seed, bleu, L1=accuracy, L2=accuracy**2 + bleu)
+        for name, seeds in values.items()
+        for seed, (bleu, accuracy) in enumerate(seeds)
+    ]
+    found = [one for one in correlations(runs) if one["points"] == "last"]
+    means = {name: np.mean(seeds, axis=0) for name, seeds in values.items()}
+    first = pearsonr([mean[1] for mean in means.values()], [mean[0] for mean in means.values()])
+    assert [(one["layer"], one["n"]) for one in found] == [("L1", 4), ("L2", 4)]
+    assert found[0]["r"] == pytest.approx(first.statistic)
+    alone = [one["p_value"] for layer in ("L1", "L2") for one in correlations(
+        [{**run, "llr": {"source": {layer: run["llr"]["source"][layer]}}} for run in runs]
+    ) if one["points"] == "last"]  # fmt: skip
+    assert alone[0] == pytest.approx(first.pvalue)
+    assert [one["p_value"] for one in found] == pytest.approx(holm(alone))
+    apart = correlations([training(name, 1, bleu, name[0], L1=bleu) for name, bleu in (("x1", 1), ("y1", 2))])
+    assert apart == []  # datasets are not put together
+
+
+def test_five_percent_of_unrelated_systems_seem_related():
+    """Accuracy and BLEU of a system have nothing to do with each other; its seeds are alike in both."""
+    rng, rejected = np.random.default_rng(3), 0
+    for _ in range(400):
+        runs = []
+        for name in "abcde":
+            bleu, accuracy = rng.normal(0, 3, 2)
+            runs += [
+                training(name, seed, bleu + rng.normal(), L1=accuracy + rng.normal()) for seed in range(5)
+            ]
+        (last,) = (one for one in correlations(runs) if one["points"] == "last")
+        rejected += last["p_value"] < 0.05
+    assert binomtest(rejected, 400, 0.05).pvalue > 1e-3, rejected
 
 
 def test_wrong_folders_are_one_line(probe, folders):
