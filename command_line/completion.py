@@ -6,6 +6,8 @@ does is to rename the one to the other. So a single rename decides, and the step
 whoever asks "may I read this?" look at the same thing.
 """
 
+import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -26,6 +28,7 @@ _RECORD = {
     "outputs": Objects({}),
 }
 CHECKPOINT = ".pt"
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of file systems that have none
 SAMPLES, SAMPLE = 16, 16 << 10  # of larger ones, so many pieces of so many bytes
 
 
@@ -76,6 +79,7 @@ class Stamp:
         self.inputs = input_identities(inputs)
         self._unfinished = unfinished_mark(self.folder, name)
         self._reason: str | None = None
+        self._lock = None
 
     @classmethod
     def of_checkpoint(cls, output, name: str, settings: dict, inputs: Iterable = ()) -> "Stamp":
@@ -133,8 +137,13 @@ class Stamp:
 
     def begin(self) -> None:
         """From here on the output is being rewritten: forget an earlier completion, and what a killed run
-        left.
+        left. Until the step has finished or ended, no other process can begin it.
+
+        Raises:
+            InputError: another process is doing it.
         """
+        if self._unfinished.exists():
+            self._take_lock()
         if self._reason:
             print(f"{self.folder}: {self._reason}; `{self.name}` is done again", file=sys.stderr)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -143,7 +152,22 @@ class Stamp:
         else:
             write_text(self._unfinished, "")
             self.path.unlink(missing_ok=True)  # versions before 0.2 could leave both
+        self._take_lock()
         remove_leftovers(self.folder)
+
+    def _take_lock(self) -> None:
+        """Of the mark, for this process."""
+        self._lock = open(self._unfinished, "r+b")  # noqa: SIM115 (until the step has finished)
+        try:
+            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                return
+            if error.errno not in (errno.EACCES, errno.EAGAIN):
+                raise
+            raise InputError(
+                f"{self.folder}: `{self.name}` is running here in another process; wait for its end"
+            ) from None
 
     def finish(self, outputs: Iterable[Path]) -> None:
         """Everything has been written: from here on the folder can be read. What only an earlier run wrote
@@ -165,6 +189,8 @@ class Stamp:
         }
         write_json(self._unfinished, record)
         os.replace(self._unfinished, self.path)
+        if self._lock:
+            self._lock.close()
 
 
 def _read_whole(path: Path) -> dict:

@@ -1,6 +1,5 @@
 """A journal of finished work, so that a killed command continues: one line per finished batch."""
 
-import errno
 import fcntl
 import json
 import os
@@ -8,11 +7,11 @@ import sys
 import zlib
 from pathlib import Path
 
+from command_line.completion import NO_LOCKS
 from command_line.errors import InputError, at
 from command_line.outputs import write_text
 
 FORMAT = 2  # lines of format 1 had no checksum
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of file systems that have none
 
 
 class Journal:
@@ -68,7 +67,7 @@ class Journal:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            if error.errno in _NO_LOCKS:
+            if error.errno in NO_LOCKS:
                 return
             if not isinstance(error, BlockingIOError):
                 raise

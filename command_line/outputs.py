@@ -5,6 +5,7 @@ import hashlib
 import json
 import math
 import os
+import platform
 import re
 import shutil
 import tempfile
@@ -13,13 +14,20 @@ from pathlib import Path
 
 from command_line.errors import InputError
 
-_PARTIAL = re.compile(r"\.partial-(\d+)\..*")  # made by the process of that number
+# Other machines have processes of the same numbers, and may share the folder.
+_HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+_PARTIAL = re.compile(rf"\.partial-{_HOST}-(\d+)\..*")  # made by the process of that number, here
 _ours: set[Path] = set()  # temporary files and folders that this process is writing
 
 
 def _partial(path: Path) -> str:
     """A temporary name that says whose it is. It keeps the suffix, so that compression by suffix works."""
-    return f".partial-{os.getpid()}.{path.name}"
+    return f"{partial_prefix(os.getpid())}.{path.name}"
+
+
+def partial_prefix(process: int) -> str:
+    """How the names of temporary files of a process of this machine begin."""
+    return f".partial-{_HOST}-{process}"
 
 
 @contextlib.contextmanager
@@ -50,7 +58,9 @@ def scratch_folder(parent) -> Iterator[Path]:
 
 
 def remove_leftovers(folder) -> None:
-    """Remove what killed processes have left of the temporary files above; running ones keep theirs."""
+    """Remove what killed processes of this machine have left of the temporary files above; running ones keep
+    theirs.
+    """
     for path in Path(folder).glob(".partial-*"):
         match = _PARTIAL.fullmatch(path.name)
         if match and path not in _ours and not _is_another_process(int(match[1])):

@@ -5,7 +5,6 @@ valid and test files are copied into DATA/text as references for scoring. DATA/p
 records how the data was made. Every binarized file is checked to have the lines of its text.
 """
 
-import contextlib
 import functools
 import itertools
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
-from command_line.lines import count_lines
+from command_line.lines import count_lines, uncompressed_name
 from command_line.names_in_records import path_inside
 from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, copy_file, scratch_folder
@@ -85,25 +84,21 @@ def binarize_file(path: Path, prefix: Path, dictionary, workers: Workers) -> int
     from fairseq.binarizer import VocabularyDatasetBinarizer
     from fairseq.file_chunker_utils import find_offsets
 
-    from data_prep.formats.sentences import write_sentences
+    from data_prep.formats.sentences import joined_sentences
 
     lines = count_lines(path)
     ranges = max(1, min(workers.number, path.stat().st_size // BYTES_PER_WORKER))
     offsets = find_offsets(str(path), ranges)
-    with contextlib.ExitStack() as stack:
-        scratch = stack.enter_context(scratch_folder(prefix.parent))
-        builder = stack.enter_context(write_sentences(prefix, len(dictionary)))
+    with scratch_folder(prefix.parent) as scratch:
         binarizer = VocabularyDatasetBinarizer(dictionary, append_eos=True)
         function = functools.partial(binarize_range, binarizer, path)
         parts = [(f"{scratch}/{start}", start, end) for start, end in itertools.pairwise(offsets)]
-        sentences = 0
-        for (part, *_), count in zip(parts, workers.map(function, parts), strict=True):
-            builder.merge_file_(part)
-            sentences += count
-        if sentences != lines:
-            raise InputError(
-                f"{path}: {lines} lines became {sentences} sentences; is there a carriage return inside?"
-            )
+        finished = (Path(part) for (part, *_), _ in zip(parts, workers.map(function, parts), strict=True))
+        with joined_sentences(prefix, finished) as sentences:
+            if sentences != lines:
+                raise InputError(
+                    f"{path}: {lines} lines became {sentences} sentences; is there a carriage return inside?"
+                )
     return lines
 
 
@@ -170,6 +165,9 @@ def main(args) -> None:
     if step.is_complete(args.force):
         return
     dictionary = load_dictionary(job.input / DICTIONARY)
+    for path in paths_of(texts):
+        if uncompressed_name(path) != path.name:
+            raise InputError(f"{path}: is compressed; fairseq's binarizer reads plain text, decompress it")
     check_parallel(texts)
     step.begin(is_data_file, subfolder="text")
     with Workers(args.workers) as workers:

@@ -140,6 +140,9 @@ def find_splits(job: DownloadJob, languages: list[str], source: Source):
         from data_prep.corpora.mtdata_index import mtdata_splits
 
         return mtdata_splits(source, languages, job.ids())
+    for split, ids in job.ids().items():
+        if ids:
+            raise InputError(f"--{split}: ids of mtdata; {job.name} has its own sets, leave the option out")
     corpus = CORPORA[job.name]
     centric = centric_language(languages, job.centric)
     if corpus.english_centric and not is_english(centric):

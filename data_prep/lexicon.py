@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
+from command_line.completion import check_finished
 from command_line.errors import InputError, at
 from command_line.lines import count_lines, read_lines
 from command_line.option_classes import from_arguments
@@ -57,6 +58,7 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     from data_prep.alignment.job import TEXT_SUFFIX
+    from data_prep.alignment.pair_counts import PairCounts
     from data_prep.formats.texts import TRAIN, find_bitexts
     from data_prep.step_folder import StepFolder
 
@@ -64,6 +66,7 @@ def main(args) -> None:
     training = [text for text in find_bitexts(job.input) if text.split == TRAIN]
     if not training:
         raise InputError(f"{job.input}: no training files, expected train.A-B.LANG")
+    check_finished(job.alignments)
     links = {text.pair: job.alignments / f"{TRAIN}.{text.pair}{TEXT_SUFFIX}" for text in training}
     for path in links.values():
         if not path.is_file():
@@ -75,13 +78,13 @@ def main(args) -> None:
         return
     step.begin(lambda path: path.suffix == ".txt")
     for text in training:
-        counts = Counter(aligned_words(*text.paths, links[text.pair]))
+        counts = PairCounts(aligned_words(*text.paths, links[text.pair])).at_least(job.min_count)
         first, second = text.pair.split("-")
         for name, pairs in (
             (f"{first}-{second}", counts),
             (f"{second}-{first}", Counter({(b, a): count for (a, b), count in counts.items()})),
         ):
-            lines = list(dictionary_lines(pairs, job.translations, job.min_count))
+            lines = list(dictionary_lines(pairs, job.translations))
             if lines:  # a dictionary without entries is none, for those who read it as well
                 with atomic_path(job.output / f"{name}.txt") as path:
                     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -109,7 +112,7 @@ def aligned_words(path_a: Path, path_b: Path, links: Path) -> Iterator[tuple[str
                 yield words_a[start_a], words_b[start_b]
 
 
-def dictionary_lines(counts: Counter, translations: int, min_count: int) -> Iterator[str]:
+def dictionary_lines(counts: Counter, translations: int) -> Iterator[str]:
     """Lines of a dictionary, in the order of the words' code points.
 
     Args:
@@ -117,8 +120,7 @@ def dictionary_lines(counts: Counter, translations: int, min_count: int) -> Iter
     """
     best = defaultdict(list)
     for (word, translation), count in counts.items():
-        if count >= min_count:
-            best[word].append((-count, translation))
+        best[word].append((-count, translation))
     for word in sorted(best):
         for _, translation in sorted(best[word])[:translations]:
             yield f"{word} {translation}"

@@ -45,10 +45,10 @@ class StepFolder:
         reads: Iterable[Path] = (),
         inputs: Iterable[Path] = (),
     ):
-        self.folder = Path(folder)
-        for other in inputs:
-            if Path(other).resolve() == self.folder.resolve():
-                raise InputError(f"--output {folder}: is the input folder, expected another one")
+        self.folder, self._inputs = Path(folder), {Path(other).resolve() for other in inputs}
+        self._foreign: set[Path] = set()
+        if self.folder.resolve() in self._inputs:
+            raise InputError(f"--output {folder}: is the input folder, expected another one")
         self.stamp = Stamp(self.folder / f"{name}.json", name, settings, reads)
 
     def is_complete(self, force: bool = False) -> bool:
@@ -56,28 +56,38 @@ class StepFolder:
         return self.stamp.is_current(force)
 
     def begin(self, writes: Callable[[Path], bool], subfolder: str = "") -> None:
-        """Make room: remove what an earlier run of this step left here.
+        """Make room: remove what an earlier run of this step left here. What it did not write stays, as far
+        as it is known: a run that was killed has no list.
 
         Args:
             writes: predicate of a path: does this step write files of that name?
             subfolder: where it writes besides the folder itself.
 
         Raises:
-            InputError: there are such files, and they are not this step's.
+            InputError: there are such files, and they are not this step's; or it would write into a folder
+                that it reads; or another process does it.
         """
         self._writes, self._places = writes, {self.folder, self.folder / subfolder}
+        if read := [place for place in self._places if place.resolve() in self._inputs]:
+            raise InputError(
+                f"--output {self.folder}: would write into {read[0]}, which it reads; expected another one"
+            )
         old = self._files()
         if old and not self.stamp.was_begun():
             raise InputError(f"{min(old)}: exists and is not from this step; choose an empty output folder")
+        recorded = self.stamp.recorded().get("outputs")
+        if recorded is not None:
+            self._foreign = {path for path in old if str(path.relative_to(self.folder)) not in recorded}
         self.stamp.begin()
         for place in self._places:
             remove_leftovers(place)
         for path in old:
-            path.unlink()
+            if path not in self._foreign:
+                path.unlink()
 
     def finish(self) -> None:
         """Everything has been written: from here on the folder can be read."""
-        self.stamp.finish(self._files())
+        self.stamp.finish(path for path in self._files() if path not in self._foreign)
 
     def _files(self) -> list[Path]:
         """The files of this step that are there."""

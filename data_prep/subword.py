@@ -50,7 +50,7 @@ from data_prep.subword_options import (
     TYPES,
     SubwordJob,
     add_arguments,  # noqa: F401 (a step's options are found in its module)
-    check_options,
+    completed,
 )
 from data_prep.tokenizers import LOWERCASE, UNSPLIT
 from data_prep.transformers_tokenizer import KIND as TRANSFORMERS
@@ -165,8 +165,7 @@ def apply(path: Path, output: Path, type_name: str, model: Path | None, workers:
 
 
 def main(args) -> None:
-    job = from_arguments(SubwordJob, args)
-    check_options(job)
+    job = completed(from_arguments(SubwordJob, args))
     texts = find_texts(job.input)
     languages = languages_of(texts)
     settings = learning_settings(job)

@@ -7,6 +7,7 @@ import codecs
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from command_line.errors import InputError
 
@@ -24,13 +25,16 @@ CACHED_WORDS = 1_000_000
 
 
 class NoSubwords:
-    """Words are the units."""
+    """Words are the units; one that is spelled as a special symbol has a word joiner in it."""
+
+    _ESCAPED: ClassVar = {symbol: f"{symbol[0]}\u2060{symbol[1:]}" for symbol in SPECIAL_SYMBOLS}
+    _PLAIN: ClassVar = {escaped: symbol for symbol, escaped in _ESCAPED.items()}
 
     def segment(self, line: str) -> str:
-        return " ".join(line.split())
+        return " ".join(self._ESCAPED.get(word, word) for word in line.split())
 
     def join(self, line: str) -> str:
-        return line.strip()
+        return " ".join(self._PLAIN.get(word, word) for word in line.strip().split(" "))
 
 
 class BytePairs:

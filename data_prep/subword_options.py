@@ -1,6 +1,6 @@
 """The options of the step `subword`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from command_line import options
@@ -9,6 +9,8 @@ from command_line.workers import add_workers_argument
 from data_prep.formats.dictionary import DICTIONARY
 
 PRETRAINED_MODEL = "sentence.bpe.model"
+OF_TYPES = {"bpe": ("merges",), "sentencepiece": ("vocabulary_size", "model_type", "sample_lines")}
+DEFAULTS = {"merges": 50_000, "vocabulary_size": 50_000, "model_type": "unigram", "sample_lines": 5_000_000}
 TYPES = {"bpe": "subword-nmt", "sentencepiece": "sentencepiece", "none": "none"}
 
 
@@ -32,10 +34,10 @@ class SubwordJob:
     input: Path
     output: Path
     type: str
-    merges: int
-    vocabulary_size: int
-    model_type: str
-    sample_lines: int
+    merges: int | None
+    vocabulary_size: int | None
+    model_type: str | None
+    sample_lines: int | None
     min_count: int
     seed: int
     dictionary_from: Path | None
@@ -58,20 +60,22 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--merges",
         type=options.positive,
-        default=50_000,
-        help="merge operations of bpe (8.2.1: 50k, 40k, 50k)",
+        help=f"merge operations of bpe (default: {DEFAULTS['merges']}; 8.2.1: 50k, 40k, 50k)",
     )
     parser.add_argument(
-        "--vocabulary-size", type=options.positive, default=50_000, help="pieces of sentencepiece"
+        "--vocabulary-size",
+        type=options.positive,
+        help=f"pieces of sentencepiece (default: {DEFAULTS['vocabulary_size']})",
     )
     parser.add_argument(
-        "--model-type", choices=("unigram", "bpe"), default="unigram", help="kind of sentencepiece"
+        "--model-type",
+        choices=("unigram", "bpe"),
+        help=f"kind of sentencepiece (default: {DEFAULTS['model_type']})",
     )
     parser.add_argument(
         "--sample-lines",
         type=options.positive,
-        default=5_000_000,
-        help="lines that sentencepiece learns from",
+        help=f"lines that sentencepiece learns from (default: {DEFAULTS['sample_lines']})",
     )
     parser.add_argument(
         "--min-count", type=options.positive, default=1, help="rarer units are left out of the dictionary"
@@ -102,8 +106,27 @@ def add_arguments(parser) -> None:
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
-def check_options(job: SubwordJob) -> None:
-    """Refuse options that would do nothing."""
+def completed(job: SubwordJob) -> SubwordJob:
+    """The job with defaults where nothing was given.
+
+    Raises:
+        InputError: an option would do nothing.
+    """
+    _check_options(job)
+    return replace(job, **{name: value for name, value in DEFAULTS.items() if getattr(job, name) is None})
+
+
+def _check_options(job: SubwordJob) -> None:
+    given = {
+        "--dictionary-from": job.dictionary_from, "--pretrained": job.pretrained, "--tokenizer": job.tokenizer
+    }  # fmt: skip
+    applied = next((option for option, path in given.items() if path), None)
+    for kind, names in OF_TYPES.items():
+        for name in names:
+            option = f"--{name.replace('_', '-')}"
+            if getattr(job, name) is not None and (applied or kind != job.type):
+                found = f"{applied} has a model" if applied else f"--type is {job.type}"
+                raise InputError(f"{option}: of learning with --type {kind}, but {found}; leave it out")
     if job.only_used and not job.tokenizer:
         raise InputError("--only-used: of the vocabulary of --tokenizer, which is not given")
     if job.tokenizer and job.min_count > 1 and not job.only_used:

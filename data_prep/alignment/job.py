@@ -7,6 +7,7 @@ from command_line.errors import InputError
 from data_prep.formats.texts import Text
 
 TEXT_SUFFIX = ".align"
+USUAL_LINKS = ("grow-diag-final-and", True)  # symmetrization, and whether a word has one link
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,12 @@ class AlignmentJob:
             raise InputError(
                 f"--symmetrization {self.symmetrization}: systran-align gives grow-diag-final-and only; "
                 "--aligner fast_align gives both directions"
+            )
+
+        if self.aligner == "word2word" and (self.symmetrization, self.one_to_one) != USUAL_LINKS:
+            raise InputError(
+                "--symmetrization, --no-one-to-one: word2word looks words up and has no directions to join;"
+                " leave them out, or choose another --aligner"
             )
 
     def aligner_options(self) -> dict:

@@ -20,7 +20,7 @@ from command_line import options
 from command_line.option_classes import from_arguments
 from command_line.workers import Workers, add_workers_argument
 from data_prep.alignment.aligners import ALIGNERS
-from data_prep.alignment.job import AlignmentJob
+from data_prep.alignment.job import USUAL_LINKS, AlignmentJob
 from data_prep.alignment.links import SYMMETRIZATIONS
 from data_prep.formats.texts import find_bitexts
 
@@ -46,13 +46,13 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--symmetrization",
         choices=SYMMETRIZATIONS,
-        default="grow-diag-final-and",
+        default=USUAL_LINKS[0],
         help="how two directions are joined",
     )
     parser.add_argument(
         "--one-to-one",
         action=argparse.BooleanOptionalAction,
-        default=True,
+        default=USUAL_LINKS[1],
         help="keep only links whose words have no other, as the paper does (5.1.1)",
     )
     parser.add_argument(

@@ -129,7 +129,7 @@ class PairTable:
             self.count += _insert(self._keys, part)
 
     def find(self, keys: np.ndarray) -> np.ndarray:
-        """Slots of keys, int32; `capacity` for a key that was never added."""
+        """Slots of keys; `capacity` for a key that was never added. int32 as long as they fit."""
         slots = _home(keys, self.capacity)
         found = self._keys[slots]
         todo = np.flatnonzero((found != keys) & (found != _FREE))
@@ -138,7 +138,7 @@ class PairTable:
             found[todo] = self._keys[slots[todo]]
             todo = todo[(found[todo] != keys[todo]) & (found[todo] != _FREE)]
         slots[found == _FREE] = self.capacity
-        return slots.astype(np.int32)
+        return slots.astype(np.int32 if self.capacity <= np.iinfo(np.int32).max else np.int64)
 
     def _grow(self) -> None:
         old = self._keys[self._keys != _FREE]

@@ -8,10 +8,12 @@ names of ours, so that paths, links and devices in an archive cannot touch anyth
 
 import contextlib
 import fnmatch
+import hashlib
 import http.client
 import lzma
 import shutil
 import tarfile
+import time
 import urllib.error
 import urllib.request
 import zipfile
@@ -28,6 +30,8 @@ from command_line.progress import progress
 SUMS = "SHA256SUMS"
 TIMEOUT = 60  # seconds without a byte
 ATTEMPTS = 5
+PAUSE = 2  # seconds before the third attempt, twice as many before the next one, and so on
+FOR_NOW = (408, 425, 429, 500, 502, 503, 504)  # answers of servers that are busy
 BLOCK = 1 << 20
 ARCHIVE_ERRORS = (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error, lzma.LZMAError)
 
@@ -48,31 +52,40 @@ def fetch(url: str, path: Path, open_url=urllib.request.urlopen) -> Path:
             try:
                 _download(url, partial, open_url)
                 break
-            except urllib.error.HTTPError as error:
-                raise InputError(f"{url}: {error}; --from-folder takes a copy from elsewhere") from None
             except (OSError, http.client.HTTPException) as error:
+                if isinstance(error, urllib.error.HTTPError) and error.code not in FOR_NOW:
+                    raise InputError(f"{url}: {error}; --from-folder takes a copy from elsewhere") from None
                 if attempt == ATTEMPTS - 1:
                     raise InputError(
                         f"{url}: {error}; what has arrived is kept, run again to go on"
                     ) from None
+                time.sleep(attempt * PAUSE)
         verify(partial, path.name, path.parent)
         partial.replace(path)
+        partial.with_name(f"{partial.name}.version").unlink(missing_ok=True)
     else:
         verify(path, path.name, path.parent)
     return path
 
 
 def _download(url: str, partial: Path, open_url) -> None:
-    """Append to `partial` what it lacks."""
-    start = partial.stat().st_size if partial.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
+    """Append to `partial` what it lacks; it begins anew where the server does not say that the file is still
+    the same one.
+    """
+    version = partial.with_name(f"{partial.name}.version")
+    start = partial.stat().st_size if partial.exists() and version.exists() else 0
+    headers = {"Range": f"bytes={start}-", "If-Range": version.read_text(encoding="utf-8")} if start else {}
     try:
-        response = open_url(request, timeout=TIMEOUT)
+        response = open_url(urllib.request.Request(url, headers=headers), timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
-        if error.code == 416 and start:  # nothing is missing
+        if error.code != 416 or not start:
+            raise
+        if (error.headers or {}).get("Content-Range") == f"bytes */{start}":  # nothing is missing
             return
-        raise
+        partial.unlink()
+        raise ConnectionError("the file on the server is another one than has arrived") from None
     with response:
+        _note_version(response, version)
         resumed = response.status == 206
         length = response.headers.get("Content-Length")
         expected = None if length is None else int(length) + (start if resumed else 0)
@@ -82,6 +95,16 @@ def _download(url: str, partial: Path, open_url) -> None:
                 stream.write(block)
     if expected is not None and partial.stat().st_size != expected:
         raise ConnectionError(f"{partial.stat().st_size} of {expected} bytes arrived")
+
+
+def _note_version(response, path: Path) -> None:
+    """What tells the file on the server from a later one of the same address."""
+    tag = response.headers.get("ETag") or "W/"
+    known = response.headers.get("Last-Modified") if tag.startswith("W/") else tag  # which W/ does not
+    if known:
+        write_text(path, known)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def read_sums(folder: Path) -> dict[str, str]:
@@ -139,9 +162,7 @@ def take_out(archive: Path, wanted: Iterable[str], folder: Path) -> dict[str, Pa
         InputError: the archive is broken or lacks a file; names both.
     """
     wanted = list(dict.fromkeys(wanted))
-    targets = {name: folder / f"{archive.name}--{Path(name.replace('*', 'any')).name}" for name in wanted}
-    if len(set(targets.values())) < len(wanted):
-        targets = {name: folder / f"{archive.name}--{number}" for number, name in enumerate(wanted)}
+    targets = {name: folder / f"{archive.name}--{_short_name(name)}" for name in wanted}
     missing = {name for name in wanted if not targets[name].exists()}
     if missing:
         folder.mkdir(parents=True, exist_ok=True)
@@ -161,6 +182,12 @@ def take_out(archive: Path, wanted: Iterable[str], folder: Path) -> dict[str, Pa
     if missing:
         raise InputError(f"{archive}: has no file {min(missing)}")
     return targets
+
+
+def _short_name(wanted: str) -> str:
+    """The end of a path in an archive, which other paths may have, too, behind what tells it from these."""
+    digest = hashlib.sha256(wanted.encode()).hexdigest()[:12]
+    return f"{digest}--{Path(wanted.replace('*', 'any')).name}"
 
 
 def _matches(name: str, wanted: str) -> bool:
@@ -192,6 +219,7 @@ class Source:
         self._folder, self._downloads, self._fetch = folder, downloads, fetch
         self._files = contextlib.ExitStack()
         self._taken_out: Path | None = None
+        self._stands_for: dict[Path, str] = {}
         self.asked: set[str] = set()
 
     def __enter__(self) -> "Source":
@@ -224,30 +252,57 @@ class Source:
     def is_local(self) -> bool:
         return self._folder is not None
 
-    def file(self, url: str, name: str) -> Path:
-        """One file that is not in an archive."""
+    def file(self, url: str, name: str, also: str = "") -> Path:
+        """One file that is not in an archive.
+
+        Args:
+            name: in downloads, where no other file may have it.
+            also: another name, that it may have in a folder that stands in for the download.
+
+        Raises:
+            InputError: it is not there, or stands for another file, too.
+        """
         self.asked.add(name)
         if self._folder is None:
             return self._fetch(url, self._downloads / name)
         found = self._find(name)
+        if found is None and also:
+            self.asked.add(also)
+            found = self._find(also)
         if found is None:
-            raise InputError(f"{self._folder}: no file {name}")
-        return found
+            raise InputError(f"{self._folder}: no file {also or name}")
+        return self._only_for(found, url or name, name)
 
-    def members(self, url: str, archive: str, wanted: list[str]) -> dict[str, Path]:
-        """Files of an archive: wanted path -> local file."""
+    def members(self, url: str, archive: str, wanted: list[str], also: str = "") -> dict[str, Path]:
+        """Files of an archive: wanted path -> local file; names as of `file`."""
         if self._folder is not None:
             self.asked.update(wanted)
             found = {name: self._find(name) for name in wanted}
             if all(found.values()):
-                return found
-            self.asked.add(archive)
-            if not (self._folder / archive).is_file():
+                return {
+                    name: self._only_for(path, f"{url} ({name})", archive) for name, path in found.items()
+                }
+            there = next((name for name in (archive, also) if (self._folder / name).is_file()), "")
+            if not there:
                 lacks = next(name for name, path in found.items() if path is None)
-                raise InputError(f"{self._folder}: neither the archive {archive} nor the file {lacks}")
-            return take_out(self._folder / archive, wanted, self._room())
+                raise InputError(
+                    f"{self._folder}: neither the archive {also or archive} nor the file {lacks}"
+                )
+            self.asked.update((archive, there))
+            path = self._only_for(self._folder / there, url, archive)
+            return take_out(path, wanted, self._room())
         self.asked.add(archive)
         return take_out(self._fetch(url, self._downloads / archive), wanted, self._room())
+
+    def _only_for(self, path: Path, what: str, name: str) -> Path:
+        """A file of the folder, which stands for one file of the network only.
+
+        Raises:
+            InputError: it has been taken for another one.
+        """
+        if (known := self._stands_for.setdefault(path, what)) != what:
+            raise InputError(f"{path}: would stand for {known} and for {what}; call the latter one's {name}")
+        return path
 
     def _room(self) -> Path:
         """Where files out of archives are put."""

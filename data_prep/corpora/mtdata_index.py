@@ -46,12 +46,15 @@ def read_entry(source: Source, entry) -> Iterator[tuple[str, str]]:
     if entry.in_ext == "opus_xces" or entry.ext == "hfds":
         raise InputError(f"mtdata id {entry.did}: format {entry.in_ext or entry.ext} is not supported")
     if entry.is_archive:
-        archive = f"{entry.did}.{entry.ext}" if not source.is_local else urls[0].rpartition("/")[2]
-        members = source.members(urls[0], archive, list(entry.in_paths))
+        archive = f"{entry.did}.{entry.ext}"
+        members = source.members(urls[0], archive, list(entry.in_paths), also=urls[0].rpartition("/")[2])
         paths = [members[name] for name in entry.in_paths]
-    else:
+    else:  # other entries have files of these names, too
         names = [url.rpartition("/")[2] for url in urls]
-        paths = [source.file(url, name) for url, name in zip(urls, names, strict=True)]
+        paths = [
+            source.file(url, f"{entry.did}.{number}.{name}", also=name)
+            for number, (url, name) in enumerate(zip(urls, names, strict=True))
+        ]
     try:
         for first, second, *_ in Parser(paths, ext=entry.in_ext or entry.ext, ent=entry).read_segs(
             show_pbar=False

@@ -13,6 +13,7 @@ little-endian:
 """
 
 import contextlib
+import shutil
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -204,16 +205,46 @@ def load_pair(
 
 
 @contextlib.contextmanager
-def write_sentences(prefix: Path, symbols: int) -> Iterator:
-    """fairseq's builder of the two files, which appear under their names when the `with` block has ended
-    well.
+def joined_sentences(prefix: Path, parts: Iterable[Path]) -> Iterator[int]:
+    """Write what several binarized files hold, one after the other; yields the number of sentences.
+
+    Both files appear under their names when the `with` block has ended well. (fairseq's builder adds up
+    addresses in the type of the sizes, 32 bits, which files of 2 GiB overflow.)
 
     Args:
-        symbols: size of the dictionary, which decides the type of the token ids.
+        parts: prefixes; may be made while they are read.
     """
-    from fairseq.data.indexed_dataset import make_builder
-
+    types, sizes = set(), []
     with atomic_path(data_path(prefix)) as data, atomic_path(index_path(prefix)) as index:
-        builder = make_builder(str(data), impl="mmap", vocab_size=symbols)
-        yield builder
-        builder.finalize(str(index))
+        with open(data, "wb") as joined:
+            for part in parts:
+                kind, found = _read_sizes(index_path(part))
+                types.add(kind)
+                sizes.append(found)
+                with open(data_path(part), "rb") as stream:
+                    shutil.copyfileobj(stream, joined)
+        (kind,) = types
+        lengths = np.concatenate(sizes)
+        with open(index, "wb") as stream:
+            stream.write(_HEADER.pack(MAGIC, VERSION, kind, len(lengths)))
+            stream.write(lengths.tobytes())
+            stream.write(addresses(lengths, np.dtype(TOKEN_TYPES[kind]).itemsize).tobytes())
+        yield len(lengths)
+
+
+def addresses(lengths: np.ndarray, width: int) -> np.ndarray:
+    """The byte at which every sentence begins, 64 bits.
+
+    Args:
+        lengths: tokens of the sentences.
+        width: bytes of a token.
+    """
+    ends = np.cumsum(lengths, dtype="<i8")
+    return (ends - lengths) * width
+
+
+def _read_sizes(path: Path) -> tuple[int, np.ndarray]:
+    """Type of the token ids, and tokens of every sentence."""
+    with open(path, "rb") as stream:
+        _, _, kind, count = _HEADER.unpack(stream.read(_HEADER.size))
+        return kind, np.frombuffer(stream.read(4 * count), dtype="<i4")

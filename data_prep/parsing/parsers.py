@@ -6,6 +6,7 @@ cannot parse. Results are ends of bunsetsu, or `ParsedTree`s. Both count charact
 """
 
 import functools
+import importlib.metadata
 import shutil
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -46,6 +47,24 @@ class ParsedTree(NamedTuple):
     ends: list[int]
     tree: Tree
     characters: str | None = None
+
+
+def model_files(model: str) -> list[Path]:
+    """The files of a model that is given by its path; none of one that is installed."""
+    path = Path(model)
+    if not model or not path.exists():
+        return []
+    return sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+
+
+def model_version(model: str) -> dict[str, str]:
+    """The version of a model that is installed, for a record; nothing of one that is given by its path."""
+    if not model or Path(model).exists():
+        return {}
+    try:
+        return {"model_version": importlib.metadata.version(model)}
+    except importlib.metadata.PackageNotFoundError:
+        return {}
 
 
 def load_spacy(model: str, exclude: Sequence[str] = ()):

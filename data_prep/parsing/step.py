@@ -24,7 +24,7 @@ from data_prep.formats.structures import join_structures, structure_path, write_
 from data_prep.formats.texts import SPLITS
 from data_prep.parsing.options import ParsingJob
 from data_prep.parsing.parse_files import SUFFIXES, parse_file, read_parses
-from data_prep.parsing.parsers import ParserChoice, make_parser
+from data_prep.parsing.parsers import ParserChoice, make_parser, model_files, model_version
 from data_prep.parsing.shards import Shard, structures_of_shard
 from data_prep.step_folder import StepFolder
 
@@ -115,7 +115,8 @@ def run(job: ParsingJob, kind: str, parses: Path | None = None) -> None:
         raw = raw_text(job.text, path) if job.text else None
         rows.append((path, raw, parse_file(parses, path, choice.name) if parses else None))
     settings = {"parser": choice.name, "model": choice.model, "language": choice.language}
-    reads = [path for row in rows for path in row if path]
+    settings |= model_version(choice.model)
+    reads = [path for row in rows for path in row if path] + model_files(choice.model)
     step = StepFolder(job.output, kind, settings, reads=reads, inputs=(job.input,))
     shards = job.output / f".shards-{kind}"
     if step.is_complete(job.force):

@@ -5,7 +5,14 @@ import subprocess
 import pytest
 
 from command_line.errors import InputError
-from command_line.outputs import atomic_path, checksum, remove_leftovers, scratch_folder, write_json
+from command_line.outputs import (
+    atomic_path,
+    checksum,
+    partial_prefix,
+    remove_leftovers,
+    scratch_folder,
+    write_json,
+)
 
 
 def test_a_file_appears_only_when_complete(tmp_path):
@@ -48,12 +55,12 @@ def ended_process() -> int:
 
 
 def test_leftovers_of_ended_processes_go_and_those_of_running_ones_stay(tmp_path, ended_process):
-    gone, running = f".partial-{ended_process}", f".partial-{os.getppid()}"
+    gone, running = partial_prefix(ended_process), partial_prefix(os.getppid())
     (tmp_path / f"{gone}.a").touch()
     (tmp_path / f"{gone}.scratch-x").mkdir()
     (tmp_path / f"{gone}.scratch-x/part").touch()
     (tmp_path / f"{running}.a").touch()
-    (tmp_path / f".partial-{os.getpid()}.of-an-earlier-process-with-this-number").touch()
+    (tmp_path / f"{partial_prefix(os.getpid())}.of-an-earlier-process-with-this-number").touch()
     (tmp_path / ".partial-archive.tgz").touch()  # a download, which goes on
     with atomic_path(tmp_path / "b") as ours, scratch_folder(tmp_path) as scratch:
         ours.touch()

@@ -1,5 +1,7 @@
 """The folder for fairseq-train: what stock fairseq reads there is the text."""
 
+import gzip
+import itertools
 import json
 import re
 import shutil
@@ -7,11 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from data_prep.formats.preparation import Preparation
+from data_prep.formats.sentences import addresses
 
 ROOT = Path(__file__).parents[2]
 
@@ -239,3 +243,19 @@ def test_a_subword_model_outside_of_its_folder(step, copies, model):
     assert "expected a" in error and error.count("\n") == 1
     assert not [path for path in (copies / "data").rglob("*") if path.name in ("secret", "passwd", "link")]
     assert not (copies / "data/preparation.json").exists()
+
+
+def test_addresses_of_files_beyond_two_gigabytes():
+    """Sizes are 32 bits, and their sum is not."""
+    lengths = np.array([2**31 - 5, 7, 2**31 - 1, 0, 3], dtype="<i4")
+    expected = [0, *itertools.accumulate(2 * length for length in lengths.tolist())][:-1]
+    found = addresses(lengths, 2)
+    assert found.dtype == np.int64 and found.tolist() == expected
+
+
+def test_compressed_text_is_one_line(step, copies):
+    path = sorted((copies / "sub").glob("train.*-*.*"))[0]
+    path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    status, error = binarize(step, copies)
+    assert status == 2 and f"{path}.gz: is compressed" in error and error.count("\n") == 1

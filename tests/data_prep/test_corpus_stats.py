@@ -4,6 +4,7 @@ import csv
 import json
 from collections import Counter
 
+from command_line.outputs import partial_prefix
 from data_prep.corpus_stats import percentile, plot, summarize
 
 
@@ -44,7 +45,7 @@ def test_percentiles():
 def test_leftovers_of_dead_processes_go(step, tmp_path, write_corpus):
     write_corpus(tmp_path / "in", {"train.de-en.de": ["a"], "train.de-en.en": ["b"]})
     (tmp_path / "out").mkdir()
-    (tmp_path / f"out/.partial-{2**22 + 1}.corpus_stats.md").touch()
+    (tmp_path / f"out/{partial_prefix(2**22 + 1)}.corpus_stats.md").touch()
     words = ("corpus-stats", "--input", tmp_path / "in", "--output", tmp_path / "out", "--no-plot")
     assert step(*words, "--workers", 1)[0] == 0
     assert not list((tmp_path / "out").glob(".*"))

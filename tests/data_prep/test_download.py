@@ -27,24 +27,34 @@ CONTENT = bytes(range(256)) * 400
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves CONTENT, with ranges; breaks off after `limit` bytes while there are `breaks` left."""
+    """Serves CONTENT, with ranges of the version `version`; breaks off after `limit` bytes while there are
+    `breaks` left, and is busy `busy` times before.
+    """
 
-    breaks, limit, ranges = 0, 30_000, True
+    breaks, limit, ranges, version, busy = 0, 30_000, True, '"first"', 0
 
     def do_GET(self):
         if self.path == "/missing":
             self.send_error(404)
             return
-        start = 0
-        if self.ranges and (wanted := self.headers.get("Range")):
+        if Handler.busy:
+            Handler.busy -= 1
+            self.send_error(503)
+            return
+        start, wanted = 0, self.headers.get("Range")
+        if self.ranges and wanted and self.headers.get("If-Range") == self.version:
             start = int(wanted.removeprefix("bytes=").removesuffix("-"))
         self.server.starts.append(start)
         if start >= len(CONTENT):
-            self.send_error(416)
+            self.send_response(416)
+            self.send_header("Content-Range", f"bytes */{len(CONTENT)}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
             return
         body = CONTENT[start:]
         self.send_response(206 if start else 200)
         self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", self.version)
         self.end_headers()
         if Handler.breaks:
             Handler.breaks -= 1
@@ -59,6 +69,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def server(monkeypatch):
     monkeypatch.setattr(Handler, "breaks", 0)
     monkeypatch.setattr(Handler, "ranges", True)
+    monkeypatch.setattr(Handler, "version", '"first"')
+    monkeypatch.setattr(Handler, "busy", 0)
+    monkeypatch.setattr(fetching, "PAUSE", 0)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.starts = []
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -75,12 +88,39 @@ def test_a_broken_download_goes_on_where_it_stopped(server, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [SUMS, "f"]
 
 
+def leave(path: Path, content: bytes) -> None:
+    """What a download that was killed leaves."""
+    path.with_name(f".partial-{path.name}").write_bytes(content)
+    path.with_name(f".partial-{path.name}.version").write_text('"first"')
+
+
 def test_what_a_killed_download_left_is_used(server, tmp_path):
-    (tmp_path / ".partial-f").write_bytes(CONTENT[:5000])
+    leave(tmp_path / "f", CONTENT[:5000])
     assert fetch(f"{server.url}/f", tmp_path / "f").read_bytes() == CONTENT
-    (tmp_path / ".partial-g").write_bytes(CONTENT)  # all there, not renamed yet
+    leave(tmp_path / "g", CONTENT)  # all there, not renamed yet
     assert fetch(f"{server.url}/g", tmp_path / "g").read_bytes() == CONTENT
     assert server.starts == [5000, len(CONTENT)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [SUMS, "f", "g"]
+
+
+@pytest.mark.parametrize("content", [b"x" * 5000, b"x" * (len(CONTENT) + 1)], ids=["a part", "too much"])
+@pytest.mark.parametrize("version", ['"first"', '"second"', 'W/"first"'])
+def test_of_another_version_nothing_is_kept(server, tmp_path, monkeypatch, version, content):
+    """What is there is of the first version; more than the server has cannot be of any."""
+    monkeypatch.setattr(Handler, "version", version)
+    leave(tmp_path / "f", content)
+    if version == '"first"' and len(content) < len(CONTENT):
+        assert fetch(f"{server.url}/f", tmp_path / "f").read_bytes() == content + CONTENT[5000:]
+    else:
+        assert fetch(f"{server.url}/f", tmp_path / "f").read_bytes() == CONTENT
+
+
+def test_a_busy_server_is_asked_again(server, tmp_path):
+    Handler.busy = 3
+    assert fetch(f"{server.url}/f", tmp_path / "f").read_bytes() == CONTENT
+    Handler.busy = 9
+    with pytest.raises(InputError, match=r"503.*what has arrived is kept"):
+        fetch(f"{server.url}/g", tmp_path / "g")
 
 
 def test_a_server_without_ranges_starts_again(server, tmp_path, monkeypatch):
@@ -235,7 +275,7 @@ def test_what_was_replaced_in_the_local_folder_is_read_again(step, tmp_path, rea
     assert "complete, skipped" in step(*command)[1]
 
 
-def test_opus100_over_the_network_keeps_checksums(tmp_path):
+def test_opus100_over_the_network_is_one_archive(tmp_path):
     base = "opus-100-corpus/v1.0/supervised/de-en"
     names = [f"{base}/opus.de-en-{word}.{code}" for word in ("train", "dev", "test") for code in ("de", "en")]
     asked = []
@@ -427,6 +467,10 @@ def mtdata_index(monkeypatch):
             "Statmt-plain-1-deu-eng", url="http://host/plain.tgz", in_paths=["t/a.de", "t/a.en"], in_ext="txt"
         ),
         entry.Entry("Statmt-table-1-eng-deu", url="http://host/table.tsv.gz"),
+        entry.Entry("Statmt-table-2-eng-deu", url="http://host/v2/table.tsv.gz"),
+        entry.Entry(
+            "Statmt-plain-2-deu-eng", url="http://host/plain.tgz", in_paths=["u/a.de", "u/a.en"], in_ext="txt"
+        ),
         entry.Entry("Statmt-mono-1-deu", url="http://host/mono.txt.gz"),
     ]
     known = {entry.did: entry for entry in entries}
@@ -473,6 +517,48 @@ def test_mtdata_ids(step, tmp_path, read, mtdata_index):
     (folder / "plain.tgz").write_bytes(b"damaged")
     status, error = step(*command, "--train", "Statmt-plain-1-deu-eng", "--force")
     assert status == 2 and "plain.tgz: not a complete tar or zip archive" in error
+
+
+def test_files_of_one_name_are_told_apart(step, tmp_path, read, mtdata_index, monkeypatch):
+    """Two versions of a file, and two folders of an archive; in a local folder the id tells them apart."""
+    table = {"http://host/table.tsv.gz": "four\tvier", "http://host/v2/table.tsv.gz": "six\tsechs"}
+    archive = {f"{place}/a.{code}": lines(f"{place} {code}") for place in "tu" for code in ("de", "en")}
+    asked = []
+
+    def fetched(url, path):
+        asked.append(path.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if url in table:
+            path.write_bytes(gzip.compress(lines(table[url])))
+            return path
+        return tar_of(path, archive)
+
+    ids = [
+        "Statmt-table-1-eng-deu",
+        "Statmt-table-2-eng-deu",
+        "Statmt-plain-1-deu-eng",
+        "Statmt-plain-2-deu-eng",
+    ]
+    command = ["download", "mtdata", "--langs", "de,en", "--train", *ids, "--output", tmp_path / "out"]
+    monkeypatch.setattr(fetching, "fetch", fetched)
+    monkeypatch.setattr(Source.__init__, "__defaults__", (fetched,))
+    status, error = step(*command)
+    assert status == 0, error
+    assert read(tmp_path / "out/train.de-en.de") == ["vier", "sechs", "t de", "u de"]
+    assert len(set(asked)) == 4
+
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "table.tsv.gz").write_bytes(gzip.compress(lines(table["http://host/table.tsv.gz"])))
+    tar_of(folder / "plain.tgz", archive)
+    local = [*command[:-1], tmp_path / "local", "--from-folder", folder]
+    status, error = step(*local)
+    assert status == 2 and "table.tsv.gz: would stand for http://host/table.tsv.gz and for" in error
+    name = error.rstrip().rpartition(" ")[2]
+    (folder / name).write_bytes(gzip.compress(lines(table["http://host/v2/table.tsv.gz"])))
+    status, error = step(*local)
+    assert status == 0, error
+    assert read(tmp_path / "local/train.de-en.de") == ["vier", "sechs", "t de", "u de"]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,13 @@
 """Dictionaries from word alignments."""
 
+import random
+from collections import Counter
+
 import pytest
 
 from command_line.errors import InputError
+from data_prep.alignment import pair_counts
+from data_prep.alignment.pair_counts import PairCounts
 from data_prep.lexicon import LexiconJob, main, read_dictionaries, read_dictionary
 from tests.our_commands import parse_command
 
@@ -122,3 +127,15 @@ def test_bad_input(folders, tmp_path):
 
 def test_options_are_those_of_the_job():
     assert {"translations", "min_count"} <= set(LexiconJob.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1000])
+def test_counts_are_those_of_a_counter(monkeypatch, at_once):
+    monkeypatch.setattr(pair_counts, "AT_ONCE", at_once)
+    numbers = random.Random(1)
+    pairs = [(f"w{numbers.randrange(6)}", f"t{numbers.randrange(9)}") for _ in range(200)]
+    counts = Counter(pairs)
+    for least in (1, 3, 5):
+        expected = {pair: count for pair, count in counts.items() if count >= least}
+        assert PairCounts(iter(pairs)).at_least(least) == expected
+    assert PairCounts([]).at_least(1) == {}

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from command_line.errors import InputError
 from data_prep.__main__ import STEPS
+from data_prep.step_folder import StepFolder
 
 ROOT = Path(__file__).parents[2]
 
@@ -132,3 +134,62 @@ def test_missing_folder_and_output_into_input(step, tmp_path, write_corpus, name
     folder = small(write_corpus, tmp_path / "in")
     status, error = step(name, "--input", folder, "--output", folder)
     assert status == 2 and "is the input folder" in error
+
+
+def test_what_somebody_else_put_into_the_folder_stays(step, tmp_path, write_corpus):
+    """Also if its name could be a step's: a redo removes what the step has written."""
+    folder = small(write_corpus, tmp_path / "in", ["a", "b"])
+    command = ["tokenize", "--input", folder, "--output", tmp_path / "out"]
+    assert step(*command)[0] == 0
+    other = tmp_path / "out/train.sh"
+    other.write_text("echo mine")
+    for _ in range(2):
+        assert step(*command, "--force")[0] == 0
+        assert other.read_text() == "echo mine"
+    assert "train.sh" not in (tmp_path / "out/tokenize.json").read_text()
+
+
+def test_a_step_does_not_write_into_what_it_reads(tmp_path):
+    (tmp_path / "data/text").mkdir(parents=True)
+    (tmp_path / "data/text/valid.de-en.de").write_text("a")
+    folder = StepFolder(tmp_path / "data", "binarize", {}, inputs=[tmp_path / "data/text"])
+    with pytest.raises(InputError, match=r"would write into .*text, which it reads"):
+        folder.begin(lambda path: True, subfolder="text")
+    assert (tmp_path / "data/text/valid.de-en.de").exists()
+
+
+def test_a_step_that_runs_in_another_process_is_not_begun(step, tmp_path, write_corpus):
+    folder = small(write_corpus, tmp_path / "in", ["a", "b"])
+    output = tmp_path / "out"
+    code = (
+        "import sys, time; from command_line.completion import Stamp; "
+        "stamp = Stamp(sys.argv[1], 'tokenize', {}); stamp.begin(); print('begun', flush=True); time.sleep(60)"
+    )
+    words = [sys.executable, "-c", code, str(output / "tokenize.json")]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout.readline() == "begun\n"
+        status, error = step("tokenize", "--input", folder, "--output", output)
+        first.kill()
+    assert status == 2
+    assert f"{output}: `tokenize` is running here in another process; wait for its end" in error
+    assert step("tokenize", "--input", folder, "--output", output)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["--vocabulary-size", "99"],
+            "--vocabulary-size: of learning with --type sentencepiece, but --type is bpe",
+        ),
+        (["--type", "none", "--merges", "9"], "--merges: of learning with --type bpe, but --type is none"),
+        (
+            ["--dictionary-from", "x", "--merges", "9"],
+            "--merges: of learning with --type bpe, but --dictionary-from has a model; leave it out",
+        ),
+    ],
+)
+def test_options_of_subword_that_would_do_nothing(step, tmp_path, write_corpus, words, message):
+    folder = small(write_corpus, tmp_path / "in", ["a", "b"])
+    status, error = step("subword", "--input", folder, "--output", tmp_path / "out", *words)
+    assert status == 2 and message in error and error.count("\n") == 1

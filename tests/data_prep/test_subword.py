@@ -10,7 +10,7 @@ import pytest
 
 from command_line.errors import InputError
 from data_prep.formats.dictionary import dictionary_lines
-from data_prep.subword_models import BytePairs, load_subwords
+from data_prep.subword_models import BytePairs, NoSubwords, load_subwords
 
 
 def training_files(folder: Path) -> list[Path]:
@@ -67,10 +67,11 @@ def test_dictionary_depends_on_counts_alone():
 def test_text_cannot_become_a_special_symbol(tmp_path, line):
     merges = ("< /", "</ s", "</s ></w>", "< s", "<s ></w>", "< p", "<p a", "<pa d", "<pad ></w>")
     (tmp_path / "codes").write_text("#version: 0.2\n" + "\n".join(merges) + "\n")
-    model = BytePairs(tmp_path / "codes")
-    units = model.segment(line)
-    assert not {"<s>", "</s>", "<pad>", "<unk>"} & set(units.split())
-    assert model.join(units) == line
+    for model in (BytePairs(tmp_path / "codes"), NoSubwords()):
+        units = model.segment(line)
+        assert not {"<s>", "</s>", "<pad>", "<unk>"} & set(units.split())
+        assert model.join(units) == line
+    assert len(units.split()) == len(line.split())  # of words as units, one for each
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])

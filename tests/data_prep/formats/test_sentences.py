@@ -1,5 +1,8 @@
 """Reading binarized folders: pairs in either order, and one line that names the file for everything bad."""
 
+import itertools
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -14,11 +17,11 @@ from data_prep.formats.sentences import (
     data_path,
     file_prefix,
     index_path,
+    joined_sentences,
     load_pair,
     load_sentences,
     sentence_lengths,
     with_data,
-    write_sentences,
 )
 from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.models import toy_dictionary
@@ -199,16 +202,22 @@ def test_fingerprint_is_about_symbols_and_their_order():
 SENTENCES = [[4, 2], [2], [5, 6, 7, 2], [300, 2]]
 
 
-@pytest.mark.parametrize("symbols", [500, 70_000])  # 16 and 32 bits per token
-def test_what_is_written_fairseq_reads_and_what_fairseq_wrote_is_read(tmp_path, symbols):
-    prefix, theirs = tmp_path / "train.de-en.de", tmp_path / "train.de-en.en"
-    with write_sentences(prefix, symbols) as ours:
-        for sentence in SENTENCES:
-            ours.add_item(torch.tensor(sentence))
-    builder = make_builder(str(data_path(theirs)), impl="mmap", vocab_size=symbols)
-    for sentence in SENTENCES:
+def built(prefix: Path, symbols: int, sentences: list[list[int]]) -> Path:
+    """By fairseq's builder."""
+    builder = make_builder(str(data_path(prefix)), impl="mmap", vocab_size=symbols)
+    for sentence in sentences:
         builder.add_item(torch.tensor(sentence))
-    builder.finalize(str(index_path(theirs)))
+    builder.finalize(str(index_path(prefix)))
+    return prefix
+
+
+@pytest.mark.parametrize("symbols", [500, 70_000])  # 16 and 32 bits per token
+@pytest.mark.parametrize("cuts", [[0, 4], [0, 1, 3, 4]], ids=["one part", "parts"])
+def test_what_is_joined_is_what_fairseq_writes_at_once(tmp_path, symbols, cuts):
+    prefix, theirs = tmp_path / "train.de-en.de", built(tmp_path / "train.de-en.en", symbols, SENTENCES)
+    parts = [built(tmp_path / f"part{a}", symbols, SENTENCES[a:b]) for a, b in itertools.pairwise(cuts)]
+    with joined_sentences(prefix, parts) as count:
+        assert count == 4 and not data_path(prefix).exists()
     for path in (data_path, index_path):
         assert path(prefix).read_bytes() == path(theirs).read_bytes()
     for read in (load_sentences(theirs), data_utils.load_indexed_dataset(str(prefix))):
@@ -222,7 +231,7 @@ def test_token_types_are_those_of_fairseq():
 
 
 def test_a_file_that_was_not_written_to_its_end_is_not_there(tmp_path):
-    with pytest.raises(RuntimeError), write_sentences(tmp_path / "x", 100) as builder:
-        builder.add_item(torch.tensor([4, 2]))
+    part = built(tmp_path / "part", 100, SENTENCES)
+    with pytest.raises(RuntimeError), joined_sentences(tmp_path / "x", [part]):
         raise RuntimeError
-    assert list(tmp_path.iterdir()) == []
+    assert {path.name for path in tmp_path.iterdir()} == {"part.bin", "part.idx"}

@@ -10,7 +10,7 @@ import pytest
 import eval.__main__ as commands
 from command_line.dispatch import run
 from command_line.errors import InputError
-from command_line.outputs import checksum
+from command_line.outputs import checksum, partial_prefix
 from eval.results.scores import Scores
 from tests.kill_points import sweep
 
@@ -183,7 +183,7 @@ def test_killed_and_run_again_gives_the_files_of_an_undisturbed_run(translated, 
 
 def test_leftovers_of_dead_processes_go(scored, command, hypotheses, tmp_path):
     outs = [scored(name, hypotheses) for name in "AB"]
-    dead, running = (f".partial-{number}.x.json" for number in (2**22 + 1, os.getppid()))
+    dead, running = (f"{partial_prefix(number)}.x.json" for number in (2**22 + 1, os.getppid()))
     output, folders = tmp_path / "report", [tmp_path / "report" / one for one in ("", "tables", "plots")]
     folders.append(tmp_path / "compared")
     for folder in folders:
