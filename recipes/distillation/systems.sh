@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2153 # settings are those of configurations
 # Students by their losses, STUDENT-LOSSES: the ablation of Tables 3.4 and A.4 for those that are ABLATED, additive margin (the rows
 # of Table 3.1) and all three losses (Table 3.3) for the others, additive margin only for those that are MARGIN_ALONE (the other rows of
 # Tables 3.1 and A.3). And the teacher with a trained layer to fewer dimensions, reduced-N (3.2.2, Table A.2): on stored vectors, so

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2153 # settings are those of configurations
 # Tables 2 and 3: one pair, with its translations (3.3) and without (3.2), hyperparameters of 5.3 and, for BUCC, of 5.2. Section 6:
 # the two losses and the two parts of the module (Table 4), single layers (Figure 2), several pairs (Table 5).
 MIXTURE="--pooling-layer mix"

@@ -36,7 +36,7 @@ END
 }
 
 check_recipe() {
-  local folder name
+  local folder twice
   check_test_sets
   use_own_encoder
   [[ -n $ENCODER ]] || die "--encoder: expected a folder of transformers; \`python -m embeddings pretrain\` makes one"
@@ -45,8 +45,8 @@ check_recipe() {
   for folder in "${COMPARED_FOLDERS[@]}"; do
     [[ $DRY_RUN == yes || -n $PRETRAINED || -d $folder ]] || die "--compared: $folder: no such folder"
   done
-  name=$(basename -a "$ENCODER" "${COMPARED_FOLDERS[@]}" | sort | uniq -d | head -n 1)
-  [[ -z $name ]] || die "--compared: two encoders are called $name, as their results would be; rename a folder, or link it"
+  twice=$(basename -a "$ENCODER" "${COMPARED_FOLDERS[@]}" | sort | uniq -d | head -n 1)
+  [[ -z $twice ]] || die "--compared: two encoders are called $twice, as their results would be; rename a folder, or link it"
   if has_stage untrained || has_stage evaluate || has_stage report; then
     [[ -n $TATOEBA$FLORES$BUCC$NEW_TATOEBA || ${#MULTIWAY[@]} -gt 0 ]] || die "--tatoeba: $NAME has no test set of its own; give --tatoeba, --flores or --bucc"
     [[ -n $PRETRAINED ]] || for_each_layer : # each of them is known
