@@ -163,7 +163,8 @@ def test_a_step_that_runs_in_another_process_is_not_begun(step, tmp_path, write_
     output = tmp_path / "out"
     code = (
         "import sys, time; from command_line.completion import Stamp; "
-        "stamp = Stamp(sys.argv[1], 'tokenize', {}); stamp.begin(); print('begun', flush=True); time.sleep(60)"
+        "stamp = Stamp(sys.argv[1], 'tokenize', {}); stamp.begin(); "
+        "print('begun', flush=True); time.sleep(60)"
     )
     words = [sys.executable, "-c", code, str(output / "tokenize.json")]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as first:

@@ -54,6 +54,20 @@ def stored(data, name: str, teacher: str = "teacher") -> TeacherVectors:
     return vectors
 
 
+def stopped_at(monkeypatch, window: int) -> list[int]:
+    """The sizes of windows that are encoded from now on; the one of this number is interrupted."""
+    seen, plain = [], CheckpointEncoder.encode_binarized
+
+    def stopped(encoder, sentences, language):
+        seen.append(len(sentences))
+        if len(seen) == window:
+            raise KeyboardInterrupt
+        return plain(encoder, sentences, language)
+
+    monkeypatch.setattr(CheckpointEncoder, "encode_binarized", stopped)
+    return seen
+
+
 def rows(vectors: TeacherVectors) -> np.ndarray:
     return np.stack([vectors[line] for line in range(len(vectors))])
 
@@ -123,15 +137,7 @@ def test_an_encoder_that_was_moved_is_the_same(monkeypatch, command, checkpoint_
     shutil.copytree(model.parent, moved.parent)
     again = ("encode", "--data", data, "--model", moved, *checkpoint_options[2:])
     assert command(*again).err.count("complete, skipped") == 4
-    seen, plain = [], CheckpointEncoder.encode_binarized
-
-    def stopped(encoder, sentences, language):
-        seen.append(len(sentences))
-        if len(seen) == 2:
-            raise KeyboardInterrupt
-        return plain(encoder, sentences, language)
-
-    monkeypatch.setattr(CheckpointEncoder, "encode_binarized", stopped)
+    seen = stopped_at(monkeypatch, 2)
     with pytest.raises(KeyboardInterrupt):
         command(*words, "--name", "killed")
     assert command(*again, "--name", "killed").status == 0
@@ -176,15 +182,7 @@ def test_it_continues_at_the_window_where_it_was(monkeypatch, command, checkpoin
     monkeypatch.setattr(windows, "WINDOW", 3)
     words = ("encode", "--data", data, *checkpoint_options, "--name")
     assert command(*words, "whole").status == 0
-    seen, plain = [], CheckpointEncoder.encode_binarized
-
-    def stopped(encoder, sentences, language):
-        seen.append(len(sentences))
-        if len(seen) == 3:
-            raise KeyboardInterrupt
-        return plain(encoder, sentences, language)
-
-    monkeypatch.setattr(CheckpointEncoder, "encode_binarized", stopped)
+    seen = stopped_at(monkeypatch, 3)
     with pytest.raises(KeyboardInterrupt):
         command(*words, "killed")
     assert not list(data.glob("*.killed.vectors"))

@@ -201,7 +201,7 @@ def test_files_that_do_not_fit_are_refused(world, tmp_path):
     )
     with pytest.raises(InputError) as found:
         task = make_task(folder, layer_sums="frozen", max_source_positions=7)
-        make_model(task, **SIZES, freeze_encoder=True, pooling="sum")
+        make_model(task, **SIZES, freeze_encoder=True, pooling="sum", pooling_layer="mix")
         make_criterion(task, "triplet_ranking")
         task.load_dataset("train")
     assert "at most 5 tokens; expected --max-source-positions 5, or" in str(found.value)
@@ -226,6 +226,10 @@ def test_sums_of_other_weights_are_refused(world, tmp_path):
         (["--text", "raw"], "--text: not of --layer-sums"),
         (["--normalize"], "--normalize: not of --layer-sums"),
         (["--pooling", "mean"], "--pooling: --layer-sums are of all layers as they are"),
+        (
+            ["--precision", "bfloat16"],
+            "--precision bfloat16: --layer-sums are trained on as if the encoder ran",
+        ),
         (["--max-tokens", "9999"], "--max-tokens 9999: the encoder reads "),
     ],
 )

@@ -2,11 +2,13 @@
 fit."""
 
 import copy
+import dataclasses
 import json
 import shutil
 from argparse import Namespace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from fairseq import options
@@ -16,6 +18,7 @@ from command_line.dispatch import run
 from command_line.errors import InputError
 from data_prep.__main__ import STEPS
 from data_prep.huggingface import reading
+from embeddings.encoders.options import EncoderOptions
 from fairseq_ext.axes.record import describe
 from fairseq_ext.inference import load_for_inference
 from fairseq_ext.losses.weighted_loss import vectors_of
@@ -349,6 +352,19 @@ def test_trains_and_goes_on_from_its_checkpoint(xlmr, tmp_path):
     name = "encoder.model.encoder.layer.0.output.dense.weight"
     assert torch.equal(loaded.model.state_dict()[name], start.state_dict()[name])
     assert loaded.system()["initialization"]["file"] == "model/model.safetensors"
+
+
+def test_8_bit_products_are_those_of_the_layers(xlmr, tmp_path):
+    """Which have other names than ours."""
+    folder, data = xlmr
+    train(folder, data, tmp_path, "--losses", "additive_margin", "--max-update", "1")
+    encoder = EncoderOptions(tmp_path / "checkpoint_last.pt", model_data=data, cpu=True)
+    exact, found = (
+        dataclasses.replace(encoder, precision=precision).load().encode(TEXT)
+        for precision in ("float32", "int8")
+    )
+    cosines = (exact * found).sum(axis=1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(found, axis=1)
+    assert cosines.min() > 0.9 and abs(exact - found).max() > 0
 
 
 def test_a_frozen_encoder_without_anything_above_it(xlmr):
