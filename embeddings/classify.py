@@ -27,6 +27,7 @@ from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.labelled_texts import LAYOUTS, TEST, TRAIN, VALID, Layout, Part, find_part
 
 KIND = "classification"
+VERSION = 2  # of what is measured: every epoch has an order of its own
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ def main(args) -> None:
     job = from_arguments(Classification, args)
     job.check()
     inputs = [*job.files().values(), *job.encoder.files()]
-    write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force)
+    write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force, VERSION)
 
 
 def measure(job: Classification) -> dict:
@@ -241,7 +242,7 @@ def teach(options: Perceptron, train, valid, seed: int):
         batch_size=min(options.batch, len(train[1])),
         learning_rate_init=options.learning_rate,
         alpha=options.weight_decay,
-        random_state=seed,
+        random_state=np.random.RandomState(seed),  # goes on from epoch to epoch; a number would begin anew
     )
     (vectors, labels), (held_out, gold) = ((scale.transform(one), of) for one, of in (train, valid))
     classes = np.unique(labels)

@@ -9,12 +9,13 @@ errors are counted by type.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.records import Objects, check, read_json
+from data_prep.languages import closest
 from embeddings.test_sets import by_language
 
 MISALIGNED = "misaligned"  # not a changed form of the right sentence, but another one
@@ -37,6 +38,23 @@ class Distractors:
     def of(self, language: str) -> "Distractors":
         """Those in a language."""
         return self if language == self.language else Distractors()
+
+    def among(self, languages: Iterable[str]) -> "Distractors":
+        """The same under the code that a test set has for their language.
+
+        Raises:
+            InputError: the set does not have the language.
+        """
+        if self.language is None:
+            return self
+        there = sorted(set(languages))
+        code = self.language if self.language in there else closest(self.language, there)
+        if code is None:
+            raise InputError(
+                f"--distractors: are in {self.language}, which is not in the test set; there are"
+                f" {', '.join(there)}"
+            )
+        return replace(self, language=code)
 
     def record(self) -> dict[str, int]:
         """Their language, and how many there are."""

@@ -223,7 +223,11 @@ def score_lines(job: Job, encoder: SentenceEncoder, output: Path) -> dict:
         )
     places = tuple(side.places for side in sides)
     scores = score_pairs(*vectors_of(job, encoder, sides), job.mining, places)
-    rows = np.flatnonzero(scores >= job.threshold) if job.threshold is not None else np.arange(len(scores))
+    rows = (
+        np.flatnonzero(scores.astype(np.float64) >= job.threshold)
+        if job.threshold is not None
+        else np.arange(len(scores))
+    )
     write_pairs(output, scores[rows], zip(lines_at(first, rows), lines_at(second, rows), strict=True))
     return {
         "sentences": [len(side.rows) for side in sides],

@@ -80,8 +80,6 @@ def begin(stamp: Stamp, folder: Path, force: bool) -> None:
         InputError: another training has been here, which nobody has allowed to be forgotten.
     """
     work = folder / STATE / WORK
-    if force:
-        _forget(folder)
     known = {} if force else stamp.recorded() or _begun(work)
     for part in ("settings", "inputs") if known else ():
         for name in known[part] | stamp.work[part]:
@@ -91,6 +89,8 @@ def begin(stamp: Stamp, folder: Path, force: bool) -> None:
                     " anew"
                 )
     stamp.begin()
+    if force or not any((folder / STATE).glob("checkpoint-*")):  # nothing to go on from
+        _forget(folder)
     write_json(work, stamp.work)
 
 

@@ -117,6 +117,10 @@ class Retrieval:
             InputError: there are none, or a language is not in the set.
         """
         if self.tatoeba or self.un:
+            if self.pivot:
+                raise InputError(
+                    f"--pivot {self.pivot}: pairs of {self.name} are with English; leave it out"
+                )
             pairs = tatoeba(self.tatoeba) if self.tatoeba else united_nations(self.un)
         else:
             files = flores(self.flores, self.split) if self.flores else by_language(self.parallel)
@@ -130,11 +134,17 @@ class Retrieval:
                     f"--languages {language}: not in {self.name}; there are {', '.join(sorted(there))}"
                 )
         common = {self.pivot} if self.pivot else set.intersection(*(set(pair.languages) for pair in pairs))
-        return [
+        chosen = [
             pair
             for pair in pairs
             if all(each in common or is_among(each, self.languages) for each in pair.languages)
         ]
+        if not chosen:
+            raise InputError(
+                f"--languages {','.join(self.languages)}: no pair of {self.name} is of these; expected two,"
+                " or one beside the language of all pairs"
+            )
+        return chosen
 
 
 def add_retrieval_arguments(parser) -> None:

@@ -68,7 +68,13 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
     groups = read_groups(groups_file(job.groups)) if job.groups else {}
     encoder = job.encoder.load()
     stored = stored_candidates(job, encoder)
-    sides = Sides(encoder, read_distractors(job.distractors), stored)
+    distractors = read_distractors(job.distractors).among(
+        language for pair in pairs for language in pair.languages
+    )
+    sides = Sides(encoder, distractors, stored)
+    job.smaller.compressions(
+        encoder.numbers, sides.found.numbers
+    )  # refuses what cannot be made, before hours
     directions: dict[str, dict] = {}
     for pair in progress(pairs, len(pairs), "retrieve", "pair"):
         directions |= of_pair(job, sides, pair)

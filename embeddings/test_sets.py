@@ -19,6 +19,7 @@ from data_prep.formats.texts import LANGUAGE_CODE
 from embeddings.search.texts import LazyLines, first_of_equal_pairs, open_lines
 
 UN = "UNv1.0.6way."
+UN_LANGUAGES = ("ar", "en", "es", "fr", "ru", "zh")  # beside them there is a file of identifiers
 _TATOEBA = re.compile(r"tatoeba\.(?P<pair>[a-z]{3}-[a-z]{3})\.(?P<language>[a-z]{3})")
 
 
@@ -94,7 +95,7 @@ def united_nations(folder: Path) -> list[ParallelFiles]:
         InputError: no such files.
     """
     files = {path.name.removeprefix(UN): path for path in sorted(folder.glob(f"{UN}*"))}
-    files = {language: path for language, path in files.items() if LANGUAGE_CODE.fullmatch(language)}
+    files = {language: path for language, path in files.items() if language in UN_LANGUAGES}
     if "en" not in files or len(files) < 2:
         raise InputError(
             f"{folder}: no files {UN}en and {UN}LANG; expected those of the fully aligned UN Parallel Corpus,"

@@ -4,6 +4,7 @@ A training keeps one state under several names (`checkpoint_best.pt`, `checkpoin
 checkpoints apart is their number of updates, and that is in the file.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +26,8 @@ class Candidate:
         updates: of its training so far; None if it does not say.
         validation: the measure that `checkpoint_best.pt` is chosen by; None if there was no validation.
         maximized: is a higher value of it better?
-        system: its choice on every axis, its languages and its dictionary; checkpoints are averaged where
-            these are equal.
+        system: its choice on every axis but the schedule, its languages and its dictionary; checkpoints are
+            averaged where these are equal.
     """
 
     path: Path
@@ -59,6 +60,7 @@ class Candidate:
             started = origin.initialized_from(state, path)
             teacher = origin.teacher_of(state, path)
             record = describe(state["cfg"], languages["language_tags"], started, teacher=teacher)
+            record.pop("schedule", None)  # a training that was made longer is one all the same
             fingerprint = languages["data"].pop("dictionary_sha256")
             known = {name: languages[name] for name in ("languages", "language_tags")}
             history = (state.get("optimizer_history") or [{}])[-1]
@@ -122,12 +124,14 @@ def last(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
 
 
 def best(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
-    """Those of the best validation, in the order of the training; of equal ones the later.
+    """Those of the best validation, in the order of the training; of equal ones the later, and none that has
+    diverged.
 
     Raises:
         InputError: there are not so many.
     """
-    found = _once([one for one in candidates if one.updates is not None and one.validation is not None])
+    known = [one for one in candidates if one.updates is not None and one.validation is not None]
+    found = _once([one for one in known if math.isfinite(one.validation)])
     sign = -1 if any(one.maximized for one in found) else 1
     ranked = sorted(found, key=lambda one: (sign * one.validation, -one.updates))[:count]
     return _enough(sorted(ranked, key=lambda one: one.updates), count, "--best", "a validation")

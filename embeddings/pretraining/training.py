@@ -64,6 +64,9 @@ def train(
         use_cpu=job.cpu or not torch.cuda.is_available(),
         seed=job.seed,
     )
+    # The trainer would spread a batch over all GPUs of a process by its rows, which positions of masked
+    # tokens do not follow; torchrun gives every GPU a process.
+    arguments._n_gpu = min(1, arguments.n_gpu)
     trainer = OrderedTrainer(
         model=model,
         args=arguments,

@@ -56,7 +56,11 @@ class MinedPairs:
 
     def reaching(self, threshold: float | None) -> int:
         """How many have a score of at least this; None for all."""
-        return len(self.scores) if threshold is None else int((self.scores >= threshold).sum())
+        return (
+            len(self.scores)
+            if threshold is None
+            else int((self.scores.astype(np.float64) >= threshold).sum())
+        )
 
 
 def mine(first, second, mining: Mining, states: Sides | None = None) -> MinedPairs:

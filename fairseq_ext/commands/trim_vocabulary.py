@@ -107,7 +107,7 @@ def trim(job: TrimVocabularyJob, languages: list[str]) -> tuple[int, int]:
     state["model"] |= {name: state["model"][name][rows] for name in tables}
     if "dictionary_sha256" in (state.get("task_state") or {}):  # not in stock fairseq's
         state["task_state"]["dictionary_sha256"] = dictionary_fingerprint(after)
-    state["last_optimizer_state"] = None
+    state["last_optimizer_state"] = state["criterion"] = None  # losses have rows of the vocabulary, too
     with atomic_path(job.output) as temporary:
         torch.save(state, temporary)
     return len(rows), size

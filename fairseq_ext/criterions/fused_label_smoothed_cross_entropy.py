@@ -2,6 +2,7 @@
 less memory.
 """
 
+import torch
 from fairseq.criterions import register_criterion
 from fairseq.criterions.label_smoothed_cross_entropy import (
     LabelSmoothedCrossEntropyCriterion,
@@ -19,11 +20,13 @@ class FusedLabelSmoothedCrossEntropyCriterion(LabelSmoothedCrossEntropyCriterion
     as there.
 
     Losses per token (`reduce=False`) and ignored prefixes go through the parent, and validation with
-    `--report-accuracy`; training does not report it.
+    `--report-accuracy`; training does not report it. What is training is told by gradients: a batch that
+    stands in for an empty one has the criterion's mode of validation, and the other processes' logs.
     """
 
     def forward(self, model, sample, reduce=True):
-        if not reduce or self.ignore_prefix_size or (self.report_accuracy and not self.training):
+        reports_accuracy = self.report_accuracy and not torch.is_grad_enabled()
+        if not reduce or self.ignore_prefix_size or reports_accuracy:
             return super().forward(model, sample, reduce)
         projection = projection_of(model)
         features, _ = model(**sample["net_input"], features_only=True)

@@ -228,9 +228,18 @@ class WeightedLosses(FairseqCriterion):
             loss.after_update(model, updates)
 
     def load_state_dict(self, state_dict, strict=True):
-        """Also accepts a checkpoint that was trained without some of the losses: those begin untrained."""
+        """Also accepts a checkpoint that was trained without some of the losses, which begin untrained, or
+        with others, whose parameters are left out.
+        """
         own = self.state_dict()
-        state_dict = state_dict or {}
+        trained = {key.split(".")[1] for key in state_dict or {} if key.startswith("losses.")}
+        if gone := sorted(trained - set(self.losses)):
+            logger.warning(f"the checkpoint has parameters of {', '.join(gone)}, which are not trained here")
+        state_dict = {
+            key: value
+            for key, value in (state_dict or {}).items()
+            if not key.startswith("losses.") or key.split(".")[1] in self.losses
+        }
         new = [
             name
             for name in self.losses

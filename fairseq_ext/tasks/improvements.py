@@ -11,6 +11,7 @@ first one is. `improvements` counts them, so that training stops `--patience` va
 checkpoint_best.pt is that of the last.
 """
 
+import math
 from collections.abc import Callable
 
 from fairseq.logging import metrics
@@ -21,11 +22,8 @@ from command_line.records import Anything, Objects
 NAME = "improvements"
 OPTION = "--improvement-metrics"
 STATE = {"count": int, "best": Objects(Anything)}  # numbers, also infinite ones
-LARGER_IS_BETTER = (
-    "accuracy",
-    "bleu",
-    "retrieval",
-)  # first words of their names; less is better of losses and perplexities
+# First words of their names; less is better of losses and perplexities.
+LARGER_IS_BETTER = ("accuracy", "bleu", "zero_shot_bleu", "retrieval", "effective_rank")
 
 
 class Improvements:
@@ -62,7 +60,15 @@ class Improvements:
     def log(self) -> None:
         """Log the count, from the meters of the validation that is going on."""
         if self.names:
-            metrics.log_derived(NAME, lambda meters: self.after(meters.get_smoothed_value))
+            metrics.log_derived(NAME, self._counted)
+
+    def _counted(self, meters) -> float:
+        """NaN where a measure is missing: fairseq asks after every batch, and not every batch has all of
+        them; whether the validation has is `validated`'s question.
+        """
+        if any(name not in meters for name in self.names):
+            return math.nan
+        return self.after(meters.get_smoothed_value)
 
     def begin(self) -> None:
         """A validation begins."""

@@ -156,11 +156,13 @@ def test_flores_has_a_file_per_language(command, one_space, tmp_path):
     assert set(found["directions"]) == {"deu_Latn-eng_Latn", "eng_Latn-deu_Latn"}
 
 
-def test_distractors_are_candidates_in_their_language_only(command, one_space, tmp_path):
+@pytest.mark.parametrize("code", ["en", "eng"])
+def test_distractors_are_candidates_in_their_language_only(command, one_space, tmp_path, code):
+    """Whatever the standard of its code."""
     lines = sentences(4, seed=6)
     files = [write(tmp_path / f"test.{language}", lines) for language in ("de", "en")]
-    write(tmp_path / "more.en", sentences(7, seed=7))
-    options = ["--parallel", *files, "--distractors", tmp_path / "more.en"]
+    write(tmp_path / f"more.{code}", sentences(7, seed=7))
+    options = ["--parallel", *files, "--distractors", tmp_path / f"more.{code}"]
     directions = retrieve(command, one_space, tmp_path / "out", *options)["directions"]
     assert directions["de-en"]["candidates"] == 11
     assert directions["en-de"]["candidates"] == 4
@@ -191,6 +193,8 @@ def test_short_and_empty_lines_stay(command, one_space, tmp_path):
         (["a.de", "b.toolongforacode"], [], "no language in its name"),
         (["a.de", "a.en"], ["--pivot", "fr"], "--pivot fr: no file of that language; there are de, en"),
         (["a.de", "a.en"], ["--languages", "ja"], "--languages ja: not in parallel text; there are de, en"),
+        (["a.de", "a.en", "a.fr"], ["--languages", "de"], "--languages de: no pair of parallel text is"),
+        (["a.de", "a.en"], ["--widths", "999"], "--widths 999: vectors have "),
         (["a.de", "short.en"], [], "2 lines, but"),
         (["a.de", "empty.en"], [], "0 lines, but"),
     ],
@@ -428,6 +432,15 @@ def united_nations(tmp_path):
         write(folder / f"UNv1.0.6way.{language}", lines)
     (folder / "UNv1.0.6way.ids").write_text("x\n")
     return folder, english, spanish
+
+
+def test_identifiers_of_the_united_nations_are_no_language(command, one_space, united_nations, tmp_path):
+    """Languages follow from the files; there is nothing to be a pivot but English."""
+    folder, *_ = united_nations
+    found = retrieve(command, one_space, tmp_path / "un", "--un", folder)
+    assert set(found["directions"]) == {"en-es", "es-en", "en-fr", "fr-en"}
+    refused = command("retrieve", *one_space, "--un", folder, "--pivot", "fr", "--output", tmp_path / "no")
+    assert refused.status == 2 and "--pivot fr: pairs of UN are with English; leave it out" in refused.err
 
 
 def test_the_corpus_of_the_united_nations(command, one_space, united_nations, tmp_path):

@@ -1,6 +1,7 @@
 """`improvements`, for early stopping with several measures (thesis 4.4.3)."""
 
 import json
+import math
 import random
 from argparse import Namespace
 
@@ -62,6 +63,33 @@ def test_counts_validations_that_improve_on_all_measures(interrupted):
         assert found == by_hand(sequence)
         seen.add(found[-1])
     assert len(seen) > 2
+
+
+def test_batches_without_a_measure_are_no_error_and_a_validation_without_it_is():
+    """fairseq asks after every batch; one of zero-shot directions has no accuracy."""
+    improvements = Improvements("accuracy,ppl")
+    with metrics.aggregate() as batch:
+        metrics.log_scalar("loss", 0)
+        improvements.log()
+    assert math.isnan(batch.get_smoothed_values()[NAME])
+    with metrics.aggregate() as whole:
+        metrics.log_scalar("accuracy", 50)
+        metrics.log_scalar("ppl", 9.0)
+        improvements.log()
+    assert whole.get_smoothed_values()[NAME] == 1
+    improvements.begin()
+    with pytest.raises(InputError, match="validation does not log 'accuracy'; add --report-accuracy"):
+        improvements.validated({"loss": 1.0})
+
+
+@pytest.mark.parametrize("name", ["bleu", "zero_shot_bleu", "retrieval_de-en", "effective_rank"])
+def test_more_is_better_of_scores(name):
+    improvements, counts = Improvements(name), []
+    for value in (10.0, 20.0, 15.0, 21.0):
+        improvements.begin()
+        improvements.validated({name: value})
+        counts.append(improvements.count)
+    assert counts == [1, 2, 2, 3]
 
 
 def test_one_measure_alone_does_not_count():

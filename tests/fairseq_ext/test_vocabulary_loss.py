@@ -162,13 +162,10 @@ def run(criterion, model, batch, reduce: bool = True):
     return loss, sample_size, log, [parameter.grad.clone() for parameter in model.parameters()]
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"sentence_avg": True}, {"report_accuracy": True}, {"ignore_prefix_size": 1}], ids=str
-)
+@pytest.mark.parametrize("options", [{}, {"sentence_avg": True}, {"ignore_prefix_size": 1}], ids=str)
 def test_criterion_equals_fairseqs(model, options):
     batch = random_batch(ToyTask.target_dictionary)
-    pair = [each.eval() for each in criteria(**options)]  # in validation, where accuracy is reported
-    (expected, sample_size, log, grads), found = (run(each, model, batch) for each in pair)
+    (expected, sample_size, log, grads), found = (run(each, model, batch) for each in criteria(**options))
     torch.testing.assert_close(found[0], expected)
     assert found[1] == sample_size == (3 if options.get("sentence_avg") else batch["ntokens"])
     assert set(found[2]) == set(log)
@@ -185,6 +182,18 @@ def test_accuracy_is_not_reported_in_training(model):
     (expected, *_), (found, _, log, _) = (run(each.train(), model, batch) for each in (plain, fused))
     torch.testing.assert_close(found, expected)
     assert "n_correct" not in log
+    stand_in = run(fused.eval(), model, batch)[2]  # of a process without a batch, beside those that have one
+    assert stand_in.keys() == log.keys()
+    fused.train()
+
+
+@torch.no_grad()
+def test_accuracy_is_reported_in_validation(model):
+    batch = random_batch(ToyTask.target_dictionary)
+    (_, _, expected), (_, _, found) = (each.eval()(model, batch) for each in criteria(report_accuracy=True))
+    assert found.keys() == expected.keys() and {"n_correct", "total"} <= found.keys()
+    for name, value in expected.items():
+        torch.testing.assert_close(torch.as_tensor(found[name]), torch.as_tensor(value), msg=name)
 
 
 def test_losses_per_token_are_fairseqs(model):

@@ -371,6 +371,14 @@ def test_the_parameters_travel_in_its_state():
     assert all(torch.equal(a, b) for a, b in zip(criterion.parameters(), other.parameters(), strict=True))
 
 
+def test_a_checkpoint_with_another_loss_leaves_its_parameters_out(caplog):
+    before = make_criterion("word_contrastive", seed=2).state_dict()
+    criterion = make_criterion("word_contrastive")
+    criterion.load_state_dict(before | {"losses.sentence_contrast.first.weight": torch.ones(3)})
+    assert "has parameters of sentence_contrast, which are not trained here" in caplog.text
+    assert all(torch.equal(value, before[name]) for name, value in criterion.state_dict().items())
+
+
 @pytest.mark.parametrize("state", [None, {}])
 def test_a_checkpoint_without_the_loss_leaves_it_untrained(state, caplog):
     criterion = make_criterion("word_contrastive")

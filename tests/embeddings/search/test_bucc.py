@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from embeddings.search.bucc import Ranking, best_threshold, f1_score
+from embeddings.search.mining import MinedPairs
 
 
 def test_f1_with_several_gold_pairs_of_a_sentence():
@@ -62,6 +63,10 @@ def test_one_threshold_for_several_pairs_of_languages_has_the_best_mean():
 
 
 def test_equal_scores_stay_together_and_neighbouring_ones_apart():
-    scores = np.array([0.9, 0.9, np.nextafter(np.float32(0.9), np.float32(0))], dtype=np.float32)
-    best = best_threshold(Ranking(scores, [(0, 0), (1, 1), (2, 2)], [(0, 0), (1, 1)]))
-    assert (scores >= best).tolist() == [True, True, False]
+    """Wherever they lie: half way between two neighbours is no number of 32 bits."""
+    first = np.float32(0.9)
+    for _ in range(8):
+        scores = np.array([first, first, np.nextafter(first, np.float32(0))], dtype=np.float32)
+        best = best_threshold(Ranking(scores, [(0, 0), (1, 1), (2, 2)], [(0, 0), (1, 1)]))
+        assert MinedPairs(scores, np.arange(3), np.arange(3), 0).reaching(best) == 2
+        first = scores[2]
