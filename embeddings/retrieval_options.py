@@ -118,9 +118,7 @@ class Retrieval:
         """
         if self.tatoeba or self.un:
             if self.pivot:
-                raise InputError(
-                    f"--pivot {self.pivot}: pairs of {self.name} are with English; leave it out"
-                )
+                raise InputError(f"--pivot {self.pivot}: pairs of {self.name} are with English; leave it out")
             pairs = tatoeba(self.tatoeba) if self.tatoeba else united_nations(self.un)
         else:
             files = flores(self.flores, self.split) if self.flores else by_language(self.parallel)

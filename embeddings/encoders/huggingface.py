@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+from command_line.errors import InputError
+from data_prep.languages import subtag
+
 
 def token_ids(tokenizer, texts: Sequence[str], longest: int) -> list[list[int]]:
     """Token ids with the special ones that the tokenizer adds, at most `longest`."""
@@ -17,6 +20,34 @@ def token_ids(tokenizer, texts: Sequence[str], longest: int) -> list[list[int]]:
         verbose=False,
     )
     return encoded["input_ids"]
+
+
+def source_codes(tokenizer) -> list[str]:
+    """Of the languages whose tag the tokenizer puts around a text, as those of mBART, NLLB and M2M-100 do;
+    none of most.
+    """
+    if not hasattr(tokenizer, "src_lang"):
+        return []
+    return list(getattr(tokenizer, "lang_code_to_id", None) or tokenizer.additional_special_tokens)
+
+
+def source_code(codes: Sequence[str], language: str | None, name: str) -> str:
+    """What the tokenizer calls a language, or `en_XX` for `en`.
+
+    Args:
+        name: of the encoder, for errors.
+
+    Raises:
+        InputError: no language is known, or the tokenizer has none or several of it.
+    """
+    found = [code for code in codes if code == language]
+    found = found or [code for code in codes if language and subtag(code) == subtag(language)]
+    if len(found) != 1:
+        raise InputError(
+            f"--language {language or 'is not given'}: {name} reads the tag of a language; expected one of"
+            f" {', '.join(found or codes)}"
+        )
+    return found[0]
 
 
 def padded(tokenizer, batch: list[list[int]], device) -> dict:

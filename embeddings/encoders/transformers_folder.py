@@ -7,7 +7,7 @@ from command_line.errors import InputError
 from command_line.provenance import versions
 from data_prep.huggingface import check_complete, check_folder, files_of, reading
 from embeddings.encoders.arithmetic import autocast, for_inference
-from embeddings.encoders.huggingface import padded, special_ids, token_ids
+from embeddings.encoders.huggingface import padded, source_code, source_codes, special_ids, token_ids
 from embeddings.encoders.options import AVERAGE, TRANSFORMERS, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
 from embeddings.encoders.sizes import size_of_transformers
@@ -38,6 +38,7 @@ class TransformersEncoder(TokenEncoder):
         self.longest = min(tokenizer.model_max_length, longest_of(model))
         self.size = size_of_transformers(model)
         self.model, self.tokenizer = for_inference(model, options.precision, self.device), tokenizer
+        self.codes = source_codes(tokenizer)
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "TransformersEncoder":
@@ -66,6 +67,8 @@ class TransformersEncoder(TokenEncoder):
         return cls(model, tokenizer, options)
 
     def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:
+        if self.codes:  # else all languages would be read as the tokenizer's first one, English
+            self.tokenizer.src_lang = source_code(self.codes, language, f"--model {self.options.model}")
         prefix = self.options.prefix or ""
         return token_ids(self.tokenizer, [prefix + line for line in sentences], self.longest)
 

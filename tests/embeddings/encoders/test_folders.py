@@ -137,6 +137,48 @@ def test_the_record_says_what_changes_vectors(bert, whole):
     assert modules <= second["weights"].keys()
 
 
+def write_mbart(folder: Path) -> Path:
+    """Whose tokenizer puts a language in front, and `</s>` behind."""
+    import transformers
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = [(word, -2.0) for word in ("▁Das", "▁Wetter", "▁heute", "▁", "a", "b")]
+    words = [(symbol, 0.0) for symbol in ("<s>", "<pad>", "</s>", "<unk>")] + words
+    symbols = Tokenizer(models.Unigram(words, unk_id=3))
+    symbols.pre_tokenizer = pre_tokenizers.Metaspace()
+    folder.mkdir()
+    symbols.save(str(folder / "tokenizer.json"))
+    tokenizer = transformers.MBart50TokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    sizes = {f"{side}_{name}": size for side in ("encoder", "decoder")
+             for name, size in (("layers", 1), ("attention_heads", 2), ("ffn_dim", 16))}  # fmt: skip
+    torch.manual_seed(3)
+    config = transformers.MBartConfig(vocab_size=len(tokenizer), d_model=16, init_std=1.0, **sizes)
+    transformers.MBartModel(config).eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_a_tokenizer_with_language_tags_is_told_the_language(tmp_path):
+    """mBART: the tag of each text's own language; without a language there is none to be read."""
+    import transformers
+
+    folder = write_mbart(tmp_path / "mbart")
+    encoder = load(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder).get_encoder().eval()
+    found = {}
+    for language, code in (("de", "de_DE"), ("deu", "de_DE"), ("en_XX", "en_XX")):
+        tokenizer.src_lang = code
+        with torch.no_grad():
+            states = model(**tokenizer("Das Wetter", return_tensors="pt")).last_hidden_state[0]
+        found[language] = encoder.encode(["Das Wetter"], language)[0]
+        np.testing.assert_allclose(found[language], states.mean(dim=0), atol=1e-5)
+    assert abs(found["de"] - found["en_XX"]).max() > 0.01
+    for language, message in ((None, "--language is not given"), ("eu", "--language eu")):
+        with pytest.raises(InputError, match=f"{message}: .* reads the tag of a language; expected one of"):
+            encoder.encode([], language)
+
+
 # --- what is refused
 
 
