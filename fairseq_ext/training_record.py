@@ -40,6 +40,7 @@ _NOT_LEARNED = {
     "--log-format", "--log-interval", "--log-file", "--no-progress-bar", "--tensorboard-logdir",
     "--wandb-project", "--num-workers", "--data-buffer-size", "--keep-interval-updates",
 }  # fmt: skip
+_TRANSLATIONS = "--translation-data"
 _SHARE, _BATCH = "--update-freq", "--batches-per-update"
 
 
@@ -61,6 +62,8 @@ class TrainingRecord:
         self.options = {name: value for name, value in given.items() if name not in _NOT_LEARNED}
         check_finished(data)
         self.files = {path.name: path for path in files_read(data, self.options)}
+        if others := self.options.get(_TRANSLATIONS):  # of a pre-training, which translates text of its own
+            self.files |= {f"{_TRANSLATIONS} {path.name}": path for path in files_read(others, self.options)}
         for name, path in starts.items():
             self.files |= _files_of_start(name, path)
         self.inputs = {name: file_identity(path) for name, path in self.files.items()}

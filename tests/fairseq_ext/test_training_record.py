@@ -103,6 +103,16 @@ def test_data_that_changed_or_went_are_refused(model, data, name):
     assert refusal(model, data) == f"{model}: was trained with other data: {name} is gone since{ADVICE}"
 
 
+def test_text_that_a_pretraining_translates_is_data_too(model, data):
+    """A folder of its own, with files of the same names."""
+    others = shutil.copytree(data, data.with_name("translations"))
+    words = (*WORDS, "--translation-data", str(others))
+    trained(model, data, *words)
+    assert not begin(model, data, *words)
+    (others / "train.de-en.de.bin").write_text("binarized again")
+    assert f"{others}/train.de-en.de.bin has changed since" in refusal(model, data, *words)
+
+
 def test_files_that_it_does_not_read_may_come_and_go(model, data):
     trained(model, data, *WORDS, "--alignments", "word2word")
     for name in ("test.de-en.de.bin", "train.de-en.fast_align.alignment", "train.de-en.de.bunsetsu"):
