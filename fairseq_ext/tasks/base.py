@@ -142,8 +142,19 @@ class BaseTask(FairseqTask):
         """
 
         def batches_of(number: int):
+            # --update-ordered-indices-seed adds the epoch's number: here that of the pass, of one order
+            seed = (
+                self.cfg.seed + number
+                if kwargs.get("seed", self.cfg.seed) != self.cfg.seed
+                else self.cfg.seed
+            )
             iterator = super(BaseTask, self).get_batch_iterator(
-                dataset, *args, num_shards=num_shards, shard_id=shard_id, epoch=number, **kwargs
+                dataset,
+                *args,
+                num_shards=num_shards,
+                shard_id=shard_id,
+                epoch=number,
+                **kwargs | {"seed": seed},
             )
             iterator.persistent_workers = False
             return iterator

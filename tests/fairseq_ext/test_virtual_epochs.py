@@ -74,9 +74,9 @@ def folder(tmp_path_factory):
     return write_folder(tmp_path_factory.mktemp("bpe") / "data")
 
 
-def batches(task, epoch: int, skip: int = 0) -> list[dict]:
+def batches(task, epoch: int, skip: int = 0, seed: int = 1) -> list[dict]:
     task.load_dataset("train", epoch=epoch)
-    iterator = task.get_batch_iterator(task.dataset("train"), max_tokens=24, seed=1, epoch=epoch)
+    iterator = task.get_batch_iterator(task.dataset("train"), max_tokens=24, seed=seed, epoch=epoch)
     if skip:
         state = {"epoch": epoch, "iterations_in_epoch": skip, "shuffle": True}
         iterator.load_state_dict({**state, "epochs_of_pass": task.epochs_of_pass or 1})
@@ -97,6 +97,17 @@ def test_a_pass_has_the_sentences_of_an_epoch_as_that_epoch_draws_them(folder):
     assert same(list(chain(*pieces[:count])), whole[1])
     assert same(list(chain(*pieces[count:])), whole[2])
     assert not same(whole[1], whole[2])
+
+
+def test_a_pass_has_one_order_also_where_fairseq_changes_the_seed_with_the_epoch(folder):
+    """--update-ordered-indices-seed: its trainer then gives the sum of seed and epoch."""
+    whole = {number: batches(task_of(folder, **OPTIONS), number, seed=1 + number) for number in (1, 2)}
+    task = task_of(folder, virtual_epoch_updates=3, **OPTIONS)
+    pieces = [batches(task, 1, seed=2)]
+    count = task.epochs_of_pass
+    pieces += [batches(task, epoch, seed=1 + epoch) for epoch in range(2, 2 * count + 1)]
+    assert same(list(chain(*pieces[:count])), whole[1])
+    assert same(list(chain(*pieces[count:])), whole[2])
 
 
 def test_a_training_that_goes_on_reads_what_it_would_have_read(folder):
