@@ -12,6 +12,7 @@ from command_line.lines import read_lines
 from eval.reporting.result_file import add_output_arguments, publish
 
 VALID, UPDATES = "| valid | ", "| train_inner | "
+EPOCHS = "| train | "  # means of an epoch
 
 
 @dataclass(frozen=True)
@@ -88,15 +89,17 @@ def updates_and_seconds(path: Path) -> list[tuple[int, float]]:
 
 
 def updates_and_words(path: Path) -> dict[int, float]:
-    """Update -> words of one update, mean since the last report; of repeated ones the last counts."""
-    return dict(_reports(path, "wpb"))
+    """Update -> words of one update, mean since the last report; of repeated ones the last counts. Of a
+    training that is shorter than its log interval the reports are those of its epochs.
+    """
+    return dict(_reports(path, "wpb")) or dict(_reports(path, "wpb", EPOCHS))
 
 
-def _reports(path: Path, measured: str) -> Iterator[tuple[int, float]]:
-    """Number of updates and what was measured, of every report during the training that has both."""
+def _reports(path: Path, measured: str, kind: str = UPDATES) -> Iterator[tuple[int, float]]:
+    """Number of updates and what was measured, of every report of a kind that has both."""
     for line in read_lines(path):
-        if UPDATES in line:
-            values = _values(line.split(UPDATES, 1)[1])
+        if kind in line:
+            values = _values(line.split(kind, 1)[1])
             if "num_updates" in values and measured in values:
                 yield int(values["num_updates"]), values[measured]
 

@@ -81,12 +81,12 @@ def test_every_configuration_says_its_batch(name, tmp_path):
     stages = ["--stages", "train"]
     if name == "jass_enss":
         stages = ["--stages", "pretrain,finetune", "--systems", "mass"]
-    if name == "distillation":
-        stages += ["--teacher", "model"]
     if name in ("one_aligner", "dual_pivot"):
         stages += ["--encoder", "model"]
     for config in configurations(name):
-        folder = ("--data-root", str(tmp_path))
+        folder = ["--data-root", str(tmp_path)]
+        if name == "distillation":  # whose reductions begin with a checkpoint, or with a folder
+            folder += {"l10n": ["--teacher", "m.pt", "--teacher-data", "d"]}.get(config, ["--teacher", "m"])
         commands = dry_run(name, "--config", config, *stages, "--seeds", "1", *folder)
         found = [words for words in commands if any(map(is_training, words))]
         assert found

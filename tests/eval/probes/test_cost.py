@@ -46,6 +46,13 @@ def test_what_was_repeated_after_a_restart_counts_once(probe):
     assert found["words"] == 100 * 50 + 50 * 55 + 50 * 65 + 100 * 50
 
 
+def test_a_training_that_is_shorter_than_its_log_interval(probe):
+    """fairseq reports its epochs."""
+    line = "2026-01-01 | INFO | train | epoch 00{0} | loss 9 | wpb {1} | num_updates {2} | wall 3\n"
+    (found,) = probe({"a": MODEL + line.format(1, 1137, 12) + line.format(2, 900, 20)})
+    assert (found["updates"], found["words"]) == (20, 12 * 1137 + 8 * 900)
+
+
 def test_losses_with_a_second_pass_are_named(probe):
     plain, mirrored = probe(
         {
