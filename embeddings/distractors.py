@@ -15,7 +15,7 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.records import Objects, check, read_json
-from data_prep.languages import closest
+from embeddings.groups import languages_meant
 from embeddings.test_sets import by_language
 
 MISALIGNED = "misaligned"  # not a changed form of the right sentence, but another one
@@ -47,14 +47,14 @@ class Distractors:
         """
         if self.language is None:
             return self
-        there = sorted(set(languages))
-        code = self.language if self.language in there else closest(self.language, there)
-        if code is None:
+        there = set(languages)
+        meant = languages_meant(self.language, there)
+        if len(meant) != 1:
             raise InputError(
-                f"--distractors: are in {self.language}, which is not in the test set; there are"
-                f" {', '.join(there)}"
+                f"--distractors: are in {self.language}, which is not one language of the test set; there are"
+                f" {', '.join(sorted(there))}"
             )
-        return replace(self, language=code)
+        return replace(self, language=meant.pop())
 
     def record(self) -> dict[str, int]:
         """Their language, and how many there are."""

@@ -27,7 +27,7 @@ from embeddings.encoders.sentence_encoder import SentenceEncoder
 from embeddings.mined_texts import Side, pairs_of, read_gold, read_side, write_pairs
 from embeddings.search.bucc import Ranking, best_threshold, f1_score
 from embeddings.search.margin import MARGINS
-from embeddings.search.mining import SELECTIONS, Mining, mine, score_pairs
+from embeddings.search.mining import SELECTIONS, Mining, mine, reached, score_pairs
 from embeddings.search.neighbours import add_search_arguments
 from embeddings.search.rescoring import add_rescoring_arguments, states_of
 from embeddings.search.texts import lines_at
@@ -223,11 +223,7 @@ def score_lines(job: Job, encoder: SentenceEncoder, output: Path) -> dict:
         )
     places = tuple(side.places for side in sides)
     scores = score_pairs(*vectors_of(job, encoder, sides), job.mining, places)
-    rows = (
-        np.flatnonzero(scores.astype(np.float64) >= job.threshold)
-        if job.threshold is not None
-        else np.arange(len(scores))
-    )
+    rows = np.flatnonzero(reached(scores, job.threshold))
     write_pairs(output, scores[rows], zip(lines_at(first, rows), lines_at(second, rows), strict=True))
     return {
         "sentences": [len(side.rows) for side in sides],

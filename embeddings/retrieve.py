@@ -72,9 +72,8 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
         language for pair in pairs for language in pair.languages
     )
     sides = Sides(encoder, distractors, stored)
-    job.smaller.compressions(
-        encoder.numbers, sides.found.numbers
-    )  # refuses what cannot be made, before hours
+    # Refuses what cannot be made now, and not after hours of searching.
+    job.smaller.compressions(encoder.numbers, sides.found.numbers)
     directions: dict[str, dict] = {}
     for pair in progress(pairs, len(pairs), "retrieve", "pair"):
         directions |= of_pair(job, sides, pair)

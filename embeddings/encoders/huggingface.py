@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from command_line.errors import InputError
-from data_prep.languages import subtag
+from embeddings.groups import languages_meant
 
 
 def token_ids(tokenizer, texts: Sequence[str], longest: int) -> list[list[int]]:
@@ -40,14 +40,13 @@ def source_code(codes: Sequence[str], language: str | None, name: str) -> str:
     Raises:
         InputError: no language is known, or the tokenizer has none or several of it.
     """
-    found = [code for code in codes if code == language]
-    found = found or [code for code in codes if language and subtag(code) == subtag(language)]
+    found = languages_meant(language, set(codes)) if language else set()
     if len(found) != 1:
         raise InputError(
             f"--language {language or 'is not given'}: {name} reads the tag of a language; expected one of"
-            f" {', '.join(found or codes)}"
+            f" {', '.join(sorted(found) or codes)}"
         )
-    return found[0]
+    return found.pop()
 
 
 def padded(tokenizer, batch: list[list[int]], device) -> dict:

@@ -56,11 +56,14 @@ class MinedPairs:
 
     def reaching(self, threshold: float | None) -> int:
         """How many have a score of at least this; None for all."""
-        return (
-            len(self.scores)
-            if threshold is None
-            else int((self.scores.astype(np.float64) >= threshold).sum())
-        )
+        return int(reached(self.scores, threshold).sum())
+
+
+def reached(scores: np.ndarray, threshold: float | None) -> np.ndarray:
+    """Which scores are at least this, n; None for all. A threshold may lie between two of 32 bits."""
+    if threshold is None:
+        return np.ones(len(scores), dtype=bool)
+    return scores.astype(np.float64) >= threshold
 
 
 def mine(first, second, mining: Mining, states: Sides | None = None) -> MinedPairs:

@@ -143,11 +143,8 @@ class BaseTask(FairseqTask):
 
         def batches_of(number: int):
             # --update-ordered-indices-seed adds the epoch's number: here that of the pass, of one order
-            seed = (
-                self.cfg.seed + number
-                if kwargs.get("seed", self.cfg.seed) != self.cfg.seed
-                else self.cfg.seed
-            )
+            given = kwargs.get("seed", self.cfg.seed)
+            seed = given if given == self.cfg.seed else self.cfg.seed + number
             iterator = super(BaseTask, self).get_batch_iterator(
                 dataset,
                 *args,

@@ -167,6 +167,10 @@ def test_distractors_are_candidates_in_their_language_only(command, one_space, t
     assert directions["de-en"]["candidates"] == 11
     assert directions["en-de"]["candidates"] == 4
     assert directions["de-en"]["cosine"]["p_at_1"] == 1  # what is equal is nearer than a distractor
+    files[1] = write(tmp_path / "test.eng", lines)
+    options = ["--parallel", *files, *options[3:]]
+    directions = retrieve(command, one_space, tmp_path / "other", *options)["directions"]
+    assert directions["de-eng"]["candidates"] == 11
 
 
 def test_some_lines_are_queries_and_all_are_candidates(command, one_space, parallel, tmp_path):
