@@ -153,9 +153,26 @@ train_system() { # SYSTEM SEED
 }
 
 stage_evaluate() {
-  retrieve_everywhere "$OUTPUT/retrieval/teacher" "${TEACHER_OPTIONS[@]}" --encoder-name teacher
-  for_each_model evaluate
+  evaluate_teacher
+  for_each_model evaluate_encoder
   measure_speed
+}
+
+# Beside reduced-nested also the first numbers of the teacher, which has not learnt to be cut.
+evaluate_teacher() {
+  local SMALLER_OPTIONS=("${SMALLER_OPTIONS[@]}")
+  ! is_among reduced-nested "${SYSTEM_IDS[@]}" || also_cut "${REDUCTIONS[@]}" "$TEACHER_WIDTH"
+  retrieve_everywhere "$OUTPUT/retrieval/teacher" "${TEACHER_OPTIONS[@]}" --encoder-name teacher
+}
+
+evaluate_encoder() { # SYSTEM SEED
+  local SMALLER_OPTIONS=("${SMALLER_OPTIONS[@]}")
+  [[ $1 != reduced-nested ]] || also_cut "${REDUCTIONS[@]}"
+  evaluate "$@"
+}
+
+also_cut() { # WIDTH...
+  SMALLER_OPTIONS=(--vectors "float32,int8,int8+rescored,binary,binary+rescored" --widths "$(ascending "$@")")
 }
 
 # Teacher and students in turns, on the test sentences of one language.

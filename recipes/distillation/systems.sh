@@ -2,7 +2,7 @@
 # Students by their losses, STUDENT-LOSSES: the ablation of Tables 3.4 and A.4 for those that are ABLATED, additive margin (the rows
 # of Table 3.1) and all three losses (Table 3.3) for the others, additive margin only for those that are MARGIN_ALONE (the other rows of
 # Tables 3.1 and A.3). And the teacher with a trained layer to fewer dimensions, reduced-N (3.2.2, Table A.2): on stored vectors, so
-# that no update runs the teacher.
+# that no update runs the teacher. One layer in place of all of these is reduced-nested, whose first numbers are vectors, too.
 AMS="--additive-margin-weight $ALPHA $MARGIN_OPTIONS"
 LD="--logit-distillation-weight $GAMMA $LOGIT_OPTIONS"
 
@@ -43,8 +43,14 @@ for student in "${STUDENTS[@]}"; do
     for losses in ams all; do default_systems < <(row "$student" "$losses"); done
   fi
 done
-for width in "${REDUCTIONS[@]}"; do
-  default_systems << END
-reduced-$width | | $TEACHER_MODEL --freeze-encoder --encoder-vectors $REDUCED_VECTORS --sentence-width $width --criterion weighted_losses $(losses_of 0 ams) $REDUCTION_OPTIONS | |
-END
-done
+
+ascending() { # NUMBER...
+  printf '%s\n' "$@" | sort -n | paste -sd,
+}
+
+reduction() { # NAME WIDTH OPTION...
+  echo "reduced-$1 | | $TEACHER_MODEL --freeze-encoder --encoder-vectors $REDUCED_VECTORS --sentence-width $2 --criterion weighted_losses $(losses_of 0 ams) ${*:3} $REDUCTION_OPTIONS | |"
+}
+
+for width in "${REDUCTIONS[@]}"; do default_systems < <(reduction "$width" "$width"); done
+other_systems < <(reduction nested "${REDUCTIONS[0]}" --additive-margin-nested-widths "$(ascending "${REDUCTIONS[@]:1}")")

@@ -250,6 +250,27 @@ def test_teacher_and_students_are_measured_in_one_report():
     assert f"{timed.output}/encoding-speed.json" in report
 
 
+@pytest.mark.parametrize(
+    ("config", "width", "nested", "whole"),
+    [("l10n", 128, "16,32,48,64,96", 192), ("lealla", 512, "32,64,128,192,256,384", 768)],
+)
+def test_one_layer_for_all_sizes_is_measured_at_each_beside_the_teacher(config, width, nested, whole):
+    options = ["--systems", "reduced-nested,reduced-32", "--tatoeba", "v1"]
+    found = trainings(config, *options)
+    own, other = found["reduced-nested"], found["reduced-32"]
+    assert (own.sentence_width, own.additive_margin_nested_widths) == (width, nested)
+    assert (other.sentence_width, other.additive_margin_nested_widths) == (32, "")
+    same = ("freeze_encoder", "encoder_vectors", "losses", "lr", "max_update", "batch_size")
+    assert all(getattr(own, name) == getattr(other, name) for name in same)
+    *retrieve, _ = map(parse_command, commands(config, *options, stages="evaluate"))
+    widths = {args.encoder_name: args.widths for args in retrieve}
+    sizes = [int(each) for each in nested.split(",")]
+    assert widths == {
+        "teacher": [*sizes, width, whole], "reduced-nested": [*sizes, width], "reduced-32": None,
+    }  # fmt: skip
+    assert all("float32" in args.vectors for args in retrieve if args.widths)
+
+
 def test_all_benchmarks_of_3_2_1_when_their_folders_are_given():
     options = ["--systems", "small-all", "--tatoeba", "v1", "--united-nations", "6way", "--bucc", "bucc2018"]
     *found, report = commands("lealla", *options, stages="evaluate,report")
