@@ -52,7 +52,11 @@ class Trainings:
         found = None if folder is None else measured(value, folder, system, seed)
         if self.kept is None:
             return found
-        self._check_definition(value)
+        own = _definition(value)
+        if self.record["values"].get(value.name, own) != own:
+            raise InputError(
+                f"{self.kept}: values.{value.name} is of another definition than in the claims; keep anew"
+            )
         trainings = self.record["numbers"].setdefault(experiment, {}).setdefault(value.name, {})
         numbers = trainings.setdefault(system, {})
         known = _from_json(numbers[str(seed)]) if str(seed) in numbers else None
@@ -64,17 +68,8 @@ class Trainings:
                 f" {folder}; a training counts once: leave the folder out, or remove the number"
             )
         numbers[str(seed)] = None if math.isnan(found) else found
+        self.record["values"][value.name] = own  # once it has a number, and not before
         return found
-
-    def _check_definition(self, value: Value) -> None:
-        """A number of the same name that was read from elsewhere is another number."""
-        own: dict = {"file": value.file, "key": list(value.key), "log": value.log, "scale": value.scale}
-        if value.course:
-            own |= {"course": list(value.course), "along": list(value.along), "level": value.level}
-        if self.record["values"].setdefault(value.name, own) != own:
-            raise InputError(
-                f"{self.kept}: values.{value.name} is of another definition than in the claims; keep anew"
-            )
 
     def keep(self) -> None:
         """Write what is kept, with what the folders have, in an order that does not depend on these."""
@@ -90,6 +85,14 @@ class Trainings:
         }
         values = dict(sorted(self.record["values"].items()))
         write_json(self.kept, {**self.record, "values": values, "numbers": numbers})
+
+
+def _definition(value: Value) -> dict:
+    """Where a value is read: a number of the same name that was read elsewhere is another number."""
+    found: dict = {"file": value.file, "key": list(value.key), "log": value.log, "scale": value.scale}
+    if value.course:
+        found |= {"course": list(value.course), "along": list(value.along), "level": value.level}
+    return found
 
 
 def _from_json(number: float | None) -> float:

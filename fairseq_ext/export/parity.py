@@ -1,5 +1,6 @@
 """Whether an exported encoder makes of text what the checkpoint makes of it, line by line."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,7 +117,8 @@ def check_parity(
 
     Args:
         encode: text as the exported folder expects it -> its vectors, n x C.
-        least: cosine that every line must have.
+        least: cosine that every line must have. Its length may differ by as much as its direction, by
+            sqrt(2 - 2 least) of it.
 
     Returns:
         "lines", "languages", "lowest_cosine", for the record.
@@ -136,14 +138,22 @@ def check_parity(
         if not text.lines:
             continue
         ours, exported = our_vectors(loaded, text.ids), encode(text.given)
-        lengths = np.linalg.norm(ours, axis=1) * np.linalg.norm(exported, axis=1)
-        cosines = (ours * exported).sum(axis=1) / np.maximum(lengths, np.finfo(np.float32).tiny)
+        own, other = (np.linalg.norm(vectors, axis=1) for vectors in (ours, exported))
+        cosines = (ours * exported).sum(axis=1) / np.maximum(own * other, np.finfo(np.float32).tiny)
         row = int(cosines.argmin())
         lowest = min(lowest, float(cosines[row]))
         if not cosines[row] >= least:
             raise InputError(
                 f"the exported encoder differs from the checkpoint: cosine {cosines[row]:.6f} of a line of"
                 f" {text.language}: {text.lines[row]!r:.80}; expected {least} or more; nothing is written"
+            )
+        longer = np.abs(other / own - 1)
+        row = int(longer.argmax())
+        if not longer[row] <= math.sqrt(2 - 2 * least):
+            raise InputError(
+                f"the exported encoder differs from the checkpoint: a vector of length {other[row]:.6g} in"
+                f" place of {own[row]:.6g} of a line of {text.language}: {text.lines[row]!r:.80}; nothing is"
+                " written"
             )
     return {
         "lines": sum(len(text.lines) for text in texts),

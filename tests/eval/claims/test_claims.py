@@ -140,8 +140,54 @@ def test_numbers_are_those_of_scipy(path, command, tmp_path):
     assert found["2"][6:] == [f"{p_values[max(both)]:.3f}"[1:], "x+y: 1.0; 1: 1.0; 2: 1.0", "agrees"]
     assert found["1"][4] == f"{2 * smallest_difference([(1, 3), (-1, 3)], 0.025, False):.1f} BLEU"
     assert found["3"][5] == "-23.5 [-26.0, -21.0] BLEU"  # of 4 and of 100 x (0.2 + 0.35) / 2
-    assert found["3"][-1] == "contradicts"
+    assert found["3"][-2:] == ["1 - 1:share: 1.0", "contradicts"]
     assert found["4"][3:] == ["–"] * 5 + ["not tried: too large"]
+
+
+def test_a_correlation_over_systems_is_of_means_over_seeds(path, command, tmp_path):
+    claim = """
+[[claims]]
+number = 5
+chapter = 8
+claim = "both rise"
+section = "8.3"
+experiment = "lab"
+correlation = ["zero-shot", "share"]
+systems = ["1", "2", "x+y", "z"]
+expect = "above"
+seeds = "three"
+"""
+    path.write_text(CLAIMS + claim, encoding="utf-8")
+    bleu = {**BLEU, "z": [1, 20, 4]}
+    shares = {"1": [0.1, 0.5, 0.2], "2": [0.4, 0.1, 0.9], "x+y": [0.3, 0.3, 0.2], "z": [0.8, 0.1, 0.7]}
+    for system, numbers in bleu.items():
+        for seed, one, share in zip(SEEDS, numbers, shares[system], strict=True):
+            write(tmp_path / "lab", system, seed, one, layers=[{"a": [share], "b": [share]}])
+    expected = stats.pearsonr([np.mean(bleu[one]) for one in bleu], [np.mean(shares[one]) for one in bleu])
+    low, high = expected.confidence_interval(0.95)
+    found = rows(command("claims", path, f"lab={tmp_path / 'lab'}").out)["5"]
+    assert found[5] == f"r = {expected.statistic:.2f} [{low:.2f}, {high:.2f}]"
+    p_value = 2 * stats.norm.sf(np.arctanh(expected.statistic) * np.sqrt(4 - 3))  # Fisher's transformation
+    assert (found[6], found[7], found[8]) == (f"{p_value:.3f}"[1:], "–", "cannot tell")
+
+
+def test_the_level_of_a_file_decides_and_makes_the_intervals(path, command, tmp_path):
+    """A p-value between both levels; the interval of 1 - level."""
+    numbers = {"1": [3, 4, 5], "2": [5, 8, 4], "x+y": [7, 8, 9]}
+    p_value = stats.ttest_ind(numbers["2"], numbers["1"], equal_var=False, alternative="two-sided").pvalue
+    assert 0.15 < p_value < 0.4
+    for system, values in numbers.items():
+        for seed, bleu in zip(SEEDS, values, strict=True):
+            write(tmp_path / "lab", system, seed, bleu)
+    lone = CLAIMS.replace('family = "both"\n', "")
+    for level, verdict in ((0.05, "cannot tell"), (0.4, "agrees")):
+        path.write_text(f"level = {level}\n{lone}", encoding="utf-8")
+        found = rows(command("claims", path, f"lab={tmp_path / 'lab'}").out)["1"]
+        test = stats.ttest_ind(numbers["2"], numbers["1"], equal_var=False)
+        low, high = test.confidence_interval(1 - level)
+        assert (found[5], found[8]) == (f"+1.7 [{low:+.1f}, {high:+.1f}] BLEU", verdict)
+        smallest = 2 * smallest_difference([(1, 3), (-1, 3)], level, False)
+        assert found[4] == f"{smallest:.1f} BLEU"
 
 
 def test_a_training_that_has_no_number(path, command, tmp_path):
@@ -200,6 +246,19 @@ def test_numbers_that_contradict_what_is_kept(path, command, tmp_path):
         assert result.status == 2 and str(kept) in result.err and len(result.err.splitlines()) == 1
 
 
+def test_a_value_without_numbers_can_still_be_defined_anew(path, command, tmp_path):
+    """A key that leads nowhere is found when the first training is finished."""
+    kept = tmp_path / "numbers.json"
+    words = ["claims", path, f"lab={tmp_path / 'lab'}", "--numbers", kept]
+    (tmp_path / "lab/models").mkdir(parents=True)
+    path.write_text(CLAIMS.replace('key = ["averages", "bleu"]', 'key = ["averages", "chrf"]', 1), "utf-8")
+    assert command(*words).status == 0
+    path.write_text(CLAIMS, encoding="utf-8")
+    write(tmp_path / "lab", "1", 10, 4)
+    assert command(*words).status == 0
+    assert json.loads(kept.read_text())["values"]["zero-shot"]["key"] == ["averages", "bleu"]
+
+
 def test_numbers_of_files(path, tmp_path):
     value = read_claims(path).claims[0].value
     file = tmp_path / "translations/system1-seed10.json"
@@ -216,6 +275,25 @@ def test_numbers_of_files(path, tmp_path):
     write(tmp_path, "1", 10, 1, averages=[])
     with pytest.raises(InputError, match=r"system1-seed10.json: no 'bleu' where a claim looks for it"):
         measured(value, tmp_path, "1", 10)
+
+
+def test_scores_of_another_translation_or_seed_do_not_count(scored, scores_of, texts, tmp_path):
+    out = scored("2", {"en-de": texts["de"]}, folder="translations/system2-seed1")
+    value = Value("x", "x", "translations/{model}/scores.json", ("averages", "supervised", "bleu"))
+    assert measured(value, tmp_path, "2", 1) == pytest.approx(100.0)
+    scores = scores_of(out)
+    scores["directions"]["en-de"]["sha256"] = "0" * 64
+    (out / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
+    with pytest.raises(InputError, match=r"scores\.json: is of another translation than translate\.json"):
+        measured(value, tmp_path, "2", 1)
+
+
+def test_a_probe_of_one_training_is_of_its_seed(tmp_path):
+    path = tmp_path / "probes/a-seed1/llr.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"format": 1, "runs": [{"system": {"seed": 10}, "x": 3}]}), encoding="utf-8")
+    with pytest.raises(InputError, match=r"llr\.json: is of seed 10, expected 1"):
+        measured(Value("x", "x", "probes/{model}/llr.json", ("runs", 0, "x")), tmp_path, "a", 1)
 
 
 def test_a_training_of_several_in_a_file(tmp_path):
