@@ -128,7 +128,8 @@ def by_seed(baseline: System, system: System, retrieval: list[System], measure: 
         try:
             found[str(seed)] = {name: one["r"] for name, one in correlations(points, "").items()}
         except InputError:
-            found[str(seed)] = {"all": None, WITHIN_KINDS: None}
+            kinds = sorted({point["kind"] for point in points.values()})
+            found[str(seed)] = dict.fromkeys(["all", WITHIN_KINDS, *kinds])
     return found
 
 

@@ -5,7 +5,7 @@
 #
 # Why these sizes (reckoned, no pilot): twice the languages share 1.5 times the merges; 8,000 updates pass 1.1 times over 7/3 of the
 # data (l10n: 4,700 updates, 1.5 times) and take 1.7 times as long as l10n's 50 minutes of a core. Meant for the two main systems
-# with one seed: --systems 1,2 --seeds 1.
+# with one seed: --systems 1,2 --seeds 10.
 source "$ROOT/recipes/zero_shot/configs/l10n.sh"
 LANGUAGES=(cs de en es fr it pl ru)
 MERGES=12000

@@ -168,3 +168,17 @@ def test_seeds_have_a_correlation_of_their_own(write, probe, findings):
     (one,) = findings()
     assert one["by_seed"] == {"2": {"all": pytest.approx(THESIS["+FA"], abs=0.005)}}
     assert one["pearson"]["all"]["r"] != pytest.approx(THESIS["+FA"], abs=0.005)
+
+
+def test_a_seed_without_a_change_has_no_correlation_of_any_group(write, probe, findings):
+    """Whoever reads one of its groups finds null there, and not a missing field."""
+    names = [
+        write("A", BLEU["mBART FT"], PRECISION["mBART FT"], seed=1),
+        write("A", BLEU["mBART FT"], PRECISION["mBART FT"], seed=2),
+        write("B", BLEU["+FA"], PRECISION["+FA"], seed=1),
+        write("B", BLEU["+FA"], PRECISION["mBART FT"], seed=2),
+    ]
+    assert probe(names).status == 0
+    (one,) = findings()
+    assert one["by_seed"]["2"] == {"all": None, "within kinds": None, "supervised": None}
+    assert one["by_seed"]["1"]["all"] == pytest.approx(THESIS["+FA"], abs=0.005)

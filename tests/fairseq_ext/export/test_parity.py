@@ -87,7 +87,7 @@ def test_a_text_of_no_language_of_the_data(tmp_path):
 
 
 def test_a_line_without_words(tmp_path, data):
-    """A folder of sentence-transformers gives it the vector of `</s>`; our commands give a checkpoint zeros."""
+    """A folder of sentence-transformers gives it the vector of `</s>`; a checkpoint has zeros for it."""
     checkpoint = write_encoder(tmp_path / "model.pt", data)
     export(job(checkpoint, data, tmp_path / "out"), tmp_path)
     loaded = load_for_inference(checkpoint, data, translates=False)
