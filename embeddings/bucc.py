@@ -1,4 +1,6 @@
-"""The BUCC shared task in one command: bitext mining with the threshold of the training part (thesis 2.4.3).
+"""The BUCC shared task in one command: bitext mining with the threshold of the training part.
+
+Thesis 2.4.3 follows a script that measures the training part itself (--tested training).
 
 DIR has, for each pair of languages, `de-en.training.de`, `.training.en` and `.training.gold`, and likewise
 the part that is tested, as BUCC publishes them, also below a folder `de-en`; texts have lines

@@ -85,7 +85,7 @@ def add_arguments(parser) -> None:
         "--threshold",
         type=types.number(-1e6, 1e6),
         help="lowest score of a pair (default: none; with --gold the one of the best F1; for a test part give"
-        " that of the training part, 2.4.3)",
+        " that of the training part)",
     )
     parser.add_argument(
         "--line-by-line", action="store_true", help="the texts are parallel: score every line, mine none"

@@ -33,7 +33,7 @@ class SentenceContrastOptions:
     )
     gather_negatives: bool = field(
         default=False,
-        metadata={"help": "negatives from the batches of all processes (the thesis: of the own batch)"},
+        metadata={"help": "negatives from the batches of all processes, not of the own batch alone"},
     )
     nested_widths: str = field(
         default="",

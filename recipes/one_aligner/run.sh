@@ -10,6 +10,7 @@ source "$(dirname "$0")/../shared/sentence_encoders.sh"
 source "$(dirname "$0")/../shared/one_pair.sh"
 
 RECIPE=one_aligner TITLE="OneAligner"
+ALL_STAGES="pretrain $ALL_STAGES"
 LANGUAGE_GROUPS=one_aligner
 
 # What section 3 has for all systems; a configuration changes it.
@@ -39,7 +40,8 @@ Measures a pre-trained encoder as it is (Table 1), trains it on one pair of lang
 sentence pairs, measures how well each retrieves translations of all languages, reports. What is complete is skipped, what was
 killed continues. README.md beside this file has the paper's numbers.
 
-  --config NAME       opus100, tatoeba_challenge (both the paper's), l10n (small), or a file like those in configs/
+  --config NAME       opus100, tatoeba_challenge (both the paper's), l10n (small; without --encoder it makes its own in
+                      the stage pretrain), or a file like those in configs/
   --systems LIST      of pairs (de-en), size-N, names of several pairs, unlimited, and, not by default, of the ablation: pooled,
                       pooled-unnormalized, unnormalized, one-dimensional, cosine; or 'all'
 $(usage_of_pretrained)

@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2034
 # The paper's: pairs of the Tatoeba Challenge (v2021-08-07), XLM-R large, Tables 5 to 7. --data-root DIR holds its pairs as text,
-# `train.de-fr.de` and `valid.de-fr.de` (its development set) with `.fr`, two-letter codes (sh is Serbo-Croatian), languages of a pair
-# in alphabetical order. Of large pairs the first few million lines suffice: the budget draws 1M.
+# `train.de-fr.de` and `valid.de-fr.de` with `.fr`, two-letter codes (sh is Serbo-Croatian), languages of a pair in alphabetical order.
+# The validation set, by which checkpoints are chosen, is of another corpus, such as Flores-200 dev: the challenge's development set is
+# a part of New-Tatoeba, which the paper tests on (3.1). Of large pairs the first few million lines suffice: the budget draws 1M.
 CORPUS=text
 LANGUAGES=(ar bg ca cs da de el en es et fa "fi" fr he hu it ja ko lt lv ms nl no pl pt ro ru sh sl sv tr uk vi zh)
 RANKED=(es fr de pt it nl ru pl cs sv sh el ro da zh no ar ms hu bg tr "fi" sl vi he ja et lt lv fa ko uk) # footnote 19
