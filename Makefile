@@ -38,7 +38,7 @@ quickstart: $(STAMP) ## build a corpus, train two models, translate every direct
 test: $(STAMP) ## run all tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --integration
 
-bench: $(STAMP) ## run the benchmarks, one after the other
+bench: quickstart ## run the benchmarks, one after the other; two of them measure the models of the quickstart
 	for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python -m "benchmarks.$$(basename "$$file" .py)"; done
 	if $(BIN)/python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then $(BIN)/python -m benchmarks.training_speed --gpu --max-tokens 8192 --updates 100 --warmup 20; fi
 

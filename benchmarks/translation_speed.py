@@ -151,7 +151,7 @@ def add_arguments(parser) -> None:
         type=options.items(options.text),
         default=list(ENGINES),
         metavar="LIST",
-        help=f"some of {', '.join(ENGINES)}",
+        help=f"some of {', '.join(ENGINES)} (default: all)",
     )
     parser.add_argument(
         "--enlarge",

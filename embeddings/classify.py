@@ -154,7 +154,7 @@ def add_arguments(parser) -> None:
         type=types.items(types.whole_number(0)),
         default=[10, 8],
         metavar="N,…",
-        help="widths of the hidden layers; 0: none",
+        help="widths of the hidden layers; 0: none (default: 10,8)",
     )
     parser.add_argument("--epochs", type=types.positive, default=100, help="passes over the training part")
     parser.add_argument("--batch", type=types.positive, default=12, help="sentences of an update")

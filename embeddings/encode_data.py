@@ -47,7 +47,7 @@ NAME = "teacher"
 SPLIT = "train"
 COMPARED = 16  # lines of a window of raw text
 OF_TEXTS = ("texts", "output", "language", "token_states")
-OF_DATA = ("split", "name", "text", "layer_sums", "max_tokens")
+OF_DATA = ("split", "pairs", "name", "text", "layer_sums", "max_tokens")
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,7 @@ class DataEncoding:
     Attributes:
         data: binarized folder.
         split: names of sets.
+        pairs: of languages, whose sentences are encoded; None for all, and for monolingual texts.
         name: of the teacher, in the names of the files.
         text: folder of the raw text behind the binarized one; None for what lies in the binarized folder.
         normalize: vectors of length 1; those of zeros stay as they are.
@@ -65,6 +66,7 @@ class DataEncoding:
 
     data: Path
     split: list[str]
+    pairs: list[str] | None
     name: str
     text: Path | None
     encoder: EncoderOptions
@@ -80,6 +82,12 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument(
         "--split", type=types.items(types.split), help=f"of --data: names of sets (default: {SPLIT})"
+    )
+    parser.add_argument(
+        "--pairs",
+        type=types.items(types.split),
+        metavar="PAIR,…",
+        help="of --data: pairs of languages, de-en,en-fr (default: all)",
     )
     parser.add_argument(
         "--name", type=types.split, help=f"of --data: of the teacher, in names of files (default: {NAME})"
@@ -140,12 +148,34 @@ def check_options(given: Mapping[str, object]) -> None:
 
 def store_vectors(job: DataEncoding, force: bool) -> None:
     """Store the vectors of all sentences of a job's sets."""
-    todo = [prefix for split in job.split for prefix in bitext_prefixes(job.data, split)]
+    todo = [prefix for split in job.split for prefix in of_pairs(bitext_prefixes(job.data, split), job)]
     reader = Reader.of(job, job.encoder.load())
     for prefix in todo:
         output = vectors_path(prefix, job.name)
         encode_sentences(job, reader, prefix, output, force)
         print(output)
+
+
+def of_pairs(prefixes: Sequence[Path], job: DataEncoding) -> list[Path]:
+    """Those of the job's pairs of languages, of the binarized texts of a set.
+
+    Raises:
+        InputError: the set has no such pair.
+    """
+    if job.pairs is None:
+        return list(prefixes)
+    by_pair: dict[frozenset, list[Path]] = {}
+    for prefix in prefixes:
+        by_pair.setdefault(frozenset(prefix.name.split(".")[1].split("-")), []).append(prefix)
+    chosen: list[Path] = []
+    for pair in job.pairs:
+        found = by_pair.get(frozenset(pair.split("-")))
+        if not found:
+            raise InputError(
+                f"--pairs {pair}: {job.data} has no such pair in {prefixes[0].name.split('.')[0]}"
+            )
+        chosen += found
+    return chosen
 
 
 @dataclass(frozen=True)

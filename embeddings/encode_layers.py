@@ -15,7 +15,7 @@ from data_prep.formats.layer_sums import layer_sums_path
 from data_prep.formats.sentences import data_path, load_sentences, text_prefixes
 from data_prep.formats.teacher_vectors import sentences_identity
 from data_prep.huggingface import files_of
-from embeddings.encode_data import DataEncoding, sentence_windows, store
+from embeddings.encode_data import DataEncoding, of_pairs, sentence_windows, store
 from embeddings.encoders.options import CHECKPOINT, TRANSFORMERS, EncoderOptions, kind_of
 from embeddings.encoders.sentence_encoder import NotFinite, batches
 from embeddings.windows import WINDOW
@@ -33,7 +33,7 @@ def store_layer_sums(job: DataEncoding, longest: int, force: bool) -> None:
     if job.text or job.normalize:
         option = "--text" if job.text else "--normalize"
         raise InputError(f"{option}: not of --layer-sums, which are of the binarized sentences as they are")
-    todo = [prefix for split in job.split for prefix in text_prefixes(job.data, split)]
+    todo = [prefix for split in job.split for prefix in of_pairs(text_prefixes(job.data, split), job)]
     reader = LayerReader.load(job.encoder, job.data, longest)
     for prefix in todo:
         sentences, output = load_sentences(prefix), layer_sums_path(prefix, job.name)

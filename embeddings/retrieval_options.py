@@ -183,7 +183,8 @@ def add_retrieval_arguments(parser) -> None:
         "--similarity",
         type=types.items(types.one_of((*SIMILARITIES, BERT_SCORE))),
         default=[COSINE, "ratio"],
-        help=f"how the nearest sentence is chosen, some of: {', '.join((*SIMILARITIES, BERT_SCORE))}",
+        help=f"how the nearest sentence is chosen, some of: {', '.join((*SIMILARITIES, BERT_SCORE))}"
+        f" (default: {COSINE},ratio)",
     )
     parser.add_argument(
         "--normalize",

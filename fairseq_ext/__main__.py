@@ -5,15 +5,6 @@ import sys
 from command_line.dispatch import run
 
 COMMANDS = {
-    "begin-training": (
-        "fairseq_ext.commands.begin_training",
-        "whether a training has something to do, and what it trains on",
-    ),
-    "finish-training": ("fairseq_ext.commands.finish_training", "note that a training has come to its end"),
-    "finished-trainings": (
-        "fairseq_ext.commands.finished_trainings",
-        "the trainings in a folder that have come to their end",
-    ),
     "pilot": ("fairseq_ext.commands.pilot", "how fast a training is: run its command for half a minute"),
     "plan": ("fairseq_ext.commands.plan", "updates, words, arithmetic and hours of trainings, from pilots"),
     "describe": (
@@ -39,7 +30,17 @@ COMMANDS = {
     ),
     "export": (
         "fairseq_ext.commands.export",
-        "a trained sentence encoder for other libraries, with equal vectors",
+        "a trained sentence encoder or translation model in the format of another library",
+    ),
+    # of the recipes
+    "begin-training": (
+        "fairseq_ext.commands.begin_training",
+        "whether a training has something to do, and what it trains on",
+    ),
+    "finish-training": ("fairseq_ext.commands.finish_training", "note that a training has finished"),
+    "finished-trainings": (
+        "fairseq_ext.commands.finished_trainings",
+        "the trainings in a folder that have finished",
     ),
 }
 

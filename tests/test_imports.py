@@ -15,7 +15,6 @@ FOLDERS = (
     "fairseq_ext",
     "embeddings",
     "eval",
-    "llm",
     "benchmarks",
 )  # from below
 ROOMS = (  # of eval, from below; those of one line do not know each other

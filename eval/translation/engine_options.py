@@ -81,7 +81,7 @@ def add_engine_arguments(parser) -> None:
     parser.add_argument(
         "--engine",
         choices=(PYTORCH, CTRANSLATE2),
-        help=f"what searches; {CTRANSLATE2}: faster, of plain PreNorm and PostNorm models"
+        help=f"decoding engine; {CTRANSLATE2}: faster, of plain PreNorm and PostNorm models"
         f" (default: {PYTORCH})",
     )
     parser.add_argument(

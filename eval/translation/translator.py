@@ -49,7 +49,7 @@ class TranslatorOptions:
         n_best: candidates of a line, at most the beam.
         long_lines: what becomes of lines that are longer than the model reads: CUT or SPLIT.
         bf16: bfloat16 products.
-        engine: what searches.
+        engine: decoding engine.
 
     Raises:
         InputError: an `n_best` below 1; other `long_lines`.

@@ -103,12 +103,13 @@ stage_prepare() {
 
 # The teacher's vectors of all training and validation sentences, beside these.
 stage_encode() {
-  local text=()
+  local text=() pairs
+  pairs=$(pairs_with_english "${LANGUAGES[@]}")
   [[ -n $TEACHER_DATA ]] || text=(--text "$OUTPUT/text")
-  run python -m embeddings encode --data "$DATA" --split train,valid --name "$TEACHER_NAME" --dtype "$VECTORS_DTYPE" \
+  run python -m embeddings encode --data "$DATA" --split train,valid --pairs "$pairs" --name "$TEACHER_NAME" --dtype "$VECTORS_DTYPE" \
     "${TEACHER_OPTIONS[@]}" "${text[@]}"
   [[ $REDUCED_VECTORS == "$TEACHER_NAME" || ,$SYSTEM_LIST != *,reduced-* ]] ||
-    run python -m embeddings encode --data "$DATA" --split train,valid --name "$REDUCED_VECTORS" --dtype "$VECTORS_DTYPE" \
+    run python -m embeddings encode --data "$DATA" --split train,valid --pairs "$pairs" --name "$REDUCED_VECTORS" --dtype "$VECTORS_DTYPE" \
       "${TEACHER_OPTIONS[@]}" "${REDUCED_VECTORS_OPTIONS[@]}" "${text[@]}"
 }
 
@@ -131,7 +132,8 @@ stage_train() {
 encode_reduced() { # SYSTEM
   [[ $PLAN != yes ]] || return 0
   set_encoder_options "$1" "${SEED_LIST[0]}"
-  run python -m embeddings encode --data "$DATA" --split train,valid --name "$1" --dtype "$VECTORS_DTYPE" "${ENCODER_OPTIONS[@]}"
+  run python -m embeddings encode --data "$DATA" --split train,valid --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --name "$1" \
+    --dtype "$VECTORS_DTYPE" "${ENCODER_OPTIONS[@]}"
 }
 
 # Losses that gather compare the pairs of all GPUs at a time; gradients of further batches add up, but their pairs do not meet.

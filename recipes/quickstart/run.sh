@@ -39,7 +39,7 @@ What is complete is skipped, what was killed continues.
   --jobs N            trainings at a time; they share the CPU cores (default: $JOBS)
   --launcher NAME     cpu or gpu (default: $LAUNCHER)
 $(usage_of_comet)
-  --force             train anew what is trained or was begun, also with other options
+  --force             retrain what is trained or was begun, also with other options
   --precision NAME    auto, bf16 or float32; auto is bf16 where the hardware has it (default: $PRECISION)
 $(usage_of_all)
 END

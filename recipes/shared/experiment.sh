@@ -45,12 +45,11 @@ usage_of_experiment() {
   cat << END
   --seeds LIST        one training per system and seed (default: $SEEDS)
   --stages LIST       some of ${ALL_STAGES// /,} (default: all)
-  --finished-only     leave systems and seeds out whose training has not come to its end, and train nothing
+  --finished-only     leave systems and seeds out whose training has not finished, and train nothing
   --data-root DIR     local folder of the corpus, in place of a download
   --output DIR        folder for everything (default: outputs/$RECIPE/CONFIG)
-$(usage_of_comet)
-$(usage_of_training)
-  --force             train anew what is trained or was begun, also with other options or data
+$(usage_of_comet && usage_of_training)
+  --force             retrain what is trained or was begun, also with other options or data
   --plan              print what the trainings will take, from a pilot of half a minute of each; trains nothing
 END
 }

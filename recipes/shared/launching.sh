@@ -21,7 +21,7 @@ usage_of_training() {
   --jobs N            trainings at a time: they share the cores, and have GPUs of their own (default: $JOBS)
   --jobs-per-gpu N    trainings that may share one GPU (default: $JOBS_PER_GPU)
   --precision NAME    auto, bf16, fp16 or float32; auto is the fastest that the device which trains has in hardware,
-                      and that of its beginning for a training that goes on (default: $PRECISION)
+                      and that of its beginning for a training that resumes (default: $PRECISION)
 END
 }
 

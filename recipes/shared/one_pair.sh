@@ -4,7 +4,7 @@
 
 ENCODER='' COMPARED=''
 SEEDS=1
-ALL_STAGES="pretrain prepare untrained train evaluate report"
+ALL_STAGES="prepare untrained train evaluate report"
 REQUIRED_SETTINGS=(BATCH_PAIRS BUDGET LAYERS)
 ARCHITECTURE=sentence_encoder
 DROPOUT=0.1 # of what is not the encoder's: nothing, it has its own
@@ -12,7 +12,7 @@ MAX_WORDS=256
 LAYERS=()            # that are measured without training; DEPTH:LAYER, of encoders of so many layers
 OPTIMIZER_OPTIONS=() # of fairseq-train, with what else all systems have
 COMPARED_FOLDERS=()
-PRETRAINING_OPTIONS=() # of `embeddings pretrain`, if the recipe makes its encoder
+PRETRAINING_OPTIONS=() # of `embeddings pretrain`, if the recipe makes its encoder, in a stage pretrain
 PRETRAINED=''          # the folder that this leaves
 LAYER_SUMS=no          # are the layers of the frozen encoder stored, and trained on?
 SINGLE_PAIRS=() # one system each
@@ -27,8 +27,7 @@ several() { # NAME PAIR...
 
 usage_of_pretrained() {
   cat << END
-  --encoder FOLDER    the pre-trained encoder, a folder of transformers: XLM-R, or one of \`embeddings pretrain\`; without it, l10n
-                      makes its own in the stage pretrain
+  --encoder FOLDER    the pre-trained encoder, a folder of transformers: XLM-R, or one of \`embeddings pretrain\`
   --compared LIST     folders of further encoders, which are measured without training, too
 $(usage_of_test_sets)
   --new-tatoeba DIR   output of \`data_prep new-tatoeba\`: measured in evaluate, kept out of the training text by prepare

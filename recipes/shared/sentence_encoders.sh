@@ -12,6 +12,8 @@ SHOWN_SIMILARITY=cosine # by which systems are compared with each other, and sho
 SMALLER_OPTIONS=() # which smaller vectors are measured as well, where all vectors of a test set are in memory
 MULTIWAY=() # languages whose test sets with English are line-parallel with each other
 
+usage_of_comet() { :; } # sentence encoders do not translate: check_test_sets
+
 usage_of_test_sets() {
   cat << END
   --tatoeba DIR       LASER's Tatoeba test sets, tatoeba.XXX-eng.XXX: measured in evaluate, kept out of the training text

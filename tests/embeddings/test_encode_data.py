@@ -208,7 +208,7 @@ def test_options_that_do_not_go_together(command, checkpoint_options, data, tmp_
     for option in ("--output", "--language"):
         line = refused(command, "--data", data, option, "de", *checkpoint_options)
         assert f"{option}: --data {data} is encoded in its place" in line
-    for option in ("--split", "--name", "--text"):
+    for option in ("--split", "--pairs", "--name", "--text"):
         line = refused(command, "x", "--output", tmp_path / "o", option, "a", *checkpoint_options)
         assert line.endswith(f"{option}: belongs to --data, which is not given")
     assert "expected FILE" in refused(command, *checkpoint_options)
@@ -218,6 +218,15 @@ def test_a_folder_without_the_set(command, checkpoint_options, data, tmp_path):
     line = refused(command, "--data", data, "--split", "dev", *checkpoint_options)
     assert f"{data}: no dev.A-B.LANG.idx" in line
     assert "no train.A-B.LANG.idx" in refused(command, "--data", tmp_path / "x", *checkpoint_options)
+
+
+def test_chosen_pairs_alone(command, checkpoint_options, data):
+    """In either order of their languages."""
+    done = command("encode", "--data", data, *checkpoint_options, "--pairs", "fr-en")
+    assert done.out.split() == [f"{data}/{name}.teacher.vectors" for name in NAMES[2:]]
+    assert len(list(data.glob("*.vectors"))) == 2
+    line = refused(command, "--data", data, *checkpoint_options, "--pairs", "de-en,de-xx")
+    assert line.endswith(f"--pairs de-xx: {data} has no such pair in train")
 
 
 def test_raw_text_of_other_sentences(command, checkpoint_options, data, tmp_path):

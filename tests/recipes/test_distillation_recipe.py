@@ -205,6 +205,8 @@ def test_a_checkpoint_teaches_on_the_data_of_its_training():
         "float16",
     )
     assert (str(args.model), str(args.model_data), args.cpu, args.text) == ("ems.pt", "data/l10n", True, None)
+    expected = "cs-en,de-en,en-es,en-fr,en-it,en-ja,en-pl,en-pt,en-ru,en-zh"  # of 28 languages
+    assert ",".join(args.pairs) == expected
 
 
 def test_a_folder_of_transformers_gives_its_vocabulary_and_reads_raw_text():

@@ -37,6 +37,7 @@ def unpaired_of(args: Namespace) -> tuple:
     [
         ([], f"--config: expected one of {','.join(CONFIGS)}, or a file"),
         (["--config", "l10n"], "--encoder: expected a folder of transformers"),
+        ([*L10N, "--stages", "pretrain"], "--stages: found 'pretrain', expected one of: prepare untrained"),
         ([*L10N[:3], "/tmp", "--systems", "paired"], "--systems: found 'paired', expected one of: paired-de"),
         (
             [*L10N[:3], "/tmp", "--systems", "unpaired-bucc-de-en"],
