@@ -52,7 +52,21 @@ check_test_sets() {
     [[ ${#BUCC_TEXTS[@]} -gt 0 ]] || die "--bucc: $BUCC: no files PAIR.PART.LANG, nor below it; expected those of BUCC"
   fi
   [[ -z $COMET ]] || die "--comet $COMET: sentence encoders do not translate; expected none"
+  warn_of_late_test_sets
 }
+
+# A test set that `prepare` was not given may be in the text that the models have read.
+warn_of_late_test_sets() {
+  local record=$OUTPUT/text/clean.json late
+  if [[ $DRY_RUN == yes || ! -e $record ]] || has_stage prepare || ! has_stage evaluate; then return; fi
+  test_texts
+  [[ ${#TEST_TEXTS[@]} -gt 0 ]] || return 0
+  late=$(LC_ALL=C comm -23 <(printf '%s\n' "${TEST_TEXTS[@]}" | real_paths) <(sed 's/^ *"//; s/",\?$//' "$record" | real_paths) | sed -n 1p)
+  [[ -z $late ]] || note "$late: not kept out of the training text, and perhaps in it; give its folder to prepare and train, too"
+}
+
+# Absolute paths of lines, sorted; lines that are none do no harm.
+real_paths() { xargs -d '\n' realpath -m -- | LC_ALL=C sort -u; }
 
 # A pair of languages as file names have it.
 pair_with_english() { # LANGUAGE

@@ -1,12 +1,13 @@
 """`recipes/sentence_embedding`: rows of Table 2.14, the systems LaBSE-EMS, hyperparameters of 2.3.3."""
 
+import json
 import math
 from argparse import Namespace
 
 import pytest
 
 from tests.our_commands import parse_command
-from tests.recipes.commands import ROOT, assert_refused, configurations, dry_run, parse_trainings
+from tests.recipes.commands import ROOT, assert_refused, configurations, dry_run, parse_trainings, recipe
 
 RECIPE = "sentence_embedding"
 CONFIGS = configurations(RECIPE)
@@ -43,6 +44,20 @@ def differences(system: Namespace, ems: Namespace) -> dict:
         name: value for name, value in vars(system).items()
         if name not in OWN and value != getattr(ems, name, None) and not name.startswith(tuple(others))
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_test_set_that_came_after_the_training_text_is_said(late, tmp_path):
+    """It may be in what the models have read."""
+    for name in ("deu", "eng"):
+        (tmp_path / f"tatoeba.deu-eng.{name}").write_text("eins\n", encoding="utf-8")
+    kept_out = ["tatoeba.deu-eng.deu", "tatoeba.deu-eng.eng"][: 1 if late else 2]
+    settings = {"settings": {"exclude_text": [str(tmp_path / name) for name in kept_out]}}
+    (tmp_path / "out/text").mkdir(parents=True)
+    (tmp_path / "out/text/clean.json").write_text(json.dumps(settings, indent=2), encoding="utf-8")
+    words = ["--config", "l10n", "--tatoeba", str(tmp_path), "--output", str(tmp_path / "out")]
+    said = recipe(RECIPE, *words, "--stages", "evaluate").stderr
+    assert ("tatoeba.deu-eng.eng: not kept out of the training text" in said) is late
 
 
 @pytest.mark.parametrize(
