@@ -1,6 +1,7 @@
 """Options and limits that all tests share."""
 
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -13,6 +14,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 # Several pytest workers share few cores: torch must not start a pool of threads in each.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# A shell has what it runs in the background (`make test &`) ignore SIGINT, which all processes inherit: the
+# commands that tests interrupt, as Ctrl-C does, would go on.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
 

@@ -3,10 +3,13 @@
 from collections import namedtuple
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import embeddings.__main__ as commands
 from command_line.dispatch import run
+from embeddings.encoders.options import EncoderOptions
+from embeddings.encoders.sentence_encoder import SentenceEncoder
 from tests.fairseq_ext.folders import write_preparation, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 
@@ -45,3 +48,22 @@ def one_space(checkpoint_options):
     state["task_state"]["language_tags"] = "t-enc"
     path = save(data.parent / "t-enc.pt", state)
     return ["--model", path, "--model-data", str(data), "--target-lang", "en"]
+
+
+@pytest.fixture
+def asked(monkeypatch) -> list[tuple[str, str | None]]:
+    """The first sentence and the language of everything that the encoder of a command is given."""
+    found = []
+
+    class Recording(SentenceEncoder):
+        name, width = "toy", 3
+
+        def encode(self, sentences, language=None):
+            found.append((sentences[0], language))
+            return np.eye(len(sentences), 3, dtype=np.float32)
+
+        def record(self):
+            return {}
+
+    monkeypatch.setattr(EncoderOptions, "load", lambda self: Recording())
+    return found

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,6 +25,16 @@ def test_a_perceptron_learns_what_a_linear_classifier_cannot():
     assert accuracy(teach(PERCEPTRON, train, valid, seed=1), test) > 0.9
     linear = Perceptron(hidden=[0], epochs=40, batch=16, learning_rate=0.01, weight_decay=0.0)
     assert accuracy(teach(linear, train, valid, seed=1), test) < 0.7
+
+
+def test_weight_decay_keeps_a_perceptron_from_learning():
+    """Of weights next to zero nothing is left to tell the classes apart."""
+    train, valid, test = two_moons(400, 1), two_moons(200, 2), two_moons(400, 3)
+    free, small, large = (
+        accuracy(teach(replace(PERCEPTRON, weight_decay=decay), train, valid, seed=1), test)
+        for decay in (0.0, 1e-4, 100.0)
+    )
+    assert min(free, small) > 0.9 and large < 0.6
 
 
 def test_the_epoch_is_chosen_on_the_validation_part():
@@ -82,6 +93,19 @@ def test_the_names_of_mldoc(command, one_space, tmp_path):
     arguments = [folder, "--layout", "mldoc", "--languages", "en", "--train-languages", "de"]
     found = classify(command, one_space, tmp_path / "out", *arguments)
     assert set(found["directions"]) == {"de-en"} and found["dataset"] == "MLDoc"
+
+
+def test_languages_reach_the_encoder(asked, command, tmp_path):
+    for name in ("german.train.1000", "german.dev", "german.test", "english.test"):
+        write(tmp_path / "mldoc" / name, [f"a\t{name}", "b\tx"])
+    words = [tmp_path / "mldoc", "--layout", "mldoc", "--languages", "de,en", "--train-languages", "de"]
+    result = command(
+        "classify", *words, "--model", tmp_path / "x", "--epochs", "1", "--output", tmp_path / "out"
+    )
+    assert result.status == 0, result.err
+    assert sorted(asked) == [
+        ("english.test", "en"), ("german.dev", "de"), ("german.test", "de"), ("german.train.1000", "de"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

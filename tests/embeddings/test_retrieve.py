@@ -47,14 +47,25 @@ def parallel(tmp_path):
     return {language: write(tmp_path / f"test.{language}", lines) for language, lines in files.items()}
 
 
-def p_at_1(queries, candidates):
+def hits(queries, candidates):
+    """Of every query, whether the candidate of its row is the nearest."""
+
     def cosine(one, other):
         return one @ other / np.linalg.norm(one) / np.linalg.norm(other)
 
-    right = 0
-    for row, query in enumerate(queries):
-        right += max(range(len(candidates)), key=lambda j: cosine(query, candidates[j])) == row
-    return right / len(queries)
+    return [
+        max(range(len(candidates)), key=lambda j: cosine(query, candidates[j])) == row
+        for row, query in enumerate(queries)
+    ]
+
+
+def p_at_1(queries, candidates):
+    return np.mean(hits(queries, candidates))
+
+
+def drawn(count, lines, direction, seed=1):
+    """Rows of queries of a pair's first direction, 0, or the other, 1, as in all records so far."""
+    return sorted(np.random.default_rng([seed, direction]).choice(lines, count, replace=False))
 
 
 def retrieve(command, one_space, output, *argv):
@@ -177,6 +188,22 @@ def test_some_lines_are_queries_and_all_are_candidates(command, one_space, paral
     options = ["--parallel", parallel["de"], parallel["en"], "--queries", "5"]
     found = retrieve(command, one_space, tmp_path / "out", *options)
     assert {(each["queries"], each["candidates"]) for each in found["directions"].values()} == {(5, 9)}
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "cosine,ratio"])
+def test_hits_of_the_queries_that_were_drawn(command, one_space, encoder, tmp_path, similarity):
+    """As of a loop over all candidates; in either direction others are drawn."""
+    german = sentences(30, seed=1)
+    english = [one if row % 2 else german[row] for row, one in enumerate(sentences(30, seed=2))]
+    files = [write(tmp_path / "test.de", german), write(tmp_path / "test.en", english)]
+    options = ["--parallel", *files, "--queries", "12", "--seed", "5", "--similarity", similarity]
+    found = retrieve(command, one_space, tmp_path / "out", *options)["directions"]
+    sides = encoder.encode(german, "de"), encoder.encode(english, "en")
+    for place, (queries, candidates) in enumerate((sides, sides[::-1])):
+        each = found[("de-en", "en-de")[place]]["cosine"]
+        expected = np.array(hits(queries, candidates))[drawn(12, 30, place, seed=5)]
+        assert unpacked(each["hits"], 12).tolist() == expected.tolist() and 0 < expected.sum() < 12
+        assert each["p_at_1"] == expected.mean()
 
 
 def test_short_and_empty_lines_stay(command, one_space, tmp_path):

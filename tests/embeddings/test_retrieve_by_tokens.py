@@ -13,9 +13,10 @@ from embeddings.encoders.huggingface import special_ids
 from embeddings.encoders.options import EncoderOptions
 from embeddings.groups import groups_file, read_groups
 from embeddings.retrieve import KIND
+from embeddings.search.retrieval import unpacked
 from embeddings.search.sentence_scores import bert_scores, without_popularity
 from tests.embeddings.encoders.folders import TEXT, write_sentence_transformers, write_transformers
-from tests.embeddings.test_retrieve import sentences, write
+from tests.embeddings.test_retrieve import drawn, sentences, write
 
 OTHERS = [*TEXT[:5], "Das Wetter", "Zwei Kinder", "Fahrrad heute"]
 
@@ -70,10 +71,22 @@ def test_all_pairs_by_bert_score_with_and_without_normalization(command, folder,
 
 
 def test_bert_score_alone_of_some_queries(command, folder, parallel, tmp_path):
-    words = ["--parallel", *parallel[:2], "--model", folder, "--similarity", "bert-score", "--queries", "4"]
+    """Each against all candidates. The beginnings of English are German's, but not the other way round."""
+    english = [f"{line} {TEXT[row // 3]}" for row, line in enumerate(TEXT)]
+    write(parallel[1], english)
+    words = ["--parallel", *parallel[:2], "--model", folder, "--similarity", "bert-score", "--queries", "6"]
     _, run = retrieve(command, tmp_path / "out", *words)
-    assert run["directions"]["de-en"]["queries"] == 4
     assert set(run["average"]) == {"bert-score"}
+    encoder = EncoderOptions(folder, cpu=True).load()
+    scores = bert_scores(encoder.encode_tokens(TEXT), encoder.encode_tokens(english), False)
+    for place, (name, each) in enumerate((("de-en", scores), ("en-de", scores.T))):
+        hits = [max(range(len(TEXT)), key=row.__getitem__) == number for number, row in enumerate(each)]
+        expected = np.array(hits)[drawn(6, len(TEXT), place)]
+        found = run["directions"][name]
+        assert (found["queries"], found["candidates"]) == (6, len(TEXT))
+        assert unpacked(found["bert-score"]["hits"], 6).tolist() == expected.tolist()
+        assert found["bert-score"]["p_at_1"] == expected.mean()
+    assert 0 < expected.mean() < 1  # from English
 
 
 def test_layers_are_those_of_the_library(folder):

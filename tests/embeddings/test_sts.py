@@ -1,5 +1,4 @@
 import json
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -58,21 +57,7 @@ def test_files_of_two_languages(command, one_space, tmp_path, ending):
     assert found["en-ar"]["spearman"] == pytest.approx(100 * spearmanr(cosines, ratings).statistic)
 
 
-def test_languages_reach_the_encoder(tmp_path, monkeypatch):
-    asked = []
-
-    class Encoder:
-        system: ClassVar = {"name": "toy"}
-        name, cut = "toy", 0
-
-        def encode(self, lines, language):
-            asked.append((lines[0], language))
-            return np.eye(len(lines), 3, dtype=np.float32)
-
-        def record(self):
-            return {}
-
-    monkeypatch.setattr(EncoderOptions, "load", lambda self: Encoder())
+def test_languages_reach_the_encoder(asked, tmp_path):
     paths = [write(tmp_path / f"STS.{name}.tsv", ["a\tb\t1", "c\td\t2"]) for name in ("en-tr", "es-es")]
     measure(Similarity(EncoderOptions(tmp_path), paths, False, "STS"))
     assert asked == [("a", "en"), ("b", "tr"), ("a", "es"), ("b", "es")]

@@ -14,6 +14,7 @@ from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
 from fairseq_ext.modules.gradient_reversal import reverse_gradient
 from tests.fairseq_ext.models import build, random_batch, toy_dictionary
 from tests.fairseq_ext.sentence_pairs import SIZES
+from tests.fairseq_ext.test_sentence_losses import make_model
 
 DICTIONARY = toy_dictionary()
 LANGUAGES = {"source": [0, 1, 3], "target": [2, 0, 1]}
@@ -180,6 +181,20 @@ def test_the_states_of_a_layer():
         InputError, match="-layer 1: expected no layer: the model gives the states of its top"
     ):
         classifier_of(model, layer=1)(ModelOutputs(model.encoder(**tokens)), batch)
+
+
+@pytest.mark.parametrize("kind", ["pooled", "tokens"])
+def test_what_an_encoder_puts_in_front_of_a_sentence_is_not_classified(kind):
+    model = make_model(pooling="cls").eval()
+    batch = {**random_batch(DICTIONARY, lengths=((7, 5), (4, 6), (3, 3))), **make_batch()}
+    tokens = batch["net_input"]["src_tokens"]
+    encoded = model.encoder(tokens, batch["net_input"]["src_lengths"], return_all_hiddens=True)
+    for layer, states in enumerate(encoded["encoder_states"]):
+        assert len(states) == tokens.size(1) + 1  # of `<s>`, the first
+        own = {"encoder_out": [states[1:]], "encoder_padding_mask": [tokens.eq(DICTIONARY.pad())]}
+        found = classifier_of(model, layer=layer, states=kind)(ModelOutputs(encoded), batch)
+        expected = classifier_of(model, states=kind)(ModelOutputs(own), batch)
+        assert torch.equal(found.value, expected.value) and found.count == expected.count
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,32 @@ def test_after_an_update_the_discriminator_takes_kappa_steps_of_adam(hidden, bou
     assert not torch.equal(weights_of(loss.discriminator)[0], before[0])
 
 
+def test_the_gradient_penalty_reaches_all_layers():
+    """Steps of Adam on the loss in a loop, whose slope is the chain rule's: those weights of the second layer
+    whose units are on, times the first.
+    """
+    torch.manual_seed(1)
+    found = Discriminator(WIDTH, 5, lr=0.01, bound="gradient-penalty", strength=10.0)
+    low, high = random_vectors(1, 6), random_vectors(2, 6)
+    hidden, top = copy.deepcopy(found.layers).requires_grad_()
+    optimizer = torch.optim.Adam([*hidden.parameters(), *top.parameters()], lr=0.01)
+    torch.manual_seed(2)
+    for _ in range(3):
+        loss, shares = 0, torch.rand(6, 1)
+        for share, one, other in zip(shares, low, high, strict=True):
+            between = (1 - share) * one + share * other
+            slope = (top.weight[0] * (hidden(between) > 0)) @ hidden.weight
+            scores = [top(hidden(vector).relu())[0] for vector in (one, other)]
+            loss = loss + scores[0] - scores[1] + 10 * (slope.square().sum().sqrt() - 1) ** 2
+        optimizer.zero_grad()
+        (loss / 6).backward()
+        optimizer.step()
+    torch.manual_seed(2)
+    found.learn(low, high, 3)
+    for one, other in zip(weights_of(found), [*hidden.parameters(), *top.parameters()], strict=True):
+        torch.testing.assert_close(one, other.detach())
+
+
 @cache
 def trained(bound: str, hidden: int, shift: float) -> Discriminator:
     """On fresh vectors in every step, of which the high ones are shifted."""

@@ -42,11 +42,19 @@ class PairTask(BaseTask):
         return MultilingualDataset([part], **options)
 
 
+class SearchingTask(PairTask, GeneratingTask):
+    """The same with the step of a search."""
+
+
+def make_task(folder, kind: type[PairTask], **options) -> PairTask:
+    write_toy_folder(folder)
+    cfg = SharedTaskConfig(data=str(folder), train_subset="train", seed=1, max_update=0, **options)
+    return kind(cfg, load_shared_dictionary(folder, DIRECTION))
+
+
 @pytest.fixture
 def task(tmp_path) -> PairTask:
-    folder = write_toy_folder(tmp_path / "data")
-    cfg = SharedTaskConfig(data=str(folder), train_subset="train", seed=1, max_update=0)
-    return PairTask(cfg, load_shared_dictionary(folder, DIRECTION))
+    return make_task(tmp_path / "data", PairTask)
 
 
 def make_encoder(task) -> FairseqEncoderModel:
@@ -94,6 +102,34 @@ def test_a_sentence_encoder_learns_and_is_validated(task):
         task.reduce_metrics([log], criterion)
     assert found.get_smoothed_values()["loss"] == pytest.approx(loss.item() / 2 / math.log(2), abs=1e-3)
     assert set(task.state_dict()) == {"languages", "dictionary_sha256", "initialized_from"}
+
+
+@pytest.mark.parametrize(("asked", "expected"), [(False, torch.float32), (True, torch.bfloat16)])
+def test_products_of_every_step_are_bfloat16_where_asked_for(tmp_path, asked, expected):
+    """In training, validation and search; not outside of these, and weights stay what they are."""
+    task = make_task(tmp_path / "data", SearchingTask, autocast_bf16=asked)
+    found = {}
+
+    class Linear(torch.nn.Linear):
+        def set_num_updates(self, number: int) -> None:
+            pass
+
+    class Criterion(torch.nn.Module):
+        def forward(self, model, sample):
+            product = model(torch.ones(1, 3))
+            found["train" if model.training else "valid"] = product.dtype
+            return product.sum(), 1, {}
+
+    class Generator:
+        def generate(self, models, sample, **options):
+            found["search"] = models[0](torch.ones(1, 3)).dtype
+
+    model, batch = Linear(3, 2), {"net_input": {"src_tokens": torch.ones(1, 1, dtype=torch.long)}}
+    task.train_step(batch, model, Criterion(), Optimizer(model.parameters(), lr=0.01), 0)
+    task.valid_step(batch, model, Criterion())
+    task.inference_step(Generator(), [model], batch, prefix_tokens=torch.ones(1, 0, dtype=torch.long))
+    assert found == dict.fromkeys(("train", "valid", "search"), expected)
+    assert model(torch.ones(1, 3)).dtype == model.weight.dtype == model.weight.grad.dtype == torch.float32
 
 
 def test_no_task_inherits_what_it_does_not_use():

@@ -16,6 +16,7 @@ from fairseq_ext.losses.length_prediction import LengthPrediction, LengthPredict
 from fairseq_ext.losses.weighted_loss import ModelOutputs, ModelSizes
 from tests.fairseq_ext import bridges
 from tests.fairseq_ext.bridges import KINDS, TaggedTask, build
+from tests.fairseq_ext.test_weighted_losses import make_criterion
 
 
 def outputs_of(model, batch) -> ModelOutputs:
@@ -199,3 +200,12 @@ def test_weights_are_the_papers(task):
     assert (alignment.options.weight, prediction.options.weight) == (1.0, 0.1)
     with pytest.raises(InputError, match="--length-prediction-deviation -1: expected a number of tokens"):
         make(task, deviation=-1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cached_gradients_are_refused(task, kind):
+    """The mirror of a slice would need what the encoder says of its source."""
+    model = build(kind, task)
+    criterion = make_criterion("sentence_contrast", model=model, translation=False, cached_gradients=2)
+    with pytest.raises(InputError, match=r"^--cached-gradients: not with --arch interlingua_transformer$"):
+        criterion(model, bridges.batch(task))

@@ -5,8 +5,12 @@ forked from a server that has imported torch and fairseq (but nothing of ours) a
 killable, four seconds faster.
 """
 
+import functools
+import importlib
+import itertools
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -53,7 +57,26 @@ def run_script(module: str, *arguments, cwd=REPOSITORY, stdin: str | None = None
     return Result(done.returncode, done.stdout, done.stderr)
 
 
-def _child(module: str, argv: list[str], out: Path, cwd, stdin: Path | None, env: dict) -> None:
+def _die_after(function: str, calls: int) -> None:
+    """Have this process killed at the end of a function's call number `calls`; "module:function"."""
+    path, _, name = function.partition(":")
+    *within, name = name.split(".")
+    owner = functools.reduce(getattr, within, importlib.import_module(path))
+    real, left = getattr(owner, name), itertools.count(calls - 1, -1)
+
+    @functools.wraps(real)
+    def last(*arguments, **options):
+        found = real(*arguments, **options)
+        if not next(left):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+
+    setattr(owner, name, last)
+
+
+def _child(
+    module: str, argv: list[str], out: Path, cwd, stdin: Path | None, env: dict, dies_after: tuple | None
+) -> None:
     os.chdir(cwd)
     os.environ.update(env)
     # as on a command line, where the workers of a killed training notice that it is gone
@@ -66,9 +89,9 @@ def _child(module: str, argv: list[str], out: Path, cwd, stdin: Path | None, env
     import torch
 
     torch.set_num_threads(1)
+    if dies_after:
+        _die_after(*dies_after)
     if module in FAIRSEQ.values():
-        import importlib
-
         importlib.import_module(module).cli_main()
     else:
         import runpy
@@ -77,10 +100,21 @@ def _child(module: str, argv: list[str], out: Path, cwd, stdin: Path | None, env
 
 
 class Forked:
-    """A running command; `wait` for it, or `kill` it."""
+    """A running command; `wait` for it, or `kill` it.
+
+    Args:
+        dies_after: "module:function", and the number of the call of it at whose end the command is killed.
+    """
 
     def __init__(
-        self, log: Path, module: str, *arguments, cwd=REPOSITORY, stdin: str | None = None, env=None
+        self,
+        log: Path,
+        module: str,
+        *arguments,
+        cwd=REPOSITORY,
+        stdin: str | None = None,
+        env=None,
+        dies_after: tuple[str, int] | None = None,
     ):
         log.parent.mkdir(parents=True, exist_ok=True)
         self.log = log
@@ -89,7 +123,9 @@ class Forked:
             stdin_file = log.with_suffix(".in")
             stdin_file.write_text(stdin, encoding="utf-8")
         argv = command_line(module, arguments)
-        self.process = _server.Process(target=_child, args=(module, argv, log, cwd, stdin_file, env or {}))
+        self.process = _server.Process(
+            target=_child, args=(module, argv, log, cwd, stdin_file, env or {}, dies_after)
+        )
         self.process.start()
 
     def read(self, suffix: str) -> str:

@@ -67,9 +67,15 @@ def test_it_learns_to_retrieve(data, forked, tmp_path, options):
     assert float(entry["valid_retrieval"]) == max(found)
 
 
-def test_two_processes_equal_one(data, forked, tmp_path):
-    """Without a decoder, and with retrieval among the sentences of both processes."""
-    common = (*SELECTION, "--max-update", 6, "--max-sentences", 8, "--required-batch-size-multiple", 1)
+@pytest.mark.parametrize("similarity", ["cosine", "bert-score"])
+def test_two_processes_equal_one(data, forked, tmp_path, similarity):
+    """Without a decoder, and with retrieval among the sentences of both processes. Of nine batches that are
+    validated, the second process has four, and another time one that the first has, too.
+    """
+    common = (
+        *SELECTION, "--eval-retrieval-similarity", similarity, "--max-update", 6, "--max-sentences", 8,
+        "--required-batch-size-multiple", 1, "--max-sentences-valid", 13,
+    )  # fmt: skip
     single = forked("train", *training(data, tmp_path / "single", *common, "--update-freq", 2))
     assert single.status == 0, single.text[-3000:]
     double = train_in_processes(tmp_path / "logs", 2, training(data, tmp_path / "double", *common))

@@ -260,8 +260,9 @@ echo "python $*" >> "$CALLS"
 
 
 @pytest.fixture
-def cluster(tmp_path):
+def cluster(tmp_path, monkeypatch):
     """Function that runs a recipe among stand-ins for Slurm and python; returns what was called."""
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)  # of the machine that runs the tests
     for name, text in {"srun": SRUN, "scontrol": SCONTROL, "python": PYTHON}.items():
         write_program(tmp_path / "bin" / name, text)
     write_trainer(tmp_path / "bin", FAIRSEQ_TRAIN, tmp_path / "out/data/iwslt")
@@ -289,7 +290,7 @@ def test_every_stage_runs_under_slurm(cluster):
     on_gpu = "srun --nodes 1 --ntasks 1 --gpus-per-node 1 --cpus-per-task 6 --job-name zero_shot python"
     steps = [call.removeprefix("srun ") for call in calls if call.startswith("srun")]
     assert {" ".join(call.split()[:2]) for call in calls if not call.startswith("srun")} == {
-        "python -m", f"train CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES', '')}",
+        "python -m", "train CUDA_VISIBLE_DEVICES=",
     }  # fmt: skip
     outside = [
         call

@@ -18,7 +18,11 @@ class ByLetters(SentenceEncoder):
 
     name, width = "letters", len(LETTERS)
 
+    def __init__(self):
+        self.asked = set()
+
     def encode(self, sentences, language=None):
+        self.asked.add((sentences[0], language))
         self.cut += sum(line == "zzz" for line in sentences)
         counts = [[line.lower().count(letter) for letter in LETTERS] for line in sentences]
         return np.array(counts, dtype=np.float32)
@@ -35,9 +39,14 @@ def loop_cosine(first: str, second: str) -> float:
 
 
 @pytest.fixture
-def encoder(monkeypatch, tmp_path):
+def letters():
+    return ByLetters()
+
+
+@pytest.fixture
+def encoder(letters, monkeypatch, tmp_path):
     """The path of a model that is read as the stand-in."""
-    monkeypatch.setitem(KINDS, "checkpoint", lambda options: ByLetters())
+    monkeypatch.setitem(KINDS, "checkpoint", lambda options: letters)
     (tmp_path / "x").write_text("")
     return tmp_path / "x"
 
@@ -67,6 +76,14 @@ def test_means_of_hypotheses_and_references(encoder, translated, texts, command,
     assert report.status == 0, report.err
     html = (tmp_path / "report/report.html").read_text()
     assert "Adequacy" in html and "100.00" in html and "Reference" in html
+
+
+def test_languages_reach_the_encoder(letters, encoder, translated, texts, command, tmp_path):
+    folder = translated("one", {"de-en": ["found", "", "", ""], "fr-de": ["gefunden", "", "", ""]})
+    done = command("adequacy", folder, "--model", encoder, "--output", tmp_path / "found")
+    assert done.status == 0, done.err
+    given = {(texts[language][0], language) for language in ("de", "en", "fr")}
+    assert letters.asked == given | {("found", "en"), ("gefunden", "de")}
 
 
 def test_a_zero_vector_has_cosine_zero():

@@ -120,6 +120,31 @@ def test_similarity_is_the_mean_cosine_of_positions(task, sentences, tmp_path, k
     assert found["cosine_by_chance"] != pytest.approx(found["cosine"], abs=1e-3)
 
 
+@pytest.mark.parametrize("kind", ["variable", "fixed-universal"])
+def test_similarity_by_chance_is_that_of_the_other_translation(task, sentences, tmp_path, kind):
+    """Of two pairs, as far as both interlinguas reach."""
+    decoder = decoder_of(task, kind)
+    encoder = decoder.model.encoder
+    sources, mirrors = [], []
+    for english, french in zip(*(side[:2] for side in sentences["en-fr"]), strict=True):
+        x = encoder(torch.tensor([[task.tags.id_of("en"), *english]]))
+        y = encoder(
+            torch.tensor([[task.tags.id_of("fr"), *french]]), interlingua_lengths=x["interlingua_lengths"][0]
+        )
+        sources.append(x["encoder_out"][0][:, 0])
+        mirrors.append(y["encoder_out"][0][:, 0])
+    shortest = min(map(len, sources))
+    assert (len(sources[0]) == len(sources[1])) == (kind == "fixed-universal")
+    cosines = [
+        float(F.cosine_similarity(sources[own][i], mirrors[1 - own][i], dim=0).detach())
+        for own in (0, 1)
+        for i in range(shortest)
+    ]
+    found = of_pair(decoder, options_of(tmp_path, max_lines=2), ("en", "fr"))
+    assert found["cosine_by_chance"] == pytest.approx(np.mean(cosines), abs=1e-5)
+    assert found["cosine_by_chance"] != pytest.approx(found["cosine"], abs=1e-3)
+
+
 def test_all_pairs_and_the_first_lines(task, sentences, tmp_path):
     found = similarities(decoder_of(task), options_of(tmp_path, max_lines=3))
     assert {pair: entry["lines"] for pair, entry in found.items()} == {"de-en": 3, "de-fr": 3, "en-fr": 3}
@@ -143,8 +168,8 @@ def test_right_lengths_are_tested_over_all_languages(monkeypatch):
     monkeypatch.setattr(module, "load_sources", lambda *_: references)
     monkeypatch.setattr(module, "replace", lambda one, **_: one)
     monkeypatch.setattr(module, "raw_lines", lambda *_: (references, references))
-    for name in ("right_lengths", "predicted_lengths"):
-        monkeypatch.setattr(module, name, lambda *_: np.full(len(references), 9))
+    for name, lengths in (("right_lengths", [4, 5, 6]), ("predicted_lengths", [4, 8, 5])):
+        monkeypatch.setattr(module, name, lambda *_, lengths=lengths: np.array(lengths * 20))
     tags = SimpleNamespace(languages=["en", "de", "fr"])
     encoder = SimpleNamespace(centric=0)
     decoder = SimpleNamespace(task=SimpleNamespace(tags=tags), model=SimpleNamespace(encoder=encoder))
@@ -152,6 +177,10 @@ def test_right_lengths_are_tested_over_all_languages(monkeypatch):
     assert found["de"]["bleu_gold"] == pytest.approx(100.0) and found["de"]["bleu_predicted"] < 90
     assert (found["de"]["p_value"], found["de"]["adjusted_p_value"]) == (0.001, 0.002)
     assert found["fr"]["p_value"] == found["fr"]["adjusted_p_value"] > 0.05
+    for entry in found.values():  # one of three is right, one has three tokens too many, one lacks one
+        assert entry["accuracy"] == pytest.approx(1 / 3)
+        assert (entry["absolute_error"], entry["mean_length"]) == pytest.approx((4 / 3, 5))
+        assert entry["bias"] == pytest.approx((3 - 1) / 3)
 
 
 # --- the section of the report

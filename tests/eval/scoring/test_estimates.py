@@ -7,29 +7,32 @@ from scipy import stats
 from eval.claims.power import largest_deviation, smallest_correlation, smallest_difference
 from eval.scoring.estimates import correlation, difference, paired_difference
 
-RNG = np.random.default_rng(3)
-A, B = RNG.normal(3, 1, 5), RNG.normal(1, 4, 7)
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(3)
 
 
-def test_unpaired_is_welchs_test():
-    found, expected = difference([(1, A), (-1, B)]), stats.ttest_ind(A, B, equal_var=False)
+def test_unpaired_is_welchs_test(rng):
+    a, b = rng.normal(3, 1, 5), rng.normal(1, 4, 7)
+    found, expected = difference([(1, a), (-1, b)]), stats.ttest_ind(a, b, equal_var=False)
     assert 2 * min(found.p_above(0), found.p_below(0)) == pytest.approx(expected.pvalue)
     assert found.interval(0.05) == pytest.approx(tuple(expected.confidence_interval(0.95)))
-    shifted = stats.ttest_ind(A - 1, B, equal_var=False, alternative="greater")
+    shifted = stats.ttest_ind(a - 1, b, equal_var=False, alternative="greater")
     assert found.p_above(1) == pytest.approx(shifted.pvalue)
 
 
-def test_paired_is_the_test_of_the_combination():
-    four = [RNG.normal(0, 1, 6) for _ in range(4)]
+def test_paired_is_the_test_of_the_combination(rng):
+    four = [rng.normal(0, 1, 6) for _ in range(4)]
     found = paired_difference(list(zip((1, -1, -1, 1), four, strict=True)))
     expected = stats.ttest_1samp(four[0] - four[1] - four[2] + four[3], 0)
     assert 2 * min(found.p_above(0), found.p_below(0)) == pytest.approx(expected.pvalue)
     assert found.interval(0.1) == pytest.approx(tuple(expected.confidence_interval(0.9)))
 
 
-def test_an_interaction_and_a_mean_of_systems():
+def test_an_interaction_and_a_mean_of_systems(rng):
     """Variances add up with the squares of the coefficients."""
-    systems = [RNG.normal(0, 1, 5) for _ in range(4)]
+    systems = [rng.normal(0, 1, 5) for _ in range(4)]
     found = difference(list(zip((0.5, 0.5, -0.5, -0.5), systems, strict=True)))
     assert found.effect == pytest.approx(
         np.mean([systems[0].mean(), systems[1].mean()]) - np.mean([systems[2].mean(), systems[3].mean()])
@@ -43,9 +46,9 @@ def test_trainings_without_a_deviation():
     assert same.p_above(1) == same.p_below(1) == 1
 
 
-def test_correlation():
-    x = RNG.normal(size=10)
-    y = x + RNG.normal(size=10)
+def test_correlation(rng):
+    x = rng.normal(size=10)
+    y = x + rng.normal(size=10)
     found, expected = correlation(x, y), stats.pearsonr(x, y)
     assert found.effect == pytest.approx(expected.statistic)
     assert found.interval(0.05) == pytest.approx(tuple(expected.confidence_interval(0.95)))

@@ -7,11 +7,19 @@ import threading
 from pathlib import Path
 
 import pytest
+import torch
 
 from command_line.errors import InputError
 from eval.translation.search_options import DecodingOptions, SearchOptions
 from eval.translation.translator import Translator, TranslatorOptions
-from tests.eval.translation.packages import SENTENCES, package, words_of, write_checkpoint, write_data
+from tests.eval.translation.packages import (
+    SENTENCES,
+    package,
+    types_of_products,
+    words_of,
+    write_checkpoint,
+    write_data,
+)
 
 SEARCH = ("--cpu", "--max-len-b", "6", "--beam", "3")
 OPTIONS = DecodingOptions(SearchOptions(beam=3, max_len_b=6), cpu=True)
@@ -52,6 +60,13 @@ def test_text_is_translated_as_the_same_sentences_of_a_test_set(root, translate,
     assert found.status == 0, found.err
     assert found.out.splitlines() == of_test_set["de-fr"]
     assert len(set(of_test_set["de-fr"])) > 1
+
+
+@pytest.mark.parametrize(("words", "expected"), [([], torch.float32), (["--bf16"], torch.bfloat16)])
+def test_products_are_bfloat16_where_asked_for(root, translate, words, expected):
+    with types_of_products() as found:
+        assert translate("--input", root / "text.de", "--direction", "de-fr", *words).status == 0
+    assert found == {expected}
 
 
 def test_in_python(root, of_test_set):

@@ -14,6 +14,7 @@ from command_line.dispatch import run
 from command_line.errors import InputError
 from command_line.journal import Journal
 from eval.results.scores import TRANSLATION, Translation
+from tests.eval.translation.packages import types_of_products
 from tests.fairseq_ext.folders import write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 from tests.kill_points import sweep
@@ -47,6 +48,13 @@ def translate(data, checkpoint, tmp_path):
         "translate", "--checkpoint", checkpoint, "--data", str(data), "--output", str(tmp_path / "work/out"),
         "--cpu", "--max-len-b", "4", "--max-tokens", "20",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "expected"), [([], torch.float32), (["--bf16"], torch.bfloat16)])
+def test_products_are_bfloat16_where_asked_for(command, translate, words, expected):
+    with types_of_products() as found:
+        assert command(*translate, "--directions", "de-en", *words).status == 0
+    assert found == {expected}
 
 
 def texts(out: Path) -> dict[str, str]:
