@@ -12,6 +12,7 @@ from pathlib import Path
 
 from command_line import options
 from command_line.outputs import remove_leftovers, write_text
+from embeddings.averages import FROM, TO
 from embeddings.search.sentence_scores import MEASURES
 from eval.probes import PROBES
 from eval.reporting.exhibits import write_exhibits
@@ -33,7 +34,9 @@ TRANSLATIONS = (
 _TASKS = "eval.reporting.sections.sentence_tasks"
 SENTENCE_ENCODERS = (  # what `python -m embeddings` has measured
     ("sentence-retrieval", "eval.reporting.sections.sentence_retrieval"),
+    ("sentence-retrieval", "eval.reporting.sections.dual_pivot"),
     ("sentence-retrieval", "eval.reporting.sections.encoder_sizes"),
+    ("sentence-retrieval", "eval.reporting.sections.distillation"),
     ("data-size", PROBES["data-size"].module),
     ("encoding-speed", "eval.reporting.sections.encoder_sizes:speed"),
     ("neighbours", f"{_TASKS}:neighbours"),
@@ -79,26 +82,35 @@ def add_arguments(parser) -> None:
         help="by which retrieval is shown pair by pair and in plots, where it was measured by several"
         " (default: cosine)",
     )
+    parser.add_argument(
+        "--direction",
+        choices=(FROM, TO),
+        help="in which retrieval is shown in plots and by pair, of sets whose pairs have a language in common"
+        " (Tatoeba: English): from it, or to it (default: the mean of both)",
+    )
 
 
 def main(args) -> None:
-    write_report(args.results, args.title, Path(args.output), args.similarity)
+    write_report(args.results, args.title, Path(args.output), args.similarity, args.direction)
     print(Path(args.output) / "report.html")
 
 
-def write_report(files, title: str, output: Path, similarity: str | None = None) -> None:
+def write_report(
+    files, title: str, output: Path, similarity: str | None = None, direction: str | None = None
+) -> None:
     """Write the report of result files, or of folders with them, into a folder.
 
     Args:
-        similarity: of retrieval; see `ResultSet`.
+        similarity, direction: of retrieval; see `ResultSet`.
 
     Raises:
         InputError: a file is of no known kind, or files do not belong together.
     """
     known = sections()
-    results = ResultSet.load(files, dict.fromkeys(kind for kind, _ in known), similarity)
+    results = ResultSet.load(files, dict.fromkeys(kind for kind, _ in known), similarity, direction)
     results.check_checkpoints()
     shown = [section_of(place)(results) for kind, place in known if results.of_kind(kind)]
+    shown = [section for section in shown if section.exhibits]
     for folder in (output, output / "tables", output / "plots"):
         remove_leftovers(folder)
     write_exhibits(shown, output / "tables", output / "plots")

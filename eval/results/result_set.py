@@ -24,18 +24,27 @@ class ResultSet:
     Attributes:
         files: (path, contents) per kind, in the order given.
         similarity: by which retrieval is shown, where it was measured by several; None for cosine.
+        direction: in which retrieval is shown, where all pairs have a language in common: "from" it, or
+            "to" it; None for the mean of both.
     """
 
     files: dict[str, list[tuple[Path, dict]]]
     similarity: str | None = None
+    direction: str | None = None
 
     @classmethod
-    def load(cls, paths: Iterable, kinds: Iterable[str], similarity: str | None = None) -> "ResultSet":
+    def load(
+        cls,
+        paths: Iterable,
+        kinds: Iterable[str],
+        similarity: str | None = None,
+        direction: str | None = None,
+    ) -> "ResultSet":
         """Read files; a folder stands for all result files in it.
 
         Args:
             kinds: the kinds of files that some section shows.
-            similarity: as the attribute.
+            similarity, direction: as the attributes.
         """
         files: dict[str, list[tuple[Path, dict]]] = {kind: [] for kind in kinds}
         for path in (path for given in paths for path in result_files(given, files)):
@@ -44,7 +53,7 @@ class ResultSet:
             if kind not in files:
                 raise InputError(f"{path}: kind is {kind!r}, expected one of: {', '.join(files)}")
             files[kind].append((path, record))
-        return cls(files, similarity)
+        return cls(files, similarity, direction)
 
     def of_kind(self, kind: str) -> list[tuple[Path, dict]]:
         return self.files.get(kind, [])

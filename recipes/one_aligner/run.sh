@@ -29,7 +29,7 @@ BUCC_OPTIONS=(--tuned sample --tested training --universal-threshold --margin ab
 EVERY_PAIR='' # what is trained without budget
 SIZES=()      # budgets of further systems of the pair SIZE_PAIR
 SIZE_PAIR=''
-DIRECTION=from                        # English: the paper evaluates as XTREME, whose queries on Tatoeba are English sentences
+DIRECTION=from    # English: the paper evaluates as XTREME, whose queries on Tatoeba are English sentences
 LANGUAGE_SIZES=''                     # LANGUAGE<tab>GiB of the text that the encoder was trained on
 
 usage() {

@@ -173,7 +173,7 @@ stage_report() {
   [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_with_first
   for_each_layer add_untrained
   compare_sizes
-  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY"
+  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION"
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
 }
 

@@ -4,6 +4,7 @@ both sizes.
 """
 
 import re
+from dataclasses import dataclass
 from statistics import fmean
 
 from embeddings.averages import by_pair
@@ -17,6 +18,7 @@ from eval.reporting.sections.thesis_encoders import thesis_table
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, System, by_dataset
 
+SEED = re.compile(r"-seed\d+$")
 BUCC = re.compile(r"BUCC \S+, (?P<part>.+)")
 RETRIEVAL, SPEED = "sentence-retrieval", "encoding-speed"
 FEW_PAIRS = 6  # of a benchmark whose pairs have columns of their own, as UN's
@@ -38,25 +40,66 @@ COLUMNS = {  # field of a record: format and scale
 SIZES = {"parameters": ("parameters (millions)", 1e-6), "width": ("numbers of a vector", 1)}
 
 
+Reached = dict[str, MeanStd | None]  # by the name of an encoder
+
+
+@dataclass(frozen=True)
+class Benchmarks:
+    """What encoders reach.
+
+    Attributes:
+        columns: by title: of pairs of languages, where they are few, and behind them of the whole benchmark.
+        whole: titles of the latter.
+    """
+
+    columns: dict[str, Reached]
+    whole: list[str]
+
+    @classmethod
+    def of(cls, results: ResultSet) -> "Benchmarks":
+        columns: dict[str, Reached] = {}
+        whole: list[str] = []
+        for dataset, systems in by_dataset(results.probed(RETRIEVAL)).items():
+            columns |= _pairs_of_retrieval(dataset, systems)
+            columns[dataset] = {one.name: one.mean("average", COSINE, scale=100) for one in systems}
+            whole.append(dataset)
+        pairs = _of_mining(mined(results))
+        means = _means_of_bucc(pairs)
+        return cls(columns | pairs | means, [*whole, *(means or pairs)])
+
+
 def section(results: ResultSet) -> Section:
     retrieval = by_dataset(results.probed(RETRIEVAL))
     names = list(dict.fromkeys(one.name for systems in retrieval.values() for one in systems))
     sizes = {one.name: one for systems in retrieval.values() for one in systems if _size(one, "width")}
     if not sizes:
         return Section("Encoders by size", [])
-    columns: dict[str, dict[str, MeanStd | None]] = {}
-    for dataset, systems in retrieval.items():
-        columns |= _of_retrieval(dataset, systems)
-    columns |= _of_mining(mined(results))
+    columns = Benchmarks.of(results).columns
+    speeds = _speeds(results)
     rows = [
-        [cell(name), *_size_cells(sizes.get(name)), *(mean_cell(of.get(name), 1) for of in columns.values())]
+        [
+            cell(name),
+            *_size_cells(sizes.get(name)),
+            *([mean_cell(speeds.get(name), 0)] if speeds else []),
+            *(mean_cell(of.get(name), 1) for of in columns.values()),
+        ]
         for name in names
     ]
     caption = "Encoders by size: what they reach on every benchmark."
-    tables = [Table("encoder_sizes", caption, [cells("Encoder", *TITLES, *columns)], rows)]
+    titles = cells("Encoder", *TITLES, *(["lines/s"] if speeds else []), *columns)
+    tables = [Table("encoder_sizes", caption, [titles], rows)]
     if reference := thesis_table(list(columns)):
         tables.append(reference)
     return Section("Encoders by size", [*tables, *_plots(retrieval, sizes)], NOTES)
+
+
+def _speeds(results: ResultSet) -> Reached:
+    """Lines per second of the encoders whose speed was compared; in recipes a name ends with its seed."""
+    found: dict[str, list[float]] = {}
+    for one in results.probed(SPEED):
+        mean = one.mean("lines_per_second")
+        found.setdefault(SEED.sub("", one.name), []).append(mean.mean if mean else None)
+    return {name: MeanStd.of(values) for name, values in found.items()}
 
 
 def _size(one: System, which: str) -> int | None:
@@ -69,27 +112,25 @@ def _size_cells(one: System | None) -> list[Cell]:
     return [number_cell(of[name], *COLUMNS[name]) for name in COLUMNS]
 
 
-def _of_retrieval(dataset: str, systems: list[System]) -> dict[str, dict[str, MeanStd | None]]:
-    """Title of a column -> encoder -> P@1: of every pair of languages if they are few, and of all."""
+def _pairs_of_retrieval(dataset: str, systems: list[System]) -> dict[str, Reached]:
+    """P@1 of every pair of languages, if they are few."""
     pairs = by_pair(systems[0].runs[0].directions)
-    found = {}
-    for pair in sorted(pairs) if 1 < len(pairs) <= FEW_PAIRS else ():
-        found[f"{dataset} {pair}"] = {one.name: means_of_pairs(one, COSINE).get(pair) for one in systems}
-    found[dataset] = {one.name: one.mean("average", COSINE, scale=100) for one in systems}
-    return found
+    return {
+        f"{dataset} {pair}": {one.name: means_of_pairs(one, COSINE).get(pair) for one in systems}
+        for pair in (sorted(pairs) if 1 < len(pairs) <= FEW_PAIRS else ())
+    }
 
 
-def _of_mining(datasets: dict[str, list[System]]) -> dict[str, dict[str, MeanStd | None]]:
+def _of_mining(datasets: dict[str, list[System]]) -> dict[str, Reached]:
     """F1 of every dataset that has gold pairs."""
     found = {
         dataset: {one.name: one.mean("bucc", "f1", scale=100) for one in systems}
         for dataset, systems in datasets.items()
     }
-    found = {dataset: of for dataset, of in found.items() if any(of.values())}
-    return found | _means_of_bucc(found)
+    return {dataset: of for dataset, of in found.items() if any(of.values())}
 
 
-def _means_of_bucc(found: dict[str, dict[str, MeanStd | None]]) -> dict[str, dict[str, MeanStd | None]]:
+def _means_of_bucc(found: dict[str, Reached]) -> dict[str, Reached]:
     """Mean of all pairs of languages of each part, as "BUCC, training", of the encoders that have all."""
     parts: dict[str, list[dict]] = {}
     for dataset, of in found.items():
@@ -124,7 +165,8 @@ def _plots(retrieval: dict[str, list[System]], sizes: dict[str, System]) -> list
             rows = [[cell(label), number_cell(x, ".1f"), number_cell(y, ".1f")] for x, y, label in points]
             caption = f"P@1 (cosine) on {dataset} against {title}."
             numbers = Table(name, caption, [cells("Encoder", title, "P@1")], rows)
-            figures.append(Figure(name, caption, scatter({dataset: points}, title, "P@1 (%)"), numbers))
+            plot = scatter({dataset: points}, title, "P@1 (%)", by_magnitude=True)
+            figures.append(Figure(name, caption, plot, numbers))
     return figures
 
 

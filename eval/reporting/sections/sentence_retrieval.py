@@ -13,7 +13,7 @@ from eval.reporting.exhibits import (
     slug,
 )
 from eval.reporting.plots import heatmap, horizontal_bars
-from eval.reporting.sections.retrieval_averages import averages_by_direction
+from eval.reporting.sections.retrieval_averages import averages_by_direction, direction_shown, mean_of
 from eval.reporting.sections.retrieval_layers import by_layer
 from eval.reporting.sections.retrieval_pairs import mean_by_text, table_of_pairs
 from eval.reporting.sections.smaller_vectors import smaller_vectors
@@ -38,19 +38,19 @@ GROUPS_OF_BARS = 8  # systems that bars can still tell apart
 def section(results: ResultSet) -> Section:
     shown: list[Table | Figure] = []
     for dataset, systems in by_dataset(results.probed(KIND)).items():
-        similarity = _similarity(systems, results.similarity)
+        similarity = similarity_of(systems, results.similarity)
         shown.append(averages(dataset, systems))
         shown += averages_by_direction(dataset, systems)
-        shown.append(table_of_pairs(dataset, systems, similarity))
-        if groups := _groups(systems, similarity):
-            shown += by_group(dataset, systems, groups, similarity)
-        shown += by_layer(dataset, systems, groups, similarity)
+        shown.append(table_of_pairs(dataset, systems, similarity, results.direction))
+        if groups := groups_of(systems, similarity):
+            shown += by_group(dataset, systems, groups, similarity, results.direction)
+        shown += by_layer(dataset, systems, groups, results.direction)
         shown += by_direction(dataset, systems, similarity)
         shown += smaller_vectors(dataset, systems)
     return Section("Sentence retrieval", shown, NOTES)
 
 
-def _similarity(systems: list[System], wanted: str | None) -> str:
+def similarity_of(systems: list[System], wanted: str | None) -> str:
     """What figures show: what is wanted, or else cosine, if all were measured by it."""
     first, *others = (run.value("average") for one in systems for run in one.runs)
     common = [name for name in first if all(name in other for other in others)] or list(first)
@@ -105,7 +105,7 @@ def _error(one: System) -> MeanStd | None:
     return MeanStd.of(errors)
 
 
-def _groups(systems: list[System], similarity: str) -> list[str]:
+def groups_of(systems: list[System], similarity: str) -> list[str]:
     """Groups of languages that all runs have, of which at least one pair was measured."""
     first = systems[0].runs[0].value("groups") or {}
     return [
@@ -115,42 +115,54 @@ def _groups(systems: list[System], similarity: str) -> list[str]:
     ]
 
 
-def by_group(dataset: str, systems: list[System], groups: list[str], similarity: str) -> list[Table | Figure]:
+def by_group(
+    dataset: str, systems: list[System], groups: list[str], similarity: str, direction: str | None
+) -> list[Table | Figure]:
     """Bars of the groups of languages (Table 2.5); of many encoders a table of all, and bars of some at a
     time.
     """
     if len(systems) <= GROUPS_OF_BARS:
-        return [_bars(dataset, systems, groups, similarity)]
+        return [_bars(dataset, systems, groups, similarity, direction)]
     parts = -(-len(systems) // GROUPS_OF_BARS)
     some = [
         systems[len(systems) * part // parts : len(systems) * (part + 1) // parts] for part in range(parts)
     ]
     bars = [
-        _bars(dataset, each, groups, similarity, str(number)) for number, each in enumerate(some, start=1)
+        _bars(dataset, each, groups, similarity, direction, str(number))
+        for number, each in enumerate(some, start=1)
     ]
-    return [_group_table(slug("retrieval_groups", dataset), dataset, systems, groups, similarity), *bars]
+    name = slug("retrieval_groups", dataset)
+    return [_group_table(name, dataset, systems, groups, similarity, direction), *bars]
 
 
-def _bars(dataset: str, systems: list[System], groups: list[str], similarity: str, *part: str) -> Figure:
-    table = _group_table(slug("retrieval_groups", dataset, *part), dataset, systems, groups, similarity)
-    series = {one.name: _group_means(one, groups, similarity) for one in systems}
+def _bars(
+    dataset: str, systems: list[System], groups: list[str], similarity: str, direction: str | None, *part: str
+) -> Figure:
+    name = slug("retrieval_groups", dataset, *part)
+    table = _group_table(name, dataset, systems, groups, similarity, direction)
+    series = {one.name: _group_means(one, groups, similarity, direction) for one in systems}
     labels = [row[0].text for row in table.rows]
     return Figure(table.name, table.caption, horizontal_bars(labels, series, "P@1 (%)"), table)
 
 
-def _group_table(name: str, dataset: str, systems: list[System], groups: list[str], similarity: str) -> Table:
-    means = [_group_means(one, groups, similarity) for one in systems]
+def _group_table(
+    name: str, dataset: str, systems: list[System], groups: list[str], similarity: str, direction: str | None
+) -> Table:
+    means = [_group_means(one, groups, similarity, direction) for one in systems]
     counts = [systems[0].runs[0].value("groups", group, similarity, "pairs") for group in groups]
     rows = [
         [cell(f"{group} ({count})"), *(mean_cell(of[place], digits=1) for of in means)]
         for place, (group, count) in enumerate(zip(groups, counts, strict=True))
     ]
-    caption = f"P@1 ({similarity}) by group of languages (and how many pairs of them), {dataset}."
+    of = direction_shown(systems[0], direction)
+    caption = f"P@1 ({similarity}) by group of languages (and how many pairs of them), {of}, {dataset}."
     return Table(name, caption, [cells("Group", *(one.name for one in systems))], rows)
 
 
-def _group_means(one: System, groups: list[str], similarity: str) -> list[MeanStd | None]:
-    return [one.mean("groups", group, similarity, "mean", scale=100) for group in groups]
+def _group_means(
+    one: System, groups: list[str], similarity: str, direction: str | None
+) -> list[MeanStd | None]:
+    return [mean_of(one, similarity, group, direction) for group in groups]
 
 
 def by_direction(dataset: str, systems: list[System], similarity: str) -> list[Figure]:

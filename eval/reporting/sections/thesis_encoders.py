@@ -96,6 +96,23 @@ def thesis_table(measured: list[str]) -> Table | None:
     return Table("encoder_sizes_thesis", caption, [cells("Encoder", *SIZES, *known)], shown)
 
 
+def by_losses(student: str, title: str) -> dict[str, float | None]:
+    """Losses -> what a LEALLA trained with them reaches on a column's benchmark; empty for other students,
+    and for benchmarks that are not in the tables.
+
+    Args:
+        student: as the recipe calls it, small, base or large.
+    """
+    if _benchmark(title) not in BENCHMARKS:
+        return {}
+    found = {}
+    for name, numbers in rows().items():
+        words = name.replace("LEALLA-", "").split()
+        if words[-2:-1] == [student]:
+            found[words[-1]] = numbers[_benchmark(title)]
+    return found
+
+
 def _benchmark(title: str) -> str:
     """A column's benchmark, whatever part of it: "BUCC de-en, training" is "BUCC de-en"."""
     return title.partition(",")[0]

@@ -101,13 +101,121 @@ def test_encoders_of_one_layer_each_are_a_curve(report):
         retrieval({"de-en": p, "en-de": p}, {"Tatoeba-36": p / 2}, name=name) for name, p in found.items()
     ]
     text, folder = report(*values)
-    tables = {path.stem: path.read_text() for path in folder.glob("tables/retrieval_layers*.csv")}
-    assert tables == {
-        "retrieval_layers_set_all": "Layer,xlmr,paired\n0,10.0,50.0\n8,,70.0\n12,40.0,\n",
-        "retrieval_layers_set_Tatoeba-36": "Layer,xlmr,paired\n0,5.0,25.0\n8,,35.0\n12,20.0,\n",
-    }
+    tables = {path.stem: path.read_text().split("\n") for path in folder.glob("tables/retrieval_layers*.csv")}
+    assert tables.keys() == {"retrieval_layers_set_all", "retrieval_layers_set_Tatoeba-36"}
+    titles = 'Layer,"xlmr, cosine","paired, cosine","xlmr, ratio","paired, ratio"'
+    assert tables["retrieval_layers_set_all"][:3] == [titles, "0,10.0,50.0,10.0,50.0", "8,,70.0,,70.0"]
+    assert tables["retrieval_layers_set_Tatoeba-36"][3] == "12,20.0,,20.0,"
     assert (folder / "plots/retrieval_layers_set_all.png").is_file()
-    assert "P@1 (cosine) of encoders that read one layer, set, Tatoeba-36." in text
+    assert "P@1 of encoders that read one layer, set, Tatoeba-36, mean of both directions." in text
+
+
+def test_a_grid_of_layers_and_similarities_marks_the_best_layer(report):
+    """As Table 1 of OneAligner; the average of all layers is a row, and no point of a curve."""
+    found = {"xlmr layer 0": (0.1, 0.3), "xlmr layer 10": (0.4, 0.2), "xlmr layer average": (0.4, 0.1)}
+    records = []
+    for name, (cosine, ratio) in found.items():
+        records.append(retrieval({"de-en": cosine, "en-de": cosine}, name=name))
+        records[-1]["runs"][0]["average"]["ratio"] = ratio
+    text, folder = report(*records)
+    table = text[text.index("| Encoder | Layer | cosine | ratio |") :].splitlines()
+    assert table[2:5] == [
+        "| xlmr | 0 | 10.0 | **30.0** |",
+        "| xlmr | 10 | **40.0** | 20.0 |",
+        "| xlmr | average | **40.0** | 10.0 |",
+    ]
+    assert "average" not in (folder / "tables/retrieval_layers_set_all.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("direction", "of_pair", "of_all", "of_group"),
+    [("from", 90.0, 80.0, 40.0), ("to", 50.0, 25.0, 12.5), (None, 70.0, 55.0, 75.0)],
+)
+def test_one_direction_is_shown_where_it_is_asked_for(tmp_path, direction, of_pair, of_all, of_group):
+    """From or to the language of all pairs; a set without one has the mean of both."""
+
+    def averages(value: float) -> dict:
+        groups = {"high": {name: {"mean": value / 2, "pairs": 1} for name in ("cosine", "ratio")}}
+        return {"average": {"cosine": value, "ratio": value}, "groups": groups}
+
+    values = {"en-de": 0.9, "de-en": 0.5, "en-fr": 0.7, "fr-en": 0.1}
+    given = {"pivot": "en", "from": averages(0.8), "to": averages(0.25)}
+    for layer in (0, 1):
+        one = retrieval(values, {"high": 0.75}, name=f"xlmr layer {layer}", by_direction=given)
+        (tmp_path / f"{layer}.json").write_text(json.dumps(one))
+    (tmp_path / "other.json").write_text(json.dumps(retrieval({"de-fr": 0.6, "fr-de": 0.2}, dataset="other")))
+    write_report(sorted(tmp_path.glob("*.json")), "Encoders", tmp_path / "report", None, direction)
+    text = (tmp_path / "report/report.md").read_text()
+    said = f"{direction} en" if direction else "mean of both directions"
+    assert f"P@1 (cosine) by pair of languages, {said}, set." in text
+    assert f"| de-en | {of_pair} | {of_pair} |" in text and f"| Avg. | {of_all} | {of_all} |" in text
+    assert f"{of_group},{of_group}" in (tmp_path / "report/tables/retrieval_groups_set.csv").read_text()
+    assert f"| xlmr | 0 | **{of_all}** |" in text and f"| xlmr | 0 | **{of_group}** |" in text
+    assert "P@1 (cosine) by pair of languages, mean of both directions, other." in text
+    assert "| de-fr | 40.0 |" in text
+
+
+def test_parts_and_pairs_of_dual_pivot_transfer_are_tables(report):
+    """As Tables 4 and 5: the module of one pair is in both."""
+    found = {
+        "paired-de-en": 0.8, "paired-ar-en": 0.1, "unpaired-de-en": 0.7, "cycle-map": 0.6, "cycle-both": 0.65,
+        "paired-mixture": 0.5, "paired-16-pairs": 0.9, "paired-2-pairs": 0.85, "unpaired-2-pairs": 0.75,
+    }  # fmt: skip
+    text, _ = report(*(retrieval({"de-en": p, "en-de": p}, name=name) for name, p in found.items()))
+    table = text[text.index("| Losses | mixture | map | both |") :].splitlines()
+    assert table[2:5] == [
+        "| cycle | – | 60.0 | 65.0 |", "| unpaired | – | – | 70.0 |", "| paired | 50.0 | – | 80.0 |",
+    ]  # fmt: skip
+    table = text[text.index("| Trained | 1 | 2 | 16 |") :].splitlines()
+    assert table[2:4] == ["| paired | 80.0 | 85.0 | 90.0 |", "| unpaired | 70.0 | 75.0 | – |"]
+    assert "Parts of dual-pivot" not in report(retrieval({"de-en": 1, "en-de": 1}, name="paired-de-en"))[0]
+
+
+def test_losses_of_distillation_stand_beside_the_thesis(report):
+    """Tables 3.3 and 3.4, of students by their names; others have no numbers of the thesis."""
+    found = {"small-ams": 0.8, "small-all": 0.9, "small-ams-fd": 0.85, "thin-half-fd": 0.5, "teacher": 1.0}
+    text, _ = report(
+        *(retrieval({"deu-eng": p, "eng-deu": p}, dataset="Tatoeba", name=name) for name, p in found.items())
+    )
+    table = text[text.index("| Losses | small | thin-half | small, thesis |") :].splitlines()
+    assert table[2:6] == [
+        "| ams | 80.0 | – | 80.3 |", "| fd | – | 50.0 | 78.2 |", "| ams-fd | 85.0 | – | 80.6 |",
+        "| all | 90.0 | – | 80.7 |",
+    ]  # fmt: skip
+    assert "Losses of distillation" not in report(retrieval({"a-b": 1, "b-a": 1}, name="small-ams"))[0]
+
+
+def test_numbers_of_a_vector_are_curves(report):
+    """Figure 3.1: a layer for each size, and the first numbers of one vector."""
+    records = [
+        retrieval({"de-en": p, "en-de": p}, name=name)
+        for name, p in (("reduced-16", 0.5), ("reduced-64", 0.75), ("reduced-nested", 0.8))
+    ]
+    records[-1]["runs"][0]["smaller"] = {
+        f"{kind}, {width} numbers": {"bytes": 1, "p_at_1": p}
+        for kind, width, p in (("float32", 16, 0.25), ("float32", 128, 0.5), ("int8", 32, 0.1))
+    }
+    _, folder = report(*records)
+    assert (folder / "tables/numbers_of_a_vector_set.csv").read_text() == (
+        'Numbers,a layer for each,"reduced-nested, first numbers"\n16,50.0,25.0\n64,75.0,\n128,,50.0\n'
+    )
+    assert (folder / "plots/numbers_of_a_vector_set.png").is_file()
+
+
+def test_speed_stands_beside_the_sizes(report):
+    """Names of what was timed have the seed; of several seeds the mean."""
+    one = retrieval({"de-en": 0.9, "en-de": 0.7}, name="small-all")
+    one["runs"][0]["size"] = {
+        "width": 128, "parameters": 69_000_000, "layer_parameters": 4_800_000, "layers": 24, "heads": 8,
+        "state_width": 96, "ffn_width": 384,
+    }  # fmt: skip
+    measured = {"lines": 9, "seconds": [1.0], "ratio": 1.0}
+    speed = [
+        record("encoding-speed", name=f"small-all-seed{seed}", seed=None, lines_per_second=rate, **measured)
+        for seed, rate in ((1, 100.0), (2, 300.0))
+    ]
+    text, _ = report(one, *(each | {"threads": 1} for each in speed))
+    assert "| 128 | 200 ± 141 | 80.0 |" in text
 
 
 def test_averages_of_either_direction_stand_beside_those_of_both(report):
