@@ -7,6 +7,7 @@ complete encoder of transformers, with the loss and the accuracy of held-out lin
 validation.json. A training that was killed goes on.
 """
 
+import os
 import shutil
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     job = from_arguments(Pretraining, args)
     job.check()
+    check_processes()
     texts = texts_of(job)
     inputs = [path for pair in texts.values() for path in pair]
     if job.tokenizer and job.tokenizer.is_dir():
@@ -55,6 +57,16 @@ def main(args) -> None:
         pretrain(job, texts, args.output)
         finish(job, stamp, args.output)
     print(encoder_folder(args.output, job.updates))
+
+
+def check_processes() -> None:
+    """Refuse to be one of several processes of a launcher, which would all write the same folder."""
+    processes = os.environ.get("WORLD_SIZE", "1")
+    if processes != "1":
+        raise InputError(
+            f"WORLD_SIZE {processes}: pre-training runs in one process, on one device; start it without"
+            " torchrun"
+        )
 
 
 def texts_of(job: Pretraining) -> dict[str, tuple[Path, Path]]:

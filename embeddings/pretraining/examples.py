@@ -111,6 +111,7 @@ class Batches:
                 f" {lengths.mean():.0f} tokens on average"
             )
         self._pool: tuple[int, list[list[np.ndarray]]] = (-1, [])
+        self._orders: dict[int, tuple[int, np.ndarray]] = {}  # language -> pass over its text, and its order
 
     def __len__(self) -> int:
         return self.number
@@ -141,13 +142,14 @@ class Batches:
 
     def _drawn(self, language: int, size: int, pool: int) -> Iterator[int]:
         """The examples of a language in a pool: its shuffled passes over its text, one behind the other."""
-        begin, end = (int(self.draws[language] * place) + place for place in (pool, pool + 1))
-        order: tuple[int, np.ndarray] = (-1, np.empty(0))
+        begin, end = (int(self.draws[language] * place) for place in (pool, pool + 1))
         for place in range(begin, end):
-            if place // size != order[0]:
+            number, order = self._orders.get(language, (-1, None))
+            if place // size != number:
                 random = np.random.default_rng([self.seed, 0, language, place // size])
-                order = place // size, random.permutation(size)
-            yield order[1][place % size]
+                order = random.permutation(size)
+                self._orders[language] = place // size, order
+            yield order[place % size]
 
 
 class Masking:

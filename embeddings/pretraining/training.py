@@ -65,7 +65,7 @@ def train(
         seed=job.seed,
     )
     # The trainer would spread a batch over all GPUs of a process by its rows, which positions of masked
-    # tokens do not follow; torchrun gives every GPU a process.
+    # tokens do not follow.
     arguments._n_gpu = min(1, arguments.n_gpu)
     trainer = OrderedTrainer(
         model=model,

@@ -121,7 +121,7 @@ class BeamSearch:
                 tag).
             starts: as many, the first token of the decoder's input; `</s>` by default. It does not count.
             contrast: V x B weights w.
-            encoder_arguments: what else the model's encoder is to be given.
+            encoder_arguments: what else the model's encoder is to be given, of each source.
 
         Raises:
             NoScore: a score is not a number.
@@ -140,7 +140,11 @@ class BeamSearch:
             raise NoScore(lost[0])
         if lost:
             inputs = (one[lost] for one in (src_tokens, src_lengths, prefix))
-            again = self.n_best(*inputs, count=count, starts=starts[lost])
+            others = {name: rows[lost] for name, rows in encoder_arguments.items()}
+            try:
+                again = self.n_best(*inputs, count=count, starts=starts[lost], **others)
+            except NoScore as error:
+                raise NoScore(lost[error.row]) from None
             found = [hypotheses or again.pop(0) for hypotheses in found]
         return found
 

@@ -36,7 +36,7 @@ class _FusedLoss(torch.autograd.Function):
         loss, nll = (features.new_zeros((), dtype=torch.float32) for _ in range(2))
         if with_gradient:
             feature_gradient = torch.empty_like(inputs)
-            weight_gradient = torch.zeros_like(weight)
+            weight_gradient = torch.zeros_like(weight, dtype=torch.float32)  # a sum over many chunks
         chunks = _chunks(len(features), vocabulary)
         for start in chunks:
             rows = slice(start, start + chunks.step)
@@ -59,19 +59,15 @@ class _FusedLoss(torch.autograd.Function):
                 feature_gradient.sub_(epsilon_i * projection.sum(dim=0, dtype=torch.float32))
                 weight_gradient.sub_(epsilon_i * inputs.sum(dim=0, dtype=torch.float32))
             ctx.save_for_backward(feature_gradient, weight_gradient)
-            ctx.feature_type = features.dtype
+            ctx.types = features.dtype, weight.dtype
         ctx.mark_non_differentiable(nll)
         return loss, nll
 
     @staticmethod
     def backward(ctx, loss_gradient: Tensor, _):
         feature_gradient, weight_gradient = ctx.saved_tensors
-        return (
-            (feature_gradient * loss_gradient).to(ctx.feature_type),
-            weight_gradient * loss_gradient,
-            None,
-            None,
-        )
+        gradients = feature_gradient * loss_gradient, weight_gradient * loss_gradient
+        return *(one.to(kind) for one, kind in zip(gradients, ctx.types, strict=True)), None, None
 
 
 def fused_label_smoothed_loss(
@@ -80,7 +76,8 @@ def fused_label_smoothed_loss(
     """Summed loss and negative log-likelihood (nats, float32) over all tokens that are not padding.
 
     Equals fairseq's `label_smoothed_nll_loss` on `log_softmax(features @ weight.T)`. Under autocast the
-    products are made in the autocast type, everything else in float32.
+    products are made in the autocast type, everything else in float32. The gradient of weights in half
+    precision is summed in float32, too.
 
     Args:
         features: B x T x C, the decoder's output before the projection.

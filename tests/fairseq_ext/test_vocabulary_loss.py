@@ -120,6 +120,22 @@ def test_what_needs_no_gradient_gets_none(frozen):
         torch.testing.assert_close(fused_label_smoothed_loss(features, weight, target, 0.1, PAD)[0], expected)
 
 
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
+def test_weights_of_half_precision_lose_nothing_over_many_chunks(monkeypatch, kind):
+    """Sums of hundreds of small gradients; in half precision the last ones are rounded away."""
+    monkeypatch.setattr("fairseq_ext.modules.vocabulary_loss.LOGITS_PER_CHUNK", 64)  # two tokens
+    features, weight, target = (
+        one.detach().to(kind) if one.is_floating_point() else one for one in random_inputs((8, 128, 16, 32))
+    )
+    inputs = [one.requires_grad_() for one in (features, weight)]
+    exact = [one.detach().float().requires_grad_() for one in inputs]
+    expected = gradients(fused_label_smoothed_loss(*exact, target, 0.1, PAD)[0], *exact)
+    found = gradients(fused_label_smoothed_loss(*inputs, target, 0.1, PAD)[0], *inputs)
+    assert [one.dtype for one in found] == [kind, kind]
+    limit = 2 * torch.finfo(kind).eps * expected[1].abs().max()
+    assert (found[1].float() - expected[1]).abs().max() < limit
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_bfloat16_autocast_is_close(epsilon):
     features, weight, target = random_inputs((4, 16, 32, 64))

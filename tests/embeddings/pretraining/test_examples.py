@@ -46,6 +46,16 @@ def test_every_pool_has_the_shares_of_the_languages():
         assert tokens[0] / tokens.total() == pytest.approx(expected[0], abs=0.03)
 
 
+def test_shares_are_exact_over_many_pools():
+    """Also of a language that comes less than once in a pool; batches hold the tokens that were asked for."""
+    languages = [Examples.of([number, *[5] * 9] for _ in range(size)) for number, size in ((0, 500), (2, 1))]
+    batches = Batches(languages, temperature=1, tokens=60, number=20 * POOL, seed=1)
+    counts = Counter(int(one[0]) for number in range(20 * POOL) for one in batches[number][1])
+    due = 20 * POOL * 60 / 10
+    assert counts.total() == pytest.approx(due, abs=2)
+    assert counts[2] == pytest.approx(due / 501, abs=1)
+
+
 def test_an_example_comes_again_when_all_have_come():
     batches = Batches(texts(), temperature=1, tokens=60, number=10 * POOL, seed=1)
     counts = Counter(name for number in range(10 * POOL) for name in names(batches[number]))

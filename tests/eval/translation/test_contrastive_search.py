@@ -167,6 +167,26 @@ def test_a_sentence_of_which_nothing_is_left_is_searched_without():
     assert all(hypotheses for hypotheses in found)
 
 
+@torch.no_grad()
+def test_what_the_encoder_is_given_besides_is_given_to_the_second_search_too(monkeypatch):
+    model = model_that_ends(MnmtTransformerModel, DICTIONARY, seed=1)
+    batch = random_batch(DICTIONARY, LENGTHS, seed=1)["net_input"]
+    twice = [torch.cat([one, one]) for one in (batch["src_tokens"], batch["src_lengths"])]
+    prefix = torch.full((2 * len(LENGTHS), 1), DICTIONARY.index("w3"))
+    plain, given = model.encoder.forward, []
+
+    def forward(src_tokens, src_lengths, interlingua_lengths=None, **others):
+        given.append(interlingua_lengths.tolist())
+        return plain(src_tokens, src_lengths=src_lengths, **others)
+
+    monkeypatch.setattr(model.encoder, "forward", forward)
+    weights = torch.tensor([[0.5, 1.5, 1.5]])  # of the last two nothing is left
+    search = BeamSearch(model, DICTIONARY, SearchOptions(max_len_b=8))
+    lengths = torch.arange(6)
+    found = search.n_best(*twice, prefix, count=1, contrast=weights, interlingua_lengths=lengths)
+    assert given == [[0, 1, 2, 3, 4, 5], [1, 2]] and all(found)
+
+
 def test_the_decoder_is_counted():
     """One sentence, no choice but two steps: each contrast costs as much as the sentence."""
     model = build(MnmtTransformerModel, DICTIONARY).eval()
