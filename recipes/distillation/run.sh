@@ -191,7 +191,7 @@ add_encoder() { ENCODERS+=("$(model_name "$@")=$(checkpoint_of "$@")"); } # SYST
 
 stage_report() {
   RESULTS=() RETRIEVAL=()
-  add_results "$OUTPUT/retrieval/teacher"
+  add_encoder_results "$OUTPUT/retrieval/teacher"
   for_each_model add_retrieval
   RESULTS+=("$OUTPUT/speed/encoding-speed.json")
   run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"

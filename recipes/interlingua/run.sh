@@ -94,7 +94,7 @@ stage_probe() {
 }
 
 add_probe_results() { # SYSTEM SEED
-  add_results "$OUTPUT/probes/$1-seed$2/interlingua.json"
+  add_probe_files "$OUTPUT/probes/$1-seed$2/interlingua.json"
 }
 
 # Do gains add up (9.2)? Where all four systems are asked for: without, with each, with both changes.
@@ -117,7 +117,7 @@ combine() {
 stage_report() {
   combine
   for_each_model add_probe_results
-  add_results "$OUTPUT/probes"/{validation-curves,combination}.json
+  add_probe_files "$OUTPUT/probes"/{validation-curves,combination}.json
   report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
 }
 

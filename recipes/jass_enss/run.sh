@@ -111,7 +111,7 @@ stage_report() {
     run python -m eval probe pretraining-accuracy "${logs[@]}" --dataset "$NAME" --output "$OUTPUT/probes"
     PROBE_RESULTS+=("$OUTPUT/probes/pretraining-accuracy.json")
   fi
-  add_results "$OUTPUT/adequacy/adequacy.json"
+  add_probe_files "$OUTPUT/adequacy/adequacy.json"
   report "$OUTPUT" "$TITLE: $NAME" "$(largest_dataset)" "${FOLDERS[@]}"
 }
 

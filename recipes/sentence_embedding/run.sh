@@ -95,7 +95,7 @@ stage_report() {
 }
 
 add_retrieval_with_case() { # SYSTEM SEED
-  add_results "$(retrieval_folder "$@")" case/neighbours.json
+  add_encoder_results "$(retrieval_folder "$@")" case/neighbours.json
 }
 
 add_log() { # SYSTEM SEED

@@ -183,5 +183,5 @@ compare_sizes() { :; } # what a recipe plots besides
 add_untrained() { # FOLDER LAYER
   local folder
   folder=$(untrained_folder "$@")
-  [[ $DRY_RUN != yes && ! -d $folder ]] || add_results "$folder"
+  [[ $DRY_RUN != yes && ! -d $folder ]] || add_encoder_results "$folder"
 }

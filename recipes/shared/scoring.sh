@@ -25,7 +25,7 @@ END
 
 # What the probes found, in the order of the report: those files of run.sh's probes that there are.
 PROBE_RESULTS=()
-add_results() { # FILE...
+add_probe_files() { # FILE...
   local file
   for file in "$@"; do [[ ! -e $file ]] || PROBE_RESULTS+=("$file"); done
 }

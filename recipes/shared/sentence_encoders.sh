@@ -189,10 +189,10 @@ compare_with_first() {
   RESULTS+=("$OUTPUT/comparison.json")
 }
 
-add_retrieval() { add_results "$(retrieval_folder "$@")"; } # SYSTEM SEED
+add_retrieval() { add_encoder_results "$(retrieval_folder "$@")"; } # SYSTEM SEED
 
 # Add the results below a folder, and further files there, to RESULTS; those of retrieval to RETRIEVAL, too.
-add_results() { # FOLDER FILE...
+add_encoder_results() { # FOLDER FILE...
   local file files=("${@:2}")
   [[ -z $STS ]] || files=(sts/sts.json "${files[@]}")
   [[ -z $BUCC ]] || files=(bucc/mining.json "${files[@]}")

@@ -34,5 +34,5 @@ stage_probe() {
 }
 
 add_probe_results() { # SYSTEM SEED
-  add_results "$OUTPUT/probes/$(model_name "$@")/retrieval.json"
+  add_probe_files "$OUTPUT/probes/$(model_name "$@")/retrieval.json"
 }

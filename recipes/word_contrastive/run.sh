@@ -93,8 +93,8 @@ stage_score() {
 report_baseline() { # BASELINE
   PROBE_RESULTS=()
   for_each_model add_probe_results
-  add_results "$OUTPUT/probes/$1"-{sentence,word}/correlation.json
-  add_results "$OUTPUT/curves/$1/retrieval-curves.json"
+  add_probe_files "$OUTPUT/probes/$1"-{sentence,word}/correlation.json
+  add_probe_files "$OUTPUT/curves/$1/retrieval-curves.json"
   [[ $DRY_RUN == yes ]] || mkdir -p "$OUTPUT/$1"
   report "$OUTPUT/$1" "$TITLE: $NAME, ${TABLE_NAME[$1]}" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
 }

@@ -125,13 +125,13 @@ stage_probe() {
 }
 
 add_probe_results() { # PROBE SYSTEM SEED
-  add_results "$OUTPUT/probes/$(model_name "$2" "$3")/$1.json"
+  add_probe_files "$OUTPUT/probes/$(model_name "$2" "$3")/$1.json"
 }
 
 stage_report() {
   local one
   for one in $KNOWN_PROBES; do for_each_model add_probe_results "$one"; done
-  add_results "$OUTPUT/probes/off-target.json" "$OUTPUT/curves/learning-curves.json"
+  add_probe_files "$OUTPUT/probes/off-target.json" "$OUTPUT/curves/learning-curves.json"
   report "$OUTPUT" "$TITLE: $NAME" "$((${#SYSTEM_IDS[@]} * ${#DECODING_LIST[@]}))" "${FOLDERS[@]}"
 }
 

@@ -147,6 +147,7 @@ def test_similarity_of_sentences_is_measured_of_systems_and_layers(tmp_path):
     for args in found:
         assert ([path.name for path in args.files], args.dataset) == (list(names), "STS 2017")
         assert f"{args.output}/sts.json" in words[-1]
+    assert parse_command(words[-1]).direction == "from"  # English (5.3)
 
 
 def test_a_folder_without_rated_pairs_is_one_line(tmp_path):

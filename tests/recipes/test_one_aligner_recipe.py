@@ -204,6 +204,7 @@ def test_what_is_trained_is_measured_the_same_way_and_reported_beside_it():
     assert "out/data-size/data-size.json" in report
     tested, shown = parse_command(compare), parse_command(report)
     assert tested.metric == [shown.similarity] == ["bert-score-normalized"]
+    assert shown.direction == "from"
 
 
 def test_all_seeds_are_in_the_figures():
