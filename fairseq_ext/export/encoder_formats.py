@@ -4,8 +4,6 @@ A translation model leaves as the encoder whose states are averaged. Lines of ev
 the checkpoint and by the folder, from raw text; if a token id or a vector differs, nothing is written.
 """
 
-import dataclasses
-import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +22,6 @@ from fairseq_ext.export.tokenizer import exported_tokenizer
 from fairseq_ext.inference import load_for_inference
 
 LINES = 40  # of a file that are compared
-OTHERS = "choose --to sentence-transformers or --to transformers"
 
 
 @dataclass(frozen=True)
@@ -49,19 +46,15 @@ def to_sentence_transformers(job: ExportJob, folder: Path) -> None:
     os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the libraries are imported
     from fairseq_ext.export import sentence_transformers_folder as form
 
-    def write(job: ExportJob, loaded, *others):
-        if is_pretrained(loaded):
-            return form.write_pretrained(job, loaded, *others)
-        return write_graph(form, job, loaded, *others)
-
-    export_encoder(job, folder, dataclasses.replace(_of_graph(form), write=write))
+    export_encoder(job, folder, _of_graph(form, form.write_pretrained))
 
 
 def to_onnx(job: ExportJob, folder: Path) -> None:
     """Write a folder for processors without PyTorch; see `export_encoder`."""
     from fairseq_ext.export import onnx_folder as form
+    from fairseq_ext.export.traced_encoder import write_traced
 
-    export_encoder(job, folder, _of_graph(form))
+    export_encoder(job, folder, _of_graph(form, write_traced))
 
 
 def to_transformers(job: ExportJob, folder: Path) -> None:
@@ -71,10 +64,16 @@ def to_transformers(job: ExportJob, folder: Path) -> None:
     export_encoder(job, folder, EncoderFormat(form.write_folder, form.encoder_of, form.LEAST))
 
 
-def _of_graph(form) -> EncoderFormat:
-    """A format that a module writes from the graph of an encoder."""
+def _of_graph(form, write_pretrained: Callable) -> EncoderFormat:
+    """A format that a module writes from an encoder's graph; one of transformers by another function."""
+
+    def write(job: ExportJob, loaded, *others):
+        if is_pretrained(loaded):
+            return write_pretrained(job, loaded, *others)
+        return write_graph(form, job, loaded, *others)
+
     return EncoderFormat(
-        functools.partial(write_graph, form),
+        write,
         lambda folder, tokenizer, _: form.encoder_of(folder, tokenizer),
         form.LEAST,
     )
@@ -117,8 +116,6 @@ def write_graph(form, job: ExportJob, loaded, preparation, folder: Path):
     placement = loaded.task.tags.placement
     if placement.encoder or placement.source_ending:
         raise refusal(job.checkpoint, "its encoder reads a language tag, and a tokenizer knows no language")
-    if is_pretrained(loaded):
-        raise refusal(job.checkpoint, "its layers are those of transformers", OTHERS)
     encoder = loaded.model.encoder
     has_cls = getattr(encoder, "cls", None) is not None
     words = min(loaded.task.max_positions()[0], encoder.max_positions())

@@ -21,7 +21,7 @@ from transformers import PreTrainedTokenizerFast
 tokenizer = PreTrainedTokenizerFast.from_pretrained("PATH OF THIS FOLDER")
 session = onnxruntime.InferenceSession("PATH OF THIS FOLDER/model.onnx")
 batch = tokenizer(["A sentence.", "Ein Satz."], padding=True, truncation=True, return_tensors="np")
-(vectors,) = session.run(None, dict(batch))""",
+(vectors,) = session.run(None, {name: batch[name] for name in ("input_ids", "attention_mask")})""",
 }
 TEMPLATE = """---
 library_name: {library}

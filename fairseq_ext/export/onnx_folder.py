@@ -4,6 +4,7 @@ With 8-bit products of linear layers (`int8`), weights are quantized once, a sca
 inputs at every call (dynamic quantization of onnxruntime); embeddings, norms and attention stay float32.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -36,31 +37,45 @@ def write_folder(
     """Write model, tokenizer, record and model card."""
     import onnx
 
+    size = {
+        "parameters": graph.parameters,
+        "layer_parameters": graph.layer_parameters,
+        "layers": len(graph.layers),
+        "state_width": graph.width,
+        "ffn_width": len(graph.layers[0].inner.weight) if graph.layers else None,
+        "heads": graph.heads,
+    }
     model = onnx_model(graph, tokenizer.end)
+    write_model(
+        folder, lambda path: onnx.save(model, path), tokenizer, card, precision,
+        width=graph.head.sentence_width, longest=graph.longest, size=size,
+    )  # fmt: skip
+
+
+def write_model(
+    folder: Path,
+    save: Callable[[Path], None],
+    tokenizer: ExportedTokenizer,
+    card: str,
+    precision: str,
+    **of_model,
+) -> None:
+    """Write a model and what belongs to it.
+
+    Args:
+        save: writes the model in float32.
+        of_model: "width" of vectors, "longest" sentence in tokens, and "size", for the record.
+    """
     if precision == INT8:
         exact = folder / "float32.onnx"
-        onnx.save(model, exact)
+        save(exact)
         quantize(exact, folder / MODEL)
         exact.unlink()
     else:
-        onnx.save(model, folder / MODEL)
+        save(folder / MODEL)
     tokenizer.tokenizer.save_pretrained(folder)
-    record = {
-        "format": FORMAT,
-        "width": graph.head.sentence_width,
-        "longest": graph.longest,
-        "pad": tokenizer.special["pad_token_id"],
-        "precision": precision,
-        "size": {
-            "parameters": graph.parameters,
-            "layer_parameters": graph.layer_parameters,
-            "layers": len(graph.layers),
-            "state_width": graph.width,
-            "ffn_width": len(graph.layers[0].inner.weight) if graph.layers else None,
-            "heads": graph.heads,
-        },
-    }
-    write_json(folder / RECORD, record)
+    pad = tokenizer.special["pad_token_id"]
+    write_json(folder / RECORD, {"format": FORMAT, "pad": pad, "precision": precision, **of_model})
     write_text(folder / "README.md", card)
 
 

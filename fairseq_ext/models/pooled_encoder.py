@@ -79,7 +79,7 @@ class PooledEncoder:
         if pooled_vectors is not None:
             return self._of_pooled(pooled_vectors)
         if self.cls is not None:
-            src_tokens = torch.cat([src_tokens.new_full((len(src_tokens), 1), self.cls), src_tokens], dim=1)
+            src_tokens = torch.cat([torch.full_like(src_tokens[:, :1], self.cls), src_tokens], dim=1)
         every_layer = return_all_hiddens or self.layer != len(self.layers)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
             encoded = super().forward(src_tokens, src_lengths, every_layer, token_embeddings)
@@ -128,7 +128,7 @@ class PooledEncoder:
             src_tokens: B x S, padded on the right, as `forward` has them.
         """
         if self.cls is not None:
-            src_tokens = torch.cat([src_tokens.new_full((len(src_tokens), 1), self.cls), src_tokens], dim=1)
+            src_tokens = torch.cat([torch.full_like(src_tokens[:, :1], self.cls), src_tokens], dim=1)
         encoded = super().forward(src_tokens, src_tokens.ne(self.padding_idx).sum(dim=1), True)
         padding = src_tokens.eq(self.padding_idx)
         return torch.stack([sentence_sums(states, padding) for states in self._every_layer(encoded)], dim=1)

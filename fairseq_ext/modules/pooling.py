@@ -91,5 +91,5 @@ def not_counted(tokens: Tensor, padding: int, others: Tensor) -> Tensor:
         others: token ids, for instance of `</s>` and of language tags.
     """
     is_padding = tokens.eq(padding)
-    left_out = is_padding | torch.isin(tokens, others)
-    return torch.where(left_out.all(dim=1, keepdim=True), is_padding, left_out)
+    left_out = is_padding | tokens.unsqueeze(2).eq(others).any(dim=2)  # operators that ONNX has
+    return is_padding | (left_out & ~left_out.all(dim=1, keepdim=True))

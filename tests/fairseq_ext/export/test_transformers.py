@@ -97,11 +97,51 @@ def test_what_is_above_the_tokens_is_not_lost_silently(world, tmp_path, capsys, 
     assert not (tmp_path / "out/config.json").exists()
 
 
-def test_other_formats_name_this_one(world, tmp_path, capsys):
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"pooling": "sum", "pooling_layer": "mix", "sentence_width": 24},  # dual-pivot transfer
+        {"pooling": "pooler", "sentence_width": 6},  # LaBSE with fewer dimensions (thesis 3.2.2)
+        {"pooling": "max", "pooling_layer": "average"},
+        {"pooling_without_eos": True},
+        {"pooling": "cls", "pooling_layer": "1"},
+    ],
+    ids=str,
+)
+def test_onnx_has_the_layers_and_all_that_is_above_them(world, tmp_path, capsys, given):
+    expected = trained(world, tmp_path / "model.pt", **given)
+    assert export(world, tmp_path / "model.pt", tmp_path / "out", to="onnx") == 0, capsys.readouterr().err
+    assert "export: 22 lines, lowest cosine" in capsys.readouterr().out
+    encoder = EncoderOptions(tmp_path / "out").load()
+    np.testing.assert_allclose(encoder.encode(TEXT), expected, atol=1e-5, rtol=1e-4)
+    for line, vector in zip(TEXT[:3], expected, strict=False):  # other sizes than the batch that was traced
+        np.testing.assert_allclose(encoder.encode([line])[0], vector, atol=1e-5, rtol=1e-4)
+    assert encoder.size == EncoderOptions(tmp_path / "model.pt", model_data=world[1]).load().size
+    card = (tmp_path / "out/README.md").read_text()
+    names: dict = {}
+    exec(
+        card.split("```python\n")[1].split("```")[0].replace("PATH OF THIS FOLDER", str(tmp_path / "out")),
+        names,
+    )
+    assert names["vectors"].shape == (2, expected.shape[1])
+
+
+def test_onnx_of_8_bits_has_products_of_whole_numbers(world, tmp_path, capsys):
     trained(world, tmp_path / "model.pt")
+    words = ("--precision", "int8")
+    assert export(world, tmp_path / "model.pt", tmp_path / "out", *words, to="onnx") == 0
+    assert b"MatMulInteger" in (tmp_path / "out/model.onnx").read_bytes()
+
+
+def test_a_model_that_a_file_of_onnx_cannot_hold(world, tmp_path, capsys, monkeypatch):
+    from fairseq_ext.export import traced_encoder
+
+    trained(world, tmp_path / "model.pt")
+    monkeypatch.setattr(traced_encoder, "LARGEST", 1000)
     assert export(world, tmp_path / "model.pt", tmp_path / "out", to="onnx") == 2
     assert (
-        "its layers are those of transformers; choose --to sentence-transformers or"
+        "parameters in float32 are more than a file of ONNX may have (2 GiB); choose"
         in capsys.readouterr().err
     )
 
