@@ -4,19 +4,22 @@ The record of a finished step says what it was asked to do (`settings`), what it
 wrote (`outputs`). While the step runs, `.NAME.unfinished` stands in its place, and the last thing that a step
 does is to rename the one to the other. So a single rename decides, and the step that asks "is it done?" and
 whoever asks "may I read this?" look at the same thing.
+
+The mark is locked as long as the step runs. It holds what the last finished run had recorded, however often
+the next one is killed, and which files that look like the step's are somebody else's (`foreign`).
 """
 
-import errno
-import fcntl
 import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable
+import weakref
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from command_line.errors import InputError
-from command_line.outputs import remove_leftovers, write_json, write_text
+from command_line.locking import take_lock
+from command_line.outputs import atomic_path, remove_leftovers
 from command_line.records import Objects, OneOf, Optional, check, read_json
 
 FORMAT = 2  # records of version 1 were the settings alone
@@ -26,10 +29,11 @@ _RECORD = {
     "settings": {},
     "inputs": Objects(Optional({})),  # null: there was no such file
     "outputs": Objects({}),
+    "foreign": Optional([str]),  # of a mark
 }
 CHECKPOINT = ".pt"
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of file systems that have none
 SAMPLES, SAMPLE = 16, 16 << 10  # of larger ones, so many pieces of so many bytes
+_locks: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # of this process's steps, by mark
 
 
 def file_identity(path, with_time: bool = False) -> dict:
@@ -135,39 +139,60 @@ class Stamp:
             return f"was made from another {changed}"
         return _broken_output(self.folder, record)
 
-    def begin(self) -> None:
+    def begin(self, find: Callable[[], Iterable[Path]] = tuple) -> set[Path]:
         """From here on the output is being rewritten: forget an earlier completion, and what a killed run
         left. Until the step has finished or ended, no other process can begin it.
+
+        Args:
+            find: finds the files that look as if the step had written them.
+
+        Returns:
+            those of them that it did not write, as far as it is known: of a first run there is no list.
 
         Raises:
             InputError: another process is doing it.
         """
-        if self._unfinished.exists():
-            self._take_lock()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._take_lock()
         if self._reason:
             print(f"{self.folder}: {self._reason}; `{self.name}` is done again", file=sys.stderr)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if self.path.exists() and not self._unfinished.exists():
-            os.replace(self.path, self._unfinished)
-        else:
-            write_text(self._unfinished, "")
-            self.path.unlink(missing_ok=True)  # versions before 0.2 could leave both
-        self._take_lock()
+        before = _read_whole(self._unfinished) or _read_whole(self.path)
+        foreign = self._foreign(before, find())
+        if self.path.exists():
+            names = sorted(str(path.relative_to(self.folder)) for path in foreign)
+            self._write_mark(before | {"foreign": names})
+            self.path.unlink()
         remove_leftovers(self.folder)
+        return foreign
+
+    def _foreign(self, before: dict, found: Iterable[Path]) -> set[Path]:
+        """The files of others. When the record becomes the mark, they are what it does not list; later
+        nobody could tell them from what the killed run wrote.
+        """
+        names = {str(path.relative_to(self.folder)): path for path in found}
+        if (known := before.get("foreign")) is not None:
+            return {path for name, path in names.items() if name in known}
+        if before and self.path.exists():
+            return {path for name, path in names.items() if name not in before["outputs"]}
+        return set()
 
     def _take_lock(self) -> None:
-        """Of the mark, for this process."""
-        self._lock = open(self._unfinished, "r+b")  # noqa: SIM115 (until the step has finished)
-        try:
-            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno in NO_LOCKS:
-                return
-            if error.errno not in (errno.EACCES, errno.EAGAIN):
-                raise
-            raise InputError(
-                f"{self.folder}: `{self.name}` is running here in another process; wait for its end"
-            ) from None
+        """Of the mark, for this process; what the same process began before has ended with an error."""
+        key = os.path.realpath(self._unfinished)
+        if earlier := _locks.pop(key, None):
+            earlier.close()
+        busy = f"{self.folder}: `{self.name}` is running here in another process; wait for its end"
+        self._lock = _locks[key] = take_lock(self._unfinished, busy)
+
+    def _write_mark(self, content: dict) -> None:
+        """Another mark in the place of the locked one; it is locked before it gets there."""
+        with atomic_path(self._unfinished) as temporary:
+            text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+            temporary.write_text(f"{text}\n", encoding="utf-8")
+            lock = take_lock(temporary, f"{temporary}: another process writes here; wait for its end")
+        if self._lock:
+            self._lock.close()
+        self._lock = _locks[os.path.realpath(self._unfinished)] = lock
 
     def finish(self, outputs: Iterable[Path]) -> None:
         """Everything has been written: from here on the folder can be read. What only an earlier run wrote
@@ -187,10 +212,9 @@ class Stamp:
             "inputs": self.inputs,
             "outputs": {name: file_identity(self.folder / name) for name in written},
         }
-        write_json(self._unfinished, record)
+        self._write_mark(record)
         os.replace(self._unfinished, self.path)
-        if self._lock:
-            self._lock.close()
+        self._lock.close()
 
 
 def _read_whole(path: Path) -> dict:

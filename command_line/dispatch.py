@@ -7,9 +7,11 @@ a docstring and steps of its own in `COMMANDS` is a step too: `python -m PACKAGE
 
 import argparse
 import codecs
+import contextlib
 import importlib
 import io
 import logging
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -21,6 +23,7 @@ from command_line.os_errors import explain, explain_memory
 from command_line.stopping import Stopped, stoppable
 
 BAD_INPUT = 2  # exit status, as argparse's own
+BROKEN_PIPE = 141  # what shells say of a program that SIGPIPE ends
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -72,8 +75,8 @@ def run(
         moved: former step -> what the user types instead.
 
     Returns:
-        0 when the step succeeded, 2 for bad input (an `InputError`, an unknown step), 130 after Ctrl-C, 143
-        after SIGTERM.
+        0 when the step succeeded, 2 for bad input (an `InputError`, an unknown step), 130 after Ctrl-C, 141
+        when the reader of its output has gone, 143 after SIGTERM.
     """
     _speak_utf8()
     argv = list(sys.argv[1:] if argv is None else argv)
@@ -123,9 +126,9 @@ def run_step(prog: str, module, argv: Sequence[str]) -> int:
     except Stopped as stopped:
         print(f"{stopped}; run the same command again to continue", file=sys.stderr)
         return stopped.status
-    except BrokenPipeError:  # the reader of our output (head, less) has gone: not an error of ours
-        sys.stderr.close()
-        return 0
+    except BrokenPipeError:
+        _write_nowhere()
+        return BROKEN_PIPE
     except Exception as error:
         message = in_one_line(error, args)
         if message is None or "--debug" in argv:
@@ -133,6 +136,17 @@ def run_step(prog: str, module, argv: Sequence[str]) -> int:
         print(f"error: {as_typed(message)}", file=sys.stderr)
         return BAD_INPUT
     return 0
+
+
+def _write_nowhere() -> None:
+    """The reader of our output (head, less) has gone: no error to speak of, but what is left to do is not
+    done. What is still to be written would be an error once more when Python ends.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # none, or one without a file
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def in_one_line(error: Exception, args=None) -> str | None:

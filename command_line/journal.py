@@ -1,15 +1,13 @@
 """A journal of finished work, so that a killed command continues: one line per finished batch."""
 
-import fcntl
 import json
-import os
 import sys
 import zlib
 from pathlib import Path
 
-from command_line.completion import NO_LOCKS
-from command_line.errors import InputError, at
-from command_line.outputs import write_text
+from command_line.errors import at
+from command_line.locking import take_lock
+from command_line.outputs import atomic_path
 
 FORMAT = 2  # lines of format 1 had no checksum
 
@@ -54,33 +52,17 @@ class Journal:
         Raises:
             InputError: another run has it open.
         """
-        if self.path.is_file():
-            with open(self.path, "rb") as before:
-                self._lock(before)
+        busy = f"{self.path}: another run is writing here; wait for its end"
         lines = [self.header, *map(_line, self.entries)]
-        write_text(self.path, "".join(f"{line}\n" for line in lines))
-        self._stream = open(self.path, "a", encoding="utf-8")
-        self._lock(self._stream)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with take_lock(self.path, busy), atomic_path(self.path) as temporary:
+            temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            self._stream = take_lock(temporary, busy)  # before it comes into the other one's place
         return self
-
-    def _lock(self, stream) -> None:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno in NO_LOCKS:
-                return
-            if not isinstance(error, BlockingIOError):
-                raise
-            is_ours = False
-        else:  # one that began at the same moment has put its own file in this one's place
-            is_ours = self.path.exists() and os.path.samestat(os.fstat(stream.fileno()), os.stat(self.path))
-        if not is_ours:
-            stream.close()
-            raise InputError(f"{self.path}: another run is writing here; wait for its end") from None
 
     def add(self, entry) -> None:
         self.entries.append(entry)
-        self._stream.write(_line(entry) + "\n")
+        self._stream.write(f"{_line(entry)}\n".encode())
         self._stream.flush()
 
     def __exit__(self, *exception) -> None:

@@ -76,7 +76,7 @@ def decode(text: bytes, path, first_line: int = 1, nul: bool = False) -> str:
     """Bytes of whole lines as text.
 
     Args:
-        nul: whether a NUL may occur; whoever allows it removes it.
+        nul: whether a NUL may occur: in what is cleaned or was never meant to be text, such as a log.
 
     Raises:
         InputError: a line is not UTF-8, or has a NUL; names file and line.
@@ -92,23 +92,27 @@ def decode(text: bytes, path, first_line: int = 1, nul: bool = False) -> str:
     if not nul and "\0" in decoded:
         line = at(path, first_line + decoded.count("\n", 0, decoded.index("\0")))
         raise InputError(
-            f"{line}: a NUL byte, expected text in UTF-8; `python -m data_prep clean` removes it"
+            f"{line}: a NUL byte, expected text in UTF-8; remove it, as `python -m data_prep clean` does"
         )
     return decoded
 
 
-def read_lines(path) -> Iterator[str]:
+def read_lines(path, nul: bool = False) -> Iterator[str]:
     """Yield the lines of a UTF-8 text file without their line ends.
 
     Only `\\n` (and `\\r\\n`) ends a line: other Unicode line separators are text. A byte order mark is
     dropped.
 
+    Args:
+        nul: as of `decode`.
+
     Raises:
-        InputError: the file is missing, broken (truncated gzip), or a line is not UTF-8; names file and line.
+        InputError: the file is missing, broken (truncated gzip), or a line is not UTF-8 or has a NUL; names
+            file and line.
     """
     rows = (row for some in read_rows(path, _ROWS) for row in some)
     for number, row in enumerate(rows, start=1):
-        yield _line(row, path, number)
+        yield _line(row, path, number, nul)
 
 
 def read_stream(stream: Iterable[bytes], name: str) -> Iterator[str]:
@@ -119,24 +123,28 @@ def read_stream(stream: Iterable[bytes], name: str) -> Iterator[str]:
         name: in place of a path, for errors.
 
     Raises:
-        InputError: a line is not UTF-8; names it.
+        InputError: a line is not UTF-8, or has a NUL; names it.
     """
     for number, row in enumerate(stream, start=1):
         yield _line(row if number > 1 else row.removeprefix(BYTE_ORDER_MARK), name, number)
 
 
-def _line(row: bytes, path, number: int) -> str:
-    return decode(row, path, number, nul=True).removesuffix("\n").removesuffix("\r")
+def _line(row: bytes, path, number: int, nul: bool = False) -> str:
+    return decode(row, path, number, nul).removesuffix("\n").removesuffix("\r")
 
 
-def read_parallel(*paths) -> Iterator[tuple[str, ...]]:
+def read_parallel(*paths, nul: bool = False) -> Iterator[tuple[str, ...]]:
     """Yield lines of several files side by side.
+
+    Args:
+        nul: as of `decode`.
 
     Raises:
         InputError: one file has fewer lines than another; names the short file and the line where it ends.
     """
     missing = object()
-    for number, row in enumerate(zip_longest(*map(read_lines, paths), fillvalue=missing), start=1):
+    sides = [read_lines(path, nul) for path in paths]
+    for number, row in enumerate(zip_longest(*sides, fillvalue=missing), start=1):
         if missing in row:
             short = paths[row.index(missing)]
             longer = next(path for path, line in zip(paths, row, strict=True) if line is not missing)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _SHORT_WRITE = re.compile(r"\d+ requested and \d+ written")  # numpy's own error for a full disk
+_NO_MEMORY = re.compile("out of memory|can't allocate memory")  # torch's, in a RuntimeError
 _NEARLY_FULL = 1 << 20  # bytes
 _REMEDIES = {
     errno.EACCES: "no permission; see `ls -ld`, or choose another path",
@@ -101,7 +102,8 @@ def _file_above(path: Path) -> Path:
 
 def explain_memory(error: Exception) -> str | None:
     """Memory of the machine or of a GPU is used up: the error as one line; None for any other error."""
-    if not isinstance(error, MemoryError) and type(error).__name__ != "OutOfMemoryError":
+    is_torchs = isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error))
+    if not (isinstance(error, MemoryError) or is_torchs or type(error).__name__ == "OutOfMemoryError"):
         return None
     reason = " ".join(str(error).split())[:200]
     return f"out of memory{f' ({reason})' if reason else ''}; give fewer --workers or smaller batches"

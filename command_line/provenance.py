@@ -1,10 +1,12 @@
 """Where a result comes from: what was typed, what was read, and the versions of what made it."""
 
+import os
 import platform
 import shlex
 import sys
 from collections.abc import Iterable
 from importlib.metadata import version
+from pathlib import Path
 
 from command_line.invocation import words_before
 from command_line.outputs import checksum
@@ -27,3 +29,22 @@ def versions(*distributions: str) -> dict[str, str]:
 def checksums(paths: Iterable) -> list[dict[str, str]]:
     """The field "inputs" of a result: path and SHA-256 of every file that was read."""
     return [{"path": str(path), "sha256": checksum(path)} for path in paths]
+
+
+def path_in_record(path, folder) -> str:
+    """How a record names a file or folder that is read again with it: an absolute path as it is, any other
+    relative to the record. So it is found from every working directory, and when both have moved together.
+
+    Args:
+        folder: of the record.
+    """
+    path = Path(path)
+    if path.is_absolute():
+        return str(path)
+    return os.path.relpath(path.parent.resolve() / path.name, Path(folder).resolve())
+
+
+def path_of_record(name: str, folder) -> Path:
+    """Where that lies. In records of version 0.2 it was relative to the working directory."""
+    found, before = Path(folder, name), Path(name)
+    return before if before.exists() and not found.exists() else found

@@ -185,8 +185,15 @@ def _is_a(value, kind: type) -> bool:
     if isinstance(value, bool):
         return kind is bool
     if kind is float:
-        return isinstance(value, int | float) and math.isfinite(value)
+        return isinstance(value, int | float) and _is_finite(value)
     return isinstance(value, kind)
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number with hundreds of digits, which no float is near to
+        return False
 
 
 def _listed(values: tuple) -> str:

@@ -33,7 +33,7 @@ class Block(NamedTuple):
         """The lines of one file, without line ends.
 
         Args:
-            nul: whether a NUL may occur; whoever allows it removes it.
+            nul: as of `decode` (`command_line.lines`).
 
         Raises:
             InputError: a line is not UTF-8, or has a NUL; names file and line.

@@ -26,7 +26,15 @@ from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import encode, read_blocks
 from data_prep.duplicates import KEY_BYTES, duplicate_flags
-from data_prep.formats.texts import TRAIN, Text, find_texts, is_corpus_file, open_outputs, paths_of
+from data_prep.formats.texts import (
+    LANGUAGE_CODE,
+    TRAIN,
+    Text,
+    find_texts,
+    is_corpus_file,
+    open_outputs,
+    paths_of,
+)
 from data_prep.line_filters import (
     ANY,
     REASONS,
@@ -43,7 +51,10 @@ REPORTS = ("clean.md", "clean-report.json")
 
 
 def _excluded(text: str) -> tuple[str, Path]:
-    language, _, path = text.rpartition("=")
+    """Language (ANY: all of them) and file; a path may have a "=", too, as in lang=de/text."""
+    language, sign, path = text.partition("=")
+    if not (sign and LANGUAGE_CODE.fullmatch(language)):
+        language, path = ANY, text
     return language, options.path(path)
 
 

@@ -1,4 +1,4 @@
-"""Workers of a dask cluster in place of processes of this machine (`blocks.Workers`)."""
+"""Workers of a dask cluster in place of processes of this machine (`command_line.workers.Workers`)."""
 
 import pickle
 from collections import deque

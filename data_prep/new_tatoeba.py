@@ -99,7 +99,8 @@ def sample(
     Args:
         paths: sources and targets in turn.
     """
-    rows = [row for sides in zip(paths[::2], paths[1::2], strict=True) for row in read_parallel(*sides)]
+    pairs = zip(paths[::2], paths[1::2], strict=True)
+    rows = [row for sides in pairs for row in read_parallel(*sides, nul=True)]
     if len(rows) < count:
         return None
     import numpy as np

@@ -57,7 +57,7 @@ class StepFolder:
 
     def begin(self, writes: Callable[[Path], bool], subfolder: str = "") -> None:
         """Make room: remove what an earlier run of this step left here. What it did not write stays, as far
-        as it is known: a run that was killed has no list.
+        as it is known: a first run that was killed has no list.
 
         Args:
             writes: predicate of a path: does this step write files of that name?
@@ -72,16 +72,12 @@ class StepFolder:
             raise InputError(
                 f"--output {self.folder}: would write into {read[0]}, which it reads; expected another one"
             )
-        old = self._files()
-        if old and not self.stamp.was_begun():
+        if (old := self._files()) and not self.stamp.was_begun():
             raise InputError(f"{min(old)}: exists and is not from this step; choose an empty output folder")
-        recorded = self.stamp.recorded().get("outputs")
-        if recorded is not None:
-            self._foreign = {path for path in old if str(path.relative_to(self.folder)) not in recorded}
-        self.stamp.begin()
+        self._foreign = self.stamp.begin(self._files)
         for place in self._places:
             remove_leftovers(place)
-        for path in old:
+        for path in self._files():
             if path not in self._foreign:
                 path.unlink()
 

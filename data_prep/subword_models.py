@@ -24,6 +24,13 @@ SPECIAL_SYMBOLS = ("<s>", "<pad>", "</s>", "<unk>")  # fairseq's own; as text th
 CACHED_WORDS = 1_000_000
 
 
+def units_of(line: str) -> list[str]:
+    """The units of a line of subword text, which are as many as fairseq's binarizer finds: any white space
+    separates two.
+    """
+    return line.split()
+
+
 class NoSubwords:
     """Words are the units; one that is spelled as a special symbol has a word joiner in it."""
 

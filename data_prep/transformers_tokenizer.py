@@ -107,10 +107,6 @@ class TransformersTokenizer:
         content = json.dumps([self.special, self._stored["tokenizer"]], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
-    def symbol_of(self, number: int) -> str:
-        """The dictionary's symbol of an id."""
-        return self._symbols[number]
-
     @functools.cached_property
     def _numbers(self) -> dict[str, int]:
         return {symbol: number for number, symbol in self._symbols.items()}

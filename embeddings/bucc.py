@@ -149,7 +149,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     job = from_arguments(Job, args)
     job.check()
-    inputs = [*job.files(), *job.encoder.files()]
+    inputs = [*job.files(), *job.encoder.files(args.output)]
     write_result(
         "embeddings",
         KIND,

@@ -17,6 +17,7 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError, at
+from command_line.numbers import natural
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from command_line.provenance import versions
@@ -122,7 +123,8 @@ class Classification:
 
 
 def _is_even(text: str) -> bool:
-    return text.isdecimal() and text.isascii() and int(text) > 0 and int(text) % 2 == 0
+    number = natural(text) or 0
+    return number > 0 and number % 2 == 0
 
 
 def add_arguments(parser) -> None:
@@ -166,7 +168,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     job = from_arguments(Classification, args)
     job.check()
-    inputs = [*job.files().values(), *job.encoder.files()]
+    inputs = [*job.files().values(), *job.encoder.files(args.output)]
     write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force, VERSION)
 
 

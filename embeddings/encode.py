@@ -23,7 +23,7 @@ from command_line.journal import Journal
 from command_line.lines import count_lines, uncompressed_name
 from command_line.option_classes import by_name, from_arguments
 from command_line.outputs import checksum, write_json
-from command_line.provenance import command_typed, versions
+from command_line.provenance import command_typed, path_in_record, versions
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from data_prep.formats.vector_numbers import DTYPES, FLOATS, Numbers
 from data_prep.formats.vectors import FORMAT, KIND, create_vectors, record_path, step_name
@@ -115,7 +115,7 @@ def main(args) -> None:
             output.with_name(f".{output.name}.done"),
             step_name(output),
             settings,
-            [path, *job.encoder.files()],
+            [path, *job.encoder.files(args.output)],
         )
         if not stamp.is_current(args.force):
             encode_file(job, load(), path, output, stamp, continued=not args.force)
@@ -174,9 +174,8 @@ def encode_file(
             f"encode {path.name}",
         )
         vectors.flush()
-        record = _describe(job, encoder, path, language, vectors, done) | {
-            "vectors_sha256": checksum(unfinished)
-        }
+        record = _describe(job, encoder, path, output, language, vectors, done)
+        record["vectors_sha256"] = checksum(unfinished)
         os.replace(unfinished, output)
         write_json(record_path(output), record)
         journal.remove()
@@ -185,7 +184,7 @@ def encode_file(
 
 
 def _describe(
-    job: Encoding, encoder: SentenceEncoder, path: Path, language, vectors, done: list[dict]
+    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, language, vectors, done: list[dict]
 ) -> dict:
     """The record beside the vectors, but for their checksum."""
     seconds = sum(entry["seconds"] for entry in done)
@@ -195,7 +194,11 @@ def _describe(
         "encoder": encoder.record(),
         "size": asdict(encoder.size),
         "language": language,
-        "text": {"path": str(path), "sha256": checksum(path), "lines": len(vectors)},
+        "text": {
+            "path": path_in_record(path, output.parent),
+            "sha256": checksum(path),
+            "lines": len(vectors),
+        },
         "width": encoder.width,
         "dtype": job.dtype,
         "normalized": job.normalizes,

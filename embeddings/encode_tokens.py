@@ -4,6 +4,7 @@ again.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from command_line.completion import Stamp
@@ -12,7 +13,7 @@ from command_line.lines import count_lines
 from command_line.option_classes import by_name
 from command_line.outputs import checksum
 from command_line.progress import progress
-from command_line.provenance import command_typed, versions
+from command_line.provenance import command_typed, path_in_record, versions
 from data_prep.formats.texts import language_in_name
 from data_prep.formats.token_states import step_name, write_token_states
 from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder
@@ -37,21 +38,26 @@ def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: 
     settings = {name: value for name, value in by_name(job).items() if name not in ("texts", "normalize")}
     settings["version"] = VERSION
     mark = output.with_name(f".{output.stem}.states.done")
-    stamp = Stamp(mark, step_name(output), settings, [path, *job.encoder.files()])
+    stamp = Stamp(mark, step_name(output), settings, [path, *job.encoder.files(output.parent)])
     if stamp.is_current(force):
         return
-    stamp.begin()
     encoder, language = load(), job.language or language_in_name(path)
     record = {
         "encoder": encoder.record(),
         "language": language,
-        "text": {"path": str(path), "sha256": checksum(path), "lines": count_lines(path)},
+        "text": {
+            "path": path_in_record(path, output.parent),
+            "sha256": checksum(path),
+            "lines": count_lines(path),
+        },
         "command": command_typed("embeddings"),
         "versions": versions("torch", "numpy"),
     }
     states = _states(encoder, path, language, record["text"]["lines"])
+    first = next(states)  # whether there are any, before what is complete becomes unfinished
+    stamp.begin()
     try:
-        written = write_token_states(output, states, job.dtype, record)
+        written = write_token_states(output, chain([first], states), job.dtype, record)
     except InputError as error:
         raise InputError(f"{path}, {error}") from None
     stamp.finish(written)

@@ -15,7 +15,7 @@ from command_line.lines import count_lines
 from command_line.option_classes import by_name, from_arguments
 from command_line.outputs import checksum, write_json
 from command_line.progress import progress
-from command_line.provenance import command_typed, versions
+from command_line.provenance import command_typed, path_in_record, versions
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from data_prep.formats.vectors import FORMAT, KIND, VectorsFile, create_vectors, record_path, step_name
 from embeddings.encode import outputs_of
@@ -96,13 +96,13 @@ def import_file(job: Import, text: Path, source: Path, output: Path, stamp: Stam
     for start, block in blocks:
         copy[start : start + len(block)] = block
     copy.flush()
-    record = _describe(job, text, vectors) | {"vectors_sha256": checksum(unfinished)}
+    record = _describe(job, text, output, vectors) | {"vectors_sha256": checksum(unfinished)}
     os.replace(unfinished, output)
     write_json(record_path(output), record)
     stamp.finish([output, record_path(output)])
 
 
-def _describe(job: Import, text: Path, vectors: VectorsFile) -> dict:
+def _describe(job: Import, text: Path, output: Path, vectors: VectorsFile) -> dict:
     """The record beside the vectors, but for their checksum."""
     name, width = job.encoder_name, vectors.width
     return {
@@ -110,7 +110,11 @@ def _describe(job: Import, text: Path, vectors: VectorsFile) -> dict:
         "kind": KIND,
         "encoder": {"name": name, "kind": ANOTHER_PROGRAM, "model": name, "made_by": name, "width": width},
         "language": job.language or language_in_name(text),
-        "text": {"path": str(text), "sha256": checksum(text), "lines": len(vectors)},
+        "text": {
+            "path": path_in_record(text, output.parent),
+            "sha256": checksum(text),
+            "lines": len(vectors),
+        },
         "width": width,
         "dtype": vectors.numbers.dtype,
         "normalized": False,

@@ -119,7 +119,7 @@ def main(args) -> None:
     if job.line_by_line and job.mining.rescoring.rescore:
         raise InputError("--line-by-line: scores given pairs by vectors; expected no --rescore")
     job.mining.rescoring.check(job.mining.margin)
-    inputs = [job.first, job.second, *([job.gold] if job.gold else []), *job.encoder.files()]
+    inputs = [job.first, job.second, *([job.gold] if job.gold else []), *job.encoder.files(args.output)]
     pairs = args.output / PAIRS
     write_result(
         "embeddings",

@@ -67,7 +67,7 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     job = from_arguments(Job, args)
-    inputs = [job.text, *([job.candidates] if job.candidates else []), *job.encoder.files()]
+    inputs = [job.text, *([job.candidates] if job.candidates else []), *job.encoder.files(args.output)]
     write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force)
     for line in printed(read_json(Path(args.output) / f"{KIND}.json")):
         print(line)

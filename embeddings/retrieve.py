@@ -56,8 +56,8 @@ def main(args) -> None:
     pairs = job.pairs()
     files = {path for pair in pairs for path in pair.paths}
     groups = [groups_file(job.groups)] if job.groups else []
-    stored = EncoderOptions(job.candidate_vectors).files() if job.candidate_vectors else []
-    inputs = [*sorted(files), *files_of(job.distractors), *groups, *stored, *job.encoder.files()]
+    stored = EncoderOptions(job.candidate_vectors).files(args.output) if job.candidate_vectors else []
+    inputs = [*sorted(files), *files_of(job.distractors), *groups, *stored, *job.encoder.files(args.output)]
     write_result(
         "embeddings", KIND, job, inputs, partial(measure, job, pairs), args.output, args.force, VERSION
     )

@@ -94,7 +94,7 @@ def main(args) -> None:
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{name}=: is the name of two encoders; expected one of its own for each")
-    files = [file for one in job.encoders for file in job.options(*one).files()]
+    files = [file for one in job.encoders for file in job.options(*one).files(args.output)]
     inputs = [job.text, *dict.fromkeys(files)]
     write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force)
 

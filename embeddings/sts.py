@@ -139,7 +139,7 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     job = from_arguments(Similarity, args)
-    inputs = [*job.files, *job.encoder.files()]
+    inputs = [*job.files, *job.encoder.files(args.output)]
     write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force)
 
 

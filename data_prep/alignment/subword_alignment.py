@@ -17,6 +17,7 @@ from data_prep.formats.preparation import Preparation
 from data_prep.formats.sentences import index_path, sentence_lengths
 from data_prep.formats.texts import Text, find_bitexts, paths_of
 from data_prep.step_folder import StepFolder
+from data_prep.subword_models import units_of
 from data_prep.subword_spans import subword_spans, type_of_spelled, word_boundaries
 
 
@@ -106,7 +107,7 @@ def map_block(subword_type: str, block: Block) -> tuple[list[list[tuple]], np.nd
     for row, (a, b, units_a, units_b, links) in enumerate(zip(*sides, strict=True)):
         number = block.first_line + row
         pairs = parse_line(links, block.paths[4], number)
-        texts = (a.split(), units_a.split()), (b.split(), units_b.split())
+        texts = (a.split(), units_of(units_a)), (b.split(), units_of(units_b))
         sizes[:, row] = [len(units) for _, units in texts]
         if not pairs:
             spans.append([])

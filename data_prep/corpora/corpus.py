@@ -49,7 +49,7 @@ def supervised_pairs(languages: list[str], centric: str) -> list[str]:
 
 
 def rows_of(*paths: Path) -> Callable[[], Iterator[tuple[str, str]]]:
-    return lambda: read_parallel(*paths)
+    return lambda: read_parallel(*paths, nul=True)
 
 
 def file_of(source: Source, url: str, published: str, ours: str) -> Path:

@@ -39,7 +39,7 @@ def read(source: Source, languages: list[str], centric: str) -> Iterator[BitextR
 
 
 def _unspaced(paths: list[Path], lines: slice) -> Iterator[tuple[str, str]]:
-    for english, japanese in list(read_parallel(*paths))[lines]:
+    for english, japanese in list(read_parallel(*paths, nul=True))[lines]:
         yield english, "".join(japanese.split())
 
 

@@ -42,7 +42,7 @@ def read(source: Source, languages: list[str], centric: str) -> Iterator[BitextR
 
 
 def _training(paths: tuple[Path, Path], held_out: set[str], swap: bool) -> Iterator[tuple[str, str]]:
-    for other, english in read_parallel(*paths):
+    for other, english in read_parallel(*paths, nul=True):
         if english.strip() not in held_out:
             yield (english, other) if swap else (other, english)
 

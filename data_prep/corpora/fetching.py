@@ -163,7 +163,7 @@ def take_out(archive: Path, wanted: Iterable[str], folder: Path) -> dict[str, Pa
     """
     wanted = list(dict.fromkeys(wanted))
     targets = {name: folder / f"{archive.name}--{_short_name(name)}" for name in wanted}
-    missing = {name for name in wanted if not targets[name].exists()}
+    missing = [name for name in wanted if not targets[name].exists()]  # in order: a member is the first's
     if missing:
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -180,7 +180,7 @@ def take_out(archive: Path, wanted: Iterable[str], folder: Path) -> dict[str, Pa
         except ARCHIVE_ERRORS as error:
             raise InputError(f"{archive}: not a complete tar or zip archive: {error}") from None
     if missing:
-        raise InputError(f"{archive}: has no file {min(missing)}")
+        raise InputError(f"{archive}: has no file {missing[0]}")
     return targets
 
 

@@ -25,14 +25,14 @@ _SEGMENT = re.compile(r"<seg[^>]*>(.*?)</seg>")
 
 def _segments(path: Path) -> Iterator[str]:
     """Text of the `<seg>` elements, one per line, of the campaign's XML."""
-    for line in read_lines(path):
+    for line in read_lines(path, nul=True):
         if match := _SEGMENT.search(line):
             yield html.unescape(match[1]).strip()
 
 
 def _transcript(path: Path) -> Iterator[str]:
     """Lines of a `train.tags` file that are speech: tags such as `<title>` stand on lines of their own."""
-    return (line.strip() for line in read_lines(path) if not line.lstrip().startswith("<"))
+    return (line.strip() for line in read_lines(path, nul=True) if not line.lstrip().startswith("<"))
 
 
 def _pairs_of(reader, *paths: Path) -> Callable[[], Iterator[tuple[str, str]]]:

@@ -51,7 +51,7 @@ def read_pair(source: Source, pair: str) -> BitextRows:
 
 def _translated(*paths: Path) -> Callable[[], Iterator[tuple[str, str]]]:
     """The rows of the table that both languages have."""
-    return lambda: (row for row in read_parallel(*paths) if all(side.strip() for side in row))
+    return lambda: (row for row in read_parallel(*paths, nul=True) if all(side.strip() for side in row))
 
 
 CORPUS = Corpus(

@@ -14,8 +14,8 @@ def choose_multiway(
     """Test and valid sets of `lines` lines each that every corpus has.
 
     Candidates are ordered by the SHA-256 of their shared side, so the choice depends on nothing but the text.
-    Each corpus keeps its first `CANDIDATES_PER_LINE * lines` candidates, so that memory does not grow with
-    the corpora.
+    Each corpus keeps its first `CANDIDATES_PER_LINE` candidates for every line of both sets, and less than
+    twice as many in any case, so that memory does not grow with the corpora.
 
     Args:
         corpora: language -> rows (line in that language, line in the shared language).
@@ -45,7 +45,9 @@ def choose_multiway(
 
 
 def _first_by_hash(rows: Iterator[tuple[str, str]], limit: int) -> dict[bytes, tuple[str, str] | None]:
-    """The `limit` rows with the smallest hash of their second line; None for a line that comes again."""
+    """The rows whose second line has the smallest hash, None for a line that comes again: `limit` of them, if
+    there are so many, and less than twice as many.
+    """
     kept: dict[bytes, tuple[str, str] | None] = {}
     bound = b"\xff" * 33
     for other, shared in rows:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from command_line.errors import InputError, at
 from command_line.lines import read_lines
+from command_line.numbers import natural
 from command_line.outputs import atomic_path
 from data_prep.subword_models import SPECIAL_SYMBOLS
 
@@ -68,9 +69,9 @@ def read_symbols(path: Path) -> list[str]:
         InputError: a line is not SYMBOL COUNT, or a symbol occurs twice; names file and line.
     """
     symbols: dict[str, int] = {}
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_lines(path, nul=True), start=1):
         symbol, _, count = line.removesuffix(" #fairseq:overwrite").rpartition(" ")
-        if not symbol or not count.isdigit():
+        if not symbol or natural(count) is None:
             raise InputError(f"{at(path, number)}: {line[:60]!r}, expected SYMBOL COUNT")
         if symbol in symbols:
             raise InputError(f"{at(path, number)}: {symbol!r} is in line {symbols[symbol]} already")

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from command_line.errors import InputError, at
 from command_line.lines import find_text, read_lines, uncompressed_name
+from command_line.numbers import natural
 from data_prep.parsing.constituency import Phrase, tree_of_phrases
 from data_prep.parsing.dependencies import tree_of_dependencies
 from data_prep.parsing.parsers import ParsedTree
@@ -128,9 +129,10 @@ def parsed_conllu(text: str, path: Path, number: int) -> ParsedTree:
 
 
 def _number(text: str, path: Path, line_number: int) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise InputError(f"{at(path, line_number)}: found {text!r}, expected the number of a word")
-    return int(text)
+    number = natural(text)
+    if number is None:
+        raise InputError(f"{at(path, line_number)}: found {text!r:.80}, expected the number of a word")
+    return number
 
 
 class EnjuSentence(NamedTuple):

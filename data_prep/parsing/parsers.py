@@ -1,8 +1,9 @@
 """What a parser is here, and the parsers that read sentences; those that read files of parses are in
 `parse_files`.
 
-A parser has `parse(texts)`: an iterator over one result per text, in order; None for a sentence that it
-cannot parse. Results are ends of bunsetsu, or `ParsedTree`s. Both count characters without spaces.
+A parser has `parse(texts)`: an iterator over one result per text, in order; for a sentence that it cannot
+parse the exception that says why, or None. Results are ends of bunsetsu, or `ParsedTree`s. Both count
+characters without spaces.
 """
 
 import functools
@@ -14,11 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from command_line.errors import InputError
+from command_line.os_errors import explain, explain_memory
 from data_prep.languages import subtag
 from data_prep.parsing.tokens_to_words import ends_of
 from data_prep.parsing.trees import Tree
-
-LINES_TO_JUDGE = 20  # a parser that fails on fewer may be right
 
 
 class ParserChoice(NamedTuple):
@@ -84,28 +84,39 @@ def load_spacy(model: str, exclude: Sequence[str] = ()):
         raise InputError(f"--model {model}: not a spaCy pipeline that can be loaded here: {reason}") from None
 
 
-def pipe(nlp, texts: list[str]) -> Iterator:
-    """spaCy's documents of the texts; None where the pipeline fails (on a text that is too long, for
-    instance).
+def raise_what_is_of_the_machine(error: Exception, parser: str) -> None:
+    """Raise an error that says nothing of the sentence: the next command may parse it.
 
     Raises:
-        InputError: it fails on every one of many texts.
+        InputError: a program or a file of the parser fails.
+        Exception: the error itself, where memory is used up.
+    """
+    if explain_memory(error):
+        raise error
+    if isinstance(error, OSError) and not isinstance(error, TimeoutError):  # which long sentences may cause
+        reason = explain(error) or error.strerror or error
+        raise InputError(f"{parser}: {reason}; run the command again to continue") from None
+
+
+def pipe(nlp, texts: list[str]) -> Iterator:
+    """spaCy's documents of the texts; where the pipeline fails (on a text that is too long, for instance) its
+    exception.
+
+    Raises:
+        InputError, MemoryError: as `raise_what_is_of_the_machine`.
     """
     try:
         yield from list(nlp.pipe(texts))
         return
-    except Exception as error:  # which exceptions there are is a matter of the pipeline's components
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-    failed = 0
+    except Exception:  # which exceptions there are is a matter of the pipeline's components
+        pass
     for text in texts:
         try:
             document = nlp(text)
-        except Exception:
-            document = None
-            failed += 1
+        except Exception as error:
+            raise_what_is_of_the_machine(error, "the spaCy pipeline")
+            document = error
         yield document
-    if failed == len(texts) >= LINES_TO_JUDGE:
-        raise InputError(f"the spaCy pipeline fails on every line: {reason}")
 
 
 class GinzaBunsetsu:
@@ -125,9 +136,14 @@ class GinzaBunsetsu:
             )
         self._spans = ginza.bunsetu_spans
 
-    def parse(self, texts: list[str]) -> Iterator[list[int] | None]:
+    def parse(self, texts: list[str]) -> Iterator[list[int] | Exception | None]:
         for document in pipe(self._nlp, texts):
-            yield document and ends_of(["".join(span.text.split()) for span in self._spans(document)])
+            if isinstance(document, Exception):
+                yield document
+            elif not document:
+                yield None
+            else:
+                yield ends_of(["".join(span.text.split()) for span in self._spans(document)])
 
 
 class KnpBunsetsu:
@@ -149,13 +165,17 @@ class KnpBunsetsu:
 
         return rhoknp.KNP(jumanpp=rhoknp.Jumanpp())
 
-    def parse(self, texts: list[str]) -> Iterator[list[int] | None]:
+    def parse(self, texts: list[str]) -> Iterator[list[int] | Exception]:
         for text in texts:
             try:
                 sentence = self._knp.apply_to_sentence(text)
-                yield ends_of(["".join(phrase.text.split()) for phrase in sentence.phrases])
-            except (ValueError, RuntimeError, OSError, TimeoutError, KeyError, IndexError):
-                yield None
+                parsed = ends_of(["".join(phrase.text.split()) for phrase in sentence.phrases])
+            except (ValueError, RuntimeError, OSError, KeyError, IndexError) as error:
+                if str(error).endswith("is not available."):  # rhoknp's, of a program that does not start
+                    error = OSError(str(error).removesuffix("."))
+                raise_what_is_of_the_machine(error, "--parser knp")
+                parsed = error
+            yield parsed
 
 
 # what other pipelines compute and a dependency parser does not need
@@ -180,20 +200,22 @@ class SpacyPhrases:
             )
         self._name = functools.cache(self._nlp.vocab.strings.__getitem__)
 
-    def parse(self, texts: list[str]) -> Iterator[ParsedTree | None]:
+    def parse(self, texts: list[str]) -> Iterator[ParsedTree | Exception | None]:
         from data_prep.parsing.dependencies import tree_of_dependencies
 
         for document in pipe(self._nlp, texts):
-            if not document:
-                yield None
+            if isinstance(document, Exception) or not document:
+                yield document or None
                 continue
             offsets, labels, lengths = document.to_array(["HEAD", "DEP", "LENGTH"]).T
             heads = [token + offset for token, offset in enumerate(offsets.astype("int64").tolist())]
             relations = list(map(self._name, labels.tolist()))
             try:
-                yield ParsedTree(list(accumulate(lengths.tolist())), tree_of_dependencies(heads, relations))
-            except ValueError:
-                yield None
+                tree = tree_of_dependencies(heads, relations)
+            except ValueError as error:
+                yield error
+                continue
+            yield ParsedTree(list(accumulate(lengths.tolist())), tree)
 
 
 class StanzaPhrases:
@@ -221,13 +243,15 @@ class StanzaPhrases:
                 f"{' '.join(str(error).split())[:200]}"
             ) from None
 
-    def parse(self, texts: list[str]) -> Iterator[ParsedTree | None]:
+    def parse(self, texts: list[str]) -> Iterator[ParsedTree | Exception | None]:
         for text in texts:
             try:
                 sentences = self._pipeline(text).sentences
-                yield self._parsed(sentences[0]) if len(sentences) == 1 else None
-            except (ValueError, RuntimeError, IndexError):
-                yield None
+                parsed = self._parsed(sentences[0]) if len(sentences) == 1 else None
+            except (ValueError, RuntimeError, IndexError, OSError) as error:
+                raise_what_is_of_the_machine(error, "--parser stanza")
+                parsed = error
+            yield parsed
 
     @staticmethod
     def _parsed(sentence) -> ParsedTree:

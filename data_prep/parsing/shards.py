@@ -12,7 +12,7 @@ from data_prep.formats.structures import MOST_UNITS, encode
 from data_prep.languages import is_unspaced
 from data_prep.parsing.bunsetsu import reversed_bunsetsu
 from data_prep.parsing.parse_files import SUFFIXES, Parse, read_parse
-from data_prep.parsing.parsers import BUNSETSU_PARSERS, LINES_TO_JUDGE, ParserChoice, make_parser
+from data_prep.parsing.parsers import BUNSETSU_PARSERS, ParserChoice, make_parser
 from data_prep.parsing.tokens_to_words import (
     ends_of,
     is_punctuation,
@@ -23,6 +23,8 @@ from data_prep.parsing.tokens_to_words import (
 )
 from data_prep.parsing.trees import head_final_order
 from data_prep.tokenizers import UnspacedText
+
+LINES_TO_JUDGE = 20  # a parser that fails on fewer may be right
 
 
 class Shard(NamedTuple):
@@ -60,7 +62,8 @@ def structures_of_shard(choice: ParserChoice, shard: Shard) -> Result:
     """Analyse the lines of a shard.
 
     Raises:
-        InputError: a line is not UTF-8, a parse is malformed, or the parses are obviously not of these lines.
+        InputError: a line is not UTF-8, a parse is malformed, the parses are obviously not of these lines, or
+            the parser fails on all of them.
     """
     tokenized = [line.split() for line in shard.block.decode()]
     lines = [[unescape(word) for word in words] for words in tokenized]
@@ -77,14 +80,15 @@ def structures_of_shard(choice: ParserChoice, shard: Shard) -> Result:
     counts = Counter(lines=len(lines), empty=sum(not words for words in lines))
     counts["too-long"] = len(lines) - counts["empty"] - len(filled)
     structure_of = _bunsetsu_of_line if choice.name in BUNSETSU_PARSERS else _phrases_of_line
-    unmapped = []
+    unmapped, failure = [], None
     if choice.name in SUFFIXES:
         results = (read_parse(parse, choice.name, shard.parses_path) for parse in parses)
     else:
         results = make_parser(choice).parse(texts)
     for place, text, parsed in zip(filled, texts, results, strict=True):
-        if parsed is None:
+        if parsed is None or isinstance(parsed, Exception):
             counts["unparsed"] += 1
+            failure = parsed or failure
             continue
         found = structure_of(lines[place], "".join(text.split()), parsed, counts)
         if found is None:
@@ -93,6 +97,8 @@ def structures_of_shard(choice: ParserChoice, shard: Shard) -> Result:
             values[place] = found
     counts["unmapped"] = len(unmapped)
     counts["analysed"] = sum(map(bool, values))
+    if counts["unparsed"] == len(filled) >= LINES_TO_JUDGE:
+        raise _failed(choice, shard.block, failure)
     if len(filled) >= LINES_TO_JUDGE and len(unmapped) > len(filled) / 2:
         line = at(shard.block.paths[0], shard.block.first_line + unmapped[0])
         raise InputError(
@@ -100,6 +106,13 @@ def structures_of_shard(choice: ParserChoice, shard: Shard) -> Result:
             f"line {shard.block.first_line} on; expected line-parallel files"
         )
     return Result(shard.number, values, counts)
+
+
+def _failed(choice: ParserChoice, block: Block, failure: Exception | None) -> InputError:
+    """What to say of a parser that fails on every line: its sentences are not that hard."""
+    reason = f": {type(failure).__name__}: {' '.join(str(failure).split())[:300]}" if failure else ""
+    first = at(block.paths[0], block.first_line)
+    return InputError(f"{first}: --parser {choice.name} fails on every line{reason}; mend one or the other")
 
 
 def plain_text(words: list[str], raw: str | None, unspaced: bool) -> str:

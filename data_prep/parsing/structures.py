@@ -107,6 +107,7 @@ def carry_block(over_words: Path, kind: str, subword_type: str, block: Block) ->
             subwords.
     """
     from data_prep.formats.structures import Structures
+    from data_prep.subword_models import units_of
     from data_prep.subword_spans import word_boundaries
 
     structures = Structures(over_words, kind)
@@ -118,7 +119,7 @@ def carry_block(over_words: Path, kind: str, subword_type: str, block: Block) ->
         if structure is None:
             values.append([])
             continue
-        words, units = line.split(), text.split(" ")
+        words, units = line.split(), units_of(text)
         if len(words) != len(structure.order):
             raise InputError(
                 f"{at(block.paths[0], number)}: {len(words)} words, but {over_words} has the structure "

@@ -73,10 +73,17 @@ class EncoderOptions:
         encoder.name = self.encoder_name or encoder.name
         return encoder
 
-    def files(self) -> list[Path]:
-        """The files that the vectors depend on."""
+    def files(self, output: Path | None = None) -> list[Path]:
+        """The files that the vectors depend on; none that is hidden.
+
+        Args:
+            output: folder of the results. It may lie in that of the model, whose files those in it are not.
+
+        Raises:
+            InputError: it is the folder of the model itself.
+        """
         if self.model.is_dir():
-            return sorted(path for path in self.model.rglob("*") if path.is_file())
+            return _files_of_folder(self.model, output)
         found = [self.model] if self.model.is_file() else []
         for pattern in ("dict.*.txt", "preparation.json", "subword.*") if self.model_data else ():
             found += sorted(self.model_data.glob(pattern))
@@ -86,6 +93,22 @@ class EncoderOptions:
         import torch
 
         return torch.device("cuda" if torch.cuda.is_available() and not self.cpu else "cpu")
+
+
+def _files_of_folder(model: Path, output: Path | None) -> list[Path]:
+    results = output and output.resolve()
+    if results == model.resolve():
+        raise InputError(
+            f"--output {output}: is the folder of the encoder, whose files change vectors; choose another one"
+        )
+    inside = results and results.is_relative_to(model.resolve())
+    return sorted(
+        path
+        for path in model.rglob("*")
+        if path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(model).parts)
+        and not (inside and path.resolve().is_relative_to(results))
+    )
 
 
 def kind_of(model: Path) -> str:

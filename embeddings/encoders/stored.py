@@ -9,6 +9,7 @@ import numpy as np
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.outputs import checksum
+from command_line.provenance import path_of_record
 from data_prep.formats.teacher_vectors import encoder_identity, encoder_title
 from data_prep.formats.token_states import TokenStatesFile
 from data_prep.formats.vectors import VectorsFile
@@ -44,7 +45,7 @@ class StoredVectors(SentenceEncoder):
         for number, file in enumerate(self.files):
             language = file.record.get("language")
             language = language and subtag(language)
-            for row, line in enumerate(read_lines(file.record["text"]["path"])):
+            for row, line in enumerate(read_lines(_text_of(file))):
                 places.setdefault((language, line), (number, row))
                 places.setdefault((None, line), (number, row))
         return places
@@ -75,9 +76,9 @@ class StoredVectors(SentenceEncoder):
                     f"{file.path}: its numbers are {file.numbers.dtype}, those of {files[0].path}"
                     f" {files[0].numbers.dtype}; expected one folder for each"
                 )
-            text = file.record["text"]
-            if not Path(text["path"]).is_file() or checksum(text["path"]) != text["sha256"]:
-                raise InputError(f"{text['path']}: is gone, or has changed since {file.path} was made of it")
+            text = _text_of(file)
+            if not text.is_file() or checksum(text) != file.record["text"]["sha256"]:
+                raise InputError(f"{text}: is gone, or has changed since {file.path} was made of it")
         return cls(folder, files)
 
     def encode(self, sentences: Sequence[str], language: str | None = None) -> np.ndarray:
@@ -116,8 +117,9 @@ class StoredVectors(SentenceEncoder):
         if number not in self._states:
             vectors = self.files[number]
             found = TokenStatesFile.open(vectors.path)
-            for field in ("encoder", "text"):
-                if found.record[field] != vectors.record[field]:
+            of_states, of_vectors = _made_of(found.record), _made_of(vectors.record)
+            for field in of_states:
+                if of_states[field] != of_vectors[field]:
                     raise InputError(f"{found.path}: of another {field} than {vectors.path}; encode again")
             self._states[number] = found
         return self._states[number]
@@ -146,3 +148,13 @@ class StoredVectors(SentenceEncoder):
                 f"{self.folder}: vectors of the encoder {encoder_title(self.encoder)}, but queries are of"
                 f" {encoder_title(other.record())}; expected one encoder"
             )
+
+
+def _text_of(file: VectorsFile) -> Path:
+    """The text whose lines the vectors are of."""
+    return path_of_record(file.record["text"]["path"], file.path.parent)
+
+
+def _made_of(record: dict) -> dict:
+    """The encoder and the text, by whatever path it was read."""
+    return {"encoder": record["encoder"], "text": record["text"]["sha256"]}

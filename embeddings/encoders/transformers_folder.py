@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from command_line.errors import InputError
+from command_line.numbers import natural
 from command_line.provenance import versions
 from data_prep.huggingface import check_complete, check_folder, files_of, reading
 from embeddings.encoders.arithmetic import autocast, for_inference
@@ -130,9 +131,10 @@ def layer_of(options: EncoderOptions, config) -> int | str | None:
     most = config.num_hidden_layers
     if options.layer == AVERAGE:
         return AVERAGE
-    if not (options.layer.isascii() and options.layer.isdecimal() and int(options.layer) <= most):
+    number = natural(options.layer)
+    if number is None or number > most:
         raise InputError(f"--layer {options.layer}: expected a number from 0 to {most}, or {AVERAGE}")
-    return int(options.layer)
+    return number
 
 
 def torch_rows(states):

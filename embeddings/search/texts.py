@@ -32,13 +32,13 @@ class LazyLines(Sequence):
         """All lines of a file.
 
         Raises:
-            InputError: it is missing, empty, compressed, or not UTF-8; names the line.
+            InputError: it is missing, empty, compressed, or not UTF-8, or has a NUL; names the line.
         """
         if path.suffix in COMPRESSIONS:
             raise InputError(f"{path}: lines of a compressed file cannot be looked up; decompress it")
         lengths, identities, lines = [], [], 0
         for rows in read_rows(path, ROWS):
-            decode(b"".join(rows), path, 1 + lines, nul=True)
+            decode(b"".join(rows), path, 1 + lines)
             lengths.append(np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)))
             identities.append(np.fromiter(map(_identity, rows), dtype=np.uint64, count=len(rows)))
             lines += len(rows)
@@ -91,7 +91,7 @@ def open_lines(path: Path) -> Sequence[str]:
     memory.
 
     Raises:
-        InputError: it is missing or not UTF-8, or, of many lines, empty.
+        InputError: it is missing or not UTF-8, has a NUL, or, of many lines, is empty.
     """
     is_large = path.is_file() and path.stat().st_size > MOST_IN_MEMORY
     return LazyLines.open(path) if is_large and path.suffix not in COMPRESSIONS else list(read_lines(path))

@@ -46,7 +46,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     options = from_arguments(Options, args)
     translated = options.folders.files()
-    inputs = [*paths_of(translated), *options.encoder.files()]
+    inputs = [*paths_of(translated), *options.encoder.files(args.output)]
     publish(KIND, options, inputs, lambda: measure(options, translated), section, args.output, args.force)
 
 

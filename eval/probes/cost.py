@@ -123,7 +123,7 @@ def measure(log: Path) -> dict:
 def _model(log: Path) -> tuple[int | None, list[str]]:
     """Number of parameters and names of losses, as the log says them at its (last) beginning."""
     parameters, losses = None, []
-    for line in read_lines(log):
+    for line in read_lines(log, nul=True):
         if found := _PARAMETERS.search(line):
             parameters = int(found[1].replace(",", ""))
         if found := _LOSSES.search(line):

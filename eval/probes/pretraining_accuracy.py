@@ -6,6 +6,7 @@ files: its seeds. The numbers are those of the validation with the lowest perple
 fine-tuned.
 """
 
+import math
 from pathlib import Path
 
 from command_line.errors import InputError
@@ -41,7 +42,7 @@ def measure(log: Path) -> dict:
         InputError: no validation of pre-training in the log.
     """
     found = validations(log)
-    update = min(found, key=lambda update: (found[update].get("ppl", float("inf")), update))
+    update = min(found, key=lambda update: (perplexity(found[update]), update))
     languages: dict[str, dict[str, dict]] = {}
     for measured, value in found[update].items():
         name, _, component = measured.partition("_")
@@ -51,6 +52,12 @@ def measure(log: Path) -> dict:
     if not languages:
         raise InputError(f"{log}: no accuracies of tasks in it; expected a log of linguistic_pretraining")
     return {"update": update, "languages": languages}
+
+
+def perplexity(values: dict[str, float]) -> float:
+    """Of a validation; infinite where it was not measured, or diverged: NaN compares with nothing."""
+    value = values.get("ppl", math.inf)
+    return math.inf if math.isnan(value) else value
 
 
 # --- the section of the report

@@ -8,9 +8,10 @@ import torch
 
 from command_line.errors import InputError
 from command_line.progress import progress
+from data_prep.formats.directions import Direction
 from eval.probes.classifiers import LinearClassifiers, Trained, train
 from eval.probes.protocol import unconverged
-from eval.probes.store import SIDES, Direction, StatePart, StateStore
+from eval.probes.store import SIDES, StatePart, StateStore
 from eval.probes.training_set import UNKNOWN, Labels, TrainingSet, kept_tokens
 
 BLOCK = 2048  # tokens that are tested at once

@@ -105,11 +105,13 @@ def curve(checkpoints: dict[int, Run]) -> dict:
         InputError: no validation after the updates of a checkpoint.
     """
     *_, last = checkpoints.values()
+    logs = {updates: log_of(run) for updates, run in checkpoints.items()}
+    validated = {log: validations(log) for log in set(logs.values())}
     found = {
         "system": last.system,
         "dataset": last.dataset,
         "updates": list(checkpoints),
-        "loss": [loss_after(updates, log_of(run)) for updates, run in checkpoints.items()],
+        "loss": [loss_after(updates, log, validated[log]) for updates, log in logs.items()],
     }
     for name in MEASURES:
         values = [precision(run, name) for run in checkpoints.values()]
@@ -119,8 +121,7 @@ def curve(checkpoints: dict[int, Run]) -> dict:
     return found
 
 
-def loss_after(updates: int, log: Path) -> float:
-    after = validations(log)
+def loss_after(updates: int, log: Path, after: dict[int, dict[str, float]]) -> float:
     if updates not in after:
         raise InputError(
             f"{log}: no validation after {updates} updates, only after {', '.join(map(str, after))}"

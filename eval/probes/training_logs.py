@@ -73,7 +73,7 @@ def validations(path: Path) -> dict[int, dict[str, float]]:
         InputError: no validation in the log.
     """
     found = {}
-    for line in read_lines(path):
+    for line in read_lines(path, nul=True):
         if VALID in line:
             values = _values(line.split(VALID, 1)[1])
             if "loss" in values and "num_updates" in values:
@@ -97,7 +97,7 @@ def updates_and_words(path: Path) -> dict[int, float]:
 
 def _reports(path: Path, measured: str, kind: str = UPDATES) -> Iterator[tuple[int, float]]:
     """Number of updates and what was measured, of every report of a kind that has both."""
-    for line in read_lines(path):
+    for line in read_lines(path, nul=True):
         if kind in line:
             values = _values(line.split(kind, 1)[1])
             if "num_updates" in values and measured in values:

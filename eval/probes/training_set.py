@@ -7,7 +7,8 @@ import numpy as np
 import torch
 
 from command_line.errors import InputError
-from eval.probes.store import Direction, StatePart
+from data_prep.formats.directions import Direction
+from eval.probes.store import StatePart
 
 READ = 64  # sentences that are read at once
 HELD_OUT = 10  # one of so many lines

@@ -85,7 +85,11 @@ class Comet:
         """Load the model, if there is one and it is not loaded yet: its errors come before long work."""
         if self.model is None or self._process is not None:
             return
-        self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - lives as long as the worker
+        self._log = tempfile.TemporaryFile(  # noqa: SIM115 - lives as long as the worker
+            "w+",
+            encoding="utf-8",
+            errors="replace",  # who writes is another program
+        )
         self._group = ProcessGroup()
         try:
             self._process = self._group.start(

@@ -24,6 +24,7 @@ from data_prep.formats.directions import Direction, format_direction
 from data_prep.languages import is_english
 from eval.translation.search_options import ContrastOptions
 from fairseq_ext.data.multilingual_dataset import DirectionData
+from fairseq_ext.data.unpaired import ChosenSentences
 
 SOURCE = "source"  # the language of the source, among contrast languages
 
@@ -133,23 +134,11 @@ class Contrast:
         seed = [self.seed, zlib.crc32(name.encode()), number]
         steps = np.random.default_rng(seed).integers(1, size, size)
         lines = (np.arange(size) + steps) % size  # any line but its own
-        return self._like(
-            part, part.direction, Lines(part.sources, lines), np.asarray(part.source_sizes)[lines]
-        )
+        others = ChosenSentences(part.sources, lines)
+        return self._like(part, part.direction, others, others.sizes)
 
     def _into(self, part: DirectionData, language: str) -> DirectionData:
         return self._like(part, (part.direction[0], language), part.sources, part.source_sizes)
 
     def _like(self, part: DirectionData, direction: Direction, sources, sizes) -> DirectionData:
         return DirectionData.with_tags(self.tags, direction, sources, None, sizes, None)
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Some lines of a text, in any order."""
-
-    sentences: Sequence
-    lines: np.ndarray
-
-    def __getitem__(self, index: int):
-        return self.sentences[int(self.lines[index])]

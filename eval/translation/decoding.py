@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-import numpy as np
 import torch
 
 from command_line.errors import InputError
@@ -25,30 +24,13 @@ from eval.translation.search_options import (
     RescoringOptions,
 )
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
-
-
-class Truncated:
-    """Token sequences cut to what the model can read; the last token stays `</s>`.
-
-    Args:
-        sentences: 1-D integer tensors that end with `</s>`.
-        room: most tokens of a sentence, `</s>` included.
-    """
-
-    def __init__(self, sentences, sizes: np.ndarray, room: int):
-        self.sentences, self.room = sentences, room
-        self.too_long = int((np.asarray(sizes) > room).sum())
-        self.sizes = np.minimum(sizes, room)
-
-    def __getitem__(self, index: int):
-        tokens = torch.as_tensor(self.sentences[index])
-        return tokens if len(tokens) <= self.room else torch.cat([tokens[: self.room - 1], tokens[-1:]])
+from fairseq_ext.data.sentence_pairs import CutSentences
 
 
 def sources_of(task, direction, sentences, sizes) -> DirectionData:
     """The source side of one direction, with tags, cut to the model's length."""
     tags = len(task.tags.encoder_ids(*direction)) + len(task.tags.source_ending_ids(*direction))
-    cut = Truncated(sentences, sizes, task.max_positions()[0] - tags)
+    cut = CutSentences(sentences, task.max_positions()[0] - tags, task.dictionary.eos(), sizes)
     return DirectionData.with_tags(task.tags, direction, cut, None, cut.sizes, None)
 
 
@@ -57,9 +39,9 @@ def load_sources(task, data, split: str, direction, max_lines: int | None = None
     prefix = file_prefix(data, split, direction, direction[0])
     sentences = load_sentences(prefix)
     part = sources_of(task, direction, sentences, sentences.sizes[:max_lines])
-    if part.sources.too_long:
+    if part.sources.cut:
         print(
-            f"warning: {prefix}: {part.sources.too_long} lines are longer than the model reads "
+            f"warning: {prefix}: {part.sources.cut} lines are longer than the model reads "
             f"({task.max_positions()[0]} tokens) and were cut",
             file=sys.stderr,
         )
@@ -70,7 +52,7 @@ class Decoder:
     """Translates batches.
 
     Args:
-        loaded: a `fairseq_ext.checkpoints.LoadedModel`.
+        loaded: a `fairseq_ext.inference.LoadedModel`.
         search: a `BeamSearch` of the model, or a `LengthSearch` around one.
         max_tokens: source tokens of a batch, padding included. Batches hold sentences of similar length
             from all directions, so that few steps are spent on finished sentences.

@@ -23,6 +23,7 @@ from command_line.errors import InputError
 from command_line.journal import Journal
 from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, write_json, write_text
+from command_line.provenance import path_in_record
 from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import Preparation
 from eval.results.scores import TRANSLATION
@@ -225,9 +226,11 @@ def describe(job: TranslationJob, loaded, output: Path, directions, lines: dict[
             "lines": lines[name],
             "sha256": checksum(output / f"{name}.txt"),
         }
+    origin = job.model.provenance(loaded)
+    origin["data"]["path"] = path_in_record(job.model.data, output)
     return {
         "format": 1,
-        **job.model.provenance(loaded),
+        **origin,
         "split": job.split,
         "beam": job.decoding.search.beam,
         "score_without_tag": job.decoding.search.score_without_tag,

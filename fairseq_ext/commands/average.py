@@ -32,12 +32,12 @@ class ChoiceOptions:
     best: int | None
 
     def chosen(self):
-        """A `choosing_checkpoints.Choice`, in the order of the training where one of them is asked for.
+        """A `checkpoints.choosing.Choice`, in the order of the training where one of them is asked for.
 
         Raises:
             InputError: a folder without `last` or `best`; both; not so many; a file that is no checkpoint.
         """
-        from fairseq_ext import choosing_checkpoints as choosing
+        from fairseq_ext.checkpoints import choosing
 
         if self.last and self.best:
             raise InputError("--last and --best: expected one of them")
@@ -113,7 +113,7 @@ def average(choice, output: Path, stamp: Stamp) -> None:
     """
     import torch
 
-    from fairseq_ext import choosing_checkpoints as choosing
+    from fairseq_ext.checkpoints import choosing
     from fairseq_ext.checkpoints.averaging import mean_of
 
     choosing.check_one_training(choice.candidates())

@@ -166,7 +166,7 @@ def check_checkpoints(job: PackageJob, checkpoints: list[Path]) -> None:
     Raises:
         InputError: as `load_for_inference` and `load_ensemble`, or `choosing.check_one_training`.
     """
-    from fairseq_ext import choosing_checkpoints as choosing
+    from fairseq_ext.checkpoints import choosing
     from fairseq_ext.inference import load_ensemble, load_for_inference
 
     if job.combine == ENSEMBLE:

@@ -153,8 +153,9 @@ class PretrainingDataset(MultipartDataset):
     """Examples of the pre-training tasks, and of translation; see `MultipartDataset` for batches, epochs and
     sampling.
 
-    Which task and which mask a sentence gets depends on seed, epoch and sentence only. Empty sentences are
-    left out, and where tasks are validated by themselves, those without the structure that the task needs.
+    Which task and which mask an example gets depends on seed, epoch and its number in the epoch only, so that
+    a sentence that is drawn twice is two examples. Empty sentences are left out, and where tasks are
+    validated by themselves, those without the structure that the task needs.
 
     Args:
         parts: the files.

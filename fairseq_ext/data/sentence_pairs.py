@@ -11,15 +11,19 @@ from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDat
 class CutSentences(Sequence):
     """Sentences with at most `longest` tokens, of which the last is `</s>` (thesis 2.3.3: 120).
 
+    Args:
+        sizes: of the sentences, if they do not know them; of the first ones, if there are to be no more.
+
     Attributes:
         sizes: their lengths, `</s>` included.
         cut: how many of them were longer.
     """
 
-    def __init__(self, sentences, longest: int, eos: int):
+    def __init__(self, sentences, longest: int, eos: int, sizes=None):
         self.sentences, self.longest, self.eos = sentences, longest, eos
-        self.sizes = np.minimum(np.asarray(sentences.sizes), longest)
-        self.cut = int((np.asarray(sentences.sizes) > longest).sum())
+        sizes = np.asarray(sentences.sizes if sizes is None else sizes)
+        self.sizes = np.minimum(sizes, longest)
+        self.cut = int((sizes > longest).sum())
 
     def __len__(self) -> int:
         return len(self.sizes)

@@ -23,6 +23,7 @@ from fairseq.modules.checkpoint_activations import checkpoint_wrapper
 from torch import Tensor, nn
 
 from command_line.errors import InputError
+from command_line.numbers import natural
 from fairseq_ext.modules.dropout import EmbeddingDropout
 from fairseq_ext.modules.language_embeddings import added_to
 from fairseq_ext.modules.residual_block import PLACEMENTS, layer_norm, placement_of
@@ -213,9 +214,10 @@ def parse_layers(text: str, layers: int) -> list[int]:
     """
     numbers = []
     for entry in filter(None, str(text or "").split(",")):
-        if not entry.strip().isdigit() or not 1 <= int(entry) <= layers:
+        number = natural(entry.strip())
+        if number is None or not 1 <= number <= layers:
             raise InputError(f"--drop-residual-layers {text}: expected encoder layers between 1 and {layers}")
-        numbers.append(int(entry))
+        numbers.append(number)
     return numbers
 
 

@@ -6,6 +6,7 @@ from typing import Optional
 from fairseq.dataclass import ChoiceEnum
 
 from command_line.errors import InputError
+from command_line.numbers import natural
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerConfig
 from fairseq_ext.modules.pooling import POOLINGS
 
@@ -77,11 +78,12 @@ def parse_layer(text: str, layers: int) -> int | None:
         return None
     if text == TOP:
         return layers
-    if not (text.isdecimal() and text.isascii() and int(text) <= layers):
+    number = natural(text)
+    if number is None or number > layers:
         raise InputError(
             f"--pooling-layer {text}: expected {TOP}, {MIXTURE}, {AVERAGE} or a number from 0 to {layers}"
         )
-    return int(text)
+    return number
 
 
 def check_options(args) -> None:

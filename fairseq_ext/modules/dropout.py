@@ -13,9 +13,12 @@ def cheap_dropout(x: Tensor, p: float) -> Tensor:
     torch draws one number per element there, which costs a tenth of a bfloat16 training step. The
     probability is rounded to a multiple of 2^-16.
     """
+    level = round(p * LEVELS)
+    if level == LEVELS:  # nothing is kept, and there is nothing to scale up
+        return x * 0
     draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
-    keep = bits >= round(p * LEVELS) - LEVELS // 2
+    keep = bits >= level - LEVELS // 2
     return x * keep.to(x.dtype).mul_(1 / (1 - p))
 
 

@@ -16,7 +16,6 @@ from fairseq_ext.modules.float32 import at_least_float32
 from fairseq_ext.modules.greedy_matching import greedy_matching
 
 BERT_SCORE = "bert-score"
-SIMILARITIES = ("dot", "cosine", BERT_SCORE)
 
 
 def pooled_similarity(source: Tensor, target: Tensor, cosine: bool = True) -> Tensor:

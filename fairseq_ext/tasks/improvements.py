@@ -7,8 +7,8 @@ The thesis stops with OpenNMT on "1-gram accuracy and perplexity on the developm
     --best-checkpoint-metric improvements --maximize-best-checkpoint-metric --patience 10
 
 A validation is an improvement if every measure is better than at the last improvement (as in OpenNMT-py); the
-first one is. `improvements` counts them, so that training stops `--patience` validations after the last, and
-checkpoint_best.pt is that of the last.
+first one is, and none with a measure that is NaN or infinite. `improvements` counts them, so that training
+stops `--patience` validations after the last, and checkpoint_best.pt is that of the last.
 """
 
 import math
@@ -21,7 +21,7 @@ from command_line.records import Anything, Objects
 
 NAME = "improvements"
 OPTION = "--improvement-metrics"
-STATE = {"count": int, "best": Objects(Anything)}  # numbers, also infinite ones
+STATE = {"count": int, "best": Objects(Anything)}  # numbers, of earlier versions also infinite ones
 # First words of their names; less is better of losses and perplexities.
 LARGER_IS_BETTER = ("accuracy", "bleu", "zero_shot_bleu", "retrieval", "effective_rank")
 
@@ -87,11 +87,13 @@ class Improvements:
         return {NAME: {"count": self.count, "best": self.best}} if self.names else {}
 
     def load_state_dict(self, state: dict) -> None:
-        """Go on with the count of a checkpoint; other measures than there begin anew."""
+        """Go on with the count of a checkpoint; other measures than there begin anew, and what nothing would
+        improve on, the NaN of an earlier version.
+        """
         saved = state.get(NAME)
         if not saved or sorted(saved["best"]) != sorted(self.names):
             return
-        if all(isinstance(value, float) for value in saved["best"].values()):
+        if all(isinstance(value, float) and math.isfinite(value) for value in saved["best"].values()):
             self.count, self.best = saved["count"], dict(saved["best"])
 
     def _measured(self, value: Callable[[str], float]) -> dict[str, float]:
@@ -109,4 +111,4 @@ class Improvements:
             difference = values[name] - self.best[name]
             return difference > 0 if name.startswith(LARGER_IS_BETTER) else difference < 0
 
-        return not self.best or all(map(better, self.names))
+        return all(map(math.isfinite, values.values())) and (not self.best or all(map(better, self.names)))

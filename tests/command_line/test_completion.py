@@ -1,5 +1,6 @@
 """Stamps: when a step is skipped, when it is done again, and who may read what it writes."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import completion
 from command_line.completion import (
     SAMPLE,
     SAMPLES,
@@ -179,6 +181,90 @@ def test_what_only_the_last_run_wrote_goes(tmp_path):
     do(folder)
     assert {path.name for path in folder.iterdir()} == {"out.txt", "done.json"}
     assert outside.exists()
+
+
+def test_what_only_an_earlier_run_wrote_goes_however_often_the_next_one_is_killed(folder):
+    first = step(folder)
+    first.begin()
+    for name in ("out.txt", "old.txt"):
+        (folder / name).write_text("x")
+    first.finish([folder / "out.txt", folder / "old.txt"])
+    for _ in range(3):
+        step(folder).begin()  # and is killed
+    do(folder)
+    assert {path.name for path in folder.iterdir()} == {"out.txt", "done.json"}
+
+
+def refused_elsewhere(folder) -> bool:
+    """Whether another process cannot begin the step."""
+    child = os.fork()
+    if not child:
+        status = 2
+        try:
+            step(folder).begin()
+            status = 0
+        except InputError:
+            status = 1
+        finally:
+            os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status in (0, 1)
+    return status == 1
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_no_other_process_begins_a_step_before_its_record_is_there(tmp_path, monkeypatch, again):
+    """Neither while the outputs are read, nor just before the mark becomes the record."""
+    if again:
+        do(tmp_path)
+    stamp, refused, rename = step(tmp_path), [], os.replace
+    stamp.begin()
+    refused.append(refused_elsewhere(tmp_path))
+    (tmp_path / "out.txt").write_text("result\n")
+
+    def identity(path):
+        refused.append(refused_elsewhere(tmp_path))
+        return file_identity(path)
+
+    def replace(source, target):
+        refused.append(refused_elsewhere(tmp_path))
+        rename(source, target)
+
+    monkeypatch.setattr(completion, "file_identity", identity)
+    monkeypatch.setattr(os, "replace", replace)
+    stamp.finish([tmp_path / "out.txt"])
+    assert refused == [True] * 4
+    assert {path.name for path in tmp_path.iterdir()} == {"out.txt", "done.json"}
+    assert not refused_elsewhere(tmp_path)
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_of_two_processes_that_begin_a_step_at_one_moment_one_is_refused(tmp_path, monkeypatch, again):
+    """The second one begins between the first one's opening of the mark and its lock."""
+    if again:
+        do(tmp_path)
+    lock, refused = fcntl.flock, []
+
+    def interrupted(stream, operation):
+        monkeypatch.setattr(fcntl, "flock", lock)
+        if not refused:
+            refused.append(refused_elsewhere(tmp_path))  # it ends, so that its lock does, too
+        lock(stream, operation)
+
+    monkeypatch.setattr(fcntl, "flock", interrupted)
+    if again:  # it has put a mark of its own in the place of the first one's
+        with pytest.raises(InputError, match="`done` is running here in another process"):
+            step(tmp_path).begin()
+    else:
+        step(tmp_path).begin()
+    assert refused == [False]
+
+
+def test_a_process_can_begin_again_what_ended_with_an_error(tmp_path):
+    stamp = step(tmp_path)
+    stamp.begin()
+    do(tmp_path)
+    assert step(tmp_path).is_current()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 import io
 import os
 import signal
+import subprocess
 import sys
 import types
 
@@ -113,13 +114,30 @@ def test_bad_input_is_one_line_and_status_2(step, capsys):
         run("count", "--debug")
 
 
-def test_a_reader_that_stops_is_no_error(step, monkeypatch, capsys):
-    def main(args):
-        raise BrokenPipeError
+SPEAKS_FOR_EVER = """
+import sys, types
+from command_line import dispatch
 
-    step.main = main
-    monkeypatch.setattr(sys, "stderr", types.SimpleNamespace(close=lambda: None))
-    assert run("count") == 0
+def main(args):
+    while True:
+        print("one more line", file=getattr(sys, args.stream))
+
+step = types.ModuleType("step", "Speak.")
+step.add_arguments = lambda parser: parser.add_argument("stream")
+step.main = main
+sys.exit(dispatch.run_step("step", step, sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_step_whose_reader_stops_says_nothing_and_has_not_succeeded(stream):
+    command = [sys.executable, "-c", SPEAKS_FOR_EVER, stream]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        getattr(process, stream).readline()
+        getattr(process, stream).close()
+        other = process.stderr if stream == "stdout" else process.stdout
+        said = other.read()
+    assert (process.returncode, said) == (141, "")
 
 
 def test_ctrl_c_is_one_line_and_status_130(step, capsys):

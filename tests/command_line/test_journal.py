@@ -1,5 +1,7 @@
 """The journal of a killed run, whatever is left of it."""
 
+import fcntl
+
 import pytest
 
 from command_line.errors import InputError
@@ -89,15 +91,15 @@ def test_a_second_run_that_writes_the_same_is_refused_until_the_first_has_ended(
 
 def test_of_two_runs_that_begin_at_one_moment_one_is_refused(path, monkeypatch):
     """The second one puts its file in the place of the first one's, between its opening and its lock."""
-    lock, seconds = Journal._lock, []
+    lock, seconds = fcntl.flock, []
 
-    def interrupted(journal, stream):
+    def interrupted(stream, operation):
         if not seconds:
             seconds.append(Journal(path, {"beam": 4}))
             seconds[0].__enter__()
-        lock(journal, stream)
+        lock(stream, operation)
 
-    monkeypatch.setattr(Journal, "_lock", interrupted)
+    monkeypatch.setattr(fcntl, "flock", interrupted)
     with pytest.raises(InputError, match="another run is writing here"):
         Journal(path, {"beam": 5}).__enter__()
     seconds[0].__exit__()

@@ -126,9 +126,17 @@ def test_nul_bytes_are_no_text_after_cleaning(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"one\ntw\0o\n")
     (block,) = read_blocks(path)
-    with pytest.raises(InputError, match=f"^{path}:2: a NUL byte, expected text"):
-        block.decode()
-    assert block.decode(nul=True) == ["one", "tw\0o"]
+    readers = (
+        block.decode,
+        lambda: list(read_lines(path)),
+        lambda: list(read_stream(io.BytesIO(path.read_bytes()), str(path))),
+        lambda: list(read_parallel(path, path)),
+    )
+    for read in readers:
+        with pytest.raises(InputError, match=f"^{path}:2: a NUL byte, expected text"):
+            read()
+    assert block.decode(nul=True) == list(read_lines(path, nul=True)) == ["one", "tw\0o"]
+    assert list(read_parallel(path, path, nul=True)) == [("one", "one"), ("tw\0o", "tw\0o")]
 
 
 @pytest.mark.parametrize("stored", ["a.en", "a.en.gz", "a.en.xz"])

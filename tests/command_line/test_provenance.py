@@ -4,7 +4,7 @@ import shlex
 import sys
 from importlib.metadata import version
 
-from command_line.provenance import checksums, command_typed, versions
+from command_line.provenance import checksums, command_typed, path_in_record, path_of_record, versions
 
 
 def test_a_command_can_be_typed_again(monkeypatch):
@@ -27,3 +27,25 @@ def test_checksums_are_of_the_contents(tmp_path):
     (tmp_path / "a.json").write_bytes(b"one")
     found = checksums([tmp_path / "a.json"])
     assert found == [{"path": str(tmp_path / "a.json"), "sha256": hashlib.sha256(b"one").hexdigest()}]
+
+
+def test_a_path_in_a_record_is_found_from_any_folder_and_after_both_have_moved(tmp_path, monkeypatch):
+    (tmp_path / "one/text").mkdir(parents=True)
+    (tmp_path / "one/text/test.de").touch()
+    (tmp_path / "elsewhere").symlink_to("one/text", target_is_directory=True)
+    monkeypatch.chdir(tmp_path / "one")
+    assert path_in_record(tmp_path / "one/text/test.de", "out") == f"{tmp_path}/one/text/test.de"
+    name = path_in_record("../elsewhere/test.de", "out")
+    assert name == "../text/test.de"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one/out").mkdir()
+    assert path_of_record(name, "one/out").samefile("one/text/test.de")
+    (tmp_path / "one").rename("two")
+    assert path_of_record(name, "two/out").samefile("two/text/test.de")
+
+
+def test_a_path_in_an_older_record_is_relative_to_the_working_directory(tmp_path, monkeypatch):
+    (tmp_path / "test.de").touch()
+    monkeypatch.chdir(tmp_path)
+    assert path_of_record("test.de", "out").is_file()
+    assert not path_of_record("test.en", "out").exists()

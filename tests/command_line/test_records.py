@@ -83,6 +83,7 @@ def test_a_right_record_and_fields_that_nobody_asks_for():
         ({"kind": ["a"]}, "field 'kind' is ['a'], expected 'a' or 'b'"),
         ({"loss": 1}, "field 'loss' is 1, expected a list"),
         ({"loss": [1, "x"]}, "field 'loss[1]' is 'x', expected a number"),
+        ({"loss": [10**400]}, "field 'loss[0]' is 1000"),
         ({"loss": [False]}, "field 'loss[0]' is False, expected a number"),
         ({"done": 1}, "field 'done' is 1, expected true or false"),
         ({"pairs": []}, "field 'pairs' is [], expected an object"),

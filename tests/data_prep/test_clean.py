@@ -172,6 +172,18 @@ def test_evaluation_sets_of_any_name_are_kept_out_of_training(step, tmp_path, wr
     assert pairs(read, tmp_path / "out") == [("zwei", "two")]
 
 
+def test_a_path_may_have_an_equals_sign(step, tmp_path, write_corpus, read):
+    folder = corpus(write_corpus, tmp_path / "in", [("eins", "one"), ("zwei", "two"), ("one", "drei")])
+    (tmp_path / "lang=de").mkdir()
+    text = tmp_path / "lang=de" / "x=1.txt"
+    text.write_text("one\n", encoding="utf-8")
+    arguments = ["--input", folder, "--output", tmp_path / "out", "--workers", 1, "--exclude-text"]
+    assert step("clean", *arguments, f"en={text}")[0] == 0
+    assert pairs(read, tmp_path / "out") == [("zwei", "two"), ("one", "drei")]
+    assert step("clean", *arguments, text)[0] == 0
+    assert pairs(read, tmp_path / "out") == [("zwei", "two")]
+
+
 def test_evaluation_lines_in_another_case_are_kept_out_on_request(step, tmp_path, write_corpus, read):
     """Text that is lower-cased later: "Yes." is "yes." then, and "STRASSE" nobody's but "Straße"."""
     rows = {"train.de-en.de": ["Ja.", "Straße", "ja"], "train.de-en.en": ["Yes.", "street", "yes"]}

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import http.server
 import io
+import itertools
 import json
 import lzma
 import sys
@@ -201,6 +202,13 @@ def test_zip_patterns_equal_names_and_links(tmp_path):
         take_out(archive, ["*.fr"], tmp_path / "out")
 
 
+@pytest.mark.parametrize("names", list(itertools.permutations(["*.de", "d/*", "*"])))
+def test_a_file_that_several_patterns_match_is_the_first_ones(tmp_path, names):
+    archive = zip_of(tmp_path / "x.zip", {"d/1.de": b"1", "d/2.de": b"2", "d/3.de": b"3"})
+    taken = take_out(archive, names, tmp_path / "out")
+    assert [taken[name].read_bytes() for name in names] == [b"1", b"2", b"3"]
+
+
 def test_truncated_and_foreign_archives(tmp_path):
     whole = tar_of(tmp_path / "w.tgz", {"a": b"x" * 100_000}).read_bytes()
     for name, content in (("cut.tgz", whole[: len(whole) // 2]), ("text.zip", b"no archive")):
@@ -390,6 +398,17 @@ def test_multi30k_under_both_names_of_its_splits(step, tmp_path, read):
         assert step("download", *arguments, "--output", tmp_path / f"out-{folder}")[0] == 0
         assert read(tmp_path / f"out-{folder}/test.de-fr.fr") == [f"{names[2]} fr", "b"]
         assert not (tmp_path / f"out-{folder}/train.de-fr.fr").exists()
+
+
+def test_a_nul_is_handed_on_to_clean(step, tmp_path, read):
+    for name in (f"{split}.{code}" for split in ("train", "valid", "test") for code in ("de", "en")):
+        (tmp_path / name).write_bytes(f"a\0 {name}\n".encode())
+    words = ("multi30k", "--langs", "de,en", "--from-folder", tmp_path, "--output", tmp_path / "out")
+    status, error = step("download", *words)
+    assert status == 0, error
+    assert step("clean", "--input", tmp_path / "out", "--output", tmp_path / "clean", "--workers", 1)[0] == 0
+    found = [read(tmp_path / folder / "train.de-en.de") for folder in ("out", "clean")]
+    assert found == [["a\0 train.de"], ["a train.de"]]
 
 
 def test_l10n_takes_the_rows_of_its_table_that_both_languages_have(step, tmp_path, read):

@@ -1,6 +1,7 @@
 """`embeddings encode`: lines to vectors, in windows, again after a kill, and what is refused."""
 
 import gzip
+import json
 import shutil
 from pathlib import Path
 
@@ -250,3 +251,27 @@ def test_stored_vectors_are_of_one_encoder(command, checkpoint_options, text, tm
     assert command(*words).status == 0
     with pytest.raises(InputError, match=r"test\.en\.npy: of another encoder than .*test\.de\.npy"):
         EncoderOptions(tmp_path / "out").load()
+
+
+def test_stored_vectors_find_their_text_from_another_working_directory(
+    monkeypatch, command, checkpoint_options, text, expected, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    words = ("encode", text.name, *checkpoint_options, "--output", "out", "--token-states")
+    assert command(*words).status == 0
+    monkeypatch.chdir("/")
+    encoder = EncoderOptions(tmp_path / "out").load()
+    np.testing.assert_allclose(encoder.encode([LINES[3]], "de"), expected[[3]], atol=1e-5)
+    assert encoder.encode_tokens([LINES[3]], "de").states[0].shape == (7, 32)
+
+
+def test_records_of_earlier_versions_find_their_text_from_the_same_working_directory(
+    monkeypatch, command, checkpoint_options, text, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    assert command("encode", text.name, *checkpoint_options, "--output", "out").status == 0
+    path = tmp_path / "out/test.de.npy.json"
+    record = json.loads(path.read_text())
+    record["text"]["path"] = text.name
+    path.write_text(json.dumps(record))
+    assert EncoderOptions(Path("out")).load().encode([LINES[3]], "de").shape == (1, 32)

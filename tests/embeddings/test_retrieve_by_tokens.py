@@ -7,10 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from command_line.errors import InputError
 from data_prep.formats.token_states import TokenStatesFile, write_token_states
 from embeddings import encode_tokens
 from embeddings.encoders.huggingface import special_ids
 from embeddings.encoders.options import EncoderOptions
+from embeddings.encoders.transformers_folder import TransformersEncoder
 from embeddings.groups import groups_file, read_groups
 from embeddings.retrieve import KIND
 from embeddings.search.retrieval import unpacked
@@ -259,3 +261,32 @@ def test_damaged_states_are_refused(command, folder, parallel, tmp_path, damage,
 def test_the_36_languages_of_the_paper():
     (members,) = read_groups(groups_file(Path("one_aligner"))).values()
     assert len(set(members)) == len(members) == 36
+
+
+def test_an_encoder_without_states_leaves_those_that_are_complete(
+    command, folder, parallel, tmp_path, monkeypatch
+):
+    there, _ = stored(command, folder, parallel, tmp_path / "stored", "--token-states")
+    text = parallel[0]
+
+    def none(encoder, batch):
+        raise InputError("it has none")
+
+    monkeypatch.setattr(TransformersEncoder, "states", none)  # as one of ONNX, which reads tokens
+    words = ["--token-states", "--force", "--output", there]
+    refused = command("encode", text, "--model", folder, "--cpu", *words)
+    assert refused.status == 2 and "it has none" in refused.err
+    assert len(TokenStatesFile.open(there / f"{text.name}.npy")) == len(TEXT)
+
+
+def test_results_inside_the_folder_of_the_model_are_none_of_its_files(command, parallel, tmp_path):
+    model = write_transformers(tmp_path / "bert")
+    words = ["encode", *parallel[:2], "--model", model, "--cpu", "--token-states", "--output"]
+    assert command(*words, model / "vectors").status == 0
+    assert command(*words, model / "vectors").err.count("complete, skipped") == 4
+    stored = ["retrieve", "--parallel", *parallel[:2], "--model", model / "vectors", "--output"]
+    assert command(*stored, model / "vectors/found").status == 0
+    assert "complete, skipped" in command(*stored, model / "vectors/found").err
+    for refused in (command(*words, model), command(*stored, model / "vectors")):
+        assert refused.status == 2
+        assert "is the folder of the encoder, whose files change vectors; choose another" in refused.err

@@ -21,6 +21,14 @@ def test_rate_scale_and_expectation(p):
     assert abs(out.mean().item() - 1) < (four_sigma + 2**-16) / (1 - p)
 
 
+@pytest.mark.parametrize("p", [1, 1 - 2**-20])
+def test_a_rate_of_one_leaves_nothing(p):
+    x = torch.randn(1000, requires_grad=True)
+    out = Dropout(p).train()(x)
+    out.sum().backward()
+    assert not out.any() and not x.grad.any()
+
+
 def test_neighbours_are_independent():
     """Four elements share one draw of the generator, but no bits of it."""
     dropped = cheap_dropout(torch.ones(100_000, 4), 0.3).eq(0).float()

@@ -211,6 +211,7 @@ def test_norm_without_affine_parameters(dictionary, placement):
     ("options", "message"),
     [
         ({"drop_residual_layers": "5"}, "--drop-residual-layers 5: expected encoder layers between 1 and 4"),
+        ({"drop_residual_layers": "²"}, "--drop-residual-layers ²: expected encoder layers between"),
         ({"drop_residual_layers": "x"}, "--drop-residual-layers x"),
         ({"norm_placement": "post", "encoder_normalize_before": True}, "contradicts --norm-placement post"),
         ({"norm_placement": "post", "no_encoder_final_norm": True}, "has no final norm"),

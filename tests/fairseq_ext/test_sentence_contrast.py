@@ -206,7 +206,7 @@ def test_nested_widths_are_a_sum_over_shorter_vectors(kind):
         torch.testing.assert_close(one, other)
 
 
-@pytest.mark.parametrize("widths", ["3,2", "0", "x", "2,2", "6", "-1"])
+@pytest.mark.parametrize("widths", ["3,2", "0", "x", "²", "٣", "2,2", "6", "-1"])
 def test_other_nested_widths_are_refused(widths):
     with pytest.raises(InputError, match=r"nested-widths .*: expected ascending numbers between 1 and 5"):
         make(dim=0, nested_widths=widths)

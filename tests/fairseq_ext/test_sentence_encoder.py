@@ -272,6 +272,7 @@ def test_ems_is_the_encoder_of_the_thesis():
     ("options", "message"),
     [
         ({"pooling_layer": "5"}, "--pooling-layer 5: expected top, mix, average or a number from 0 to 4"),
+        ({"pooling_layer": "²"}, "--pooling-layer ²: expected top"),
         ({"pooling_layer": "last"}, "--pooling-layer last: expected top"),
         ({"sentence_width": 0}, "--sentence-width 0: expected a number above 0"),
         ({"pooler_width": 0}, "--pooler-width 0: expected a number above 0"),

@@ -28,6 +28,13 @@ def test_long_sentences_are_cut_and_counted():
     assert (sentences.cut, sentences.sizes.tolist(), len(sentences)) == (2, [5, 5, 1, 5], 4)
 
 
+def test_sentences_whose_sizes_are_given_and_no_more_of_them():
+    arrays = [np.array([4, 5, 6, 7, EOS]), np.array([4, 5, EOS]), np.array([EOS]), np.array([EOS])]
+    sentences = CutSentences(arrays, 3, EOS, np.array([5, 3, 1]))
+    assert [sentences[item].tolist() for item in range(3)] == [[4, 5, EOS], [4, 5, EOS], [EOS]]
+    assert (sentences.cut, sentences.sizes.tolist(), len(sentences)) == (1, [3, 3, 1], 3)
+
+
 @pytest.fixture
 def dictionary():
     return toy_dictionary()

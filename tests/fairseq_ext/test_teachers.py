@@ -12,7 +12,7 @@ from command_line.errors import InputError
 from data_prep.formats.teacher_vectors import TeacherVectors, create_teacher_vectors
 from embeddings.encoders.options import EncoderOptions
 from fairseq_ext.axes.record import describe
-from fairseq_ext.choosing_checkpoints import Candidate
+from fairseq_ext.checkpoints.choosing import Candidate
 from fairseq_ext.inference import load_for_inference
 from tests.fairseq_ext.folders import write_preparation, write_sentences, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import save

@@ -1,5 +1,6 @@
 """Finding bitexts, and folders that steps write."""
 
+import json
 from argparse import ArgumentTypeError
 from pathlib import Path
 
@@ -154,3 +155,23 @@ def test_a_step_folder_leaves_the_files_of_others(tmp_path):
     with pytest.raises(InputError, match="is the input folder"):
         StepFolder(tmp_path, "s", {}, inputs=(tmp_path,))
     assert read_settings(tmp_path, "other") is None
+
+
+def test_a_step_folder_leaves_the_files_of_others_though_a_redo_was_killed(tmp_path):
+    """And removes what the killed one wrote, as all that the step itself wrote before."""
+
+    def begin(*files: str) -> StepFolder:
+        step = StepFolder(tmp_path, "s", {"files": files})
+        step.begin(is_text)
+        for name in files:
+            (tmp_path / name).write_text("of the step")
+        return step
+
+    begin("old.txt").finish()
+    (tmp_path / "mine.txt").write_text("precious")
+    begin("old.txt", "killed.txt")
+    begin("killed.txt", "new.txt")
+    begin("new.txt").finish()
+    assert {path.name for path in tmp_path.iterdir()} == {"mine.txt", "new.txt", "s.json"}
+    assert (tmp_path / "mine.txt").read_text() == "precious"
+    assert list(json.loads((tmp_path / "s.json").read_text())["outputs"]) == ["new.txt"]

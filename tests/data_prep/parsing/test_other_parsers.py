@@ -1,5 +1,6 @@
 """Stanza, Enju, GiNZA, KNP and dask behind the steps `phrases` and `bunsetsu`."""
 
+import json
 import stat
 import sys
 from types import SimpleNamespace
@@ -39,12 +40,42 @@ def test_stanza(step, tmp_path, write_corpus, monkeypatch):
         return lambda text: document if text == "john eats fish" else SimpleNamespace(sentences=[])
 
     monkeypatch.setitem(sys.modules, "stanza", SimpleNamespace(Pipeline=pipeline))
+    make_parser.cache_clear()
     corpus = write_corpus(tmp_path / "tok", {"train.en": ["john eats fish", "?"]})
     status, error = phrases(step, corpus, tmp_path / "out", "--parser", "stanza", "--model", "m")
     assert status == 0, error
     assert asked == [("en", "tokenize,pos,constituency", "m", None)]
     lines = ["john eats fish", "?"]
     assert reordered(tmp_path / "out/train.en.phrases", PHRASES, lines) == ["john fish eats", None]
+
+
+class OutOfMemoryError(RuntimeError):
+    """torch's of a GPU."""
+
+
+@pytest.mark.parametrize(
+    ("failure", "message"),
+    [
+        (
+            OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"),
+            "error: out of memory (CUDA",
+        ),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "error: out of memory (Def"),
+        (OSError(5, "Input/output error"), "error: --parser stanza: the disk cannot be read or written"),
+    ],
+)
+def test_a_failure_of_the_machine_is_none_of_the_sentence(
+    step, tmp_path, write_corpus, monkeypatch, failure, message
+):
+    def parse(text):
+        raise failure
+
+    monkeypatch.setitem(sys.modules, "stanza", SimpleNamespace(Pipeline=lambda *_, **__: parse))
+    make_parser.cache_clear()
+    corpus = write_corpus(tmp_path / "tok", {"train.en": ["john eats fish"]})
+    status, error = phrases(step, corpus, tmp_path / "out", "--parser", "stanza", "--workers", 1)
+    assert (status, error.count("\n")) == (2, 1), error
+    assert message in error
 
 
 def program(folder, name, text):
@@ -157,3 +188,45 @@ def test_bunsetsu_by_knp(step, tmp_path, write_corpus, monkeypatch):
     assert reordered(tmp_path / "out/train.en-ja.ja.bunsetsu", BUNSETSU, JAPANESE[:1]) == [
         "ラブライブ は 成る プロジェクト から 三つ の 。"
     ]
+
+
+@pytest.mark.parametrize(
+    ("failure", "lines", "message"),
+    [
+        (TimeoutError("Operation timed out after 10 seconds."), 1, None),
+        (RuntimeError("KNP exited unexpectedly before EOS."), 1, None),
+        (RuntimeError("KNP exited unexpectedly before EOS."), 20, "train.en-ja.ja:1: --parser knp fails on"),
+        (
+            BrokenPipeError(32, "Broken pipe"),
+            1,
+            "--parser knp: Broken pipe; run the command again",
+        ),
+        (
+            RuntimeError("KNP is not available."),
+            1,
+            "--parser knp: KNP is not available; run",
+        ),
+    ],
+)
+def test_knp_fails_on_a_sentence_or_at_all(
+    step, tmp_path, write_corpus, monkeypatch, failure, lines, message
+):
+    pytest.importorskip("rhoknp")
+    for name in ("knp", "jumanpp"):
+        program(tmp_path / "bin", name, "")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+    def apply_to_sentence(text):
+        raise failure
+
+    monkeypatch.setattr("rhoknp.KNP", lambda jumanpp: SimpleNamespace(apply_to_sentence=apply_to_sentence))
+    make_parser.cache_clear()
+    corpus = write_corpus(tmp_path / "tok", {"train.en-ja.ja": JAPANESE[:1] * lines})
+    words = ("--input", corpus, "--output", tmp_path / "out", "--parser", "knp", "--workers", 1)
+    status, error = step("bunsetsu", *words)
+    if message is None:
+        assert status == 0, error
+        counts = json.loads((tmp_path / "out/bunsetsu-report.json").read_text())
+        assert counts["train.en-ja.ja.bunsetsu"]["unparsed"] == lines
+    else:
+        assert (status, error.count("\n"), message in error) == (2, 1, True), error

@@ -141,6 +141,7 @@ def test_conllu_with_a_multiword_token_and_an_empty_node():
         ("1\ta", "parses:3: 2 columns"),
         (conllu("1 a 0 root", "3 b 1 obj"), "parses:4: word 3, expected 2"),
         (conllu("1 a 0 root", "2 b x obj"), "parses:4: found 'x', expected the number of a word"),
+        (conllu(f"1 a {'1' * 5000} root"), "parses:3: found '1111"),
         (conllu("1 a 2 obj", "2 b 1 obj"), "parses:3: the dependencies have a cycle"),
         (conllu("1 a 7 obj"), "parses:3: a head is not a token"),
     ],

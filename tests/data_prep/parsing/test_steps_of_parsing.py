@@ -190,7 +190,7 @@ def test_a_pipeline_that_always_fails_is_an_error(step, tmp_path, write_corpus, 
     corpus = write_corpus(tmp_path / "tok", {"train.en": ["crash", "crash again"] * 10})
     status, error = phrases(step, corpus, tmp_path / "out", "--model", model)
     assert status == 2
-    assert "fails on every line: ValueError: this sentence cannot be parsed" in error
+    assert "train.en:1: --parser spacy fails on every line: ValueError: this sentence cannot be" in error
 
 
 def test_a_few_lines_that_cannot_be_parsed_are_counted(step, tmp_path, write_corpus, model):

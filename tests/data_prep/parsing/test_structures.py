@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from fairseq.tokenizer import tokenize_line
 
 from command_line.errors import InputError
+from data_prep.blocks import Block
 from data_prep.formats.structures import (
     BUNSETSU,
     PHRASES,
@@ -12,7 +14,7 @@ from data_prep.formats.structures import (
     encode,
     write_structures,
 )
-from data_prep.parsing.structures import carry
+from data_prep.parsing.structures import carry, carry_block
 from data_prep.subword_spans import word_boundaries
 
 WORDS = ["lowest", "newer", "low", "wider", "new", "lower"]
@@ -66,6 +68,18 @@ def test_structures_of_binarized_text(step, folders, read):
         expected = np.array(lines[number].split())[words[number].order]
         assert " ".join(moved).replace("@@ ", "") == " ".join(expected)
     assert "complete, skipped" in structures_step(step, root)[1]
+
+
+@pytest.mark.parametrize("space", ["  ", "\u2003", "\u3000", "\t", "\u00a0"])
+def test_subwords_are_counted_as_the_binarizer_counts_them(tmp_path, space):
+    path = tmp_path / "train.en.bunsetsu"
+    write_structures(path, BUNSETSU, [encode([1], [1, 0])])
+    units = f"low{space}low@@ er"
+    block = Block((tmp_path / "tok", tmp_path / "sub"), 1, (b"low lower\n", f"{units}\n".encode()), 1)
+    write_structures(tmp_path / "carried", BUNSETSU, carry_block(path, BUNSETSU, "subword-nmt", block))
+    found = Structures(tmp_path / "carried", BUNSETSU)
+    found.check(np.array([len(tokenize_line(units))]))
+    assert found[0].token_order().tolist() == [1, 2, 0]
 
 
 def test_what_does_not_fit_is_refused(step, folders, write_corpus):

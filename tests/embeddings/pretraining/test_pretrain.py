@@ -163,7 +163,7 @@ def test_it_is_one_process(text, command, tmp_path, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     refused = command(*options(text, tmp_path / "out"))
     assert refused.status == 2 and not (tmp_path / "out").exists()
-    assert "WORLD_SIZE 2: pre-training runs in one process on one device; start it without" in refused.err
+    assert "WORLD_SIZE 2: pre-training runs in one process, on one device; start it" in refused.err
 
 
 def test_text_without_words(command, tmp_path):

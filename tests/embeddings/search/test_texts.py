@@ -74,6 +74,14 @@ def test_the_first_of_equal_pairs_stays(tmp_path):
     assert found.tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("most", [0, 1_000])
+def test_a_nul_is_no_text_however_large_the_file_is(tmp_path, monkeypatch, most):
+    monkeypatch.setattr(texts, "MOST_IN_MEMORY", most)
+    (tmp_path / "text.en").write_bytes(b"one\ntw\0o\n")
+    with pytest.raises(InputError, match=r"text\.en:2: a NUL byte"):
+        open_lines(tmp_path / "text.en")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -55,6 +55,19 @@ def test_the_validation_of_the_lowest_perplexity_counts(probe, tmp_path):
     }  # fmt: skip
 
 
+def test_a_validation_that_diverged_does_not_count(probe, tmp_path):
+    diverged = VALID + "accuracy_en-mass 0 | ppl nan | ppl_en-mass nan | num_updates {}\n"
+    assert probe(jass=diverged.format(50) + LOG + diverged.format(400)).status == 0
+    (run,) = json.loads((tmp_path / "out/pretraining-accuracy.json").read_text())["runs"]
+    assert run["update"] == 200
+
+
+def test_a_log_with_the_nuls_of_a_machine_that_crashed_can_be_read(probe, tmp_path):
+    assert probe(jass=LOG + "\0" * 100 + "\n").status == 0
+    (run,) = json.loads((tmp_path / "out/pretraining-accuracy.json").read_text())["runs"]
+    assert run["update"] == 200
+
+
 def test_seeds_other_tasks_and_the_report(probe, command, tmp_path):
     assert probe(jass1=LOG, jass2=LOG.replace("77", "79"), mass=LOG.replace("bmass", "mass")).status == 0
     result = command("report", tmp_path / "out/pretraining-accuracy.json", "--output", tmp_path / "report")

@@ -7,6 +7,8 @@ import re
 import pytest
 from scipy.stats import pearsonr
 
+from eval.probes.training_logs import validations
+
 UPDATES = (100, 200, 300)
 LOSS = {("MLSC", 1): (9.0, 7.0, 6.5), ("MLSC", 2): (9.5, 8.0, 6.0), ("MLSC +w2w", 1): (9.0, 7.5, 7.0)}
 SENTENCE = {("MLSC", 1): (0.1, 0.2, 0.5), ("MLSC", 2): (0.1, 0.4, 0.3), ("MLSC +w2w", 1): (0.2, 0.6, 0.7)}
@@ -81,6 +83,18 @@ def test_checkpoints_become_one_curve_per_training(probe, command, folders, tmp_
     ]
     assert ["MLSC", "loss", "2", "9.250 ± 0.354", "7.500 ± 0.707", "6.250 ± 0.354", "–"] in cells
     assert ["MLSC +w2w", "sentence P@1", "1", "20.0", "60.0", "70.0", "-1.00"] in cells
+
+
+def test_a_log_is_read_once(probe, folders, monkeypatch):
+    read = []
+
+    def noted(path):
+        read.append(path)
+        return validations(path)
+
+    monkeypatch.setattr("eval.probes.retrieval_curves.validations", noted)
+    assert probe(*folders).status == 0
+    assert len(read) == len(set(read)) == len(RUNS)
 
 
 def test_two_checkpoints_have_no_correlation(probe, folders, tmp_path):

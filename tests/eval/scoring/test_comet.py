@@ -205,6 +205,17 @@ def test_interpreter_that_dies_or_is_missing(tmp_path, checkpoint):
         comet.start()
 
 
+def test_an_interpreter_may_say_what_is_not_utf8(tmp_path, checkpoint):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nprintf 'm\\303\\251moire \\351puis\\351e\\n' >&2\nexit 3\n")
+    python.chmod(0o755)
+    with (
+        Comet(str(checkpoint), str(python)) as comet,
+        pytest.raises(InputError, match="status 3: mémoire \ufffdpuis\ufffde"),
+    ):
+        comet.start()
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

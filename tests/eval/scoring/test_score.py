@@ -219,6 +219,17 @@ def test_moved_data(translated, scores_of, command, hypotheses, data, tmp_path):
     assert scores_of(out)["dataset"] == "toy"
 
 
+@pytest.mark.parametrize("recorded", ["../toy", "toy"])
+def test_data_is_found_relative_to_the_record_and_of_older_ones_to_the_working_directory(
+    translated, command, hypotheses, monkeypatch, tmp_path, recorded
+):
+    out = translated("toy", hypotheses, data={"path": recorded})
+    monkeypatch.chdir(out if recorded == "../toy" else tmp_path)
+    assert command("score", out, "--workers", "1").status == 0
+    monkeypatch.chdir("/")
+    assert command("score", out, "--workers", "1").status == (0 if recorded == "../toy" else 2)
+
+
 @pytest.mark.parametrize(("file", "found"), [("hypothesis", 3), ("reference", 4), ("source", 4)])
 def test_unequal_lines_name_file_and_counts(translated, command, hypotheses, data, file, found):
     out = translated("toy", hypotheses)

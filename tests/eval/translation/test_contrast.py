@@ -13,6 +13,7 @@ from eval.translation.decoding import build_decoder, load_sources
 from eval.translation.search_options import ContrastOptions, DecodingOptions, SearchOptions
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData
+from fairseq_ext.data.sentence_pairs import CutSentences
 from fairseq_ext.inference import load_for_inference
 from tests.eval.translation.packages import write_checkpoint, write_data
 from tests.eval.translation.test_contrastive_search import plain_contrast
@@ -27,7 +28,8 @@ def tags(placement: str = "s-enc-t-dec", exist: bool = True) -> LanguageTags:
 
 def part(known: LanguageTags, direction, lines: int = 5) -> DirectionData:
     sentences = [np.array([10 + line, 2]) for line in range(lines)]
-    return DirectionData.with_tags(known, direction, sentences, None, np.full(lines, 2), None)
+    sources = CutSentences(sentences, 9, 2, np.full(lines, 2))
+    return DirectionData.with_tags(known, direction, sources, None, sources.sizes, None)
 
 
 def contrast(known=None, **options) -> Contrast:

@@ -151,3 +151,16 @@ def _without_times(name: str, content: bytes | None):
     record.get("outputs", {}).pop(TRANSLATION, None)  # checksum of the times
     record.get("decoding", {}).pop("seconds", None)
     return {key: value for key, value in record.items() if key not in ("seconds", "sentences_per_second")}
+
+
+def test_the_test_set_is_found_from_another_working_directory(
+    command, translate, data, tmp_path, monkeypatch
+):
+    (data / "text").mkdir()
+    for language, sentences in SENTENCES.items():
+        (data / f"text/test.de-en.{language}").write_text("a line\n" * len(sentences))
+    monkeypatch.chdir(tmp_path)
+    words = [word.removeprefix(f"{tmp_path}/") for word in translate]
+    assert command(*words, "--directions", "de-en").status == 0
+    monkeypatch.chdir("/")
+    assert command("score", tmp_path / "work/out", "--workers", "1").status == 0

@@ -2,12 +2,9 @@
 
 from argparse import Namespace
 
-import numpy as np
 import pytest
-import torch
 
 from command_line.errors import InputError
-from eval.translation.decoding import Truncated
 from eval.translation.directions import choose_directions
 from fairseq_ext.data.language_tags import LanguageTags
 from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_preparation
@@ -77,13 +74,3 @@ def test_direction_whose_data_is_gone(task, folder, language):
     for wanted in ("all", "zero-shot"):
         with pytest.raises(InputError, match=rf"test.de-fr.{language}.idx: no such file, but preparation"):
             choose_directions(task, folder, "test", wanted)
-
-
-# --- sentences longer than the model reads
-
-
-def test_long_sentences_are_cut_before_their_end():
-    sentences = [torch.tensor([4, 5, 6, 7, 2]), torch.tensor([4, 5, 2]), torch.tensor([2])]
-    cut = Truncated(sentences, np.array([5, 3, 1]), room=3)
-    assert [cut[index].tolist() for index in range(3)] == [[4, 5, 2], [4, 5, 2], [2]]
-    assert (cut.sizes.tolist(), cut.too_long) == ([3, 3, 1], 1)

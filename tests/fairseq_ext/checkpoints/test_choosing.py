@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fairseq_ext.choosing_checkpoints import Candidate, best
+from fairseq_ext.checkpoints.choosing import Candidate, best
 
 
 @pytest.mark.parametrize("maximized", [False, True])
