@@ -93,7 +93,7 @@ class Improvements:
         saved = state.get(NAME)
         if not saved or sorted(saved["best"]) != sorted(self.names):
             return
-        if all(isinstance(value, float) and math.isfinite(value) for value in saved["best"].values()):
+        if all(isinstance(value, float) and not math.isnan(value) for value in saved["best"].values()):
             self.count, self.best = saved["count"], dict(saved["best"])
 
     def _measured(self, value: Callable[[str], float]) -> dict[str, float]:
