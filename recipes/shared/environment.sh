@@ -6,7 +6,7 @@
 # SHELLOPTS, BASHOPTS, CDPATH and GLOBIGNORE. What is sorted, and how numbers look, is the same in every country.
 
 if [[ $- != *p* ]]; then
-  words=$(command env -u GREP_OPTIONS grep -rohE --include='*.sh' '[A-Za-z_][A-Za-z0-9_]*' "$(dirname "$0")/..")
+  words=$(command env -u GREP_OPTIONS grep -rohE --include='*.sh' '[A-Za-z_][A-Za-z0-9_]*' "$(dirname "$0")/.." | command env LC_ALL=C sort -u)
   words=" ${words//$'\n'/ } "
   forgotten=()
   for name in $(compgen -e); do
