@@ -44,6 +44,11 @@ def path_in_record(path, folder) -> str:
     return os.path.relpath(path.parent.resolve() / path.name, Path(folder).resolve())
 
 
+def text_in_record(path, folder, lines: int) -> dict:
+    """What a record says of the text that vectors or states are of; `path_in_record`."""
+    return {"path": path_in_record(path, folder), "sha256": checksum(path), "lines": lines}
+
+
 def path_of_record(name: str, folder) -> Path:
     """Where that lies. In records of version 0.2 it was relative to the working directory."""
     found, before = Path(folder, name), Path(name)

@@ -23,7 +23,7 @@ from command_line.journal import Journal
 from command_line.lines import count_lines, uncompressed_name
 from command_line.option_classes import by_name, from_arguments
 from command_line.outputs import checksum, write_json
-from command_line.provenance import command_typed, path_in_record, versions
+from command_line.provenance import command_typed, text_in_record, versions
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from data_prep.formats.vector_numbers import DTYPES, FLOATS, Numbers
 from data_prep.formats.vectors import FORMAT, KIND, create_vectors, record_path, step_name
@@ -194,11 +194,7 @@ def _describe(
         "encoder": encoder.record(),
         "size": asdict(encoder.size),
         "language": language,
-        "text": {
-            "path": path_in_record(path, output.parent),
-            "sha256": checksum(path),
-            "lines": len(vectors),
-        },
+        "text": text_in_record(path, output.parent, len(vectors)),
         "width": encoder.width,
         "dtype": job.dtype,
         "normalized": job.normalizes,

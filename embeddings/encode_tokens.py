@@ -11,9 +11,8 @@ from command_line.completion import Stamp
 from command_line.errors import InputError, at
 from command_line.lines import count_lines
 from command_line.option_classes import by_name
-from command_line.outputs import checksum
 from command_line.progress import progress
-from command_line.provenance import command_typed, path_in_record, versions
+from command_line.provenance import command_typed, text_in_record, versions
 from data_prep.formats.texts import language_in_name
 from data_prep.formats.token_states import step_name, write_token_states
 from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder
@@ -45,11 +44,7 @@ def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: 
     record = {
         "encoder": encoder.record(),
         "language": language,
-        "text": {
-            "path": path_in_record(path, output.parent),
-            "sha256": checksum(path),
-            "lines": count_lines(path),
-        },
+        "text": text_in_record(path, output.parent, count_lines(path)),
         "command": command_typed("embeddings"),
         "versions": versions("torch", "numpy"),
     }

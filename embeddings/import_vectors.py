@@ -15,7 +15,7 @@ from command_line.lines import count_lines
 from command_line.option_classes import by_name, from_arguments
 from command_line.outputs import checksum, write_json
 from command_line.progress import progress
-from command_line.provenance import command_typed, path_in_record, versions
+from command_line.provenance import command_typed, text_in_record, versions
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from data_prep.formats.vectors import FORMAT, KIND, VectorsFile, create_vectors, record_path, step_name
 from embeddings.encode import outputs_of
@@ -110,11 +110,7 @@ def _describe(job: Import, text: Path, output: Path, vectors: VectorsFile) -> di
         "kind": KIND,
         "encoder": {"name": name, "kind": ANOTHER_PROGRAM, "model": name, "made_by": name, "width": width},
         "language": job.language or language_in_name(text),
-        "text": {
-            "path": path_in_record(text, output.parent),
-            "sha256": checksum(text),
-            "lines": len(vectors),
-        },
+        "text": text_in_record(text, output.parent, len(vectors)),
         "width": width,
         "dtype": vectors.numbers.dtype,
         "normalized": False,

@@ -103,14 +103,17 @@ stage_prepare() {
 
 # The teacher's vectors of all training and validation sentences, beside these.
 stage_encode() {
-  local text=() pairs
-  pairs=$(pairs_with_english "${LANGUAGES[@]}")
+  local text=()
   [[ -n $TEACHER_DATA ]] || text=(--text "$OUTPUT/text")
-  run python -m embeddings encode --data "$DATA" --split train,valid --pairs "$pairs" --name "$TEACHER_NAME" --dtype "$VECTORS_DTYPE" \
-    "${TEACHER_OPTIONS[@]}" "${text[@]}"
+  store_vectors "$TEACHER_NAME" "${TEACHER_OPTIONS[@]}" "${text[@]}"
   [[ $REDUCED_VECTORS == "$TEACHER_NAME" || ,$SYSTEM_LIST != *,reduced-* ]] ||
-    run python -m embeddings encode --data "$DATA" --split train,valid --pairs "$pairs" --name "$REDUCED_VECTORS" --dtype "$VECTORS_DTYPE" \
-      "${TEACHER_OPTIONS[@]}" "${REDUCED_VECTORS_OPTIONS[@]}" "${text[@]}"
+    store_vectors "$REDUCED_VECTORS" "${TEACHER_OPTIONS[@]}" "${REDUCED_VECTORS_OPTIONS[@]}" "${text[@]}"
+}
+
+# The vectors of an encoder, of the pairs that are trained on.
+store_vectors() { # NAME ENCODER_OPTION...
+  run python -m embeddings encode --data "$DATA" --split train,valid --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --name "$1" \
+    --dtype "$VECTORS_DTYPE" "${@:2}"
 }
 
 # The teachers of synchronized distillation (A.1), which are systems here, come before their students.
@@ -132,8 +135,7 @@ stage_train() {
 encode_reduced() { # SYSTEM
   [[ $PLAN != yes ]] || return 0
   set_encoder_options "$1" "${SEED_LIST[0]}"
-  run python -m embeddings encode --data "$DATA" --split train,valid --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --name "$1" \
-    --dtype "$VECTORS_DTYPE" "${ENCODER_OPTIONS[@]}"
+  store_vectors "$1" "${ENCODER_OPTIONS[@]}"
 }
 
 # Losses that gather compare the pairs of all GPUs at a time; gradients of further batches add up, but their pairs do not meet.

@@ -3,11 +3,12 @@ Tables 4 and 5), of systems with the names that the recipe gives them.
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from eval.reporting.exhibits import Section, Table, cell, cells, mean_cell, slug
+from eval.reporting.exhibits import Cell, Section, Table, cell, cells, mean_cell, slug
 from eval.reporting.sections.retrieval_averages import direction_shown, mean_of
 from eval.reporting.sections.sentence_retrieval import KIND, groups_of, similarity_of
-from eval.results.labels import UNKNOWN
 from eval.results.result_set import ResultSet
 from eval.results.systems import System, by_dataset
 
@@ -21,81 +22,77 @@ NOTES = [
     " losses of unpaired alone."
 ]
 
-Cells = dict[tuple[str, str], System]  # row, column
+Found = dict[tuple[str, str], System]  # row, column
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """Systems as the cells of a table.
+
+    Attributes:
+        kind: of the table, in its name.
+        what: is compared, in the caption.
+        corner: title of the rows.
+    """
+
+    kind: str
+    what: str
+    corner: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    found: Found
+
+    def table(self, dataset: str, similarity: str, group: str | None, direction: str | None) -> Table:
+        rows = [
+            [cell(row), *(self._cell(row, column, similarity, group, direction) for column in self.columns)]
+            for row in self.rows
+        ]
+        one = next(iter(self.found.values()))
+        shown = f"{dataset}, {group or 'all'}, {direction_shown(one, direction)}"
+        caption = f"P@1 ({similarity}) by {self.what}, {shown}."
+        name = slug(f"dual_pivot_{self.kind}", dataset, group or "all")
+        return Table(name, caption, [cells(self.corner, *self.columns)], rows)
+
+    def _cell(self, row: str, column: str, *how: str | None) -> Cell:
+        one = self.found.get((row, column))
+        return mean_cell(one and mean_of(one, *how), 1)
 
 
 def section(results: ResultSet) -> Section:
     tables = []
     for dataset, systems in by_dataset(results.probed(KIND)).items():
         similarity = similarity_of(systems, results.similarity)
+        pivots = [one for one in (parts(systems), several(systems)) if one.found]
         for group in (None, *groups_of(systems, similarity)):
-            for kind, title, found in (
-                ("parts", "Losses", parts(systems)),
-                ("pairs", "Trained", several(systems)),
-            ):
-                if found:
-                    shown = f"{dataset}, {group or 'all'}, {direction_shown(systems[0], results.direction)}"
-                    name = slug(f"dual_pivot_{kind}", dataset, group or "all")
-                    caption = f"P@1 ({similarity}) by {TITLES[kind]}, {shown}."
-                    tables.append(_table(name, caption, title, found, similarity, group, results.direction))
+            tables += [one.table(dataset, similarity, group, results.direction) for one in pivots]
     return Section("Parts of dual-pivot transfer", tables, NOTES)
 
 
-TITLES = {"parts": "losses and parts of the module", "pairs": "number of pairs of languages"}
-
-
-def parts(systems: list[System]) -> Cells:
+def parts(systems: list[System]) -> Pivot:
     """Losses by parts of the module; empty where no part is left out."""
     found = {match.groups(): one for one in systems if (match := _PART.fullmatch(one.name))}
-    if found:
-        found |= {(losses, "both"): one for losses, one in _of_first_pair(systems).items()}
-    return {
-        (losses, part): found[losses, part] for losses in LOSSES for part in PARTS if (losses, part) in found
-    }
+    found |= _of_first_pair(systems, "both") if found else {}
+    rows, columns = ({place[axis] for place in found} for axis in (0, 1))
+    return Pivot(
+        "parts", "losses and parts of the module", "Losses",
+        [one for one in LOSSES if one in rows], [one for one in PARTS if one in columns], found,
+    )  # fmt: skip
 
 
-def several(systems: list[System]) -> Cells:
+def several(systems: list[System]) -> Pivot:
     """Paired and unpaired by the number of pairs; empty where none has more than one."""
-    matches = [(match, one) for one in systems if (match := _SEVERAL.fullmatch(one.name))]
-    found = {(match[1], int(match[2])): one for match, one in matches}
-    if found:
-        found |= {(losses, 1): one for losses, one in _of_first_pair(systems).items()}
-    return {(losses, str(count)): found[losses, count] for losses, count in sorted(found)}
+    found = {match.groups(): one for one in systems if (match := _SEVERAL.fullmatch(one.name))}
+    found |= _of_first_pair(systems, "1") if found else {}
+    rows, columns = ({place[axis] for place in found} for axis in (0, 1))
+    return Pivot(
+        "pairs", "number of pairs of languages", "Trained", sorted(rows), sorted(columns, key=int), found
+    )
 
 
-def _of_first_pair(systems: list[System]) -> dict[str, System]:
+def _of_first_pair(systems: list[System], column: str) -> Found:
     """Of either kind of training, the first system that is of one pair."""
-    found: dict[str, System] = {}
+    found: Found = {}
     for one in systems:
         if (match := _ONE_PAIR.fullmatch(one.name)) and not _PART.fullmatch(one.name):
-            found.setdefault(match[1], one)
+            found.setdefault((match[1], column), one)
     return found
-
-
-def _order(column: str) -> int:
-    return PARTS.index(column) if column in PARTS else int(column)
-
-
-def _table(
-    name: str,
-    caption: str,
-    title: str,
-    found: Cells,
-    similarity: str,
-    group: str | None,
-    direction: str | None,
-) -> Table:
-    columns = sorted({column for _, column in found}, key=_order)
-    rows = [
-        [
-            cell(row),
-            *(
-                mean_cell(mean_of(found[row, column], similarity, group, direction), 1)
-                if (row, column) in found
-                else cell(UNKNOWN)
-                for column in columns
-            ),
-        ]
-        for row in dict.fromkeys(row for row, _ in found)
-    ]
-    return Table(name, caption, [cells(title, *columns)], rows)

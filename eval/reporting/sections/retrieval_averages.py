@@ -1,5 +1,6 @@
 """Averages of retrieval by direction: some papers measure one, others the mean of both."""
 
+from embeddings.averages import FROM, TO
 from eval.reporting.exhibits import Table, cells, mean_cell, slug
 from eval.results.systems import MeanStd, System
 
@@ -50,7 +51,7 @@ def averages_by_direction(dataset: str, systems: list[System]) -> list[Table]:
 
 
 def _row(one: System, similarity: str, languages: str, group: str | None = None) -> list:
-    means = [mean_of(one, similarity, group, direction) for direction in ("from", "to", None)]
+    means = [mean_of(one, similarity, group, direction) for direction in (FROM, TO, None)]
     return [
         *cells(one.name, len(one.runs), similarity, languages),
         *(mean_cell(mean, digits=1) for mean in means),

@@ -175,45 +175,35 @@ def test_model_that_does_not_load_is_one_line(other_python, model, message):
     assert "\n" not in str(error.value)
 
 
-def test_environment_without_comet(tmp_path, checkpoint):
-    python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')  # no site-packages
-    python.chmod(0o755)
-    with (
-        Comet(str(checkpoint), str(python)) as comet,
-        pytest.raises(InputError, match="pip install unbabel-comet"),
-    ):
+def interpreter(folder, script: str):
+    """A program in the place of python."""
+    path = folder / "python"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def does_not_start(model, python, message: str) -> None:
+    with Comet(str(model), str(python)) as comet, pytest.raises(InputError, match=message):
         comet.start()
+
+
+def test_environment_without_comet(tmp_path, checkpoint):
+    python = interpreter(tmp_path, f'exec "{sys.executable}" -S "$@"')  # no site-packages
+    does_not_start(checkpoint, python, "pip install unbabel-comet")
 
 
 def test_interpreter_that_dies_or_is_missing(tmp_path, checkpoint):
-    python = tmp_path / "python"
-    python.write_text("#!/bin/sh\necho 'out of memory' >&2\nexit 3\n")
-    python.chmod(0o755)
-    with (
-        Comet(str(checkpoint), str(python)) as comet,
-        pytest.raises(InputError, match="status 3: out of memory"),
-    ):
-        comet.start()
+    python = interpreter(tmp_path, "echo 'out of memory' >&2\nexit 3")
+    does_not_start(checkpoint, python, "status 3: out of memory")
     # longer than a pipe's buffer: the write itself meets the dead process, and so does closing the pipe
-    with Comet("x" * 1_000_000, str(python)) as comet, pytest.raises(InputError, match="status 3"):
-        comet.start()
-    with (
-        Comet(str(checkpoint), "/no/python") as comet,
-        pytest.raises(InputError, match="/no/python: cannot be run"),
-    ):
-        comet.start()
+    does_not_start("x" * 1_000_000, python, "status 3")
+    does_not_start(checkpoint, "/no/python", "/no/python: cannot be run")
 
 
 def test_an_interpreter_may_say_what_is_not_utf8(tmp_path, checkpoint):
-    python = tmp_path / "python"
-    python.write_text("#!/bin/sh\nprintf 'm\\303\\251moire \\351puis\\351e\\n' >&2\nexit 3\n")
-    python.chmod(0o755)
-    with (
-        Comet(str(checkpoint), str(python)) as comet,
-        pytest.raises(InputError, match="status 3: mémoire \ufffdpuis\ufffde"),
-    ):
-        comet.start()
+    python = interpreter(tmp_path, "printf 'm\\303\\251moire \\351puis\\351e\\n' >&2\nexit 3")
+    does_not_start(checkpoint, python, "status 3: mémoire \ufffdpuis\ufffde")
 
 
 @pytest.mark.parametrize(
