@@ -40,8 +40,8 @@ def test_a_lock_lasts_until_its_file_is_closed_whatever_else_reads_or_renames_it
 def test_a_killed_process_leaves_no_lock_though_a_child_of_it_lives_on(tmp_path):
     code = (
         "import os, sys, time; from command_line.locking import take_lock; "
-        "lock = take_lock(sys.argv[1], 'locked'); child = os.fork(); "
-        "child and print(child, flush=True); time.sleep(60)"
+        "lock = take_lock(sys.argv[1], 'locked'); "
+        "os.fork() or print(os.getpid(), flush=True); time.sleep(60)"  # the child speaks: it runs by then
     )
     words = [sys.executable, "-c", code, str(tmp_path / "file")]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
