@@ -7,7 +7,10 @@ import torch.nn.functional as F
 from fairseq.incremental_decoding_utils import with_incremental_state
 from torch import Tensor, nn
 
+from fairseq_ext.modules.dropout import cheap_dropout
+
 FEW_QUERIES = 16  # at most so many queries per sentence make a step of decoding: a beam
+LONGEST_WEIGHTS = 512  # keys: training on a CPU keeps the weights of all pairs of positions up to here
 
 
 def _joint_linear(x: Tensor, projections: list[nn.Linear]) -> tuple[Tensor, ...]:
@@ -22,19 +25,32 @@ def _joint_linear(x: Tensor, projections: list[nn.Linear]) -> tuple[Tensor, ...]
 def scaled_dot_product(q, k, v, mask: Tensor | None, causal: bool, dropout: float) -> Tensor:
     """softmax(q k^T / sqrt(D)) v for B x H x T x D, with torch's fused kernels.
 
-    On a CPU in float32 even under bfloat16 autocast: the backward pass of torch's bfloat16 kernel takes ten
-    times longer. Also on a CPU, the few queries of a step of decoding go through two batched products,
-    which take a third of the time of the fused kernel there.
+    Not on a CPU where two batched products are faster: in training in bfloat16, because torch has no fast
+    backward pass for it there, nor any fast dropout, and for the few queries of a step of decoding. What else
+    is bfloat16 on a CPU goes through the kernel in float32.
     """
     if q.device.type != "cpu":
         return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
-    q, k, v = q.float(), k.float(), v.float()
     with torch.autocast("cpu", enabled=False):
+        if q.requires_grad and q.dtype == torch.bfloat16 and k.size(2) <= LONGEST_WEIGHTS:
+            return _weighted_values(q, k, v, _visible(q, k, mask, causal), dropout)
+        q, k, v = q.float(), k.float(), v.float()
         if 1 < q.size(2) <= FEW_QUERIES and not (causal or dropout or q.requires_grad):
-            scores = (q / math.sqrt(q.size(-1))) @ k.transpose(-2, -1)
-            scores = scores if mask is None else scores.masked_fill_(~mask, -torch.inf)
-            return scores.softmax(dim=-1) @ v
+            return _weighted_values(q, k, v, mask, dropout)
         return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
+
+
+def _visible(q: Tensor, k: Tensor, mask: Tensor | None, causal: bool) -> Tensor | None:
+    if not causal:
+        return mask
+    past = torch.ones(q.size(2), k.size(2), dtype=torch.bool, device=q.device).tril()
+    return past if mask is None else past & mask
+
+
+def _weighted_values(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+    scores = (q / math.sqrt(q.size(-1))) @ k.transpose(-2, -1)
+    weights = (scores if mask is None else scores.masked_fill_(~mask, -torch.inf)).softmax(dim=-1)
+    return (cheap_dropout(weights, dropout) if dropout else weights) @ v
 
 
 def _append(states: Tensor, order: Tensor | None, newest: Tensor) -> Tensor:
@@ -153,11 +169,8 @@ class Attention(nn.Module):
 
     def _weights(self, q: Tensor, k: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
         scores = (q @ k.transpose(-2, -1)).float() / math.sqrt(self.head_width)  # B x H x T x S
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -torch.inf)
-        if causal:
-            future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
-            scores = scores.masked_fill(future, -torch.inf)
+        if (visible := _visible(q, k, mask, causal)) is not None:
+            scores = scores.masked_fill(~visible, -torch.inf)
         return scores.softmax(dim=-1).transpose(0, 1)
 
     # --- the cache of incremental decoding
