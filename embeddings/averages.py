@@ -4,7 +4,7 @@ Some papers measure one direction of a set with a common language, English in Ta
 retrieves from English (5.3), as does the published evaluation of XTREME, whose Tatoeba OneAligner has (3.1).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from statistics import fmean
 
 from embeddings.groups import average_by_group, common_languages
@@ -56,7 +56,7 @@ def averages_by_direction(
     return found
 
 
-def pivot_of(directions: Mapping) -> str | None:
+def pivot_of(directions: Collection[str]) -> str | None:
     """The language that is in all pairs; of a single pair, English. None if there is none."""
     common = common_languages(directions)
     return common.pop() if len(common) == 1 else None

@@ -19,6 +19,7 @@ from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from command_line.outputs import remove_leftovers, write_json
 from command_line.provenance import checksums, command_typed
+from embeddings.averages import FROM, TO
 from eval.results.files import FORMAT, read_result, result_file
 from eval.results.measures import measure_of
 from eval.results.scores import SCORES
@@ -32,7 +33,7 @@ from eval.results.system_pairs import (
 )
 from eval.results.systems import System
 from eval.scoring.compared import Compared
-from eval.scoring.compared_retrieval import RETRIEVAL
+from eval.scoring.compared_retrieval import RETRIEVAL, retrieval_in
 from eval.scoring.compared_translations import TRANSLATIONS
 from eval.scoring.comparison import FEWEST_SAMPLES, PARTS, Settings, compare
 from eval.scoring.paired_test import RANDOMIZATION, TESTS
@@ -81,6 +82,12 @@ def add_arguments(parser) -> None:
         metavar="LIST",
         help=f"one or several of {','.join(METRICS)} (default: {TRANSLATIONS.measures[0]}; of retrieval"
         f" {RETRIEVAL.measures[0]})",
+    )
+    parser.add_argument(
+        "--direction",
+        choices=(FROM, TO),
+        help="of retrieval, where all pairs have a language in common (Tatoeba: English): test averages from"
+        " it, or to it (default: of both directions)",
     )
     parser.add_argument(
         "--test",
@@ -153,11 +160,13 @@ class ComparisonOptions:
     Attributes:
         systems: scored folders, or their scores.json; or those of retrieval.
         metric: None for the first of the kind.
+        direction: of retrieval, where all pairs have a language in common; None for both.
     """
 
     systems: list[Path]
     pairs: PairOptions
     metric: list[str] | None
+    direction: str | None
     settings: Settings
 
 
@@ -173,7 +182,7 @@ def main(args) -> None:
 def comparison_of(options: ComparisonOptions) -> dict:
     """The contents of the result file."""
     files = [_file(path) for path in options.systems]
-    of = compared(files)
+    of = compared(files, options.direction)
     measures = options.metric or of.measures[:1]
     for name in measures:
         if name not in of.measures:
@@ -197,11 +206,11 @@ def _file(path: Path) -> Path:
     return retrieval if retrieval.is_file() and not (path / SCORES).is_file() else result_file(path, SCORES)
 
 
-def compared(files: list[Path]) -> Compared:
+def compared(files: list[Path], direction: str | None = None) -> Compared:
     """What the files hold.
 
     Raises:
-        InputError: results of translation and of retrieval.
+        InputError: results of translation and of retrieval; or a direction of results of translation.
     """
     of_retrieval = [read_result(file).get("kind") == RETRIEVAL.kind for file in files]
     if any(of_retrieval) and not all(of_retrieval):
@@ -209,7 +218,11 @@ def compared(files: list[Path]) -> Compared:
             f"{files[of_retrieval.index(False)]}: no {RETRIEVAL.kind}, as {files[of_retrieval.index(True)]}"
             " is; expected results of one kind"
         )
-    return RETRIEVAL if all(of_retrieval) else TRANSLATIONS
+    if not direction:
+        return RETRIEVAL if all(of_retrieval) else TRANSLATIONS
+    if not all(of_retrieval):
+        raise InputError(f"--direction {direction}: expected results of retrieval, {files[0]} has scores")
+    return retrieval_in(direction)
 
 
 def table(comparison: dict, settings: Settings) -> str:

@@ -5,11 +5,14 @@ has no test: of a hundred languages there are thousands, and a correction for al
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from command_line.errors import InputError
+from embeddings.averages import FROM, pivot_of
 from embeddings.search.retrieval import unpacked
 from embeddings.search.sentence_scores import MEASURES, NORMALIZED
 from eval.results.files import read_result
@@ -72,13 +75,23 @@ def statistics(run: Run, similarity: str) -> dict[str, np.ndarray]:
     return {direction: segments(hits) for direction, hits in hits_of(run, similarity).items()}
 
 
-def groups_to_test(pair: Pair) -> dict[str, dict[str, list[str]]]:
-    """All directions, and those of the groups of languages."""
-    common = common_directions(pair)
-    groups = {ALL: common}
+def groups_to_test(pair: Pair, direction: str | None = None) -> dict[str, dict[str, list[str]]]:
+    """All directions, and those of the groups of languages.
+
+    Args:
+        direction: "from" or "to" the language that all pairs have in common: only these; None for both, as of
+            a set without such a language.
+    """
+    common, named = common_directions(pair), ""
+    pivot = pivot_of(common)
+    if direction and pivot:
+        common = [one for one in common if one.split("-")[direction != FROM] == pivot]
+        named = f" {direction} {pivot}"
+    groups = {ALL + named: common}
     for name, by_similarity in (pair.baseline.runs[0].value("groups") or {}).items():
         names = set(next(iter(by_similarity.values()), {}).get("names") or [])
-        groups[name] = [one for one in common if names & {one, "-".join(one.split("-")[::-1])}]
+        members = [one for one in common if names & {one, "-".join(one.split("-")[::-1])}]
+        groups[name + named] = members
     return {"overall": named_once(groups), "directions": {}}
 
 
@@ -98,3 +111,8 @@ RETRIEVAL = Compared(
     check=check_measure,
     agreement=lambda measure, pair, difference: None,
 )
+
+
+def retrieval_in(direction: str) -> Compared:
+    """The same of one direction, where all pairs have a language in common."""
+    return replace(RETRIEVAL, groups=partial(groups_to_test, direction=direction))

@@ -170,7 +170,7 @@ stage_evaluate() { for_each_model evaluate; }
 stage_report() {
   RESULTS=() RETRIEVAL=()
   for_each_model add_retrieval
-  [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_with_first
+  [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_with_first --direction "$DIRECTION"
   for_each_layer add_untrained
   compare_sizes
   run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION"

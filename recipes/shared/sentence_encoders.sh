@@ -184,8 +184,8 @@ multiway_files() {
 }
 
 # P@1 of the first system against that of every other, in every test set.
-compare_with_first() {
-  run python -m eval compare "${RETRIEVAL[@]}" --against-first --metric "$SHOWN_SIMILARITY" --output "$OUTPUT/comparison.json"
+compare_with_first() { # OPTION...
+  run python -m eval compare "${RETRIEVAL[@]}" --against-first --metric "$SHOWN_SIMILARITY" "$@" --output "$OUTPUT/comparison.json"
   RESULTS+=("$OUTPUT/comparison.json")
 }
 

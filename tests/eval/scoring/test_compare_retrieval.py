@@ -161,6 +161,34 @@ def test_the_command_tests_the_average_and_the_groups(written, command, tmp_path
     assert "P@1 cosine on set over groups of directions" in text and "per direction" not in text
 
 
+@pytest.mark.parametrize(("direction", "members"), [("from", ("en-de", "en-fr")), ("to", ("de-en", "fr-en"))])
+def test_one_direction_of_a_set_with_a_common_language(written, command, tmp_path, direction, members):
+    runs = {"a": outcomes(1, 0.4), "b": outcomes(2, 0.7)}
+    folders = [written(name, 1, directions) for name, directions in runs.items()]
+    output = tmp_path / "comparison.json"
+    result = command("compare", *folders, "--direction", direction, "--output", output)
+    assert result.status == 0, result.err
+    (comparison,) = json.loads(output.read_text())["comparisons"]
+    assert comparison["family"] == {"overall": 2, "directions": 0}
+    groups = {f"all {direction} en": members, f"high {direction} en": members[:1]}
+    by_hand = PairedTest(9999)(
+        "cosine", *({one: [segments(runs[name][one])] for one in members} for name in "ab"), groups
+    )
+    for name, expected in by_hand.items():
+        found = comparison["overall"][name]
+        assert (found["p_value"], found["difference"]) == (expected.p_value, expected.difference)
+
+
+def test_a_set_without_a_common_language_is_compared_in_both_directions(written, command, tmp_path):
+    rng = np.random.default_rng(1)
+    names = ("de-en", "en-de", "de-fr", "fr-de", "en-fr", "fr-en")
+    folders = [written(name, 1, {one: rng.random(50) < 0.5 for one in names}) for name in "ab"]
+    output = tmp_path / "comparison.json"
+    assert command("compare", *folders, "--direction", "from", "--output", output).status == 0
+    (comparison,) = json.loads(output.read_text())["comparisons"]
+    assert list(comparison["overall"]) == ["all", "high"]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
