@@ -146,14 +146,12 @@ note_negatives() {
 }
 
 train_system() { # SYSTEM SEED
-  local options interval=()
+  local options
   read -ra options <<< "${TRAINING_OPTIONS[$1]}"
-  [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates "$KEEP_UPDATES")
-  train "$OUTPUT/models/$(model_name "$@")" "$DATA" --task sentence_embedding --pairs "$(pairs_with_english "${LANGUAGES[@]}")" \
-    --dropout "$DROPOUT" --optimizer fused_adam --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" \
-    --weight-decay "$WEIGHT_DECAY" --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" \
-    --max-source-positions "$MAX_LENGTH" --max-epoch "$EPOCHS" --seed "$2" --eval-retrieval "${SELECTION_OPTIONS[@]}" \
-    --no-epoch-checkpoints "${interval[@]}" --log-format simple --log-interval 100 "${options[@]}" "${EXTRA_OPTIONS[@]}"
+  train_on_data "$OUTPUT/models/$(model_name "$@")" "$2" --task sentence_embedding \
+    --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --dropout "$DROPOUT" --optimizer fused_adam "${SCHEDULE_OPTIONS[@]}" \
+    --weight-decay "$WEIGHT_DECAY" --batch-size "$BATCH_PAIRS" --max-epoch "$EPOCHS" --eval-retrieval \
+    "${SELECTION_OPTIONS[@]}" "${options[@]}"
 }
 
 stage_evaluate() {

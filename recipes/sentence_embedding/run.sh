@@ -52,15 +52,11 @@ check_recipe() { check_test_sets; }
 stage_prepare() { prepare_without_test_sets; }
 
 train_system() { # SYSTEM SEED
-  local options interval=()
+  local options
   read -ra options <<< "${TRAINING_OPTIONS[$1]}"
-  [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates "$KEEP_UPDATES")
   if [[ $1 == "$TRANSLATION" ]]; then set_translation; else set_sentence_embedding; fi
-  train "$OUTPUT/models/$(model_name "$@")" "$DATA" "${TASK[@]}" "${options[@]}" \
-    --optimizer fused_adam --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" \
-    --weight-decay "$WEIGHT_DECAY" --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" \
-    --max-source-positions "$MAX_LENGTH" --seed "$2" --no-epoch-checkpoints "${interval[@]}" \
-    --log-format simple --log-interval 100 "${EXTRA_OPTIONS[@]}"
+  train_on_data "$OUTPUT/models/$(model_name "$@")" "$2" "${TASK[@]}" --optimizer fused_adam "${SCHEDULE_OPTIONS[@]}" \
+    --warmup-updates "$WARMUP_UPDATES" --weight-decay "$WEIGHT_DECAY" --batch-size "$BATCH_PAIRS" "${options[@]}"
 }
 
 # Fill TASK: both sentences of a pair are encoded in every step.

@@ -251,15 +251,17 @@ train_translation() { # FOLDER SEED OPTION...
 # Train as the configuration says; options are the task's, the model's, with its dropout, the criterion's, and what a system has in
 # place of the configuration's.
 train_configured() { # FOLDER SEED OPTION...
+  train_on_data "$1" "$2" --label-smoothing "$LABEL_SMOOTHING" --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
+    "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" --max-tokens "$MAX_TOKENS" \
+    --max-target-positions "$MAX_LENGTH" --skip-invalid-size-inputs-valid-test --max-epoch "$EPOCHS" "${@:3}"
+}
+
+# What all trainings on DATA have, whatever they learn.
+train_on_data() { # FOLDER SEED OPTION...
   local interval=()
   [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates "$KEEP_UPDATES")
-  train "$1" "$DATA" \
-    --label-smoothing "$LABEL_SMOOTHING" --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
-    --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" \
-    --max-tokens "$MAX_TOKENS" --max-source-positions "$MAX_LENGTH" --max-target-positions "$MAX_LENGTH" \
-    --skip-invalid-size-inputs-valid-test --batches-per-update "$BATCH_GPUS" \
-    --max-epoch "$EPOCHS" --seed "$2" --no-epoch-checkpoints "${interval[@]}" \
-    --log-format simple --log-interval 100 "${@:3}" "${EXTRA_OPTIONS[@]}"
+  train "$1" "$DATA" --lr "$LEARNING_RATE" --batches-per-update "$BATCH_GPUS" --max-source-positions "$MAX_LENGTH" \
+    --seed "$2" --no-epoch-checkpoints "${interval[@]}" --log-format simple --log-interval 100 "${@:3}" "${EXTRA_OPTIONS[@]}"
 }
 
 stage_translate() {

@@ -154,15 +154,12 @@ stage_train() {
 }
 
 train_system() { # SYSTEM SEED
-  local options interval=()
+  local options
   read -ra options <<< "${TRAINING_OPTIONS[$1]}"
-  [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates "$KEEP_UPDATES")
-  train "$OUTPUT/models/$(model_name "$@")" "$DATA" --task sentence_embedding --arch "$ARCHITECTURE" \
-    --pretrained-encoder "$ENCODER" --criterion weighted_losses "${OPTIMIZER_OPTIONS[@]}" --lr "$LEARNING_RATE" \
-    --lr-scheduler fixed --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" \
-    --max-source-positions "$MAX_LENGTH" --max-epoch "$EPOCHS" --seed "$2" --eval-retrieval \
-    --best-checkpoint-metric retrieval --maximize-best-checkpoint-metric --no-epoch-checkpoints "${interval[@]}" \
-    --log-format simple --log-interval 100 "${options[@]}" "${EXTRA_OPTIONS[@]}"
+  train_on_data "$OUTPUT/models/$(model_name "$@")" "$2" --task sentence_embedding --arch "$ARCHITECTURE" \
+    --pretrained-encoder "$ENCODER" --criterion weighted_losses "${OPTIMIZER_OPTIONS[@]}" --lr-scheduler fixed \
+    --batch-size "$BATCH_PAIRS" --max-epoch "$EPOCHS" --eval-retrieval --best-checkpoint-metric retrieval \
+    --maximize-best-checkpoint-metric "${options[@]}"
 }
 
 stage_evaluate() { for_each_model evaluate; }
@@ -170,7 +167,7 @@ stage_evaluate() { for_each_model evaluate; }
 stage_report() {
   RESULTS=() RETRIEVAL=()
   for_each_model add_retrieval
-  [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_with_first --direction "$DIRECTION"
+  [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_with_first
   for_each_layer add_untrained
   compare_sizes
   run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION"

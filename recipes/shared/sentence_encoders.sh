@@ -9,6 +9,7 @@ BUCC_OPTIONS=(--tested training) # as the script that 3.2.1 follows; gold pairs 
 UN_PROBES=256 # of about 12,300 inverted lists, that a query looks at
 RETRIEVAL_OPTIONS=() # how sentences are compared in tests
 SHOWN_SIMILARITY=cosine # by which systems are compared with each other, and shown pair by pair
+DIRECTION='' # from English or to it, where all pairs have it: what is tested and shown; both without
 SMALLER_OPTIONS=() # which smaller vectors are measured as well, where all vectors of a test set are in memory
 MULTIWAY=() # languages whose test sets with English are line-parallel with each other
 
@@ -184,8 +185,9 @@ multiway_files() {
 }
 
 # P@1 of the first system against that of every other, in every test set.
-compare_with_first() { # OPTION...
-  run python -m eval compare "${RETRIEVAL[@]}" --against-first --metric "$SHOWN_SIMILARITY" "$@" --output "$OUTPUT/comparison.json"
+compare_with_first() {
+  run python -m eval compare "${RETRIEVAL[@]}" --against-first --metric "$SHOWN_SIMILARITY" ${DIRECTION:+--direction "$DIRECTION"} \
+    --output "$OUTPUT/comparison.json"
   RESULTS+=("$OUTPUT/comparison.json")
 }
 
