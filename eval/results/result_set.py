@@ -140,18 +140,30 @@ class ResultSet:
                     )
 
     def rivals(self, system: System) -> list[System]:
-        """Systems that differ from `system` in the placement of normalization only."""
-        return [other for other in self.systems if differing_axis(system, other) == PLACEMENT]
+        """Systems that differ from `system` in the placement of normalization only: PostNorm from PreNorm, as
+        in Table 8.2, or else the others on that axis.
+        """
+        found = [other for other in self.systems if differing_axis(system, other) == PLACEMENT]
+        return [other for other in found if are_pre_and_post(system, other)] or found
 
     def marking(self, dataset: str, measure: str = "bleu") -> list[dict]:
-        """The comparisons that tables of a dataset take their marks from, one family of tests.
+        """The comparisons that tables of a dataset take their marks from, of one family of tests.
 
-        Those on the placement of normalization, as in Table 8.2; else on the first axis that was compared.
+        Those of PreNorm with PostNorm, as in Table 8.2; else those that were asked for by name, as Table 7.2
+        marks what is better than one of its systems; else those on the first axis that was compared.
         """
         found = [one for one in self.comparisons if (one["dataset"], one["measure"]) == (dataset, measure)]
         axes = [one["axis"] for one in found]
-        axis = PLACEMENT if PLACEMENT in axes else next(iter(axes), None)
-        return [one for one in found if one["axis"] == axis]
+        axis = next((axis for axis in (PLACEMENT, None) if axis in axes), next(iter(axes), None))
+        chosen = [one for one in found if one["axis"] == axis]
+        by_name = {one.name: one for one in self.on(dataset)}
+        pre_and_post = [
+            one
+            for one in chosen
+            if {one["baseline"], one["system"]} <= by_name.keys()
+            and are_pre_and_post(by_name[one["baseline"]], by_name[one["system"]])
+        ]
+        return pre_and_post or chosen
 
     def is_significantly_better(self, system: System, group: str) -> bool:
         """Whether BLEU of `system`, as it is shown, was significantly higher in every comparison that counts.
@@ -170,3 +182,10 @@ class ResultSet:
     def sources(self) -> list[tuple[str, str, str]]:
         """Kind, path and SHA-256 of every file read."""
         return [(kind, str(path), checksum(path)) for kind, files in self.files.items() for path, _ in files]
+
+
+def are_pre_and_post(first: System, second: System) -> bool:
+    """Not Swap-PreNorm, nor PreNorm without the encoder's final norm, which are on the same axis."""
+    settings = (first.settings, second.settings)
+    placements = {one.get("norm_placement") for one in settings}
+    return placements == {"pre", "post"} and all(one.get("encoder_final_norm", True) for one in settings)

@@ -106,6 +106,50 @@ def test_bold_is_of_one_family(scored, data, texts, report, command, tmp_path):
     assert (output / "tables" / "significance_overall_toy_bleu_language-tags.csv").is_file()
 
 
+def bold_systems(scored, data, texts, report, command, tmp_path, empty: dict, *options) -> set[str]:
+    """Names whose zero-shot BLEU is bold, of systems that leave some of ten lines empty.
+
+    Args:
+        empty: name -> (number of these lines, what the system is).
+    """
+    for path in (data / "text").iterdir():
+        path.write_text(path.read_text(encoding="utf-8") * 30, encoding="utf-8")
+    folders = []
+    for name, (count, settings) in empty.items():
+        lines = ["" if i % 10 < count else line for i, line in enumerate(texts["fr"] * 30)]
+        folders.append(scored(name, {"de-fr": lines}, system=settings))
+    comparison = tmp_path / "comparison.json"
+    result = command("compare", *folders, *options, "--output", comparison)
+    assert result.status == 0, result.err
+    rows = markdown_rows(report(*folders, comparison), "BLEU scores and off-target rates")
+    return {row[1] for row in rows[2:] if "**" in row[-2].partition("(")[0]}
+
+
+def test_swap_prenorm_takes_no_mark_from_postnorm(scored, data, texts, report, command, tmp_path):
+    """It is better than both here, and on the same axis; Table 8.2 marks PreNorm against PostNorm."""
+    systems = {
+        name: (count, {"norm_placement": name})
+        for name, count in {"pre": 6, "post": 3, "swap-pre": 1}.items()
+    }
+    systems["no-enc-last"] = (0, {"norm_placement": "pre", "encoder_final_norm": False})
+    bold = bold_systems(scored, data, texts, report, command, tmp_path, systems)
+    assert bold == {"PostNorm"}
+
+
+def test_pairs_asked_for_are_marked_where_no_placement_differs(
+    scored, data, texts, report, command, tmp_path
+):
+    """As in Table 7.2: what is better than one of the systems, though others differ on one axis."""
+    systems = {
+        "mnmt": (6, {"norm_placement": "post", "language_tags": "t-enc"}),
+        "mnmt-tags": (9, {"norm_placement": "post", "language_tags": "t-dec"}),
+        "variable": (2, {"norm_placement": "post", "language_tags": "t-dec", "norm_affine": False}),
+    }
+    pairs = ("--pairs", "mnmt:variable")
+    bold = bold_systems(scored, data, texts, report, command, tmp_path, systems, *pairs)
+    assert bold == {"PostNorm-simple"}
+
+
 def test_what_was_not_tested_is_not_bold(scored, data, texts, report, command, tmp_path):
     """PostNorm has one more zero-shot direction: the mean that is shown is not the one that was tested."""
     for path in (data / "text").iterdir():

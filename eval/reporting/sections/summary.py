@@ -36,7 +36,8 @@ def notes(results: ResultSet) -> list[str]:
         "BLEU (off-target rate in brackets), mean over directions, then mean ± standard deviation over seeds."
     ]
     found.append(
-        "Bold: the lowest off-target rate among systems that differ in the placement of normalization only."
+        "Bold: the lower off-target rate of PreNorm and PostNorm that differ in nothing else (without them,"
+        " the lowest among systems that differ in the placement of normalization only)."
     )
     marking = {dataset: results.marking(dataset) for dataset in results.datasets}
     for dataset, comparisons in marking.items():

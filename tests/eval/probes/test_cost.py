@@ -73,7 +73,7 @@ def test_processor_seconds_of_all_starts(probe, command, tmp_path):
     assert result.status == 0, result.err
     page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
     assert "| x | 2 | 1 | 1 | 1.2e+03 | 7.2e+03 | 0.00 | 1.00 ± 0.71 |" in page
-    assert "thesis, OPUS (base)" in page
+    assert "thesis, chapter 8, OPUS (base)" in page
     (tmp_path / "b/cpu_seconds.txt").write_text("many\n")
     words = [f"x={tmp_path}/b/train.log", "--dataset", "toy", "--output", tmp_path / "out", "--force"]
     assert "b/cpu_seconds.txt: could not convert" in command("probe", "cost", *words).err
@@ -102,5 +102,6 @@ def test_sizes_of_the_thesis():
     """Vaswani et al. (2017): 65 and 213 million parameters with 37,000 subwords."""
     assert transformer_parameters(37_000, 512, 2048) == pytest.approx(65e6, rel=0.05)
     assert transformer_parameters(37_000, 1024, 4096) == pytest.approx(213e6, rel=0.03)
-    opus = THESIS[0]
-    assert opus.words == 2 * 12e6 * 200 * 17 and opus.updates == pytest.approx(opus.words / 16384)
+    opus = next(one for one in THESIS if one.name == "thesis, chapter 8, OPUS (base)")
+    assert opus.words == 12 * 1e6 * 200 * 17  # twelve directions of a million pairs each
+    assert opus.updates == pytest.approx(opus.words / 16384)
