@@ -5,7 +5,8 @@ import sys
 from command_line.dispatch import run
 
 DESCRIPTION = (
-    "Raw text to binarized data. Steps work on whole folders and in this order; each skips what is done."
+    "Raw text to binarized data. Steps work on whole folders and in this order; each skips what is done, but"
+    " those that only measure: position-changes, alignment-error, corpus-stats."
 )
 STEPS = {
     "phrasebook": (

@@ -40,7 +40,8 @@ def add_arguments(parser) -> None:
         type=options.text,
         default=[],
         metavar="[LANG=]NAME",
-        help=f"NAME is one of {', '.join(TOKENIZERS)}; for one language or, without LANG=, for all",
+        help=f"NAME is one of {', '.join(TOKENIZERS)}; for one language or, without LANG=, for all; none:"
+        " words are separated by spaces; raw: the line with its spaces, for tokenizers of transformers",
     )
     parser.add_argument("--lowercase", action="store_true", help="words in lower case (2.3.2)")
     add_workers_argument(parser)

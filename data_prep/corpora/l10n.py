@@ -57,7 +57,8 @@ def _translated(*paths: Path) -> Callable[[], Iterator[tuple[str, str]]]:
 CORPUS = Corpus(
     description=(
         "translations of a Linux distribution's programs (messages, help, descriptions): a table of"
-        " English with 27 languages, 11 of them with multi-way valid and test; from a local folder only"
+        " English with 27 languages; English and 10 of them have multi-way valid and test; from a local"
+        " folder only"
     ),
     languages=tuple(sorted(MULTIWAY + OTHERS)),
     read=read,

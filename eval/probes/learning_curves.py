@@ -1,4 +1,4 @@
-"""Zero-shot and supervised translation during training: does one rise while the other falls? (8.1, 8.2.2)
+"""Zero-shot and supervised translation during training: does one rise while the other falls? (chapter 8)
 
 OUT are scored folders of checkpoints of the same trainings (`eval translate --split valid` with
 `checkpoint_*_UPDATES.pt`); those of one system and seed become one curve over its updates. With `--llr`, the

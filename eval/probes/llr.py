@@ -36,8 +36,8 @@ NOTES = [
     " \"Training\" is the accuracy on the tokens that the classifiers were trained on: where it is low, the"
     " state does not tell the language, or the classifier has not learned it.",
     "By default the states are standardized, and each classifier is trained until its loss on held-out"
-    " sentences stops falling. \"The paper's protocol\" (8.2.3: 3 epochs, states as they are) depends on the"
-    " norm of the states: it does not compare layers or systems whose norms differ.",
+    " sentences stops falling. \"The paper's protocol\" (8.2.3: 3 epochs, states as they are; Adam is our"
+    " guess) depends on the norm of the states: it does not compare layers or systems whose norms differ.",
 ]  # fmt: skip
 COURSES = {"held_out": "held-out accuracy", "epochs": "epochs"}
 

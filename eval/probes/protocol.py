@@ -93,7 +93,7 @@ def add_protocol_arguments(parser) -> None:
         choices=PROTOCOLS,
         default="converged",
         help="converged: standardized states, each classifier until its held-out loss stops falling;"
-        " paper: 3 epochs, states as they are (8.2.3)",
+        " paper: 3 epochs, states as they are (8.2.3; Adam is our guess)",
     )
     add = functools.partial(_add_setting, parser)
     add("epochs", types.positive, "passes over the training set; of converged, at most")

@@ -125,7 +125,7 @@ SCHEDULE = Axis(
 # --- losses
 
 _TRANSLATIONS = ("cross_entropy", "label_smoothed_cross_entropy", "fused_label_smoothed_cross_entropy")
-_USUAL_TRANSLATION = {  # label smoothing as in all papers; fairseq's own default is 0
+_USUAL_TRANSLATION = {  # label smoothing as in most of our recipes; fairseq's own default is 0
     "label_smoothing": 0.1,
     "translation_weight": 1.0,
     "ignore_prefix_size": 0,

@@ -30,7 +30,7 @@ class InterlinguaAlignment(WeightedLoss):
     Machine Translation"):
 
         (7.6)  L_IA = 1 - 1/len_I(X) sum_i cos(H_I(X)_i, H_I(Y)_i)
-        (7.5)  L(X, Y) = L_NMT + beta L_IA + gamma L_LP
+        (7.5)  L(X, Y) = alpha L_NMT + beta L_IA + gamma L_LP
 
     summed over the pairs of a batch, as the translation loss is summed over its tokens (equation 5.3 of the
     thesis has an explicit factor where a loss is to count per token; 7.5 has none). So two accumulated half
@@ -50,6 +50,7 @@ class InterlinguaAlignment(WeightedLoss):
     name = "interlingua_alignment"
     Options = InterlinguaAlignmentOptions
     batch_fields = ("mirror",)
+    is_information = False
 
     def forward(self, outputs, batch) -> Term:
         require_interlingua(outputs, self.name)

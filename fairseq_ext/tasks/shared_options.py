@@ -60,8 +60,8 @@ class SharedTaskConfig(FairseqDataclass):
     batches_per_update: Optional[int] = field(
         default=None,
         metadata={
-            "help": "batches of --max-tokens in an update, whatever the number of GPUs or processes; "
-            "--update-freq then is that number by processes, rounded up "
+            "help": "batches (of --max-tokens or --batch-size) in an update, whatever the number of GPUs or "
+            "processes; --update-freq then is that number by processes, rounded up "
             "(default: --update-freq times processes)"
         },
     )

@@ -36,8 +36,9 @@ has the paper's numbers.
 
   --config NAME       lealla (the paper's), l10n (small), or a file like those in configs/
   --systems LIST      of STUDENT-LOSSES (ams, fd, ld, ams-fd, ams-ld, fd-ld, all, and ams-df, distillation-first, and ams-syn,
-                      synchronized, which needs reduced-N of the student's width), reduced-N, or 'all' (default: without ams-df,
-                      ams-syn and the other rows of Tables 3.1 and A.3; systems.sh says which students have which losses)
+                      synchronized, which needs reduced-N of the student's width), reduced-N, reduced-nested, or 'all'
+                      (default: without ams-df, ams-syn, reduced-nested and the other rows of Tables 3.1 and A.3;
+                      systems.sh says which students have which losses)
   --teacher MODEL     the teacher: a folder of transformers or sentence-transformers, or a checkpoint of sentence_embedding
   --teacher-data DIR  of a checkpoint: the binarized folder of its training, on which the students are trained, too
 $(usage_of_test_sets)

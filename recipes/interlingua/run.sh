@@ -8,6 +8,7 @@ source "$(dirname "$0")/../shared/experiment.sh"
 RECIPE=interlingua TITLE="Neural interlingua"
 ENCODER_LAYERS=6 # of MNMT: M + N (7.2.1)
 INTERLINGUA_LENGTH=
+INTERLINGUA_OPTIONS=() # of the model of all systems that have one
 REQUIRED_SETTINGS=(INTERLINGUA_LENGTH)
 SPACY_MODEL=''
 COMPARISONS=( # differ on two axes: bridge and losses, language tags and initialization

@@ -18,6 +18,8 @@ REQUIRED_SETTINGS=(SIZES)
 
 # What all configurations have in common (4.4.2, 4.4.3); a configuration may change it.
 ARCHITECTURE=mnmt_transformer_big
+MODEL_OPTIONS=(--norm-placement pre) # as the Transformer of OpenNMT has it, which the thesis uses
+PRETRAINING_OPTIONS=(--inverted-mask) # equation 4.1, and what the accuracies of Tables 4.12 and 4.13 are of
 DROPOUT=0.3
 LEARNING_RATE=1e-4
 PRETRAINING_LEARNING_RATE=1e-4
@@ -42,8 +44,8 @@ Pre-trains the models of Table 4.2 on monolingual text, fine-tunes them on few p
 reports. What is complete is skipped, what was killed continues. README.md beside this file has the paper's numbers.
 
   --config NAME       aspec-ja-en, aspec-ja-zh, wikipedia-ja-zh, news-en-ko (the paper's), enja (small), or a file
-  --systems LIST      rows of Table 4.2, see README.md (default: all of the configuration)
-  --sizes LIST        numbers of pairs for fine-tuning (default: of the configuration)
+  --systems LIST      rows of Table 4.2, see README.md (default: the configuration's)
+  --sizes LIST        some of the configuration's numbers of pairs for fine-tuning (default: all of them)
   --directions LIST   such as ja-en,en-ja (default: both)
   --pretraining-seed N  of the pre-training that the seeds share (default: $PRETRAINING_SEED)
   --monolingual DIR   folder of train.LANG for pre-training (default: the pairs that are not for fine-tuning)

@@ -24,8 +24,8 @@ pretrain() { # SYSTEM
   local tasks
   read -ra tasks <<< "${TRAINING_OPTIONS[$1]}"
   train_model "$(pretrained_folder "$1")" "$OUTPUT/data/monolingual" "$PRETRAINING_SEED" "$PRETRAINING_WARMUP" \
-    "$MAX_TOKENS" "$PRETRAINING_GPUS" --task linguistic_pretraining "${tasks[@]}" --arch "$ARCHITECTURE" \
-    "${MODEL_OPTIONS[@]}" --label-smoothing "$LABEL_SMOOTHING" --lr "$PRETRAINING_LEARNING_RATE" "${PRETRAINING_STOP[@]}"
+    "$MAX_TOKENS" "$PRETRAINING_GPUS" --task linguistic_pretraining "${tasks[@]}" "${PRETRAINING_OPTIONS[@]}" \
+    --arch "$ARCHITECTURE" "${MODEL_OPTIONS[@]}" --label-smoothing "$LABEL_SMOOTHING" --lr "$PRETRAINING_LEARNING_RATE" "${PRETRAINING_STOP[@]}"
 }
 
 stage_pretrain() {

@@ -40,7 +40,8 @@ What is complete is skipped, what was killed continues.
   --launcher NAME     cpu or gpu (default: $LAUNCHER)
 $(usage_of_comet)
   --force             retrain what is trained or was begun, also with other options
-  --precision NAME    auto, bf16 or float32; auto is bf16 where the hardware has it (default: $PRECISION)
+  --precision NAME    auto, bf16, fp16 or float32; auto is the fastest that the device which trains has in hardware,
+                      and that of its beginning for a training that resumes (default: $PRECISION)
 $(usage_of_all)
 END
 }

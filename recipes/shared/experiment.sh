@@ -27,7 +27,7 @@ WARMUP_UPDATES=4000
 MAX_TOKENS=4096
 MAX_LENGTH=256
 MAX_WORDS='' # of a training line, where that is not the length in tokens
-LABEL_SMOOTHING=0.1 # fairseq's usual value; the thesis does not give one
+LABEL_SMOOTHING=0.1 # fairseq's usual value; the thesis gives one in chapter 4 alone
 MODEL_OPTIONS=() BEAM=5
 SEARCH_OPTIONS=() # of translate and of what the probes translate
 CORPUS_OPTIONS=() # of phrasebook or download: sizes, ids

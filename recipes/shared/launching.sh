@@ -100,8 +100,11 @@ set_share() { # RUN_FOLDER OPTION...
   done
   [[ -n $batches ]] || return 0
   SHARE=(--update-freq $(((batches + world - 1) / world)))
-  [[ $world -le $batches || $((world % batches)) == 0 ]] ||
+  if [[ $world -gt $batches && $((world % batches)) != 0 ]]; then
     note "$folder: $world GPUs for a batch of $batches: $((world % batches)) of them have nothing to do"
+  elif [[ $world -lt $batches && $((batches % world)) != 0 ]]; then
+    note "$folder: $world GPUs for a batch of $batches: $((world - batches % world)) of them have nothing to do in every last turn"
+  fi
 }
 
 # --- other steps ---------------------------------------------------------------------------------------------------

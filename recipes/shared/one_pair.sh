@@ -142,15 +142,22 @@ untrained_folder() { # FOLDER LAYER
   echo "$OUTPUT/untrained/$(basename "$1")-layer-$2"
 }
 
-# The frozen encoder reads every sentence once, for all systems.
 stage_train() {
-  if [[ $LAYER_SUMS == yes ]]; then
-    local encoder=(--model "$ENCODER")
-    [[ $LAUNCHER != cpu ]] || encoder+=(--cpu)
-    run python -m embeddings encode --data "$DATA" --layer-sums --name frozen --max-tokens "$MAX_LENGTH" "${encoder[@]}"
-    OPTIMIZER_OPTIONS+=(--layer-sums frozen)
+  if [[ $PLAN == yes && $LAYER_SUMS == yes ]] && ! compgen -G "$DATA/train.*.frozen.*" > /dev/null; then
+    note "no sums of layers are stored yet: the plan is of trainings that encode every batch, and too long"
+  elif [[ $LAYER_SUMS == yes ]]; then
+    store_layer_sums
   fi
   train_systems
+}
+
+# The frozen encoder reads every sentence once, for all systems.
+store_layer_sums() {
+  local encoder=(--model "$ENCODER")
+  [[ $LAUNCHER != cpu ]] || encoder+=(--cpu)
+  [[ $PLAN == yes ]] ||
+    run python -m embeddings encode --data "$DATA" --layer-sums --name frozen --max-tokens "$MAX_LENGTH" "${encoder[@]}"
+  OPTIMIZER_OPTIONS+=(--layer-sums frozen)
 }
 
 train_system() { # SYSTEM SEED

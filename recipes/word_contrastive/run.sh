@@ -29,7 +29,7 @@ file has the paper's numbers.
 
   --config NAME       222_en-ja, 626_en-it-ja-nl-tr-vi, 626_en-tr-ro-et-my-kk (the paper's), multi30k, enja, l10n,
                       l10n-8, phrasebook (small), or a file like those in configs/; the paper's corpora are yours to collect, see README.md
-  --systems LIST      of mlsc, mbart, each also with +align, +w2w, +FA, +sent (Tables C.1 to C.3), or 'all'
+  --systems LIST      of mlsc, mbart, each also with +align, +w2w, +FA, +sent (Tables C.1 to C.3), or 'all' (with --mbart)
                       (default: those of mlsc, and of mbart where --mbart is given); mlsc-d3, mlsc-d2, mlsc-d3+w2w,
                       mlsc-d2+w2w (both readings of the dropout of 5.2.3)
   --mbart DIR         mBART-25 as fairseq publishes it: model.pt, dict.txt, sentence.bpe.model; its subwords are then

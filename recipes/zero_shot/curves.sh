@@ -35,11 +35,14 @@ curve() { # SYSTEM SEED
   done
 }
 
-# Classifiers learn from states of the validation set and are tested on those of the test set, as for the final model. States are not extracted again for what is recognized already: they take much room, and are gone.
+# Classifiers learn from states of the validation set and are tested on those of the test set, as for the final model. States are not
+# extracted again for what is recognized already: they take much room, and are gone.
 curve_llr() { # CHECKPOINT FOLDER
-  RECOGNIZED+=("$2/llr")
-  [[ ! $2/llr/llr.json -nt $1 ]] || return 0
+  local results=$2/llr
+  [[ $LLR_PROTOCOL == converged ]] || results+=-$LLR_PROTOCOL
+  RECOGNIZED+=("$results")
+  [[ ! $results/llr.json -nt $1 ]] || return 0
   run python -m eval probe states --checkpoint "$1" "${decoding[@]}" --max-lines "$CURVE_LINES" --output "$2/states"
-  run python -m eval probe llr "$2/states" --output "$2/llr"
+  recognize "$2/states" "$results"
   run rm -r "$2/states"
 }

@@ -12,6 +12,7 @@ TARGET_LAYERS=5 # LCS: the top encoder layers of six that are told the target la
 KNOWN_PROBES="llr similarity retrieval cosine"
 PROBES=${KNOWN_PROBES// /,}
 CURVE_LLR=all # checkpoints of the learning curves whose languages are recognized
+LLR_PROTOCOL=converged # how its classifiers are trained
 PROBE_LAYERS=all
 PROBE_LINES=
 KEEP_STATES=no
@@ -43,6 +44,8 @@ $(usage_of_experiment)
   --probes LIST       some of ${KNOWN_PROBES// /,} (default: all)
   --curve-llr WHICH   checkpoints of the learning curves with layer-wise language recognition, whose classifiers learn
                       from the validation set and are tested on the test set: all, last, none (default: $CURVE_LLR)
+  --llr-protocol NAME converged (until the held-out loss stops falling), or paper: 3 epochs (8.2.3)
+                      (default: $LLR_PROTOCOL)
   --probe-layers LIST layers whose states are stored, for example L3,encoder-norm,L9 (default: $PROBE_LAYERS)
   --probe-lines N     first lines of each set whose states are stored (default: all); README.md has the disk space
   --keep-states       keep the states after the probes of a model
@@ -92,12 +95,18 @@ check_recipe() {
   # shellcheck disable=SC2086  # a list of words
   for one in "${PROBE_LIST[@]}"; do one_of --probes "$one" $KNOWN_PROBES; done
   one_of --curve-llr "$CURVE_LLR" all last none
+  one_of --llr-protocol "$LLR_PROTOCOL" converged paper
+}
+
+# Layer-wise language recognition in stored states.
+recognize() { # STATES RESULTS
+  run python -m eval probe llr "$1" --protocol "$LLR_PROTOCOL" --output "$2"
 }
 
 # What the probes find in one model. Its hidden states take much room, and go when the probes are done. Results of another
-# checkpoint, or of other layers or lines, go before, so that all of a folder are of the same.
+# checkpoint, or of other layers, lines or protocol, go before, so that all of a folder are of the same.
 probe() { # SYSTEM SEED
-  local name states results one settings="$PROBE_LAYERS ${PROBE_LINES:-all}" before='' known='' missing=() lines=()
+  local name states results one settings="$PROBE_LAYERS ${PROBE_LINES:-all} $LLR_PROTOCOL" before='' known='' missing=() lines=()
   [[ ${TRAINED_AS[$1]} == "$1" ]] || return 0 # the pivot's model is that of another system
   set_evaluated "$@"
   name=$(model_name "$@")
@@ -113,7 +122,7 @@ probe() { # SYSTEM SEED
   [[ -z $PROBE_LINES ]] || lines=(--max-lines "$PROBE_LINES")
   run python -m eval probe states "${EVALUATED[@]}" --layers "$PROBE_LAYERS" "${lines[@]}" --output "$states"
   for one in "${missing[@]}"; do
-    run python -m eval probe "$one" "$states" --output "$results"
+    if [[ $one == llr ]]; then recognize "$states" "$results"; else run python -m eval probe "$one" "$states" --output "$results"; fi
   done
   [[ $DRY_RUN == yes ]] || printf '%s\n' "$settings" "$known ${missing[*]}" > "$results/finished"
   [[ $KEEP_STATES == yes ]] || run rm -r "$states"
@@ -135,4 +144,4 @@ stage_report() {
   report "$OUTPUT" "$TITLE: $NAME" "$((${#SYSTEM_IDS[@]} * ${#DECODING_LIST[@]}))" "${FOLDERS[@]}"
 }
 
-experiment "decoding probes curve-llr probe-layers probe-lines" keep-states "$@"
+experiment "decoding probes curve-llr llr-protocol probe-layers probe-lines" keep-states "$@"

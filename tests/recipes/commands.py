@@ -73,7 +73,7 @@ def write_trainer(folder: Path, text: str, data: Path) -> None:
     write_program(folder / "fairseq-train", text)
     with zipfile.ZipFile(folder / "whole.pt", "w") as archive:  # as torch writes a checkpoint
         archive.writestr("archive/data.pkl", "weights")
-    data.mkdir(parents=True)
+    data.mkdir(parents=True, exist_ok=True)
     for name in ("dict.en.txt", "train.en-it.en.bin", "valid.en-it.en.bin"):
         (data / name).write_text(name)
 

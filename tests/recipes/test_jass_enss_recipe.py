@@ -97,8 +97,8 @@ def test_hyperparameters_of_the_paper():
         assert (args.arch, args.dropout, args.lr, args.max_tokens) == (
             "mnmt_transformer_big", 0.3, [1e-4], 4096,
         )  # fmt: skip
-        assert args.patience > 0
-    assert pretraining.best_checkpoint_metric == "ppl"
+        assert args.patience > 0 and args.norm_placement == "pre"  # that of OpenNMT
+    assert (pretraining.best_checkpoint_metric, pretraining.inverted_mask) == ("ppl", True)  # equation 4.1
     for args in finetuning.values():  # 4.4.3: "using 1-gram accuracy and perplexity"
         assert (args.improvement_metrics, args.report_accuracy) == ("accuracy,ppl", True)
         assert (args.best_checkpoint_metric, args.maximize_best_checkpoint_metric) == ("improvements", True)
@@ -115,6 +115,11 @@ def test_batches_of_finetuning_may_be_smaller():
         for args in trainings("enja", "--systems", "jass", stages=stage).values()
     ]
     assert found == [2000] + 4 * [1000]
+
+
+def test_the_small_configuration_predicts_masked_tokens_only():
+    (args,) = trainings("enja", "--systems", "jass", stages="pretrain").values()
+    assert not args.inverted_mask and args.norm_placement == "post"
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,10 @@ def test_gpus_without_work_are_named():
     common = ("--config", "iwslt", "--systems", "1", "--seeds", "1", "--stages", "train", "--dry-run")
     result = recipe("zero_shot", *common, "--launcher", "gpu", "--gpus", "6")
     assert "6 GPUs for a batch of 4: 2 of them have nothing to do" in result.stderr
+    result = recipe("zero_shot", *common, "--launcher", "gpu", "--gpus", "3")
+    assert "3 GPUs for a batch of 4: 2 of them have nothing to do in every last turn" in result.stderr
     assert "nothing to do" not in recipe("zero_shot", *common, "--launcher", "gpu", "--gpus", "8").stderr
+    assert "nothing to do" not in recipe("zero_shot", *common, "--launcher", "gpu", "--gpus", "2").stderr
 
 
 # --- launchers

@@ -64,6 +64,21 @@ def test_pretraining_and_what_is_not_prepared_yet(plan):
         assert line.endswith("not prepared yet; run --stages prepare")
 
 
+@pytest.mark.parametrize("stored", [False, True])
+def test_sums_of_layers_are_not_stored_for_a_plan(plan, tmp_path, stored):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/config.json").write_text('{"num_hidden_layers": 4}')
+    if stored:
+        (tmp_path / "out/data/mine").mkdir(parents=True)
+        (tmp_path / "out/data/mine/train.de-en.de.frozen.vectors").touch()
+    folders = ["--data-root", str(tmp_path), "--encoder", str(tmp_path / "model")]
+    result = plan("dual_pivot", "l10n", *folders, "--systems", "paired-de-en", "--stages", "train")
+    assert result.returncode == 0, result.stderr
+    assert ("no sums of layers are stored yet" in result.stderr) != stored
+    (call,) = (tmp_path / "bin/calls").read_text().splitlines()
+    assert ("--layer-sums frozen" in call) == stored
+
+
 def test_a_stage_that_trains_nothing_has_no_plan(plan):
     result = plan("zero_shot", "iwslt", "--stages", "score")
     assert result.returncode == 2

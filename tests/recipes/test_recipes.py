@@ -365,6 +365,7 @@ def test_probes_of_every_model_once_and_of_the_outputs_of_all_systems():
             "probe",
             name,
             "out/states/system4-seed1",
+            *(["--protocol", "converged"] if name == "llr" else []),
             "--output",
             "out/probes/system4-seed1",
         ]
@@ -513,11 +514,26 @@ def test_fewer_probes_and_fewer_recognitions(probed, tmp_path):
     assert probed(*some) == ["off-target"]
 
 
+def test_the_papers_protocol_of_language_recognition(probed, tmp_path):
+    """Results of the other protocol are neither taken for these nor mixed with them."""
+    (tmp_path / "out/models/system1-seed1/checkpoint_10_1200.pt").touch()
+    config, some = ["--config", "phrasebook"], ["--probes", "llr"]
+    assert probed(*some) == ["states", "llr", "off-target"]
+    paper = [*some, "--llr-protocol", "paper"]
+    assert probed(*paper) == ["states", "llr", "off-target"]
+    assert "probe llr out/states/system1-seed1 --protocol paper" in (tmp_path / "calls").read_text()
+    assert probed(*paper) == ["off-target"]
+    assert probed(*config, stages="curves") == ["states", "llr", "learning-curves"]
+    assert probed(*config, *paper, stages="curves") == ["states", "llr", "learning-curves"]
+    assert "--llr out/curves/system1-seed1/1200/llr-paper " in (tmp_path / "calls").read_text()
+
+
 @pytest.mark.parametrize(
     ("options", "error"),
     [
         (["--probes", "llr,x"], "--probes: found 'x', expected one of: llr similarity retrieval cosine"),
         (["--curve-llr", "some"], "--curve-llr: found 'some', expected one of: all last none"),
+        (["--llr-protocol", "x"], "--llr-protocol: found 'x', expected one of: converged paper"),
     ],
 )
 def test_unknown_probes(options, error):
