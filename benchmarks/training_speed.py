@@ -106,6 +106,7 @@ def measure(data: str, options: list[str], args, folder: Path) -> dict:
         "--log-interval",
         "100",
     ]
+    command += ["--distributed-world-size", "1"]  # else fairseq starts a process for every GPU
     command += ["--no-save", "--disable-validation", *([] if args.gpu else ["--cpu"])]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": str(args.threads)}
     environment |= {} if args.gpu else ALLOCATOR

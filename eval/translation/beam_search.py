@@ -255,11 +255,22 @@ class BeamSearch:
         ends &= ends.cumsum(1) + live.finished[:, None] <= beam  # fairseq stops counting at K
         live.finished = live.finished + ends.sum(1)
         normalized = (scores[:, :beam] / normalizer).masked_fill(~ends, -torch.inf)
-        for row, place in (normalized > live.best[:, None]).nonzero().tolist():
-            finished, score = results[int(live.sentences[row])], float(normalized[row, place])
-            if score > finished.last:
-                finished.add(live.tokens[row, origins[row, place], 1:].tolist(), score)
-                live.best[row] = finished.last
+        better = (normalized > live.best[:, None]).nonzero(as_tuple=True)
+        rows = better[0].tolist()
+        if not rows:
+            return
+        # few and whole transfers: a GPU is waited for at each
+        found = (
+            live.sentences[better[0]],
+            live.tokens[better[0], origins[better]][:, 1:],
+            normalized[better],
+        )
+        best = live.best.tolist()
+        for row, sentence, hypothesis, score in zip(rows, *(each.tolist() for each in found), strict=True):
+            if score > results[sentence].last:
+                results[sentence].add(hypothesis, score)
+                best[row] = results[sentence].last
+        live.best = live.best.new_tensor(best)
 
     def _best_possible(self, scores: Tensor, forced: int, max_length: int) -> Tensor:
         """A bound on the normalized score of what unfinished hypotheses may still become (n): with a sum of

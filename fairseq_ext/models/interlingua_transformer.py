@@ -23,11 +23,11 @@ from fairseq_ext.models.interlingua_options import (
 from fairseq_ext.models.mnmt_transformer import (
     MnmtTransformerConfig,
     MnmtTransformerModel,
-    checkpointed,
     mnmt_base_architecture,
     set_own_defaults,
     with_defaults,
 )
+from fairseq_ext.modules.checkpointed_layers import checkpointed
 from fairseq_ext.modules.interlingua import Interlingua, InterlinguaLayer, LengthPredictor, Queries
 from fairseq_ext.modules.interlingua_lengths import CentricLength, FixedLength
 from fairseq_ext.modules.residual_block import layer_norm

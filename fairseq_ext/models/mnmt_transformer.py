@@ -19,11 +19,11 @@ from fairseq.models.transformer import (
     TransformerModelBase,
     base_architecture,
 )
-from fairseq.modules.checkpoint_activations import checkpoint_wrapper
 from torch import Tensor, nn
 
 from command_line.errors import InputError
 from command_line.numbers import natural
+from fairseq_ext.modules.checkpointed_layers import checkpointed
 from fairseq_ext.modules.dropout import EmbeddingDropout
 from fairseq_ext.modules.language_embeddings import added_to
 from fairseq_ext.modules.residual_block import PLACEMENTS, layer_norm, placement_of
@@ -158,15 +158,19 @@ class MnmtDecoder(TransformerDecoderBase):
         alignment_layer=None,
         alignment_heads=None,
     ):
-        """As fairseq's, but attention weights are computed only where somebody can look at them."""
+        """As fairseq's, but attention weights are computed only where somebody can look at them, and those of
+        an `alignment_layer` are float32 whatever the states are: their logarithms need it.
+        """
         if alignment_layer is None and (self.training or incremental_state is not None):
             alignment_layer = WITHOUT_ATTENTION_WEIGHTS
+        looked_at = alignment_layer not in (None, WITHOUT_ATTENTION_WEIGHTS)
         language = contextlib.nullcontext()
         if self.languages is not None:
             prev_output_tokens, tags = self.languages.target(prev_output_tokens)
             language = added_to(self.embed_positions, self._scaled_embedding(tags))
-        with language:
-            return super().extract_features(
+        weights = head_weights(self.layers[alignment_layer]) if looked_at else contextlib.nullcontext()
+        with language, weights as seen:
+            features, extra = super().extract_features(
                 prev_output_tokens,
                 encoder_out,
                 incremental_state,
@@ -174,11 +178,30 @@ class MnmtDecoder(TransformerDecoderBase):
                 alignment_layer,
                 alignment_heads,
             )
+        if seen:
+            extra["attn"] = [seen[-1][:alignment_heads].mean(dim=0)]
+        return features, extra
 
     def _scaled_embedding(self, tokens):
         """What the decoder adds to positions."""
         embedded = self.embed_scale * self.embed_tokens(tokens)
         return embedded if self.project_in_dim is None else self.project_in_dim(embedded)
+
+
+@contextlib.contextmanager
+def head_weights(layer: nn.Module) -> Iterator[list[Tensor]]:
+    """Inside, what a decoder layer attends to is kept, H x B x T x S, if it is asked for."""
+    seen: list[Tensor] = []
+
+    def keep(_, arguments, output) -> None:
+        if output[1] is not None:
+            seen.append(output[1])
+
+    hook = layer.register_forward_hook(keep)
+    try:
+        yield seen
+    finally:
+        hook.remove()
 
 
 @contextlib.contextmanager
@@ -193,13 +216,6 @@ def added_to_inputs(layers: Iterable[nn.Module], states: Tensor) -> Iterator[Non
     finally:
         for hook in hooks:
             hook.remove()
-
-
-def checkpointed(layer, cfg):
-    """The layer; with `--checkpoint-activations` its states are computed again in the backward pass."""
-    if not cfg.checkpoint_activations:
-        return layer
-    return checkpoint_wrapper(layer, offload_to_cpu=cfg.offload_activations)
 
 
 def _final_norm(side, affine: bool):

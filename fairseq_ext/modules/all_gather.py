@@ -55,7 +55,7 @@ def all_gather_rows(rows: Tensor) -> tuple[Tensor, int]:
     shared = rows if _contributes else rows[:0]
     counts = [rows.new_zeros(1, dtype=torch.long) for _ in range(world_size())]
     distributed.all_gather(counts, torch.full_like(counts[0], len(shared)))
-    counts, rank = [int(count) for count in counts], distributed.get_rank()
+    counts, rank = torch.cat(counts).tolist(), distributed.get_rank()
     gathered = _AllGather.apply(shared, counts, rank)
     if _contributes:
         return gathered, sum(counts[:rank])

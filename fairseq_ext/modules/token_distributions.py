@@ -116,7 +116,7 @@ class _Divergence(torch.autograd.Function):
             feature_gradient = (feature_gradient * loss_gradient).to(ctx.feature_type)
         # multiplied by 1, as usual, V x C numbers would only be copied; on a GPU asking takes longer
         if weight_gradient is not None and (loss_gradient.is_cuda or loss_gradient != 1):
-            weight_gradient = weight_gradient * loss_gradient.to(weight_gradient.dtype)
+            weight_gradient = (weight_gradient * loss_gradient.float()).to(weight_gradient.dtype)
         return feature_gradient, weight_gradient, None, None, None, None
 
 

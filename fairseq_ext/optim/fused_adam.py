@@ -62,5 +62,17 @@ class FusedAdam(FairseqOptimizer):
                 )
 
     @property
+    def supports_memory_efficient_fp16(self) -> bool:
+        """Asked by `--memory-efficient-fp16` and `-bf16`, whose weights are half: so would be the averages.
+
+        Raises:
+            InputError: always.
+        """
+        raise InputError(
+            "--optimizer fused_adam: not with --memory-efficient-fp16 or --memory-efficient-bf16; expected"
+            " --optimizer adam, or --fp16 or --bf16"
+        )
+
+    @property
     def supports_flat_params(self) -> bool:
         return True

@@ -12,16 +12,17 @@ from fairseq.tasks import FairseqTask
 from command_line.errors import InputError
 from data_prep.formats.dictionary import dictionary_fingerprint
 from fairseq_ext.checkpoints import initializing, origin
+from fairseq_ext.criterions.options_of_losses import TRANSLATION
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multipart_dataset import MultipartDataset
 from fairseq_ext.data.reading_ahead import stop_reading_ahead
 from fairseq_ext.data.updates import UpdateIterator, check_update_freq, pass_of, steps_of
 from fairseq_ext.losses.weighted_loss import ModelSizes
-from fairseq_ext.modules.all_gather import contributing_nothing
+from fairseq_ext.modules.all_gather import contributing_nothing, world_size
 from fairseq_ext.modules.compiled_layers import compile_layers
 from fairseq_ext.modules.language_embeddings import embed_languages
 from fairseq_ext.tasks.improvements import Improvements
-from fairseq_ext.tasks.shared_options import SharedTaskConfig
+from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_training
 
 logger = logging.getLogger(__name__)
 
@@ -176,6 +177,7 @@ class BaseTask(FairseqTask):
         self.model_sizes = ModelSizes.of(model, self.dictionary, self.tags.languages if self.tags else ())
         self.required_losses = getattr(model, "required_losses", ())
         if not from_checkpoint:
+            check_training(self.cfg)
             if self.cfg.compile:
                 compile_layers(model)
             self.initialized_from = initializing.finetuned_from(cfg)
@@ -191,9 +193,19 @@ class BaseTask(FairseqTask):
                     f"--losses: a part of the model learns from {name} alone; add it with "
                     f"--criterion weighted_losses --losses translation,{name}"
                 )
+        self._check_decoder_is_trained(getattr(criterion, "names", (TRANSLATION,)))
         self.batch_fields = getattr(criterion, "batch_fields", ())
         self.after_update = getattr(criterion, "after_update", None)
         return criterion
+
+    def _check_decoder_is_trained(self, losses: tuple[str, ...]) -> None:
+        """DistributedDataParallel waits for the gradients of all parameters."""
+        has_decoder = self.model_sizes is not None and self.model_sizes.has_decoder
+        if world_size() > 1 and has_decoder and TRANSLATION not in losses:
+            raise InputError(
+                f"--losses {','.join(losses)}: leave parts of the decoder without gradients, which several"
+                f" processes cannot have; add {TRANSLATION}, or train in one process"
+            )
 
     def optimizer_step(self, optimizer, model, update_num):
         super().optimizer_step(optimizer, model, update_num)
@@ -244,6 +256,7 @@ class BaseTask(FairseqTask):
 
     def valid_step(self, sample, model, criterion):
         model.eval()
+        criterion.to(sample["net_input"]["src_tokens"].device)  # fairseq-validate moves the model alone
         with torch.no_grad(), self.computing(sample):
             return criterion(model, sample)
 

@@ -1,5 +1,7 @@
 """Generation by a task: searches that begin with the right language tags."""
 
+import contextlib
+
 import torch
 
 from fairseq_ext.checkpoints.finite import check_weights
@@ -27,7 +29,9 @@ class GeneratingTask(BaseTask):
         if starts is not None and hasattr(generator, "beam_size"):
             starts = starts.repeat_interleave(generator.beam_size)  # one per row of the search
         first = {} if starts is None else {"bos_token": starts}
-        with torch.no_grad(), self.autocast(sample):
+        # layers compiled for training would be compiled anew for every length of the cache
+        stance = torch.compiler.set_stance("force_eager") if self.cfg.compile else contextlib.nullcontext()
+        with torch.no_grad(), self.autocast(sample), stance:
             return generator.generate(
                 models, sample, prefix_tokens=prefix_tokens, constraints=constraints, **first
             )

@@ -32,7 +32,8 @@ SIMILARITIES = ("cosine", BERT_SCORE)
 class RetrievalValidation:
     """Collects the vectors of a validation set, batch by batch, and measures them when it is over.
 
-    All processes must ask for the measures, as fairseq's do.
+    All processes must ask for the measures, as fairseq's do. What is collected lies in main memory, until the
+    next validation; only a part that is measured is on the device.
 
     Args:
         pairs: names of the parts of the sets.
@@ -62,8 +63,8 @@ class RetrievalValidation:
         """
         if split != self.split:
             self.begin(split)
-        self._measured = None
-        both = torch.stack([source, target], dim=1).float()  # B x 2 x C
+        self._measured, self._device = None, source.device
+        both = torch.stack([source, target], dim=1).float().cpu()  # B x 2 x C
         self._vectors.setdefault(part, {}).update(zip(lines.tolist(), both, strict=True))
 
     def add_tokens(self, part: int, lines: np.ndarray, *sides: tuple[Tensor, Tensor, Tensor]) -> None:
@@ -72,7 +73,7 @@ class RetrievalValidation:
         """
         texts = [
             [(states[~padded[row], row].float(), specials[row, ~padded[row]]) for row in range(len(padded))]
-            for states, padded, specials in sides
+            for states, padded, specials in (map(Tensor.cpu, side) for side in sides)
         ]
         self._tokens.setdefault(part, {}).update(zip(lines.tolist(), zip(*texts, strict=True), strict=True))
 
@@ -127,8 +128,9 @@ class RetrievalValidation:
         states = torch.cat([some[0][:0], *(own for own, _ in rows.values())])
         specials = torch.cat([some[1][:0], *(own for _, own in rows.values())])
         owners = [line for line, (own, _) in rows.items() for _ in range(len(own))]
-        owners = torch.tensor(owners, dtype=torch.long, device=states.device)
-        (states, _), (specials, _), (owners, _) = map(all_gather_rows, (states, specials.long(), owners))
+        owners = torch.tensor(owners, dtype=torch.long)
+        states, specials, owners = (each.to(self._device) for each in (states, specials.long(), owners))
+        (states, _), (specials, _), (owners, _) = map(all_gather_rows, (states, specials, owners))
         lengths, order = owners.unique(return_counts=True)[1], owners.argsort(stable=True)
         positions = torch.arange(int(lengths.max()), device=states.device)
         padded, left_out = (
@@ -142,8 +144,8 @@ class RetrievalValidation:
         rows = self._vectors.get(part, {})
         any_pair = next(pair for pairs in self._vectors.values() for pair in pairs.values())
         vectors = torch.stack(list(rows.values())) if rows else any_pair.new_zeros(0, *any_pair.shape)
-        lines = torch.tensor(list(rows), dtype=torch.long, device=vectors.device)
-        (vectors, _), (lines, _) = map(all_gather_rows, (vectors, lines))
+        lines = torch.tensor(list(rows), dtype=torch.long)
+        (vectors, _), (lines, _) = (all_gather_rows(each.to(self._device)) for each in (vectors, lines))
         _, once = np.unique(lines.cpu().numpy(), return_index=True)
         return vectors[torch.from_numpy(once).to(vectors.device)]
 

@@ -76,6 +76,10 @@ class SharedTaskConfig(FairseqDataclass):
     train_subset: str = II("dataset.train_subset")
     seed: int = II("common.seed")
     max_update: int = II("optimization.max_update")
+    fp16: bool = II("common.fp16")
+    bf16: bool = II("common.bf16")
+    amp: bool = II("common.amp")
+    ddp_backend: str = II("distributed_training.ddp_backend")
 
 
 def check_shared_options(cfg) -> None:
@@ -94,6 +98,23 @@ def check_shared_options(cfg) -> None:
     if virtual is not None and len(split_paths(cfg.data)) > 1:
         raise InputError(
             f"--virtual-epoch-updates {virtual}: several folders are an epoch each already; give one of both"
+        )
+
+
+def check_training(cfg) -> None:
+    """Refuse options of fairseq that a training with our tasks does not have.
+
+    Raises:
+        InputError: its automatic mixed precision, two kinds of half precision, or sharded parameters.
+    """
+    if cfg.amp is True:
+        raise InputError("--amp: is not for these tasks; expected --autocast-bf16 or --fp16")
+    for name in ("fp16", "bf16"):
+        if cfg.autocast_bf16 and getattr(cfg, name) is True:
+            raise InputError(f"--autocast-bf16 --{name}: are two kinds of half precision, expected one")
+    if cfg.ddp_backend == "fully_sharded":
+        raise InputError(
+            "--ddp-backend fully_sharded: losses here look into the model; expected pytorch_ddp or legacy_ddp"
         )
 
 

@@ -20,6 +20,7 @@ from command_line.records import check, parse_json
 from data_prep.formats.directions import Direction, format_direction
 from fairseq_ext.checkpoints.option_values import Unfit, describe, fitted, shown
 
+SUMS = ("loss", "nll_loss", "sample_size", "ntokens")  # that a batch logs under its direction, too
 BLEU_STATISTICS = 10  # 4 n-gram matches, 4 n-gram totals, length of the hypotheses, length of the references
 
 
@@ -42,17 +43,16 @@ def add_direction_losses(
 ) -> dict:
     """The batch's logging output with its loss under the direction's name as well.
 
-    Every batch logs all directions (zero where they are not its own), because fairseq sums the logs of all
-    processes key by key, tensors and numbers apart: a zero is of the type of the value that it stands for.
+    Every batch logs all directions (zero where they are not its own), and in the same order, because fairseq
+    sums the logs of all processes place by place, tensors and numbers apart: a zero is of the type of the
+    value that it stands for.
     A zero-shot batch contributes nothing to the totals.
     """
     logged = dict(logging_output)
     for other in directions:
         name = format_direction(other)
-        for key in {"loss", "nll_loss", "sample_size", "ntokens"} & logging_output.keys():
-            logged[f"{key}:{name}"] = (
-                logging_output[key] if other == direction else _zero(logging_output[key])
-            )
+        for key, value in ((key, logging_output[key]) for key in SUMS if key in logging_output):
+            logged[f"{key}:{name}"] = value if other == direction else _zero(value)
     if not supervised:
         logged.update({key: _zero(value) for key, value in logging_output.items()})
     return logged

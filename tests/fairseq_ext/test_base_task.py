@@ -1,6 +1,8 @@
 """`BaseTask`: a task of sentence pairs without a decoder is what it shares, and little more."""
 
+import dataclasses
 import math
+import re
 from unittest import mock
 
 import pytest
@@ -102,6 +104,47 @@ def test_a_sentence_encoder_learns_and_is_validated(task):
         task.reduce_metrics([log], criterion)
     assert found.get_smoothed_values()["loss"] == pytest.approx(loss.item() / 2 / math.log(2), abs=1e-3)
     assert set(task.state_dict()) == {"languages", "dictionary_sha256", "initialized_from"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"amp": True}, "--amp: is not for these tasks; expected --autocast-bf16 or --fp16"),
+        ({"autocast_bf16": True, "fp16": True}, "--autocast-bf16 --fp16: are two kinds"),
+        ({"autocast_bf16": True, "bf16": True}, "--autocast-bf16 --bf16: are two kinds"),
+        ({"ddp_backend": "fully_sharded"}, "--ddp-backend fully_sharded"),
+    ],
+)
+def test_what_no_training_has_is_refused(tmp_path, options, message):
+    task = make_task(tmp_path / "data", PairTask, **options)
+    with pytest.raises(InputError, match=re.escape(message)):
+        make_encoder(task)
+
+
+def test_a_decoder_that_nobody_trains_is_refused_in_several_processes(tmp_path, monkeypatch):
+    task = make_task(tmp_path / "data", PairTask)
+    make_encoder(task)
+    task.model_sizes = dataclasses.replace(task.model_sizes, has_decoder=True)
+    make_criterion(task)
+    monkeypatch.setattr("fairseq_ext.tasks.base.world_size", lambda: 2)
+    with pytest.raises(InputError, match="--losses sentence_contrastive: leave parts of the decoder without"):
+        make_criterion(task)
+
+
+def test_validation_has_the_criterion_where_the_batch_is(task):
+    """fairseq-validate leaves it on the processor."""
+    moved = []
+
+    class Criterion(torch.nn.Module):
+        def to(self, device):
+            moved.append(device)
+
+        def forward(self, model, sample):
+            return torch.zeros(()), 1, {}
+
+    batch = {"net_input": {"src_tokens": torch.ones(1, 1, dtype=torch.long, device="meta")}}
+    task.valid_step(batch, torch.nn.Linear(1, 1), Criterion())
+    assert moved == [torch.device("meta")]
 
 
 @pytest.mark.parametrize(("asked", "expected"), [(False, torch.float32), (True, torch.bfloat16)])

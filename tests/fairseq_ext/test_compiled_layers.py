@@ -50,6 +50,31 @@ def test_graphs_are_whole_and_shared():
     assert 0 < len(graphs) < layers * 3  # not one per layer and batch
 
 
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_search_compiles_nothing(tmp_path, wanted):
+    """Its caches grow with every token."""
+    folder, compiled = write_toy_folder(tmp_path / "data"), []
+    cfg = MultilingualNmtConfig(data=str(folder), lang_pairs="de-en", compile=wanted)
+    cfg.update_freq, cfg.train_subset, cfg.seed, cfg.max_update = [1], "train", 1, 0
+    task = MultilingualNmtTask.setup_task(cfg)
+    torch._dynamo.reset()
+
+    def backend(graph, inputs):
+        compiled.append(graph)
+        return graph.forward
+
+    model = build(MnmtTransformerModel, task.source_dictionary).eval()
+    compile_layers(model, backend=backend)
+
+    class Generator:
+        def generate(self, models, sample, **options):
+            models[0].encoder(sample["net_input"]["src_tokens"])
+
+    batch = {"net_input": {"src_tokens": torch.tensor([[7, 8, 2]])}}
+    task.inference_step(Generator(), [model], batch, prefix_tokens=torch.ones(1, 0, dtype=torch.long))
+    assert bool(compiled) != wanted
+
+
 def test_a_model_without_our_layers_is_refused():
     with pytest.raises(InputError, match="--compile: the model has no layer of this project"):
         compile_layers(nn.Sequential(nn.Linear(2, 2)))

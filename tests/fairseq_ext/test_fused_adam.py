@@ -5,6 +5,7 @@ from argparse import Namespace
 
 import pytest
 import torch
+from fairseq.optim import MemoryEfficientFP16Optimizer
 from fairseq.optim.adam import FairseqAdam, FairseqAdamConfig
 
 from command_line.errors import InputError
@@ -52,6 +53,12 @@ def test_trajectory_is_fairseqs(weight_decay):
         for found, expected in zip(ours, fairseqs, strict=True):
             torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
     assert (ours[0] - start[0]).abs().mean() > 0.1
+
+
+def test_memory_efficient_half_precision_is_refused_in_one_line():
+    weights = [torch.ones(2, 2, dtype=torch.float16, requires_grad=True)]
+    with pytest.raises(InputError, match="--optimizer fused_adam: not with --memory-efficient-fp16"):
+        MemoryEfficientFP16Optimizer(None, weights, fused(weights))
 
 
 def test_averages_of_parameters_of_another_shape_are_refused():

@@ -133,6 +133,19 @@ def test_attention_weights_are_distributions_over_the_source(dictionary, placeme
     assert model.train()(**batch["net_input"])[1]["attn"] == [None]
 
 
+def test_attention_weights_of_a_loss_are_float32_and_so_are_their_gradients(dictionary):
+    """In half precision a gradient of a logarithm is soon infinite: 1/a of a weight of 1e-5."""
+    model = build(MnmtTransformerModel, dictionary).train()
+    inputs = random_batch(dictionary)["net_input"]
+    wanted = {"alignment_layer": 0, "alignment_heads": 1}
+    expected = model(**inputs, **wanted)[1]["attn"][0]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = model(**inputs, **wanted)[1]["attn"][0]
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, expected, atol=0.02, rtol=0.1)
+    assert not torch.equal(found.bfloat16().float(), found)  # nor has it been half on the way
+
+
 def test_attention_weights_equal_fairseqs(dictionary):
     stock, ours = stock_and_ours(dictionary, "pre")
     batch = random_batch(dictionary)

@@ -55,6 +55,17 @@ def test_bags_of_tokens_are_equation_2_7():
     assert p[3, EOS] == 1
 
 
+def test_a_loss_scale_that_half_precision_does_not_have():
+    """2^17, as of `--fp16` after some thousand updates; the gradients themselves are small enough."""
+    features, weight = (each.detach().mul(0.01).half().requires_grad_() for each in random_inputs())
+    targets = token_distributions(*occurrences(TOKENS, WITHOUT_EOS))
+    (2.0**17 * divergence(features, weight, targets)).backward()
+    exact = [each.detach().float().requires_grad_() for each in (features, weight)]
+    (2.0**17 * divergence(*exact, targets)).backward()
+    for found, expected in zip((features, weight), exact, strict=True):
+        torch.testing.assert_close(found.grad.float(), expected.grad, atol=1.0, rtol=0.02)
+
+
 def test_entries_are_distinct_and_sorted_by_token():
     targets = token_distributions(*occurrences(TOKENS, WITHOUT_EOS))
     assert targets.tokens.tolist() == [5, 6, 7, 8, 9, 10]

@@ -44,7 +44,7 @@ def gradients(loss, *tensors):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_equals_fairseqs_loss(shape, epsilon, chunk, monkeypatch):
     """Also when the tokens fall into many chunks: `chunk` tokens at a time."""
-    monkeypatch.setattr(vocabulary_loss, "LOGITS_PER_CHUNK", chunk * shape[3])
+    monkeypatch.setitem(vocabulary_loss.LOGITS_PER_CHUNK, "cpu", chunk * shape[3])
     features, weight, target = random_inputs(shape)
     expected, expected_nll = fairseqs_loss(features, weight, target, epsilon)
     loss, nll = fused_label_smoothed_loss(features, weight, target, epsilon, PAD)
@@ -123,7 +123,7 @@ def test_what_needs_no_gradient_gets_none(frozen):
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
 def test_weights_of_half_precision_lose_nothing_over_many_chunks(monkeypatch, kind):
     """Sums of hundreds of small gradients; in half precision the last ones are rounded away."""
-    monkeypatch.setattr("fairseq_ext.modules.vocabulary_loss.LOGITS_PER_CHUNK", 64)  # two tokens
+    monkeypatch.setitem(vocabulary_loss.LOGITS_PER_CHUNK, "cpu", 64)  # two tokens
     features, weight, target = (
         one.detach().to(kind) if one.is_floating_point() else one for one in random_inputs((8, 128, 16, 32))
     )

@@ -25,7 +25,10 @@ STOCK_TASK = (
     "--task", "translation_multi_simple_epoch", "--lang-pairs", ",".join(SUPERVISED),
     "--langs", ",".join(LANGUAGES), "--encoder-langtok", "src", "--decoder-langtok",
 )  # fmt: skip
-LOGS = ("--log-format", "json", "--log-interval", 1, "--cpu", "--num-workers", 0, "--no-epoch-checkpoints")
+LOGS = (
+    "--log-format", "json", "--log-interval", 1, "--cpu", "--num-workers", 0, "--no-epoch-checkpoints",
+    "--distributed-world-size", 1,  # else fairseq starts a process for every GPU
+)  # fmt: skip
 
 
 def training(data, save_dir, *options) -> list:

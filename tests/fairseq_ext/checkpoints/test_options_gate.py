@@ -236,7 +236,8 @@ def test_hydras_escapes():
 HARMLESS = [
     "_name", "aim_run_hash", "alignments", "arch", "auxiliary_losses", "bert_score_lang",
     "best_checkpoint_metric", "bpe",
-    "bpe_separator", "centric_language", "checkpoint_suffix", "criterion", "data", "decoder__name",
+    "bpe_separator", "centric_language", "checkpoint_suffix", "criterion", "data", "ddp_backend",
+    "decoder__name",
     "distributed_backend", "drop_residual_layers", "encoder__name", "encoder_vectors",
     "eos_token", "epoch2lr",
     "eval_bleu_args", "eval_bleu_detok", "eval_bleu_detok_args", "eval_bleu_remove_bpe", "extra_lang_pairs",
