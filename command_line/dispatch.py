@@ -16,6 +16,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from command_line import open_files
 from command_line.errors import InputError
 from command_line.help_text import HelpFormatter, columns, fill
 from command_line.invocation import as_typed
@@ -119,6 +120,7 @@ def run_step(prog: str, module, argv: Sequence[str]) -> int:
     # before fairseq is imported, which would show everything that any library logs for debugging
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
     args = argparse.Namespace()
+    open_files.allow_many()
     try:
         with stoppable():
             step_parser(prog, module).parse_args(argv, args)

@@ -10,8 +10,9 @@ remembered; lines of the third kind, and lines with control characters, go to sa
 """
 
 import re
+import weakref
 
-REMEMBERED_WORDS = 500_000  # per situation; a word takes about 200 bytes
+REMEMBERED_WORDS = 1_500_000  # of a process, whatever the number of languages; a word takes about 200 bytes
 _CONTROL_OR_COMMA_FIRST = r"[\0-\x08\x0e-\x1b]|^\s*,"
 _APOSTROPHE_AT_EDGE = r"(?:^|[\s'])'|'(?:$|\s)"
 _NEXT_WORDS = {"lower": "a", "digit": "1", "other": "A"}  # one representative of each kind of next word
@@ -30,6 +31,7 @@ class FastMosesTokenizer:
         self._inner: dict[str, str] = {}  # without a full stop, not last in its line
         self._last: dict[str, str] = {}
         self._with_stop: dict[tuple[str, str], str] = {}  # with one, not last; by the kind of the next word
+        _memory.add(self)
 
     def tokenize(self, line: str) -> str:
         if self._depends_on_the_whole_line(line):
@@ -47,16 +49,20 @@ class FastMosesTokenizer:
 
     def _tokenize_inner(self, word: str, next_word: str) -> str:
         if "." not in word:
-            return _remember(self._inner, word, self._moses.tokenize(f"a {word} a", return_str=True)[2:-2])
+            return _memory.keep(self._inner, word, self._moses.tokenize(f"a {word} a", return_str=True)[2:-2])
         kind = self._kind(next_word)
         known = self._with_stop.get((word, kind))
         if known is not None:
             return known
         tokens = self._moses.tokenize(f"a {word} {_NEXT_WORDS[kind]}", return_str=True)[2:-2]
-        return _remember(self._with_stop, (word, kind), tokens)
+        return _memory.keep(self._with_stop, (word, kind), tokens)
 
     def _tokenize_last(self, word: str) -> str:
-        return _remember(self._last, word, self._moses.tokenize(f"a {word}", return_str=True)[2:])
+        return _memory.keep(self._last, word, self._moses.tokenize(f"a {word}", return_str=True)[2:])
+
+    def forget(self) -> None:
+        for words in (self._inner, self._last, self._with_stop):
+            words.clear()
 
     def _kind(self, next_word: str) -> str:
         first = next_word[0]
@@ -65,8 +71,24 @@ class FastMosesTokenizer:
         return "digit" if "0" <= first <= "9" else "other"
 
 
-def _remember(memory: dict, key, tokens: str) -> str:
-    if len(memory) >= REMEMBERED_WORDS:
-        memory.clear()
-    memory[key] = tokens
-    return tokens
+class _Memory:
+    """What all tokenizers of a process remember together."""
+
+    def __init__(self):
+        self._tokenizers: weakref.WeakSet[FastMosesTokenizer] = weakref.WeakSet()
+        self._words = 0
+
+    def add(self, tokenizer: FastMosesTokenizer) -> None:
+        self._tokenizers.add(tokenizer)
+
+    def keep(self, words: dict, key, tokens: str) -> str:
+        if self._words >= REMEMBERED_WORDS:
+            for tokenizer in self._tokenizers:
+                tokenizer.forget()
+            self._words = 0
+        words[key] = tokens
+        self._words += 1
+        return tokens
+
+
+_memory = _Memory()

@@ -51,8 +51,9 @@ def learn_byte_pairs(paths: list[Path], merges: int, model: Path, workers: Worke
     counts = count_tokens(paths, workers, "count words")
     if all(len(word) < 2 for word in counts):
         raise InputError(f"{paths[0]}: too little text, there is no word of two characters to learn from")
-    words = sorted(counts, key=lambda word: (-counts[word], word))
-    vocabulary = io.StringIO("".join(f"{word} {counts[word]}\n" for word in words))
+    words = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    vocabulary = io.StringIO("".join(f"{word} {count}\n" for word, count in words))
+    del counts, words  # subword-nmt needs several times their memory
     with atomic_path(model) as temporary, open(temporary, "w", encoding="utf-8") as stream:
         with contextlib.redirect_stderr(io.StringIO()) as messages:  # its progress bar and warnings
             learn_bpe(vocabulary, stream, merges, min_frequency=2, is_dict=True)

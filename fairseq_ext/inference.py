@@ -93,6 +93,7 @@ def load_for_inference(path, data, translates: bool = True, **task_options) -> L
         teacher = origin.teacher_of(state, path)
     check_weights(model, path)
     state.pop("model")
+    state["last_optimizer_state"] = None  # twice as large
     return LoadedModel(model.eval(), task, state, averaged, teacher=teacher)
 
 

@@ -1,8 +1,9 @@
 """What importing `fairseq_ext` does: everything is registered, fairseq reads checkpoints safely,
-trainings go on with what their tasks have saved, fairseq starts quietly, and in its own commands bad input is
-one line.
+trainings go on with what their tasks have saved, fairseq starts quietly, hundreds of directions may be open
+at a time, and in its own commands bad input is one line.
 """
 
+from command_line import open_files
 from fairseq_ext import start_up, uncaught
 from fairseq_ext.checkpoints.broadcasting import let_checkpoints_travel
 from fairseq_ext.checkpoints.reading import guard_fairseq
@@ -26,4 +27,5 @@ guard_fairseq()
 let_checkpoints_travel()
 restore_tasks()
 start_up.be_quiet()
+open_files.allow_many()
 uncaught.report_input_errors()

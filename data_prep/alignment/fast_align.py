@@ -150,7 +150,7 @@ class DirectedAligner:
             joint, null = self._joint(cells, slots, prior.take(places, mode="clip"))
             total = np.add.reduceat(joint, cells.begins) + null
             joint *= np.repeat(1 / total, cells.rows)
-            counts += np.bincount(slots, joint, minlength=len(counts))
+            _add_at(counts, slots, joint)
             null_counts += np.bincount(cells.targets, null / total, minlength=self._width)
             distance += float(joint @ shapes.observed[places])
         if tune_tension:
@@ -205,3 +205,13 @@ class DirectedAligner:
         sentence = np.repeat(np.arange(last - first), m)
         links = np.stack([hits - cells.begins, ranges(np.zeros(len(m), int), m)], axis=1)[chosen]
         return np.bincount(sentence[chosen], minlength=last - first), links
+
+
+def _add_at(totals: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
+    """Add values to their places, some of which come several times. `bincount` is fastest, but makes numbers
+    for all places there are: of a large corpus there are hundreds of millions, and hundreds of parts.
+    """
+    if len(totals) > 4 * len(places):
+        np.add.at(totals, places.astype(np.intp), values)
+    else:
+        totals += np.bincount(places, values, minlength=len(totals))

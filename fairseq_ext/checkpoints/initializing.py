@@ -30,6 +30,7 @@ COMPUTATION = (  # options that change what a model computes from the same weigh
     "no_scale_embedding",
     "share_all_embeddings",  # tied weights would silently keep one of the untied ones
 )
+LAST = "checkpoint_last.pt"  # fairseq's own --restore-file
 OPTION, DICTIONARY_OPTION = "--pretrained-checkpoint", "--pretrained-dictionary"
 
 
@@ -68,20 +69,22 @@ def initialize(model, options, task, path) -> dict:
 
 
 def finetuned_from(options) -> dict | None:
-    """What is to be said of a training with these options of fairseq's: `--finetune-from-model`, if any.
+    """What is to be said of a training with these options of fairseq's: `--finetune-from-model`, or
+    `--restore-file` without the optimizer's state, if any.
 
     In a distributed training the first process saves, and knows it alone.
 
     Raises:
         InputError: it is a folder, with which fairseq would begin from nothing and not say so.
     """
-    path = getattr(options, "finetune_from_model", None)
-    if not path:
+    option, path = "--finetune-from-model", getattr(options, "finetune_from_model", None)
+    if not path and getattr(options, "reset_optimizer", False):
+        option, path = "--restore-file", getattr(options, "restore_file", LAST)
+    if not path or path == LAST:
         return {}
     if Path(path).is_dir():
         raise InputError(
-            f"--finetune-from-model {path}: is a folder, expected a checkpoint, such as the model.pt of a"
-            " packaged system"
+            f"{option} {path}: is a folder, expected a checkpoint, such as the model.pt of a packaged system"
         )
     if get_global_rank() != 0 or not Path(path).is_file():  # goes on without the file it began with
         return None

@@ -47,12 +47,14 @@ class FusedAdam(FairseqOptimizer):
         }
 
     def load_state_dict(self, state_dict, optimizer_overrides=None):
-        """As fairseq's.
+        """As fairseq's, but options of this training win over those of the checkpoint; the learning rate is
+        the scheduler's.
 
         Raises:
             InputError: the averages are of parameters of other shapes.
         """
-        super().load_state_dict(state_dict, optimizer_overrides)
+        options = {name: value for name, value in self.optimizer_config.items() if name != "lr"}
+        super().load_state_dict(state_dict, options | (optimizer_overrides or {}))
         for parameter, averages in self._optimizer.state.items():
             found = averages["exp_avg"].shape
             if found != parameter.shape:

@@ -108,9 +108,18 @@ class BaseTask(FairseqTask):
     def load_dataset(
         self, split: str, epoch: int = 1, combine: bool = False, task_cfg=None, **kwargs
     ) -> None:
-        """Training examples are sampled, shuffled and mixed; every part of another set is measured alone."""
+        """Training examples are sampled, shuffled and mixed; every part of another set is measured alone.
+
+        Raises:
+            InputError: validation sets are to be combined, or a part of one left out.
+        """
         paths = utils.split_paths(self.cfg.data)
         is_training = split == self.cfg.train_subset
+        if combine and not is_training:
+            raise InputError(
+                "--combine-valid-subsets: sets are measured one by one here; expected --valid-subset with all"
+                " their names, and --ignore-unused-valid-subsets"
+            )
         self.datasets[split] = self.make_dataset(
             paths[(epoch - 1) % len(paths)] if is_training else paths[0],
             split,
@@ -123,6 +132,12 @@ class BaseTask(FairseqTask):
             seed=self.cfg.seed,
             split=split,
         )
+        steps = self.cfg.max_valid_steps
+        if not is_training and isinstance(steps, int) and len(self.datasets[split].parts) > 1:
+            raise InputError(
+                f"--max-valid-steps {steps}: would measure the first parts of {split} only; expected none, or"
+                " a smaller set"
+            )
 
     def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> MultipartDataset:
         """The set `name` of a folder.

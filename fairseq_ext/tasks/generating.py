@@ -4,6 +4,7 @@ import contextlib
 
 import torch
 
+from command_line.errors import InputError
 from fairseq_ext.checkpoints.finite import check_weights
 from fairseq_ext.tasks.base import BaseTask
 
@@ -14,6 +15,9 @@ class GeneratingTask(BaseTask):
     """
 
     def build_generator(self, models, args, seq_gen_cls=None, extra_gen_cls_kwargs=None, **kwargs):
+        for option in ("print_alignment", "constraints"):
+            if getattr(args, option, None):
+                raise InputError(f"--{option.replace('_', '-')}: is not for these models; expected none")
         for model in models:
             check_weights(model, "the model")  # fairseq would write empty lines
         extra = {"symbols_to_strip_from_output": self.tags.all_ids() | {self.dictionary.eos()}}

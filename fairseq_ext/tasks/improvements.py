@@ -8,7 +8,8 @@ The thesis stops with OpenNMT on "1-gram accuracy and perplexity on the developm
 
 A validation is an improvement if every measure is better than at the last improvement (as in OpenNMT-py); the
 first one is, and none with a measure that is NaN or infinite. `improvements` counts them, so that training
-stops `--patience` validations after the last, and checkpoint_best.pt is that of the last.
+stops `--patience` validations after the last, and checkpoint_best.pt is that of the last: to any other
+validation a half less is given, because fairseq takes the newer of two checkpoints that are equally good.
 """
 
 import math
@@ -22,8 +23,9 @@ from command_line.records import Anything, Objects
 NAME = "improvements"
 OPTION = "--improvement-metrics"
 STATE = {"count": int, "best": Objects(Anything)}  # numbers, of earlier versions also infinite ones
-# First words of their names; less is better of losses and perplexities.
+# First words of the names of measures; of others nothing is known.
 LARGER_IS_BETTER = ("accuracy", "bleu", "zero_shot_bleu", "retrieval", "effective_rank")
+LESS_IS_BETTER = ("loss", "nll_loss", "nmt_loss", "ppl")
 
 
 class Improvements:
@@ -46,8 +48,8 @@ class Improvements:
         self.count = 0
         self.best: dict[str, float] = {}
 
-    def after(self, value: Callable[[str], float]) -> int:
-        """The count after a validation.
+    def after(self, value: Callable[[str], float]) -> float:
+        """The count after a validation, a half less if that was no improvement.
 
         Args:
             value: of a measure in it, by name.
@@ -55,7 +57,7 @@ class Improvements:
         Raises:
             InputError: the validation did not measure it.
         """
-        return self.count + self._is_improvement(self._measured(value))
+        return self.count + (1 if self._is_improvement(self._measured(value)) else -0.5)
 
     def log(self) -> None:
         """Log the count, from the meters of the validation that is going on."""

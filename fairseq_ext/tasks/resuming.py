@@ -8,6 +8,7 @@ keeps nothing but "extra_state", in which the state of the task therefore travel
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 
 from fairseq import checkpoint_utils, trainer
 
@@ -43,6 +44,7 @@ class _TrainersUtilities:
     def load_checkpoint_to_cpu(*arguments, **options) -> dict:
         """A checkpoint, in whose "extra_state" that of the task lies, too."""
         state = checkpoint_utils.load_checkpoint_to_cpu(*arguments, **options)
+        state.setdefault("criterion", None)  # of an average, or of a packaged system
         if isinstance(extra := state.get("extra_state"), dict):
             state["extra_state"] = {**extra, KEY: state.get(KEY)}
         return state
@@ -59,14 +61,30 @@ def _with_task(load: Callable) -> Callable:
     @functools.wraps(load)
     def load_checkpoint(self, filename, *arguments, **options):
         extra = load(self, filename, *arguments, **options)
+        if not isinstance(self.task, BaseTask):
+            return extra
+        if extra is None and not Path(filename).name.startswith("checkpoint_last"):
+            raise InputError(f"--restore-file {filename}: no such file, expected a checkpoint")
         saved = extra.pop(KEY, None) if isinstance(extra, dict) else None
         # without the optimizer's state a training begins, whatever its weights are from (--reset-optimizer,
         # --finetune-from-model, an average of checkpoints): also with other languages and another teacher
-        if saved and self.get_num_updates() and isinstance(self.task, BaseTask):
+        if saved and self.get_num_updates():
             _restore(self.task, saved, filename)
+        elif saved:
+            _check_rows(self.task, saved, filename)
         return extra
 
     return load_checkpoint
+
+
+def _check_rows(task: BaseTask, saved, path) -> None:
+    """Weights that a training begins with: as many rows of embeddings may be of other symbols."""
+    check(saved, SCHEMA, path, KEY)
+    if saved["dictionary_sha256"] != task.fingerprint:
+        raise InputError(
+            f"{path}: was trained with another dictionary than dict.*.txt; expected --pretrained-checkpoint"
+            " with --pretrained-dictionary, which finds the rows of the same symbols"
+        )
 
 
 def _restore(task: BaseTask, saved, path) -> None:

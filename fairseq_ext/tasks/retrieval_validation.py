@@ -32,8 +32,8 @@ SIMILARITIES = ("cosine", BERT_SCORE)
 class RetrievalValidation:
     """Collects the vectors of a validation set, batch by batch, and measures them when it is over.
 
-    All processes must ask for the measures, as fairseq's do. What is collected lies in main memory, until the
-    next validation; only a part that is measured is on the device.
+    All processes must ask for the measures, as fairseq's do. What is collected lies in main memory until the
+    next validation, and is on the device while it is measured.
 
     Args:
         pairs: names of the parts of the sets.

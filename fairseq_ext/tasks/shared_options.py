@@ -4,11 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import List, Optional
 
+import torch
 from fairseq.dataclass import FairseqDataclass
 from fairseq.utils import split_paths
 from omegaconf import II
 
 from command_line.errors import InputError
+from fairseq_ext.tasks.improvements import LARGER_IS_BETTER, LESS_IS_BETTER
+from fairseq_ext.tasks.improvements import NAME as IMPROVEMENTS
 
 
 @dataclass
@@ -79,7 +82,15 @@ class SharedTaskConfig(FairseqDataclass):
     fp16: bool = II("common.fp16")
     bf16: bool = II("common.bf16")
     amp: bool = II("common.amp")
+    cpu: bool = II("common.cpu")
     ddp_backend: str = II("distributed_training.ddp_backend")
+    store_ema: bool = II("ema.store_ema")
+    valid_subset: str = II("dataset.valid_subset")
+    max_valid_steps: Optional[int] = II("dataset.max_valid_steps")
+    curriculum: int = II("dataset.curriculum")
+    skip_remainder_batch: bool = II("optimization.skip_remainder_batch")
+    best_checkpoint_metric: str = II("checkpoint.best_checkpoint_metric")
+    maximize_best_checkpoint_metric: bool = II("checkpoint.maximize_best_checkpoint_metric")
 
 
 def check_shared_options(cfg) -> None:
@@ -102,20 +113,60 @@ def check_shared_options(cfg) -> None:
 
 
 def check_training(cfg) -> None:
-    """Refuse options of fairseq that a training with our tasks does not have.
+    """Refuse options of fairseq that a training with our tasks does not have, or that do not go together.
 
     Raises:
-        InputError: its automatic mixed precision, two kinds of half precision, or sharded parameters.
+        InputError: names the option.
     """
+    _check_arithmetic(cfg)
+    _check_validation(cfg)
+    if cfg.virtual_epoch_updates is not None:
+        _check_virtual_epochs(cfg)
+    if cfg.ddp_backend == "fully_sharded":
+        raise InputError(
+            "--ddp-backend fully_sharded: losses here look into the model; expected pytorch_ddp or legacy_ddp"
+        )
+    if cfg.store_ema is True:
+        raise InputError("--store-ema: nothing reads these weights; average checkpoints when it has ended")
+
+
+def _check_arithmetic(cfg) -> None:
     if cfg.amp is True:
         raise InputError("--amp: is not for these tasks; expected --autocast-bf16 or --fp16")
     for name in ("fp16", "bf16"):
         if cfg.autocast_bf16 and getattr(cfg, name) is True:
             raise InputError(f"--autocast-bf16 --{name}: are two kinds of half precision, expected one")
-    if cfg.ddp_backend == "fully_sharded":
+    if cfg.fp16 is True and (cfg.cpu is True or not torch.cuda.is_available()):
+        raise InputError("--fp16: needs a GPU; expected --autocast-bf16 on a processor")
+
+
+def _check_validation(cfg) -> None:
+    if cfg.train_subset in str(cfg.valid_subset).split(","):
         raise InputError(
-            "--ddp-backend fully_sharded: losses here look into the model; expected pytorch_ddp or legacy_ddp"
+            f"--valid-subset {cfg.valid_subset}: {cfg.train_subset} is what is trained on, sampled and mixed;"
+            " expected other sets"
         )
+    name = str(cfg.best_checkpoint_metric)
+    larger = name.startswith((*LARGER_IS_BETTER, IMPROVEMENTS))
+    if larger and cfg.maximize_best_checkpoint_metric is False:
+        raise InputError(
+            f"--best-checkpoint-metric {name}: more is better; add --maximize-best-checkpoint-metric"
+        )
+    if name.startswith(LESS_IS_BETTER) and cfg.maximize_best_checkpoint_metric is True:
+        raise InputError(
+            f"--best-checkpoint-metric {name}: less is better; leave out --maximize-best-checkpoint-metric"
+        )
+
+
+def _check_virtual_epochs(cfg) -> None:
+    """They are made of the order and the number of updates of whole passes."""
+    found = {
+        "--skip-remainder-batch": cfg.skip_remainder_batch is True,
+        "--curriculum": isinstance(cfg.curriculum, int) and cfg.curriculum > 0,
+        f"--update-freq {','.join(map(str, cfg.update_freq))}": len(cfg.update_freq) > 1,
+    }
+    for option in (option for option, is_there in found.items() if is_there):
+        raise InputError(f"{option}: counts epochs, which --virtual-epoch-updates divides; give one of both")
 
 
 def languages_with_tag(cfg: SharedTaskConfig, used: Iterable[str], option: str) -> list[str]:

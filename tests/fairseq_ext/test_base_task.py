@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import re
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -50,7 +51,8 @@ class SearchingTask(PairTask, GeneratingTask):
 
 def make_task(folder, kind: type[PairTask], **options) -> PairTask:
     write_toy_folder(folder)
-    cfg = SharedTaskConfig(data=str(folder), train_subset="train", seed=1, max_update=0, **options)
+    needed = {"train_subset": "train", "seed": 1, "max_update": 0, "update_freq": [1]}
+    cfg = SharedTaskConfig(data=str(folder), **needed | options)
     return kind(cfg, load_shared_dictionary(folder, DIRECTION))
 
 
@@ -113,12 +115,54 @@ def test_a_sentence_encoder_learns_and_is_validated(task):
         ({"autocast_bf16": True, "fp16": True}, "--autocast-bf16 --fp16: are two kinds"),
         ({"autocast_bf16": True, "bf16": True}, "--autocast-bf16 --bf16: are two kinds"),
         ({"ddp_backend": "fully_sharded"}, "--ddp-backend fully_sharded"),
+        ({"fp16": True, "cpu": True}, "--fp16: needs a GPU"),
+        ({"store_ema": True}, "--store-ema: nothing reads these weights"),
+        ({"valid_subset": "valid,train"}, "--valid-subset valid,train: train is what is trained on"),
+        (
+            {"best_checkpoint_metric": "bleu", "maximize_best_checkpoint_metric": False},
+            "--best-checkpoint-metric bleu: more is better; add",
+        ),
+        (
+            {"best_checkpoint_metric": "improvements", "maximize_best_checkpoint_metric": False},
+            "--best-checkpoint-metric improvements: more is better; add",
+        ),
+        (
+            {"best_checkpoint_metric": "loss_de-en", "maximize_best_checkpoint_metric": True},
+            "--best-checkpoint-metric loss_de-en: less is better; leave out",
+        ),
+        ({"virtual_epoch_updates": 2, "skip_remainder_batch": True}, "--skip-remainder-batch: counts epochs"),
+        ({"virtual_epoch_updates": 2, "curriculum": 1}, "--curriculum: counts epochs"),
+        ({"virtual_epoch_updates": 2, "update_freq": [4, 2]}, "--update-freq 4,2: counts epochs"),
     ],
 )
 def test_what_no_training_has_is_refused(tmp_path, options, message):
     task = make_task(tmp_path / "data", PairTask, **options)
     with pytest.raises(InputError, match=re.escape(message)):
         make_encoder(task)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"best_checkpoint_metric": "loss", "maximize_best_checkpoint_metric": False},
+        {"best_checkpoint_metric": "accuracy", "maximize_best_checkpoint_metric": True},
+        {"virtual_epoch_updates": 2, "skip_remainder_batch": False, "curriculum": 0, "update_freq": [4]},
+        {"valid_subset": "valid,train1", "fp16": False, "cpu": True, "bf16": True},
+    ],
+)
+def test_what_goes_together_is_not_refused(tmp_path, options):
+    make_encoder(make_task(tmp_path / "data", PairTask, **options))
+
+
+def test_sets_are_validated_one_by_one_and_whole(task):
+    with pytest.raises(InputError, match="--combine-valid-subsets: sets are measured one by one"):
+        task.load_dataset("valid", combine=True)
+    task.cfg.max_valid_steps = 3
+    task.load_dataset("valid")  # of one part, whose first batches are a sample
+    task.make_dataset = lambda *_, **__: SimpleNamespace(parts=[1, 2])
+    with pytest.raises(InputError, match="--max-valid-steps 3: would measure the first parts of valid only"):
+        task.load_dataset("valid")
+    task.load_dataset("train", combine=True)
 
 
 def test_a_decoder_that_nobody_trains_is_refused_in_several_processes(tmp_path, monkeypatch):

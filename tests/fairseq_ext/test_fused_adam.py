@@ -55,6 +55,20 @@ def test_trajectory_is_fairseqs(weight_decay):
     assert (ours[0] - start[0]).abs().mean() > 0.1
 
 
+def test_options_of_the_training_win_over_those_of_the_checkpoint():
+    """But for the learning rate, which the scheduler sets."""
+    weights, backward = regression()
+    first = fused(weights, weight_decay=0.1)
+    train(first, backward, 1)
+    second = fused(weights, weight_decay=0.3, adam_betas="(0.8, 0.9)", adam_eps=1e-6, lr=[0.5])
+    second.load_state_dict(first.state_dict())
+    (group,) = second.param_groups
+    assert (group["weight_decay"], group["betas"], group["eps"]) == (0.3, (0.8, 0.9), 1e-6)
+    assert group["lr"] == 0.01
+    second.load_state_dict(first.state_dict(), {"weight_decay": 0.7})  # --optimizer-overrides
+    assert second.param_groups[0]["weight_decay"] == 0.7
+
+
 def test_memory_efficient_half_precision_is_refused_in_one_line():
     weights = [torch.ones(2, 2, dtype=torch.float16, requires_grad=True)]
     with pytest.raises(InputError, match="--optimizer fused_adam: not with --memory-efficient-fp16"):

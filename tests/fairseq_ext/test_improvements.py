@@ -4,10 +4,14 @@ import json
 import math
 import random
 from argparse import Namespace
+from pathlib import Path
+from unittest import mock
 
 import pytest
 import torch
+from fairseq import checkpoint_utils
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
+from fairseq.dataclass.configs import CheckpointConfig
 from fairseq.logging import metrics
 from fairseq_cli import train
 
@@ -28,17 +32,20 @@ def sequence_of(seed: int) -> list[tuple[int, int]]:
 SEQUENCES = [sequence_of(seed) for seed in range(20)]
 
 
-def by_hand(sequence) -> list[int]:
-    """The count after every validation: (accuracy, perplexity) must both beat the last improvement's."""
-    counts, best = [], None
+def by_hand(sequence) -> list[float]:
+    """The count after every validation, a half less after one that is no improvement: (accuracy, perplexity)
+    must both beat the last improvement's.
+    """
+    found, count, best = [], 0, None
     for accuracy, perplexity in sequence:
         improved = best is None or (accuracy > best[0] and perplexity < best[1])
         best = (accuracy, perplexity) if improved else best
-        counts.append((counts[-1] if counts else 0) + improved)
-    return counts
+        count += improved
+        found.append(count if improved else count - 0.5)
+    return found
 
 
-def validate(improvements: Improvements, accuracy, perplexity) -> int:
+def validate(improvements: Improvements, accuracy, perplexity) -> float:
     """As fairseq does: numbers are asked for several times, and there is a second validation set."""
     stats = {"accuracy": accuracy, "ppl": perplexity}
     improvements.begin()
@@ -63,6 +70,27 @@ def test_counts_validations_that_improve_on_all_measures(interrupted):
         assert found == by_hand(sequence)
         seen.add(found[-1])
     assert len(seen) > 2
+
+
+def test_the_best_checkpoint_is_that_of_the_last_improvement(tmp_path, monkeypatch):
+    """fairseq takes the newer of two that are equally good."""
+    cfg = CheckpointConfig(
+        save_dir=str(tmp_path), best_checkpoint_metric=NAME, maximize_best_checkpoint_metric=True
+    )
+    monkeypatch.delattr(checkpoint_utils.save_checkpoint, "best", raising=False)
+    improvements = Improvements("accuracy,ppl")
+    for epoch, (accuracy, perplexity) in enumerate([(10, 9), (20, 8), (30, 8.5), (15, 7), (20, 8)], start=1):
+        trainer = mock.MagicMock(data_parallel_rank=0, checkpoint_suffix="", is_fsdp=False)
+        trainer.get_num_updates.return_value = epoch
+        trainer.save_checkpoint.side_effect = lambda path, extra, epoch=epoch: Path(path).write_text(
+            str(epoch)
+        )
+        epochs = mock.MagicMock(epoch=epoch)
+        epochs.end_of_epoch.return_value = True
+        checkpoint_utils.save_checkpoint(cfg, trainer, epochs, validate(improvements, accuracy, perplexity))
+    assert (tmp_path / "checkpoint_best.pt").read_text() == "2"
+    assert (tmp_path / "checkpoint_last.pt").read_text() == "5"
+    monkeypatch.delattr(checkpoint_utils.save_checkpoint, "best", raising=False)
 
 
 def test_batches_without_a_measure_are_no_error_and_a_validation_without_it_is():
@@ -97,14 +125,14 @@ def test_one_measure_alone_does_not_count():
     counts = [
         validate(improvements, *each) for each in ((10, 5.0), (11, 5.0), (11, 4.0), (12, 3.0), (12, 2.0))
     ]
-    assert counts == [1, 1, 2, 3, 3]
+    assert counts == [1, 0.5, 2, 3, 2.5]
 
 
 @pytest.mark.parametrize("diverged", [math.nan, math.inf])
 def test_a_validation_that_diverged_is_no_improvement_and_none_is_measured_by_it(diverged):
     improvements = Improvements("accuracy,ppl")
     sequence = ((10, diverged), (10, 9.0), (11, diverged), (diverged, 8.0), (12, 8.0))
-    assert [validate(improvements, *each) for each in sequence] == [0, 1, 1, 1, 2]
+    assert [validate(improvements, *each) for each in sequence] == [-0.5, 1, 0.5, 0.5, 2]
 
 
 def test_a_checkpoint_whose_best_validation_diverged_begins_anew():
@@ -171,7 +199,7 @@ def test_the_task_logs_it_and_keeps_it_in_the_checkpoint(tmp_path):
         return stats
 
     first, second = validated(better=False), validated(better=True)
-    assert (first[NAME], second[NAME]) == (1, 1)  # accuracy rose, perplexity is what it was
+    assert (first[NAME], second[NAME]) == (1, 0.5)  # accuracy rose, perplexity is what it was
     with torch.no_grad():
         model.decoder.output_projection.weight.mul_(0.5)  # flatter: of an untrained model the better
     other = make_task()

@@ -1,8 +1,10 @@
 """What a trainer hands to its task when a training goes on; tests/integration/test_resuming.py trains."""
 
 from types import SimpleNamespace
+from unittest import mock
 
 import pytest
+import torch
 from fairseq import trainer
 
 from command_line.errors import InputError
@@ -78,11 +80,34 @@ def test_what_does_not_fit_is_refused_in_a_line(task, changes, said):
 
 def test_a_training_that_begins_from_a_checkpoint_takes_nothing_of_its_task(task):
     before = task.state_dict()
-    load(task, {"dictionary_sha256": "0", "languages": ["zh"]}, updates=0)
+    load(task, {"dictionary_sha256": task.fingerprint, "languages": ["zh"]}, updates=0)
     assert load(task, {}) == {"train_iterator": {"epoch": 1}}  # of stock fairseq
     wrapped = resuming._with_task(lambda self, filename: None)
-    assert wrapped(SimpleNamespace(task=task), "missing.pt") is None
+    assert wrapped(SimpleNamespace(task=task), "folder/checkpoint_last.pt") is None
     assert task.state_dict() == before
+
+
+def test_weights_of_another_dictionary_are_refused(task):
+    """As many rows may be of other symbols."""
+    with pytest.raises(InputError, match="was trained with another dictionary than dict"):
+        load(task, {"dictionary_sha256": "0", "languages": ["zh"]}, updates=0)
+
+
+def test_a_file_to_start_from_that_is_not_there_is_refused(task):
+    """fairseq would train from nothing, and say so in one line among a hundred."""
+    wrapped = resuming._with_task(lambda self, filename: None)
+    with pytest.raises(InputError, match=r"--restore-file missing\.pt: no such file"):
+        wrapped(SimpleNamespace(task=task), "missing.pt")
+
+
+def test_weights_without_a_criterion_are_fine(tmp_path):
+    """Those of an average or of a packaged system: fairseq asks for the entry where losses have weights."""
+    torch.save({"model": {}, "extra_state": {}}, tmp_path / "model.pt")
+    with mock.patch.object(
+        resuming.checkpoint_utils, "load_checkpoint_to_cpu", lambda path: torch.load(path)
+    ):
+        state = resuming._TrainersUtilities.load_checkpoint_to_cpu(tmp_path / "model.pt")
+    assert state["criterion"] is None
 
 
 def test_tasks_of_fairseq_are_left_as_they_are():
