@@ -5,6 +5,9 @@ SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
 .PHONY: help env quickstart test bench lint format clean
 
+# What would put packages elsewhere, or take those of other places for installed.
+unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
+
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,15 +23,18 @@ env: $(STAMP) ## make .venv with everything pinned
 
 # The stamp is written last: an installation that was killed has none and starts over. fairseq-fixed is compiled
 # without pip's build isolation, which would download torch again, and with cheap optimization of the three small
-# extensions that include all of torch's headers (two thirds of its build time; none is in a training loop of ours).
+# extensions that include all of torch's headers (two thirds of its build time; none is in a training loop of ours),
+# and without those for CUDA, which nothing here needs and which want the very CUDA of torch.
 $(STAMP): setup.py pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if v >= (3, 11) else \
-	  "error: $(PYTHON) is Python %d.%d, expected 3.11 or later; choose another with: make PYTHON=python3.11" % v)'
-	@command -v c++ g++ clang++ > /dev/null || { echo "error: no C++ compiler found (c++, g++), expected one to build fairseq" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v < (3, 14) else \
+	  "error: $(PYTHON) is Python %d.%d, expected 3.11, 3.12 or 3.13; choose another with: make PYTHON=python3.11" % v)'
+	@include=$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))'); \
+	  echo '#include <Python.h>' | $${CXX:-c++} -std=c++20 -fsyntax-only "-I$$include" -x c++ - || \
+	  { echo "error: $${CXX:-c++} does not compile C++20 with Python.h, expected it to build fairseq (Ubuntu: g++ 10 or later, python3-dev)" >&2; exit 2; }
 	test -e $@ || rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) setuptools wheel cython numpy torch
-	CFLAGS="-O1 -g0" $(PIP_INSTALL) --no-build-isolation fairseq-fixed
+	env -u CUDA_HOME -u CUDA_PATH CFLAGS="-O1 -g0" $(PIP_INSTALL) --no-build-isolation fairseq-fixed
 	$(PIP_INSTALL) --no-build-isolation --editable '.[$(EXTRAS)]'
 	touch $@
 

@@ -5,7 +5,7 @@ import platform
 import shlex
 import sys
 from collections.abc import Iterable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from command_line.invocation import words_before
@@ -22,8 +22,17 @@ def command_typed(package: str) -> str:
 
 
 def versions(*distributions: str) -> dict[str, str]:
-    """Versions of Python and of installed distributions, found without importing them."""
-    return {"python": platform.python_version(), **{name: version(name) for name in distributions}}
+    """Versions of Python and of distributions, found without importing them; "unknown" of one that is
+    installed under another name (`faiss` of conda).
+    """
+    return {"python": platform.python_version(), **{name: _version(name) for name in distributions}}
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def checksums(paths: Iterable) -> list[dict[str, str]]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 
@@ -17,13 +18,24 @@ from command_line.errors import InputError
 from command_line.processes import Child, ProcessGroup, wait
 
 ITEMS_PER_WORKER = 2  # one in work, one that waits there: no worker waits for this process
+CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 DIED = "a worker process {}; try fewer --workers"
 _END = object()
 
 
 def default_workers() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """The processors that this process may use; where a container has less time of them, that, rounded up."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, _quota(CPU_LIMIT) or cores)
+
+
+def _quota(file: Path) -> int | None:
+    """Processors' worth of time, of a file "MICROSECONDS PERIOD" or "max PERIOD"; None if there is none."""
+    try:
+        quota, period = file.read_text(encoding="ascii").split()
+        return None if quota == "max" else max(1, -(-int(quota) // int(period)))
+    except (OSError, ValueError):
+        return None
 
 
 def add_workers_argument(parser) -> None:

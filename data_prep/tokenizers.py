@@ -111,7 +111,10 @@ class Jieba(UnspacedText):
             warnings.simplefilter("ignore")  # jieba's own way of importing is deprecated
             jieba = _import("jieba", "zh")
         jieba.setLogLevel(logging.WARNING)
-        self._jieba = jieba
+        self._jieba = jieba.Tokenizer()
+        # by itself it would read what anyone has left in /tmp under the name of its cache
+        self._jieba.FREQ, self._jieba.total = self._jieba.gen_pfdict(self._jieba.get_dict_file())
+        self._jieba.initialized = True
 
     def tokenize(self, line: str) -> str:
         return " ".join(word for word in self._jieba.cut(line) if not word.isspace())

@@ -115,13 +115,14 @@ def make_env(tmp_path):
     for name in ("Makefile", "setup.py", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path)
 
-    def run(version=(3, 11), failing="nothing"):
+    def run(version=(3, 11), failing="nothing", **environment):
         python, log = tmp_path / "python-stand-in", tmp_path / "log"
         log.write_text("")
         python.write_text(PYTHON.format(python=sys.executable, version=version, log=log, failing=failing))
         python.chmod(0o755)
         command = ["make", "env", f"PYTHON={python}"]
-        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        environment = {**os.environ, **environment}
+        result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
         return result, log.read_text().splitlines()
 
     return run
@@ -151,10 +152,15 @@ def test_an_installation_that_failed_starts_over(make_env, tmp_path):
     assert not left_over.exists()
 
 
+def test_a_compiler_that_will_not_do_is_one_clear_line_before_anything_is_downloaded(make_env):
+    result, calls = make_env(CXX="false")
+    assert result.returncode != 0 and calls == []
+    assert "error: false does not compile C++20 with Python.h, expected it to build fairseq" in result.stderr
+
+
 def test_an_old_python_is_one_clear_line(make_env):
     result, calls = make_env(version=(3, 10))
     assert result.returncode != 0
-    assert (
-        "is Python 3.10, expected 3.11 or later; choose another with: make PYTHON=python3.11" in result.stderr
-    )
+    message = "is Python 3.10, expected 3.11, 3.12 or 3.13; choose another with: make PYTHON=python3.11"
+    assert message in result.stderr
     assert calls == []

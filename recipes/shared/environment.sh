@@ -12,6 +12,7 @@ if [[ $- != *p* ]]; then
   for name in $(compgen -e); do
     case $name in
       PATH | HOME | USER | SHELL | TERM | TMPDIR | CUDA_VISIBLE_DEVICES | SLURM_?* | SRUN_?*) continue ;;
+      PYTHONNOUSERSITE | PYTHONUSERBASE) continue ;;                           # where packages are
       BASH_ENV | CDPATH | SHELLOPTS | BASHOPTS | POSIXLY_CORRECT | GREP_*) ;;  # shells and tools
       PYTHON* | LANG | LANGUAGE | LC_*) ;;                                     # modules, encodings, sort order
       *_NUM_THREADS | OMP_* | GOMP_* | KMP_* | MKL_* | MALLOC_*) ;;            # threads and memory

@@ -37,10 +37,14 @@ use_environment() {
 
 # --- trainings -----------------------------------------------------------------------------------------------------
 
-# Threads of a process: its share of the cores that this shell may use, whatever OMP_NUM_THREADS was (nproc obeys it).
+# Threads of a process: its share of the cores that this shell may use, whatever OMP_NUM_THREADS was (nproc obeys it). Of a container
+# that has less time of them it is that, rounded up.
 threads() {
-  local cores processes=$((JOBS * GPUS))
+  local cores quota period processes=$((JOBS * GPUS)) limit=/sys/fs/cgroup/cpu.max
   cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)
+  if [[ -r $limit ]] && read -r quota period < "$limit" && [[ $quota != max && $(((quota + period - 1) / period)) -lt $cores ]]; then
+    cores=$(((quota + period - 1) / period))
+  fi
   echo $((cores > processes ? cores / processes : 1))
 }
 

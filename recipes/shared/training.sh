@@ -28,7 +28,7 @@ train_or_skip() { # RUN_FOLDER DATA OPTION...
   [[ $FORCE != yes ]] || force=(--force)
   mkdir -p "$folder"
   exec 9>> "$folder/lock" # held by fairseq-train too, should this script be killed before it
-  flock --nonblock 9 || die "$folder: is being trained by another process"
+  lock "$folder" 9
   found=$(python -m fairseq_ext begin-training --output "$folder" --data "$2" --processes $((GPUS * NODES)) "${force[@]}" \
     -- "${@:3}") || exit 2
   if [[ $found == finished ]]; then
@@ -52,6 +52,14 @@ train_or_skip() { # RUN_FOLDER DATA OPTION...
   [[ $status == 0 ]] || die "$folder: training failed with status $status, see $folder/train.log"
   python -m fairseq_ext finish-training --training "$folder" || exit 2
   exec 9>&-
+}
+
+# Where the file system has no locks, or the machine no such program, nobody is refused (as in command_line/locking.py).
+lock() { # FOLDER DESCRIPTOR
+  local status=0
+  flock --nonblock "$2" 2> /dev/null || status=$?
+  [[ $status != 1 ]] || die "$1: is being trained by another process"
+  [[ $status == 0 ]] || note "$1: cannot be locked here; train it once at a time"
 }
 
 # Processor seconds do not depend on what else the machine does, as the time of day does; the file cpu_seconds.txt has a line for

@@ -19,5 +19,5 @@ finetune_mbart() { # FOLDER SEED OPTION...
   # Read by train_translation; what fine-tuning has of its own comes after the options of the configuration.
   local LEARNING_RATE=$MBART_LEARNING_RATE MAX_LENGTH=$MBART_POSITIONS EXTRA_OPTIONS=("${MBART_OPTIONS[@]}" "${given[@]}")
   leaves_nothing || [[ -e $MBART_START ]] || die "$MBART_START: no such file; run the stage prepare with --mbart first"
-  train_translation "$@"
+  train_translation "$@" --finetune-from-model "$MBART_START"
 }

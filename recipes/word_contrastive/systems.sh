@@ -6,7 +6,7 @@ ADDED="--criterion weighted_losses --fused-vocabulary-loss --best-checkpoint-met
 SCRATCH="--arch $ARCHITECTURE ${MODEL_OPTIONS[*]} --norm-placement post --language-tags s-enc-t-dec --dropout $DROPOUT"
 TAGGED=$(printf '%s\n' "${LANGUAGES[@]}" | sort | paste -sd,)
 MBART_START=$OUTPUT/mbart/start.pt
-MBART_FT="--arch mnmt_transformer_mbart --language-tags mbart --langs $TAGGED --finetune-from-model $MBART_START"
+MBART_FT="--arch mnmt_transformer_mbart --language-tags mbart --langs $TAGGED"
 
 rows() { # BASELINE OPTIONS NAME
   cat << END

@@ -49,3 +49,9 @@ def test_a_path_in_an_older_record_is_relative_to_the_working_directory(tmp_path
     monkeypatch.chdir(tmp_path)
     assert path_of_record("test.de", "out").is_file()
     assert not path_of_record("test.en", "out").exists()
+
+
+def test_a_distribution_of_another_name_is_unknown():
+    assert versions("pytest", "no-such-package") | {"python": "", "pytest": ""} == {
+        "python": "", "pytest": "", "no-such-package": "unknown",
+    }  # fmt: skip

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from command_line import workers
 from command_line.errors import InputError
 from command_line.workers import Workers
 
@@ -175,3 +176,26 @@ def test_no_worker_is_left():
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("max 100000\n", None),
+        ("150000 100000\n", 2),
+        ("50000 100000", 1),
+        ("400000 100000", 4),
+        ("?", None),
+        (None, None),
+    ],
+)
+def test_processors_worth_of_time_of_a_container(tmp_path, content, expected):
+    if content:
+        (tmp_path / "cpu.max").write_text(content)
+    assert workers._quota(tmp_path / "cpu.max") == expected
+
+
+def test_a_container_with_less_time_than_processors_has_fewer_workers(tmp_path, monkeypatch):
+    (tmp_path / "cpu.max").write_text("100000 100000")
+    monkeypatch.setattr(workers, "CPU_LIMIT", tmp_path / "cpu.max")
+    assert workers.default_workers() == 1

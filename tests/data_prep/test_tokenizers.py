@@ -1,7 +1,9 @@
 """Tokenizers: equal to their libraries, and undone by detokenization."""
 
+import marshal
 import random
 import sys
+import tempfile
 from types import SimpleNamespace
 
 import pytest
@@ -47,6 +49,29 @@ def test_moses_equals_sacremoses_when_words_come_again(monkeypatch):
     ]
     for line in lines * 2:
         assert fast(line) == slow(line)
+
+
+def test_all_languages_remember_within_one_limit(monkeypatch):
+    """A process that tokenizes sixty of them does not grow with their number."""
+    monkeypatch.setattr(moses, "REMEMBERED_WORDS", 4)
+    monkeypatch.setattr(moses, "_memory", moses._Memory())
+    tokenizers = [FastMosesTokenizer(language) for language in ("en", "fr", "de")]
+    for line in ("one two three", "four five", "six seven. eight", "nine"):
+        for tokenizer in tokenizers:
+            tokenizer.tokenize(line)
+            kept = [words for one in tokenizers for words in (one._inner, one._last, one._with_stop)]
+            assert 0 < sum(map(len, kept)) <= 4
+
+
+def test_jieba_takes_nothing_from_a_shared_folder(tmp_path, monkeypatch):
+    """Its cache in /tmp may be anybody's, and changes the words."""
+    pytest.importorskip("jieba")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "jieba.cache").write_bytes(marshal.dumps(({"我": 1}, 1)))
+    tokenizer = make_tokenizer.__wrapped__("jieba", "zh")
+    assert tokenizer.tokenize("我喜欢自然语言") == make_tokenizer("jieba", "zh").tokenize("我喜欢自然语言")
+    assert "喜欢" in tokenizer.tokenize("我喜欢自然语言").split()
+    assert [path.name for path in tmp_path.iterdir()] == ["jieba.cache"]
 
 
 def test_moses_by_eye():

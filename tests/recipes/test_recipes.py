@@ -687,6 +687,15 @@ def test_several_trainings_at_a_time_and_a_failure_of_all(models):
     assert "error: 2 trainings failed; the same command continues where they were" in result.stderr
 
 
+@pytest.mark.parametrize("status", [65, 71, 127])
+def test_a_file_system_without_locks_trains(models, status):
+    """Only status 1 of flock says that somebody else has the lock."""
+    write_program(models.parents[1] / "bin/flock", f"#!/bin/sh\nexit {status}\n")
+    result = run_training(models, "--systems", "1")
+    assert result.returncode == 0, result.stderr
+    assert "system1-seed1: cannot be locked here; train it once at a time" in result.stderr
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_stopping_the_recipe_stops_the_training(models, jobs):
     (models / "wait").touch()

@@ -90,6 +90,7 @@ def test_hyperparameters_of_the_paper(config, tmp_path):
     assert (tuned.arch, tuned.language_tags, tuned.encoder_layers) == ("mnmt_transformer_mbart", "mbart", 12)
     assert (tuned.max_source_positions, tuned.lr, tuned.lr_scheduler) == (1024, [3e-5], "polynomial_decay")
     assert tuned.finetune_from_model == "out/mbart/start.pt"
+    assert scratch.finetune_from_model is None
     assert tuned.langs.split(",") == sorted(tuned.langs.split(","))
 
 
@@ -259,3 +260,10 @@ def test_every_command_is_understood(tmp_path):
     for words in commands(tmp_path, *options, stages="prepare,translate,score,probe,report"):
         if words[0] != "rm":
             parse_command(words)
+
+
+def test_blanks_in_the_output_are_no_options(tmp_path):
+    options = ("--config", "enja", "--mbart", str(tmp_path), "--systems", "mbart", "--seeds", "1")
+    commands = dry_run("word_contrastive", *options, "--stages", "train", "--output", "my out")
+    (command,) = (words for words in commands if "--finetune-from-model" in words)
+    assert command[command.index("--finetune-from-model") + 1] == "my out/mbart/start.pt"

@@ -124,6 +124,17 @@ def test_a_corpus_that_is_not_remembered_gives_the_same(files, monkeypatch):
     assert results[0] == results[1]
 
 
+@pytest.mark.parametrize("places_there_are", [6, 1000])
+def test_counts_of_few_and_of_many_words(places_there_are):
+    totals, places, values = (
+        np.ones(places_there_are),
+        np.array([2, 5, 2], np.int32),
+        np.array([0.5, 0.25, 1]),
+    )
+    fast_align._add_at(totals, places, values)
+    assert (totals[2], totals[5], totals.sum()) == (2.5, 1.25, places_there_are + 1.75)
+
+
 def test_unknown_words_and_no_lines(files):
     _, paths = files
     aligner = DirectedAligner()
