@@ -13,6 +13,14 @@ from command_line.errors import InputError
 from fairseq_ext.tasks.improvements import LARGER_IS_BETTER, LESS_IS_BETTER
 from fairseq_ext.tasks.improvements import NAME as IMPROVEMENTS
 
+# First words of the names of measures, and options without which validation does not log them.
+MEASURED_WITH = {
+    "bleu": "eval_bleu",
+    "zero_shot_bleu": "eval_bleu",
+    "retrieval": "eval_retrieval",
+    IMPROVEMENTS: "improvement_metrics",
+}
+
 
 @dataclass
 class SharedTaskConfig(FairseqDataclass):
@@ -147,6 +155,10 @@ def _check_validation(cfg) -> None:
             " expected other sets"
         )
     name = str(cfg.best_checkpoint_metric)
+    for measure in (name, *(one.strip() for one in cfg.improvement_metrics.split(","))):
+        for first, option in MEASURED_WITH.items():
+            if measure.startswith(first) and not getattr(cfg, option, None):  # else it ends after an epoch
+                raise InputError(f"{measure} is not measured without --{option.replace('_', '-')}")
     larger = name.startswith((*LARGER_IS_BETTER, IMPROVEMENTS))
     if larger and cfg.maximize_best_checkpoint_metric is False:
         raise InputError(

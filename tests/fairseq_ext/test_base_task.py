@@ -119,12 +119,22 @@ def test_a_sentence_encoder_learns_and_is_validated(task):
         ({"store_ema": True}, "--store-ema: nothing reads these weights"),
         ({"valid_subset": "valid,train"}, "--valid-subset valid,train: train is what is trained on"),
         (
-            {"best_checkpoint_metric": "bleu", "maximize_best_checkpoint_metric": False},
-            "--best-checkpoint-metric bleu: more is better; add",
+            {"best_checkpoint_metric": "accuracy", "maximize_best_checkpoint_metric": False},
+            "--best-checkpoint-metric accuracy: more is better; add",
         ),
         (
-            {"best_checkpoint_metric": "improvements", "maximize_best_checkpoint_metric": False},
+            {
+                "best_checkpoint_metric": "improvements",
+                "maximize_best_checkpoint_metric": False,
+                "improvement_metrics": "ppl",
+            },
             "--best-checkpoint-metric improvements: more is better; add",
+        ),
+        ({"best_checkpoint_metric": "bleu_de-en"}, "bleu_de-en is not measured without --eval-bleu"),
+        ({"improvement_metrics": "ppl, retrieval"}, "retrieval is not measured without --eval-retrieval"),
+        (
+            {"best_checkpoint_metric": "improvements"},
+            "improvements is not measured without --improvement-metrics",
         ),
         (
             {"best_checkpoint_metric": "loss_de-en", "maximize_best_checkpoint_metric": True},
