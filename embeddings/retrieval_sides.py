@@ -53,6 +53,11 @@ class Sides:
             distractors.sentences, distractors.language
         )
 
+    @property
+    def are_each_others_candidates(self) -> bool:
+        """Whether those of a pair are found among each other's vectors as they are."""
+        return self.found is self.encoder and self.distractors.language is None
+
     def vectors(
         self, path: Path, lines: Sequence[str], language: str, encoder: SentenceEncoder | None = None
     ) -> np.ndarray | VectorsFile:

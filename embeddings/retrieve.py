@@ -104,18 +104,24 @@ def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
     texts = read_sides(pair)
     arguments = list(zip(pair.paths, texts, pair.languages, strict=True))
     scores = score(job, sides, *arguments) if job.scored else {}
-    found = {}
+    found, near = {}, None
     for place, (queries, candidates) in enumerate((arguments, arguments[::-1])):
         name = f"{queries[2]}-{candidates[2]}"
         rows = _queries(job, len(queries[1]), seed=place)
         vectors, lines = sides.candidates(*candidates)
         further = sides.distractors.of(candidates[2])
+        chosen = some_of(sides.vectors(*queries), rows)
+        if job.near and job.near != [COSINE]:  # for which neighbourhoods of candidates do not matter
+            turned = near is not None and sides.are_each_others_candidates and not job.queries
+            near = (
+                near.reversed() if turned else Neighbourhoods.of(chosen, vectors, job.neighbours, job.search)
+            )
         best = {name: (each.T if place else each)[rows].argmax(axis=1) for name, each in scores.items()}
         found[name] = {
             "queries": len(rows),
             "candidates": len(lines),
             "texts_sha256": _checksum(some_lines(queries[1], rows), lines),
-            **_direction(job, some_of(sides.vectors(*queries), rows), vectors, lines, rows, further, best),
+            **_direction(job, chosen, vectors, lines, rows, further, near, best),
         }
     return found
 
@@ -165,18 +171,19 @@ def _direction(
     texts: Sequence[str],
     gold: np.ndarray,
     distractors: Distractors,
+    near: Neighbourhoods | None,
     best: dict[str, np.ndarray],
 ) -> dict:
     """By similarity: P@1, error and hits of queries, whose right answers are the rows `gold`.
 
     Args:
+        near: of queries and candidates; None where cosine alone is asked for, or nothing that needs them.
         best: similarity -> the candidates of the highest scores, for those that look at whole texts.
     """
-    if job.near == [COSINE]:  # for which neighbourhoods of candidates do not matter
-        best = {COSINE: nearest(queries, candidates, 1, job.search).rows[:, 0]} | best
-    elif job.near:
-        near = Neighbourhoods.of(queries, candidates, job.neighbours, job.search)
+    if near is not None:
         best = {name: near.retrieve(name) for name in job.near} | best
+    elif job.near:
+        best = {COSINE: nearest(queries, candidates, 1, job.search).rows[:, 0]} | best
     measured = {}
     if job.search.index == INVERTED and COSINE in best:
         measured["recall"] = recall(best[COSINE], queries, candidates, job.search)

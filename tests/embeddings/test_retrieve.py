@@ -12,6 +12,7 @@ from embeddings.distractors import read_distractors
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.stored import StoredVectors
 from embeddings.retrieve import KIND
+from embeddings.search import neighbours, retrieval
 from embeddings.search import texts as search_texts
 from embeddings.search.neighbours import Search
 from embeddings.search.retrieval import packed, unpacked
@@ -204,6 +205,21 @@ def test_hits_of_the_queries_that_were_drawn(command, one_space, encoder, tmp_pa
         expected = np.array(hits(queries, candidates))[drawn(12, 30, place, seed=5)]
         assert unpacked(each["hits"], 12).tolist() == expected.tolist() and 0 < expected.sum() < 12
         assert each["p_at_1"] == expected.mean()
+
+
+@pytest.mark.parametrize(("options", "searches"), [([], 2), (["--queries", "5"], 4)])
+def test_both_directions_of_a_pair_are_searched_once(
+    command, one_space, parallel, tmp_path, monkeypatch, options, searches
+):
+    """The neighbours that a margin needs of one are those of the other, and so is what is found."""
+    counted = []
+    texts = ["--parallel", parallel["de"], parallel["en"], "--similarity", "ratio,cosine", *options]
+    monkeypatch.setattr(retrieval, "nearest", lambda *given: counted.append(1) or neighbours.nearest(*given))
+    found = retrieve(command, one_space, tmp_path / "out", *texts)
+    assert len(counted) == searches
+    if not options:  # which lines are queries depends on the order of the files
+        turned = retrieve(command, one_space, tmp_path / "turned", *texts[:1], *texts[2:0:-1], *texts[3:])
+        assert turned["directions"] == found["directions"]
 
 
 def test_short_and_empty_lines_stay(command, one_space, tmp_path):

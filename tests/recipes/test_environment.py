@@ -9,7 +9,17 @@ import pytest
 from tests.recipes.commands import RECIPES, ROOT, recipe, write_program
 
 SCRIPTS = sorted(ROOT.glob("recipes/**/*.sh"))
-WHERE_IT_RUNS = {"PATH", "HOME", "USER", "SHELL", "TERM", "TMPDIR", "CUDA_VISIBLE_DEVICES"}
+WHERE_IT_RUNS = {
+    "PATH",
+    "HOME",
+    "USER",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "CUDA_VISIBLE_DEVICES",
+    "PYTHONNOUSERSITE",
+    "PYTHONUSERBASE",
+}
 WORDS = {
     word for script in SCRIPTS for word in re.findall(r"\b[A-Za-z_]\w*", script.read_text(encoding="utf-8"))
 }
@@ -73,6 +83,7 @@ def test_commands_see_where_they_run_and_none_of_the_rest(tmp_path):
     where = {
         "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "HOME": "/home", "TMPDIR": "/tmp",
         "CUDA_VISIBLE_DEVICES": "1", "SLURM_JOB_ID": "5", "https_proxy": "http://proxy", "HF_HOME": "/hf",
+        "PYTHONNOUSERSITE": "1", "PYTHONUSERBASE": "/packages",
     }  # fmt: skip
     options = ["--config", "iwslt", "--systems", "1", "--seeds", "1", "--stages", "score", "--output", "out"]
     result = recipe("zero_shot", *options, cwd=tmp_path, env={**hostile(tmp_path), **where}, timeout=60)
