@@ -147,12 +147,19 @@ note_negatives() {
 }
 
 train_system() { # SYSTEM SEED
-  local options
+  local options languages=()
   read -ra options <<< "${TRAINING_OPTIONS[$1]}"
+  if [[ $1 == reduced-* && -f $TEACHER ]]; then set_languages_of_teacher; fi
   train_on_data "$OUTPUT/models/$(model_name "$@")" "$2" --task sentence_embedding \
     --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --dropout "$DROPOUT" --optimizer fused_adam "${SCHEDULE_OPTIONS[@]}" \
     --weight-decay "$WEIGHT_DECAY" --batch-size "$BATCH_PAIRS" --max-epoch "$EPOCHS" --eval-retrieval \
-    "${SELECTION_OPTIONS[@]}" "${options[@]}"
+    "${SELECTION_OPTIONS[@]}" "${languages[@]}" "${options[@]}"
+}
+
+# Fill languages: a teacher that is trained on has the embeddings of its own tags, also of languages that its students do not learn.
+set_languages_of_teacher() {
+  languages=(--langs "$(python -m fairseq_ext describe "$TEACHER" --json |
+    python -c 'import json, sys; print(",".join(json.load(sys.stdin)["languages"]))')") || exit 2
 }
 
 stage_evaluate() {
