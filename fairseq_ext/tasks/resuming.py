@@ -61,11 +61,11 @@ def _with_task(load: Callable) -> Callable:
     @functools.wraps(load)
     def load_checkpoint(self, filename, *arguments, **options):
         extra = load(self, filename, *arguments, **options)
+        saved = extra.pop(KEY, None) if isinstance(extra, dict) else None
         if not isinstance(self.task, BaseTask):
             return extra
         if extra is None and not Path(filename).name.startswith("checkpoint_last"):
             raise InputError(f"--restore-file {filename}: no such file, expected a checkpoint")
-        saved = extra.pop(KEY, None) if isinstance(extra, dict) else None
         # without the optimizer's state a training begins, whatever its weights are from (--reset-optimizer,
         # --finetune-from-model, an average of checkpoints): also with other languages and another teacher
         if saved and self.get_num_updates():
