@@ -38,6 +38,6 @@ def progress(items: Iterable, total: int | None, task: str, unit: str, size=None
 
 def _log(task: str, done: int, total: int | None, unit: str, seconds: float) -> None:
     of = f"/{total}" if total else ""
-    print(
-        f"{task}: {done}{of} {unit}s, {done / max(seconds, 1e-9):,.0f} {unit}s/s", file=sys.stderr, flush=True
-    )
+    rate = done / max(seconds, 1e-9)
+    digits = 0 if rate >= 10 else 2  # work of which a unit takes seconds has a rate, too
+    print(f"{task}: {done}{of} {unit}s, {rate:,.{digits}f} {unit}s/s", file=sys.stderr, flush=True)

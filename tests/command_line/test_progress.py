@@ -20,3 +20,10 @@ def test_long_work_reports_in_between(monkeypatch, capsys):
         "read: 2/2 lines",
         "read: 2/2 lines",
     ]
+
+
+def test_slow_work_has_a_rate_too(monkeypatch, capsys):
+    clock = iter([0.0, 4.0, 8.0, 8.0])
+    monkeypatch.setattr(module.time, "monotonic", lambda: next(clock))
+    list(progress("ab", 2, "encode", "round"))
+    assert capsys.readouterr().err == "encode: 2/2 rounds, 0.25 rounds/s\n"
