@@ -4,6 +4,7 @@ Which examples a batch has and which of their tokens are masked is a function of
 alone, so that a training that was killed goes on with the batches that it would have had.
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -35,9 +36,11 @@ class Examples:
 
     @classmethod
     def of(cls, examples: Iterator[Sequence[int]]) -> "Examples":
-        parts = [np.asarray(one, dtype=np.int32) for one in examples]
-        starts = np.cumsum([0, *map(len, parts)])
-        return cls(np.concatenate(parts) if parts else np.empty(0, np.int32), starts)
+        tokens, starts = array("i"), array("q", [0])  # four bytes a token: an object of each example has a hundred
+        for one in examples:
+            tokens.extend(one)
+            starts.append(len(tokens))
+        return cls(np.asarray(tokens, dtype=np.int32), np.asarray(starts, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
