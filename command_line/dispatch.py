@@ -20,6 +20,7 @@ from command_line import open_files
 from command_line.errors import InputError
 from command_line.help_text import HelpFormatter, columns, fill
 from command_line.invocation import as_typed
+from command_line.missing_packages import explain_missing
 from command_line.os_errors import explain, explain_memory
 from command_line.stopping import Stopped, stoppable
 
@@ -162,5 +163,5 @@ def in_one_line(error: Exception, args=None) -> str | None:
     elif isinstance(error, OSError):
         message = explain(error, [path for path in (getattr(args, "output", None),) if path])
     else:
-        message = explain_memory(error)
+        message = explain_missing(error) or explain_memory(error)
     return message and " ".join(message.splitlines())

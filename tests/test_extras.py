@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from command_line import missing_packages
+
 ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 MODULES = {  # of packages whose module has another name
@@ -102,3 +104,9 @@ def test_modules_have_the_names_that_their_packages_say():
     packages = importlib.metadata.packages_distributions()
     for name, module in MODULES.items():
         assert module not in packages or name in packages[module]
+
+
+def test_messages_about_missing_packages_name_the_extra_that_has_them():
+    for module, extra in missing_packages.EXTRAS.items():
+        names = {Requirement(text).name for text in EXTRAS[extra]}
+        assert module in {MODULES.get(name, name.replace("-", "_")) for name in names}

@@ -36,7 +36,7 @@ class Examples:
 
     @classmethod
     def of(cls, examples: Iterator[Sequence[int]]) -> "Examples":
-        tokens, starts = array("i"), array("q", [0])  # four bytes a token: an object of each example has a hundred
+        tokens, starts = array("i"), array("q", [0])  # not a list of arrays, each a hundred bytes larger
         for one in examples:
             tokens.extend(one)
             starts.append(len(tokens))

@@ -158,3 +158,22 @@ def test_other_exceptions_are_not_hidden(step):
 def test_at_names_file_and_line():
     assert at("a.txt") == "a.txt"
     assert at("a.txt", 7) == "a.txt:7"
+
+
+def test_a_package_of_an_extra_that_is_not_installed(step, monkeypatch, capsys):
+    def main(args):
+        import faiss  # noqa: F401
+
+    step.main = main
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    assert run("count") == 2
+    assert capsys.readouterr().err == "error: faiss is not installed: pip install '.[embed]'\n"
+
+
+def test_a_module_of_ours_that_is_missing_is_a_fault_of_the_program(step):
+    def main(args):
+        import command_line.nothing_of_this_name  # noqa: F401
+
+    step.main = main
+    with pytest.raises(ModuleNotFoundError):
+        run("count")

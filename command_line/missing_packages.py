@@ -1,0 +1,21 @@
+"""A package of an extra that is not installed, as one line that says which extra has it."""
+
+# Modules that are imported wherever they are needed; what is asked for by one option says so itself.
+EXTRAS = {
+    "accelerate": "embed",
+    "ctranslate2": "ctranslate2",
+    "faiss": "embed",
+    "onnx": "onnx",
+    "onnxruntime": "onnx",
+    "sentence_transformers": "embed",
+    "sklearn": "embed",
+    "transformers": "embed",
+}
+
+
+def explain_missing(error: Exception) -> str | None:
+    """The error as one line; None for any other error, and for a package that every installation has."""
+    module = (getattr(error, "name", None) or "").split(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or module not in EXTRAS:
+        return None
+    return f"{module} is not installed: pip install '.[{EXTRAS[module]}]'"
