@@ -2,27 +2,16 @@
 
 from collections.abc import Sequence
 
-from command_line.errors import InputError
 from command_line.provenance import versions
-from command_line.records import Optional, check, read_json
-from data_prep.huggingface import check_folder, files_of, reading
+from data_prep.huggingface import files_of
+from data_prep.sentence_transformers_modules import KIND, load_modules, prompt_of
 from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.huggingface import padded, special_ids, token_ids
-from embeddings.encoders.options import SENTENCE_TRANSFORMERS, EncoderOptions
+from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
 from embeddings.encoders.sizes import size_of_modules
 
 UNLIMITED = 1 << 20  # tokens of a model that says no limit
-MODULES = (  # that a text encoder consists of; any other class of a folder is code of a stranger's choice
-    "Transformer",
-    "Pooling",
-    "Dense",
-    "Normalize",
-    "LayerNorm",
-    "Dropout",
-    "WeightedLayerPooling",
-)
-ACTIVATIONS = ("torch.nn.modules.activation.", "torch.nn.modules.linear.Identity")
 
 
 class SentenceTransformersEncoder(TokenEncoder):
@@ -40,8 +29,7 @@ class SentenceTransformersEncoder(TokenEncoder):
         self.width = model.get_embedding_dimension()
         self.longest = model.max_seq_length or UNLIMITED
         self.tokenizer = model.tokenizer
-        prompt = model.prompts.get(model.default_prompt_name or "") or ""
-        self.prefix = prompt if options.prefix is None else options.prefix
+        self.prefix = prompt_of(model) if options.prefix is None else options.prefix
         self.size = size_of_modules(model)
         self.model = for_inference(model, options.precision, self.device)
         self.unpooled = self._unpooled_tokens()
@@ -53,21 +41,7 @@ class SentenceTransformersEncoder(TokenEncoder):
         Raises:
             InputError: no such folder, no model of sentence-transformers, pickled weights, code of its own.
         """
-        check_folder(options.model)
-        check_modules(options.model)
-        with reading(options.model, SENTENCE_TRANSFORMERS):
-            from sentence_transformers import SentenceTransformer
-
-            model = SentenceTransformer(
-                str(options.model),
-                device="cpu",
-                local_files_only=True,
-                trust_remote_code=False,
-                model_kwargs={"use_safetensors": True},
-            )
-            if not hasattr(model.tokenizer, "pad"):
-                raise ValueError("it has no tokenizer of text")
-        return cls(model, options)
+        return cls(load_modules(options.model), options)
 
     def _unpooled_tokens(self) -> int:
         """Tokens of the prefix that the model's pooling leaves out (INSTRUCTOR and its like)."""
@@ -99,7 +73,7 @@ class SentenceTransformersEncoder(TokenEncoder):
     def record(self) -> dict:
         return {
             "name": self.name,
-            "kind": SENTENCE_TRANSFORMERS,
+            "kind": KIND,
             "model": str(self.options.model),
             "width": self.width,
             "weights": files_of(self.options.model),
@@ -107,29 +81,3 @@ class SentenceTransformersEncoder(TokenEncoder):
             "precision": self.options.precision,
             "versions": versions("transformers", "sentence-transformers"),
         }
-
-
-def check_modules(folder) -> None:
-    """The library imports whatever class the folder names, also from Python files in it.
-
-    Raises:
-        InputError: the folder names one that is not among MODULES and ACTIVATIONS, or its list is damaged.
-    """
-    path = folder / "modules.json"
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; expected a model of sentence-transformers")
-    modules = read_json(path)
-    check(modules, [{"type": str, "path": str}], path)
-    for module in modules:
-        name = module["type"]
-        if not name.startswith("sentence_transformers.") or name.rpartition(".")[2] not in MODULES:
-            raise InputError(f"{path}: a module of type {name!r:.80}, expected only {', '.join(MODULES)}")
-        config = folder / module["path"] / "config.json"
-        if module["path"] and config.is_file():
-            content = read_json(config)
-            check(content, {"activation_function": Optional(str)}, config)
-            activation = content.get("activation_function")
-            if activation is not None and not activation.startswith(ACTIVATIONS):
-                raise InputError(
-                    f"{config}: activation_function {activation!r:.80}, expected one of torch.nn"
-                )

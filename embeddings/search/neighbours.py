@@ -1,7 +1,7 @@
-"""The k nearest neighbours of vectors by cosine, in bounded memory; faiss does the products."""
+"""The k nearest neighbours of vectors by cosine, in bounded memory; faiss or a GPU does the products."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,9 +10,10 @@ from command_line import options as types
 from command_line.errors import InputError
 from embeddings.search.blocks import blocks, name_of, width_of
 from embeddings.search.inverted import inverted_lists
+from embeddings.search.on_gpu import all_candidates_on, check_gpu
 
 MEMORY = 2.0  # GiB
-EXACT, INVERTED = INDEXES = ("exact", "ivf")
+EXACT, INVERTED, GPU = INDEXES = ("exact", "ivf", "gpu")
 _COPIES = 3  # a block as it is read, in float32, and of length 1
 
 
@@ -21,7 +22,8 @@ class Search:
     """How neighbours are looked for.
 
     Attributes:
-        index: "exact" compares every query with every candidate, "ivf" with those of a few inverted lists.
+        index: "exact" compares every query with every candidate, "gpu" as well, "ivf" with those of a few
+            inverted lists.
         lists: of "ivf"; None for 4 times the root of the number of candidates.
         probes: lists that a query looks at.
         memory: GiB for blocks of vectors.
@@ -31,6 +33,10 @@ class Search:
     lists: int | None = None
     probes: int = 32
     memory: float = field(default=MEMORY, compare=False)
+
+    def __post_init__(self):
+        if self.index == GPU:
+            check_gpu()
 
     def rows(self, width: int) -> int:
         """Vectors of so many numbers that a block of queries and one of candidates may have."""
@@ -46,7 +52,8 @@ def add_search_arguments(parser) -> None:
         "--index",
         choices=INDEXES,
         default=EXACT,
-        help="exact: all candidates; ivf: those of a few inverted lists on disk, below TMPDIR, for millions",
+        help="exact: all candidates; gpu: all of them, on a GPU; ivf: those of a few inverted lists on disk, "
+        "below TMPDIR, for millions without a GPU",
     )
     parser.add_argument(
         "--lists", type=types.positive, help="of ivf (default: 4 times the root of the candidates)"
@@ -97,19 +104,23 @@ def nearest(queries, candidates, k: int, search: Search = EXACTLY) -> Neighbours
             f"{name_of(candidates)}: {len(candidates)} vectors, expected at least as many as neighbours: {k}"
         )
     rows = search.rows(width_of(queries))
-    opened = (
-        inverted_lists(candidates, search.lists, search.probes, rows)
-        if search.index == INVERTED
-        else _all_candidates(candidates, rows)
-    )
-    with opened as find:
+    with _opened(candidates, search, rows) as find:
         found = [in_order(*find(block, k)) for _, block in blocks(queries, rows)]
     return Neighbours(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
 
+def _opened(candidates, search: Search, rows: int) -> AbstractContextManager:
+    """A function from queries and k to cosines and rows of their neighbours."""
+    if search.index == INVERTED:
+        return inverted_lists(candidates, search.lists, search.probes, rows)
+    if search.index == GPU:
+        return all_candidates_on("cuda", candidates, rows)
+    return _all_candidates(candidates, rows)
+
+
 @contextmanager
 def _all_candidates(candidates, rows: int) -> Iterator:
-    """A function from queries and k to cosines and rows of their neighbours among all candidates."""
+    """Among all candidates."""
     import faiss
 
     def find(queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 """A teacher inside the training, where there is no room on the disk for its vectors: a sentence encoder over
-the dictionary of the data, ours or a folder of `transformers`. It computes what `python -m embeddings encode
---data` would have stored.
+the dictionary of the data, ours or a folder of `transformers` or `sentence-transformers`. It computes what
+`python -m embeddings encode --data` would have stored.
 """
 
 from argparse import Namespace
@@ -8,12 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from data_prep.huggingface import files_of, reading
-from data_prep.transformers_tokenizer import KIND
+from data_prep.sentence_transformers_modules import KIND as MODULES
+from data_prep.sentence_transformers_modules import LIST, load_modules, prompt_of
+from data_prep.transformers_tokenizer import KIND, TransformersTokenizer
 from fairseq_ext.axes.record import describe
 from fairseq_ext.checkpoints.finite import check_weights
 from fairseq_ext.checkpoints.origin import teacher_of
@@ -22,9 +24,9 @@ from fairseq_ext.data.sentence_pairs import CutSentences, uncut
 from fairseq_ext.data.teachers import Teacher, TokensForTeacher
 from fairseq_ext.losses.weighted_loss import vectors_of
 from fairseq_ext.models.pretrained_configuration import OPTION as PRETRAINED
+from fairseq_ext.models.pretrained_encoder import data_tokenizer
 
 OPTION, POOLING = "--teacher-checkpoint", "--teacher-pooling"
-MODULES = "modules.json"
 UNLIMITED = 1 << 20  # tokens: as many as the encoder reads
 
 
@@ -32,23 +34,23 @@ class RunningTeacher(Teacher):
     """Encodes every batch, without gradient and in the precision of its weights.
 
     Args:
-        model: a sentence encoder.
+        module: a sentence encoder, of tokens, B x T, and their numbers, B.
         longest: tokens that it reads of a sentence, `</s>` included.
         eos, pad: token ids.
         encoder: record.
     """
 
-    def __init__(self, model, longest: int, eos: int, pad: int, encoder: dict):
-        self.model = model.requires_grad_(False).eval()
+    def __init__(self, module: nn.Module, longest: int, eos: int, pad: int, encoder: dict):
+        self.module = module.requires_grad_(False).eval()
         self.longest, self.eos, self.pad, self.encoder = longest, eos, pad, encoder
-        self.skips_empty = encoder["kind"] != KIND  # which gives the vector of [CLS] and [SEP]
+        self.skips_empty = encoder["kind"] not in (KIND, MODULES)  # which give the vector of [CLS] and [SEP]
 
     @classmethod
     def load(cls, path: Path, pooling: str | None, make_task: Callable) -> "RunningTeacher":
-        """The teacher in a checkpoint of ours, or in a folder of `transformers` of the tokenizer of the data.
+        """The teacher in a checkpoint of ours, or in a folder of the tokenizer of the data.
 
         Args:
-            pooling: of a folder.
+            pooling: of a folder of `transformers`.
             make_task: a task of the student's data, of `max_source_positions`.
 
         Raises:
@@ -67,14 +69,11 @@ class RunningTeacher(Teacher):
 
     @classmethod
     def _of_folder(cls, folder: Path, pooling: str | None, task) -> "RunningTeacher":
+        if (folder / LIST).is_file():
+            return cls._of_modules(folder, pooling, task)
         if not pooling:
             raise InputError(
                 f"{OPTION} {folder}: a folder of {KIND} says not how it is pooled; give {POOLING}"
-            )
-        if (folder / MODULES).is_file():
-            raise InputError(
-                f"{OPTION} {folder}: its {MODULES} says how its vectors are made, and a training runs no"
-                " modules of sentence-transformers; store them by `python -m embeddings encode --data`"
             )
         task.add_tags([], "none")  # a teacher reads no language
         options = Namespace(_name="sentence_encoder", arch="sentence_encoder", pooling=pooling)
@@ -97,6 +96,30 @@ class RunningTeacher(Teacher):
             own = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         teacher.longest = min(teacher.longest, own.model_max_length - 1)  # which counts <s>
         return teacher
+
+    @classmethod
+    def _of_modules(cls, folder: Path, pooling: str | None, task) -> "RunningTeacher":
+        if pooling:
+            raise InputError(f"{POOLING} {pooling}: {folder / LIST} says how it is pooled; leave it out")
+        model = load_modules(folder, OPTION)
+        if prompt_of(model):
+            raise InputError(
+                f"{OPTION} {folder}: puts a prompt in front of every sentence, which a training does not;"
+                " store its vectors by `python -m embeddings encode --data`"
+            )
+        try:
+            tokenizer = data_tokenizer(task.cfg.data, folder)
+        except InputError as error:
+            raise InputError(str(error).replace(PRETRAINED, OPTION)) from None
+        module = FolderModules(model, tokenizer, task.dictionary)
+        record = {
+            "name": folder.resolve().name,
+            "kind": MODULES,
+            "width": model.get_embedding_dimension(),
+            "weights": files_of(folder),
+        }
+        longest = (model.max_seq_length or UNLIMITED) - 1  # which counts <s>
+        return cls(module, longest, task.dictionary.eos(), task.dictionary.pad(), record)
 
     @classmethod
     def _of_checkpoint(cls, path: Path, make_task: Callable) -> "RunningTeacher":
@@ -126,7 +149,8 @@ class RunningTeacher(Teacher):
 
     @classmethod
     def _of_task(cls, model, task, encoder: dict) -> "RunningTeacher":
-        return cls(model, task.max_positions()[0], task.dictionary.eos(), task.dictionary.pad(), encoder)
+        eos, pad = task.dictionary.eos(), task.dictionary.pad()
+        return cls(model.encoder, task.max_positions()[0], eos, pad, encoder)
 
     def field(self, folder, split, direction, sides):
         return TokensForTeacher([CutSentences(uncut(side), self.longest, self.eos) for side in sides])
@@ -138,7 +162,29 @@ class RunningTeacher(Teacher):
     @torch.no_grad()
     def _vectors(self, tokens: Tensor) -> Tensor:
         """B x T -> B x Ct; of a sentence without words what is stored, of checkpoints zeros."""
-        self.model.to(tokens.device)
+        self.module.to(tokens.device)
         lengths = tokens.ne(self.pad).sum(dim=1)
-        vectors = vectors_of(self.model.encoder(tokens, lengths))
+        vectors = vectors_of(self.module(tokens, lengths))
         return vectors.float() * lengths.gt(1).unsqueeze(1) if self.skips_empty else vectors.float()
+
+
+class FolderModules(nn.Module):
+    """A model of `sentence-transformers` over the dictionary of the data.
+
+    Args:
+        model: a `SentenceTransformer`.
+        tokenizer: of the data, and of the model.
+    """
+
+    def __init__(self, model, tokenizer: TransformersTokenizer, dictionary):
+        super().__init__()
+        self.model, self.start, self.pad = model, dictionary.bos(), dictionary.pad()
+        ids = torch.from_numpy(tokenizer.tokenizer_ids(dictionary))
+        unknown = ids[dictionary.unk()].clamp(min=0)  # as what the dictionary pads itself with
+        self.register_buffer("ids", torch.where(ids < 0, unknown, ids), persistent=False)
+
+    def forward(self, tokens: Tensor, lengths: Tensor) -> dict:
+        """B x T, padded on the right, without `<s>` -> "sentence_vectors", B x C."""
+        read = torch.cat([torch.full_like(tokens[:, :1], self.start), tokens], dim=1)
+        features = {"input_ids": self.ids[read], "attention_mask": read.ne(self.pad).long()}
+        return {"sentence_vectors": self.model(features)["sentence_embedding"]}

@@ -91,8 +91,8 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
     teacher_pooling: Optional[str] = field(
         default=None,
         metadata={
-            "help": "of a folder that --teacher-checkpoint names: mean, cls or pooler, as of `embeddings "
-            "encode --encoder transformers --pooling`"
+            "help": "of a folder of transformers that --teacher-checkpoint names: mean, cls or pooler, as of "
+            "`embeddings encode --encoder transformers --pooling`"
         },
     )
     encoder_vectors: Optional[str] = field(

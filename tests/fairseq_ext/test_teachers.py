@@ -16,7 +16,7 @@ from fairseq_ext.checkpoints.choosing import Candidate
 from fairseq_ext.inference import load_for_inference
 from tests.fairseq_ext.folders import write_preparation, write_sentences, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import save
-from tests.fairseq_ext.test_pretrained_encoder import TEXT, write_data, write_model
+from tests.fairseq_ext.test_pretrained_encoder import TEXT, WIDTH, write_data, write_model
 from tests.fairseq_ext.test_sentence_embedding import (
     make_criterion,
     make_model,
@@ -138,12 +138,56 @@ def test_lines_without_words_have_the_vectors_that_are_stored(tmp_path, pooling)
     assert expected.any()
 
 
-def test_modules_of_sentence_transformers_do_not_run_inside_a_training(tmp_path):
-    labse = write_model(tmp_path / "labse", "bert")
+def write_modules(folder: Path, tokenizer: str, pooling: str, **prompts) -> Path:
+    """A folder of sentence-transformers, as LaBSE's: a pooling, a dense layer with tanh, length 1."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
+
+    model = Transformer(str(write_model(folder / "model", tokenizer, initializer_range=1.0)))
+    modules = [model, Pooling(WIDTH, pooling_mode=pooling), Dense(WIDTH, 12), Normalize()]
+    SentenceTransformer(modules=modules, device="cpu", **prompts).save(str(folder / "labse"))
+    return folder / "labse"
+
+
+@pytest.mark.parametrize(("tokenizer", "pooling"), [("bert", "cls"), ("xlmr", "mean")])
+def test_modules_inside_the_training_give_what_they_have_stored(tmp_path, tokenizer, pooling):
+    """Of sentences that the student cuts, too, and of lines without words; a training goes on with either."""
+    labse = write_modules(tmp_path, tokenizer, pooling)
     data = write_data(tmp_path, labse)
-    (labse / "modules.json").write_text("[]")
-    with pytest.raises(InputError, match=r"modules\.json says how its vectors are made.*encode --data"):
-        make_task(data, pairs="de-en", teacher_checkpoint=str(labse), teacher_pooling="cls")
+    words = f"embeddings encode --data {data} --text {tmp_path}/raw --model {labse} --name labse --cpu"
+    assert run_command([*words.split(), "--split", "train,valid"]) == 0
+    losses, states = [], []
+    for teacher in ({"teacher": "labse"}, {"teacher_checkpoint": str(labse)}):
+        task = make_task(data, pairs="de-en", max_source_positions=4, **teacher)
+        model, criterion = make_model(task), make_criterion(task, BOTH)
+        for split in ("train", "valid"):
+            task.load_dataset(split)
+        states.append(task.state_dict())
+        losses.append(train(task, model, criterion, [whole_part(task, "train", 0)], updates=3))
+        task.load_state_dict(states[0])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+    assert losses[0][0] > losses[0][2]
+    assert states[0]["teacher"] == states[1]["teacher"]
+    write_sentences(data / "valid.de-en.de", [[2], *([[5, 6, 2]] * (len(TEXT) - 1))])
+    task.load_dataset("valid")
+    batch = task.teacher.complete(whole_part(task, "valid", 0))
+    found = batch["teacher"]["source"][batch["lines"].tolist().index(0)]
+    np.testing.assert_allclose(found, EncoderOptions(labse).load().encode([""])[0], rtol=1e-4, atol=1e-5)
+
+
+def test_modules_that_do_not_run_inside_a_training(tmp_path):
+    labse = write_modules(tmp_path, "bert", "cls", prompts={"query": "q: "}, default_prompt_name="query")
+    data = write_data(tmp_path, labse)
+    for options, message in (
+        ({}, "puts a prompt in front of every sentence, which a training does not"),
+        ({"teacher_pooling": "cls"}, r"--teacher-pooling cls: .*modules\.json says how it is pooled; leave"),
+    ):
+        with pytest.raises(InputError, match=message):
+            make_task(data, pairs="de-en", teacher_checkpoint=str(labse), **options)
+    (tmp_path / "other").mkdir()
+    other = write_modules(tmp_path / "other", "xlmr", "cls")
+    with pytest.raises(InputError, match="its tokenizer is not that of --teacher-checkpoint"):
+        make_task(data, pairs="de-en", teacher_checkpoint=str(other))
 
 
 def test_a_batch_has_the_vectors_of_its_sentences(folder):
@@ -158,11 +202,11 @@ def test_a_batch_has_the_vectors_of_its_sentences(folder):
 
 def test_the_teacher_does_not_learn_and_is_not_saved(folder):
     task, model, criterion = student_of(folder, RUNNING)
-    before = {name: value.clone() for name, value in task.teacher.model.state_dict().items()}
+    before = {name: value.clone() for name, value in task.teacher.module.state_dict().items()}
     train(task, model, criterion, [whole_part(task, "train", 0)], updates=2)
-    after = task.teacher.model.state_dict()
+    after = task.teacher.module.state_dict()
     assert all(torch.equal(after[name], value) for name, value in before.items())
-    assert not task.teacher.model.training
+    assert not task.teacher.module.training
     dense = "losses.feature_distillation.dense"
     assert set(criterion.state_dict()) == {f"{dense}.weight", f"{dense}.bias"}
     of_encoder = {"name", "width", "weights", "pooling", "layer", "prefix", "target_lang"}

@@ -3,6 +3,7 @@ import pytest
 
 from command_line.errors import InputError
 from data_prep.formats.vectors import VectorsFile
+from embeddings.search import neighbours, on_gpu
 from embeddings.search.neighbours import Search, nearest
 
 
@@ -91,3 +92,41 @@ def test_rows_of_a_file_are_read_when_they_are_looked_at(tmp_path):
     assert nearest(candidates[[8]], chosen, 1).rows.tolist() == [[1]]
     with pytest.raises(InputError, match="vector 5 has numbers that are NaN"):
         VectorsFile.open(tmp_path / "some.npy").only(np.array([0, 4])).read()
+
+
+@pytest.fixture
+def processor_as_gpu(monkeypatch):
+    """The search on a GPU, its code and its blocks, on the processor."""
+    monkeypatch.setattr(neighbours, "check_gpu", lambda: None)
+    monkeypatch.setattr(
+        neighbours,
+        "all_candidates_on",
+        lambda device, candidates, rows: on_gpu.all_candidates_on("cpu", candidates, rows),
+    )
+
+
+@pytest.mark.parametrize("rows_in_memory", [1, 5, 1000])
+@pytest.mark.parametrize("products", [1, 20, 1 << 20])
+@pytest.mark.parametrize("k", [1, 3, 17])
+def test_all_candidates_on_a_gpu(processor_as_gpu, monkeypatch, rows_in_memory, products, k):
+    monkeypatch.setattr(on_gpu, "PRODUCTS", products)
+    queries, candidates = vectors(13), vectors(17, seed=1)
+    memory = rows_in_memory * 4 * 8 * 6 / 2**30
+    found = nearest(queries, candidates, k, Search("gpu", memory=memory))
+    cosines, rows = brute_force(queries, candidates, k)
+    assert (found.rows == rows).all()
+    np.testing.assert_allclose(found.cosines, cosines, atol=1e-6)
+
+
+def test_on_a_gpu_the_first_of_equal_candidates_is_nearest(processor_as_gpu):
+    one = vectors(1)
+    candidates = np.concatenate([-one, *[one] * 40])
+    for rows in (1, 7, 100):
+        found = nearest(one, candidates, 1, Search("gpu", memory=rows * 4 * 8 * 6 / 2**30))
+        assert found.rows.tolist() == [[1]]
+
+
+def test_without_a_gpu_its_search_is_refused(monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(InputError, match="--index gpu: torch finds no GPU here; choose exact"):
+        Search("gpu")
