@@ -31,7 +31,7 @@ def check_folder(folder: Path, option: str = "--model") -> None:
         if path.suffix.removeprefix(".") in UNSAFE and not any(path.parent.glob(WEIGHTS)):
             raise InputError(
                 f"{path}: weights in a format that can run code, expected safetensors; convert them with"
-                " save_pretrained of transformers"
+                " save_pretrained of transformers, or of sentence-transformers where modules have some"
             )
     if not any(folder.rglob(WEIGHTS)):
         raise InputError(f"{option} {folder}: no weights in it, expected {WEIGHTS}")

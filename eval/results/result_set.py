@@ -140,22 +140,34 @@ class ResultSet:
                     )
 
     def rivals(self, system: System) -> list[System]:
-        """Systems that differ from `system` in the placement of normalization only: PostNorm from PreNorm, as
-        in Table 8.2, or else the others on that axis.
+        """Systems whose off-target rates are compared with that of `system`: PostNorm of PreNorm, as in Table
+        8.2; on datasets without two such systems all that differ from it in that placement only.
         """
         found = [other for other in self.systems if differing_axis(system, other) == PLACEMENT]
-        return [other for other in found if are_pre_and_post(system, other)] or found
+        if self.has_pre_and_post(system.dataset):
+            return [other for other in found if are_pre_and_post(system, other)]
+        return found
+
+    def has_pre_and_post(self, dataset: str) -> bool:
+        """Whether two systems on a dataset differ in being PreNorm and PostNorm only."""
+        systems = self.on(dataset)
+        return any(
+            differing_axis(first, second) == PLACEMENT and are_pre_and_post(first, second)
+            for place, first in enumerate(systems)
+            for second in systems[:place]
+        )
 
     def marking(self, dataset: str, measure: str = "bleu") -> list[dict]:
-        """The comparisons that tables of a dataset take their marks from, of one family of tests.
+        """The comparisons that tables of a dataset take their marks from, of one family of tests or two.
 
-        Those of PreNorm with PostNorm, as in Table 8.2; else those that were asked for by name, as Table 7.2
-        marks what is better than one of its systems; else those on the first axis that was compared.
+        Those of PreNorm with PostNorm, as in Table 8.2, or else those on that axis; without them those that
+        were asked for by name and those on the first axis that was compared.
         """
         found = [one for one in self.comparisons if (one["dataset"], one["measure"]) == (dataset, measure)]
-        axes = [one["axis"] for one in found]
-        axis = next((axis for axis in (PLACEMENT, None) if axis in axes), next(iter(axes), None))
-        chosen = [one for one in found if one["axis"] == axis]
+        axes = [one["axis"] for one in found if one["axis"] is not None]
+        if PLACEMENT not in axes:
+            return [one for one in found if one["axis"] in (None, *axes[:1])]
+        chosen = [one for one in found if one["axis"] == PLACEMENT]
         by_name = {one.name: one for one in self.on(dataset)}
         pre_and_post = [
             one

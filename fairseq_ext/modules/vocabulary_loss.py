@@ -68,7 +68,8 @@ class _FusedLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx, loss_gradient: Tensor, _):
         feature_gradient, weight_gradient = ctx.saved_tensors
-        gradients = feature_gradient * loss_gradient, weight_gradient * loss_gradient
+        # float32 first: a loss scale above 65,504 is no number of float16
+        gradients = feature_gradient.float() * loss_gradient, weight_gradient * loss_gradient
         return *(one.to(kind) for one, kind in zip(gradients, ctx.types, strict=True)), None, None
 
 

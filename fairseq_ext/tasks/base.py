@@ -25,6 +25,7 @@ from fairseq_ext.tasks.improvements import Improvements
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_training
 
 logger = logging.getLogger(__name__)
+WAITING_BACKENDS = ("c10d", "pytorch_ddp")  # which wait for the gradients of all parameters
 
 
 class BaseTask(FairseqTask):
@@ -62,6 +63,7 @@ class BaseTask(FairseqTask):
         self.batch_fields: tuple[str, ...] = ()
         self.model_sizes: ModelSizes | None = None
         self.required_losses: tuple[str, ...] = ()
+        self.loss_names: tuple[str, ...] = ()
         self.after_update = None
         self.initialized_from: dict | None = None
         self.epochs_of_pass: int | None = None
@@ -111,7 +113,7 @@ class BaseTask(FairseqTask):
         """Training examples are sampled, shuffled and mixed; every part of another set is measured alone.
 
         Raises:
-            InputError: validation sets are to be combined, or a part of one left out.
+            InputError: validation sets are to be combined.
         """
         paths = utils.split_paths(self.cfg.data)
         is_training = split == self.cfg.train_subset
@@ -132,12 +134,6 @@ class BaseTask(FairseqTask):
             seed=self.cfg.seed,
             split=split,
         )
-        steps = self.cfg.max_valid_steps
-        if not is_training and isinstance(steps, int) and len(self.datasets[split].parts) > 1:
-            raise InputError(
-                f"--max-valid-steps {steps}: would measure the first parts of {split} only; expected none, or"
-                " a smaller set"
-            )
 
     def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> MultipartDataset:
         """The set `name` of a folder.
@@ -208,19 +204,36 @@ class BaseTask(FairseqTask):
                     f"--losses: a part of the model learns from {name} alone; add it with "
                     f"--criterion weighted_losses --losses translation,{name}"
                 )
-        self._check_decoder_is_trained(getattr(criterion, "names", (TRANSLATION,)))
+        self.loss_names = getattr(criterion, "names", (TRANSLATION,))
         self.batch_fields = getattr(criterion, "batch_fields", ())
         self.after_update = getattr(criterion, "after_update", None)
         return criterion
 
-    def _check_decoder_is_trained(self, losses: tuple[str, ...]) -> None:
+    def begin_epoch(self, epoch, model):
+        """fairseq's hook, before the first update of an epoch."""
+        super().begin_epoch(epoch, model)
+        self._check_decoder_is_trained()
+        self._check_whole_sets_are_measured()
+
+    def _check_decoder_is_trained(self) -> None:
         """DistributedDataParallel waits for the gradients of all parameters."""
+        waits = self.cfg.ddp_backend in WAITING_BACKENDS and self.cfg.find_unused_parameters is not True
         has_decoder = self.model_sizes is not None and self.model_sizes.has_decoder
-        if world_size() > 1 and has_decoder and TRANSLATION not in losses:
+        if world_size() > 1 and waits and has_decoder and TRANSLATION not in self.loss_names:
             raise InputError(
-                f"--losses {','.join(losses)}: leave parts of the decoder without gradients, which several"
-                f" processes cannot have; add {TRANSLATION}, or train in one process"
+                f"--losses {','.join(self.loss_names)}: leave parts of the decoder without gradients, which"
+                f" --ddp-backend {self.cfg.ddp_backend} waits for; add {TRANSLATION}, or"
+                " --find-unused-parameters"
             )
+
+    def _check_whole_sets_are_measured(self) -> None:
+        steps = self.cfg.max_valid_steps
+        for split, found in self.datasets.items():
+            if split != self.cfg.train_subset and isinstance(steps, int) and len(found.parts) > 1:
+                raise InputError(
+                    f"--max-valid-steps {steps}: would measure the first parts of {split} only; expected"
+                    " none, or a smaller set"
+                )
 
     def optimizer_step(self, optimizer, model, update_num):
         super().optimizer_step(optimizer, model, update_num)

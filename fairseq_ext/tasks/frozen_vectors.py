@@ -27,18 +27,22 @@ class FrozenVectors:
 
     def __init__(self, data, name: str, longest: int):
         self.stored, self.name, self.longest = StoredTeacher(data, name, OPTION), name, longest
+        self._ours = "the encoder in training"
         self._is_checked = False
 
-    def freeze(self, model, is_frozen: bool) -> None:
+    def freeze(self, model, is_frozen: bool, start: dict | None) -> None:
         """Leave nothing of a model to be trained but the linear map.
 
         Args:
             is_frozen: does the model say so of its layers (`--freeze-encoder`)?
+            start: what the model was started from (`fairseq_ext.checkpoints.origin`).
 
         Raises:
             InputError: it does not, there is no map, or what is below it has another width.
         """
         encoder = model.encoder
+        if start:
+            self._ours += f", from {start['file']} ({start.get('sha256', '')[:8]}),"
         if not is_frozen or encoder.sentence_map is None:
             raise InputError(
                 f"{OPTION} {self.name}: stands for layers that are not trained, below a linear map that is;"
@@ -47,8 +51,8 @@ class FrozenVectors:
         if encoder.pooled_width != self.stored.width:
             raise InputError(
                 f"{OPTION} {self.name}: vectors of {encoder_title(self.stored.encoder)} and width"
-                f" {self.stored.width}, but the encoder in training has those of {encoder.pooled_width}"
-                f" numbers; store these (`{STEP}`)"
+                f" {self.stored.width}, but {self._ours} has those of {encoder.pooled_width} numbers; store"
+                f" these (`{STEP}`)"
             )
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(name.startswith(MAP))
@@ -78,8 +82,8 @@ class FrozenVectors:
             distance = (own - batch[FIELD][side][rows].float()).norm(dim=1) / own.norm(dim=1)
             if not float(distance.max()) <= LARGEST_DISTANCE:
                 raise InputError(
-                    f"{OPTION} {self.name}: vectors of {encoder_title(self.stored.encoder)}, but the encoder"
-                    " in training gives others of the same sentences; start from that one"
+                    f"{OPTION} {self.name}: vectors of {encoder_title(self.stored.encoder)}, but"
+                    f" {self._ours} gives others of the same sentences; start from that one"
                     " (--finetune-from-model, --pretrained-encoder), or store the vectors of this one"
                     f" (`{STEP}`, without --normalize)"
                 )

@@ -9,7 +9,8 @@ The thesis stops with OpenNMT on "1-gram accuracy and perplexity on the developm
 A validation is an improvement if every measure is better than at the last improvement (as in OpenNMT-py); the
 first one is, and none with a measure that is NaN or infinite. `improvements` counts them, so that training
 stops `--patience` validations after the last, and checkpoint_best.pt is that of the last: to any other
-validation a half less is given, because fairseq takes the newer of two checkpoints that are equally good.
+validation a half less is given (never less than 0), because fairseq takes the newer of two checkpoints that
+are equally good.
 """
 
 import math
@@ -57,7 +58,9 @@ class Improvements:
         Raises:
             InputError: the validation did not measure it.
         """
-        return self.count + (1 if self._is_improvement(self._measured(value)) else -0.5)
+        if self._is_improvement(self._measured(value)):
+            return self.count + 1
+        return max(0, self.count - 0.5)  # fairseq never removes a checkpoint whose name has a minus sign
 
     def log(self) -> None:
         """Log the count, from the meters of the validation that is going on."""

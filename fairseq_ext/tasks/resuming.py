@@ -8,7 +8,6 @@ keeps nothing but "extra_state", in which the state of the task therefore travel
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 
 from fairseq import checkpoint_utils, trainer
 
@@ -22,6 +21,7 @@ from fairseq_ext.tasks.improvements import NAME as IMPROVEMENTS
 from fairseq_ext.tasks.improvements import STATE as COUNT
 
 KEY = "task_state"  # in a checkpoint, and on its way
+OF_ITS_OWN = "checkpoint_last.pt"  # --restore-file as fairseq has it: that of --save-dir, if there is one
 SCHEMA = {
     **{name: Optional(kind) for name, kind in TASK_STATE.items()},
     **ORIGIN,
@@ -64,7 +64,7 @@ def _with_task(load: Callable) -> Callable:
         saved = extra.pop(KEY, None) if isinstance(extra, dict) else None
         if not isinstance(self.task, BaseTask):
             return extra
-        if extra is None and not Path(filename).name.startswith("checkpoint_last"):
+        if extra is None and self.cfg.checkpoint.restore_file != OF_ITS_OWN:
             raise InputError(f"--restore-file {filename}: no such file, expected a checkpoint")
         # without the optimizer's state a training begins, whatever its weights are from (--reset-optimizer,
         # --finetune-from-model, an average of checkpoints): also with other languages and another teacher

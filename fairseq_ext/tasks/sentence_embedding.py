@@ -139,7 +139,7 @@ class SentenceEmbeddingTask(SentencePairTask):
         if self.teacher is not None:
             self.model_sizes = replace(self.model_sizes, teacher_width=self.teacher.width)
         if self.frozen_vectors is not None:
-            self.frozen_vectors.freeze(model, cfg.freeze_encoder)
+            self.frozen_vectors.freeze(model, cfg.freeze_encoder, self.initialized_from)
         if not from_checkpoint and not any(each.requires_grad for each in model.parameters()):
             raise InputError(
                 "--freeze-encoder: nothing of the encoder is trained; add --pooling-layer mix,"

@@ -92,6 +92,7 @@ class SharedTaskConfig(FairseqDataclass):
     amp: bool = II("common.amp")
     cpu: bool = II("common.cpu")
     ddp_backend: str = II("distributed_training.ddp_backend")
+    find_unused_parameters: bool = II("distributed_training.find_unused_parameters")
     store_ema: bool = II("ema.store_ema")
     valid_subset: str = II("dataset.valid_subset")
     max_valid_steps: Optional[int] = II("dataset.max_valid_steps")
@@ -141,9 +142,10 @@ def check_training(cfg) -> None:
 def _check_arithmetic(cfg) -> None:
     if cfg.amp is True:
         raise InputError("--amp: is not for these tasks; expected --autocast-bf16 or --fp16")
-    for name in ("fp16", "bf16"):
-        if cfg.autocast_bf16 and getattr(cfg, name) is True:
-            raise InputError(f"--autocast-bf16 --{name}: are two kinds of half precision, expected one")
+    kinds = [name for name in ("autocast_bf16", "fp16", "bf16") if getattr(cfg, name) is True]
+    if len(kinds) > 1:
+        options = " ".join(f"--{name.replace('_', '-')}" for name in kinds)
+        raise InputError(f"{options}: are {len(kinds)} kinds of half precision, expected one")
     if cfg.fp16 is True and (cfg.cpu is True or not torch.cuda.is_available()):
         raise InputError("--fp16: needs a GPU; expected --autocast-bf16 on a processor")
 

@@ -11,8 +11,10 @@ RECIPE=distillation TITLE="Distilled sentence encoders"
 SEEDS=1
 ALL_STAGES="prepare encode train evaluate report"
 REQUIRED_SETTINGS=(BATCH_PAIRS STUDENTS)
-TEACHER='' TEACHER_DATA=''
+TEACHER='' TEACHER_DATA='' TEACHER_IN_TRAINING=''
 TEACHER_NAME=teacher VECTORS_DTYPE=float16 # of the files with its vectors
+TEACHER_POOLING=  # of a folder of transformers, which says not how it is pooled
+ENCODE_OPTIONS=() # how the teacher's vectors are computed
 
 # What 3.3.2 has for all systems; a configuration changes it.
 ALPHA=1 BETA=1e3 GAMMA=1e-2
@@ -23,7 +25,7 @@ SPEED_TEXT=test.de-en.de SPEED_THREADS=2 # of the comparison of speeds
 MARGIN_OPTIONS='' FEATURE_OPTIONS='' LOGIT_OPTIONS=''
 SELECTION_OPTIONS=(--best-checkpoint-metric retrieval --maximize-best-checkpoint-metric)
 STUDENTS=() ABLATED=() MARGIN_ALONE=() REDUCTIONS=()
-REDUCED_VECTORS='' REDUCED_VECTORS_OPTIONS=() # name of the vectors that reduced-N reads, and how the teacher gives them if not as it is
+REDUCED_START='' REDUCED_VECTORS='' REDUCED_VECTORS_OPTIONS=() # what reduced-N begins with; name of the vectors that reduced-N reads, and how the teacher gives them if not as it is
 declare -A STUDENT_OPTIONS STUDENT_WIDTH
 
 usage() {
@@ -41,6 +43,9 @@ has the paper's numbers.
                       systems.sh says which students have which losses)
   --teacher MODEL     the teacher: a folder of transformers or sentence-transformers, or a checkpoint of sentence_embedding
   --teacher-data DIR  of a checkpoint: the binarized folder of its training, on which the students are trained, too
+  --teacher-in-training
+                      the teacher encodes every batch of every student, in place of once and for all: slower, and without
+                      files of vectors; reduced-N has its files all the same
 $(usage_of_test_sets)
 $(usage_of_un)
 $(usage_of_experiment)
@@ -55,7 +60,7 @@ check_recipe() {
   [[ -n $TEACHER ]] || die "--teacher: expected a folder of transformers or sentence-transformers, or a checkpoint"
   [[ $DRY_RUN == yes || -e $TEACHER ]] || die "--teacher: $TEACHER: no such file or folder"
   check_folders TEACHER_DATA
-  TEACHER_OPTIONS=(--model "$TEACHER")
+  TEACHER_OPTIONS=(--model "$TEACHER") POOLING_IN_TRAINING=()
   [[ $LAUNCHER != cpu ]] || TEACHER_OPTIONS+=(--cpu)
   if [[ $TEACHER == *.pt ]]; then
     [[ -n $TEACHER_DATA ]] || die "--teacher $TEACHER: a checkpoint needs --teacher-data, the binarized folder of its training"
@@ -67,17 +72,26 @@ check_recipe() {
     [[ -z $TEACHER_DATA ]] || die "--teacher-data $TEACHER_DATA: --teacher $TEACHER is no checkpoint; expected none"
   fi
   check_reductions
+  set_pooling
   [[ $FINISHED_ONLY == yes ]] || check_synchronized
 }
 
 # reduced-N of a configuration begins with a checkpoint or with a folder, not with either.
 check_reductions() {
   [[ ,$SYSTEM_LIST == *,reduced-* ]] || return 0
-  if [[ $TEACHER_MODEL == *--finetune-from-model* ]]; then
+  if [[ $REDUCED_START == --finetune-from-model ]]; then
     [[ $TEACHER == *.pt ]] || die "--systems: reduced-N of --config $CONFIG begins with a checkpoint, --teacher $TEACHER is none; leave reduced-N out"
   else
     [[ $TEACHER != *.pt ]] || die "--systems: reduced-N of --config $CONFIG begins with a folder of transformers, --teacher $TEACHER is none; leave reduced-N out"
   fi
+}
+
+# A folder of sentence-transformers says how it is pooled, one of transformers does not.
+set_pooling() {
+  [[ -d $TEACHER && ! -e $TEACHER/modules.json ]] || return 0
+  [[ -n $TEACHER_POOLING ]] || die "--teacher $TEACHER: a folder of transformers says not how it is pooled; expected one of sentence-transformers, or TEACHER_POOLING in the configuration"
+  TEACHER_OPTIONS+=(--pooling "$TEACHER_POOLING")
+  POOLING_IN_TRAINING=(--teacher-pooling "$TEACHER_POOLING")
 }
 
 # A student that learns from the reduced teacher needs that one: trained before, or in this run.
@@ -106,15 +120,15 @@ stage_prepare() {
 stage_encode() {
   local text=()
   [[ -n $TEACHER_DATA ]] || text=(--text "$OUTPUT/text")
-  store_vectors "$TEACHER_NAME" "${TEACHER_OPTIONS[@]}" "${text[@]}"
-  [[ $REDUCED_VECTORS == "$TEACHER_NAME" || ,$SYSTEM_LIST != *,reduced-* ]] ||
+  [[ $TEACHER_IN_TRAINING == yes ]] || store_vectors "$TEACHER_NAME" "${TEACHER_OPTIONS[@]}" "${text[@]}"
+  [[ ($TEACHER_IN_TRAINING != yes && $REDUCED_VECTORS == "$TEACHER_NAME") || ,$SYSTEM_LIST != *,reduced-* ]] ||
     store_vectors "$REDUCED_VECTORS" "${TEACHER_OPTIONS[@]}" "${REDUCED_VECTORS_OPTIONS[@]}" "${text[@]}"
 }
 
 # The vectors of an encoder, of the pairs that are trained on.
 store_vectors() { # NAME ENCODER_OPTION...
   run python -m embeddings encode --data "$DATA" --split train,valid --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --name "$1" \
-    --dtype "$VECTORS_DTYPE" "${@:2}"
+    --dtype "$VECTORS_DTYPE" "${ENCODE_OPTIONS[@]}" "${@:2}"
 }
 
 # The teachers of synchronized distillation (A.1), which are systems here, come before their students.
@@ -147,19 +161,27 @@ note_negatives() {
 }
 
 train_system() { # SYSTEM SEED
-  local options languages=()
+  local options languages=() start=()
   read -ra options <<< "${TRAINING_OPTIONS[$1]}"
-  if [[ $1 == reduced-* && -f $TEACHER ]]; then set_languages_of_teacher; fi
+  if [[ $1 == reduced-* ]]; then
+    start=("$REDUCED_START" "$TEACHER")
+    if [[ -f $TEACHER ]]; then set_languages_of_teacher; fi
+  elif [[ $TEACHER_IN_TRAINING == yes && $1 != *-ams && $1 != *-ams-syn ]]; then
+    start=(--teacher-checkpoint "$TEACHER" "${POOLING_IN_TRAINING[@]}")
+  fi
   train_on_data "$OUTPUT/models/$(model_name "$@")" "$2" --task sentence_embedding \
     --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --dropout "$DROPOUT" --optimizer fused_adam "${SCHEDULE_OPTIONS[@]}" \
     --weight-decay "$WEIGHT_DECAY" --batch-size "$BATCH_PAIRS" --max-epoch "$EPOCHS" --eval-retrieval \
-    "${SELECTION_OPTIONS[@]}" "${languages[@]}" "${options[@]}"
+    "${SELECTION_OPTIONS[@]}" "${languages[@]}" "${start[@]}" "${options[@]}"
 }
 
 # Fill languages: a teacher that is trained on has the embeddings of its own tags, also of languages that its students do not learn.
 set_languages_of_teacher() {
-  languages=(--langs "$(python -m fairseq_ext describe "$TEACHER" --json |
-    python -c 'import json, sys; print(",".join(json.load(sys.stdin)["languages"]))')") || exit 2
+  local teachers ours
+  teachers=$(python -m fairseq_ext describe "$TEACHER" --json |
+    python -c 'import json, sys; print(",".join(json.load(sys.stdin)["languages"]))') || exit 2
+  ours=$(printf '%s\n' "${LANGUAGES[@]}" | LC_ALL=C sort | paste -sd,)
+  [[ $teachers == "$ours" ]] || languages=(--langs "$teachers")
 }
 
 stage_evaluate() {
@@ -185,10 +207,9 @@ also_cut() { # WIDTH...
   SMALLER_OPTIONS=(--vectors "float32,int8,int8+rescored,binary,binary+rescored" --widths "$(ascending "$@")")
 }
 
-# Teacher and students in turns, on the test sentences of one language.
+# Teacher and students in turns, on the test sentences of one language, on a processor.
 measure_speed() {
-  local options=(--lines 1000 --threads "$SPEED_THREADS")
-  [[ $LAUNCHER != cpu ]] || options+=(--cpu)
+  local options=(--lines 1000 --threads "$SPEED_THREADS" --cpu)
   ENCODERS=("teacher=$TEACHER")
   for_each_model add_encoder
   run python -m embeddings speed "${ENCODERS[@]}" --text "$DATA/text/$SPEED_TEXT" --model-data "$DATA" "${options[@]}" \
@@ -206,4 +227,4 @@ stage_report() {
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
 }
 
-experiment "tatoeba flores united-nations bucc keep-out teacher teacher-data" "" "$@"
+experiment "tatoeba flores united-nations bucc keep-out teacher teacher-data" "teacher-in-training" "$@"

@@ -18,7 +18,8 @@ REQUIRED_SETTINGS=(SIZES)
 
 # What all configurations have in common (4.4.2, 4.4.3); a configuration may change it.
 ARCHITECTURE=mnmt_transformer_big
-MODEL_OPTIONS=(--norm-placement pre) # as the Transformer of OpenNMT has it, which the thesis uses
+MODEL_OPTIONS=()
+NORM_OPTIONS=(--norm-placement pre) # of all systems: as the Transformer of OpenNMT has it, which the thesis uses
 PRETRAINING_OPTIONS=(--inverted-mask) # equation 4.1, and what the accuracies of Tables 4.12 and 4.13 are of
 DROPOUT=0.3
 LEARNING_RATE=1e-4

@@ -25,7 +25,7 @@ pretrain() { # SYSTEM
   read -ra tasks <<< "${TRAINING_OPTIONS[$1]}"
   train_model "$(pretrained_folder "$1")" "$OUTPUT/data/monolingual" "$PRETRAINING_SEED" "$PRETRAINING_WARMUP" \
     "$MAX_TOKENS" "$PRETRAINING_GPUS" --task linguistic_pretraining "${tasks[@]}" "${PRETRAINING_OPTIONS[@]}" \
-    --arch "$ARCHITECTURE" "${MODEL_OPTIONS[@]}" --label-smoothing "$LABEL_SMOOTHING" --lr "$PRETRAINING_LEARNING_RATE" "${PRETRAINING_STOP[@]}"
+    --arch "$ARCHITECTURE" "${NORM_OPTIONS[@]}" "${MODEL_OPTIONS[@]}" --label-smoothing "$LABEL_SMOOTHING" --lr "$PRETRAINING_LEARNING_RATE" "${PRETRAINING_STOP[@]}"
 }
 
 stage_pretrain() {
@@ -47,7 +47,7 @@ finetune() { # SYSTEM SIZE DIRECTION SEED
     options+=(--pretrained-checkpoint "$checkpoint")
   fi
   train_model "$OUTPUT/models/$(model_name "$@")" "$(data_of "$1" "$2")" "$4" "$WARMUP_UPDATES" "$tokens" "$BATCH_GPUS" \
-    --task multilingual_nmt --lang-pairs "$3" --arch "$architecture" "${options[@]}" \
+    --task multilingual_nmt --lang-pairs "$3" --arch "$architecture" "${NORM_OPTIONS[@]}" "${options[@]}" \
     --label-smoothing "$smoothing" --lr "$LEARNING_RATE" "${FINETUNING_STOP[@]}"
 }
 

@@ -6,7 +6,8 @@ LANGUAGE_GROUPS=ems # for averages, of embeddings/language_groups
 UN_LANGUAGES=(es fr ru zh) # with English (3.2.1)
 BUCC_PAIRS=de-en,fr-en,ru-en,zh-en
 BUCC_OPTIONS=(--tested training) # as the script that 3.2.1 follows; gold pairs of the test parts are not public
-UN_PROBES=256 # of about 12,300 inverted lists, that a query looks at
+UN_PROBES=256 # of about 12,300 inverted lists, that a query looks at where there is no GPU
+UN_MEMORY=32 # GiB for blocks of vectors, where there is one
 RETRIEVAL_OPTIONS=() # how sentences are compared in tests
 SHOWN_SIMILARITY=cosine # by which systems are compared with each other, and shown pair by pair
 DIRECTION='' # from English or to it, where all pairs have it: what is tested and shown; both without
@@ -164,10 +165,11 @@ retrieve_everywhere() { # FOLDER ENCODER_OPTION...
 
 # Millions of candidates: vectors are stored, and looked up by inverted lists.
 retrieve_in_un() { # FOLDER ENCODER_OPTION...
-  local language files=()
+  local language files=() search=(--index gpu --memory "$UN_MEMORY")
+  [[ $LAUNCHER != cpu ]] || search=(--index ivf --probes "$UN_PROBES")
   for language in en "${UN_LANGUAGES[@]}"; do files+=("$UNITED_NATIONS/UNv1.0.6way.$language"); done
   run python -m embeddings encode "${files[@]}" --dtype float16 "${@:2}" --output "$1/un/vectors"
-  retrieve "$1/un" --un "$UNITED_NATIONS" --languages "$(IFS=, && echo "${UN_LANGUAGES[*]}")" --similarity cosine --index ivf --probes "$UN_PROBES" --model "$1/un/vectors"
+  retrieve "$1/un" --un "$UNITED_NATIONS" --languages "$(IFS=, && echo "${UN_LANGUAGES[*]}")" --similarity cosine "${search[@]}" --model "$1/un/vectors"
 }
 
 retrieve() { # FOLDER OPTION...

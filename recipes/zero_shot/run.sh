@@ -106,9 +106,10 @@ recognize() { # STATES RESULTS
 # What the probes find in one model. Its hidden states take much room, and go when the probes are done. Results of another
 # checkpoint, or of other layers, lines or protocol, go before, so that all of a folder are of the same.
 probe() { # SYSTEM SEED
-  local name states results one settings="$PROBE_LAYERS ${PROBE_LINES:-all} $LLR_PROTOCOL" before='' known='' missing=() lines=()
+  local name states results one settings="$PROBE_LAYERS ${PROBE_LINES:-all}" before='' known='' missing=() lines=()
   [[ ${TRAINED_AS[$1]} == "$1" ]] || return 0 # the pivot's model is that of another system
   set_evaluated "$@"
+  [[ $LLR_PROTOCOL == converged ]] || settings+=" $LLR_PROTOCOL"
   name=$(model_name "$@")
   states=$OUTPUT/states/$name results=$OUTPUT/probes/$name
   [[ ! $results/finished -nt ${EVALUATED[1]} ]] || { read -r before && read -r known; } < "$results/finished" || true

@@ -102,7 +102,7 @@ def test_bold_is_of_one_family(scored, data, texts, report, command, tmp_path):
     bold = {tuple(row[1:3]) for row in rows if row[4].startswith("**")}
     assert bold == {("PreNorm", "T-ENC"), ("PreNorm", "T-DEC")}
     text = (output / "report.md").read_text()
-    assert "differ in one thing only, the placement of normalization (one family of 2 tests" in text
+    assert "the other one of PreNorm and PostNorm that differ in nothing else (one family of 2 tests" in text
     assert (output / "tables" / "significance_overall_toy_bleu_language-tags.csv").is_file()
 
 
@@ -134,6 +134,37 @@ def test_swap_prenorm_takes_no_mark_from_postnorm(scored, data, texts, report, c
     systems["no-enc-last"] = (0, {"norm_placement": "pre", "encoder_final_norm": False})
     bold = bold_systems(scored, data, texts, report, command, tmp_path, systems)
     assert bold == {"PostNorm"}
+
+
+def test_swap_prenorm_has_no_mark_for_its_off_target_rate_beside_prenorm_and_postnorm(scored, texts, report):
+    wrong = {"pre": 3, "post": 2, "swap-pre": 1}  # of four lines
+    marked = {}
+    for names in (("pre", "post", "swap-pre"), ("pre", "swap-pre")):
+        folders = []
+        for name in names:
+            lines = [texts["de"][i] if i < wrong[name] else line for i, line in enumerate(texts["fr"])]
+            settings = {"norm_placement": name}
+            folders.append(scored(name, {"de-fr": lines}, folder=f"{len(names)}{name}", system=settings))
+        output = report(*folders, folder=f"report-{len(names)}")
+        rows = markdown_rows(output, "BLEU scores and off-target rates")[2:]
+        marked[names] = {row[1] for row in rows if "(**" in row[-2]}
+    assert marked == {
+        ("pre", "post", "swap-pre"): {"PostNorm"},
+        ("pre", "swap-pre"): {"Swap-PreNorm"},
+    }
+
+
+def test_pairs_named_beside_an_axis_take_no_mark_from_it(scored, data, texts, report, command, tmp_path):
+    """Recipes name some pairs themselves; a system in both is marked if it is better in both."""
+    systems = {
+        "t-enc": (6, {"norm_placement": "post", "language_tags": "t-enc"}),
+        "t-dec": (3, {"norm_placement": "post", "language_tags": "t-dec"}),
+        "simple": (0, {"norm_placement": "post", "language_tags": "t-enc", "norm_affine": False}),
+        "other": (4, {"norm_placement": "post", "language_tags": "t-dec", "norm_affine": False}),
+    }
+    tests = ("--pairs", "t-enc:other")
+    bold = bold_systems(scored, data, texts, report, command, tmp_path, systems, *tests)
+    assert bold == {"PostNorm", "PostNorm-simple"}
 
 
 def test_pairs_asked_for_are_marked_where_no_placement_differs(

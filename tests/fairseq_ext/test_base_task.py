@@ -1,5 +1,6 @@
 """`BaseTask`: a task of sentence pairs without a decoder is what it shares, and little more."""
 
+import contextlib
 import dataclasses
 import math
 import re
@@ -112,8 +113,9 @@ def test_a_sentence_encoder_learns_and_is_validated(task):
     ("options", "message"),
     [
         ({"amp": True}, "--amp: is not for these tasks; expected --autocast-bf16 or --fp16"),
-        ({"autocast_bf16": True, "fp16": True}, "--autocast-bf16 --fp16: are two kinds"),
-        ({"autocast_bf16": True, "bf16": True}, "--autocast-bf16 --bf16: are two kinds"),
+        ({"autocast_bf16": True, "fp16": True}, "--autocast-bf16 --fp16: are 2 kinds"),
+        ({"fp16": True, "bf16": True}, "--fp16 --bf16: are 2 kinds"),
+        ({"autocast_bf16": True, "bf16": True}, "--autocast-bf16 --bf16: are 2 kinds"),
         ({"ddp_backend": "fully_sharded"}, "--ddp-backend fully_sharded"),
         ({"fp16": True, "cpu": True}, "--fp16: needs a GPU"),
         ({"store_ema": True}, "--store-ema: nothing reads these weights"),
@@ -167,22 +169,38 @@ def test_what_goes_together_is_not_refused(tmp_path, options):
 def test_sets_are_validated_one_by_one_and_whole(task):
     with pytest.raises(InputError, match="--combine-valid-subsets: sets are measured one by one"):
         task.load_dataset("valid", combine=True)
-    task.cfg.max_valid_steps = 3
-    task.load_dataset("valid")  # of one part, whose first batches are a sample
-    task.make_dataset = lambda *_, **__: SimpleNamespace(parts=[1, 2])
-    with pytest.raises(InputError, match="--max-valid-steps 3: would measure the first parts of valid only"):
-        task.load_dataset("valid")
     task.load_dataset("train", combine=True)
 
 
-def test_a_decoder_that_nobody_trains_is_refused_in_several_processes(tmp_path, monkeypatch):
-    task = make_task(tmp_path / "data", PairTask)
+def test_a_training_does_not_measure_some_of_its_directions_only(task):
+    """Another training's option, which fairseq-validate finds in its checkpoint, is none of a validation."""
+    task.cfg.max_valid_steps = 3
+    task.load_dataset("valid")
+    task.begin_epoch(1, None)  # of one part, whose first batches are a sample
+    task.datasets["valid"] = SimpleNamespace(parts=[1, 2])
+    with pytest.raises(InputError, match="--max-valid-steps 3: would measure the first parts of valid only"):
+        task.begin_epoch(1, None)
+
+
+@pytest.mark.parametrize(
+    ("backend", "finds_unused", "refused"),
+    [
+        ("pytorch_ddp", None, True),
+        ("c10d", False, True),
+        ("pytorch_ddp", True, False),
+        ("legacy_ddp", None, False),
+    ],
+)
+def test_a_decoder_that_nobody_trains(tmp_path, monkeypatch, backend, finds_unused, refused):
+    """Refused where gradients are waited for, when a training begins: fairseq-validate has none."""
+    task = make_task(tmp_path / "data", PairTask, ddp_backend=backend, find_unused_parameters=finds_unused)
     make_encoder(task)
     task.model_sizes = dataclasses.replace(task.model_sizes, has_decoder=True)
-    make_criterion(task)
     monkeypatch.setattr("fairseq_ext.tasks.base.world_size", lambda: 2)
-    with pytest.raises(InputError, match="--losses sentence_contrastive: leave parts of the decoder without"):
-        make_criterion(task)
+    make_criterion(task)
+    message = "--losses sentence_contrastive: leave parts of the decoder without"
+    with pytest.raises(InputError, match=message) if refused else contextlib.nullcontext():
+        task.begin_epoch(1, None)
 
 
 def test_validation_has_the_criterion_where_the_batch_is(task):

@@ -144,6 +144,15 @@ def test_vectors_of_another_encoder(folder):  # noqa: F811
     assert "vectors of " in message and "gives others of the same sentences" in message
 
 
+def test_both_encoders_are_named(folder):  # noqa: F811
+    task = make_task(folder, max_source_positions=9, **STORED)
+    model = make_model(task, **REDUCED)
+    model.encoder.pooled_width = 32
+    ours = r"from ems/best\.pt \(0123abcd\), has those of 32"
+    with pytest.raises(InputError, match=rf"vectors of .* \(.*\) and width 24, but the .*, {ours}"):
+        task.frozen_vectors.freeze(model, True, {"file": "ems/best.pt", "sha256": "0123abcdef"})
+
+
 def test_vectors_of_length_1_are_not_those_of_the_encoder(folder):  # noqa: F811
     teacher = str(folder.parent / "teacher.pt")
     words = ["embeddings", "encode", "--data", str(folder), "--model", teacher, "--model-data", str(folder)]

@@ -132,7 +132,7 @@ def test_one_measure_alone_does_not_count():
 def test_a_validation_that_diverged_is_no_improvement_and_none_is_measured_by_it(diverged):
     improvements = Improvements("accuracy,ppl")
     sequence = ((10, diverged), (10, 9.0), (11, diverged), (diverged, 8.0), (12, 8.0))
-    assert [validate(improvements, *each) for each in sequence] == [-0.5, 1, 0.5, 0.5, 2]
+    assert [validate(improvements, *each) for each in sequence] == [0, 1, 0.5, 0.5, 2]
 
 
 def test_a_checkpoint_whose_best_validation_diverged_begins_anew():

@@ -83,7 +83,7 @@ def test_a_training_that_begins_from_a_checkpoint_takes_nothing_of_its_task(task
     load(task, {"dictionary_sha256": task.fingerprint, "languages": ["zh"]}, updates=0)
     assert load(task, {}) == {"train_iterator": {"epoch": 1}}  # of stock fairseq
     wrapped = resuming._with_task(lambda self, filename: None)
-    assert wrapped(SimpleNamespace(task=task), "folder/checkpoint_last.pt") is None
+    assert wrapped(trainer_of(task), "folder/checkpoint_last.pt") is None
     assert task.state_dict() == before
 
 
@@ -93,11 +93,18 @@ def test_weights_of_another_dictionary_are_refused(task):
         load(task, {"dictionary_sha256": "0", "languages": ["zh"]}, updates=0)
 
 
-def test_a_file_to_start_from_that_is_not_there_is_refused(task):
+def trainer_of(task, restore_file: str = "checkpoint_last.pt"):
+    return SimpleNamespace(
+        task=task, cfg=SimpleNamespace(checkpoint=SimpleNamespace(restore_file=restore_file))
+    )
+
+
+@pytest.mark.parametrize("name", ["missing.pt", "other/folder/checkpoint_last.pt"])
+def test_a_file_to_start_from_that_is_not_there_is_refused(task, name):
     """fairseq would train from nothing, and say so in one line among a hundred."""
     wrapped = resuming._with_task(lambda self, filename: None)
-    with pytest.raises(InputError, match=r"--restore-file missing\.pt: no such file"):
-        wrapped(SimpleNamespace(task=task), "missing.pt")
+    with pytest.raises(InputError, match=f"--restore-file {name}: no such file"):
+        wrapped(trainer_of(task, name), name)
 
 
 def test_weights_without_a_criterion_are_fine(tmp_path):

@@ -294,3 +294,51 @@ def test_all_benchmarks_of_3_2_1_when_their_folders_are_given():
     )
     results = [word for word in report if word.startswith("out/retrieval/small-all-seed1")]
     assert [word.split("/")[3] for word in results] == ["multiway", "tatoeba", "un", "bucc"]
+
+
+def test_the_un_is_searched_on_a_gpu_where_trainings_have_one():
+    options = ["--systems", "small-all", "--united-nations", "6way", "--launcher", "torchrun"]
+    found = [words for words in commands("lealla", *options, stages="evaluate") if "--un" in words]
+    assert {(args.index, args.memory) for args in map(parse_command, found)} == {("gpu", 32)}
+
+
+def test_a_teacher_inside_the_training_has_no_files_but_those_that_reductions_read():
+    options = ["--systems", "small-ams,small-all,small-fd,reduced-32", "--teacher-in-training"]
+    (encode,) = map(parse_command, commands("lealla", *options, stages="encode"))
+    assert encode.name == "pooler"
+    found = trainings("lealla", *options)
+    teachers = {name: (args.teacher, args.teacher_checkpoint) for name, args in found.items()}
+    assert teachers == {
+        "small-ams": (None, None), "small-all": (None, "LaBSE"), "small-fd": (None, "LaBSE"),
+        "reduced-32": (None, None),
+    }  # fmt: skip
+    assert found["small-all"].teacher_pooling is None  # as of a folder of sentence-transformers
+    assert not commands("l10n", "--systems", "thin-half-all", "--teacher-in-training", stages="encode")
+    (args,) = trainings("l10n", "--systems", "thin-half-all", "--teacher-in-training").values()
+    assert (args.teacher_checkpoint, args.teacher_pooling) == ("ems.pt", None)
+
+
+def test_a_folder_of_transformers_is_pooled_as_labse_is(tmp_path):
+    """One of sentence-transformers says itself how it is."""
+    options = ["--config", "lealla", "--systems", "small-all", "--teacher-in-training", "--output", "out"]
+    for name, pooling in (("plain", "pooler"), ("modules", None)):
+        folder = tmp_path / name
+        folder.mkdir()
+        if pooling is None:
+            (folder / "modules.json").touch()
+        teacher = ["--teacher", str(folder)]
+        (encode,) = map(parse_command, dry_run(RECIPE, *options[:4], *teacher, "--stages", "encode"))
+        assert (encode.name, encode.pooling) == ("teacher", pooling)
+        (args,) = parse_trainings(dry_run(RECIPE, *options, *teacher, "--stages", "train")).values()
+        assert (args.teacher_checkpoint, args.teacher_pooling) == (str(folder), pooling)
+    (tmp_path / "empty").mkdir()
+    options = ["--config", "l10n", "--teacher", str(tmp_path / "plain"), "--systems", "thin-half-all"]
+    message = f"--teacher {tmp_path}/plain: a folder of transformers says not how it is pooled; expected one"
+    assert_refused(RECIPE, options, message, tmp_path / "empty")
+
+
+def test_a_teacher_whose_name_has_a_blank():
+    options = ["--config", "lealla", "--teacher", "my models/LaBSE", "--systems", "reduced-32"]
+    printed = dry_run(RECIPE, *options, "--stages", "train", "--output", "out")
+    (args,) = parse_trainings(printed).values()
+    assert args.pretrained_encoder == "my models/LaBSE"

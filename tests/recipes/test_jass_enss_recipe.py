@@ -106,6 +106,8 @@ def test_hyperparameters_of_the_paper():
     none, jass = finetuning["none-3000-ja-en"], finetuning["jass-3000-ja-en"]
     assert (none.pretrained_checkpoint, jass.lang_pairs, jass.update_freq) == (None, "ja-en", [1])
     assert jass.pretrained_checkpoint == f"{pretraining.save_dir}/checkpoint_best.pt"
+    optimized = trainings("aspec-ja-en", "--systems", "optimized", *options[2:], stages="finetune")
+    assert [args.norm_placement for args in optimized.values()] == ["pre"]  # B.2 changes other things
 
 
 def test_batches_of_finetuning_may_be_smaller():

@@ -68,9 +68,10 @@ def test_pretraining_and_what_is_not_prepared_yet(plan):
 def test_sums_of_layers_are_not_stored_for_a_plan(plan, tmp_path, stored):
     (tmp_path / "model").mkdir()
     (tmp_path / "model/config.json").write_text('{"num_hidden_layers": 4}')
+    (tmp_path / "out/data/mine").mkdir(parents=True)
+    (tmp_path / "out/data/mine/train.de-en.de.frozen.vectors").touch()  # which are no sums
     if stored:
-        (tmp_path / "out/data/mine").mkdir(parents=True)
-        (tmp_path / "out/data/mine/train.de-en.de.frozen.vectors").touch()
+        (tmp_path / "out/data/mine/train.de-en.de.frozen.layers").touch()
     folders = ["--data-root", str(tmp_path), "--encoder", str(tmp_path / "model")]
     result = plan("dual_pivot", "l10n", *folders, "--systems", "paired-de-en", "--stages", "train")
     assert result.returncode == 0, result.stderr

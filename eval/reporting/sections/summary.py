@@ -15,7 +15,7 @@ from eval.reporting.exhibits import (
     tidy,
 )
 from eval.reporting.plots import horizontal_bars
-from eval.results.labels import UNKNOWN, language_tag, layer_norm, residual
+from eval.results.labels import PLACEMENT, UNKNOWN, language_tag, layer_norm, residual
 from eval.results.measures import MEASURES
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, System
@@ -40,19 +40,12 @@ def notes(results: ResultSet) -> list[str]:
         " the lowest among systems that differ in the placement of normalization only)."
     )
     marking = {dataset: results.marking(dataset) for dataset in results.datasets}
-    for dataset, comparisons in marking.items():
-        if comparisons:
-            axis = comparisons[0]["axis"]
-            rivals = (
-                f"the systems that differ in one thing only, the {axis}"
-                if axis
-                else "the systems compared with"
-            )
-            tests = comparisons[0]["family"]["overall"]
-            found.append(
-                f"Bold BLEU on {dataset}: the mean that is shown is significantly higher than that of"
-                f" {rivals} (one family of {tests} tests; see Significance)."
-            )
+    found += [
+        f"Bold BLEU on {dataset}: the mean that is shown is significantly higher than that of"
+        f" {' and of '.join(compared_with(results, dataset, comparisons))}; see Significance."
+        for dataset, comparisons in marking.items()
+        if comparisons
+    ]
     if not any(marking.values()):
         found.append("No comparison file was given, so no BLEU score is marked as significantly higher.")
     for dataset in results.datasets:
@@ -60,6 +53,19 @@ def notes(results: ResultSet) -> list[str]:
             different = {frozenset(names) for one in results.on(dataset) if (names := one.directions(kind))}
             if len(different) > 1:
                 found.append(f"Not comparable: the systems on {dataset} have different {kind} directions.")
+    return found
+
+
+def compared_with(results: ResultSet, dataset: str, comparisons: list[dict]) -> list[str]:
+    """What marks on a dataset compare with, one text for every family of tests."""
+    found = []
+    for axis, one in {one["axis"]: one for one in comparisons}.items():
+        rivals = f"the systems that differ in one thing only, the {axis}"
+        if axis is None:
+            rivals = "the systems compared with by name"
+        elif axis == PLACEMENT and results.has_pre_and_post(dataset):
+            rivals = "the other one of PreNorm and PostNorm that differ in nothing else"
+        found.append(f"{rivals} (one family of {one['family']['overall']} tests)")
     return found
 
 

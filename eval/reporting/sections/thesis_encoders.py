@@ -2,7 +2,7 @@
 
 Sizes are L, d_h, d_ff, H, P and P_E (in millions) and d, the numbers of a vector; then Tatoeba, UN with es,
 fr, ru and zh and their mean (P@1), BUCC with de, fr, ru and zh and their mean (F1), all in percent. "-": not
-in the tables.
+in the tables. "La.": languages of the training.
 """
 
 from eval.reporting.exhibits import Table, cells, number_cell
@@ -15,6 +15,9 @@ BENCHMARKS = (
     *(f"BUCC {language}-en" for language in ("de", "fr", "ru", "zh")),
     "BUCC",
 )
+LANGUAGES = {"LASER": 93, "m-USE": 16, "SBERT": 50, "EMS": 62, "#0 LaBSE": 109} | {
+    f"LEALLA-{size} all": 109 for size in ("small", "base", "large")
+}  # "La." of Table 3.3
 NUMBERS = """
 LASER                      | -   -    -  - 154  - 1024| 65.5    -    -    -    -    - 95.4 92.4 92.3 91.7 93.0
 m-USE                      | -   -    -  -  85  -  512|    - 86.1 83.3 88.9 78.8 84.3 88.5 86.3 89.1 86.9 87.7
@@ -87,13 +90,14 @@ def thesis_table(measured: list[str]) -> Table | None:
     shown = [
         [
             *cells(name),
+            number_cell(LANGUAGES.get(name), ".0f"),
             *(number_cell(numbers[size], ".0f") for size in SIZES),
             *(number_cell(numbers[_benchmark(title)], ".1f") for title in known),
         ]
         for name, numbers in rows().items()
     ]
     caption = "The thesis's encoders (Tables 3.1, 3.3, 3.4, A.1 to A.4): of all languages of each benchmark."
-    return Table("encoder_sizes_thesis", caption, [cells("Encoder", *SIZES, *known)], shown)
+    return Table("encoder_sizes_thesis", caption, [cells("Encoder", "La.", *SIZES, *known)], shown)
 
 
 def by_losses(student: str, title: str) -> dict[str, float | None]:

@@ -9,7 +9,7 @@
 #   shallow-half    2 x 192, 512, 4 heads     693k
 #   shallow-quarter 1 x 192, 512, 4 heads     346k
 #
-# Losses: with 64 pairs in a batch in place of 8,192 additive margin needs the temperature of LaBSE-EMS-scaled (2.4). Features are
+# Losses: additive margin has the temperature of LaBSE-EMS-scaled (2.4), without which it hardly learns (docs/results/ems.md). Features are
 # compared at length 1 and by the mean over dimensions, and T of 3.4 is 1, as T = 100 makes gamma 1e-2 a weight of 1e-6. Of a pair the
 # three losses then are 14, 16 and 5 nats in the first 30 updates (thin-half, German and English).
 CORPUS=l10n
@@ -35,7 +35,8 @@ FEATURE_OPTIONS="--feature-distillation-normalize both --feature-distillation-me
 LOGIT_OPTIONS="--logit-distillation-temperature 1"
 TEACHER_WIDTH=192
 SMALLER_OPTIONS=(--vectors "int8,int8+rescored,binary,binary+rescored")
-TEACHER_MODEL="--finetune-from-model $TEACHER --arch ems_small --encoder-embed-dim 192 --encoder-ffn-embed-dim 512 --encoder-attention-heads 4"
+REDUCED_START=--finetune-from-model # what reduced-N begins with
+TEACHER_MODEL="--arch ems_small --encoder-embed-dim 192 --encoder-ffn-embed-dim 512 --encoder-attention-heads 4"
 
 student() { # NAME LAYERS WIDTH INNER_WIDTH HEADS
   STUDENTS+=("$1")

@@ -27,6 +27,8 @@ SELECTION_OPTIONS=(--best-checkpoint-metric retrieval --maximize-best-checkpoint
 MARGIN_OPTIONS="--additive-margin-gather-negatives"
 LOGIT_OPTIONS="--logit-distillation-gather"
 TEACHER_WIDTH=768
+TEACHER_POOLING=pooler
+[[ $LAUNCHER == cpu ]] || ENCODE_OPTIONS=(--batch-tokens 65536)
 SMALLER_OPTIONS=(--vectors "int8,int8+rescored,binary,binary+rescored")
 
 student() { # NAME ARCHITECTURE WIDTH BETA UPDATES
@@ -58,7 +60,8 @@ plain mobilebert_like_128 128 5e-4 100000
 # The last layer below --sentence-width is LaBSE's pooler, whose vectors are stored once more, without the length 1 that the folder
 # gives them. The learning rate for a width above 384 is 1e-3 (3.3.2).
 REDUCTIONS=(512 384 256 192 128 64 32)
-TEACHER_MODEL="--arch sentence_encoder --pooling pooler --pretrained-encoder $TEACHER"
+REDUCED_START=--pretrained-encoder
+TEACHER_MODEL="--arch sentence_encoder --pooling pooler"
 REDUCED_VECTORS=pooler
 REDUCED_VECTORS_OPTIONS=(--encoder transformers --pooling pooler)
 REDUCTION_OPTIONS="--lr 1e-3 --lr-scheduler polynomial_decay --total-num-update 5000 --max-update 5000"

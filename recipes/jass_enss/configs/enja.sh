@@ -13,6 +13,7 @@ PHRASES_OPTIONS=(--parser spacy)
 ARCHITECTURE=mnmt_transformer
 MODEL_OPTIONS=(--encoder-layers 3 --encoder-embed-dim 128 --encoder-ffn-embed-dim 512 --encoder-attention-heads 4
   --decoder-layers 3 --decoder-embed-dim 128 --decoder-ffn-embed-dim 512 --decoder-attention-heads 4)
+NORM_OPTIONS=() # PostNorm, as in docs/results/jass_enss.md
 PRETRAINING_OPTIONS=() # masked tokens only are predicted, as in docs/results/jass_enss.md
 MAX_TOKENS=2000
 FINETUNING_TOKENS=1000
