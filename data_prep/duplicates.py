@@ -1,7 +1,8 @@
-"""Finds duplicates among any number of 128-bit keys with bounded memory: keys are spread over files by value.
+"""Finds duplicates among many 128-bit keys with little memory: keys are spread over files by value.
 
-Equal keys meet in the same file, and one file at a time is sorted in memory. With 128 bits, two different
-lines share a key with a probability below 1e-18 for a billion lines.
+Equal keys meet in the same file, and one file at a time is sorted in memory: 64 MB for up to 500 million
+keys, and in proportion beyond. With 128 bits, two different lines share a key with a probability below 1e-18
+for a billion lines.
 """
 
 import contextlib
@@ -12,7 +13,7 @@ from command_line.outputs import reserve
 
 KEY_BYTES = 16
 KEYS_PER_SORT = 2_000_000  # 32 bytes each while sorting, 64 MB
-_PARTITIONS_AT_A_TIME = 256
+_MOST_PARTITIONS = 256  # files that are written at a time
 
 
 def key(text: str) -> bytes:
@@ -35,7 +36,7 @@ def duplicate_flags(keys_path: Path, count: int, folder: Path):
     reserve(folder / "flags", count)
     flags = numpy.memmap(folder / "flags", dtype=bool, mode="r+", shape=(count,))
     keys = numpy.memmap(keys_path, dtype="<u8", mode="r", shape=(count, 2))
-    partitions = min(_PARTITIONS_AT_A_TIME, -(-count // KEYS_PER_SORT))
+    partitions = min(_MOST_PARTITIONS, -(-count // KEYS_PER_SORT))
     for path in _partition(keys, partitions, folder):
         rows = (
             numpy.fromfile(path, dtype="<u8").reshape(-1, 3)
@@ -62,6 +63,8 @@ def _with_places(keys, start: int, end: int):
 
 def _partition(keys, partitions: int, folder: Path) -> list[Path]:
     """Spread keys, each with its place, over files by the key's value."""
+    import numpy
+
     paths = [folder / f"keys.{number:03d}" for number in range(partitions)]
     if partitions == 1:
         return paths
@@ -70,6 +73,8 @@ def _partition(keys, partitions: int, folder: Path) -> list[Path]:
         for start in range(0, len(keys), KEYS_PER_SORT):
             rows = _with_places(keys, start, min(start + KEYS_PER_SORT, len(keys)))
             targets = rows[:, 0] % partitions
-            for number, stream in enumerate(streams):
-                stream.write(rows[targets == number].tobytes())
+            order = numpy.argsort(targets, kind="stable")
+            ends = numpy.searchsorted(targets[order], numpy.arange(1, partitions, dtype="<u8"))
+            for stream, share in zip(streams, numpy.split(rows[order], ends), strict=True):
+                stream.write(share.tobytes())
     return paths

@@ -195,16 +195,11 @@ class Reader:
         Raises:
             InputError: the folder has no dictionary.
         """
-        languages = languages_with_dictionary(job.data)
-        if not languages:
-            raise InputError(
-                f"{job.data}: no dict.LANG.txt in it; expected the output of `python -m data_prep binarize`"
-            )
         recorded = (job.data / FILE_NAME).exists()
         return cls(
             encoder,
             job.data,
-            load_shared_dictionary(job.data, languages),
+            load_shared_dictionary(job.data, languages_with_dictionary(job.data)),
             job.text,
             Preparation.load(job.data) if recorded else None,
         )

@@ -65,7 +65,7 @@ class LayerReader:
     """An encoder whose layers are read.
 
     Attributes:
-        encoder: a `fairseq_ext.models.sentence_encoder.PooledEncoder`.
+        encoder: a `fairseq_ext.models.pooled_encoder.PooledEncoder`.
         record: what is said of it.
         cut: sentences so far that were cut.
     """

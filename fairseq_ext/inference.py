@@ -67,11 +67,6 @@ def load_for_inference(path, data, translates: bool = True, **task_options) -> L
     from data_prep.formats.dictionary import languages_with_dictionary, load_shared_dictionary
 
     state = read_checkpoint(path)
-    found = languages_with_dictionary(data)
-    if not found:
-        raise InputError(
-            f"{data}: no dict.LANG.txt in it; expected the output of `python -m data_prep binarize`"
-        )
     with as_one_line(path):
         tags = tags_of(state, path, data)
         for name in (*tags["languages"], *tags["lang_pairs"]):
@@ -80,7 +75,7 @@ def load_for_inference(path, data, translates: bool = True, **task_options) -> L
         options = {name: saved.get(name) for name in ("max_source_positions", "max_target_positions")}
         config, task_class = _task_of(saved, path, translates)
         cfg = config(data=str(data), **{**options, **task_options})
-        task = task_class(cfg, load_shared_dictionary(data, found))
+        task = task_class(cfg, load_shared_dictionary(data, languages_with_dictionary(data)))
         initialized_from = origin.initialized_from(state, path)
         known = {"dictionary_sha256": task.fingerprint, origin.FIELD: initialized_from}
         task.load_state_dict({**known, **tags})

@@ -107,8 +107,13 @@ def load_shared_dictionary(folder, languages):
     """The joint dictionary of a folder, without tags; every language's file must hold the same.
 
     Raises:
-        InputError: a file is missing or malformed, or differs from the first language's.
+        InputError: there is no language, or a file is missing or malformed, or differs from the first one.
     """
+    languages = list(languages)
+    if not languages:
+        raise InputError(
+            f"{folder}: no dict.LANG.txt in it; expected the output of `python -m data_prep binarize`"
+        )
     first, contents = None, None
     for language in languages:
         path = dictionary_path(folder, language)

@@ -80,7 +80,7 @@ class Scores(Translation):
         if self.path.name != SCORES or not translated.is_file():
             return
         translation = Translation.load(translated)
-        for name in ("system", "checkpoint", "data", "split", "beam", "pivot"):
+        for name in ("system", "checkpoint", "data", "split", "pivot", *SEARCH_OPTIONS):
             if self.record.get(name) != translation.record.get(name):
                 raise self._refusal(f"field {name!r}")
         for direction in sorted(set(self.directions) | set(translation.directions)):

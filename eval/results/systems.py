@@ -14,6 +14,10 @@ from command_line.errors import InputError
 
 UNKNOWN = "–"  # in place of a number or a label that is not known
 SEARCH_OPTIONS = {  # with defaults
+    "beam": 5,
+    "lenpen": 1.0,
+    "max_len_a": 0.0,
+    "max_len_b": 200,
     "length_candidates": 1,
     "length_weight": 1,
     "score_without_tag": False,

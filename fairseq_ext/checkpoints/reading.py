@@ -61,7 +61,8 @@ def guard_fairseq() -> None:
     """From here on, whatever fairseq reads as a checkpoint in this process is read safely."""
     from fairseq import checkpoint_utils
 
-    checkpoint_utils.torch = GuardedTorch()
+    if not isinstance(checkpoint_utils.torch, GuardedTorch):
+        checkpoint_utils.torch = GuardedTorch()
 
 
 def read_checkpoint(path) -> dict:
@@ -73,6 +74,7 @@ def read_checkpoint(path) -> dict:
     """
     from fairseq import checkpoint_utils
 
+    guard_fairseq()  # also where nothing has imported our plug-ins
     _check_exists(path)
     try:
         state = checkpoint_utils.load_checkpoint_to_cpu(str(path))

@@ -89,7 +89,7 @@ def build_losses(cfg, names: list[str], sizes: ModelSizes | None) -> dict[str, W
             without the decoder that a loss needs.
     """
     if names and sizes is None:
-        raise InputError(f"--losses {cfg.losses}: need --task multilingual_nmt")
+        raise InputError(f"--losses {cfg.losses}: need --task multilingual_nmt or sentence_embedding")
     losses = {}
     for name in names:
         if LOSSES[name].needs_decoder and not sizes.has_decoder:

@@ -133,7 +133,10 @@ class MultipartDataset(FairseqDataset):
         return int(self.num_tokens_vec(np.array([index]))[0])
 
     def num_tokens_vec(self, indices) -> np.ndarray:
-        return self.sizes[indices].astype(np.int64)  # the type that fairseq's batching expects
+        sizes = self.source_sizes[indices]
+        if self.target_sizes is not None:
+            sizes = np.maximum(sizes, self.target_sizes[indices])
+        return sizes.astype(np.int64)  # the type that fairseq's batching expects
 
     def size(self, index: int):
         source = int(self.source_sizes[index])
@@ -167,7 +170,10 @@ class MultipartDataset(FairseqDataset):
     def batch_by_size(self, indices, max_tokens=None, max_sentences=None, required_batch_size_multiple=1):
         groups = [indices]
         if self.separate_parts:
-            groups = [indices[self.part_numbers[indices] == number] for number in range(len(self.parts))]
+            numbers = self.part_numbers[indices]
+            order = np.argsort(numbers, kind="stable")
+            ends = np.searchsorted(numbers[order], np.arange(1, len(self.parts)))
+            groups = np.split(indices[order], ends)
 
         def batch(group, multiple: int) -> list:
             return data_utils.batch_by_size(

@@ -70,7 +70,9 @@ class WordSubstitution:
 
     def _translations(self, word: str) -> list[list[str]]:
         if word not in self.units:
-            known = self.translations.get(word) or self.translations.get(word.lower()) or ()
+            known = self.translations.get(word) or self.translations.get(word.lower())
+            if not known:  # most words of a large corpus, which memory has no room for
+                return []
             split = (self.subwords.segment(other).split() for other in known)
             self.units[word] = [units for units in split if all(unit in self.known for unit in units)]
         return self.units[word]

@@ -166,7 +166,7 @@ class LinguisticPretrainingTask(BaseTask):
         token = self.dictionary.index(task_token(task, self.cfg.unify_task_tokens))
         return [token, self.tags.id_of(language)]
 
-    def _components(self) -> list[Direction]:
+    def _components(self) -> list[tuple[str, str]]:
         """(language, task) of everything that is validated."""
         tasks = [(language, task) for language, mixture in self.mixtures.items() for task in mixture]
         return tasks + [(format_direction(direction), TRANSLATION) for direction in self.directions]

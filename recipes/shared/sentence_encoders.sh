@@ -31,7 +31,7 @@ END
 usage_of_un() {
   cat << END
   --united-nations DIR  fully aligned UN Parallel Corpus, UNv1.0.6way.en, …, decompressed: es, fr, ru, zh with English (9.5 million
-                      candidates) are measured, with vectors in float16 on disk and an index of inverted lists
+                      candidates) are measured, with vectors in float16 on disk: all candidates on a GPU, inverted lists with --launcher cpu
 END
 }
 

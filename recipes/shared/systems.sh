@@ -31,7 +31,7 @@ other_systems() {
   done
 }
 
-# Read the table, after the configuration whose settings it uses, and check the systems asked for.
+# Read the table, after the configuration whose settings it uses.
 load_systems() { # FILE
   KNOWN_SYSTEMS=() DEFAULT_SYSTEMS=()
   # shellcheck disable=SC1090

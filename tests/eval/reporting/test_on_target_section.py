@@ -1,11 +1,15 @@
 """The table of on-target quality and of the cost of decoding, and how decoded systems are called."""
 
+from dataclasses import asdict
+
 import pytest
 
 from command_line.errors import InputError
 from eval.reporting.sections.on_target import section
 from eval.results.labels import differing_axis
 from eval.results.result_set import ResultSet
+from eval.results.systems import SEARCH_OPTIONS
+from eval.translation.search_options import SearchOptions
 
 COST = {"sentences": 8, "seconds": 2.0, "decoder_tokens": 800}
 
@@ -54,6 +58,21 @@ def test_searches_under_one_name_are_the_same(scored, texts):
     outs[1] = scored("A", {"de-fr": texts["fr"]}, seed=2, source_contrast=0.5, no_repeat_ngram=3)
     with pytest.raises(InputError, match="no_repeat_ngram is 3, but"):
         _ = ResultSet.load(outs, {"scores": None}).systems
+
+
+@pytest.mark.parametrize(
+    "other", [{"beam": 1}, {"lenpen": 0.6}, {"max_len_a": 1.5}, {"max_len_b": 20}], ids=str
+)
+def test_seeds_of_other_beams_and_lengths_are_not_averaged(scored, texts, other):
+    outs = [scored("A", {"de-fr": texts["fr"]}, seed=seed, **given) for seed, given in ((1, {}), (2, other))]
+    (name,) = other
+    with pytest.raises(InputError, match=f"{name} is {other[name]}, but"):
+        _ = ResultSet.load(outs, {"scores": None}).systems
+
+
+def test_everything_that_a_search_is_told_is_compared_with_its_default():
+    told = asdict(SearchOptions())
+    assert told == {name: SEARCH_OPTIONS[name] for name in told}
 
 
 def test_a_told_encoder_is_seen_in_the_tags(scored, texts):
