@@ -97,12 +97,14 @@ def add_arguments(parser) -> None:
 
 def add_mining_arguments(parser) -> None:
     """The options of `Mining`."""
-    parser.add_argument("--margin", choices=list(MARGINS), default="ratio", help="of the paper's equations")
-    parser.add_argument("--neighbours", type=types.positive, default=4, help="k of the paper")
+    parser.add_argument(
+        "--margin", choices=list(MARGINS), default=Mining.margin, help="of the paper's equations"
+    )
+    parser.add_argument("--neighbours", type=types.positive, default=Mining.neighbours, help="k of the paper")
     parser.add_argument(
         "--selection",
         choices=SELECTIONS,
-        default="max",
+        default=Mining.selection,
         help="the best pair of every sentence of the first text (forward) or the second (backward), those"
         " that are both (intersection), or the best of both, no sentence twice (max)",
     )

@@ -58,7 +58,9 @@ def add_search_arguments(parser) -> None:
     parser.add_argument(
         "--lists", type=types.positive, help="of ivf (default: 4 times the root of the candidates)"
     )
-    parser.add_argument("--probes", type=types.positive, default=32, help="lists that a query looks at")
+    parser.add_argument(
+        "--probes", type=types.positive, default=Search.probes, help="lists that a query looks at"
+    )
     parser.add_argument(
         "--memory", type=types.number(0, 10_000, above=True), default=MEMORY, help="GiB for blocks of vectors"
     )

@@ -36,7 +36,7 @@ from eval.scoring.compared import Compared
 from eval.scoring.compared_retrieval import RETRIEVAL, retrieval_in
 from eval.scoring.compared_translations import TRANSLATIONS
 from eval.scoring.comparison import FEWEST_SAMPLES, PARTS, Settings, compare
-from eval.scoring.paired_test import RANDOMIZATION, TESTS
+from eval.scoring.paired_test import TESTS
 
 METRICS = (*TRANSLATIONS.measures, *RETRIEVAL.measures)
 NOTES = (
@@ -92,22 +92,22 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--test",
         choices=TESTS,
-        default=RANDOMIZATION,
+        default=Settings.test,
         help="sacreBLEU's bootstrap finds 11%% of true nulls significant at 0.05: for older numbers",
     )
     parser.add_argument(
-        "--correction", choices=("holm", "none"), default="holm", help="for the number of tests"
+        "--correction", choices=("holm", "none"), default=Settings.correction, help="for the number of tests"
     )
     parser.add_argument(
         "--samples",
         type=types.positive,
         help=f"of the test (none: {FEWEST_SAMPLES}, or what the correction needs)",
     )
-    parser.add_argument("--seed", type=types.positive, default=12345, help="of the samples")
+    parser.add_argument("--seed", type=types.positive, default=Settings.seed, help="of the samples")
     parser.add_argument(
         "--level",
         type=types.number(0, 1, above=True, below=True),
-        default=0.05,
+        default=Settings.level,
         help="the largest significant p-value",
     )
     parser.add_argument(

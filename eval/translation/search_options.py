@@ -114,11 +114,13 @@ def _together(options, first: str, *others: str) -> None:
 
 def add_decoding_arguments(parser) -> None:
     """Of `DecodingOptions`."""
-    parser.add_argument("--beam", type=options.whole_number(1, LARGEST_BEAM), default=5, help="beam size")
+    parser.add_argument(
+        "--beam", type=options.whole_number(1, LARGEST_BEAM), default=SearchOptions.beam, help="beam size"
+    )
     parser.add_argument(
         "--lenpen",
         type=options.number(-10, 10),
-        default=1.0,
+        default=SearchOptions.lenpen,
         help="length penalty: > 1 favours longer output",
     )
     parser.add_argument(
@@ -136,12 +138,17 @@ def add_decoding_arguments(parser) -> None:
     parser.add_argument(
         "--max-len-a",
         type=options.number(0, 100),
-        default=0.0,
+        default=SearchOptions.max_len_a,
         help="output has at most a * source + b tokens",
     )
-    parser.add_argument("--max-len-b", type=options.positive, default=200, help="see --max-len-a")
     parser.add_argument(
-        "--max-tokens", type=options.positive, default=4096, help="source tokens per batch, padding included"
+        "--max-len-b", type=options.positive, default=SearchOptions.max_len_b, help="see --max-len-a"
+    )
+    parser.add_argument(
+        "--max-tokens",
+        type=options.positive,
+        default=DecodingOptions.max_tokens,
+        help="source tokens per batch, padding included",
     )
     parser.add_argument("--cpu", action="store_true", help="do not use a GPU")
 
@@ -151,14 +158,14 @@ def add_length_arguments(parser) -> None:
     parser.add_argument(
         "--length-candidates",
         type=options.positive,
-        default=1,
+        default=LengthOptions.length_candidates,
         metavar="K",
         help="models that predict the length of an interlingua: search with the best K lengths (7.3: 1)",
     )
     parser.add_argument(
         "--length-weight",
         type=options.number(0, 1000),
-        default=1.0,
+        default=LengthOptions.length_weight,
         help="of log p(length) in their choice",
     )
 

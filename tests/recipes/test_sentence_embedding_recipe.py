@@ -2,6 +2,7 @@
 
 import json
 import math
+import textwrap
 from argparse import Namespace
 
 import pytest
@@ -250,3 +251,15 @@ def test_vectors_are_computed_on_a_gpu_of_slurm():
     for words in commands(*options, stages="evaluate"):
         assert words[:7] == ["srun", "--nodes", "1", "--ntasks", "1", "--gpus-per-node", "1"]
         assert "--cpu" not in words
+
+
+def test_the_settings_for_own_text_on_the_recipes_page(tmp_path):
+    page = (ROOT / "recipes/README.md").read_text(encoding="utf-8")
+    block = page[page.index("    CORPUS=text") : page.index("    bash", page.index("    CORPUS=text"))]
+    (tmp_path / "own.sh").write_text(textwrap.dedent(block), encoding="utf-8")
+    options = ["--config", str(tmp_path / "own.sh"), "--data-root", str(tmp_path), "--systems", "ems"]
+    clean, _, subword, _, *others = dry_run(RECIPE, *options, "--tatoeba", "v1")
+    assert parse_command(clean).input == tmp_path
+    assert parse_command(subword).vocabulary_size == 32000
+    (args,) = parse_trainings(others).values()
+    assert (args.pairs, args.batch_size) == ("de-en,en-fr", 152)
