@@ -255,7 +255,7 @@ def test_vectors_are_computed_on_a_gpu_of_slurm():
 
 def test_the_settings_for_own_text_on_the_recipes_page(tmp_path):
     page = (ROOT / "recipes/README.md").read_text(encoding="utf-8")
-    block = page[page.index("    CORPUS=text") : page.index("    bash", page.index("    CORPUS=text"))]
+    block = page[page.index("    CORPUS=text") : page.index("Its `run.sh`")]
     (tmp_path / "own.sh").write_text(textwrap.dedent(block), encoding="utf-8")
     options = ["--config", str(tmp_path / "own.sh"), "--data-root", str(tmp_path), "--systems", "ems"]
     clean, _, subword, _, *others = dry_run(RECIPE, *options, "--tatoeba", "v1")
