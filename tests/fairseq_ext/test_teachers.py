@@ -95,6 +95,22 @@ def test_stored_vectors_and_a_running_teacher_give_equal_losses(folder, options)
     assert stored[0] > stored[2]  # it learns
 
 
+def of_stored_and_running(data: Path, **running) -> tuple[list, list, object]:
+    """Losses and states of trainings with the stored vectors `labse` and with a running teacher, which cut
+    sentences; and the second one's task. A training of the first goes on with the second.
+    """
+    losses, states = [], []
+    for teacher in ({"teacher": "labse"}, running):
+        task = make_task(data, pairs="de-en", max_source_positions=4, **teacher)
+        model, criterion = make_model(task), make_criterion(task, BOTH)
+        for split in ("train", "valid"):
+            task.load_dataset(split)
+        states.append(task.state_dict())
+        losses.append(train(task, model, criterion, [whole_part(task, "train", 0)], updates=3))
+        task.load_state_dict(states[0])
+    return losses, states, task
+
+
 @pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
 def test_a_folder_of_transformers_inside_the_training_gives_what_it_has_stored(tmp_path, pooling):
     """In its own vocabulary, of sentences that the student cuts, too; a training goes on with either."""
@@ -103,15 +119,7 @@ def test_a_folder_of_transformers_inside_the_training_gives_what_it_has_stored(t
     words = f"embeddings encode --data {data} --text {tmp_path}/raw --model {labse} --name labse --cpu"
     words += f" --encoder transformers --pooling {pooling} --split train,valid"
     assert run_command(words.split()) == 0
-    losses, states = [], []
-    for teacher in ({"teacher": "labse"}, {"teacher_checkpoint": str(labse), "teacher_pooling": pooling}):
-        task = make_task(data, pairs="de-en", max_source_positions=4, **teacher)
-        model, criterion = make_model(task), make_criterion(task, BOTH)
-        for split in ("train", "valid"):
-            task.load_dataset(split)
-        states.append(task.state_dict())
-        losses.append(train(task, model, criterion, [whole_part(task, "train", 0)], updates=3))
-        task.load_state_dict(states[0])
+    losses, states, _ = of_stored_and_running(data, teacher_checkpoint=str(labse), teacher_pooling=pooling)
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
     assert losses[0][0] > losses[0][2]
     names = [state["teacher"].pop("name") for state in states]
@@ -156,15 +164,7 @@ def test_modules_inside_the_training_give_what_they_have_stored(tmp_path, tokeni
     data = write_data(tmp_path, labse)
     words = f"embeddings encode --data {data} --text {tmp_path}/raw --model {labse} --name labse --cpu"
     assert run_command([*words.split(), "--split", "train,valid"]) == 0
-    losses, states = [], []
-    for teacher in ({"teacher": "labse"}, {"teacher_checkpoint": str(labse)}):
-        task = make_task(data, pairs="de-en", max_source_positions=4, **teacher)
-        model, criterion = make_model(task), make_criterion(task, BOTH)
-        for split in ("train", "valid"):
-            task.load_dataset(split)
-        states.append(task.state_dict())
-        losses.append(train(task, model, criterion, [whole_part(task, "train", 0)], updates=3))
-        task.load_state_dict(states[0])
+    losses, states, task = of_stored_and_running(data, teacher_checkpoint=str(labse))
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
     assert losses[0][0] > losses[0][2]
     assert states[0]["teacher"] == states[1]["teacher"]
