@@ -168,14 +168,13 @@ class ResultSet:
         if PLACEMENT not in axes:
             return [one for one in found if one["axis"] in (None, *axes[:1])]
         chosen = [one for one in found if one["axis"] == PLACEMENT]
-        by_name = {one.name: one for one in self.on(dataset)}
-        pre_and_post = [
-            one
-            for one in chosen
-            if {one["baseline"], one["system"]} <= by_name.keys()
-            and are_pre_and_post(by_name[one["baseline"]], by_name[one["system"]])
-        ]
-        return pre_and_post or chosen
+        return [one for one in chosen if self.is_of_pre_and_post(one)] or chosen
+
+    def is_of_pre_and_post(self, comparison: dict) -> bool:
+        """Whether it compares PreNorm with PostNorm."""
+        by_name = {one.name: one for one in self.on(comparison["dataset"])}
+        names = [comparison["baseline"], comparison["system"]]
+        return set(names) <= by_name.keys() and are_pre_and_post(*(by_name[name] for name in names))
 
     def is_significantly_better(self, system: System, group: str) -> bool:
         """Whether BLEU of `system`, as it is shown, was significantly higher in every comparison that counts.

@@ -64,8 +64,8 @@ def _with_task(load: Callable) -> Callable:
         saved = extra.pop(KEY, None) if isinstance(extra, dict) else None
         if not isinstance(self.task, BaseTask):
             return extra
-        if extra is None and self.cfg.checkpoint.restore_file != OF_ITS_OWN:
-            raise InputError(f"--restore-file {filename}: no such file, expected a checkpoint")
+        if extra is None and (option := _names_a_file(self.cfg.checkpoint)):
+            raise InputError(f"{option} {filename}: no such file, expected a checkpoint")
         # without the optimizer's state a training begins, whatever its weights are from (--reset-optimizer,
         # --finetune-from-model, an average of checkpoints): also with other languages and another teacher
         if saved and self.get_num_updates():
@@ -75,6 +75,13 @@ def _with_task(load: Callable) -> Callable:
         return extra
 
     return load_checkpoint
+
+
+def _names_a_file(cfg) -> str | None:
+    """The option that names the checkpoint to begin with; None for that of `--save-dir`, if there is one."""
+    if cfg.restore_file != OF_ITS_OWN:
+        return "--restore-file"
+    return "--continue-once" if getattr(cfg, "continue_once", None) else None
 
 
 def _check_rows(task: BaseTask, saved, path) -> None:

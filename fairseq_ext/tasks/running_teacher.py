@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from fairseq import utils
 from torch import Tensor, nn
 
 from command_line.errors import InputError
@@ -60,7 +61,9 @@ class RunningTeacher(Teacher):
         if path.is_dir():
             return cls._of_folder(path, pooling, make_task(UNLIMITED))
         if not path.is_file():
-            raise InputError(f"{OPTION} {path}: no such file; expected a checkpoint, or a folder of {KIND}")
+            raise InputError(
+                f"{OPTION} {path}: no such file; expected a checkpoint, or a folder of {MODULES} or {KIND}"
+            )
         if pooling:
             raise InputError(
                 f"{POOLING} {pooling}: {path} is a checkpoint, which pools by itself; leave it out"
@@ -108,7 +111,7 @@ class RunningTeacher(Teacher):
                 " store its vectors by `python -m embeddings encode --data`"
             )
         try:
-            tokenizer = data_tokenizer(task.cfg.data, folder)
+            tokenizer = data_tokenizer(utils.split_paths(task.cfg.data)[0], folder)
         except InputError as error:
             raise InputError(str(error).replace(PRETRAINED, OPTION)) from None
         module = FolderModules(model, tokenizer, task.dictionary)

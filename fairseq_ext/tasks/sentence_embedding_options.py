@@ -84,8 +84,8 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
         default=None,
         metadata={
             "help": "in place of --teacher: a sentence encoder of the same dictionary that encodes every "
-            "batch; slower, and takes no disk. A checkpoint, or a folder of transformers (LaBSE, …) whose "
-            "tokenizer is the data's (`data_prep subword --tokenizer`)"
+            "batch; slower, and takes no disk. A checkpoint, or a folder of sentence-transformers or "
+            "transformers (LaBSE, …) whose tokenizer is the data's (`data_prep subword --tokenizer`)"
         },
     )
     teacher_pooling: Optional[str] = field(

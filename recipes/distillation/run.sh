@@ -79,6 +79,7 @@ check_recipe() {
 # reduced-N of a configuration begins with a checkpoint or with a folder, not with either.
 check_reductions() {
   [[ ,$SYSTEM_LIST == *,reduced-* ]] || return 0
+  [[ -n $REDUCED_START ]] || die "--config $CONFIG: REDUCED_START is not set; expected --finetune-from-model or --pretrained-encoder, with which reduced-N begins"
   if [[ $REDUCED_START == --finetune-from-model ]]; then
     [[ $TEACHER == *.pt ]] || die "--systems: reduced-N of --config $CONFIG begins with a checkpoint, --teacher $TEACHER is none; leave reduced-N out"
   else

@@ -163,7 +163,7 @@ retrieve_everywhere() { # FOLDER ENCODER_OPTION...
   [[ -z $STS ]] || run python -m embeddings sts "$STS"/STS.* --dataset "STS 2017" "${@:2}" --output "$1/sts"
 }
 
-# Millions of candidates: vectors are stored, and looked up by inverted lists.
+# Millions of candidates: vectors are stored, and compared on a GPU, or without one by inverted lists.
 retrieve_in_un() { # FOLDER ENCODER_OPTION...
   local language files=() search=(--index gpu --memory "$UN_MEMORY")
   [[ $LAUNCHER != cpu ]] || search=(--index ivf --probes "$UN_PROBES")

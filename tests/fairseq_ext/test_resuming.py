@@ -93,10 +93,9 @@ def test_weights_of_another_dictionary_are_refused(task):
         load(task, {"dictionary_sha256": "0", "languages": ["zh"]}, updates=0)
 
 
-def trainer_of(task, restore_file: str = "checkpoint_last.pt"):
-    return SimpleNamespace(
-        task=task, cfg=SimpleNamespace(checkpoint=SimpleNamespace(restore_file=restore_file))
-    )
+def trainer_of(task, restore_file: str = "checkpoint_last.pt", continue_once: str | None = None):
+    checkpoint = SimpleNamespace(restore_file=restore_file, continue_once=continue_once)
+    return SimpleNamespace(task=task, cfg=SimpleNamespace(checkpoint=checkpoint))
 
 
 @pytest.mark.parametrize("name", ["missing.pt", "other/folder/checkpoint_last.pt"])
@@ -105,6 +104,8 @@ def test_a_file_to_start_from_that_is_not_there_is_refused(task, name):
     wrapped = resuming._with_task(lambda self, filename: None)
     with pytest.raises(InputError, match=f"--restore-file {name}: no such file"):
         wrapped(trainer_of(task, name), name)
+    with pytest.raises(InputError, match=f"--continue-once {name}: no such file"):
+        wrapped(trainer_of(task, continue_once=name), name)
 
 
 def test_weights_without_a_criterion_are_fine(tmp_path):

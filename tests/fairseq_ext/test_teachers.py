@@ -165,6 +165,7 @@ def test_modules_inside_the_training_give_what_they_have_stored(tmp_path, tokeni
     words = f"embeddings encode --data {data} --text {tmp_path}/raw --model {labse} --name labse --cpu"
     assert run_command([*words.split(), "--split", "train,valid"]) == 0
     losses, states, task = of_stored_and_running(data, teacher_checkpoint=str(labse))
+    make_task(f"{data}:{data}", pairs="de-en", teacher_checkpoint=str(labse))  # an epoch of each in turn
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
     assert losses[0][0] > losses[0][2]
     assert states[0]["teacher"] == states[1]["teacher"]

@@ -342,3 +342,18 @@ def test_a_teacher_whose_name_has_a_blank():
     printed = dry_run(RECIPE, *options, "--stages", "train", "--output", "out")
     (args,) = parse_trainings(printed).values()
     assert args.pretrained_encoder == "my models/LaBSE"
+
+
+def test_the_settings_for_own_text(tmp_path):
+    """Those that the page of all recipes has in words."""
+    lines = [
+        'source "$HERE/configs/lealla.sh"', "CORPUS=text", "CORPUS_OPTIONS=()", "LANGUAGES=(de en fr)",
+        "MULTIWAY=()", "SPEED_TEXT=test.de-en.de", "SUBWORD_OPTIONS+=(--only-used)",
+    ]  # fmt: skip
+    (tmp_path / "own.sh").write_text("\n".join(lines) + "\n")
+    options = ["--config", str(tmp_path / "own.sh"), "--data-root", str(tmp_path), "--teacher", "LaBSE"]
+    clean, subword, _, _, *others = dry_run(RECIPE, *options, "--systems", "small-all", "--tatoeba", "v1")
+    assert parse_command(clean).input == tmp_path
+    assert parse_command(subword).only_used
+    (args,) = parse_trainings(others).values()
+    assert (args.pairs, args.arch) == ("de-en,en-fr", "lealla_small")

@@ -42,7 +42,7 @@ def notes(results: ResultSet) -> list[str]:
     marking = {dataset: results.marking(dataset) for dataset in results.datasets}
     found += [
         f"Bold BLEU on {dataset}: the mean that is shown is significantly higher than that of"
-        f" {' and of '.join(compared_with(results, dataset, comparisons))}; see Significance."
+        f" {' and of '.join(compared_with(results, comparisons))}; see Significance."
         for dataset, comparisons in marking.items()
         if comparisons
     ]
@@ -56,14 +56,14 @@ def notes(results: ResultSet) -> list[str]:
     return found
 
 
-def compared_with(results: ResultSet, dataset: str, comparisons: list[dict]) -> list[str]:
-    """What marks on a dataset compare with, one text for every family of tests."""
+def compared_with(results: ResultSet, comparisons: list[dict]) -> list[str]:
+    """What marks compare with, one text for every family of tests."""
     found = []
     for axis, one in {one["axis"]: one for one in comparisons}.items():
         rivals = f"the systems that differ in one thing only, the {axis}"
         if axis is None:
             rivals = "the systems compared with by name"
-        elif axis == PLACEMENT and results.has_pre_and_post(dataset):
+        elif axis == PLACEMENT and results.is_of_pre_and_post(one):
             rivals = "the other one of PreNorm and PostNorm that differ in nothing else"
         found.append(f"{rivals} (one family of {one['family']['overall']} tests)")
     return found
