@@ -43,8 +43,7 @@ has the paper's numbers.
                       systems.sh says which students have which losses)
   --teacher MODEL     the teacher: a folder of transformers or sentence-transformers, or a checkpoint of sentence_embedding
   --teacher-data DIR  of a checkpoint: the binarized folder of its training, on which the students are trained, too
-  --teacher-in-training
-                      the teacher encodes every batch of every student, in place of once and for all: slower, and without
+  --teacher-in-training  the teacher encodes every batch of every student, in place of once and for all: slower, and without
                       files of vectors; reduced-N has its files all the same
 $(usage_of_test_sets)
 $(usage_of_un)
