@@ -1,6 +1,6 @@
 """What importing `fairseq_ext` does: everything is registered, fairseq reads checkpoints safely,
-trainings go on with what their tasks have saved, fairseq starts quietly, hundreds of directions may be open
-at a time, and in its own commands bad input is one line.
+trainings go on with what their tasks have saved, fairseq starts quietly and its threads end before the
+process, hundreds of directions may be open at a time, and in its own commands bad input is one line.
 """
 
 from command_line import open_files
@@ -12,6 +12,7 @@ from fairseq_ext.criterions import (  # noqa: F401
     nmt_with_auxiliary_losses,
     weighted_losses,
 )
+from fairseq_ext.data.reading_ahead import end_readers_with_the_process
 from fairseq_ext.models import (  # noqa: F401
     interlingua_transformer,
     lealla_architectures,
@@ -27,5 +28,6 @@ guard_fairseq()
 let_checkpoints_travel()
 restore_tasks()
 start_up.be_quiet()
+end_readers_with_the_process()
 open_files.allow_many()
 uncaught.report_input_errors()

@@ -1,5 +1,6 @@
 """The threads of fairseq that read batches ahead of a training."""
 
+import atexit
 import contextlib
 import queue
 import threading
@@ -7,12 +8,17 @@ import threading
 from fairseq.data.iterators import BackgroundConsumer
 
 
-def stop_reading_ahead() -> None:
-    """End these threads, each after the batch that it is making.
+def end_readers_with_the_process() -> None:
+    """Whenever this process ends, its readers end first.
 
-    They are daemons: if the process ended while one is inside a tensor operation, the C++ runtime would abort
-    it ("terminate called without an active exception").
+    They are daemons: if the interpreter shut down while one makes or frees a tensor, the C++ runtime would
+    abort a training that is done ("terminate called without an active exception", status 134).
     """
+    atexit.register(stop_reading_ahead)
+
+
+def stop_reading_ahead() -> None:
+    """End these threads, each after the batch that it is making."""
     for thread in threading.enumerate():
         if isinstance(thread, BackgroundConsumer):
             thread._max_len = 0

@@ -15,7 +15,6 @@ from fairseq_ext.checkpoints import initializing, origin
 from fairseq_ext.criterions.options_of_losses import TRANSLATION
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multipart_dataset import MultipartDataset
-from fairseq_ext.data.reading_ahead import stop_reading_ahead
 from fairseq_ext.data.updates import UpdateIterator, check_update_freq, pass_of, steps_of
 from fairseq_ext.losses.weighted_loss import ModelSizes
 from fairseq_ext.modules.all_gather import contributing_nothing, world_size
@@ -279,7 +278,6 @@ class BaseTask(FairseqTask):
         """
         if self.cfg.max_update and update_num >= self.cfg.max_update:
             logger.info(f"nothing to train: {update_num} updates, --max-update is {self.cfg.max_update}")
-            stop_reading_ahead()
             raise SystemExit(0)
 
     def valid_step(self, sample, model, criterion):

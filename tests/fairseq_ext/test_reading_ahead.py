@@ -1,5 +1,7 @@
 """Threads that read batches ahead end before the process does."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -42,3 +44,25 @@ def test_readers_end_after_the_batch_that_they_make(wait):
 def test_without_a_reader_there_is_nothing_to_do():
     stop_reading_ahead()
     assert not readers()
+
+
+AT_WORK = """
+import fairseq_ext.plug_ins, torch
+from fairseq.data.iterators import BufferedIterator
+
+class Batches:
+    def __len__(self):
+        return 1000
+
+    def __iter__(self):
+        matrix = torch.rand(300, 300)
+        while True:  # the thread is inside torch nearly always
+            yield [matrix @ matrix for _ in range(30)]
+
+next(BufferedIterator(3, Batches()))
+"""
+
+
+def test_a_process_ends_well_while_a_reader_is_at_work():
+    done = subprocess.run([sys.executable, "-c", AT_WORK], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
