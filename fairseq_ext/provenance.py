@@ -6,6 +6,7 @@ from pathlib import Path
 from command_line.outputs import checksum
 from command_line.provenance import versions
 from fairseq_ext.checkpoints.origin import initialized_from
+from fairseq_ext.checkpoints.progress import epoch_of, updates_of
 from fairseq_ext.inference import LoadedModel
 
 ORIGIN = ("file", "sha256", "seed")  # what is no choice of the system
@@ -21,12 +22,11 @@ def describe_checkpoint(path, state: dict) -> dict:
     extra = state.get("extra_state") or {}
     loss = extra.get("best")
     origin = initialized_from(state, path)
-    history = (state.get("optimizer_history") or [{}])[-1]
     return {
         "path": str(path),
         "sha256": checksum(path),
-        "epoch": (extra.get("train_iterator") or {}).get("epoch"),
-        "updates": history.get("num_updates"),
+        "epoch": epoch_of(state),
+        "updates": updates_of(state),
         "best_valid_loss": loss if loss is None or math.isfinite(loss) else None,  # the training diverged
         "initialized_from": origin and {name: origin[name] for name in ORIGIN if name in origin},
     }

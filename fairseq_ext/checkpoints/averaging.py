@@ -15,6 +15,7 @@ from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.records import Optional, check
 from fairseq_ext.checkpoints.option_values import shown
+from fairseq_ext.checkpoints.progress import epoch_of, trained_for, updates_of
 from fairseq_ext.checkpoints.reading import read_state
 
 FIELD = "averaged"  # of a checkpoint: the files that it is the mean of
@@ -41,16 +42,12 @@ def for_inference(state: dict) -> dict:
     Args:
         state: of a checkpoint, its options through the gate.
     """
-    history = (state.get("optimizer_history") or [{}])[-1]
     extra = state.get("extra_state") or {}
-    epoch = (extra.get("train_iterator") or {}).get("epoch")
     return {
         **{name: state[name] for name in _KEPT if name in state},
-        "optimizer_history": [
-            {"num_updates": history.get("num_updates", 0), "optimizer_name": "none", "lr_scheduler_state": {}}
-        ],
+        "optimizer_history": [trained_for(updates_of(state) or 0)],
         "extra_state": {
-            "train_iterator": {"epoch": epoch or 1, "iterations_in_epoch": 0},
+            "train_iterator": {"epoch": epoch_of(state) or 1, "iterations_in_epoch": 0},
             **{name: extra[name] for name in ("best", "val_loss") if name in extra},
         },
         "last_optimizer_state": None,
@@ -78,8 +75,7 @@ def mean_of(paths: Sequence[Path]) -> dict:
         if sums:
             _check_alike(sums, state["model"], path, paths[0])
         _add(sums, state["model"])
-        updates = state["optimizer_history"][0]["num_updates"]
-        entries.append({"file": Path(path).name, "sha256": checksum(path), "updates": updates})
+        entries.append({"file": Path(path).name, "sha256": checksum(path), "updates": updates_of(state)})
     return {**state, "model": _means(sums, len(paths), state["model"]), FIELD: entries}
 
 

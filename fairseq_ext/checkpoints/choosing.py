@@ -14,6 +14,7 @@ from command_line.errors import InputError
 from fairseq_ext.axes.options import option
 from fairseq_ext.axes.record import describe
 from fairseq_ext.checkpoints import origin
+from fairseq_ext.checkpoints.progress import updates_of
 from fairseq_ext.checkpoints.reading import as_one_line, read_checkpoint
 from fairseq_ext.checkpoints.tasks import languages_of
 
@@ -63,11 +64,10 @@ class Candidate:
             record.pop("schedule", None)  # a training that was made longer is one all the same
             fingerprint = languages["data"].pop("dictionary_sha256")
             known = {name: languages[name] for name in ("languages", "language_tags")}
-            history = (state.get("optimizer_history") or [{}])[-1]
             value = (state.get("extra_state") or {}).get("val_loss")
             return cls(
                 path=Path(path),
-                updates=history.get("num_updates"),
+                updates=updates_of(state),
                 validation=None if value is None else float(value),
                 maximized=bool(
                     option(state["cfg"].get("checkpoint"), "maximize_best_checkpoint_metric", False)

@@ -16,6 +16,7 @@ from torch import Tensor
 from command_line.errors import InputError
 from data_prep.languages import same_written_language
 from data_prep.subword_models import SPECIAL_SYMBOLS
+from fairseq_ext.checkpoints.progress import trained_for
 from fairseq_ext.checkpoints.reading import EMBEDDINGS
 
 LANGUAGES = (  # of mBART-25, in the order of its rows
@@ -149,7 +150,7 @@ def checkpoint(weights: dict[str, Tensor], options: Namespace, task_state: dict)
         "model": weights,
         "criterion": None,
         "task_state": task_state,
-        "optimizer_history": [{"num_updates": 0, "optimizer_name": "none", "lr_scheduler_state": {}}],
+        "optimizer_history": [trained_for(0)],
         "extra_state": {"train_iterator": {"epoch": 1, "iterations_in_epoch": 0}},
         "last_optimizer_state": None,
     }

@@ -16,6 +16,7 @@ from typing import Any
 from command_line.outputs import checksum
 from command_line.records import Optional, check
 from fairseq_ext.axes.record import check_record, describe
+from fairseq_ext.checkpoints.progress import updates_of
 
 OPTIONS = ("pretrained_checkpoint", "finetune_from_model", "pretrained_encoder")
 FIELD, TEACHER = "initialized_from", "teacher"
@@ -40,7 +41,7 @@ def origin_of(path, state: dict) -> dict:
         state: its contents, `read_checkpoint`.
     """
     before = initialized_from(state, path)
-    if before and _updates(state) == 0:
+    if before and updates_of(state) == 0:
         return before  # another file that was only brought into our form
     tags = (state.get("task_state") or {}).get("language_tags")
     system = describe(state["cfg"], tags, before, teacher=teacher_of(state, path))
@@ -99,8 +100,3 @@ def named_by_options(state: Any) -> dict:
 def _plain(name: str) -> str:
     """A name that does no harm wherever it is shown."""
     return re.sub(r"[^\w./+-]", "_", name)[-LONGEST_NAME:]
-
-
-def _updates(state: dict) -> int | None:
-    history = (state.get("optimizer_history") or [{}])[-1]
-    return history.get("num_updates")

@@ -6,6 +6,7 @@ from pathlib import Path
 from command_line.records import read_json
 from data_prep.formats.preparation import Preparation
 from fairseq_ext.checkpoints.origin import teacher_of
+from fairseq_ext.checkpoints.progress import updates_of
 from fairseq_ext.export.encoder_graph import EncoderGraph
 from fairseq_ext.inference import LoadedModel
 from fairseq_ext.training_record import RECORD
@@ -127,13 +128,12 @@ class Card:
 
     def _training(self) -> dict:
         cfg, system = self.loaded.state["cfg"], self.loaded.system()
-        history = self.loaded.state.get("optimizer_history") or [{}]
         pairs = self.preparation.pairs.get("train", {})
         found = {
             "checkpoint": self.checkpoint.name,
             "teacher": teacher_of(self.loaded.state, self.checkpoint),
             "losses": ", ".join(system.get("losses") or []) or None,
-            "updates": history[-1].get("num_updates"),
+            "updates": updates_of(self.loaded.state),
             "seed": cfg["common"]["seed"],
             "pairs of sentences": f"{sum(pairs.values()):,}" if pairs else None,
             "pairs of languages": ", ".join(sorted(pairs)) or None,

@@ -1,0 +1,18 @@
+"""How far a training had come when its checkpoint was saved, as fairseq notes it."""
+
+
+def updates_of(state: dict) -> int | None:
+    """Updates of the optimizer that the checkpoint comes from; None where it does not say."""
+    history = (state.get("optimizer_history") or [{}])[-1]
+    return history.get("num_updates")
+
+
+def epoch_of(state: dict) -> int | None:
+    """The epoch, from 1, that the checkpoint was saved in; None where it does not say."""
+    extra = state.get("extra_state") or {}
+    return (extra.get("train_iterator") or {}).get("epoch")
+
+
+def trained_for(updates: int) -> dict:
+    """The entry of the history of optimizers of a checkpoint that no training goes on from."""
+    return {"num_updates": updates, "optimizer_name": "none", "lr_scheduler_state": {}}
