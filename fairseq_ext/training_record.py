@@ -21,9 +21,10 @@ from command_line.records import Objects, OneOf, Optional, read_record
 from data_prep.formats.alignments import is_alignment_file
 from data_prep.formats.structures import is_structure_file
 from data_prep.formats.teacher_vectors import is_stored_file, is_stored_of
+from fairseq_ext.checkpoints.progress import BEST, LAST
 
 RECORD = "training.json"
-LAST, BEST, LOG = "checkpoint_last.pt", "checkpoint_best.pt", "train.log"
+LOG = "train.log"
 _SCHEMA = {
     "format": OneOf(1),
     "options": Objects(str),

@@ -15,6 +15,7 @@ from torch import Tensor
 from command_line.errors import InputError
 from data_prep.formats.dictionary import dictionary_fingerprint, load_dictionary
 from fairseq_ext.checkpoints.origin import origin_of
+from fairseq_ext.checkpoints.progress import LAST
 from fairseq_ext.checkpoints.reading import EMBEDDINGS, read_checkpoint
 from fairseq_ext.checkpoints.tasks import has_tags, languages_of
 from fairseq_ext.checkpoints.vocabulary_rows import NewRows, RowPlan
@@ -30,7 +31,6 @@ COMPUTATION = (  # options that change what a model computes from the same weigh
     "no_scale_embedding",
     "share_all_embeddings",  # tied weights would silently keep one of the untied ones
 )
-LAST = "checkpoint_last.pt"  # fairseq's own --restore-file
 OPTION, DICTIONARY_OPTION = "--pretrained-checkpoint", "--pretrained-dictionary"
 
 

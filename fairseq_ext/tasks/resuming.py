@@ -14,6 +14,7 @@ from fairseq import checkpoint_utils, trainer
 from command_line.errors import InputError
 from command_line.records import Optional, check
 from fairseq_ext.checkpoints.origin import SCHEMA as ORIGIN
+from fairseq_ext.checkpoints.progress import LAST
 from fairseq_ext.checkpoints.tasks import TASK_STATE
 from fairseq_ext.data.teachers import STATE as TEACHER
 from fairseq_ext.tasks.base import BaseTask
@@ -21,7 +22,6 @@ from fairseq_ext.tasks.improvements import NAME as IMPROVEMENTS
 from fairseq_ext.tasks.improvements import STATE as COUNT
 
 KEY = "task_state"  # in a checkpoint, and on its way
-OF_ITS_OWN = "checkpoint_last.pt"  # --restore-file as fairseq has it: that of --save-dir, if there is one
 SCHEMA = {
     **{name: Optional(kind) for name, kind in TASK_STATE.items()},
     **ORIGIN,
@@ -79,7 +79,7 @@ def _with_task(load: Callable) -> Callable:
 
 def _names_a_file(cfg) -> str | None:
     """The option that names the checkpoint to begin with; None for that of `--save-dir`, if there is one."""
-    if cfg.restore_file != OF_ITS_OWN:
+    if cfg.restore_file != LAST:
         return "--restore-file"
     return "--continue-once" if getattr(cfg, "continue_once", None) else None
 
