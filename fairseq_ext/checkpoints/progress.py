@@ -1,6 +1,6 @@
 """How far a training had come when its checkpoint was saved, and under which names, as fairseq has both."""
 
-LAST, BEST = "checkpoint_last.pt", "checkpoint_best.pt"  # of every --save-dir; the first is --restore-file, too
+LAST, BEST = "checkpoint_last.pt", "checkpoint_best.pt"  # the first: fairseq's own --restore-file, too
 
 
 def updates_of(state: dict) -> int | None:
