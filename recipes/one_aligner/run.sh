@@ -29,6 +29,7 @@ BUCC_OPTIONS=(--tuned sample --tested training --universal-threshold --margin ab
 EVERY_PAIR='' # what is trained without budget
 SIZES=()      # budgets of further systems of the pair SIZE_PAIR
 SIZE_PAIR=''
+SIZE_GROUP=Tatoeba-36 # of languages, whose P@1 is plotted against sizes
 DIRECTION=from    # English: the paper evaluates as XTREME, whose queries on Tatoeba are English sentences
 LANGUAGE_SIZES=''                     # LANGUAGE<tab>GiB of the text that the encoder was trained on
 
@@ -57,15 +58,31 @@ compare_sizes() {
   compare_sizes_of_languages
 }
 
-# P@1 on Tatoeba-36 against the pairs of sentences that every system was trained on (Figure 1), before short ones are left out.
+# P@1 against the pairs of sentences that systems of one pair of languages were trained on (Figure 1), before short ones are left
+# out: on Tatoeba, and between all languages of a multi-parallel set.
 compare_sizes_of_bitext() {
-  local system table=$OUTPUT/training-pairs.tsv RETRIEVED=()
-  [[ ${#SYSTEM_IDS[@]} -gt 1 && -n $TATOEBA ]] || return 0
+  local system table=$OUTPUT/training-pairs.tsv systems=() RETRIEVED=()
+  for system in "${SYSTEM_IDS[@]}"; do
+    ! is_of_one_pair "$system" || systems+=("$system")
+  done
+  [[ ${#systems[@]} -gt 1 ]] || return 0
   if ! leaves_nothing; then
-    for system in "${SYSTEM_IDS[@]}"; do printf '%s\t%s\n' "$system" "$(training_pairs "$system")"; done > "$table"
+    for system in "${systems[@]}"; do printf '%s\t%s\n' "$system" "$(training_pairs "$system")"; done > "$table"
   fi
-  for_each_model add_retrieved tatoeba
-  compare_size data-size "$table" "pairs of sentences" --group Tatoeba-36 --direction "$DIRECTION"
+  if [[ -n $TATOEBA ]]; then
+    for_each_model add_retrieved_of_one_pair tatoeba
+    compare_size data-size "$table" "pairs of sentences" --group "$SIZE_GROUP" --direction "$DIRECTION"
+  fi
+  if [[ ${#MULTIWAY[@]} -gt 0 ]]; then
+    RETRIEVED=()
+    for_each_model add_retrieved_of_one_pair multiway
+    compare_size data-size-multiway "$table" "pairs of sentences"
+  fi
+}
+
+# Not those of several pairs, whose languages grow with the data, and no ablations.
+is_of_one_pair() { # SYSTEM
+  [[ $1 == size-* || ${TRAINING_OPTIONS[$1]} == *"--pairs $1 "* ]]
 }
 
 # P@1 of the first system over all pairs that a language is in against the language's own text (Figure 2), on New-Tatoeba, or
@@ -88,6 +105,10 @@ compare_sizes_of_languages() {
 
 add_retrieved_of_first() { # TEST_SET SYSTEM SEED
   [[ $2 != "${SYSTEM_IDS[0]}" ]] || add_retrieved "$@"
+}
+
+add_retrieved_of_one_pair() { # TEST_SET SYSTEM SEED
+  ! is_of_one_pair "$2" || add_retrieved "$@"
 }
 
 add_retrieved() { RETRIEVED+=("$(retrieval_folder "$2" "$3")/$1"); } # TEST_SET SYSTEM SEED

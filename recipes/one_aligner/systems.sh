@@ -20,12 +20,13 @@ if [[ -n $EVERY_PAIR ]]; then
   default_systems <<< "unlimited | | --pairs $EVERY_PAIR $LOSS | |"
 fi
 
-# Of the first pair; an option that comes again counts.
+# Of the first pair, each chosen by the measure that it is trained by; an option that comes again counts.
+BY_COSINE="--eval-retrieval-similarity cosine"
 ABLATED="--pairs ${SINGLE_PAIRS[0]:-} --pair-budget $BUDGET $LOSS"
 other_systems << END
-pooled | | $ABLATED --global-ranking-similarity dot | |
-pooled-unnormalized | | $ABLATED --global-ranking-similarity dot --global-ranking-normalization 0 | |
-unnormalized | | $ABLATED --global-ranking-normalization 0 | |
+pooled | | $ABLATED --global-ranking-similarity dot $BY_COSINE | |
+pooled-unnormalized | | $ABLATED --global-ranking-similarity dot --global-ranking-normalization 0 $BY_COSINE --eval-retrieval-normalization 0 | |
+unnormalized | | $ABLATED --global-ranking-normalization 0 --eval-retrieval-normalization 0 | |
 one-dimensional | | $ABLATED --global-ranking-one-dimensional | |
 cosine | | $ABLATED --global-ranking-similarity bert-score-cosine | |
 END

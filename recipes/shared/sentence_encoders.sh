@@ -2,7 +2,7 @@
 # What recipes of sentence encoders have in common: pairs with English, test sets of retrieval. Sourced.
 
 TATOEBA='' FLORES='' NEW_TATOEBA='' UNITED_NATIONS='' BUCC='' STS='' KEEP_OUT=''
-LANGUAGE_GROUPS=ems # for averages, of embeddings/language_groups
+LANGUAGE_GROUPS=ems # for averages: of embeddings/language_groups, or a file of your own, NAME.toml
 UN_LANGUAGES=(es fr ru zh) # with English (3.2.1)
 BUCC_PAIRS=de-en,fr-en,ru-en,zh-en
 BUCC_OPTIONS=(--tested training) # as the script that 3.2.1 follows; gold pairs of the test parts are not public
@@ -173,7 +173,9 @@ retrieve_in_un() { # FOLDER ENCODER_OPTION...
 }
 
 retrieve() { # FOLDER OPTION...
-  run python -m embeddings retrieve "${RETRIEVAL_OPTIONS[@]}" "${@:2}" --groups "$ROOT/embeddings/language_groups/$LANGUAGE_GROUPS.toml" --output "$1"
+  local groups=$LANGUAGE_GROUPS
+  [[ $groups == *.toml ]] || groups=$ROOT/embeddings/language_groups/$groups.toml
+  run python -m embeddings retrieve "${RETRIEVAL_OPTIONS[@]}" "${@:2}" --groups "$groups" --output "$1"
 }
 
 # Fill MULTIWAY_FILES: the test set of each language with English, and once its English side.

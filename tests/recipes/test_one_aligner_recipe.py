@@ -93,7 +93,7 @@ def test_the_small_configuration_compares_pairs_and_sizes():
     assert download.further_pairs == ["de-fr"]
 
 
-def test_the_ablation_differs_in_what_it_is_called_after():
+def test_the_ablation_differs_in_what_it_is_called_after_and_is_chosen_by_what_it_trains():
     found = trainings("l10n", "--systems", "de-en," + ",".join(ABLATION))
     whole = vars(found["de-en"])
     different = {
@@ -102,9 +102,14 @@ def test_the_ablation_differs_in_what_it_is_called_after():
         for name in ABLATION
     }  # fmt: skip
     assert different == {
-        "pooled": {"global_ranking_similarity": "dot"},
-        "pooled-unnormalized": {"global_ranking_similarity": "dot", "global_ranking_normalization": "0.0"},
-        "unnormalized": {"global_ranking_normalization": "0.0"},
+        "pooled": {"global_ranking_similarity": "dot", "eval_retrieval_similarity": "cosine"},
+        "pooled-unnormalized": {
+            "global_ranking_similarity": "dot",
+            "eval_retrieval_similarity": "cosine",
+            "global_ranking_normalization": "0.0",
+            "eval_retrieval_normalization": "0.0",
+        },
+        "unnormalized": {"global_ranking_normalization": "0.0", "eval_retrieval_normalization": "0.0"},
         "one-dimensional": {"global_ranking_one_dimensional": "True"},
         "cosine": {"global_ranking_similarity": "bert-score-cosine"},
     }
@@ -152,7 +157,7 @@ def test_every_layer_of_every_encoder_by_pooling_and_normalization():
     ]
     for args in found:
         assert args.similarity == ["cosine", "bert-score"] and args.normalize == 0.75
-        assert args.groups.name == "l10n.toml"  # languages seen and unseen, and Tatoeba-36
+        assert args.groups.name == "l10n_one_pair.toml"  # languages seen and unseen, and Tatoeba-36
     assert found[-1].encoder_name == "update-1300 layer average"
     assert sum(args.parallel is not None for args in found) == len(found) / 2
     assert {len(args.parallel) for args in found if args.parallel} == {11}  # 110 directions
@@ -176,7 +181,7 @@ def test_the_paper_has_a_layer_for_every_depth(tmp_path):
 
 def test_what_is_trained_is_measured_the_same_way_and_reported_beside_it():
     options = [*L10N, "--systems", "de-en,ja-en", "--tatoeba", "v1", "--bucc", "bucc18"]
-    *measured, compare, sizes, report = commands(*options, stages="evaluate,report")
+    *measured, compare, sizes, between, report = commands(*options, stages="evaluate,report")
     found = [parse_command(words) for words in measured]
     assert [(args.encoder_name, args.output.name) for args in found] == [
         (name, test) for name in ("de-en", "ja-en") for test in ("multiway", "tatoeba", "bucc")
@@ -200,11 +205,30 @@ def test_what_is_trained_is_measured_the_same_way_and_reported_beside_it():
         f"out/retrieval/{name}-seed1/tatoeba" for name in ("de-en", "ja-en")
     ]
     assert (plotted.of, plotted.similarity) == ("encoders", "bert-score-normalized")
-    assert (plotted.group, plotted.direction) == ("Tatoeba-36", "from")  # the paper's
+    assert (plotted.group, plotted.direction) == ("ten core languages", "from")
+    between = parse_command(between)
+    assert [path.name for path in between.retrieval] == ["multiway"] * 2
+    assert (between.group, between.direction) == (None, None)
     assert "out/data-size/data-size.json" in report
     tested, shown = parse_command(compare), parse_command(report)
     assert tested.metric == [shown.similarity] == ["bert-score-normalized"]
     assert shown.direction == "from"
+
+
+def test_figure_1_has_the_systems_of_one_pair():
+    options = [*L10N, "--systems", ",".join([*trainings("l10n"), "pooled"]), "--tatoeba", "v1"]
+    tatoeba, multiway = commands(*options, stages="report")[-3:-1]
+    shown = [
+        "de-en",
+        "ru-en",
+        "ja-en",
+        "de-fr",
+        *(f"size-{size}" for size in (1000, 2000, 5000, 10000, 50000)),
+    ]
+    for words, test_set in ((tatoeba, "tatoeba"), (multiway, "multiway")):
+        assert [str(path) for path in parse_command(words).retrieval] == [
+            f"out/retrieval/{name}-seed1/{test_set}" for name in shown
+        ]
 
 
 def test_all_seeds_are_in_the_figures():

@@ -6,7 +6,7 @@
 CORPUS=l10n
 LANGUAGES=(cs de en es fr it ja pl pt ru zh)
 MULTIWAY=(cs de es fr it ja pl pt ru zh)
-LANGUAGE_GROUPS=l10n
+LANGUAGE_GROUPS=l10n_one_pair
 CORPUS_OPTIONS=(--further-pairs de-fr)
 SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
 MAX_LENGTH=100

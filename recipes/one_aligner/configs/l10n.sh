@@ -7,7 +7,7 @@
 CORPUS=l10n
 LANGUAGES=(cs de en es fr it ja pl pt ru zh)
 MULTIWAY=(cs de es fr it ja pl pt ru zh)
-LANGUAGE_GROUPS=l10n
+LANGUAGE_GROUPS=l10n_one_pair
 CORPUS_OPTIONS=(--further-pairs de-fr)
 SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
 PRETRAINING_OPTIONS=(--layers 4 --width 256 --heads 4 --inner-width 1024 --batch-tokens 2048 --updates 13000 --warmup-updates 1000
@@ -21,4 +21,5 @@ SINGLE_PAIRS=(de-en ru-en ja-en de-fr)
 several four-pairs de-en fr-en ja-en ru-en
 several all-pairs {cs,de,es,fr,it,ja,pl,pt,ru,zh}-en
 SIZE_PAIR=de-en
+SIZE_GROUP="ten core languages"
 SIZES=(1000 2000 5000 10000 50000) # 20,000 is de-en itself; 50,000 are all that there are
