@@ -248,7 +248,7 @@ def test_hyperparameters_of_the_paper(config, arch, dropout, rate, epochs, batch
 
 
 @pytest.mark.parametrize(
-    ("config", "updates", "every"), [("phrasebook", 1200, 240), ("l10n", 4700, 940), ("l10n-8", 8000, 1600)]
+    ("config", "updates", "every"), [("phrasebook", 2400, 480), ("l10n", 4700, 940), ("l10n-8", 8000, 1600)]
 )
 def test_learning_curves_have_all_checkpoints_of_trainings_that_end_where_the_rate_is_zero(
     config, updates, every

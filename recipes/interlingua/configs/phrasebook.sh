@@ -10,15 +10,15 @@ INTERLINGUA_LENGTH=18 # the mean length of a training sentence in subwords
 START_SCHEDULE=("${SCHEDULE_OPTIONS[@]}")
 start_settings() {
   LEARNING_RATE=2e-3
-  WARMUP_UPDATES=200
+  WARMUP_UPDATES=400
   SCHEDULE_OPTIONS=("${START_SCHEDULE[@]}")
 }
-# Of systems with @: 600 updates of pre-training, then 600 of the MNMT, each from a learning rate that falls to 0. No pilot.
+# Of systems with @: 1,200 updates of pre-training, then 1,200 of the MNMT, each from a learning rate that falls to 0. No pilot.
 pretraining_settings() {
   LEARNING_RATE=2e-3
-  WARMUP_UPDATES=100
-  SCHEDULE_OPTIONS=(--lr-scheduler polynomial_decay --total-num-update 600 --max-update 600)
+  WARMUP_UPDATES=200
+  SCHEDULE_OPTIONS=(--lr-scheduler polynomial_decay --total-num-update 1200 --max-update 1200)
 }
 LEARNING_RATE=1e-3
-WARMUP_UPDATES=100
-SCHEDULE_OPTIONS=(--lr-scheduler polynomial_decay --total-num-update 800 --max-update 800)
+WARMUP_UPDATES=200
+SCHEDULE_OPTIONS=(--lr-scheduler polynomial_decay --total-num-update 1600 --max-update 1600)
