@@ -80,9 +80,9 @@ compare_sizes_of_bitext() {
   fi
 }
 
-# Not those of several pairs, whose languages grow with the data, and no ablations.
+# Not those of several pairs, whose languages grow with the data, and nothing with a training of its own.
 is_of_one_pair() { # SYSTEM
-  [[ $1 == size-* || ${TRAINING_OPTIONS[$1]} == *"--pairs $1 "* ]]
+  [[ $1 == size-* && $1 != *-as-long || ${TRAINING_OPTIONS[$1]} == *"--pairs $1 "* ]]
 }
 
 # P@1 of the first system over all pairs that a language is in against the language's own text (Figure 2), on New-Tatoeba, or

@@ -14,7 +14,12 @@ for name in "${SEVERAL[@]}"; do
   default_systems <<< "$name | | --pairs ${PAIRS_OF[$name]} --pair-budget $BUDGET $LOSS | |"
 done
 for size in "${SIZES[@]}"; do
-  default_systems <<< "size-$size | | --pairs $SIZE_PAIR --pair-budget $size $LOSS | |"
+  of_size="--pairs $SIZE_PAIR --pair-budget $size $LOSS"
+  default_systems <<< "size-$size | | $of_size | |"
+  # Fewer sentences are fewer updates, too; here they are read as often as makes as many updates, and validated as often.
+  times=$((BUDGET / size))
+  [[ $times -le 1 ]] ||
+    other_systems <<< "size-$size-as-long | | $of_size --max-epoch $((EPOCHS * times)) --validate-interval $times | |"
 done
 if [[ -n $EVERY_PAIR ]]; then
   default_systems <<< "unlimited | | --pairs $EVERY_PAIR $LOSS | |"

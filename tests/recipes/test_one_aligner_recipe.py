@@ -93,6 +93,17 @@ def test_the_small_configuration_compares_pairs_and_sizes():
     assert download.further_pairs == ["de-fr"]
 
 
+def test_few_sentences_may_be_read_as_long_as_many():
+    sizes = (1000, 2000, 5000, 10000)
+    names = [f"size-{size}-as-long" for size in sizes]
+    found = trainings("l10n", "--systems", ",".join(names))
+    assert [found[name].pair_budget * found[name].max_epoch for name in names] == [3 * 20_000] * 4
+    assert all(args.max_epoch == 3 * args.validate_interval for args in found.values())
+    options = [*L10N, "--systems", f"de-en,size-1000,{names[0]}", "--tatoeba", "v1"]
+    plotted = parse_command(commands(*options, stages="report")[-3])
+    assert [path.parent.name for path in plotted.retrieval] == ["de-en-seed1", "size-1000-seed1"]
+
+
 def test_the_ablation_differs_in_what_it_is_called_after_and_is_chosen_by_what_it_trains():
     found = trainings("l10n", "--systems", "de-en," + ",".join(ABLATION))
     whole = vars(found["de-en"])
