@@ -49,9 +49,17 @@ train_or_skip() { # RUN_FOLDER DATA OPTION...
   trap - INT TERM
   note_cpu_seconds_since "$before" "$folder"
   wait "$progress_pid" || true # the end of the log comes before our own words
+  [[ $status == 0 ]] || show_end "$folder"
   [[ $status == 0 ]] || die "$folder: training failed with status $status, see $folder/train.log"
   python -m fairseq_ext finish-training --training "$folder" || exit 2
   exec 9>&-
+}
+
+# An error of ours has been shown; what else ended a training is in its last lines.
+show_end() { # RUN_FOLDER
+  local end
+  end=$(tail -n 3 "$1/train.log" 2> /dev/null || true)
+  [[ $end == *"error: "* ]] || printf '%s\n' "$end" >&2
 }
 
 # Where the file system has no locks, or the machine no such program, nobody is refused (as in command_line/locking.py).

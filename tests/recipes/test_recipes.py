@@ -569,7 +569,7 @@ echo started >> "$folder/calls"
 echo "2026-01-01 | INFO | train_inner | epoch 001: loss=1"
 cp "$(dirname "$0")/whole.pt" "$folder/checkpoint_last.pt"
 [[ ! -e $folder/../wait ]] || { echo $$ > "$folder/pid"; sleep 60 & wait; }
-[[ ! -e $folder/../fail ]] || exit 1
+[[ ! -e $folder/../fail ]] || { cat "$folder/../fail"; exit 1; }
 """
     + TRAINED
 )
@@ -608,13 +608,16 @@ def test_a_finished_training_is_skipped(models):
     assert (models / "system1-seed1/calls").read_text() == "started\n"
 
 
-def test_a_failed_training_is_an_error_and_runs_again(models):
-    (models / "fail").touch()
+@pytest.mark.parametrize("last", ["terminate called", "2026-01-01 | ERROR | error: no memory"])
+def test_a_failed_training_is_an_error_and_runs_again(models, last):
+    """What ended it is shown once, whether it is an error of ours or not."""
+    (models / "fail").write_text(f"{last}\n")
     result = run_training(models, "--systems", "1")
     assert result.returncode == 2
     assert result.stderr.endswith(
         "system1-seed1: training failed with status 1, see " + f"{models}/system1-seed1/train.log\n"
     )
+    assert result.stderr.count(last.split(" | ")[-1]) == 1
     (models / "fail").unlink()
     assert run_training(models, "--systems", "1").returncode == 0
     assert (models / "system1-seed1/calls").read_text() == "started\n" * 2
