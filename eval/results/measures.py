@@ -56,6 +56,24 @@ def measure_of(name: str) -> Measure:
     return (MEASURES | P_AT_1)[name]
 
 
+def common_measure(comparison: Mapping) -> str | None:
+    """By which both sides of a comparison were measured; None where each has its own."""
+    measure = comparison["measure"]
+    return measure if isinstance(measure, str) else None
+
+
+def compared_measure(comparison: Mapping) -> Measure:
+    """What is compared: P@1 where each side has a similarity of its own."""
+    name = common_measure(comparison)
+    return measure_of(name) if name else Measure("p_at_1", "P@1", 1, scale=100.0)
+
+
+def side_label(comparison: Mapping, side: str) -> str:
+    """The "baseline" or the "system", with its measure where the other one has another."""
+    name = comparison[side]
+    return name if common_measure(comparison) else f"{name} by {comparison['measure'][side]}"
+
+
 def groups_of(direction: str, kind: str) -> list[str]:
     """The averages that a direction belongs to."""
     source, target = split_direction(direction)

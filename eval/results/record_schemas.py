@@ -70,7 +70,10 @@ COMPARISON = {
         {
             **dict.fromkeys(("dataset", "baseline", "system"), str),
             "axis": Optional(str),
-            "measure": OneOf("bleu", "chrf", "comet", *SIMILARITIES),
+            "measure": AnyOf(
+                OneOf("bleu", "chrf", "comet", *SIMILARITIES),
+                {"baseline": OneOf(*SIMILARITIES), "system": OneOf(*SIMILARITIES)},
+            ),
             "family": {"overall": int, "directions": int},
             "overall": Objects(TESTED),
             "directions": Objects(TESTED),

@@ -11,6 +11,7 @@ from command_line.outputs import checksum
 from command_line.records import field
 from eval.results.files import read_result, result_files
 from eval.results.labels import PLACEMENT, differing_axis, order
+from eval.results.measures import common_measure
 from eval.results.scores import Scores, group_scores
 from eval.results.systems import Run, System, by_dataset, group_runs
 
@@ -99,11 +100,12 @@ class ResultSet:
                 raise InputError(f"{path}: is of version 0.1, whose test found too much; {again}")
             self._check_inputs(path, record)
             for comparison in field(record, "comparisons", list, path):
-                family = comparison["dataset"], comparison["measure"]
+                family = comparison["dataset"], common_measure(comparison)
                 if families.setdefault(family, path) != path:
                     raise InputError(
-                        f"{path} and {families[family]}: both compare on {family[0]} by {family[1]}; {again},"
-                        " once with all systems, so that the correction counts all tests of a table"
+                        f"{path} and {families[family]}: both compare on {family[0]} by"
+                        f" {family[1] or 'two measures'}; {again}, once with all systems, so that the"
+                        " correction counts all tests of a table"
                     )
                 found.append(comparison)
         return found

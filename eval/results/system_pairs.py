@@ -1,7 +1,7 @@
 """Which systems are compared with which."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -13,11 +13,14 @@ from eval.results.systems import Run, System, by_dataset
 
 
 class Pair(NamedTuple):
-    """`axis`: the only one on which they differ, for pairs that were chosen for that."""
+    """`axis`: the only one on which they differ, for pairs that were chosen for that. `measures`: of the
+    baseline and of the system, where each has its own; None for pairs that are compared by one measure.
+    """
 
     baseline: System
     system: System
     axis: str | None = None
+    measures: tuple[str, str] | None = None
 
 
 def pairs_on_one_axis(systems: list[System]) -> list[Pair]:
@@ -47,44 +50,89 @@ def _on_one_axis(systems: list[System]) -> list[Pair]:
     return [pair for axis in axes for pair in pairs if pair.axis == axis]
 
 
-def with_pairs_named(systems: list[System], names: Iterable[tuple[str, str]]) -> list[Pair]:
-    """The pairs that differ on one axis only, and those named, whatever these differ in."""
-    pairs = [pair for _, members in _on_datasets(systems) for pair in _on_one_axis(members)]
-    known = {frozenset(map(id, pair[:2])) for pair in pairs}
-    others = pairs_named(systems, names)
-    return checked(pairs) + [pair for pair in others if frozenset(map(id, pair[:2])) not in known]
+def pairs_known_to_differ(systems: list[System]) -> list[Pair]:
+    """Pairs that differ on one axis only; none where no two do."""
+    return checked([pair for members in by_dataset(systems).values() for pair in _on_one_axis(members)])
+
+
+def with_pairs(pairs: Iterable[Pair], others: Iterable[Pair]) -> list[Pair]:
+    """Both, each pair once, in whichever order its systems are."""
+
+    def key(pair: Pair) -> frozenset:
+        measures = pair.measures or (None, None)
+        return frozenset((id(system), measure) for system, measure in zip(pair[:2], measures, strict=True))
+
+    found: dict[frozenset, Pair] = {}
+    for pair in (*pairs, *others):
+        found.setdefault(key(pair), pair)
+    return list(found.values())
 
 
 def all_pairs(systems: list[System]) -> list[Pair]:
     return checked([Pair(*pair) for _, members in _on_datasets(systems) for pair in combinations(members, 2)])
 
 
-def pairs_named(systems: list[System], names: Iterable[tuple[str, str]]) -> list[Pair]:
+def pairs_of_measures(systems: list[System], measures: Iterable[tuple[str, str]]) -> list[Pair]:
+    """Every system with itself, by the first of two measures as the baseline and by the second."""
+    measures = list(measures)
+    return [Pair(system, system, None, of_both) for system in systems for of_both in measures]
+
+
+def pairs_named(
+    systems: list[System], names: Iterable[tuple[str, str]], measures: Collection[str] = ()
+) -> list[Pair]:
     """The pairs of these names, baseline first, on every dataset that has both, whatever they differ in.
 
     Args:
-        names: each the name of a system, or one of its folders or result files.
+        names: each the name of a system, or one of its folders or result files; or that, "@" and a measure.
+        measures: that may stand there: those of one unit.
 
     Raises:
-        InputError: no dataset has both systems of a pair.
+        InputError: no dataset has both systems of a pair, or a measure is not known.
     """
     pairs = []
-    for baseline, other in names:
+    for given in names:
+        sides = [_name_and_measure(one, systems, measures) for one in given]
+        of_both = _measures_of_pair(":".join(given), [measure for _, measure in sides])
         found = [
-            Pair(*chosen)
-            for _, members in _on_datasets(systems)
-            if None not in (chosen := [called(name, members) for name in (baseline, other)])
+            Pair(*chosen, None, of_both)
+            for members in by_dataset(systems).values()
+            if None not in (chosen := [called(name, members) for name, _ in sides])
         ]
         if not found:
             known = ", ".join(dict.fromkeys(repr(one.name) for one in systems))
             raise InputError(
-                f"--pairs {baseline}:{other}: no dataset has both; expected folders that are given, or names"
+                f"--pairs {':'.join(given)}: no dataset has both; expected folders that are given, or names"
                 f" among {known}"
             )
         pairs += found
-    if same := next((pair for pair in pairs if pair.baseline is pair.system), None):
+    if same := next((pair for pair in pairs if pair.baseline is pair.system and not pair.measures), None):
         raise InputError(f"--pairs: found {same.system.name!r} twice in a pair, expected two systems")
     return checked(pairs)
+
+
+def _name_and_measure(text: str, systems: list[System], measures: Collection[str]) -> tuple[str, str | None]:
+    """What stands before "@", and behind it; a system whose own name has an "@" keeps it."""
+    name, _, measure = text.rpartition("@")
+    if not name or called(text, systems):
+        return text, None
+    if measure in measures:
+        return name, measure
+    if called(name, systems):
+        expected = f"one of {', '.join(measures)}" if measures else "none: only retrieval has such pairs"
+        raise InputError(f"--pairs {text}: found {measure!r} as the measure of {name!r}, expected {expected}")
+    return text, None
+
+
+def _measures_of_pair(pair: str, measures: list[str | None]) -> tuple[str, str] | None:
+    first, second = measures
+    if first is None and second is None:
+        return None
+    if first is None or second is None:
+        raise InputError(f"--pairs {pair}: one side has a measure, expected one of each, or of neither")
+    if first == second:
+        raise InputError(f"--pairs {pair}: {first} on both sides, expected two measures, or --metric {first}")
+    return first, second
 
 
 def called(name: str, systems: list[System]) -> System | None:
@@ -141,9 +189,9 @@ def checked(pairs: list[Pair]) -> list[Pair]:
     Raises:
         InputError: one does not; names both files.
     """
-    for baseline, system, _ in pairs:
-        first, others = baseline.runs[0], (*baseline.runs[1:], *system.runs)
-        if not set(baseline.directions()) & set(system.directions()):
+    for pair in pairs:
+        first, others = pair.baseline.runs[0], (*pair.baseline.runs[1:], *pair.system.runs)
+        if not set(pair.baseline.directions()) & set(pair.system.directions()):
             raise InputError(f"{first.path} and {others[-1].path}: no direction in common")
         for run in others:
             _check_same(first, run)

@@ -8,7 +8,7 @@ pairs that differ on the same axis, and of those of `--pairs`. Folders with the 
 seeds are one system. Reads what `python -m eval score` wrote; the texts are not needed. Pass the JSON file on
 to `python -m eval report`, which marks significantly higher scores in bold, as Table 8.2 of the thesis does.
 Of `python -m embeddings retrieve` P@1 is compared in the same way, over all directions and groups of
-languages.
+languages; there a system can also be compared by one measure with itself, or another one, by another measure.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -21,15 +21,18 @@ from command_line.outputs import remove_leftovers, write_json
 from command_line.provenance import checksums, command_typed
 from embeddings.averages import FROM, TO
 from eval.results.files import FORMAT, read_result, result_file
-from eval.results.measures import measure_of
+from eval.results.measures import compared_measure, side_label
 from eval.results.scores import SCORES
 from eval.results.system_pairs import (
     Pair,
     all_pairs,
+    pairs_known_to_differ,
+    pairs_named,
+    pairs_of_measures,
     pairs_on_one_axis,
     pairs_with,
     pairs_with_first,
-    with_pairs_named,
+    with_pairs,
 )
 from eval.results.systems import System
 from eval.scoring.compared import Compared
@@ -68,13 +71,23 @@ def add_arguments(parser) -> None:
         help="compare the system of this name with all others",
     )
     pairs.add_argument(
+        "--measures",
+        nargs="+",
+        type=pair_of_measures,
+        default=[],
+        metavar="FIRST:SECOND",
+        help="of retrieval: compare every system by the second measure with itself by the first",
+    )
+    parser.add_argument(
         "--pairs",
         nargs="+",
         type=pair_of_names,
         default=[],
         metavar="A:B",
-        help="compare these, too, besides those that differ on one axis only: names of systems, or folders of"
-        " theirs, the baseline first; they are a family of tests of their own",
+        help="compare these, too, besides what the options above choose, or those that differ on one axis"
+        " only: names of systems, or folders of theirs, the baseline first; of retrieval also"
+        " A@FIRST:B@SECOND, A by one measure with B (or A) by another; they are a family of tests of their"
+        " own",
     )
     parser.add_argument(
         "--metric",
@@ -124,7 +137,14 @@ def _names(text: str) -> tuple[str, str]:
     return types.text(first), types.text(second)
 
 
+def _measures(text: str) -> tuple[str, str]:
+    first, _, second = text.partition(":")
+    types.require(first != second and {first, second} <= set(RETRIEVAL.measures))
+    return first, second
+
+
 pair_of_names = types.OptionType("A:B, two systems that are compared, the baseline first", _names)
+pair_of_measures = types.OptionType(f"FIRST:SECOND, two of {', '.join(RETRIEVAL.measures)}", _measures)
 
 
 @dataclass(frozen=True)
@@ -135,22 +155,29 @@ class PairOptions:
         all_pairs: every two.
         against_first: the first with all others.
         baseline: the system of this name with all others.
-        pairs: besides those on one axis, names or folders of a baseline and a system each.
+        measures: every one with itself, by two measures.
+        pairs: besides, names or folders of a baseline and a system each, perhaps with a measure each.
     """
 
     all_pairs: bool = False
     against_first: bool = False
     baseline: str | None = None
+    measures: list[tuple[str, str]] = field(default_factory=list)
     pairs: list[tuple[str, str]] = field(default_factory=list)
 
-    def pairs_of(self, systems: list[System]) -> list[Pair]:
+    def pairs_of(self, systems: list[System], of: Compared) -> list[Pair]:
+        return with_pairs(self._chosen(systems), pairs_named(systems, self.pairs, of.of_one_unit))
+
+    def _chosen(self, systems: list[System]) -> list[Pair]:
         if self.all_pairs:
             return all_pairs(systems)
         if self.against_first:
             return pairs_with_first(systems)
         if self.baseline:
             return pairs_with(systems, self.baseline)
-        return with_pairs_named(systems, self.pairs) if self.pairs else pairs_on_one_axis(systems)
+        if self.measures:
+            return pairs_of_measures(systems, self.measures)
+        return pairs_known_to_differ(systems) if self.pairs else pairs_on_one_axis(systems)
 
 
 @dataclass(frozen=True)
@@ -187,8 +214,12 @@ def comparison_of(options: ComparisonOptions) -> dict:
     for name in measures:
         if name not in of.measures:
             raise InputError(f"--metric {name}: {files[0]} has none; expected {', '.join(of.measures)}")
-    runs = [run for file in files for run in of.load(file)]
-    comparisons, samples = compare(of, options.pairs.pairs_of(of.systems(runs)), measures, options.settings)
+    if options.pairs.measures and not of.of_one_unit:
+        raise InputError(f"--measures: expected results of retrieval, {files[0]} has scores")
+    pairs = options.pairs.pairs_of(of.systems([run for file in files for run in of.load(file)]), of)
+    if options.metric and all(pair.measures for pair in pairs):
+        raise InputError("--metric: every pair has measures of its own; leave it out")
+    comparisons, samples = compare(of, pairs, measures, options.settings)
     return {
         "format": FORMAT,
         "kind": "comparison",
@@ -230,10 +261,10 @@ def table(comparison: dict, settings: Settings) -> str:
     family = " and ".join(f"{comparison['family'][part]} {part}" for part in PARTS if comparison[part])
     corrected = f"Holm over {family}" if settings.correction == "holm" else "not corrected"
     axis = f" ({comparison['axis']})" if comparison["axis"] else ""
-    measure = measure_of(comparison["measure"])
+    measure = compared_measure(comparison)
     rows = [
         f"{comparison['dataset']}, {measure.title}:"
-        f" {comparison['system']} against {comparison['baseline']}{axis}",
+        f" {side_label(comparison, 'system')} against {side_label(comparison, 'baseline')}{axis}",
         f"{TESTS[settings.test]}; * p <= {settings.level}, {corrected}",
         f"{'':<12}{'baseline':>9}{'system':>9}{'difference':>12}{f'{1 - settings.level:.0%} interval':>18}"
         f"{'p':>9}{'p Holm' if settings.correction == 'holm' else '':>9}{'p seeds':>9}{'people':>8}",

@@ -25,6 +25,7 @@ class Compared:
         statistics: of a run, by a measure: direction -> lines x columns, for `FORMULAS`.
         check: refuses pairs that were not measured alike by a measure.
         agreement: of people with a difference by a measure; None where that is not known.
+        of_one_unit: measures that are compared with each other.
     """
 
     kind: str
@@ -35,6 +36,7 @@ class Compared:
     statistics: Callable[[Run, str], dict[str, np.ndarray]]
     check: Callable[[Sequence[Pair], str], None]
     agreement: Callable[[str, Pair, float], float | None]
+    of_one_unit: tuple[str, ...] = ()
 
 
 def named_once(groups: Groups) -> Groups:

@@ -110,6 +110,7 @@ RETRIEVAL = Compared(
     statistics=statistics,
     check=check_measure,
     agreement=lambda measure, pair, difference: None,
+    of_one_unit=MEASURES,  # shares of hits
 )
 
 

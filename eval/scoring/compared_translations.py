@@ -31,9 +31,9 @@ def groups_to_test(pair: Pair) -> dict[str, dict[str, list[str]]]:
 
 def check_measure(pairs: Sequence[Pair], measure: str) -> None:
     """Both systems of every pair were scored by the same chrF++ or COMET; else an `InputError`."""
-    for baseline, system, _ in pairs:
-        first = baseline.runs[0]
-        for run in (*baseline.runs[1:], *system.runs):
+    for pair in pairs:
+        first = pair.baseline.runs[0]
+        for run in (*pair.baseline.runs[1:], *pair.system.runs):
             if measure == "comet":
                 models = [one.record["scoring"].get("comet_model") for one in (first, run)]
                 check_equal("scoring.comet_model", first, run, *models)

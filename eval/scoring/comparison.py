@@ -2,7 +2,7 @@
 
 A family, whose tests are corrected together, is what one table shows and one conclusion is drawn from: on one
 dataset, by one measure, all pairs that differ on the same axis (or all pairs asked for), times all
-directions, or times all groups of directions.
+directions, or times all groups of directions. Pairs with a measure of each side are one family of a dataset.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from command_line.errors import InputError
 from command_line.progress import progress
+from eval.results.measures import common_measure
 from eval.results.system_pairs import Pair
 from eval.results.systems import System
 from eval.scoring.compared import Compared
@@ -43,39 +44,67 @@ def compare(
 
     Args:
         of: what is compared.
+        measures: of pairs that have none of their own.
 
     Raises:
         InputError: systems were not scored alike, or not by a measure; or the samples asked for are too few.
     """
-    todo = []
-    for measure in measures:
-        of.check(pairs, measure)
-        todo += [(measure, pair, of.groups(pair)) for pair in pairs]
-    comparisons = [_described(measure, pair) for measure, pair, _ in todo]
-    families = _families(comparisons, [groups for _, _, groups in todo])
+    todo = [(pair, of.groups(pair)) for pair in _with_measures(of, pairs, measures)]
+    comparisons = [_described(pair) for pair, _ in todo]
+    families = _families(comparisons, [groups for _, groups in todo])
     samples = _samples(settings, max(families.values()))
     test = PairedTest(samples, settings.seed, settings.level, settings.test)
-    for comparison, (measure, pair, groups) in progress(
+    for comparison, (pair, groups) in progress(
         zip(comparisons, todo, strict=True), len(todo), "compare", "pair"
     ):
-        tests = groups["overall"] | groups["directions"]
-        directions = dict.fromkeys(direction for members in tests.values() for direction in members)
-        found = test(measure, *_statistics(of, pair, measure, directions), tests)
+        found = _tested(of, test, pair, groups)
         for part in PARTS:
             comparison["family"][part] = families[_family(comparison, part)]
-            comparison[part] = {
-                name: found[name].record()
-                | {"agreement": of.agreement(measure, pair, found[name].difference)}
-                for name in groups[part]
-            }
+            comparison[part] = {name: found[name] for name in groups[part]}
     _correct(comparisons, settings)
     return comparisons, samples
 
 
-def _described(measure: str, pair: Pair) -> dict:
+def _with_measures(of: Compared, pairs: Sequence[Pair], measures: Sequence[str]) -> list[Pair]:
+    """Pairs with the measures of both sides, as many times as there are measures that they are compared by.
+
+    Raises:
+        InputError: systems were not scored alike, or not by a measure.
+    """
+    found, by_one = [], [pair for pair in pairs if not pair.measures]
+    for measure in measures if by_one else ():
+        of.check(by_one, measure)
+        found += [pair._replace(measures=(measure, measure)) for pair in by_one]
+    for pair in (one for one in pairs if one.measures):
+        for system, measure in zip(pair[:2], pair.measures, strict=True):
+            of.check([Pair(system, system)], measure)
+        found.append(pair)
+    return found
+
+
+def _tested(of: Compared, test: PairedTest, pair: Pair, groups: dict) -> dict[str, dict]:
+    """The results of all groups of directions of a pair, as files have them.
+
+    Seeds say nothing of other trainings where a system is compared with itself: the test is of independent
+    ones, and here both sides are the same.
+    """
+    tests = groups["overall"] | groups["directions"]
+    directions = dict.fromkeys(direction for members in tests.values() for direction in members)
+    measure = pair.measures[1]  # of the same formula as the other one
+    found = {
+        name: result.record() | {"agreement": of.agreement(measure, pair, result.difference)}
+        for name, result in test(measure, *_statistics(of, pair, directions), tests).items()
+    }
+    if pair.baseline is pair.system:
+        found = {name: result | {"p_value_with_seeds": None} for name, result in found.items()}
+    return found
+
+
+def _described(pair: Pair) -> dict:
+    first, second = pair.measures
     return {
         "dataset": pair.baseline.dataset,
-        "measure": measure,
+        "measure": first if first == second else {"baseline": first, "system": second},
         "axis": pair.axis,
         "baseline": pair.baseline.name,
         "system": pair.system.name,
@@ -85,7 +114,7 @@ def _described(measure: str, pair: Pair) -> dict:
 
 
 def _family(comparison: dict, part: str) -> tuple:
-    return comparison["dataset"], comparison["measure"], comparison["axis"], part
+    return comparison["dataset"], common_measure(comparison), comparison["axis"], part
 
 
 def _families(comparisons: Iterable[dict], groups: Iterable[dict]) -> dict[tuple, int]:
@@ -110,14 +139,14 @@ def _samples(settings: Settings, tests: int) -> int:
     return settings.samples
 
 
-def _statistics(of: Compared, pair: Pair, measure: str, directions: Iterable[str]) -> list[dict]:
+def _statistics(of: Compared, pair: Pair, directions: Iterable[str]) -> list[dict]:
     """Of both systems: direction -> one array per seed."""
 
-    def by_direction(system: System) -> dict:
+    def by_direction(system: System, measure: str) -> dict:
         seeds = [of.statistics(run, measure) for run in system.runs]
         return {one: [arrays[one] for arrays in seeds] for one in directions}
 
-    return [by_direction(pair.baseline), by_direction(pair.system)]
+    return [by_direction(system, measure) for system, measure in zip(pair[:2], pair.measures, strict=True)]
 
 
 def _correct(comparisons: Sequence[dict], settings: Settings) -> None:

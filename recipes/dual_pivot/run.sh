@@ -21,6 +21,7 @@ MAX_LENGTH=256
 OPTIMIZER_OPTIONS=(--optimizer adam --freeze-encoder --pooling sum)
 SENTENCE_WIDTH=1024
 RETRIEVAL_OPTIONS=(--similarity cosine)
+START_LAYER=average # the module begins as an even mixture of all layers (6.1)
 DIRECTION=from # English (5.3)
 BUCC_OPTIONS=(--tuned training --tested training --threshold-from de-en) # the pair's own (5.2), and the pivot pair's (6.4)
 SINGLE_LAYERS=() # numbers of 6.2

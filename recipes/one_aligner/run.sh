@@ -24,6 +24,7 @@ OPTIMIZER_OPTIONS=(--optimizer fused_adam --min-tokens 5)
 LOSS="--losses global_ranking --global-ranking-temperature 5 --global-ranking-normalization 0.75"
 RETRIEVAL_OPTIONS=(--similarity "cosine,bert-score" --normalize 0.75)
 SHOWN_SIMILARITY=bert-score-normalized # what is trained
+COMPARED_MEASURES=(cosine:bert-score-normalized cosine:cosine-normalized bert-score:bert-score-normalized) # columns of Table 1
 # XTREME's development and test sets; the nearest by vectors are compared by BERT-score.
 BUCC_OPTIONS=(--tuned sample --tested training --universal-threshold --margin absolute --neighbours 16 --rescore bert-score --normalize 0.75)
 EVERY_PAIR='' # what is trained without budget

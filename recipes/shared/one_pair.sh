@@ -10,6 +10,8 @@ ARCHITECTURE=sentence_encoder
 DROPOUT=0.1 # of what is not the encoder's: nothing, it has its own
 MAX_WORDS=256
 LAYERS=()            # that are measured without training; DEPTH:LAYER, of encoders of so many layers
+START_LAYER=last     # of the encoder that is trained: what the systems are compared with, measured beside LAYERS
+COMPARED_MEASURES=() # FIRST:SECOND, by which the untrained encoders are compared with themselves
 OPTIMIZER_OPTIONS=() # of fairseq-train, with what else all systems have
 COMPARED_FOLDERS=()
 PRETRAINING_OPTIONS=() # of `embeddings pretrain`, if the recipe makes its encoder, in a stage pretrain
@@ -122,13 +124,39 @@ layers_of() { # FOLDER
     fi
   done
   [[ ${#layers[@]} -gt 0 ]] || die "$1: has $depth layers; expected, in the configuration, $depth:LAYER among LAYERS (${LAYERS[*]})"
+  add_start_layer "$1"
+}
+
+# Add START_LAYER to layers, of the encoder that is trained.
+add_start_layer() { # FOLDER
+  local start
+  [[ $1 == "$ENCODER" ]] || return 0
+  start=$(start_layer)
+  [[ -z $start ]] || is_among "$start" "${layers[@]}" || layers+=("$start")
+}
+
+# START_LAYER, the last one by its number: if that is not known, in a dry run that of LAYERS, else nothing.
+start_layer() {
+  local depth numbered
+  if [[ $START_LAYER != last ]]; then
+    echo "$START_LAYER"
+    return
+  fi
+  read_depth "$ENCODER"
+  numbered=("${LAYERS[@]%%:*}")
+  [[ $depth != unknown || $DRY_RUN != yes ]] || depth=$(printf '%s\n' "${numbered[@]}" | grep -x '[0-9]*' | sort -n | tail -n 1)
+  [[ $depth == unknown ]] || echo "$depth"
 }
 
 # Fill depth: the layers of an encoder; a dry run need not know them, and shows those of any.
 find_depth() { # FOLDER
+  read_depth "$1"
+  [[ $DRY_RUN == yes || $depth != unknown ]] || die "$1/config.json: no num_hidden_layers; expected a folder of transformers"
+}
+
+read_depth() { # FOLDER
   depth=unknown
   [[ ! -f $1/config.json ]] || depth=$(grep -oPm 1 '"(num_hidden_layers|n_layers)": *\K[0-9]+' "$1/config.json" || echo unknown)
-  [[ $DRY_RUN == yes || $depth != unknown ]] || die "$1/config.json: no num_hidden_layers; expected a folder of transformers"
 }
 
 # The vector of a sentence is the mean of a layer's states; cosine does not tell it from their sum.
@@ -173,12 +201,38 @@ stage_evaluate() { for_each_model evaluate; }
 
 stage_report() {
   RESULTS=() RETRIEVAL=()
-  for_each_model add_retrieval
-  [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_with_first
-  for_each_layer add_untrained
+  compare_trained
+  compare_untrained
   compare_sizes
   run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION"
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
+}
+
+# Every system with the encoder that it began with, if that was measured, and the first system with every other: one family.
+compare_trained() {
+  local trained=() pairs=() start system
+  start=$(start_layer)
+  [[ -z $start ]] || add_untrained "$ENCODER" "$start"
+  RESULTS=() # the start comes with all untrained ones, where the report shows it
+  [[ ${#RETRIEVAL[@]} -gt 0 ]] || start=''
+  for_each_model add_trained
+  [[ -z $start ]] || for system in "${trained[@]:1}"; do pairs+=("${trained[0]}:$system"); done
+  [[ ${#pairs[@]} == 0 ]] || pairs=(--pairs "${pairs[@]}")
+  [[ -z $start && ${#trained[@]} -lt 2 ]] ||
+    compare_retrieval comparison --against-first --metric "$SHOWN_SIMILARITY" "${pairs[@]}"
+}
+
+add_trained() { # SYSTEM SEED
+  add_retrieval "$@"
+  is_among "$1" "${trained[@]}" || trained+=("$1")
+}
+
+# Every layer of every encoder by COMPARED_MEASURES.
+compare_untrained() {
+  RETRIEVAL=()
+  for_each_layer add_untrained
+  [[ ${#RETRIEVAL[@]} == 0 || ${#COMPARED_MEASURES[@]} == 0 ]] ||
+    compare_retrieval comparison-of-measures --measures "${COMPARED_MEASURES[@]}"
 }
 
 compare_sizes() { :; } # what a recipe plots besides

@@ -189,10 +189,11 @@ multiway_files() {
 }
 
 # P@1 of the first system against that of every other, in every test set.
-compare_with_first() {
-  run python -m eval compare "${RETRIEVAL[@]}" --against-first --metric "$SHOWN_SIMILARITY" ${DIRECTION:+--direction "$DIRECTION"} \
-    --output "$OUTPUT/comparison.json"
-  RESULTS+=("$OUTPUT/comparison.json")
+compare_with_first() { compare_retrieval comparison --against-first --metric "$SHOWN_SIMILARITY"; }
+
+compare_retrieval() { # NAME OPTION...
+  run python -m eval compare "${RETRIEVAL[@]}" "${@:2}" ${DIRECTION:+--direction "$DIRECTION"} --output "$OUTPUT/$1.json"
+  RESULTS+=("$OUTPUT/$1.json")
 }
 
 add_retrieval() { add_encoder_results "$(retrieval_folder "$@")"; } # SYSTEM SEED

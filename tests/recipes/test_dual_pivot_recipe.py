@@ -133,6 +133,20 @@ def test_bags_of_embeddings_of_every_fourth_layer_are_the_baseline():
         assert (args.similarity, args.normalize, args.groups.name) == (["cosine"], None, "dual_pivot.toml")
 
 
+@pytest.mark.parametrize("config", CONFIGS)
+def test_systems_are_compared_with_the_average_of_all_layers_untrained(config):
+    """With which the mixture begins (6.1); and the first with all others."""
+    pairs = PIVOTS[config][:2]
+    names = [f"{kind}-{pair}" for pair in pairs for kind in ("paired", "unpaired")]
+    options = ["--config", config, "--encoder", "xlmr", "--tatoeba", "v1", "--systems", ",".join(names)]
+    compare, _ = commands(*options, stages="report")
+    args = parse_command(compare)
+    folders = [path.parts[-3] for path in args.systems if path.parts[-2] == "tatoeba"]
+    assert folders == ["xlmr-layer-average", *(f"{name}-seed1" for name in names)]
+    assert args.pairs == [(names[0], name) for name in names[1:]]
+    assert (args.against_first, args.metric, args.measures) == (True, ["cosine"], [])
+
+
 def test_similarity_of_sentences_is_measured_of_systems_and_layers(tmp_path):
     """6.5, Table 7."""
     names = ("STS.ar.tsv", "STS.en-ar.tsv", "STS.en-tr.txt")

@@ -1,12 +1,21 @@
 """`recipes/one_aligner`: pairs of Tables 3 to 7, hyperparameters of section 3, the grid of Table 1."""
 
+import os
+import shlex
 from argparse import Namespace
 
 import pytest
 
 from eval.probes.data_size import read_sizes, size_of
 from tests.our_commands import parse_command
-from tests.recipes.commands import assert_refused, configurations, dry_run, parse_trainings
+from tests.recipes.commands import (
+    assert_refused,
+    configurations,
+    dry_run,
+    parse_trainings,
+    recipe,
+    write_program,
+)
 
 RECIPE = "one_aligner"
 CONFIGS = configurations(RECIPE)
@@ -175,14 +184,14 @@ def test_every_layer_of_every_encoder_by_pooling_and_normalization():
 
 
 def test_the_paper_has_a_layer_for_every_depth(tmp_path):
-    """2.3: the 8th of mBERT and XLM-R base, the 17th of XLM-R large."""
+    """2.3: the 8th of mBERT and XLM-R base, the 17th of XLM-R large; and the last, which is trained."""
     for name, depth in (("large", 24), ("base", 12), ("small", 6)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text(f'{{\n  "num_hidden_layers": {depth}\n}}\n')
     large, base, small = (str(tmp_path / name) for name in ("large", "base", "small"))
     options = ["--config", "opus100", "--encoder", large, "--compared", base, "--tatoeba", "v1"]
     found = [parse_command(words) for words in commands(*options, stages="untrained")]
-    assert [(str(args.model), args.layer) for args in found] == [(large, "17"), (base, "8")]
+    assert [(str(args.model), args.layer) for args in found] == [(large, "17"), (large, "24"), (base, "8")]
     assert {(args.normalize_batch, args.parallel) for args in found} == {(256, None)}
     (tmp_path / "here").mkdir()
     message = f"{small}: has 6 layers; expected, in the configuration, 6:LAYER among LAYERS (12:8 24:17)"
@@ -192,7 +201,7 @@ def test_the_paper_has_a_layer_for_every_depth(tmp_path):
 
 def test_what_is_trained_is_measured_the_same_way_and_reported_beside_it():
     options = [*L10N, "--systems", "de-en,ja-en", "--tatoeba", "v1", "--bucc", "bucc18"]
-    *measured, compare, sizes, between, report = commands(*options, stages="evaluate,report")
+    *measured, compare, _, sizes, between, report = commands(*options, stages="evaluate,report")
     found = [parse_command(words) for words in measured]
     assert [(args.encoder_name, args.output.name) for args in found] == [
         (name, test) for name in ("de-en", "ja-en") for test in ("multiway", "tatoeba", "bucc")
@@ -210,7 +219,10 @@ def test_what_is_trained_is_measured_the_same_way_and_reported_beside_it():
         for layer in (*range(5), "average")
         for test in ("multiway", "tatoeba")
     ]
-    assert [word for word in compare if word.endswith(".json")][:4] == results[:4]
+    untrained = [
+        f"out/untrained/mlm-layer-4/{test}/sentence-retrieval.json" for test in ("multiway", "tatoeba")
+    ]
+    assert [word for word in compare if word.endswith("retrieval.json")] == [*untrained, *results[:4]]
     plotted = parse_command(sizes)
     assert [str(path) for path in plotted.retrieval] == [
         f"out/retrieval/{name}-seed1/tatoeba" for name in ("de-en", "ja-en")
@@ -240,6 +252,71 @@ def test_figure_1_has_the_systems_of_one_pair():
         assert [str(path) for path in parse_command(words).retrieval] == [
             f"out/retrieval/{name}-seed1/{test_set}" for name in shown
         ]
+
+
+def test_systems_are_compared_with_the_encoder_that_they_began_with():
+    """Its last layer, which the training pools; and the first with all others, in one family of tests."""
+    options = ["--config", "opus100", "--encoder", "xlmr", "--tatoeba", "v1", "--seeds", "1,2"]
+    compare, *_ = commands(*options, "--systems", "es-en,fr-en,all-pairs", stages="report")
+    args = parse_command(compare)
+    folders = ["untrained/xlmr-layer-24"]
+    folders += [f"retrieval/{name}-seed{seed}" for name in ("es-en", "fr-en", "all-pairs") for seed in (1, 2)]
+    assert [str(path) for path in args.systems] == [
+        f"out/{folder}/tatoeba/sentence-retrieval.json" for folder in folders
+    ]
+    assert args.against_first and args.pairs == [("es-en", "fr-en"), ("es-en", "all-pairs")]
+    alone, *_ = commands(*options, "--systems", "es-en", stages="report")
+    assert parse_command(alone).pairs == [] and "out/untrained/xlmr-layer-24/tatoeba" in alone[4]
+
+
+def test_measures_of_untrained_encoders_are_compared():
+    """Table 1's columns, of every row; each layer with itself."""
+    options = [*L10N, "--systems", "de-en", "--compared", "run/update-1300", "--tatoeba", "v1"]
+    *_, compare, _ = (words for words in commands(*options, stages="report") if "data-size" not in words)
+    args = parse_command(compare)
+    assert args.measures == [
+        ("cosine", "bert-score-normalized"),
+        ("cosine", "cosine-normalized"),
+        ("bert-score", "bert-score-normalized"),
+    ]
+    assert list(dict.fromkeys(path.parts[2] for path in args.systems)) == [
+        f"{name}-layer-{layer}" for name in ("mlm", "update-1300") for layer in (*range(5), "average")
+    ]
+    assert (args.direction, str(args.output)) == ("from", "out/comparison-of-measures.json")
+    *_, report = commands(*options, stages="report")
+    assert {"out/comparison.json", "out/comparison-of-measures.json"} <= set(report)
+
+
+def test_an_encoder_that_was_not_measured_is_no_loss_to_the_report(tmp_path):
+    """The first system is compared with the others, as long as there are some."""
+    out = tmp_path / "out"
+    for name in ("de-en", "ja-en"):
+        folder = out / f"retrieval/{name}-seed1/multiway"
+        folder.mkdir(parents=True)
+        (folder / "sentence-retrieval.json").touch()
+    (tmp_path / "mlm").mkdir()
+    (tmp_path / "mlm/config.json").write_text('{"num_hidden_layers": 4}')
+    write_program(tmp_path / "bin/python", '#!/bin/sh\necho "$@"\n')
+    write_program(tmp_path / "bin/fairseq-train", "#!/bin/sh\n")
+    environment = os.environ | {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    options = [
+        "--config",
+        "l10n",
+        "--encoder",
+        str(tmp_path / "mlm"),
+        "--stages",
+        "report",
+        "--output",
+        str(out),
+    ]
+    result = recipe(RECIPE, *options, "--systems", "de-en,ja-en", env=environment)
+    assert result.returncode == 0, result.stderr
+    compare, *others = (shlex.split(line) for line in result.stdout.splitlines() if "eval compare" in line)
+    args = parse_command(["python", *compare])
+    assert [path.parts[-3] for path in args.systems] == ["de-en-seed1", "ja-en-seed1"]
+    assert args.pairs == [] and not others
+    result = recipe(RECIPE, *options, "--systems", "de-en", env=environment)
+    assert result.returncode == 0 and "eval compare" not in result.stdout, result.stderr
 
 
 def test_all_seeds_are_in_the_figures():

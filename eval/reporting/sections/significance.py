@@ -1,7 +1,7 @@
 """What `python -m eval compare` found: differences, their intervals and p-values."""
 
 from eval.reporting.exhibits import Cell, Section, Table, cell, cells, slug
-from eval.results.measures import Measure, measure_of
+from eval.results.measures import Measure, common_measure, compared_measure, side_label
 from eval.results.result_set import ResultSet
 from eval.scoring.compare import NOTES, p_text
 from eval.scoring.paired_test import TESTS
@@ -12,9 +12,8 @@ PARTS = {"overall": "over groups of directions", "directions": "per direction"}
 def section(results: ResultSet) -> Section:
     families: dict[tuple, list[dict]] = {}
     for comparison in results.comparisons:
-        families.setdefault((comparison["dataset"], comparison["measure"], comparison["axis"]), []).append(
-            comparison
-        )
+        family = comparison["dataset"], common_measure(comparison), comparison["axis"]
+        families.setdefault(family, []).append(comparison)
     parts = [
         (family, part) for family in families.values() for part in PARTS if any(one[part] for one in family)
     ]
@@ -43,13 +42,13 @@ def notes(results: ResultSet) -> list[str]:
 def table(comparisons: list[dict], part: str) -> Table:
     """One family of tests. Rows: pairs of systems by directions (or groups of them)."""
     dataset, axis = comparisons[0]["dataset"], comparisons[0]["axis"]
-    measure = measure_of(comparisons[0]["measure"])
+    measure, common = compared_measure(comparisons[0]), common_measure(comparisons[0])
     rows, rules = [], set()
     for comparison in comparisons:
         rules.add(len(rows))
+        names = [side_label(comparison, side) for side in ("baseline", "system")]
         for group, result in comparison[part].items():
-            names = cells(comparison["baseline"], comparison["system"], group)
-            rows.append([*names, *result_cells(result, measure)])
+            rows.append([*cells(*names, group), *result_cells(result, measure)])
     header = [
         cells(
             *("Baseline", "System", "Directions", f"{measure.title} of baseline", "of system", "Difference"),
@@ -57,11 +56,13 @@ def table(comparisons: list[dict], part: str) -> Table:
         )
     ]
     differ = f"systems that differ in the {axis}" if axis else "the systems compared"
+    differ += "" if common else ", each by the measure that stands with it"
     caption = (
         f"{measure.title} on {dataset} {PARTS[part]}, {differ}: a family of"
         f" {comparisons[0]['family'][part]} tests; bold: the significantly higher score."
     )
-    name = slug("significance", part, dataset, measure.name, *([axis.replace(" ", "-")] if axis else []))
+    by = common or "two-measures"
+    name = slug("significance", part, dataset, by, *([axis.replace(" ", "-")] if axis else []))
     return Table(name, caption, header, rows, frozenset(rules - {0}), folded=part == "directions")
 
 

@@ -10,10 +10,12 @@ from eval.results.labels import PLACEMENT, differing_axis
 from eval.results.scores import Scores, group_scores
 from eval.results.system_pairs import (
     all_pairs,
+    pairs_known_to_differ,
+    pairs_named,
     pairs_on_one_axis,
     pairs_with,
     pairs_with_first,
-    with_pairs_named,
+    with_pairs,
 )
 
 # Layers without residual, tags, placement of #1 to #8.
@@ -118,19 +120,34 @@ def test_pairs_named_come_besides_those_on_one_axis(systems):
         {"A": {}, "B": {"norm_placement": "post"}, "C": {"norm_placement": "post", "language_tags": "t-enc"}}
     )
     on_one_axis = [("A", "B", PLACEMENT), ("B", "C", "language tags")]
-    assert [(one.name, other.name, axis) for one, other, axis in pairs_on_one_axis(three)] == on_one_axis
+    assert [(*names([pair])[0], pair.axis) for pair in pairs_on_one_axis(three)] == on_one_axis
     folders = [str(one.runs[0].path.parent) for one in three]
     for named in ("C", "A"), (folders[2], folders[0]), (folders[2], "A"):
-        found = with_pairs_named(three, [named, ("A", "B")])
-        assert [(one.name, other.name, axis) for one, other, axis in found] == [
-            *on_one_axis,
-            ("C", "A", None),
-        ]
+        found = with_pairs(pairs_known_to_differ(three), pairs_named(three, [named, ("A", "B"), named]))
+        assert [(*names([pair])[0], pair.axis) for pair in found] == [*on_one_axis, ("C", "A", None)]
 
 
 def test_pairs_named_that_do_not_exist(systems):
     two = systems({"A": {}, "B": {"norm_placement": "post"}})
     with pytest.raises(InputError, match=r"--pairs A:X: no dataset has both; .* names among 'A', 'B'"):
-        with_pairs_named(two, [("A", "X")])
+        pairs_named(two, [("A", "X")])
     with pytest.raises(InputError, match="'A' twice in a pair"):
-        with_pairs_named(two, [("A", "A")])
+        pairs_named(two, [("A", "A")])
+
+
+def test_a_measure_stands_behind_the_name_of_a_system(systems):
+    """Where the measure is known and the name is: a name of its own may have an "@"."""
+    three = systems({"A": {}, "A@ratio": {}, "B@enss": {}})
+    folder = str(three[0].runs[0].path.parent)
+    found = pairs_named(
+        three,
+        [("A@cosine", "A@bert-score"), ("A@ratio", "B@enss"), (f"{folder}@bert-score", "B@enss@cosine"),
+         ("A@ratio@cosine", "A@ratio@ratio")],
+        ("cosine", "ratio", "bert-score"),
+    )  # fmt: skip
+    assert [(*names([pair])[0], pair.measures) for pair in found] == [
+        ("A", "A", ("cosine", "bert-score")),
+        ("A@ratio", "B@enss", None),
+        ("A", "B@enss", ("bert-score", "cosine")),
+        ("A@ratio", "A@ratio", ("cosine", "ratio")),
+    ]
