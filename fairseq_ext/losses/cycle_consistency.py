@@ -4,13 +4,13 @@ from dataclasses import dataclass, field
 
 from torch import Tensor, nn
 
-from fairseq_ext.losses.triplet_ranking import check_triplets, triplet_ranking
+from fairseq_ext.losses.triplet_ranking import CountedTripletsOptions, check_triplets, triplet_ranking_of
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, vectors_of
 from fairseq_ext.modules.similarity import pooled_similarity
 
 
 @dataclass
-class CycleConsistencyOptions:
+class CycleConsistencyOptions(CountedTripletsOptions):
     weight: float = field(default=5.0, metadata={"help": "lambda (5.2: 5 for BUCC, 5.3: 10 for Tatoeba)"})
     margin: float = field(default=0.0, metadata={"help": "alpha of h (5.2: 0, 5.3: 0.2)"})
     random_negatives: int = field(
@@ -60,5 +60,4 @@ class CycleConsistency(WeightedLoss):
 
     def h(self, a: Tensor, b: Tensor) -> Tensor:
         """Of 3.2, over B x C each."""
-        scores = pooled_similarity(a, b)
-        return triplet_ranking(scores, self.options.margin, self.options.random_negatives)
+        return triplet_ranking_of(pooled_similarity(a, b), self.options)

@@ -17,7 +17,9 @@ from fairseq_ext.losses.adversarial_alignment import (
     AdversarialAlignmentOptions,
 )
 from fairseq_ext.losses.cycle_consistency import CycleConsistency, CycleConsistencyOptions
+from fairseq_ext.losses.triplet_ranking import triplet_ranking
 from fairseq_ext.modules.discriminator import BOUNDS, Discriminator
+from fairseq_ext.modules.similarity import pooled_similarity
 from fairseq_ext.tasks.base import BaseTask
 from fairseq_ext.tasks.improvements import Improvements
 from tests.fairseq_ext.sentence_pairs import SIZES, outputs_of, pair_batch, pair_vectors
@@ -382,6 +384,20 @@ def test_cycle_consistency_is_the_equation(margin):
     gradients = (torch.autograd.grad(each, inputs) for each in (term.loss, 5 * expected))
     for found, plain in zip(*gradients, strict=True):
         torch.testing.assert_close(found, plain)
+
+
+@pytest.mark.parametrize("option", ["hardest_without_hinge", "mean_of_triplets"])
+def test_which_triplets_count_in_a_cycle(option):
+    torch.manual_seed(1)
+    loss = CycleConsistency(CycleConsistencyOptions(margin=0.1, **{option: True}), SIZES).double()
+    u, v = pair_vectors()
+    cycles = (u, loss.back(loss.forth(u))), (loss.forth(loss.back(v)), v)
+    expected = sum(
+        triplet_ranking(pooled_similarity(*sides), 0.1, **{option: True}) for sides in cycles
+    ).detach()
+    torch.testing.assert_close(loss(outputs_of(u, v), pair_batch()).value, expected)
+    without = sum(triplet_ranking(pooled_similarity(*sides), 0.1) for sides in cycles)
+    assert not torch.isclose(expected, without)
 
 
 @pytest.mark.parametrize(
