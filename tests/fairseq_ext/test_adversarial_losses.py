@@ -156,6 +156,54 @@ def test_equal_distributions_teach_no_direction_and_different_ones_do(bound, hid
     assert accuracy(trained(bound, hidden, shift=0.0), 1.0) < 0.8
 
 
+def sides(seed: int, shift: float, count: int = 64) -> tuple[Tensor, Tensor]:
+    """Fresh vectors of two distributions, which are equal without a shift; their means are not 0, so that
+    factors show.
+    """
+    return random_vectors(2 * seed, count, 1.0), random_vectors(2 * seed + 1, count, 1.0 + shift)
+
+
+def taught(seed: int, shift: float, **options) -> AdversarialAlignment:
+    """The loss after 60 updates in which it has seen fresh vectors."""
+    torch.manual_seed(seed)
+    loss = AdversarialAlignment(AdversarialAlignmentOptions(steps=1, lr=0.05, **options), SIZES)
+    for step in range(60):
+        loss(outputs_of(*sides(1000 * seed + step, shift)), pair_batch())
+        loss.after_update(None, step)
+    return loss
+
+
+def judged(loss: AdversarialAlignment, shift: float) -> tuple[float, float]:
+    """Of fresh vectors, as the loss itself compares them: share of those on the right side of the median,
+    and the mean of d(y_j) - d(y_i), the loss.
+    """
+    scores, low_and_high = [], sides(100_000, shift, 4000)
+    hook = loss.discriminator.register_forward_hook(lambda module, given, found: scores.append(found))
+    value = float(loss.eval()(outputs_of(*low_and_high), pair_batch()).value) / 4000
+    hook.remove()
+    high, low = scores
+    assert float((high - low).mean()) == pytest.approx(value, rel=1e-3, abs=1e-5)
+    median = torch.cat(scores).median()
+    return float(((high > median).float().mean() + (low <= median).float().mean()) / 2), value
+
+
+@pytest.mark.parametrize(("bound", "hidden"), [*((bound, 0) for bound in BOUNDS), ("spectral-norm", 8)])
+def test_at_chance_on_equal_distributions(bound, hidden):
+    """Of fresh vectors, beside what a discriminator of shifted ones finds; and over the seeds what it learned
+    has no direction, though of one seed it has.
+    """
+    directions = []
+    for seed in range(8):
+        equal, shifted = (taught(seed, shift, bound=bound, hidden=hidden) for shift in (0.0, 1.0))
+        right, difference = judged(shifted, 1.0)
+        assert right > 0.85 and difference > 0
+        chance, nothing = judged(equal, 0.0)
+        assert abs(chance - 0.5) < 0.03
+        assert abs(nothing) < 0.05 * difference
+        directions.append(judged(equal, 1.0)[1] / difference)
+    assert abs(sum(directions) / len(directions)) < 0.4
+
+
 @pytest.mark.parametrize("hidden", [0, 8])
 def test_the_same_vectors_on_both_sides_teach_nothing(hidden):
     found = Discriminator(WIDTH, hidden, lr=0.05, bound="none", strength=1.0)
