@@ -25,6 +25,10 @@ class AdversarialAlignmentOptions:
         default=0,
         metadata={"help": "units of the discriminator's hidden layer; 0: none, as in the published code"},
     )
+    dropout: float = field(
+        default=0.0,
+        metadata={"help": "of what the discriminator's layers return (published code: 0.1, of the score)"},
+    )
     bound: ChoiceEnum(BOUNDS) = field(
         default=CLIPPING,
         metadata={"help": "what keeps the discriminator's scores bounded, of which the paper says nothing"},
@@ -71,12 +75,15 @@ class AdversarialAlignment(WeightedLoss):
         self.require(0 < options.lr < math.inf, "lr", "a number above 0")
         self.require(options.hidden >= 0, "hidden", "a number, 0 or above")
         self.require(0 <= options.strength < math.inf, "strength", "a number, 0 or above")
+        self.require(0 <= options.dropout < 1, "dropout", "a number from 0 to below 1")
         bound = str(options.bound)
         without = f"none, as --adversarial-alignment-bound {NONE} has no strength"
         self.require(bound != NONE or not options.strength, "strength", without)
         strength = options.strength or STRENGTHS.get(bound, 1.0)
         width = sizes.sentence_width or sizes.encoder_width
-        self.discriminator = Discriminator(width, options.hidden, options.lr, bound, strength)
+        self.discriminator = Discriminator(
+            width, options.hidden, options.lr, bound, strength, options.dropout
+        )
         self.seen: list[tuple[Tensor, Tensor]] = []  # vectors since the last update
         # torch's wrapper of distributed training refuses a criterion of which fairseq trains nothing
         self.nothing = nn.Parameter(torch.zeros(()))

@@ -4,19 +4,21 @@ from dataclasses import dataclass, field
 
 from torch import Tensor, nn
 
-from fairseq_ext.losses.triplet_ranking import check_triplets, triplet_ranking
+from fairseq_ext.losses.triplet_ranking import CountedTripletsOptions, check_triplets, triplet_ranking_of
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, vectors_of
+from fairseq_ext.modules.dropout import Dropout
 from fairseq_ext.modules.similarity import pooled_similarity
 
 
 @dataclass
-class CycleConsistencyOptions:
+class CycleConsistencyOptions(CountedTripletsOptions):
     weight: float = field(default=5.0, metadata={"help": "lambda (5.2: 5 for BUCC, 5.3: 10 for Tatoeba)"})
     margin: float = field(default=0.0, metadata={"help": "alpha of h (5.2: 0, 5.3: 0.2)"})
     random_negatives: int = field(
         default=0,
         metadata={"help": "of h, besides the hardest one, which n counts, too (5.2: n = 1, 5.3: n = 2)"},
     )
+    dropout: float = field(default=0.0, metadata={"help": "of what F and G return (published code: 0.1)"})
 
 
 class CycleConsistency(WeightedLoss):
@@ -48,17 +50,26 @@ class CycleConsistency(WeightedLoss):
     def __init__(self, options: CycleConsistencyOptions, sizes):
         super().__init__(options, sizes)
         check_triplets(self)
+        self.require(0 <= options.dropout < 1, "dropout", "a number from 0 to below 1")
         width = sizes.sentence_width or sizes.encoder_width
         self.forth, self.back = nn.Linear(width, width), nn.Linear(width, width)  # F and G
+        self.dropout = Dropout(options.dropout)
 
     def forward(self, outputs, batch) -> Term:
         source, target = (
             vectors_of(encoded).to(self.forth.weight.dtype) for encoded in (outputs.source, outputs.mirror)
         )
-        value = self.h(source, self.back(self.forth(source))) + self.h(self.forth(self.back(target)), target)
+        there_and_back = self.cycle(source, self.forth, self.back)
+        back_and_there = self.cycle(target, self.back, self.forth)
+        value = self.h(source, there_and_back) + self.h(back_and_there, target)
         return Term(self.options.weight * value, value.detach(), len(source))
+
+    def cycle(self, vectors: Tensor, *maps: nn.Module) -> Tensor:
+        """B x C through F and G, or G and F."""
+        for each in maps:
+            vectors = self.dropout(each(vectors))
+        return vectors
 
     def h(self, a: Tensor, b: Tensor) -> Tensor:
         """Of 3.2, over B x C each."""
-        scores = pooled_similarity(a, b)
-        return triplet_ranking(scores, self.options.margin, self.options.random_negatives)
+        return triplet_ranking_of(pooled_similarity(a, b), self.options)

@@ -11,7 +11,24 @@ from fairseq_ext.losses.weighted_loss import Term, WeightedLoss
 
 
 @dataclass
-class TripletRankingOptions(comparison.ComparisonOptions):
+class CountedTripletsOptions:
+    """Of h: which triplets count, and how much; the defaults are the equation."""
+
+    hardest_without_hinge: bool = field(
+        default=False,
+        metadata={"help": "hardest negatives count below the hinge, too, as in the authors' published code"},
+    )
+    mean_of_triplets: bool = field(
+        default=False,
+        metadata={
+            "help": "h is the mean of the batch's triplets that the hinge leaves, as in the authors' "
+            "published code, not their sum"
+        },
+    )
+
+
+@dataclass
+class TripletRankingOptions(comparison.ComparisonOptions, CountedTripletsOptions):
     weight: float = field(default=1.0, metadata={"help": "of the loss"})
     margin: float = field(
         default=0.0, metadata={"help": "alpha (Tien and Steinert-Threlkeld 2022, 5.2 and 5.3: 0 for bitext)"}
@@ -32,8 +49,18 @@ class TripletRanking(WeightedLoss):
         h(a, b) = sum_n max(0, alpha - sim(a, b) + sim(a_n, b)) + max(0, alpha - sim(a, b) + sim(a, b_n))
 
     where sim is cosine, and a_n and b_n are the most similar wrong sentences of the batch (Faghri et al.
-    2018), and n - 1 others, drawn at random. (The code that its authors published, github.com/cctien/
-    bimultialign, has no hinge for the hardest negative; the equation has one for all.)
+    2018), and n - 1 others, drawn at random. Once a positive is above its hardest negative by alpha, the
+    sentence teaches nothing more.
+
+    The code that its authors published, github.com/cctien/bimultialign, differs from the equation twice.
+    `hardest_without_hinge`: of the hardest negative it takes alpha - sim(a, b) + sim(a_n, b) whatever its
+    sign. `mean_of_triplets`: the loss of N pairs is the mean of those K triplets, of both directions, that
+    count,
+
+        N/K sum_i h(a_i, b_i)
+
+    here, which is divided by N later. K are the triplets that are not below the hinge, and with
+    `hardest_without_hinge` all hardest ones.
 
     Batch fields: `mirror`. Logged per pair. Half batches have fewer negatives, and do not add up to the
     whole.
@@ -56,7 +83,7 @@ class TripletRanking(WeightedLoss):
 
     def forward(self, outputs, batch) -> Term:
         scores = comparison.similarities(outputs, batch, self.options, self.sizes)
-        value = triplet_ranking(scores, self.options.margin, self.options.random_negatives)
+        value = triplet_ranking_of(scores, self.options)
         return Term(self.options.weight * value, value.detach(), len(scores))
 
 
@@ -70,21 +97,44 @@ def check_triplets(loss: WeightedLoss) -> None:
     loss.require(loss.options.random_negatives >= 0, "random_negatives", "a number, 0 or above")
 
 
-def triplet_ranking(scores: Tensor, margin: float, random_negatives: int = 0) -> Tensor:
-    """Sum of h over all pairs; zero, and still connected to the scores, without negatives.
+def triplet_ranking_of(scores: Tensor, options) -> Tensor:
+    """The loss below with the options of a loss that has `CountedTripletsOptions`."""
+    return triplet_ranking(
+        scores,
+        options.margin,
+        options.random_negatives,
+        options.hardest_without_hinge,
+        options.mean_of_triplets,
+    )
+
+
+def triplet_ranking(
+    scores: Tensor,
+    margin: float,
+    random_negatives: int = 0,
+    hardest_without_hinge: bool = False,
+    mean_of_triplets: bool = False,
+) -> Tensor:
+    """Sum of h over all pairs, or N times the mean of its triplets; zero, and still connected to the scores,
+    without negatives.
 
     Args:
         scores: N x N similarities, those of the true pairs on the diagonal.
         random_negatives: besides the hardest one; all others if there are fewer.
     """
-    loss = 0 * scores.sum()
     if len(scores) < 2:
-        return loss
+        return 0 * scores.sum()
     positive = scores.diagonal()[:, None]
+    costs = []
     for anchored in (scores, scores.t()):
         found = negatives(anchored.detach(), random_negatives)
-        loss = loss + (margin - positive + anchored.gather(1, found)).clamp(min=0).sum()
-    return loss
+        costs.append(margin - positive + anchored.gather(1, found))
+    costs = torch.cat(costs)  # 2N x number of negatives, the hardest first
+    counted = ~(costs.detach() < 0)  # a cost that is no number counts: fairseq must see it
+    if hardest_without_hinge:
+        counted[:, 0] = True
+    total = costs.masked_fill(~counted, 0).sum()
+    return total * len(scores) / counted.sum().clamp(min=1) if mean_of_triplets else total
 
 
 def negatives(scores: Tensor, random_negatives: int) -> Tensor:

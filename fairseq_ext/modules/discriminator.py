@@ -6,6 +6,7 @@ from torch import Tensor, distributed, nn
 from torch.func import functional_call
 
 from fairseq_ext.modules.all_gather import sum_over_processes, world_size
+from fairseq_ext.modules.dropout import Dropout
 from fairseq_ext.modules.float32 import at_least_float32
 
 CLIPPING, PENALTY, SPECTRAL, NONE = BOUNDS = ("clipping", "gradient-penalty", "spectral-norm", "none")
@@ -27,27 +28,28 @@ class Discriminator(nn.Module):
             strength (after Miyato et al. 2018); or the loss has strength times the squared distance of the
             norm of the gradient between both kinds to 1 (Gulrajani et al. 2017).
         strength: of the bound.
+        dropout: of what every layer returns, also the score; a gradient penalty is one of the whole score.
     """
 
-    def __init__(self, width: int, hidden: int, lr: float, bound: str, strength: float):
+    def __init__(self, width: int, hidden: int, lr: float, bound: str, strength: float, dropout: float = 0.0):
         super().__init__()
         sizes = (width, hidden, 1) if hidden else (width, 1)
         self.layers = nn.ModuleList(map(nn.Linear, sizes[:-1], sizes[1:]))
-        self.bound, self.strength = bound, strength
+        self.bound, self.strength, self.dropout = bound, strength, Dropout(dropout)
         for number, layer in enumerate(self.layers):
             self.register_buffer(f"singular_{number}", F.normalize(torch.randn(layer.out_features), dim=0))
         self.requires_grad_(False)
         self.optimizer = torch.optim.Adam(self.parameters(), lr=lr)
         self._keep_bounds()
 
-    def forward(self, vectors: Tensor) -> Tensor:
+    def forward(self, vectors: Tensor, drops: bool = True) -> Tensor:
         """B x C -> B."""
-        vectors = vectors.float()
+        vectors, dropout = vectors.float(), self.dropout if drops else nn.Identity()
         *hidden, top = self.layers
         with torch.autocast(vectors.device.type, enabled=False):
             for layer in hidden:
-                vectors = F.relu(layer(vectors))
-            return top(vectors).squeeze(-1)
+                vectors = dropout(F.relu(layer(vectors)))
+            return dropout(top(vectors)).squeeze(-1)
 
     def learn(self, low: Tensor, high: Tensor, steps: int) -> None:
         """Take steps that lower mean(d(low) - d(high)) over the vectors of all processes, which may have
@@ -73,15 +75,15 @@ class Discriminator(nn.Module):
     def _loss(self, weights: dict[str, Tensor], low: Tensor, high: Tensor) -> Tensor:
         """Summed over the vectors."""
 
-        def scores(vectors: Tensor) -> Tensor:
-            return functional_call(self, weights, (vectors,))
+        def scores(vectors: Tensor, drops: bool = True) -> Tensor:
+            return functional_call(self, weights, (vectors, drops))
 
         loss = (scores(low) - scores(high)).sum()
         if self.bound != PENALTY:
             return loss
         shares = torch.rand(len(low), 1, device=low.device)
         between = torch.lerp(low, high, shares).requires_grad_()
-        (slopes,) = torch.autograd.grad(scores(between).sum(), between, create_graph=True)
+        (slopes,) = torch.autograd.grad(scores(between, False).sum(), between, create_graph=True)
         return loss + self.strength * (slopes.norm(dim=1) - 1).square().sum()
 
     @torch.no_grad()

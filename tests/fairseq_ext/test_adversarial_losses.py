@@ -17,7 +17,9 @@ from fairseq_ext.losses.adversarial_alignment import (
     AdversarialAlignmentOptions,
 )
 from fairseq_ext.losses.cycle_consistency import CycleConsistency, CycleConsistencyOptions
+from fairseq_ext.losses.triplet_ranking import triplet_ranking
 from fairseq_ext.modules.discriminator import BOUNDS, Discriminator
+from fairseq_ext.modules.similarity import pooled_similarity
 from fairseq_ext.tasks.base import BaseTask
 from fairseq_ext.tasks.improvements import Improvements
 from tests.fairseq_ext.sentence_pairs import SIZES, outputs_of, pair_batch, pair_vectors
@@ -129,6 +131,57 @@ def test_the_gradient_penalty_reaches_all_layers():
         torch.testing.assert_close(one, other.detach())
 
 
+@pytest.mark.parametrize("hidden", [0, 5])
+def test_dropout_is_of_what_the_layers_return(hidden):
+    """Of the score a half is 0 and a half is doubled; in validation all are as they are."""
+    loss = make(hidden=hidden, dropout=0.5)
+    low = random_vectors(1, 2000)
+    whole = loss.eval().discriminator(low)
+    found = loss.train().discriminator(low)
+    assert float(found.eq(0).float().mean()) == pytest.approx(0.5, abs=0.05)
+    if not hidden:
+        kept = found.ne(0)
+        torch.testing.assert_close(found[kept], 2 * whole[kept])
+        return
+    layers = []
+    loss.discriminator.dropout.register_forward_hook(lambda module, given, found: layers.append(found))
+    loss.discriminator(low)
+    units, scores = layers
+    active = loss.discriminator.layers[0](low) > 0
+    assert float(units[active].eq(0).float().mean()) == pytest.approx(0.5, abs=0.05)
+    assert scores.shape == (2000, 1)
+
+
+def test_with_dropout_it_learns_from_the_scores_that_are_kept():
+    """Linear, whose bias gets no gradient of all: Adam's first steps are of the vectors that are kept."""
+    loss = make(dropout=0.5, bound="none", steps=1)
+    low, high = random_vectors(1, 6), random_vectors(2, 6)
+    layer = copy.deepcopy(loss.discriminator.layers[0]).requires_grad_()
+    optimizer = torch.optim.Adam(layer.parameters(), lr=0.001)
+    torch.manual_seed(3)
+    kept = [loss.discriminator.dropout(torch.ones(6, 1)) for _ in range(2)]
+    ((kept[0] * layer(low)).mean() - (kept[1] * layer(high)).mean()).backward()
+    optimizer.step()
+    loss.seen.append((low, high))
+    torch.manual_seed(3)
+    loss.after_update(None, 1)
+    for found, expected in zip(weights_of(loss.discriminator), weights_of(layer), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+def test_a_gradient_penalty_is_of_the_whole_score():
+    """Of equal slopes, as of a linear score, it is as without dropout, wherever it is measured."""
+    steps = []
+    for dropout in (0.0, 0.5):
+        loss = make(dropout=dropout, bound="gradient-penalty", strength=1e6)
+        before = weights_of(loss.discriminator)[0]
+        loss.discriminator.learn(random_vectors(1), random_vectors(2), 1)
+        moments = loss.discriminator.optimizer.state[loss.discriminator.layers[0].weight]
+        assert not torch.equal(weights_of(loss.discriminator)[0], before)
+        steps.append(moments["exp_avg"])
+    torch.testing.assert_close(*steps, rtol=1e-4, atol=1)
+
+
 @cache
 def trained(bound: str, hidden: int, shift: float) -> Discriminator:
     """On fresh vectors in every step, of which the high ones are shifted."""
@@ -152,6 +205,54 @@ def test_equal_distributions_teach_no_direction_and_different_ones_do(bound, hid
     """Both judge vectors that differ: what learned from equal ones cannot know how."""
     assert accuracy(trained(bound, hidden, shift=1.0), 1.0) > 0.85
     assert accuracy(trained(bound, hidden, shift=0.0), 1.0) < 0.8
+
+
+def sides(seed: int, shift: float, count: int = 64) -> tuple[Tensor, Tensor]:
+    """Fresh vectors of two distributions, which are equal without a shift; their means are not 0, so that
+    factors show.
+    """
+    return random_vectors(2 * seed, count, 1.0), random_vectors(2 * seed + 1, count, 1.0 + shift)
+
+
+def taught(seed: int, shift: float, **options) -> AdversarialAlignment:
+    """The loss after 60 updates in which it has seen fresh vectors."""
+    torch.manual_seed(seed)
+    loss = AdversarialAlignment(AdversarialAlignmentOptions(steps=1, lr=0.05, **options), SIZES)
+    for step in range(60):
+        loss(outputs_of(*sides(1000 * seed + step, shift)), pair_batch())
+        loss.after_update(None, step)
+    return loss
+
+
+def judged(loss: AdversarialAlignment, shift: float) -> tuple[float, float]:
+    """Of fresh vectors, as the loss itself compares them: share of those on the right side of the median,
+    and the mean of d(y_j) - d(y_i), the loss.
+    """
+    scores, low_and_high = [], sides(100_000, shift, 4000)
+    hook = loss.discriminator.register_forward_hook(lambda module, given, found: scores.append(found))
+    value = float(loss.eval()(outputs_of(*low_and_high), pair_batch()).value) / 4000
+    hook.remove()
+    high, low = scores
+    assert float((high - low).mean()) == pytest.approx(value, rel=1e-3, abs=1e-5)
+    median = torch.cat(scores).median()
+    return float(((high > median).float().mean() + (low <= median).float().mean()) / 2), value
+
+
+@pytest.mark.parametrize(("bound", "hidden"), [*((bound, 0) for bound in BOUNDS), ("spectral-norm", 8)])
+def test_at_chance_on_equal_distributions(bound, hidden):
+    """Of fresh vectors, beside what a discriminator of shifted ones finds; and over the seeds what it learned
+    has no direction, though of one seed it has.
+    """
+    directions = []
+    for seed in range(8):
+        equal, shifted = (taught(seed, shift, bound=bound, hidden=hidden) for shift in (0.0, 1.0))
+        right, difference = judged(shifted, 1.0)
+        assert right > 0.85 and difference > 0
+        chance, nothing = judged(equal, 0.0)
+        assert abs(chance - 0.5) < 0.03
+        assert abs(nothing) < 0.05 * difference
+        directions.append(judged(equal, 1.0)[1] / difference)
+    assert abs(sum(directions) / len(directions)) < 0.4
 
 
 @pytest.mark.parametrize("hidden", [0, 8])
@@ -384,11 +485,39 @@ def test_cycle_consistency_is_the_equation(margin):
         torch.testing.assert_close(found, plain)
 
 
+def test_dropout_is_of_what_both_maps_return():
+    """The maps return the vectors here: a quarter of the numbers is left, four times as large."""
+    loss = CycleConsistency(CycleConsistencyOptions(dropout=0.5), SIZES)
+    vectors, same = random_vectors(1, 2000), nn.Identity()
+    found = loss.cycle(vectors, same, same)
+    kept = found.ne(0)
+    assert float(kept.float().mean()) == pytest.approx(0.25, abs=0.03)
+    torch.testing.assert_close(found[kept], 4 * vectors[kept])
+    assert torch.equal(loss.eval().cycle(vectors, same, same), vectors)
+    with pytest.raises(InputError, match=r"--cycle-consistency-dropout -0\.1: expected"):
+        CycleConsistency(CycleConsistencyOptions(dropout=-0.1), SIZES)
+
+
+@pytest.mark.parametrize("option", ["hardest_without_hinge", "mean_of_triplets"])
+def test_which_triplets_count_in_a_cycle(option):
+    torch.manual_seed(1)
+    loss = CycleConsistency(CycleConsistencyOptions(margin=0.1, **{option: True}), SIZES).double()
+    u, v = pair_vectors()
+    cycles = (u, loss.back(loss.forth(u))), (loss.forth(loss.back(v)), v)
+    expected = sum(
+        triplet_ranking(pooled_similarity(*sides), 0.1, **{option: True}) for sides in cycles
+    ).detach()
+    torch.testing.assert_close(loss(outputs_of(u, v), pair_batch()).value, expected)
+    without = sum(triplet_ranking(pooled_similarity(*sides), 0.1) for sides in cycles)
+    assert not torch.isclose(expected, without)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"steps": 0}, "--adversarial-alignment-steps 0: expected a number above 0"),
         ({"lr": math.inf}, "--adversarial-alignment-lr inf: expected a number above 0"),
+        ({"dropout": 1.0}, "--adversarial-alignment-dropout 1.0: expected a number from 0 to below 1"),
         ({"hidden": -1}, "--adversarial-alignment-hidden -1: expected a number, 0 or above"),
         ({"strength": -1.0}, "--adversarial-alignment-strength -1.0: expected a number, 0 or above"),
         (

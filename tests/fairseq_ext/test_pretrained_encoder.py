@@ -7,6 +7,7 @@ import json
 import shutil
 from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from data_prep.__main__ import STEPS
 from data_prep.huggingface import reading
 from embeddings.encoders.options import EncoderOptions
 from fairseq_ext.axes.record import describe
+from fairseq_ext.criterions.weighted_losses import WeightedLosses, WeightedLossesConfig
 from fairseq_ext.inference import load_for_inference
 from fairseq_ext.losses.weighted_loss import vectors_of
 from fairseq_ext.models.pretrained_configuration import config_of
@@ -135,14 +137,28 @@ def test_poolings_and_checkpointed_states(world):
     torch.testing.assert_close(
         vectors_of(model(tokens)), output.last_hidden_state[:, 0], atol=1e-5, rtol=1e-4
     )
-    model.train()
-    vectors_of(model(tokens)).sum().backward()
-    assert model.encoder.model.get_parameter("encoder.layer.0.output.dense.weight").grad.abs().sum() > 0
     _, model, _ = build(folder, data, pooling="pooler")
     torch.testing.assert_close(vectors_of(model(tokens)), output.pooler_output, atol=1e-5, rtol=1e-4)
     _, model, _ = build(folder, data, pooling="sum", pooling_layer="mix")
     expected = sum((states * mask).sum(1) for states in output.hidden_states) / (LAYERS + 1)
     torch.testing.assert_close(vectors_of(model(tokens)), expected, atol=1e-4, rtol=1e-4)
+
+
+def test_states_that_are_computed_again_give_the_same_gradients(world):
+    """Of all parameters, with dropout."""
+    folder, data = world
+    found = []
+    for checkpointed in (True, False):
+        task, model, _ = build(folder, data, pooling_layer="mix", checkpoint_activations=checkpointed)
+        assert model.encoder.model.is_gradient_checkpointing == checkpointed
+        torch.manual_seed(3)
+        vectors_of(model.train()(batch_of(task, data))).pow(2).sum().backward()
+        found.append({name: one.grad for name, one in model.named_parameters() if one.grad is not None})
+    again, stored = found
+    assert again.keys() == stored.keys() == {n for n, one in model.named_parameters() if one.requires_grad}
+    for name, gradient in stored.items():
+        torch.testing.assert_close(again[name], gradient, msg=name)
+        assert gradient.abs().sum() > 0 or "key.bias" in name, name  # softmax is blind to those
 
 
 def test_a_used_part_of_the_vocabulary_reads_the_same(xlmr):
@@ -349,8 +365,10 @@ def test_trains_and_goes_on_from_its_checkpoint(xlmr, tmp_path):
     loaded = load_for_inference(tmp_path / "checkpoint_last.pt", data, translates=False)
     assert loaded.state["optimizer_history"][-1]["num_updates"] == 3
     _, start, _ = build(folder, data)
-    name = "encoder.model.encoder.layer.0.output.dense.weight"
-    assert torch.equal(loaded.model.state_dict()[name], start.state_dict()[name])
+    found = loaded.model.state_dict()
+    for name, tensor in start.state_dict().items():
+        assert torch.equal(found.pop(name), tensor), name
+    assert set(found) == {"encoder.sentence_map.weight", "encoder.sentence_map.bias"}  # which are trained
     assert loaded.system()["initialization"]["file"] == "model/model.safetensors"
 
 
@@ -365,6 +383,39 @@ def test_8_bit_products_are_those_of_the_layers(xlmr, tmp_path):
     )
     cosines = (exact * found).sum(axis=1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(found, axis=1)
     assert cosines.min() > 0.9 and abs(exact - found).max() > 0
+
+
+def gradients_of_global_ranking(task, model, bfloat16: bool) -> tuple[float, dict]:
+    """Loss and gradients of a step of fairseq's on BERT-scores, every line with the next one."""
+    task.cfg.autocast_bf16, task.cfg.max_update = bfloat16, 0
+    given = WeightedLossesConfig(sentence_avg=False, losses="global_ranking")
+    criterion = WeightedLosses.build_criterion(given, task)
+    assert str(criterion.losses["global_ranking"].options.similarity) == "bert-score"
+    tokens = batch_of(task, Path(task.cfg.data))
+    source, mirror = ({"src_tokens": side, "src_lengths": side.ne(task.dictionary.pad()).sum(1)}
+                      for side in (tokens, tokens.roll(1, 0)))  # fmt: skip
+    sample = {"net_input": {**source, "prev_output_tokens": tokens}, "mirror": mirror, "target": tokens,
+              "ntokens": tokens.numel(), "nsentences": len(tokens)}  # fmt: skip
+    optimizer = SimpleNamespace(backward=lambda loss: loss.backward())
+    model.zero_grad()
+    loss, *_ = task.train_step(sample, model, criterion, optimizer, 1)
+    return loss.item(), {n: one.grad.clone() for n, one in model.named_parameters() if one.grad is not None}
+
+
+@pytest.mark.parametrize("checkpointed", [False, True])
+def test_an_encoder_learns_global_ranking_in_bfloat16(tmp_path, checkpointed):
+    """As the recipe of OneAligner trains on a GPU: all of the encoder, by tokens, under autocast."""
+    still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": 0.1}
+    folder = write_model(tmp_path / "model", "xlmr", **still)
+    task, model, _ = build(folder, write_data(tmp_path, folder), checkpoint_activations=checkpointed)
+    (exact, expected), (loss, found) = (gradients_of_global_ranking(task, model, b) for b in (False, True))
+    assert loss == pytest.approx(exact, rel=0.01) and loss != exact
+    assert found.keys() == expected.keys() == {n for n, one in model.named_parameters() if one.requires_grad}
+    for name, gradient in found.items():
+        assert gradient.dtype == torch.float32 and gradient.isfinite().all(), name
+        if "key.bias" not in name:  # softmax is blind to those
+            distance = (gradient - expected[name]).norm() / expected[name].norm()
+            assert distance < 0.1, name
 
 
 def test_a_frozen_encoder_without_anything_above_it(xlmr):

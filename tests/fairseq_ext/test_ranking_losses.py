@@ -73,15 +73,18 @@ def test_large_scores_do_not_overflow():
     assert torch.autograd.grad(loss, scores)[0].isfinite().all()
 
 
-def triplets_in_a_loop(scores: Tensor, margin: float, rows: list, columns: list) -> Tensor:
-    """h of 3.2 with these negatives: `rows[i]` of source i, `columns[i]` of target i."""
-    total = 0
+def triplets_in_a_loop(
+    scores: Tensor, margin: float, rows: list, columns: list, without_hinge: bool = False, mean: bool = False
+) -> Tensor:
+    """h of 3.2 with these negatives: `rows[i]` of source i, `columns[i]` of target i, the hardest first."""
+    counted = []
     for i in range(len(scores)):
-        for n in rows[i]:
-            total = total + max(0 * scores[0, 0], margin - scores[i, i] + scores[i, n])  # sim(a, b_n)
-        for n in columns[i]:
-            total = total + max(0 * scores[0, 0], margin - scores[i, i] + scores[n, i])  # sim(a_n, b)
-    return total
+        costs = [margin - scores[i, i] + scores[i, n] for n in rows[i]]  # sim(a, b_n)
+        wrong = [margin - scores[i, i] + scores[n, i] for n in columns[i]]  # sim(a_n, b)
+        for hardest, *others in (costs, wrong):
+            counted += [hardest] if without_hinge or hardest > 0 else []
+            counted += [each for each in others if each > 0]
+    return 0 * scores.sum() + sum(counted) * (len(scores) / max(1, len(counted)) if mean else 1)
 
 
 def hardest_in_a_loop(scores: list[list[float]]) -> list[int]:
@@ -107,6 +110,43 @@ def test_with_all_others_as_negatives():
     for random_negatives in (N - 2, 99):
         found = triplet_ranking(scores, 0.4, random_negatives)
         assert_equal_with_gradient(scores, found, triplets_in_a_loop(scores, 0.4, others, others))
+
+
+def hardest_first(scores: list[list[float]]) -> list[list[int]]:
+    hardest = hardest_in_a_loop(scores)
+    return [[h, *(n for n in range(len(scores)) if n not in (i, h))] for i, h in enumerate(hardest)]
+
+
+@pytest.mark.parametrize("mean", [False, True])
+@pytest.mark.parametrize("without_hinge", [False, True])
+@pytest.mark.parametrize("random_negatives", [0, N - 2])
+@pytest.mark.parametrize("easier", [-1.0, 1.0, 9.0])
+def test_which_triplets_count_and_how_much(easier, random_negatives, without_hinge, mean):
+    """From batches in which most triplets are hard to those that the hinge leaves nothing of."""
+    for seed in range(3):
+        scores = (random_scores(seed).detach() + easier * torch.eye(N)).requires_grad_()
+        sides = (hardest_first(side.tolist()) for side in (scores, scores.t()))
+        rows, columns = ([row[: 1 + random_negatives] for row in side] for side in sides)
+        found = triplet_ranking(scores, 0.2, random_negatives, without_hinge, mean)
+        expected = triplets_in_a_loop(scores, 0.2, rows, columns, without_hinge, mean)
+        assert_equal_with_gradient(scores, found, expected)
+        if easier == 9:
+            assert (float(found) < 0) == without_hinge and (without_hinge or float(found) == 0)
+
+
+def test_without_a_hinge_the_mean_is_one_of_all_sentences():
+    """Of 2N hardest negatives, N times: half their sum."""
+    scores = random_scores(1)
+    found, total = (triplet_ranking(scores, 0.2, 0, True, mean) for mean in (True, False))
+    torch.testing.assert_close(found, total / 2)
+
+
+@pytest.mark.parametrize("mean", [False, True])
+@pytest.mark.parametrize("without_hinge", [False, True])
+def test_a_similarity_that_is_no_number_is_seen(without_hinge, mean):
+    scores = random_scores(1).detach()
+    scores[1, 1] = math.nan
+    assert triplet_ranking(scores, 0.0, 1, without_hinge, mean).isnan()
 
 
 def test_the_hardest_negative_is_there_with_others_drawn_at_random():
@@ -143,6 +183,15 @@ def test_vectors_are_compared(loss, function, similarity, normalization):
     torch.testing.assert_close(term.value, expected.detach())
     torch.testing.assert_close(term.loss, 3 * expected)
     assert term.count == 3
+
+
+@pytest.mark.parametrize("option", ["hardest_without_hinge", "mean_of_triplets"])
+def test_options_say_which_triplets_count(option):
+    u, v = pair_vectors()
+    term = make(TripletRanking, margin=0.3, **{option: True})(outputs_of(u, v), pair_batch())
+    expected = triplet_ranking(pooled_similarity(u, v), 0.3, **{option: True})
+    torch.testing.assert_close(term.value, expected.detach())
+    assert not torch.isclose(expected, triplet_ranking(pooled_similarity(u, v), 0.3))
 
 
 @pytest.mark.parametrize("similarity", ["bert-score", "bert-score-cosine"])

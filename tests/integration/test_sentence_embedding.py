@@ -1,6 +1,7 @@
 """Sentence encoders trained by fairseq-train: they learn to retrieve, in one process and in two."""
 
 import copy
+import shutil
 
 import pytest
 import torch
@@ -137,6 +138,19 @@ def discriminator_of(state: dict) -> tuple[dict, dict]:
     return state["model"] | state["criterion"], moments
 
 
+def moments_of(state: dict) -> dict:
+    """Tensors of fairseq's optimizer, of model and losses."""
+    found = state["last_optimizer_state"]["state"]
+    moments = {
+        f"{number} {name}": tensor
+        for number, each in found.items()
+        for name, tensor in each.items()
+        if torch.is_tensor(tensor)
+    }
+    assert moments
+    return moments
+
+
 def test_a_discriminator_learns_the_same_in_two_processes(data, unpaired, tmp_path):
     train_in_processes(tmp_path / "logs", 2, training(data, tmp_path / "double", *UNPAIRED, 8))
     found = discriminator_of(final_state(tmp_path / "double"))
@@ -154,6 +168,31 @@ def test_a_discriminator_goes_on_from_its_checkpoint_to_the_last_bit(data, forke
     found = discriminator_of(final_state(tmp_path / "parts"))
     for one, other in zip(found, discriminator_of(copy.deepcopy(unpaired)), strict=True):
         assert all(torch.equal(one[name], tensor) for name, tensor in other.items())
+
+
+CHANCE_EVERYWHERE = (
+    "--adversarial-alignment-bound", "gradient-penalty", "--adversarial-alignment-dropout", 0.2,
+    "--cycle-consistency-dropout", 0.2, "--cycle-consistency-random-negatives", 1, "--dropout", 0.2,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [(), CHANCE_EVERYWHERE], ids=["spectral norm", "chance everywhere"])
+def test_two_processes_go_on_from_their_checkpoint_to_the_last_bit(data, tmp_path, options):
+    """From what the fourth update has left, as if they had been killed after it."""
+    states = []
+    for folder in (tmp_path / "whole", tmp_path / "rest"):
+        if states:
+            folder.mkdir()
+            shutil.copy(tmp_path / "whole/checkpoint_1_4.pt", folder / "checkpoint_last.pt")
+        arguments = training(data, folder, *UNPAIRED, 8, *options)
+        result = train_in_processes(tmp_path / f"{folder.name}-logs", 2, arguments)
+        found = [int(entry["num_updates"]) for entry in logged(result, "train_inner")]
+        assert found == list(range(5 if states else 1, 9))
+        states.append(final_state(folder))
+    expected, found = ((*discriminator_of(state), moments_of(state)) for state in states)
+    for one, other in zip(found, expected, strict=True):
+        assert one.keys() == other.keys()
+        assert [name for name, tensor in other.items() if not torch.equal(one[name], tensor)] == []
 
 
 @pytest.mark.parametrize(
