@@ -75,7 +75,7 @@ def all_pairs(systems: list[System]) -> list[Pair]:
 def pairs_of_measures(systems: list[System], measures: Iterable[tuple[str, str]]) -> list[Pair]:
     """Every system with itself, by the first of two measures as the baseline and by the second."""
     measures = list(measures)
-    return [Pair(system, system, None, of_both) for system in systems for of_both in measures]
+    return checked([Pair(system, system, None, of_both) for system in systems for of_both in measures])
 
 
 def pairs_named(
@@ -118,9 +118,11 @@ def _name_and_measure(text: str, systems: list[System], measures: Collection[str
         return text, None
     if measure in measures:
         return name, measure
-    if called(name, systems):
-        expected = f"one of {', '.join(measures)}" if measures else "none: only retrieval has such pairs"
-        raise InputError(f"--pairs {text}: found {measure!r} as the measure of {name!r}, expected {expected}")
+    if measures and called(name, systems):
+        raise InputError(
+            f"--pairs {text}: found {measure!r} as the measure of {name!r}, expected one of"
+            f" {', '.join(measures)}"
+        )
     return text, None
 
 

@@ -44,8 +44,8 @@ killed continues. README.md beside this file has the paper's numbers.
 
   --config NAME       opus100, tatoeba_challenge (both the paper's), l10n (small; without --encoder it makes its own in
                       the stage pretrain), or a file like those in configs/
-  --systems LIST      of pairs (de-en), size-N, names of several pairs, unlimited, and, not by default, of the ablation: pooled,
-                      pooled-unnormalized, unnormalized, one-dimensional, cosine; or 'all'
+  --systems LIST      of pairs (de-en), size-N, names of several pairs, unlimited, and, not by default, size-N-as-long and the
+                      ablation: pooled, pooled-unnormalized, unnormalized, one-dimensional, cosine; or 'all'
 $(usage_of_pretrained)
 $(usage_of_experiment)
 $(usage_of_all)
@@ -81,7 +81,7 @@ compare_sizes_of_bitext() {
   fi
 }
 
-# Not those of several pairs, whose languages grow with the data, and nothing with a training of its own.
+# Not those of several pairs, whose languages grow with the data, nor ablations and -as-long, which are trained in another way.
 is_of_one_pair() { # SYSTEM
   [[ $1 == size-* && $1 != *-as-long || ${TRAINING_OPTIONS[$1]} == *"--pairs $1 "* ]]
 }

@@ -216,6 +216,7 @@ compare_trained() {
   RESULTS=() # the start comes with all untrained ones, where the report shows it
   [[ ${#RETRIEVAL[@]} -gt 0 ]] || start=''
   for_each_model add_trained
+  [[ ${#RETRIEVAL[@]} -gt 0 ]] || return 0 # of BUCC alone
   [[ -z $start ]] || for system in "${trained[@]:1}"; do pairs+=("${trained[0]}:$system"); done
   [[ ${#pairs[@]} == 0 ]] || pairs=(--pairs "${pairs[@]}")
   [[ -z $start && ${#trained[@]} -lt 2 ]] ||

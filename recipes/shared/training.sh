@@ -59,7 +59,7 @@ train_or_skip() { # RUN_FOLDER DATA OPTION...
 show_end() { # RUN_FOLDER
   local end
   end=$(tail -n 3 "$1/train.log" 2> /dev/null || true)
-  [[ $end == *"error: "* ]] || printf '%s\n' "$end" >&2
+  [[ -z $end || $end == *"error: "* ]] || printf '%s\n' "$end" >&2
 }
 
 # Where the file system has no locks, or the machine no such program, nobody is refused (as in command_line/locking.py).

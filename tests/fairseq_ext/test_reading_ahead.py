@@ -47,6 +47,8 @@ def test_without_a_reader_there_is_nothing_to_do():
 
 
 AT_WORK = """
+import atexit, threading
+atexit.register(lambda: print(threading.active_count()))  # before ours, so it is called after it
 import fairseq_ext.plug_ins, torch
 from fairseq.data.iterators import BufferedIterator
 
@@ -65,4 +67,4 @@ next(BufferedIterator(3, Batches()))
 
 def test_a_process_ends_well_while_a_reader_is_at_work():
     done = subprocess.run([sys.executable, "-c", AT_WORK], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
