@@ -269,6 +269,15 @@ def test_systems_are_compared_with_the_encoder_that_they_began_with():
     assert parse_command(alone).pairs == [] and "out/untrained/xlmr-layer-24/tatoeba" in alone[4]
 
 
+def test_a_report_of_mining_alone_compares_nothing():
+    options = ["--config", "opus100", "--encoder", "xlmr", "--systems", "es-en,fr-en", "--bucc", "bucc18"]
+    (report,) = commands(*options, stages="report")
+    assert {
+        "out/retrieval/es-en-seed1/bucc/mining.json",
+        "out/retrieval/fr-en-seed1/bucc/mining.json",
+    } <= set(report)
+
+
 def test_measures_of_untrained_encoders_are_compared():
     """Table 1's columns, of every row; each layer with itself."""
     options = [*L10N, "--systems", "de-en", "--compared", "run/update-1300", "--tatoeba", "v1"]
