@@ -14,7 +14,7 @@ from eval.results.systems import Run, System, by_dataset
 
 class Pair(NamedTuple):
     """`axis`: the only one on which they differ, for pairs that were chosen for that. `measures`: of the
-    baseline and of the system, where each has its own; None for pairs that are compared by one measure.
+    baseline and of the system, where each has its own; None until a common one is chosen.
     """
 
     baseline: System
