@@ -25,7 +25,8 @@ if [[ -n $EVERY_PAIR ]]; then
   default_systems <<< "unlimited | | --pairs $EVERY_PAIR $LOSS | |"
 fi
 
-# Of the first pair. Where a configuration validates by BERT-score, each is chosen by the measure that it is trained by. An option that comes again counts.
+# Of the first pair. Where a configuration validates by BERT-score, each is chosen by the measure that it is trained by. An option that
+# comes again counts.
 BY_COSINE="--eval-retrieval-similarity cosine"
 ABLATED="--pairs ${SINGLE_PAIRS[0]:-} --pair-budget $BUDGET $LOSS"
 other_systems << END

@@ -49,8 +49,10 @@ train_or_skip() { # RUN_FOLDER DATA OPTION...
   trap - INT TERM
   note_cpu_seconds_since "$before" "$folder"
   wait "$progress_pid" || true # the end of the log comes before our own words
-  [[ $status == 0 ]] || show_end "$folder"
-  [[ $status == 0 ]] || die "$folder: training failed with status $status, see $folder/train.log"
+  if [[ $status != 0 ]]; then
+    show_end "$folder"
+    die "$folder: training failed with status $status, see $folder/train.log"
+  fi
   python -m fairseq_ext finish-training --training "$folder" || exit 2
   exec 9>&-
 }
