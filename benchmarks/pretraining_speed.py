@@ -33,9 +33,9 @@ def make_bunsetsu(data: Path, language: str) -> None:
     """
     from data_prep.formats.sentences import load_sentences
     from data_prep.formats.structures import BUNSETSU, encode, structure_path, write_structures
-    from fairseq_ext.data.pretraining_dataset import find_texts
+    from fairseq_ext.data.pretraining_dataset import binarized_texts
 
-    for prefix in find_texts(data, "train", language):
+    for prefix in binarized_texts(data, "train", language):
         sentences, lines = load_sentences(prefix), []
         for size in sentences.sizes - 1:
             starts = list(range(size + 1))

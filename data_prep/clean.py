@@ -17,10 +17,12 @@ removed and why.
 import contextlib
 import functools
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
+from command_line.option_classes import from_arguments
 from command_line.outputs import scratch_folder, write_text
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
@@ -59,6 +61,51 @@ def _excluded(text: str) -> tuple[str, Path]:
 
 
 EXCLUDED = options.OptionType("[LANG=]FILE, for example de=tatoeba.deu-eng.deu", _excluded)
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """What is cleaned, and how; the options of the command have the same names."""
+
+    input: Path
+    output: Path
+    also_exclude: list[Path]
+    exclude_text: list[tuple[str, Path]]
+    max_length: int
+    max_characters: int
+    max_ratio: float
+    keep_duplicates: bool
+    ignore_case: bool
+    workers: int
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.max_length, self.max_characters, self.max_ratio)
+
+    def settings(self) -> dict:
+        """What decides the output, besides the texts."""
+        settings = self.limits._asdict() | {"keep_duplicates": self.keep_duplicates}
+        if self.exclude_text:
+            settings["exclude_text"] = [
+                f"{language}={path}" if language else str(path) for language, path in self.exclude_text
+            ]
+        if self.ignore_case:  # folders of earlier versions stay complete
+            settings["ignore_case"] = True
+        return settings
+
+    def check(self, texts: list[Text]) -> None:
+        """Refuse an evaluation text in a language that the corpus does not have.
+
+        Raises:
+            InputError: there is one.
+        """
+        known = {language for text in texts for language in text.languages}
+        for language, path in self.exclude_text:
+            if language != ANY and language not in known:
+                raise InputError(
+                    f"--exclude-text {language}={path}: {self.input} has no text in {language!r};"
+                    f" expected one of {', '.join(sorted(known))}"
+                )
 
 
 def add_arguments(parser) -> None:
@@ -214,53 +261,53 @@ def report(counts: dict[str, dict]) -> str:
 def main(args) -> None:
     from command_line.outputs import write_json
 
-    texts = find_texts(args.input)
-    others = [b for folder in args.also_exclude for b in find_texts(folder) if b.split != TRAIN]
-    limits = Limits(args.max_length, args.max_characters, args.max_ratio)
-    settings = limits._asdict() | {"keep_duplicates": args.keep_duplicates}
-    if args.exclude_text:
-        settings["exclude_text"] = [
-            f"{language}={path}" if language else str(path) for language, path in args.exclude_text
-        ]
-    if args.ignore_case:  # folders of earlier versions stay complete
-        settings["ignore_case"] = True
-    excluded = [path for _, path in args.exclude_text]
-    known = {language for text in texts for language in text.languages}
-    for language, path in args.exclude_text:
-        if language != ANY and language not in known:
-            raise InputError(
-                f"--exclude-text {language}={path}: {args.input} has no text in {language!r}; expected one "
-                f"of {', '.join(sorted(known))}"
-            )
+    job = from_arguments(Cleaning, args)
+    texts = find_texts(job.input)
+    others = [b for folder in job.also_exclude for b in find_texts(folder) if b.split != TRAIN]
+    job.check(texts)
+    excluded = [path for _, path in job.exclude_text]
     step = StepFolder(
-        args.output,
+        job.output,
         "clean",
-        settings,
+        job.settings(),
         reads=[*paths_of([*texts, *others]), *excluded],
-        inputs=(args.input, *args.also_exclude, *excluded),
+        inputs=(job.input, *job.also_exclude, *excluded),
     )
     if step.is_complete(args.force):
         return
     step.begin(lambda path: is_corpus_file(path) or path.name in REPORTS)
+    counts = clean(job, texts, others)
+    write_text(job.output / REPORTS[0], report(counts))
+    write_json(job.output / REPORTS[1], {"corpora": counts})
+    print(report(counts), end="")
+    step.finish()
+
+
+def clean(job: Cleaning, texts: list[Text], others: list[Text]) -> dict:
+    """Write all texts: evaluation texts first, whose lines the training texts must not have.
+
+    Args:
+        others: evaluation texts of other folders, which are only read.
+
+    Returns:
+        SPLIT.PAIR -> the counts of the report.
+    """
     evaluation_lines.clear()
     counts = {}
-    with Workers(args.workers) as workers:
+    with Workers(job.workers) as workers:
         for text in others:
             clean_evaluation(text, None, workers)
-        for language, path in args.exclude_text:
+        for language, path in job.exclude_text:
             remember_evaluation(language, path, workers)
         for text in texts:
             if text.split != TRAIN:
-                counts[f"{text.split}.{text.pair}"] = clean_evaluation(text, args.output, workers)
-    if args.ignore_case:
+                counts[f"{text.split}.{text.pair}"] = clean_evaluation(text, job.output, workers)
+    if job.ignore_case:
         ignore_case_of_evaluation()
-    with Workers(args.workers) as workers:  # new processes, which know the evaluation lines
+    with Workers(job.workers) as workers:  # new processes, which know the evaluation lines
         for text in texts:
             if text.split == TRAIN:
                 counts[f"{TRAIN}.{text.pair}"] = clean_training(
-                    text, args.output, limits, workers, args.keep_duplicates, args.ignore_case
+                    text, job.output, job.limits, workers, job.keep_duplicates, job.ignore_case
                 )
-    write_text(args.output / REPORTS[0], report(counts))
-    write_json(args.output / REPORTS[1], {"corpora": counts})
-    print(report(counts), end="")
-    step.finish()
+    return counts

@@ -33,7 +33,7 @@ COUNTS = ("lines", "analysed", "empty", "unparsed", "unmapped", "too-long", "wor
 SHARD = {**dict.fromkeys(COUNTS, Optional(int)), "lines": int}  # the record of a finished one
 
 
-def find_texts(folder: Path, language: str) -> list[Path]:
+def texts_of_language(folder: Path, language: str) -> list[Path]:
     """Files of text of one language: SPLIT.….LANG, plain or compressed, of a bitext or monolingual.
 
     Raises:
@@ -109,7 +109,7 @@ def run(job: ParsingJob, kind: str, parses: Path | None = None) -> None:
         parses: folder of the parses, for a parser that reads files.
     """
     choice = ParserChoice(job.parser, job.model or "", job.lang)
-    texts = find_texts(job.input, job.lang)
+    texts = texts_of_language(job.input, job.lang)
     rows = []
     for path in texts:
         raw = raw_text(job.text, path) if job.text else None

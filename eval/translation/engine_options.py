@@ -4,13 +4,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from command_line import options
-from command_line.errors import InputError
-from eval.translation.search_options import (
-    ContrastOptions,
-    DecodingOptions,
-    LengthOptions,
-    RescoringOptions,
-)
 
 PYTORCH, CTRANSLATE2 = "pytorch", "ctranslate2"
 DEFAULT_PRECISION = "float32"
@@ -39,41 +32,6 @@ class EngineOptions:
     @property
     def is_ctranslate2(self) -> bool:
         return self.engine == CTRANSLATE2
-
-
-def check_engine(
-    engine: EngineOptions,
-    decoding: DecodingOptions,
-    lengths: LengthOptions,
-    bf16: bool,
-    contrast: ContrastOptions,
-    rescoring: RescoringOptions,
-) -> None:
-    """Refuse options that the engine does not have.
-
-    Raises:
-        InputError: names the option, and what to do without it.
-    """
-    if not engine.is_ctranslate2:
-        for name in ("precision", "engine_folder"):
-            if getattr(engine, name):
-                raise InputError(
-                    f"--{name.replace('_', '-')}: of --engine {CTRANSLATE2}; expected it as well"
-                )
-        return
-    lacking = {
-        "--no-repeat-ngram": decoding.search.no_repeat_ngram is not None,
-        "--length-candidates": lengths.length_candidates > 1,
-        "--source-contrast": bool(contrast.source_contrast),
-        "--language-contrast": bool(contrast.language_contrast),
-        "--language-rescoring": bool(rescoring.language_rescoring),
-        "--lenpen below 0": decoding.search.lenpen < 0,
-    }
-    for name, given in lacking.items():
-        if given:
-            raise InputError(f"{name}: not with --engine {CTRANSLATE2}; leave out one of them")
-    if bf16:
-        raise InputError(f"--bf16: not with --engine {CTRANSLATE2}; use --precision bfloat16")
 
 
 def add_engine_arguments(parser) -> None:

@@ -4,22 +4,16 @@ import contextlib
 import itertools
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from command_line.errors import InputError, check_file
 from command_line.lines import read_lines, read_stream
 from command_line.outputs import atomic_path
 from data_prep.formats.directions import Direction, format_direction, parse_directions
-from eval.translation.engine_options import EngineOptions
 from eval.translation.evaluated_model import SETS, EvaluatedModel
 from eval.translation.long_lines import CUT
-from eval.translation.search_options import (
-    ContrastOptions,
-    DecodingOptions,
-    LengthOptions,
-    RescoringOptions,
-)
+from eval.translation.translation_options import TranslationOptions
 from eval.translation.translator import Candidate, Translator, TranslatorOptions
 
 STDIN = Path("-")
@@ -37,22 +31,16 @@ class TextJob:
         n_best: so many candidates of every line, each with the line's number and its score; None: the best.
         scores: the score in front of every translation.
         long_lines: see `TranslatorOptions`.
-        bf16: bfloat16 products.
     """
 
     model: EvaluatedModel
     input: Path
     directions: str
     output: Path | None
-    decoding: DecodingOptions
-    lengths: LengthOptions
-    contrast: ContrastOptions
-    rescoring: RescoringOptions
-    engine: EngineOptions
+    how: TranslationOptions
     n_best: int | None
     scores: bool
     long_lines: str | None
-    bf16: bool
 
 
 def translate_text(job: TextJob) -> None:
@@ -108,16 +96,8 @@ def directions_of(job: TextJob) -> list[Direction]:
 
 
 def _options(job: TextJob) -> TranslatorOptions:
-    return TranslatorOptions(
-        job.decoding,
-        job.lengths,
-        job.contrast,
-        job.rescoring,
-        n_best=job.n_best or 1,
-        long_lines=job.long_lines or CUT,
-        bf16=job.bf16,
-        engine=job.engine,
-    )
+    how = {one.name: getattr(job.how, one.name) for one in fields(job.how)}
+    return TranslatorOptions(**how, n_best=job.n_best or 1, long_lines=job.long_lines or CUT)
 
 
 Shown = Callable[[int, Sequence[Candidate]], str]

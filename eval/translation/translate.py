@@ -27,7 +27,7 @@ from command_line.provenance import path_in_record
 from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import Preparation
 from eval.results.scores import TRANSLATION
-from eval.translation.engine_options import EngineOptions, add_engine_arguments, check_engine
+from eval.translation.engine_options import add_engine_arguments
 from eval.translation.evaluated_model import (
     EvaluatedModel,
     add_directions_argument,
@@ -38,14 +38,11 @@ from eval.translation.evaluated_model import (
 from eval.translation.long_lines import CHOICES
 from eval.translation.search_options import (
     LARGEST_BEAM,
-    ContrastOptions,
-    DecodingOptions,
-    LengthOptions,
-    RescoringOptions,
     add_decoding_arguments,
     add_length_arguments,
     add_zero_shot_arguments,
 )
+from eval.translation.translation_options import TranslationOptions
 
 
 @dataclass(frozen=True)
@@ -56,19 +53,13 @@ class TranslationJob:
         split: of the data.
         directions: "all", "supervised", "zero-shot", or a list such as "de-fr,fr-de".
         pivot: language through which zero-shot directions are translated.
-        bf16: bfloat16 products.
     """
 
     model: EvaluatedModel
     split: str
     directions: str
     pivot: str | None
-    decoding: DecodingOptions
-    lengths: LengthOptions
-    contrast: ContrastOptions
-    rescoring: RescoringOptions
-    engine: EngineOptions
-    bf16: bool
+    how: TranslationOptions
 
 
 def add_arguments(parser) -> None:
@@ -136,7 +127,7 @@ def main(args) -> None:
     if args.output is None:
         raise InputError("--output: is missing, expected a folder for the translations (or --input FILE)")
     job = from_arguments(TranslationJob, args)
-    check_engine(job.engine, job.decoding, job.lengths, job.bf16, job.contrast, job.rescoring)
+    job.how.check()
     files = job.model.data_files([job.split])
     stamp = Stamp(args.output / ".translate.done", "translate", settings_of(job), files)
     if not stamp.is_current(args.force):
@@ -150,21 +141,15 @@ def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool =
         stamp: describes the work, for which a journal is kept.
         continued: take what is in the journal of a run that was killed.
     """
-    from eval.translation.ctranslate2_decoder import engine_decoder
-    from eval.translation.decoding import build_decoder, load_sources, search_all
+    from eval.translation.decoding import load_sources, search_all
     from eval.translation.directions import choose_directions
     from eval.translation.pivot import through_pivot
 
     started = time.monotonic()
     data = job.model.data
-    loaded = job.model.load_translating(autocast_bf16=job.bf16)
+    loaded = job.model.load_translating(autocast_bf16=job.how.bf16)
     directions = choose_directions(loaded.task, data, job.split, job.directions, job.pivot)
-    if job.engine.is_ctranslate2:
-        decoder = engine_decoder(job.model, loaded, job.decoding, job.engine)
-    else:
-        decoder = build_decoder(
-            loaded, job.decoding, job.lengths, contrast=job.contrast, rescoring=job.rescoring
-        )
+    decoder = job.how.decoder(job.model, loaded)
     stamp.begin()
     with Journal(output / ".journal.jsonl", stamp.work, keep=continued) as journal:
         if job.pivot:
@@ -226,18 +211,18 @@ def describe(job: TranslationJob, loaded, output: Path, directions, lines: dict[
             "lines": lines[name],
             "sha256": checksum(output / f"{name}.txt"),
         }
-    origin = job.model.provenance(loaded)
+    how, origin = job.how, job.model.provenance(loaded)
     origin["data"]["path"] = path_in_record(job.model.data, output)
     return {
         "format": 1,
         **origin,
         "split": job.split,
-        **asdict(job.decoding.search),
-        "length_candidates": job.lengths.length_candidates,
-        "length_weight": job.lengths.length_weight,
-        **asdict(job.contrast),
-        **asdict(job.rescoring),
-        "engine": job.engine.label,
+        **asdict(how.decoding.search),
+        "length_candidates": how.lengths.length_candidates,
+        "length_weight": how.lengths.length_weight,
+        **asdict(how.contrast),
+        **asdict(how.rescoring),
+        "engine": how.engine.label,
         "pivot": job.pivot,
         "directions": entries,
     }

@@ -9,7 +9,7 @@ same sentences in a test set.
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,15 +18,9 @@ from command_line.errors import InputError
 from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import Preparation
 from data_prep.languages import is_unspaced
-from eval.translation.engine_options import EngineOptions, check_engine
 from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.long_lines import CHOICES, CUT, SPLIT, split_to_fit
-from eval.translation.search_options import (
-    ContrastOptions,
-    DecodingOptions,
-    LengthOptions,
-    RescoringOptions,
-)
+from eval.translation.translation_options import TranslationOptions
 
 
 class Candidate(NamedTuple):
@@ -42,27 +36,19 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TranslatorOptions:
+class TranslatorOptions(TranslationOptions):
     """How text is translated.
 
     Attributes:
         n_best: candidates of a line, at most the beam.
         long_lines: what becomes of lines that are longer than the model reads: CUT or SPLIT.
-        bf16: bfloat16 products.
-        engine: decoding engine.
 
     Raises:
         InputError: an `n_best` below 1; other `long_lines`.
     """
 
-    decoding: DecodingOptions = field(default_factory=DecodingOptions)
-    lengths: LengthOptions = field(default_factory=LengthOptions)
-    contrast: ContrastOptions = field(default_factory=ContrastOptions)
-    rescoring: RescoringOptions = field(default_factory=RescoringOptions)
     n_best: int = 1
     long_lines: str = CUT
-    bf16: bool = False
-    engine: EngineOptions = field(default_factory=EngineOptions)
 
     def __post_init__(self):
         if self.n_best < 1:
@@ -83,9 +69,6 @@ class Translator:
     """
 
     def __init__(self, system, options: TranslatorOptions | None = None):
-        from eval.translation.ctranslate2_decoder import engine_decoder
-        from eval.translation.decoding import build_decoder
-
         self.options = options = options or TranslatorOptions()
         if options.n_best > options.decoding.search.beam:
             raise InputError(
@@ -94,28 +77,12 @@ class Translator:
             )
         if options.lengths.length_candidates > 1 and options.n_best > 1:
             raise InputError("--n-best: not with --length-candidates, whose search keeps the best hypothesis")
-        check_engine(
-            options.engine,
-            options.decoding,
-            options.lengths,
-            options.bf16,
-            options.contrast,
-            options.rescoring,
-        )
+        options.check()
         model = system if isinstance(system, EvaluatedModel) else EvaluatedModel.packaged(system)
         self._preparation = Preparation.load(model.data)
         loaded = model.load_translating(autocast_bf16=options.bf16)
         self._task = loaded.task
-        if options.engine.is_ctranslate2:
-            self._decoder = engine_decoder(model, loaded, options.decoding, options.engine)
-        else:
-            self._decoder = build_decoder(
-                loaded,
-                options.decoding,
-                options.lengths,
-                contrast=options.contrast,
-                rescoring=options.rescoring,
-            )
+        self._decoder = options.decoder(model, loaded)
 
     def check(self, source: str, target: str) -> None:
         """Refuse a direction that the system cannot translate.

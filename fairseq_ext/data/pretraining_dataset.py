@@ -114,7 +114,7 @@ class ParallelText(DatasetPart):
         }
 
 
-def find_texts(folder, split: str, language: str) -> list[Path]:
+def binarized_texts(folder, split: str, language: str) -> list[Path]:
     """Prefixes of the binarized files of a language: `SPLIT.….LANG`, of bitexts or monolingual.
 
     Raises:

@@ -126,37 +126,56 @@ def check_parity(
     Raises:
         InputError: a line has other ids, or another vector; names the first one.
     """
-    lowest, around = 1.0, int(tokenizer.has_cls)
+    lowest = 1.0
     for text in texts:
-        found = tokenizer.tokenizer(text.given, truncation=True, max_length=tokenizer.longest)["input_ids"]
-        for line, expected, ids in zip(text.lines, text.ids, found, strict=True):
-            if list(tokenizer.rows[ids[around:]]) != expected:
-                raise InputError(
-                    f"the exported tokenizer splits a line of {text.language} in another way than the"
-                    f" training did: {line!r:.80}; nothing is written"
-                )
-        if not text.lines:
-            continue
-        ours, exported = our_vectors(loaded, text.ids), encode(text.given)
-        own, other = (np.linalg.norm(vectors, axis=1) for vectors in (ours, exported))
-        cosines = (ours * exported).sum(axis=1) / np.maximum(own * other, np.finfo(np.float32).tiny)
-        row = int(cosines.argmin())
-        lowest = min(lowest, float(cosines[row]))
-        if not cosines[row] >= least:
-            raise InputError(
-                f"the exported encoder differs from the checkpoint: cosine {cosines[row]:.6f} of a line of"
-                f" {text.language}: {text.lines[row]!r:.80}; expected {least} or more; nothing is written"
-            )
-        longer = np.abs(other / own - 1)
-        row = int(longer.argmax())
-        if not longer[row] <= math.sqrt(2 - 2 * least):
-            raise InputError(
-                f"the exported encoder differs from the checkpoint: a vector of length {other[row]:.6g} in"
-                f" place of {own[row]:.6g} of a line of {text.language}: {text.lines[row]!r:.80}; nothing is"
-                " written"
+        check_ids(text, tokenizer)
+        if text.lines:
+            lowest = min(
+                lowest, check_vectors(text, our_vectors(loaded, text.ids), encode(text.given), least)
             )
     return {
         "lines": sum(len(text.lines) for text in texts),
         "languages": sorted({text.language for text in texts}),
         "lowest_cosine": lowest,
     }
+
+
+def check_ids(text: CheckText, tokenizer: ExportedTokenizer) -> None:
+    """Compare what the exported tokenizer makes of the lines with what the training read.
+
+    Raises:
+        InputError: a line has other ids.
+    """
+    found = tokenizer.tokenizer(text.given, truncation=True, max_length=tokenizer.longest)["input_ids"]
+    for line, expected, ids in zip(text.lines, text.ids, found, strict=True):
+        if list(tokenizer.rows[ids[int(tokenizer.has_cls) :]]) != expected:
+            raise InputError(
+                f"the exported tokenizer splits a line of {text.language} in another way than the"
+                f" training did: {line!r:.80}; nothing is written"
+            )
+
+
+def check_vectors(text: CheckText, ours: np.ndarray, exported: np.ndarray, least: float) -> float:
+    """Compare vectors of both encoders, n x C: the lowest cosine.
+
+    Raises:
+        InputError: a cosine is below `least`, or a length differs by more than that allows.
+    """
+    own, other = (np.linalg.norm(vectors, axis=1) for vectors in (ours, exported))
+    cosines = (ours * exported).sum(axis=1) / np.maximum(own * other, np.finfo(np.float32).tiny)
+    row = int(cosines.argmin())
+    lowest = float(cosines[row])
+    if not lowest >= least:
+        raise InputError(
+            f"the exported encoder differs from the checkpoint: cosine {lowest:.6f} of a line of"
+            f" {text.language}: {text.lines[row]!r:.80}; expected {least} or more; nothing is written"
+        )
+    longer = np.abs(other / own - 1)
+    row = int(longer.argmax())
+    if not longer[row] <= math.sqrt(2 - 2 * least):
+        raise InputError(
+            f"the exported encoder differs from the checkpoint: a vector of length {other[row]:.6g} in"
+            f" place of {own[row]:.6g} of a line of {text.language}: {text.lines[row]!r:.80}; nothing is"
+            " written"
+        )
+    return lowest

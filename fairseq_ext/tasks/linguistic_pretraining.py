@@ -30,7 +30,7 @@ from fairseq_ext.data.noising.tasks import (
     task_token,
     task_tokens,
 )
-from fairseq_ext.data.pretraining_dataset import ParallelText, PretrainingDataset, find_texts, load_text
+from fairseq_ext.data.pretraining_dataset import ParallelText, PretrainingDataset, binarized_texts, load_text
 from fairseq_ext.modules.decoder_positions import DecoderPositions
 from fairseq_ext.tasks import validation
 from fairseq_ext.tasks.base import BaseTask
@@ -144,7 +144,7 @@ class LinguisticPretrainingTask(BaseTask):
                 tags = {each: self._tags_of(each, language) for each in {*mixture, FALLBACK}}
                 parts += [
                     load_text(prefix, language, task, weights, tags)
-                    for prefix in find_texts(folder, name, language)
+                    for prefix in binarized_texts(folder, name, language)
                 ]
         parts += [self._parallel_text(folder, name, direction) for direction in self.directions]
         share = self.cfg.translation_share if is_training else None

@@ -4,11 +4,12 @@
 MIXTURE="--pooling-layer mix"
 AVERAGE="--pooling-layer average" # a mixture that is not trained (6.1)
 MAP="--sentence-width $SENTENCE_WIDTH"
-PAIRED="--losses triplet_ranking --triplet-ranking-margin 0 --triplet-ranking-random-negatives 0"
+PAIRED="--losses triplet_ranking --triplet-ranking-margin $PAIRED_MARGIN --triplet-ranking-random-negatives 0"
 ADVERSARIAL="--adversarial-alignment-steps 2"
 CYCLE="--cycle-consistency-margin 0.2 --cycle-consistency-random-negatives 1 --cycle-consistency-weight 10"
-UNPAIRED="--unpaired --losses adversarial_alignment,cycle_consistency $ADVERSARIAL $CYCLE"
-OF_BUCC="--unpaired --losses adversarial_alignment,cycle_consistency $ADVERSARIAL --cycle-consistency-margin 0 --cycle-consistency-random-negatives 0 --cycle-consistency-weight 5"
+DRAWN="--unpaired${UNPAIRED_LEARNING_RATE:+ --lr $UNPAIRED_LEARNING_RATE}"
+UNPAIRED="$DRAWN --losses adversarial_alignment,cycle_consistency $ADVERSARIAL $CYCLE"
+OF_BUCC="$DRAWN --losses adversarial_alignment,cycle_consistency $ADVERSARIAL --cycle-consistency-margin 0 --cycle-consistency-random-negatives 0 --cycle-consistency-weight 5"
 
 for pair in "${SINGLE_PAIRS[@]}"; do
   of_pair="--pairs $pair --pair-budget $BUDGET"
@@ -26,12 +27,12 @@ paired-mixture | | $FIRST $MIXTURE $PAIRED | |
 paired-map | | $FIRST $AVERAGE $MAP $PAIRED | |
 unpaired-mixture | | $FIRST $MIXTURE $UNPAIRED | |
 unpaired-map | | $FIRST $AVERAGE $MAP $UNPAIRED | |
-adversarial-mixture | | $FIRST $MIXTURE --unpaired --losses adversarial_alignment $ADVERSARIAL | |
-adversarial-map | | $FIRST $AVERAGE $MAP --unpaired --losses adversarial_alignment $ADVERSARIAL | |
-adversarial-both | | $FIRST $MIXTURE $MAP --unpaired --losses adversarial_alignment $ADVERSARIAL | |
-cycle-mixture | | $FIRST $MIXTURE --unpaired --losses cycle_consistency $CYCLE | |
-cycle-map | | $FIRST $AVERAGE $MAP --unpaired --losses cycle_consistency $CYCLE | |
-cycle-both | | $FIRST $MIXTURE $MAP --unpaired --losses cycle_consistency $CYCLE | |
+adversarial-mixture | | $FIRST $MIXTURE $DRAWN --losses adversarial_alignment $ADVERSARIAL | |
+adversarial-map | | $FIRST $AVERAGE $MAP $DRAWN --losses adversarial_alignment $ADVERSARIAL | |
+adversarial-both | | $FIRST $MIXTURE $MAP $DRAWN --losses adversarial_alignment $ADVERSARIAL | |
+cycle-mixture | | $FIRST $MIXTURE $DRAWN --losses cycle_consistency $CYCLE | |
+cycle-map | | $FIRST $AVERAGE $MAP $DRAWN --losses cycle_consistency $CYCLE | |
+cycle-both | | $FIRST $MIXTURE $MAP $DRAWN --losses cycle_consistency $CYCLE | |
 END
 for layer in "${SINGLE_LAYERS[@]}"; do
   other_systems << END

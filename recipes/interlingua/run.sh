@@ -99,7 +99,9 @@ add_probe_results() { # SYSTEM SEED
 }
 
 # Do gains add up (9.2)? Where all four systems are asked for: without, with each, with both changes.
-COMBINATIONS=(mnmt:variable:mnmt+w2w:variable+w2w mnmt:t-enc:mnmt+w2w:t-enc+w2w)
+COMBINATIONS=(
+  mnmt:variable:mnmt+w2w:variable+w2w mnmt:t-enc:mnmt+w2w:t-enc+w2w mnmt:variable:mnmt@deshuffling:variable@deshuffling
+)
 combine() {
   local four system folder folders chosen=()
   for four in "${COMBINATIONS[@]}"; do

@@ -121,7 +121,7 @@ compare_size() { # FOLDER TABLE UNIT OPTION...
 
 training_pairs() { # SYSTEM
   local given="${TRAINING_OPTIONS[$1]}" pairs budget pair lines=0
-  pairs=$(grep -oP -- '--pairs \K\S+' <<< "$given" | tail -1)
+  pairs=$(pairs_of "$1")
   budget=$(grep -oP -- '--pair-budget \K\S+' <<< "$given" | tail -1 || true)
   for pair in ${pairs//,/ }; do
     pair=$(tr - '\n' <<< "$pair" | sort | paste -sd-)

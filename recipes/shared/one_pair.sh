@@ -179,13 +179,18 @@ stage_train() {
   train_systems
 }
 
-# The frozen encoder reads every sentence once, for all systems.
+# The frozen encoder reads every sentence once, for all systems that are trained on its pair.
 store_layer_sums() {
-  local encoder=(--model "$ENCODER")
+  local system pairs encoder=(--model "$ENCODER")
   [[ $LAUNCHER != cpu ]] || encoder+=(--cpu)
+  pairs=$(for system in "${SYSTEM_IDS[@]}"; do pairs_of "$system" | tr , '\n'; done | sort -u | paste -sd,)
   [[ $PLAN == yes ]] ||
-    run python -m embeddings encode --data "$DATA" --layer-sums --name frozen --max-tokens "$MAX_LENGTH" "${encoder[@]}"
+    run python -m embeddings encode --data "$DATA" --pairs "$pairs" --layer-sums --name frozen --max-tokens "$MAX_LENGTH" "${encoder[@]}"
   OPTIMIZER_OPTIONS+=(--layer-sums frozen)
+}
+
+pairs_of() { # SYSTEM: those that it is trained on, as given last
+  grep -oP -- '--pairs \K\S+' <<< "${TRAINING_OPTIONS[$1]}" | tail -1
 }
 
 train_system() { # SYSTEM SEED

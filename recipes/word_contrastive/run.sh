@@ -9,7 +9,7 @@ RECIPE=word_contrastive TITLE="Word-level contrastive learning"
 SEEDS=1
 ALL_STAGES="prepare train translate score curves probe report"
 SAMPLING_OPTIONS=() STOPPING_OPTIONS=()
-COMPARISONS=(mlsc-d3:mlsc-d2 mlsc-d2:mlsc-d2+w2w) # the model's dropout is its architecture's, or an option of the loss
+COMPARISONS=(mlsc-less-dropout:mlsc-less-dropout+w2w) # the model's dropout is its architecture's, or an option of the loss
 # shellcheck source=recipes/shared/alignment.sh
 source "$HERE/../shared/alignment.sh"
 # shellcheck source=recipes/word_contrastive/retrieval.sh
@@ -30,8 +30,8 @@ file has the paper's numbers.
   --config NAME       222_en-ja, 626_en-it-ja-nl-tr-vi, 626_en-tr-ro-et-my-kk (the paper's), multi30k, enja, l10n,
                       l10n-8, phrasebook (small), or a file like those in configs/; the paper's corpora are yours to collect, see README.md
   --systems LIST      of mlsc, mbart, each also with +align, +w2w, +FA, +sent (Tables C.1 to C.3), or 'all' (with --mbart)
-                      (default: those of mlsc, and of mbart where --mbart is given); mlsc-d3, mlsc-d2, mlsc-d3+w2w,
-                      mlsc-d2+w2w (both readings of the dropout of 5.2.3)
+                      (default: those of mlsc, and of mbart where --mbart is given); mlsc-less-dropout,
+                      mlsc-less-dropout+w2w (the other reading of the dropout of 5.2.3)
   --mbart DIR         mBART-25 as fairseq publishes it: model.pt, dict.txt, sentence.bpe.model; its subwords are then
                       those of all systems
   --out-of-domain DIR bitexts of the same pairs that fast_align is trained on, too (5.2.1)
@@ -69,20 +69,14 @@ train_system() { # SYSTEM SEED
 # Call a command per baseline: SYSTEM_IDS and FOLDERS are then those of the baseline and of what is added to it.
 for_each_baseline() { # COMMAND
   local baseline system chosen=" ${SYSTEM_IDS[*]} " SYSTEM_IDS FOLDERS
-  for baseline in mlsc mlsc-d3 mbart; do
+  for baseline in mlsc mlsc-less-dropout mbart; do
     SYSTEM_IDS=() FOLDERS=()
     for system in "${KNOWN_SYSTEMS[@]}"; do
-      [[ $(baseline_of "$system") != "$baseline" || $chosen != *" $system "* ]] || SYSTEM_IDS+=("$system")
+      [[ ${system%%+*} != "$baseline" || $chosen != *" $system "* ]] || SYSTEM_IDS+=("$system")
     done
     for_each_model add_folder
     [[ ${#SYSTEM_IDS[@]} == 0 ]] || "$1" "$baseline"
   done
-}
-
-# The systems of both readings of the dropout are in one report.
-baseline_of() { # SYSTEM
-  local baseline=${1%%+*}
-  echo "${baseline/mlsc-d2/mlsc-d3}"
 }
 
 stage_score() {

@@ -185,56 +185,55 @@ def test_probes_reports_and_comparisons_are_per_baseline(tmp_path):
     assert reports == ["out/mlsc/report", "out/mbart/report"]
 
 
-DROPOUTS = {
-    "mlsc-d3": (0.3, None),
-    "mlsc-d2": (0.2, None),
-    "mlsc-d3+w2w": (0.3, 0.2),
-    "mlsc-d2+w2w": (0.3, 0),
-}
+READINGS = ["mlsc+w2w", "mlsc-less-dropout", "mlsc-less-dropout+w2w"]
 
 
-def test_both_readings_of_the_dropout_lower_it_from_the_papers(tmp_path):
-    found = trainings(tmp_path, "--config", "phrasebook", "--systems", ",".join(DROPOUTS))
-    dropouts = {
-        system: (args.dropout, getattr(args, "word_contrastive_dropout", None))
-        for system, args in found.items()
-    }
-    assert dropouts == DROPOUTS
-    assert found["mlsc-d3+w2w"].word_contrastive_model_dropout is None
-    assert found["mlsc-d2+w2w"].word_contrastive_model_dropout == 0.2  # what mlsc-d2, its control, has
-    assert {args.losses for args in found.values() if "losses" in args} == {"translation,word_contrastive"}
+@pytest.mark.parametrize(("config", "whole", "less"), [("phrasebook", 0.1, 0.0667), ("222_en-ja", 0.3, 0.2)])
+def test_both_readings_of_the_dropout_lower_that_of_the_projection_or_of_the_model(
+    tmp_path, config, whole, less
+):
+    projection, control, model = trainings(
+        tmp_path, "--config", config, "--systems", ",".join(READINGS)
+    ).values()
+    assert (projection.dropout, projection.word_contrastive_dropout) == (whole, 0.2)
+    assert projection.word_contrastive_model_dropout is None
+    assert (model.dropout, model.word_contrastive_dropout) == (whole, 0)
+    assert control.dropout == model.word_contrastive_model_dropout == less
+    assert "losses" not in control
+    assert projection.losses == model.losses == "translation,word_contrastive"
 
 
-def test_both_readings_of_the_dropout_are_in_a_report_of_their_own(tmp_path):
-    options = ("--config", "multi30k", "--systems", ",".join(["mlsc", *DROPOUTS]))
+def test_the_other_reading_of_the_dropout_is_in_a_report_of_its_own(tmp_path):
+    options = ("--config", "multi30k", "--systems", ",".join(["mlsc", *READINGS]))
     found = commands(tmp_path, *options, stages="translate,report")
     names = [words[words.index("--name") + 1] for words in found if "translate" in words]
-    assert len(set(names)) == 5  # dropout is on no axis: without names of their own they would be seeds
-    (compared,) = [words for words in found if "compare" in words]
-    folders = [f"out/translations/{system}-seed1" for system in DROPOUTS]
-    assert sorted(compared[4:8]) == sorted(folders)
-    assert compared[compared.index("--pairs") + 1] == f"{folders[0]}:{folders[1]}"
+    assert len(set(names)) == 4  # dropout is on no axis: without names of their own they would be seeds
+    compared = [words[words.index("compare") + 1 :] for words in found if "compare" in words]
+    folders = [f"out/translations/{system}-seed1" for system in ["mlsc", *READINGS]]
+    assert compared[0][:2] == folders[:2]
+    assert compared[1][:2] == folders[2:]
+    assert compared[1][compared[1].index("--pairs") + 1] == f"{folders[2]}:{folders[3]}"
     reports = [words[words.index("--output") + 1] for words in found if "report" in words]
-    assert reports == ["out/mlsc/report", "out/mlsc-d3/report"]
+    assert reports == ["out/mlsc/report", "out/mlsc-less-dropout/report"]
 
 
 def test_curves_are_of_retrieval_of_every_checkpoint_that_is_kept(tmp_path):
     out = tmp_path / "out"
-    for system, updates in (("mlsc", 240), ("mlsc", 480), ("mlsc+FA", 240), ("mlsc-d3", 240)):
+    for system, updates in (("mlsc", 240), ("mlsc", 480), ("mlsc+FA", 240), ("mlsc-less-dropout", 240)):
         folder = out / f"models/{system}-seed1"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"checkpoint_1_{updates}.pt").touch()
     done = out / "curves/mlsc-seed1/480"
     done.mkdir(parents=True)
     (done / "retrieval.json").touch()
-    options = ["--systems", "mlsc,mlsc+FA,mlsc-d3", "--stages", "curves", "--output", str(out)]
+    options = ["--systems", "mlsc,mlsc+FA,mlsc-less-dropout", "--stages", "curves", "--output", str(out)]
     found = dry_run("word_contrastive", "--config", "phrasebook", *options)
     states = [words for words in found if words[3:5] == ["probe", "states"]]
     assert [words[words.index("--checkpoint") + 1].split("/models/")[1] for words in states] == [
-        f"{system}-seed1/checkpoint_1_240.pt" for system in ("mlsc", "mlsc+FA", "mlsc-d3")
+        f"{system}-seed1/checkpoint_1_240.pt" for system in ("mlsc", "mlsc+FA", "mlsc-less-dropout")
     ]
     names = [words[words.index("--name") + 1] for words in states]
-    assert names == ["MLSC", "MLSC +FA", "MLSC, dropout 0.3"]
+    assert names == ["MLSC", "MLSC +FA", "MLSC, dropout 0.0667"]
     assert all(words[words.index("--splits") + 1] == "valid" for words in states)
     assert all(words[words.index("--valid-directions") + 1] == "all" for words in states)
     curves = [words[5:] for words in found if words[4:5] == ["retrieval-curves"]]
@@ -242,7 +241,7 @@ def test_curves_are_of_retrieval_of_every_checkpoint_that_is_kept(tmp_path):
         [*(f"{out}/curves/{name}" for name in names), "--output", f"{out}/curves/{baseline}"]
         for baseline, names in (
             ("mlsc", ["mlsc-seed1/240", "mlsc-seed1/480", "mlsc+FA-seed1/240"]),
-            ("mlsc-d3", ["mlsc-d3-seed1/240"]),
+            ("mlsc-less-dropout", ["mlsc-less-dropout-seed1/240"]),
         )
     ]
     for words in found:
