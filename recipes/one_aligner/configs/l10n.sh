@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # Translations of programs' messages and help pages (not in the paper), for an encoder of 4 layers of width 256 that the stage
-# pretrain makes of the eleven languages' own text, in 1.6 hours of a core that multiplies bfloat16 (2.5 in float32), or another one by --encoder. --data-root DIR holds the table.
+# pretrain makes of the eleven languages' own text, in 1.6 hours of a core that multiplies bfloat16 (2.5 in float32), or another one
+# by --encoder. --data-root DIR holds the table.
 #
 # One pair of the same size with English and German, Russian or Japanese, or German and French; four pairs; all ten with English.
 # Learning rate: the encoder is a hundredth of XLM-R large, and sees a fiftieth of the pairs. Retrieval of the validation set by de-en
