@@ -146,7 +146,9 @@ def test_a_command_is_understood(command):
 @pytest.mark.parametrize("command", DRY_RUNS)
 def test_a_recipe_command_is_understood(command, tmp_path):
     own, dashes, of_training = command.partition(" -- ")
-    words = ["bash", *shlex.split(f"{own} --dry-run --output {tmp_path} {dashes} {of_training}")]
+    if "--output" not in own:
+        own += f" --output {tmp_path}"
+    words = ["bash", *shlex.split(f"{own} --dry-run {dashes} {of_training}")]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     if "--finished-only" in words:  # of trainings that are not there
         assert done.returncode == 2
