@@ -183,17 +183,11 @@ def shares(counts: Counter, own: list[str]) -> dict[str, float]:
 
 
 def worst(system: System) -> Table:
-    """The listed lines of every direction, zero-shot directions first."""
-    listed = [
-        (entry["kind"] != "zero-shot", direction, seed, one)
-        for seed, run in system.labelled()
-        for direction, entry in run["directions"].items()
-        for one in entry["worst"]
-    ]
-    listed.sort(key=lambda item: item[:2])
+    """The worst lines of every direction, zero-shot directions first: of all seeds as many as one has."""
+    listed = worst_by_direction(system)
     names = names_in(direction for run in system.runs for direction in run.directions)
     rows, rules, previous = [], set(), None
-    for _, direction, seed, one in listed:
+    for direction, seed, one in listed:
         if previous not in (None, direction):
             rules.add(len(rows))
         previous = direction
@@ -205,3 +199,19 @@ def worst(system: System) -> Table:
     caption = f"The worst off-target lines of {system.name} on {system.dataset}."
     name = slug("worst_lines", system.dataset, system.name)
     return Table(name, caption, [cells(*titles)], rows, frozenset(rules), folded=True)
+
+
+def worst_by_direction(system: System) -> list[tuple[str, str, dict]]:
+    """(direction, seed, line): the worst line of every seed, the surest first, then the second ones."""
+    found: dict[tuple[bool, str], list[tuple[int, float, str, dict]]] = {}
+    limits: Counter = Counter()
+    for seed, run in system.labelled():
+        for direction, entry in run["directions"].items():
+            lines = found.setdefault((entry["kind"] != "zero-shot", direction), [])
+            lines += [(rank, -one["confidence"], seed, one) for rank, one in enumerate(entry["worst"])]
+            limits[direction] = max(limits[direction], len(entry["worst"]))
+    return [
+        (direction, seed, one)
+        for (_, direction), lines in sorted(found.items(), key=lambda item: item[0])
+        for _, _, seed, one in sorted(lines, key=lambda line: line[:2])[: limits[direction]]
+    ]
