@@ -43,7 +43,8 @@ def find_text(path) -> Path | None:
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
-def _broken(path, line_number: int, error: Exception) -> InputError:
+def broken(path, line_number: int, error: Exception) -> InputError:
+    """What to say of a file that cannot be read on, one of `BROKEN`."""
     reason = str(error) or type(error).__name__
     return InputError(f"{at(path, line_number)}: cannot read on: {reason}; damaged, copy it again")
 
@@ -63,7 +64,7 @@ def read_rows(path, count: int) -> Iterator[list[bytes]]:
             try:
                 rows.extend(islice(stream, count))
             except BROKEN as error:
-                raise _broken(path, number + len(rows), error) from None
+                raise broken(path, number + len(rows), error) from None
             if not rows:
                 return
             if number == 1:
@@ -164,5 +165,5 @@ def count_lines(path) -> int:
                 count += block.count(b"\n")
                 last = block[-1:]
         except BROKEN as error:
-            raise _broken(path, count + 1, error) from None
+            raise broken(path, count + 1, error) from None
     return count + (last != b"\n")

@@ -27,7 +27,7 @@ from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 from embeddings.mine import KIND, add_mining_arguments, described, scored
-from embeddings.mined_texts import Side, pairs_of, read_gold, read_side, write_pairs
+from embeddings.mined_texts import PairLists, Side, pairs_of, read_gold, read_side
 from embeddings.search.bucc import Ranking, Scheme
 from embeddings.search.mining import MinedPairs, Mining, mine
 from embeddings.search.rescoring import states_of
@@ -81,11 +81,6 @@ class Job:
             return [Scheme(tuple(self.pairs), "all pairs")]
         own, given = Scheme(), self.threshold_from
         return [own] if given is None else [own, Scheme((given,), given, is_further=True)]
-
-    def outputs(self, folder: Path) -> list[Path]:
-        """The files of pairs that are found."""
-        every = [(pair, part, one) for pair in self.pairs for part in self.parts() for one in self.schemes()]
-        return [folder / one.file_name(pair, part) for pair, part, one in every]
 
     def texts(self, pair: str, part: str) -> list[Path]:
         """Both sides of a part.
@@ -150,15 +145,16 @@ def main(args) -> None:
     job = from_arguments(Job, args)
     job.check()
     inputs = [*job.files(), *job.encoder.files(args.output)]
+    lists = PairLists()
     write_result(
         "embeddings",
         KIND,
         job,
         inputs,
-        lambda: measure(job, args.output),
+        lambda: measure(job, args.output, lists),
         args.output,
         args.force,
-        beside=lambda file, record: job.outputs(args.output),
+        beside=lambda file, record: lists.write(),
     )
 
 
@@ -175,13 +171,13 @@ class Mined:
     found: MinedPairs
 
 
-def measure(job: Job, output: Path) -> dict:
+def measure(job: Job, output: Path, lists: PairLists) -> dict:
     """A run per pair of languages, part and scheme of thresholds, for all of which a part is mined once."""
     encoder = job.encoder.load()
     found = {(pair, part): mine_part(job, encoder, pair, part) for pair in job.pairs for part in job.parts()}
     rankings = {pair: _ranking(found[pair, job.tuned]) for pair in job.pairs}
     runs = [
-        {"system": encoder.system, **_cut(job, scheme, rankings, pair, part, mined, output)}
+        {"system": encoder.system, **_cut(job, scheme, rankings, pair, part, mined, output, lists)}
         for scheme in job.schemes()
         for (pair, part), mined in found.items()
     ]
@@ -193,13 +189,20 @@ def measure(job: Job, output: Path) -> dict:
 
 
 def _cut(
-    job: Job, scheme: Scheme, rankings: dict[str, Ranking], pair: str, part: str, mined: Mined, output: Path
+    job: Job,
+    scheme: Scheme,
+    rankings: dict[str, Ranking],
+    pair: str,
+    part: str,
+    mined: Mined,
+    output: Path,
+    lists: PairLists,
 ) -> dict:
-    """What reaches the threshold, written to a file and described."""
+    """What reaches the threshold, kept for its file and described."""
     threshold = scheme.threshold(rankings, pair)
     kept = mined.found.reaching(threshold)
     pairs = pairs_of(mined.sides, mined.found.first[:kept], mined.found.second[:kept])
-    write_pairs(output / scheme.file_name(pair, part), mined.found.scores[:kept], pairs)
+    lists.add(output / scheme.file_name(pair, part), mined.found.scores[:kept], pairs)
     origin = f"{job.tuned}, {scheme.origin or pair}"
     return {
         "dataset": f"BUCC {scheme.title(pair, part)}",

@@ -20,7 +20,7 @@ from xml.parsers import expat
 import numpy as np
 
 from command_line.errors import InputError, at
-from command_line.lines import find_text, open_binary, read_lines
+from command_line.lines import BROKEN, broken, find_text, open_binary, read_lines
 from command_line.records import AnyOf, check, parse_json
 
 TRAIN, VALID, TEST = "train", "valid", "test"
@@ -145,6 +145,8 @@ def _items(path: Path) -> list[tuple[int, dict[str, str]]]:
     try:
         with open_binary(path) as stream:
             parser.ParseFile(stream)
+    except BROKEN as error:
+        raise broken(path, parser.CurrentLineNumber, error) from None
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
         raise InputError(f"{at(path, error.lineno)}: not XML: {reason}; expected <item> elements") from None

@@ -24,7 +24,7 @@ from data_prep.formats.texts import LANGUAGE, language_in_name
 from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder
-from embeddings.mined_texts import Side, pairs_of, read_gold, read_side, write_pairs
+from embeddings.mined_texts import PairLists, Side, pairs_of, read_gold, read_side
 from embeddings.search.bucc import Ranking, best_threshold, f1_score
 from embeddings.search.margin import MARGINS
 from embeddings.search.mining import SELECTIONS, Mining, mine, reached, score_pairs
@@ -122,24 +122,24 @@ def main(args) -> None:
         raise InputError("--line-by-line: scores given pairs by vectors; expected no --rescore")
     job.mining.rescoring.check(job.mining.margin)
     inputs = [job.first, job.second, *([job.gold] if job.gold else []), *job.encoder.files(args.output)]
-    pairs = args.output / PAIRS
+    pairs = PairLists()
     write_result(
         "embeddings",
         KIND,
         job,
         inputs,
-        lambda: measure(job, pairs),
+        lambda: measure(job, args.output / PAIRS, pairs),
         args.output,
         args.force,
         VERSION,
-        beside=lambda file, record: [pairs],
+        beside=lambda file, record: pairs.write(),
     )
 
 
-def measure(job: Job, output: Path) -> dict:
-    """Mine or score, write the pairs, and describe them."""
+def measure(job: Job, output: Path, pairs: PairLists) -> dict:
+    """Mine or score, keep the pairs, which belong in the file `output`, and describe them."""
     encoder = job.encoder.load()
-    found = (score_lines if job.line_by_line else mine_texts)(job, encoder, output)
+    found = (score_lines if job.line_by_line else mine_texts)(job, encoder, output, pairs)
     run = {
         "system": encoder.system,
         "dataset": job.name,
@@ -165,7 +165,7 @@ def languages(job: Job) -> tuple[str | None, str | None]:
     )
 
 
-def mine_texts(job: Job, encoder: SentenceEncoder, output: Path) -> dict:
+def mine_texts(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairLists) -> dict:
     """Pairs of two monolingual texts, and their F1 where gold pairs are known."""
     sides = [read_side(path, job.identifiers) for path in (job.first, job.second)]
     gold = read_gold(job.gold, *sides) if job.gold else None
@@ -176,7 +176,7 @@ def mine_texts(job: Job, encoder: SentenceEncoder, output: Path) -> dict:
     if threshold is None and gold is not None:
         threshold = best_threshold(Ranking(mined.scores, mined.pairs(), gold))
     kept = mined.reaching(threshold)
-    write_pairs(output, mined.scores[:kept], pairs_of(sides, mined.first[:kept], mined.second[:kept]))
+    pairs.add(output, mined.scores[:kept], pairs_of(sides, mined.first[:kept], mined.second[:kept]))
     return {
         "selection": job.mining.selection,
         "sentences": [len(side.rows) for side in sides],
@@ -212,8 +212,8 @@ def scored(pairs, gold, threshold_from: str) -> dict:
     }
 
 
-def score_lines(job: Job, encoder: SentenceEncoder, output: Path) -> dict:
-    """The margin of every line of a parallel text, among the different sentences of both sides; written are
+def score_lines(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairLists) -> dict:
+    """The margin of every line of a parallel text, among the different sentences of both sides; kept are
     those that reach the threshold.
     """
     sides = [read_side(path, identifiers=False) for path in (job.first, job.second)]
@@ -226,7 +226,7 @@ def score_lines(job: Job, encoder: SentenceEncoder, output: Path) -> dict:
     places = tuple(side.places for side in sides)
     scores = score_pairs(*vectors_of(job, encoder, sides), job.mining, places)
     rows = np.flatnonzero(reached(scores, job.threshold))
-    write_pairs(output, scores[rows], zip(lines_at(first, rows), lines_at(second, rows), strict=True))
+    pairs.add(output, scores[rows], zip(lines_at(first, rows), lines_at(second, rows), strict=True))
     return {
         "sentences": [len(side.rows) for side in sides],
         "lines": [len(first), len(second)],

@@ -100,8 +100,24 @@ def pairs_of(sides: Sequence[Side], first: np.ndarray, second: np.ndarray) -> It
     return zip(*found, strict=True)
 
 
-def write_pairs(output: Path, scores: np.ndarray, pairs: Iterable[tuple[str, str]]) -> None:
-    """Lines `score<TAB>sentence<TAB>sentence`; tabs within sentences become spaces."""
-    with atomic_path(output) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        for score, sentences in zip(scores, pairs, strict=True):
-            file.write("\t".join([f"{score:.6f}", *(each.replace("\t", " ") for each in sentences)]) + "\n")
+class PairLists:
+    """Pairs that were found, by the file that they belong in.
+
+    They are written when all has been measured and the result is marked as begun, so that no file of another
+    measurement lies beside a result that looks finished.
+    """
+
+    def __init__(self):
+        self._lists: dict[Path, tuple[np.ndarray, Iterable[tuple[str, str]]]] = {}
+
+    def add(self, output: Path, scores: np.ndarray, pairs: Iterable[tuple[str, str]]) -> None:
+        self._lists[output] = (scores, pairs)
+
+    def write(self) -> list[Path]:
+        """The files: lines `score<TAB>sentence<TAB>sentence`; tabs within sentences become spaces."""
+        for output, (scores, pairs) in self._lists.items():
+            with atomic_path(output) as temporary, open(temporary, "w", encoding="utf-8") as file:
+                for score, sentences in zip(scores, pairs, strict=True):
+                    fields = [f"{score:.6f}", *(each.replace("\t", " ") for each in sentences)]
+                    file.write("\t".join(fields) + "\n")
+        return list(self._lists)

@@ -7,7 +7,7 @@ import numpy as np
 
 from data_prep.formats.vectors import VectorsFile
 from embeddings.distractors import Distractors
-from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
+from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenEncoder, TokenVectors
 from embeddings.encoders.stored import StoredVectors
 from embeddings.retrieval_options import Retrieval
 from embeddings.search.blocks import in_memory
@@ -68,7 +68,7 @@ class Sides:
         """
         encoder = encoder or self.encoder
         rows = rows_of(lines)
-        if isinstance(lines, LazyLines) and not lines.is_whole:  # others of every pair
+        if _is_part(lines):
             return encoder.encode_lines(path, rows, lines, language)
         known = id(encoder), path
         if known not in self._known:
@@ -77,11 +77,21 @@ class Sides:
 
     def tokens(self, path: Path, lines: Sequence[str], language: str) -> TokenVectors:
         """The states of the tokens of a text; of the last few texts they are kept."""
+        if _is_part(lines):
+            return self.encoder.encode_tokens(lines, language)
         if path not in self._tokens:
             while self._tokens and sum(each.bytes for each in self._tokens.values()) > KEPT_STATES:
                 self._tokens.pop(next(iter(self._tokens)))
-            self._tokens[path] = self.encoder.encode_tokens(lines, language)
+            self._tokens[path] = self._encoded_tokens(path, lines, language)
         return self._tokens[path]
+
+    def _encoded_tokens(self, path: Path, lines: Sequence[str], language: str) -> TokenVectors:
+        """Of a whole text, with its vectors, unless they are known or stored."""
+        known = id(self.encoder), path
+        if known in self._known or not isinstance(self.encoder, TokenEncoder):
+            return self.encoder.encode_tokens(lines, language)
+        self._known[known], tokens = self.encoder.encode_with_tokens(lines, language)
+        return tokens
 
     def candidates(self, path: Path, lines: Sequence[str], language: str):
         """The sentences that can be found and their vectors: those of the file, and distractors."""
@@ -89,3 +99,8 @@ class Sides:
         if not self.distractors.of(language).sentences:
             return vectors, lines
         return np.concatenate([in_memory(vectors), self._further]), [*lines, *self.distractors.sentences]
+
+
+def _is_part(lines: Sequence[str]) -> bool:
+    """Whether they are some of a file's lines, others in every pair."""
+    return isinstance(lines, LazyLines) and not lines.is_whole

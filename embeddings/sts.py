@@ -7,6 +7,7 @@ translated are.
 """
 
 import csv
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -73,12 +74,15 @@ def read_rated_pairs(path: Path) -> RatedPairs:
         if len(row) != 3:
             raise InputError(f"{at(path, number)}: {len(row)} fields, expected sentence, sentence, rating")
         try:
-            ratings.append(float(row[2]))
+            rating = float(row[2])
         except ValueError:
-            raise InputError(f"{at(path, number)}: rating {row[2]!r:.50}, expected a number") from None
+            rating = math.nan
+        if not math.isfinite(rating):
+            raise InputError(f"{at(path, number)}: rating {row[2]!r:.50}, expected a number")
+        ratings.append(rating)
         first.append(row[0])
         second.append(row[1])
-    if len(ratings) < 2 or len(set(ratings)) < 2 or not np.isfinite(ratings).all():
+    if len(ratings) < 2 or len(set(ratings)) < 2:
         raise InputError(f"{path}: {len(ratings)} rated pairs; expected at least two, with different ratings")
     return RatedPairs(path, first, second, np.array(ratings))
 

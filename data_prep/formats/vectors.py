@@ -183,6 +183,7 @@ def create_vectors(path, lines: int, numbers: Numbers) -> np.ndarray:
     try:
         found = np.lib.format.open_memmap(path, mode="r+")
         if (found.shape, found.dtype) == ((lines, numbers.columns), numbers.storage):
+            reserve(path, found.offset + found.nbytes)  # it may be one for which there was no room
             return found
     except (FileNotFoundError, ValueError):  # there is none, or it was cut off before it had a header
         pass

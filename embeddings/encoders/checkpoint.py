@@ -52,7 +52,7 @@ class Segmentation:
             if len(set(known.values())) > 1:
                 raise InputError(
                     f"{self.folder / FILE_NAME}: languages have different tokenizers, so the language of"
-                    " the text must be known; give --language"
+                    " the text must be known; name the file NAME.LANG, or give its language by an option"
                 )
             return make_tokenizer(next(iter(known.values())), next(iter(known)))
         name = language if language in known else closest(language, known)
@@ -125,7 +125,7 @@ class CheckpointEncoder(TokenEncoder):
         tag, tags = self.tags.id_of(self.tags.languages[0]), self.tags
         around = [tag] * len(tags.placement.encoder), [tag] * len(tags.ending)
         with torch.inference_mode():
-            output = self._run([[*around[0], self.dictionary.eos(), *around[1]]])
+            output, _ = self.run([[*around[0], self.dictionary.eos(), *around[1]]])
         if OWN in output:
             if self.options.pooling:
                 raise InputError(
@@ -173,8 +173,8 @@ class CheckpointEncoder(TokenEncoder):
         given = {"source": language, "target": self.options.target_lang}
         if "source" in sides and language is None:
             raise InputError(
-                f"{self.options.model}: its encoder is told the language of the text; give --language, one of"
-                f" {', '.join(self.tags.languages)}"
+                f"{self.options.model}: its encoder is told the language of the text; name the file"
+                f" NAME.LANG, or give its language by an option, one of {', '.join(self.tags.languages)}"
             )
         return tuple(
             [self.tags.id_of(self._known(given[side])) for side in around] for around in (in_front, behind)
@@ -184,23 +184,21 @@ class CheckpointEncoder(TokenEncoder):
         known = self.tags.languages
         return language if language in known else closest(language, known) or language
 
-    def _run(self, batch: list[list[int]]) -> dict:
-        """The encoder's output for sentences, padded on the right; keeps what it read, B x T."""
+    def run(self, batch: list[list[int]]):
+        """The encoder's output for sentences, padded on the right, and what it read, B x T."""
         import torch
 
         from fairseq_ext.data.dataset_parts import pad_right
 
-        self._read = pad_right([np.asarray(tokens) for tokens in batch], self.dictionary.pad()).to(
-            self.device
-        )
+        read = pad_right([np.asarray(tokens) for tokens in batch], self.dictionary.pad()).to(self.device)
         lengths = torch.tensor(list(map(len, batch)), device=self.device)
         with autocast(self.options.precision, self.device):
-            return self.encoder(self._read, src_lengths=lengths)
+            return self.encoder(read, src_lengths=lengths), read
 
-    def vectors(self, batch: list[list[int]]):
+    def vectors(self, output):
         import torch
 
-        output = self._run(batch)
+        output, read = output
         if self.pooling == "own":
             return output[OWN]
         states = output["encoder_out"][0].transpose(0, 1).float()  # T x B x C -> B x T x C
@@ -209,24 +207,23 @@ class CheckpointEncoder(TokenEncoder):
             ~padding[0] if padding else torch.ones(states.shape[:2], dtype=torch.bool, device=states.device)
         )
         if self.pooling == "words":
-            if states.shape[:2] != self._read.shape:
+            if states.shape[:2] != read.shape:
                 raise InputError(
                     f"--pooling words: the states of {self.options.model} are not of its tokens; choose mean"
                 )
-            wanted = wanted & ~self._is_special(self._read)
+            wanted = wanted & ~self._is_special(read)
         wanted = wanted.unsqueeze(2)  # B x T x 1
         # padded states may be anything, also NaN
         return states.masked_fill(~wanted, 0).sum(dim=1) / wanted.sum(dim=1)
 
-    def states(self, batch: list[list[int]]):
+    def states(self, output):
         import torch
 
         from fairseq_ext.losses.weighted_loss import read_by
 
-        output, none = self._run(batch), torch.zeros_like(self._read, dtype=torch.bool)
-        read = read_by(
-            {**output, "encoder_padding_mask": output["encoder_padding_mask"] or [none]}, self._read
-        )
+        output, tokens = output
+        none = torch.zeros_like(tokens, dtype=torch.bool)
+        read = read_by({**output, "encoder_padding_mask": output["encoder_padding_mask"] or [none]}, tokens)
         states = read.states.transpose(0, 1).float()
         is_of_tokens = states.shape[:2] == read.tokens.shape
         special = self._is_special(read.tokens) if is_of_tokens else torch.zeros_like(read.padding)

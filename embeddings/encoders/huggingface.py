@@ -43,8 +43,8 @@ def source_code(codes: Sequence[str], language: str | None, name: str) -> str:
     found = languages_meant(language, set(codes)) if language else set()
     if len(found) != 1:
         raise InputError(
-            f"--language {language or 'is not given'}: {name} reads the tag of a language; expected one of"
-            f" {', '.join(sorted(found) or codes)}"
+            f"{name} reads the tag of the language of a text, which is {language or 'not given'}; expected"
+            f" one of {', '.join(sorted(found) or codes)}, by an option or the file's name, NAME.LANG"
         )
     return found.pop()
 

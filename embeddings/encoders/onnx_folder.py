@@ -69,16 +69,21 @@ class OnnxEncoder(TokenEncoder):
         ids = token_ids(self.tokenizer, list(sentences), self.longest)
         return [found if line.strip() else [] for line, found in zip(sentences, ids, strict=True)]
 
-    def vectors(self, batch: list[list[int]]):
+    def run(self, batch: list[list[int]]):
+        """B x C."""
         import numpy as np
-        import torch
 
         ids = np.full((len(batch), max(map(len, batch))), self.exported["pad"], dtype=np.int64)
         mask = np.zeros_like(ids)
         for row, tokens in enumerate(batch):
             ids[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
         (found,) = self.session.run(None, {"input_ids": ids, "attention_mask": mask})
-        return torch.from_numpy(found)
+        return found
+
+    def vectors(self, output):
+        import torch
+
+        return torch.from_numpy(output)
 
     def record(self) -> dict:
         return {

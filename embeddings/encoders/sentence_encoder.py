@@ -153,14 +153,18 @@ class TokenEncoder(SentenceEncoder):
         """The token ids of every sentence as the model reads them, without padding, at most `longest`."""
 
     @abc.abstractmethod
-    def vectors(self, batch: list[list[int]]):
-        """The vectors of sentences of similar lengths, a tensor B x C of any type on any device; no sentence
-        is without tokens.
+    def run(self, batch: list[list[int]]):
+        """What the model gives for sentences of similar lengths, for the two methods below; no sentence is
+        without tokens.
         """
 
-    def states(self, batch: list[list[int]]):
-        """The states of the tokens of sentences of similar lengths, B x T x C, and, both B x T, which are
-        padding and which are no words.
+    @abc.abstractmethod
+    def vectors(self, output):
+        """The vectors of the sentences of a `run`, a tensor B x C of any type on any device."""
+
+    def states(self, output):
+        """The states of the tokens of a `run`, B x T x C, and, both B x T, which are padding and which are no
+        words.
 
         Raises:
             InputError: this kind of encoder has none.
@@ -168,21 +172,47 @@ class TokenEncoder(SentenceEncoder):
         raise InputError(f"{self.name}: {NO_STATES}")
 
     def encode_tokens(self, sentences: Sequence[str], language: str | None = None) -> TokenVectors:
+        tokens = self.tokens(list(sentences), language)
+        found = self._no_states(len(tokens))
+        for rows, output in self._outputs(tokens):
+            self._keep_states(found, rows, output)
+        self._count_cut(tokens)
+        return found
+
+    def encode_with_tokens(
+        self, sentences: Sequence[str], language: str | None = None
+    ) -> tuple[np.ndarray, TokenVectors]:
+        """`encode` and `encode_tokens` of the same sentences; the model runs once."""
+        tokens = self.tokens(list(sentences), language)
+        vectors = np.zeros((len(tokens), self.width), dtype=np.float32)
+        found = self._no_states(len(tokens))
+        for rows, output in self._outputs(tokens):
+            vectors[rows] = self.vectors(output).float().cpu().numpy()
+            self._keep_states(found, rows, output)
+        self._count_cut(tokens)
+        return self._finite(vectors), found
+
+    def _no_states(self, sentences: int) -> TokenVectors:
+        return TokenVectors(
+            [np.zeros((0, self.width), dtype=np.float32)] * sentences, [np.zeros(0, dtype=bool)] * sentences
+        )
+
+    def _keep_states(self, kept: TokenVectors, rows: list[int], output) -> None:
+        found, padding, others = (one.cpu() for one in self.states(output))
+        for row, one, left_out, no_word in zip(rows, found.float(), padding, others, strict=True):
+            kept.states[row] = one[~left_out].numpy()
+            kept.special[row] = no_word[~left_out].numpy()
+            if not np.isfinite(kept.states[row]).all():
+                raise NotFinite(self.name, row)
+
+    def _outputs(self, tokens: list[list[int]]) -> Iterator[tuple[list[int], object]]:
+        """The model's outputs, a batch at a time, and the numbers of its sentences."""
         import torch
 
-        tokens = self.tokens(list(sentences), language)
-        states = [np.zeros((0, self.width), dtype=np.float32)] * len(tokens)
-        special = [np.zeros(0, dtype=bool)] * len(tokens)
-        with torch.inference_mode():
-            for rows in batches(list(map(len, tokens)), self.batch_tokens):
-                found, padding, others = (one.cpu() for one in self.states([tokens[row] for row in rows]))
-                for row, one, left_out, no_word in zip(rows, found.float(), padding, others, strict=True):
-                    states[row] = one[~left_out].numpy()
-                    special[row] = no_word[~left_out].numpy()
-                    if not np.isfinite(states[row]).all():
-                        raise NotFinite(self.name, row)
-        self._count_cut(tokens)
-        return TokenVectors(states, special)
+        for rows in batches(list(map(len, tokens)), self.batch_tokens):
+            with torch.inference_mode():
+                output = self.run([tokens[row] for row in rows])
+            yield rows, output
 
     def encode(self, sentences: Sequence[str], language: str | None = None) -> np.ndarray:
         """As above. A sentence without any token, and only such a one, has the vector zero."""
@@ -192,19 +222,17 @@ class TokenEncoder(SentenceEncoder):
 
     def _encode_once(self, tokens: list[list[int]], order: list[int]) -> np.ndarray:
         """The vectors of different sentences, each as often as its number is in `order`, B x C."""
-        import torch
-
         found = np.zeros((len(tokens), self.width), dtype=np.float32)
-        with torch.inference_mode():
-            for rows in batches(list(map(len, tokens)), self.batch_tokens):
-                vectors = self.vectors([tokens[row] for row in rows])
-                found[rows] = vectors.float().cpu().numpy()
-        found = found[order]
+        for rows, output in self._outputs(tokens):
+            found[rows] = self.vectors(output).float().cpu().numpy()
         self._count_cut([tokens[row] for row in order])
-        row = first_not_finite(found)
+        return self._finite(found[order])
+
+    def _finite(self, vectors: np.ndarray) -> np.ndarray:
+        row = first_not_finite(vectors)
         if row is not None:
             raise NotFinite(self.name, row)
-        return found
+        return vectors
 
     def _count_cut(self, tokens: list[list[int]]) -> None:
         self.cut += sum(len(each) >= self.longest for each in tokens)

@@ -54,21 +54,25 @@ class SentenceTransformersEncoder(TokenEncoder):
     def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:
         return token_ids(self.tokenizer, [self.prefix + line for line in sentences], self.longest)
 
-    def vectors(self, batch: list[list[int]]):
+    def run(self, batch: list[list[int]]):
+        """What the model reads, and its output."""
         features = padded(self.tokenizer, batch, self.device)
+        given = {name: each.clone() for name, each in features.items()}  # a pooling hides the prompt in place
         if self.unpooled:
-            features["prompt_length"] = self.unpooled
+            given["prompt_length"] = self.unpooled
         with autocast(self.options.precision, self.device):
-            return self.model(features)["sentence_embedding"]
+            return features, self.model(given)
 
-    def states(self, batch: list[list[int]]):
+    def vectors(self, output):
+        return output[1]["sentence_embedding"]
+
+    def states(self, output):
         import torch
 
-        features = padded(self.tokenizer, batch, self.device)
-        with autocast(self.options.precision, self.device):
-            states = self.model(dict(features))["token_embeddings"].float()
+        features, output = output
         special = torch.tensor(special_ids(self.tokenizer), device=self.device)
-        return states, features["attention_mask"] == 0, torch.isin(features["input_ids"], special)
+        padding = features["attention_mask"] == 0
+        return output["token_embeddings"].float(), padding, torch.isin(features["input_ids"], special)
 
     def record(self) -> dict:
         return {

@@ -1,6 +1,6 @@
 """Vectors that `python -m embeddings encode` has stored, looked up by their sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -11,13 +11,17 @@ from command_line.lines import read_lines
 from command_line.outputs import checksum
 from command_line.provenance import path_of_record
 from data_prep.formats.teacher_vectors import encoder_identity, encoder_title
-from data_prep.formats.token_states import TokenStatesFile
+from data_prep.formats.token_states import TokenStatesFile, paths_of
 from data_prep.formats.vectors import VectorsFile
 from data_prep.languages import subtag
 from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
 from embeddings.encoders.sizes import EncoderSize
 
 NAMES = ("name", "system", "dtype")  # of a record: what an encoder's vectors do not depend on
+
+
+# Language (None for any) and sentence -> number of the file, and row.
+Places = dict[tuple[str | None, str], tuple[int, int]]
 
 
 class StoredVectors(SentenceEncoder):
@@ -39,10 +43,20 @@ class StoredVectors(SentenceEncoder):
         self._states: dict[int, TokenStatesFile] = {}
 
     @cached_property
-    def places(self) -> dict[tuple[str | None, str], tuple[int, int]]:
-        """Language (None for any) and sentence -> number of the file, and row. Made when it is needed."""
-        places: dict[tuple[str | None, str], tuple[int, int]] = {}
-        for number, file in enumerate(self.files):
+    def places(self) -> Places:
+        """Where a sentence has a vector. Made when it is needed."""
+        return self._places(range(len(self.files)))
+
+    @cached_property
+    def token_places(self) -> Places:
+        """Where a sentence has states of tokens, and where it only has a vector if it has them nowhere."""
+        without_states = [not paths_of(file.path)[-1].is_file() for file in self.files]
+        return self._places(sorted(range(len(self.files)), key=without_states.__getitem__))
+
+    def _places(self, order: Iterable[int]) -> Places:
+        places: Places = {}
+        for number in order:
+            file = self.files[number]
             language = file.record.get("language")
             language = language and subtag(language)
             for row, line in enumerate(read_lines(_text_of(file))):
@@ -89,28 +103,31 @@ class StoredVectors(SentenceEncoder):
             InputError: a sentence has no vector.
         """
         found = np.empty((len(sentences), self.width), dtype=np.float32)
-        for place, (number, row) in enumerate(self._find(sentences, language)):
+        for place, (number, row) in enumerate(self._find(sentences, language, self.places)):
             found[place] = self.files[number].read(row, row + 1)[0]
         return found
 
-    def _find(self, sentences: Sequence[str], language: str | None) -> Iterator[tuple[int, int]]:
+    def _find(
+        self, sentences: Sequence[str], language: str | None, places: Places
+    ) -> Iterator[tuple[int, int]]:
         """Number of the file, and row, of every sentence."""
         key = language and subtag(language)
         key = key if key in self.spoken else None
         for line in sentences:
-            where = self.places.get((key, line))
+            where = places.get((key, line))
             if where is None:
                 of = f" of {key}" if key else ""
                 raise InputError(f"{self.folder}: no stored vector of the sentence {line!r:.80}{of}")
             yield where
 
     def encode_tokens(self, sentences: Sequence[str], language: str | None = None) -> TokenVectors:
-        """Where `encode` looks, if the states of tokens are there.
+        """States of the tokens of sentences, of texts as in `encode`.
 
         Raises:
             InputError: a sentence is not there, or states are of another encoder or text than vectors.
         """
-        found = [self._states_of(number).line(row) for number, row in self._find(sentences, language)]
+        where = self._find(sentences, language, self.token_places)
+        found = [self._states_of(number).line(row) for number, row in where]
         return TokenVectors([states for states, _ in found], [special for _, special in found])
 
     def _states_of(self, number: int) -> TokenStatesFile:
@@ -157,4 +174,4 @@ def _text_of(file: VectorsFile) -> Path:
 
 def _made_of(record: dict) -> dict:
     """The encoder and the text, by whatever path it was read."""
-    return {"encoder": record["encoder"], "text": record["text"]["sha256"]}
+    return {"encoder": encoder_identity(record["encoder"]), "text": record["text"]["sha256"]}

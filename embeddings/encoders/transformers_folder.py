@@ -73,8 +73,8 @@ class TransformersEncoder(TokenEncoder):
         prefix = self.options.prefix or ""
         return token_ids(self.tokenizer, [prefix + line for line in sentences], self.longest)
 
-    def vectors(self, batch: list[list[int]]):
-        features, output = self._run(batch)
+    def vectors(self, output):
+        features, output = output
         if self.pooling == "pooler":
             return output.pooler_output
         states, mask = self._of_layer(output), features["attention_mask"]
@@ -82,15 +82,16 @@ class TransformersEncoder(TokenEncoder):
             return states[torch_rows(states), mask.argmax(dim=1)]
         return (states * mask.unsqueeze(2)).sum(dim=1) / mask.sum(dim=1, keepdim=True)
 
-    def states(self, batch: list[list[int]]):
+    def states(self, output):
         import torch
 
-        features, output = self._run(batch)
+        features, output = output
         special = torch.tensor(special_ids(self.tokenizer), device=self.device)
         padding = features["attention_mask"] == 0
         return self._of_layer(output), padding, torch.isin(features["input_ids"], special)
 
-    def _run(self, batch: list[list[int]]):
+    def run(self, batch: list[list[int]]):
+        """What the model reads, and its output."""
         features = padded(self.tokenizer, batch, self.device)
         with autocast(self.options.precision, self.device):
             return features, self.model(**features, output_hidden_states=self.layer is not None)

@@ -6,6 +6,7 @@ into memory.
 
 import ctypes
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from command_line.errors import InputError
 from embeddings.search.blocks import blocks, some_of, width_of
 
 SAMPLE = 64  # candidates per list that centroids are learned from
@@ -44,6 +46,7 @@ def inverted_lists(
     lists = min(lists or lists_for(len(candidates)), len(candidates))
     width = width_of(candidates)
     with tempfile.TemporaryDirectory(prefix="inverted-lists-") as folder:
+        _check_room(folder, len(candidates), width)
         index = faiss.IndexIVFFlat(faiss.IndexFlatIP(width), width, lists, faiss.METRIC_INNER_PRODUCT)
         index.cp.min_points_per_centroid = 1  # the sample is what the memory allows
         index.train(_sample(candidates, max(lists, min(rows, SAMPLE * lists))))
@@ -69,6 +72,16 @@ def inverted_lists(
             return cosines, found
 
         yield search
+
+
+def _check_room(folder: str, candidates: int, width: int) -> None:
+    """Before hours of work: parts and the lists that they are merged into are there at the same time."""
+    needed, free = 2 * candidates * (4 * width + 8), shutil.disk_usage(folder).free  # floats, and a number
+    if free < needed:
+        raise InputError(
+            f"{Path(folder).parent}: inverted lists of {candidates:,} vectors need {needed / 1e9:.1f} GB"
+            f" of disk while they are made, {free / 1e9:.1f} GB are free; set TMPDIR to a larger disk"
+        )
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from command_line import options as types
 from command_line.errors import InputError
 from command_line.progress import progress
 from data_prep.formats.token_states import TokenStatesFile, write_token_states
-from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
+from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder, TokenVectors
 from embeddings.search.neighbours import Neighbours, in_order
 from embeddings.search.retrieval import Neighbourhoods
 from embeddings.search.sentence_scores import BERT_SCORE, bert_scores
@@ -121,7 +121,10 @@ def states_of(
 
 def _encoded(encoder: SentenceEncoder, sentences: Sequence[str], language: str | None) -> Iterator[tuple]:
     for rows in _parts(np.arange(len(sentences)), WINDOW, "states of tokens"):
-        found = encoder.encode_tokens(list(lines_at(sentences, rows)), language)
+        try:
+            found = encoder.encode_tokens(list(lines_at(sentences, rows)), language)
+        except NotFinite as error:
+            raise NotFinite(encoder.name, int(rows[error.row])) from None
         yield int(rows[0]), found.states, found.special
 
 

@@ -1,5 +1,6 @@
 """Corpora as their publishers lay them out, and files that are something else."""
 
+import gzip
 import json
 from collections import Counter
 
@@ -141,3 +142,13 @@ def test_version_2(command, one_space, tmp_path):
 def test_options_of_other_layouts_are_one_line(command, one_space, tmp_path, options, message):
     result = run(command, one_space, tmp_path / "out", tmp_path, *options)
     assert result.status == 2 and message in result.err
+
+
+def test_a_damaged_archive_of_reviews_is_one_line(tmp_path):
+    whole = write_review_file(
+        tmp_path / "all.review", [(5.0, "x", "y" * 50 + str(row)) for row in range(500)]
+    )
+    path = tmp_path / "train.review.gz"
+    path.write_bytes(gzip.compress(whole.read_bytes())[:-200])
+    with pytest.raises(InputError, match=f"{path}:.*damaged"):
+        read_reviews_xml(path)

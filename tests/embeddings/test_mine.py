@@ -3,6 +3,7 @@ import tracemalloc
 
 import pytest
 
+from embeddings import mined_texts
 from embeddings.encoders.stored import StoredVectors
 from embeddings.mined_texts import read_side
 from embeddings.search import texts as search_texts
@@ -192,3 +193,26 @@ def test_a_large_text_is_not_in_memory(tmp_path, monkeypatch):
         len(side.sentences) == len(side.text) == 20_000 and side.sentences[7] == "sentence 7 of a large text"
     )
     assert held < 50 * 20_000
+
+
+def test_a_list_of_pairs_never_lies_beside_a_result_of_others(
+    command, one_space, texts, tmp_path, monkeypatch
+):
+    """The command stops while it writes the list: the result of before is no longer taken for finished."""
+    output, words = (
+        tmp_path / "out",
+        [*one_space, *texts, "--margin", "absolute", "--output", tmp_path / "out"],
+    )
+    assert command("mine", *words).status == 0
+
+    def stop(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mined_texts.PairLists, "write", stop)
+    with pytest.raises(KeyboardInterrupt):
+        command("mine", *words, "--threshold", "0.9999")
+    monkeypatch.undo()
+    again = command("mine", *words)
+    assert again.status == 0
+    rows = (output / "pairs.tsv").read_text().splitlines()
+    assert len(rows) == json.loads((output / "mining.json").read_text())["runs"][0]["pairs"] > 4

@@ -12,6 +12,7 @@ from data_prep.formats.token_states import TokenStatesFile, write_token_states
 from embeddings import encode_tokens
 from embeddings.encoders.huggingface import special_ids
 from embeddings.encoders.options import EncoderOptions
+from embeddings.encoders.stored import StoredVectors
 from embeddings.encoders.transformers_folder import TransformersEncoder
 from embeddings.groups import groups_file, read_groups
 from embeddings.retrieve import KIND
@@ -290,3 +291,72 @@ def test_results_inside_the_folder_of_the_model_are_none_of_its_files(command, p
     for refused in (command(*words, model), command(*stored, model / "vectors")):
         assert refused.status == 2
         assert "is the folder of the encoder, whose files change vectors; choose another" in refused.err
+
+
+def test_states_are_looked_for_where_there_are_any(command, folder, tmp_path):
+    """A sentence of two texts has a vector in both, and states in one."""
+    texts = [write(tmp_path / name, TEXT) for name in ("a.de", "b.de")]
+    there, _ = stored(command, folder, texts[:1], tmp_path / "stored")
+    stored(command, folder, texts[1:], there, "--token-states")
+    expected = EncoderOptions(folder, cpu=True).load().encode_tokens(TEXT)
+    found = StoredVectors.load(there, "--model").encode_tokens(TEXT, "de")
+    for one, other in zip(found.states, expected.states, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_states_of_another_version_of_a_library_are_of_the_same_encoder(command, folder, parallel, tmp_path):
+    there, words = stored(command, folder, parallel, tmp_path / "stored", "--token-states")
+    path = there / "test.de.states.json"
+    record = json.loads(path.read_text())
+    record["encoder"]["versions"]["transformers"] = "0.0.1"
+    path.write_text(json.dumps(record))
+    assert command("retrieve", "--parallel", *parallel, *words, "--output", tmp_path / "out").status == 0
+
+
+@pytest.mark.parametrize("kind", ["transformers", "sentence-transformers", "checkpoint"])
+def test_vectors_and_states_of_one_pass_are_those_of_two(one_space, folder, tmp_path, kind):
+    if kind == "checkpoint":
+        options = EncoderOptions(
+            Path(one_space[1]), model_data=Path(one_space[3]), target_lang="en", cpu=True, batch_tokens=30
+        )
+    else:
+        where = folder if kind == "transformers" else write_sentence_transformers(tmp_path / "parts")
+        options = EncoderOptions(where, cpu=True, batch_tokens=30)
+    encoder = options.load()
+    lines = ["w1 w2", "w3", "", "w4 w5 w6 w7", "w3"] if kind == "checkpoint" else [*TEXT, TEXT[0]]
+    vectors, tokens = encoder.encode_with_tokens(lines, "de")
+    np.testing.assert_allclose(vectors, encoder.encode(lines, "de"), rtol=1e-5, atol=1e-6)
+    expected = encoder.encode_tokens(lines, "de")
+    for row in range(len(lines)):
+        np.testing.assert_allclose(tokens.states[row], expected.states[row], rtol=1e-5, atol=1e-6)
+        assert tokens.special[row].tolist() == expected.special[row].tolist()
+
+
+def test_the_model_runs_once_over_a_text(command, folder, parallel, tmp_path, monkeypatch):
+    read = []
+    run = TransformersEncoder.run
+    monkeypatch.setattr(
+        TransformersEncoder, "run", lambda self, batch: read.extend(batch) or run(self, batch)
+    )
+    words = ["--similarity", "cosine,bert-score", "--normalize", "0.75"]
+    retrieve(command, tmp_path / "out", "--parallel", *parallel, "--model", folder, *words)
+    assert len(read) == len(TEXT) + len(OTHERS) + len(TEXT)
+
+
+def test_other_sentences_of_a_file_have_other_states(command, folder, tmp_path):
+    """The English sentences of a pair of the UN corpus are those of its different lines."""
+    english = [*TEXT, TEXT[0]]
+    others = {"es": [*TEXT[::-1], TEXT[-1]], "fr": [TEXT[0], *TEXT[1:], TEXT[1]]}
+    texts = {"en": english} | others
+    for language, lines in texts.items():
+        write(tmp_path / f"UNv1.0.6way.{language}", lines)
+    words = ["--similarity", "bert-score", "--model", folder]
+    _, run = retrieve(command, tmp_path / "out", "--un", tmp_path, *words)
+    encoder = EncoderOptions(folder, cpu=True).load()
+    for language, lines in others.items():
+        pairs = list(dict.fromkeys(zip(english, lines, strict=True)))
+        first, second = (encoder.encode_tokens([pair[side] for pair in pairs]) for side in (0, 1))
+        scores = bert_scores(first, second, False)
+        found = run["directions"][f"en-{language}"]
+        assert found["candidates"] == len(pairs)
+        assert found["bert-score"]["p_at_1"] == pytest.approx(p_at_1(scores))

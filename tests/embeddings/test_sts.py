@@ -88,7 +88,7 @@ def test_quoted_fields_and_tabs(command, one_space, tmp_path):
         (["a,b,1", "a,b"], ":2: 2 fields, expected sentence, sentence, rating"),
         (["a,b,1", "a,b,high"], ":2: rating 'high', expected a number"),
         (["a,b,1"], "1 rated pairs; expected at least two"),
-        (["a,b,1", "a,c,nan"], "expected at least two, with different ratings"),
+        (["a,b,1", "a,c,nan", "a,d,2"], ":2: rating 'nan', expected a number"),
     ],
 )
 def test_bad_ratings_are_one_line(command, one_space, tmp_path, lines, message):

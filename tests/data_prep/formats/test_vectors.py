@@ -1,11 +1,13 @@
 """Files of vectors: read in blocks, written through a memory map, and refused."""
 
+import errno
 import json
 
 import numpy as np
 import pytest
 
 from command_line.errors import InputError
+from data_prep.formats import vectors
 from data_prep.formats.vector_numbers import Numbers
 from data_prep.formats.vectors import VectorsFile, create_vectors, normalized
 
@@ -121,3 +123,18 @@ def test_lengths_of_1_leave_what_they_are_given():
     given = np.array([[3, 4], [0, 0]], dtype=np.float32)
     assert normalized(given) == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
     assert given.tolist() == [[3, 4], [0, 0]]
+
+
+def test_a_file_without_its_room_gets_it_when_it_is_continued(path, monkeypatch):
+    """A full disk leaves a file with holes, into which a memory map must not be written."""
+
+    def full(path, size):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(vectors, "reserve", full)
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space left"):
+            create_vectors(path, 3, Numbers("float32", 2))
+        assert path.is_file()
+    monkeypatch.undo()
+    assert not create_vectors(path, 3, Numbers("float32", 2)).any()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from embeddings.search import compression
 from embeddings.search.compression import FEW, KINDS, Compression, nearest_compressed
 
 
@@ -52,3 +53,13 @@ def test_rescoring_finds_what_signs_confuse():
     query = np.array([[3, 0.2, 0.1, 0.1]], dtype=np.float32)
     found = {kind: int(nearest_compressed(query, candidates, Compression(kind, 4))[0]) for kind in KINDS}
     assert found == {"float32": 1, "int8": 1, "int8+rescored": 1, "binary": 0, "binary+rescored": 0}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.endswith("rescored")])
+def test_queries_are_rescored_in_blocks(kind, monkeypatch):
+    random = np.random.default_rng(2)
+    queries, candidates = (random.normal(size=(rows, 16)).astype(np.float32) for rows in (11, 30))
+    whole = nearest_compressed(queries, candidates, Compression(kind, 16))
+    monkeypatch.setattr(compression, "RESCORED_ROWS", 4)
+    assert list(nearest_compressed(queries, candidates, Compression(kind, 16))) == list(whole)
+    assert list(whole) == [by_definition(query, candidates, kind) for query in queries]

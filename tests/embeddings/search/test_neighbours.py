@@ -1,3 +1,6 @@
+import shutil
+import tempfile
+
 import numpy as np
 import pytest
 
@@ -130,3 +133,17 @@ def test_without_a_gpu_its_search_is_refused(monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(InputError, match="--index gpu: torch finds no GPU here; choose exact"):
         Search("gpu")
+
+
+def test_a_disk_that_inverted_lists_would_fill(monkeypatch, tmp_path):
+    """100 vectors of 8 floats and a number of 8 bytes, twice."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    usage = shutil._ntuple_diskusage
+    candidates, search = vectors(100), Search("ivf", lists=6)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(10**6, 0, 7_999))
+    with pytest.raises(InputError, match=f"^{tmp_path}: inverted lists of 100 vectors need .* set TMPDIR"):
+        nearest(vectors(3), candidates, 1, search)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(10**6, 0, 8_000))
+    assert len(nearest(vectors(3), candidates, 1, search).rows) == 3
+    assert not list(tmp_path.iterdir())

@@ -6,8 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from command_line.errors import InputError
 from embeddings.encoders.options import EncoderOptions
-from embeddings.encoders.sentence_encoder import TokenVectors
+from embeddings.encoders.sentence_encoder import NotFinite, TokenVectors
 from embeddings.search import rescoring
 from tests.embeddings.encoders.folders import TEXT, write_transformers
 from tests.embeddings.test_bucc import write_part
@@ -207,3 +208,20 @@ def test_given_pairs_are_scored_by_vectors(command, one_space, tmp_path):
     ]
     result = command("mine", *one_space, *texts, *words)
     assert result.status == 2 and "--line-by-line: scores given pairs by vectors" in result.err
+
+
+def test_the_sentence_that_has_no_numbers_is_named():
+    """Beyond the first window, too."""
+
+    class Broken:
+        name = "broken"
+
+        def encode_tokens(self, sentences, language):
+            bad = [row for row, sentence in enumerate(sentences) if sentence == "bad"]
+            if bad:
+                raise NotFinite(self.name, bad[0])
+            return TokenVectors([np.ones((1, 2))] * len(sentences), [np.zeros(1, bool)] * len(sentences))
+
+    sentences = ["good"] * (rescoring.WINDOW + 3) + ["bad"]
+    with pytest.raises(InputError, match=f"the vector of sentence {rescoring.WINDOW + 4} "):
+        list(rescoring._encoded(Broken(), sentences, "de"))
