@@ -32,7 +32,7 @@ from embeddings.encode_layers import LONGEST, store_layer_sums
 from embeddings.encode_tokens import encode_states
 from embeddings.encoders.described import warn_of_cut
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
-from embeddings.encoders.sentence_encoder import SentenceEncoder
+from embeddings.encoders.sentence_encoder import SentenceEncoder, of_text
 from embeddings.windows import Store, encode_windows, windows
 
 
@@ -156,7 +156,8 @@ def encode_file(
     lines, language = count_lines(path), job.language or language_in_name(path)
     if not lines:
         raise InputError(f"{path}: is empty, expected lines of text")
-    encoder.encode([], language)  # whether the encoder knows the language, before anything is written
+    with of_text(path, "--language"):  # whether the encoder knows it, before anything is written
+        encoder.encode([], language)
     stamp.begin()
     unfinished = output.with_name(f".{output.name}.unfinished.npy")
     numbers = Numbers(job.dtype, encoder.width)

@@ -23,7 +23,7 @@ from command_line.result_file import add_output_arguments, write_result
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
-from embeddings.encoders.sentence_encoder import SentenceEncoder
+from embeddings.encoders.sentence_encoder import SentenceEncoder, of_text
 from embeddings.mined_texts import PairLists, Side, pairs_of, read_gold, read_side
 from embeddings.search.bucc import Ranking, best_threshold, f1_score
 from embeddings.search.margin import MARGINS
@@ -192,12 +192,16 @@ def mine_texts(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairList
 
 def vectors_of(job: Job, encoder: SentenceEncoder, sides: list[Side]) -> list:
     """Of the different sentences of both sides."""
-    return [
-        encoder.encode(side.sentences, language)
-        if job.identifiers  # vectors of the file would be of its lines, identifiers included
-        else encoder.encode_lines(side.path, side.rows, side.sentences, language)
-        for side, language in zip(sides, languages(job), strict=True)
-    ]
+    found = []
+    options = ("--source-language", "--target-language")
+    for side, language, option in zip(sides, languages(job), options, strict=True):
+        with of_text(side.path, option):
+            found.append(
+                encoder.encode(side.sentences, language)
+                if job.identifiers  # vectors of the file would be of its lines, identifiers included
+                else encoder.encode_lines(side.path, side.rows, side.sentences, language)
+            )
+    return found
 
 
 def scored(pairs, gold, threshold_from: str) -> dict:

@@ -19,7 +19,7 @@ from command_line.result_file import add_output_arguments, write_result
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
-from embeddings.encoders.sentence_encoder import SentenceEncoder
+from embeddings.encoders.sentence_encoder import SentenceEncoder, of_text
 from embeddings.search.neighbours import Search, add_search_arguments, nearest
 
 KIND = "neighbours"
@@ -76,10 +76,12 @@ def main(args) -> None:
 def measure(job: Job) -> dict:
     """The neighbours of every line."""
     encoder = job.encoder.load()
-    queries, vectors = _side(encoder, job.text, job.language, 1 if job.candidates else 2)
+    queries, vectors = _side(encoder, job.text, "--language", job.language, 1 if job.candidates else 2)
     lines, candidates = queries, vectors
     if job.candidates:
-        lines, candidates = _side(encoder, job.candidates, job.candidates_language, 1)
+        lines, candidates = _side(
+            encoder, job.candidates, "--candidates-language", job.candidates_language, 1
+        )
     cosines, rows = _neighbours(vectors, candidates, job)
     found = [
         {
@@ -99,13 +101,18 @@ def measure(job: Job) -> dict:
     }
 
 
-def _side(encoder: SentenceEncoder, path: Path, language: str | None, fewest: int):
-    """The lines of a text and their vectors."""
+def _side(encoder: SentenceEncoder, path: Path, option: str, language: str | None, fewest: int):
+    """The lines of a text and their vectors.
+
+    Args:
+        option: that gives the language.
+    """
     lines = list(read_lines(path))
     if len(lines) < fewest:
         raise InputError(f"{path}: {len(lines)} lines, expected at least {fewest}, a sentence per line")
     language = language or language_in_name(path)
-    return lines, encoder.encode_lines(path, np.arange(len(lines)), lines, language)
+    with of_text(path, option):
+        return lines, encoder.encode_lines(path, np.arange(len(lines)), lines, language)
 
 
 def _neighbours(queries, candidates, job: Job) -> tuple[np.ndarray, np.ndarray]:

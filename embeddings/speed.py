@@ -20,7 +20,7 @@ from command_line.result_file import add_output_arguments, write_result
 from data_prep.formats.package import is_package
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from embeddings.encoders.options import CHECKPOINT, EncoderOptions, kind_of
-from embeddings.encoders.sentence_encoder import BATCH_TOKENS, SentenceEncoder
+from embeddings.encoders.sentence_encoder import BATCH_TOKENS, SentenceEncoder, of_text
 
 KIND = "encoding-speed"
 WARM_UP = 32  # lines
@@ -113,7 +113,8 @@ def measure(job: Job) -> dict:
     if not lines:
         raise InputError(f"{job.text}: is empty, expected a sentence per line")
     encoders = [job.options(*one).load() for one in job.encoders]
-    seconds = take_turns(encoders, lines, job.language or language_in_name(job.text), job.rounds)
+    with of_text(job.text, "--language"):
+        seconds = take_turns(encoders, lines, job.language or language_in_name(job.text), job.rounds)
     runs = [
         {
             "system": encoder.system,

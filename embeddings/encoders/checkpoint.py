@@ -18,7 +18,7 @@ from data_prep.languages import closest
 from data_prep.tokenizers import make_tokenizer, tokenizer_like
 from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.options import CHECKPOINT, EncoderOptions
-from embeddings.encoders.sentence_encoder import TokenEncoder
+from embeddings.encoders.sentence_encoder import LanguageNeeded, TokenEncoder
 from embeddings.encoders.sizes import size_of
 
 OWN = "sentence_vectors"  # in the encoder's output of a model that pools by itself
@@ -38,7 +38,7 @@ class Segmentation:
         """How a line of a language becomes subwords separated by spaces.
 
         Raises:
-            InputError: that depends on the language, and it is not given.
+            LanguageNeeded: that depends on the language, and it is not given.
         """
         if self.preparation is None:
             return str
@@ -50,9 +50,9 @@ class Segmentation:
         known = self.preparation.tokenizers
         if language is None:
             if len(set(known.values())) > 1:
-                raise InputError(
+                raise LanguageNeeded(
                     f"{self.folder / FILE_NAME}: languages have different tokenizers, so the language of"
-                    " the text must be known; name the file NAME.LANG, or give its language by an option"
+                    f" the text must be known, one of {', '.join(known)}"
                 )
             return make_tokenizer(next(iter(known.values())), next(iter(known)))
         name = language if language in known else closest(language, known)
@@ -161,7 +161,8 @@ class CheckpointEncoder(TokenEncoder):
         """Tags in front of the sentence and behind its `</s>`.
 
         Raises:
-            InputError: the encoder reads a language that is not given, or that it does not know.
+            LanguageNeeded: the encoder reads that of the text, which is not given.
+            InputError: it reads one that is not given or that it does not know.
         """
         in_front, behind = self.tags.placement.encoder, self.tags.ending
         sides = (*in_front, *behind)
@@ -172,9 +173,9 @@ class CheckpointEncoder(TokenEncoder):
             )
         given = {"source": language, "target": self.options.target_lang}
         if "source" in sides and language is None:
-            raise InputError(
-                f"{self.options.model}: its encoder is told the language of the text; name the file"
-                f" NAME.LANG, or give its language by an option, one of {', '.join(self.tags.languages)}"
+            raise LanguageNeeded(
+                f"{self.options.model}: its encoder is told the language of the text, one of"
+                f" {', '.join(self.tags.languages)}"
             )
         return tuple(
             [self.tags.id_of(self._known(given[side])) for side in around] for around in (in_front, behind)

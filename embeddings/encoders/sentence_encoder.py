@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,26 @@ class NotFinite(InputError):
             " an encoder whose training converged"
         )
         self.row = row
+
+
+class LanguageNeeded(InputError):
+    """An encoder was not told the language of a text, on which what it reads depends."""
+
+
+@contextmanager
+def of_text(path: Path, option: str) -> Iterator[None]:
+    """Encode a text whose name may end with no language.
+
+    Args:
+        option: of the command, that gives the language as well.
+
+    Raises:
+        InputError: the encoder must know the language, and neither gives it; names the text.
+    """
+    try:
+        yield
+    except LanguageNeeded as error:
+        raise InputError(f"{path}: no language in its name, and none by {option}; {error}") from None
 
 
 class SentenceEncoder(abc.ABC):
@@ -64,7 +85,8 @@ class SentenceEncoder(abc.ABC):
 
         Raises:
             NotFinite: a vector is NaN or infinite.
-            InputError: the encoder needs a language, or does not know this one.
+            LanguageNeeded: the encoder needs a language.
+            InputError: it does not know this one.
         """
 
     def encode_binarized(self, sentences: Sequence[Sequence[int]], language: str | None) -> np.ndarray:
