@@ -200,7 +200,8 @@ add_retrieval() { add_encoder_results "$(retrieval_folder "$@")"; } # SYSTEM SEE
 
 # Add the results below a folder, and further files there, to RESULTS; those of retrieval to RETRIEVAL, too.
 add_encoder_results() { # FOLDER FILE...
-  local file files=("${@:2}")
+  local file files=("${@:2}") stage=evaluate
+  [[ $1 != "$OUTPUT"/untrained/* ]] || stage=untrained
   [[ -z $STS ]] || files=(sts/sts.json "${files[@]}")
   [[ -z $BUCC ]] || files=(bucc/mining.json "${files[@]}")
   [[ -z $NEW_TATOEBA ]] || files=(new-tatoeba-{english,others}/sentence-retrieval.json "${files[@]}")
@@ -209,7 +210,7 @@ add_encoder_results() { # FOLDER FILE...
   [[ -z $TATOEBA ]] || files=(tatoeba/sentence-retrieval.json "${files[@]}")
   [[ ${#MULTIWAY[@]} == 0 ]] || files=(multiway/sentence-retrieval.json "${files[@]}")
   for file in "${files[@]}"; do
-    [[ $DRY_RUN == yes || -e $1/$file ]] || die "$1/$file: no such file; run the stage evaluate first"
+    [[ $DRY_RUN == yes || -e $1/$file ]] || die "$1/$file: no such file; run the stage $stage first"
     RESULTS+=("$1/$file")
     [[ $file != */sentence-retrieval.json ]] || RETRIEVAL+=("$1/$file")
   done

@@ -296,36 +296,53 @@ def test_measures_of_untrained_encoders_are_compared():
     assert {"out/comparison.json", "out/comparison-of-measures.json"} <= set(report)
 
 
-def test_an_encoder_that_was_not_measured_is_no_loss_to_the_report(tmp_path):
-    """The first system is compared with the others, as long as there are some."""
-    out = tmp_path / "out"
-    for name in ("de-en", "ja-en"):
-        folder = out / f"retrieval/{name}-seed1/multiway"
-        folder.mkdir(parents=True)
-        (folder / "sentence-retrieval.json").touch()
+@pytest.fixture
+def report(tmp_path):
+    """Runs the report of some systems below `tmp_path/out`, with programs that only show their command."""
     (tmp_path / "mlm").mkdir()
     (tmp_path / "mlm/config.json").write_text('{"num_hidden_layers": 4}')
     write_program(tmp_path / "bin/python", '#!/bin/sh\necho "$@"\n')
     write_program(tmp_path / "bin/fairseq-train", "#!/bin/sh\n")
     environment = os.environ | {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
-    options = [
-        "--config",
-        "l10n",
-        "--encoder",
-        str(tmp_path / "mlm"),
-        "--stages",
-        "report",
-        "--output",
-        str(out),
-    ]
-    result = recipe(RECIPE, *options, "--systems", "de-en,ja-en", env=environment)
+    options = ("--config", "l10n", "--encoder", str(tmp_path / "mlm"), "--stages", "report")
+
+    def run(systems: str):
+        return recipe(
+            RECIPE, *options, "--systems", systems, "--output", str(tmp_path / "out"), env=environment
+        )
+
+    return run
+
+
+def measured(folder, *parts: str) -> None:
+    for part in parts:
+        (folder / part).mkdir(parents=True)
+        (folder / part / "sentence-retrieval.json").touch()
+
+
+def test_an_encoder_that_was_not_measured_is_no_loss_to_the_report(report, tmp_path):
+    """The first system is compared with the others, as long as there are some."""
+    measured(tmp_path / "out/retrieval", "de-en-seed1/multiway", "ja-en-seed1/multiway")
+    result = report("de-en,ja-en")
     assert result.returncode == 0, result.stderr
     compare, *others = (shlex.split(line) for line in result.stdout.splitlines() if "eval compare" in line)
     args = parse_command(["python", *compare])
     assert [path.parts[-3] for path in args.systems] == ["de-en-seed1", "ja-en-seed1"]
     assert args.pairs == [] and not others
-    result = recipe(RECIPE, *options, "--systems", "de-en", env=environment)
+    result = report("de-en")
     assert result.returncode == 0 and "eval compare" not in result.stdout, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("unfinished", "stage"), [("retrieval/de-en-seed1", "evaluate"), ("untrained/mlm-layer-2", "untrained")]
+)
+def test_a_result_that_is_missing_is_said_with_the_stage_that_makes_it(report, tmp_path, unfinished, stage):
+    measured(tmp_path / "out", "retrieval/de-en-seed1/multiway", "untrained/mlm-layer-2/multiway")
+    missing = tmp_path / "out" / unfinished / "multiway/sentence-retrieval.json"
+    missing.unlink()
+    result = report("de-en")
+    assert result.returncode == 2
+    assert result.stderr.endswith(f"{missing}: no such file; run the stage {stage} first\n")
 
 
 def test_all_seeds_are_in_the_figures():
