@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from command_line.errors import InputError
+from embeddings.encoders.sentence_encoder import LanguageNeeded
 from embeddings.groups import languages_meant
 
 
@@ -38,13 +39,16 @@ def source_code(codes: Sequence[str], language: str | None, name: str) -> str:
         name: of the encoder, for errors.
 
     Raises:
-        InputError: no language is known, or the tokenizer has none or several of it.
+        LanguageNeeded: no language is known.
+        InputError: the tokenizer has none or several of it.
     """
-    found = languages_meant(language, set(codes)) if language else set()
+    if not language:
+        raise LanguageNeeded(f"{name} reads the tag of the language of the text, one of {', '.join(codes)}")
+    found = languages_meant(language, set(codes))
     if len(found) != 1:
         raise InputError(
-            f"{name} reads the tag of the language of a text, which is {language or 'not given'}; expected"
-            f" one of {', '.join(sorted(found) or codes)}, by an option or the file's name, NAME.LANG"
+            f"{name} reads the tag of the language of the text, which is {language}; expected one of"
+            f" {', '.join(sorted(found) or codes)}"
         )
     return found.pop()
 
