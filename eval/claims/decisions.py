@@ -1,9 +1,10 @@
 """Claims with what finished trainings say of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from eval.claims.costs import CostOfClaim, cost_of_claim
 from eval.claims.declared import Claim, Claims, Term, Value
 from eval.claims.trainings import Trainings
 from eval.claims.verdicts import CANNOT_TELL, Finding, corrected, finding, together, verdict
@@ -21,6 +22,7 @@ class Decision:
         estimates: one per contrast, or of the correlation.
         deviations: over seeds: of every system, or of the paired contrast.
         p_value: after Holm's correction.
+        cost: of all its trainings; None where none of the experiment is known.
     """
 
     claim: Claim
@@ -30,29 +32,33 @@ class Decision:
     found: Finding | None = None
     p_value: float | None = None
     verdict: str | None = None
+    cost: CostOfClaim | None = None
 
 
 def decide(claims: Claims, trainings: Trainings) -> list[Decision]:
     """What is known of every claim; one of whose trainings some are not there waits."""
     first = {claim.number: _measured(claim, trainings) for claim in claims.claims}
-    decisions = {}
+    decisions = []
     for claim in claims.claims:
         decision = first[claim.number]
         if decision.found is not None:
             family = [first[one.number] for one in claims.family(claim)]
             p_values = corrected([one.found and one.found.p_value for one in family])
             p_value = p_values[family.index(decision)]
-            decision = Decision(
-                *(getattr(decision, name) for name in ("claim", "trainings", "estimates", "deviations")),
-                decision.found, p_value, verdict(decision.found, p_value, claims.level),
-            )  # fmt: skip
-        decisions[claim.number] = decision
-    return list(decisions.values())
+            said = verdict(decision.found, p_value, claims.level)
+            decision = replace(decision, p_value=p_value, verdict=said)
+        # when all trainings of all claims have been looked at, as one may stand for another
+        cost = cost_of_claim(systems_of(claim), claim.seeds, trainings.costs(claim.place))
+        decisions.append(replace(decision, cost=cost))
+    return decisions
 
 
 def _measured(claim: Claim, trainings: Trainings) -> Decision:
     if claim.not_tried:
         return Decision(claim)
+    for system in systems_of(claim):
+        for seed in claim.seeds:
+            trainings.measure_cost(claim.place, system, seed)
     numbers: Numbers = {
         (system, value.name): [trainings.number(claim.place, value, system, seed) for seed in claim.seeds]
         for system, value in measures_of(claim)
@@ -75,6 +81,11 @@ def measures_of(claim: Claim) -> list[tuple[str, Value]]:
     terms = [(term.system, term.value) for contrast in claim.contrasts for term in contrast]
     terms += [(system, value) for system in claim.systems for value in claim.correlation]
     return list(dict.fromkeys(terms))
+
+
+def systems_of(claim: Claim) -> list[str]:
+    """Those that are trained for a claim, each once."""
+    return list(dict.fromkeys(system for system, _ in measures_of(claim)))
 
 
 def _estimates(claim: Claim, arrays: dict):

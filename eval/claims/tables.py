@@ -4,12 +4,14 @@ import re
 from collections.abc import Sequence
 
 from command_line.errors import InputError
+from eval.claims.costs import CostOfClaim
 from eval.claims.decisions import Decision
 from eval.claims.declared import Claim, Claims
 from eval.claims.power import largest_deviation, smallest_correlation, smallest_difference
 
 COLUMNS = (
-    "#", "claim", "section", "experiment", "smallest difference", "effect", "p", "deviations", "verdict"
+    "#", "claim", "section", "experiment", "smallest difference",
+    "effect", "p", "deviations", "cost", "verdict",
 )  # fmt: skip
 DECLARED = 5  # columns that are known before any training
 NOTHING = "–"
@@ -33,16 +35,17 @@ def row(claims: Claims, decision: Decision) -> list[str]:
     claim = decision.claim
     start = [str(claim.number), claim.claim, claim.section]
     if claim.not_tried:
-        return [*start, *[NOTHING] * 5, f"not tried: {claim.not_tried}"]
+        return [*start, *[NOTHING] * 6, f"not tried: {claim.not_tried}"]
     start += [experiment(claim), smallest(claims, claim)]
+    took = cost(decision.cost)
     if decision.verdict is None:
         done, planned = decision.trainings
-        return [*start, *[NOTHING] * 3, f"{WAITING} ({done} of {planned})" if done else WAITING]
+        return [*start, *[NOTHING] * 3, took, f"{WAITING} ({done} of {planned})" if done else WAITING]
     if decision.found is None:
-        return [*start, *[NOTHING] * 3, decision.verdict]
+        return [*start, *[NOTHING] * 3, took, decision.verdict]
     effects = "; ".join(effect(claim, one, claims.level) for one in decision.estimates)
     deviations = "; ".join(f"{name}: {_number(claim, one)}" for name, one in decision.deviations)
-    return [*start, effects, p_text(decision.p_value), deviations or NOTHING, decision.verdict]
+    return [*start, effects, p_text(decision.p_value), deviations or NOTHING, took, decision.verdict]
 
 
 def experiment(claim: Claim) -> str:
@@ -99,6 +102,26 @@ def _unit(claim: Claim) -> str:
 def _number(claim: Claim, number: float, digits: int | None = None, sign: str = "") -> str:
     digits = claim.value.digits if digits is None else digits
     return f"{number:{sign}.{digits}f}"
+
+
+def cost(of: CostOfClaim | None) -> str:
+    """Of all trainings; "about" where some are taken for others."""
+    if of is None:
+        return NOTHING
+    total = of.total
+    parts = [f"{total.updates:,.0f} updates", f"{_power_of_ten(total.words)} words"]
+    if total.operations is not None:
+        parts.append(f"{_power_of_ten(total.operations)} operations")
+    if total.cpu_seconds is not None:
+        parts.append(f"{total.cpu_seconds / 3600:.1f} h")
+    about = "about " if of.measured < of.trainings else ""
+    return f"{of.trainings} trainings: {about}{', '.join(parts)}"
+
+
+def _power_of_ten(number: float) -> str:
+    """4.2e7."""
+    mantissa, exponent = f"{number:.1e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
 
 
 def p_text(p_value: float) -> str:

@@ -1,17 +1,20 @@
-"""The numbers of trainings: from the folders of experiments, or from a file in which they are kept, so that a
-table of many trainings can grow over weeks and machines, and be made again without any of them.
+"""The numbers of trainings, and what these took: from the folders of experiments, or from a file in which
+they are kept, so that a table of many trainings can grow over weeks and machines, and be made again without
+any of them.
 """
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.outputs import write_json
 from command_line.records import Objects, OneOf, Optional, check, read_json
 from command_line.result_file import FORMAT
+from eval.claims.costs import Cost, Known, cost_of_training
 from eval.claims.declared import Value
-from eval.claims.measured import measured
+from eval.claims.measured import measured, model_of
 
 KIND = "numbers-of-trainings"
 SCHEMA = {
@@ -20,11 +23,26 @@ SCHEMA = {
     "values": Objects({"file": str}),  # where the numbers stand: as the claims declare it
     # experiment -> value -> system -> seed -> the number; null: the training has none, and never will
     "numbers": Objects(Objects(Objects(Objects(Optional(float))))),
+    # experiment -> system -> seed -> what the training took
+    "costs": Optional(
+        Objects(
+            Objects(
+                Objects(
+                    {
+                        "updates": float,
+                        "words": float,
+                        "operations": Optional(float),
+                        "cpu_seconds": Optional(float),
+                    }
+                )
+            )
+        )
+    ),
 }
 
 
 class Trainings:
-    """One number of one training at a time.
+    """One number, or the cost, of one training at a time.
 
     Args:
         folders: experiment -> its folder.
@@ -38,9 +56,14 @@ class Trainings:
     def __init__(self, folders: Mapping[str, Path], kept: Path | None = None):
         self.folders, self.kept = folders, kept
         self.record: dict = {"format": FORMAT, "kind": KIND, "values": {}, "numbers": {}}
+        self._costs: dict[str, dict[str, dict[int, Cost]]] = {}
         if kept is not None and kept.exists():
             self.record = read_json(kept)
             check(self.record, SCHEMA, kept)
+            for experiment, systems in (self.record.get("costs") or {}).items():
+                for system, seeds in systems.items():
+                    own = {int(seed): Cost(**one) for seed, one in seeds.items()}
+                    self._costs.setdefault(experiment, {})[system] = own
 
     def number(self, experiment: str, value: Value, system: str, seed: int) -> float | None:
         """None if there is none yet, NaN if the training says that it has none.
@@ -71,6 +94,17 @@ class Trainings:
         self.record["values"][value.name] = own  # once it has a number, and not before
         return found
 
+    def measure_cost(self, experiment: str, system: str, seed: int) -> None:
+        """Read what a training took, if its folder says it."""
+        folder = self.folders.get(experiment)
+        found = folder and cost_of_training(folder / "models" / model_of(system, seed))
+        if found:
+            self._costs.setdefault(experiment, {}).setdefault(system, {})[seed] = found
+
+    def costs(self, experiment: str) -> Known:
+        """Of the trainings whose cost has been measured, or was kept."""
+        return self._costs.get(experiment, {})
+
     def keep(self) -> None:
         """Write what is kept, with what the folders have, in an order that does not depend on these."""
         if self.kept is None:
@@ -84,7 +118,14 @@ class Trainings:
             for experiment, values in sorted(self.record["numbers"].items())
         }
         values = dict(sorted(self.record["values"].items()))
-        write_json(self.kept, {**self.record, "values": values, "numbers": numbers})
+        costs = {
+            experiment: {
+                system: {str(seed): asdict(one) for seed, one in sorted(seeds.items())}
+                for system, seeds in sorted(systems.items())
+            }
+            for experiment, systems in sorted(self._costs.items())
+        }
+        write_json(self.kept, {**self.record, "values": values, "numbers": numbers, "costs": costs})
 
 
 def _definition(value: Value) -> dict:

@@ -3,9 +3,10 @@
 Each LOG is NAME=FILE, what fairseq-train printed; the same NAME with several files: its seeds. Words are
 subwords of targets, the `wpb` of the log times updates. Arithmetic is 6 floating-point operations per
 parameter and word (Kaplan et al., 2020, 2.1), as in `python -m fairseq_ext plan`. Systems with losses over a
-mirrored batch run the encoder over the targets, too, which is not in it, and is said. Processor seconds are
-those of `cpu_seconds.txt`, which recipes write beside a log; unlike the time of day they do not depend on
-what else the machine did. The rows of the thesis are computed from what it says of its trainings.
+mirrored batch run the encoder over the targets, too, which is not in it, and is said; with frozen parameters,
+which take a third of it or nothing, it is not known. Processor seconds are those of `cpu_seconds.txt`, which
+recipes write beside a log; unlike the time of day they do not depend on what else the machine did. The rows
+of the thesis are computed from what it says of its trainings.
 """
 
 import re
@@ -32,7 +33,7 @@ NOTES = [
     " Table 8.1, mean lengths of 7.3.3; chapter 7 has the same with more epochs (7.3.2). Parameters of"
     " Transformer-base and -big with one matrix of embeddings.",
 ]
-_PARAMETERS = re.compile(r"num\. shared model params: ([\d,]+)")
+_PARAMETERS = re.compile(r"num\. shared model params: ([\d,]+) \(num\. trained: ([\d,]+)\)")
 _LOSSES = re.compile(r"['\"]?losses['\"]?[=:] ?['\"]([\w,]*)['\"]")
 
 
@@ -107,7 +108,7 @@ def measure(log: Path) -> dict:
     Raises:
         InputError: no reports of updates, or no number of parameters, in the log.
     """
-    reports, (parameters, losses) = updates_and_words(log), _model(log)
+    reports, (parameters, trained, losses) = updates_and_words(log), _model(log)
     if not reports or parameters is None:
         missing = "report of updates" if not reports else "number of parameters"
         raise InputError(f"{log}: no {missing} in it; expected a log of fairseq-train")
@@ -118,21 +119,23 @@ def measure(log: Path) -> dict:
         "updates": before,
         "words": words,
         "parameters": parameters,
-        "operations": OPERATIONS * parameters * words,
+        "operations": OPERATIONS * parameters * words if trained == parameters else None,
         "mirrored": _mirrored(losses),
         "cpu_seconds": _cpu_seconds(log.parent / CPU_SECONDS),
     }
 
 
-def _model(log: Path) -> tuple[int | None, list[str]]:
-    """Number of parameters and names of losses, as the log says them at its (last) beginning."""
-    parameters, losses = None, []
+def _model(log: Path) -> tuple[int | None, int | None, list[str]]:
+    """Numbers of parameters, of those that are trained, and names of losses, as the log says them at its
+    (last) beginning.
+    """
+    parameters, trained, losses = None, None, []
     for line in read_lines(log, nul=True):
         if found := _PARAMETERS.search(line):
-            parameters = int(found[1].replace(",", ""))
+            parameters, trained = (int(one.replace(",", "")) for one in found.groups())
         if found := _LOSSES.search(line):
             losses = found[1].split(",")
-    return parameters, losses
+    return parameters, trained, losses
 
 
 def _mirrored(losses: list[str]) -> bool:
@@ -168,7 +171,9 @@ def table(dataset: str, systems: list[System]) -> Table:
     rows = []
     for system in systems:
         name = f"{system.name} (mirrored)" if system.records[0]["mirrored"] else system.name
-        numbers = [system.mean(one).mean for one in ("updates", "words", "parameters", "operations")]
+        numbers = [system.mean(one).mean for one in ("updates", "words", "parameters")]
+        operations = system.mean("operations")
+        numbers.append(operations and operations.mean)
         rows.append(_row(name, len(system.runs), *numbers, system.mean("cpu_seconds")))
     return Table(slug("cost", dataset), f"Cost of one training on {dataset}.", [cells(*HEADER)], rows)
 
@@ -193,10 +198,14 @@ def thesis() -> Table:
 def _row(
     name: str, seeds: int | str, updates, words, parameters, operations, seconds: MeanStd | None
 ) -> list:
+    hours = operations and operations / RATE / 3600
     return [
         *cells(name, seeds),
         cell(f"{updates:,.0f}", value=updates),
-        *(cell(f"{one:.2g}", value=one) for one in (words, parameters, operations)),
-        cell(f"{operations / RATE / 3600:,.2f}", value=operations / RATE / 3600),
+        *(cell(f"{one:.2g}", value=one) for one in (words, parameters)),
+        *(
+            cell(UNKNOWN) if one is None else cell(f"{one:{form}}", value=one)
+            for one, form in ((operations, ".2g"), (hours, ",.2f"))
+        ),
         mean_cell(seconds.scaled(1 / 3600), 2) if seconds else cell(UNKNOWN),
     ]

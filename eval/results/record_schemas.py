@@ -232,7 +232,7 @@ SCHEMAS = {
                 "updates": int,
                 "words": float,
                 "parameters": int,
-                "operations": float,
+                "operations": Optional(float),
                 "mirrored": bool,
                 "cpu_seconds": Optional(float),
             }

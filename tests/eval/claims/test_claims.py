@@ -107,7 +107,7 @@ def test_a_row_waits_for_all_its_trainings(path, command, tmp_path):
     (folder / "models").mkdir(parents=True)
     for system, seed, bleu in every:
         found = rows(command("claims", path, f"lab={folder}").out)
-        assert found["2"][DECLARED:-1] == ["–", "–", "–"] and found["2"][-1].startswith("waiting")
+        assert found["2"][DECLARED:-1] == ["–", "–", "–", "–"] and found["2"][-1].startswith("waiting")
         write(folder, system, seed, bleu)
     assert found["2"][-1] == "waiting (8 of 9)" and found["1"][-1] == "agrees"
     waiting = rows(command("claims", path).out)
@@ -134,14 +134,15 @@ def test_numbers_are_those_of_scipy(path, command, tmp_path):
         f"+8.0 [{low:+.1f}, {high:+.1f}] BLEU",
         "< .001" if p_values[one.pvalue] < 0.0005 else f"{p_values[one.pvalue]:.3f}"[1:],
         "2: 1.0; 1: 1.0",
+        "–",
         "agrees",
     ]
     assert found["2"][5].startswith("+4.0 [") and found["2"][5].count("BLEU") == 2
-    assert found["2"][6:] == [f"{p_values[max(both)]:.3f}"[1:], "x+y: 1.0; 1: 1.0; 2: 1.0", "agrees"]
+    assert found["2"][6:] == [f"{p_values[max(both)]:.3f}"[1:], "x+y: 1.0; 1: 1.0; 2: 1.0", "–", "agrees"]
     assert found["1"][4] == f"{2 * smallest_difference([(1, 3), (-1, 3)], 0.025, False):.1f} BLEU"
     assert found["3"][5] == "-23.5 [-26.0, -21.0] BLEU"  # of 4 and of 100 x (0.2 + 0.35) / 2
-    assert found["3"][-2:] == ["1 - 1:share: 1.0", "contradicts"]
-    assert found["4"][3:] == ["–"] * 5 + ["not tried: too large"]
+    assert found["3"][-3:] == ["1 - 1:share: 1.0", "–", "contradicts"]
+    assert found["4"][3:] == ["–"] * 6 + ["not tried: too large"]
 
 
 def test_a_correlation_over_systems_is_of_means_over_seeds(path, command, tmp_path):
@@ -168,7 +169,7 @@ seeds = "three"
     found = rows(command("claims", path, f"lab={tmp_path / 'lab'}").out)["5"]
     assert found[5] == f"r = {expected.statistic:.2f} [{low:.2f}, {high:.2f}]"
     p_value = 2 * stats.norm.sf(np.arctanh(expected.statistic) * np.sqrt(4 - 3))  # Fisher's transformation
-    assert (found[6], found[7], found[8]) == (f"{p_value:.3f}"[1:], "–", "cannot tell")
+    assert found[6:] == [f"{p_value:.3f}"[1:], "–", "–", "cannot tell"]
 
 
 def test_the_level_of_a_file_decides_and_makes_the_intervals(path, command, tmp_path):
@@ -185,7 +186,7 @@ def test_the_level_of_a_file_decides_and_makes_the_intervals(path, command, tmp_
         found = rows(command("claims", path, f"lab={tmp_path / 'lab'}").out)["1"]
         test = stats.ttest_ind(numbers["2"], numbers["1"], equal_var=False)
         low, high = test.confidence_interval(1 - level)
-        assert (found[5], found[8]) == (f"+1.7 [{low:+.1f}, {high:+.1f}] BLEU", verdict)
+        assert (found[5], found[-1]) == (f"+1.7 [{low:+.1f}, {high:+.1f}] BLEU", verdict)
         smallest = 2 * smallest_difference([(1, 3), (-1, 3)], level, False)
         assert found[4] == f"{smallest:.1f} BLEU"
 
@@ -196,9 +197,9 @@ def test_a_training_that_has_no_number(path, command, tmp_path):
         for seed, bleu in zip(SEEDS, numbers, strict=True):
             write(tmp_path / "lab", system, seed, None if (system, seed) == ("x+y", 10) else bleu)
     found = rows(command("claims", path, f"lab={tmp_path / 'lab'}").out)
-    assert found["2"][DECLARED:] == ["–", "–", "–", "cannot tell: no zero-shot of `x+y`, seed 10"]
+    assert found["2"][DECLARED:] == ["–", "–", "–", "–", "cannot tell: no zero-shot of `x+y`, seed 10"]
     alone = stats.ttest_ind(BLEU["2"], BLEU["1"], equal_var=False).pvalue
-    assert found["1"][-3:] == [f"{2 * alone:.3f}"[1:], "2: 1.0; 1: 1.0", "agrees"]
+    assert found["1"][-4:] == [f"{2 * alone:.3f}"[1:], "2: 1.0; 1: 1.0", "–", "agrees"]
 
 
 def test_numbers_that_are_kept_stand_for_folders_that_are_gone(path, command, tmp_path):
@@ -244,6 +245,40 @@ def test_numbers_that_contradict_what_is_kept(path, command, tmp_path):
         kept.write_text(wrong)
         result = command(*words)
         assert result.status == 2 and str(kept) in result.err and len(result.err.splitlines()) == 1
+
+
+def trained(folder: Path, name: str, words: int, seconds: float, ended: bool = True) -> None:
+    """What recipes keep of a training of 1,000 parameters and 20 updates."""
+    folder = folder / "models" / name
+    folder.mkdir(parents=True)
+    (folder / "train.log").write_text(
+        "num. shared model params: 1,000 (num. trained: 1,000)\n"
+        f"| train_inner | epoch 001: 20 / 20 loss=9, wpb={words}, num_updates=20\n"
+    )
+    (folder / "cpu_seconds.txt").write_text(f"{seconds}\n")
+    record = {"format": 1, "options": {}, "inputs": {}, "outputs": {} if ended else None}
+    (folder / "training.json").write_text(json.dumps(record), encoding="utf-8")
+
+
+def test_the_cost_of_all_trainings_of_a_claim(path, command, tmp_path):
+    """Those that nobody has measured count as the others of the system, or of the experiment."""
+    kept, lab = tmp_path / "numbers.json", tmp_path / "lab"
+    trained(lab, "system1-seed1", words=50, seconds=3600)
+    trained(lab, "system1-seed10", words=150, seconds=1800)
+    trained(lab, "system2-seed20", words=1000, seconds=7200, ended=False)
+    trained(lab, "x+y-seed1", words=300, seconds=5400)
+    found = rows(command("claims", path, f"lab={lab}", "--numbers", kept).out)
+    # 3 of system 1, twice measured, with 2,000 words on average; 3 of system 2, as all that are measured
+    words = 3 * 2_000 + 3 * 10_000 / 3
+    assert words == 16_000
+    assert found["1"][-2] == "6 trainings: about 120 updates, 1.6e4 words, 9.6e7 operations, 5.2 h"
+    assert found["3"][-2] == "3 trainings: about 60 updates, 6.0e3 words, 3.6e7 operations, 2.2 h"
+    assert found["4"][-2] == "–" and found["1"][-1] == "waiting"
+    assert rows(command("claims", path, "--numbers", kept).out) == found
+    trained(lab, "system1-seed20", words=100, seconds=2700)
+    (lab / "models/system1-seed10/cpu_seconds.txt").unlink()
+    found = rows(command("claims", path, f"lab={lab}", "--numbers", kept).out)
+    assert found["3"][-2] == "3 trainings: 60 updates, 6.0e3 words, 3.6e7 operations"
 
 
 def test_a_value_without_numbers_can_still_be_defined_anew(path, command, tmp_path):

@@ -63,6 +63,16 @@ def test_losses_with_a_second_pass_are_named(probe):
     assert not plain["mirrored"] and mirrored["mirrored"]
 
 
+def test_arithmetic_is_not_known_where_parameters_are_frozen(probe, command, tmp_path):
+    frozen = log((10, 5)).replace("num. trained: 1,200", "num. trained: 200")
+    (found,) = probe({"a": frozen})
+    assert (found["parameters"], found["operations"]) == (1200, None)
+    result = command("report", tmp_path / "out/cost.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    assert "| a | 1 | 10 | 50 | 1.2e+03 | – | – | – |" in page
+
+
 def test_processor_seconds_of_all_starts(probe, command, tmp_path):
     folders = {"a": log((1, 1)), "b": log((1, 1))}
     for folder, seconds in (("a", "3600.0\n1800.0\n"), ("b", "1800\n")):

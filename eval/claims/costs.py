@@ -1,0 +1,81 @@
+"""What the trainings of a claim took, all together, from their logs (`eval.probes.cost`).
+
+A training whose log nobody has, or that is still to come, counts as the mean of its system, or else of its
+experiment, whose systems have one budget.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from statistics import fmean
+
+from eval.probes import cost
+from fairseq_ext.training_record import has_ended
+
+LOG = "train.log"  # where recipes keep what fairseq-train printed
+
+Known = Mapping[str, Mapping[int, "Cost"]]  # system -> seed -> of that training
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one training, or of several.
+
+    Attributes:
+        updates: of the parameters.
+        words: subwords of targets.
+        operations: floating-point operations; None where they do not follow from words and parameters.
+        cpu_seconds: None where they were not noted.
+    """
+
+    updates: float
+    words: float
+    operations: float | None
+    cpu_seconds: float | None
+
+
+@dataclass(frozen=True)
+class CostOfClaim:
+    """Of all trainings of a claim.
+
+    Attributes:
+        trainings: their number.
+        measured: of how many there is a log.
+        total: over all of them.
+    """
+
+    trainings: int
+    measured: int
+    total: Cost
+
+
+def cost_of_training(folder: Path) -> Cost | None:
+    """None where the training has not ended or has no log."""
+    if not (folder / LOG).exists() or not has_ended(folder):
+        return None
+    found = cost.measure(folder / LOG)
+    return Cost(*(found[name] for name in ("updates", "words", "operations", "cpu_seconds")))
+
+
+def cost_of_claim(systems: Iterable[str], seeds: Sequence[int], known: Known) -> CostOfClaim | None:
+    """None where no training of the experiment has been measured.
+
+    Args:
+        known: of all systems of the experiment.
+    """
+    every = [one for of_system in known.values() for one in of_system.values()]
+    if not every:
+        return None
+    measured, counted = 0, []
+    for system in systems:
+        own = known.get(system, {})
+        usual = _over(fmean, own.values() or every)
+        counted += [own.get(seed, usual) for seed in seeds]
+        measured += sum(seed in own for seed in seeds)
+    return CostOfClaim(len(counted), measured, _over(sum, counted))
+
+
+def _over(take, costs: Iterable[Cost]) -> Cost:
+    """Of every number their mean, or their sum; None where one lacks it."""
+    columns = zip(*map(astuple, costs), strict=True)
+    return Cost(*(None if None in column else take(column) for column in columns))
