@@ -5,7 +5,7 @@ experiment, whose systems have one budget.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from statistics import fmean
 
@@ -14,7 +14,7 @@ from fairseq_ext.training_record import has_ended
 
 LOG = "train.log"  # where recipes keep what fairseq-train printed
 
-Known = Mapping[str, Mapping[int, "Cost"]]  # system -> seed -> of that training
+Known = Mapping[str, Mapping[str, "Cost"]]  # system -> seed -> of that training
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,11 @@ class Cost:
     words: float
     operations: float | None
     cpu_seconds: float | None
+
+    @classmethod
+    def of(cls, record: Mapping) -> "Cost":
+        """From a record that has these fields among others."""
+        return cls(*(record.get(field.name) for field in fields(cls)))
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,7 @@ def cost_of_training(folder: Path) -> Cost | None:
     """None where the training has not ended or has no log."""
     if not (folder / LOG).exists() or not has_ended(folder):
         return None
-    found = cost.measure(folder / LOG)
-    return Cost(*(found[name] for name in ("updates", "words", "operations", "cpu_seconds")))
+    return Cost.of(cost.measure(folder / LOG))
 
 
 def cost_of_claim(systems: Iterable[str], seeds: Sequence[int], known: Known) -> CostOfClaim | None:
@@ -70,8 +74,8 @@ def cost_of_claim(systems: Iterable[str], seeds: Sequence[int], known: Known) ->
     for system in systems:
         own = known.get(system, {})
         usual = _over(fmean, own.values() or every)
-        counted += [own.get(seed, usual) for seed in seeds]
-        measured += sum(seed in own for seed in seeds)
+        counted += [own.get(str(seed), usual) for seed in seeds]
+        measured += sum(str(seed) in own for seed in seeds)
     return CostOfClaim(len(counted), measured, _over(sum, counted))
 
 

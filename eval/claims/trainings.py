@@ -56,14 +56,16 @@ class Trainings:
     def __init__(self, folders: Mapping[str, Path], kept: Path | None = None):
         self.folders, self.kept = folders, kept
         self.record: dict = {"format": FORMAT, "kind": KIND, "values": {}, "numbers": {}}
-        self._costs: dict[str, dict[str, dict[int, Cost]]] = {}
+        self._costs: dict[str, dict[str, dict[str, Cost]]] = {}
+        self._looked_at: set[Path] = set()
         if kept is not None and kept.exists():
             self.record = read_json(kept)
             check(self.record, SCHEMA, kept)
             for experiment, systems in (self.record.get("costs") or {}).items():
-                for system, seeds in systems.items():
-                    own = {int(seed): Cost(**one) for seed, one in seeds.items()}
-                    self._costs.setdefault(experiment, {})[system] = own
+                self._costs[experiment] = {
+                    system: {seed: Cost.of(one) for seed, one in seeds.items()}
+                    for system, seeds in systems.items()
+                }
 
     def number(self, experiment: str, value: Value, system: str, seed: int) -> float | None:
         """None if there is none yet, NaN if the training says that it has none.
@@ -95,11 +97,15 @@ class Trainings:
         return found
 
     def measure_cost(self, experiment: str, system: str, seed: int) -> None:
-        """Read what a training took, if its folder says it."""
+        """Read what a training took, if its folder says it; once, however many claims it serves."""
         folder = self.folders.get(experiment)
-        found = folder and cost_of_training(folder / "models" / model_of(system, seed))
+        training = folder and folder / "models" / model_of(system, seed)
+        if not training or training in self._looked_at:
+            return
+        self._looked_at.add(training)
+        found = cost_of_training(training)
         if found:
-            self._costs.setdefault(experiment, {}).setdefault(system, {})[seed] = found
+            self._costs.setdefault(experiment, {}).setdefault(system, {})[str(seed)] = found
 
     def costs(self, experiment: str) -> Known:
         """Of the trainings whose cost has been measured, or was kept."""
@@ -120,7 +126,7 @@ class Trainings:
         values = dict(sorted(self.record["values"].items()))
         costs = {
             experiment: {
-                system: {str(seed): asdict(one) for seed, one in sorted(seeds.items())}
+                system: {seed: asdict(one) for seed, one in sorted(seeds.items(), key=_seed)}
                 for system, seeds in sorted(systems.items())
             }
             for experiment, systems in sorted(self._costs.items())
@@ -144,6 +150,6 @@ def _full(systems: Mapping[str, Mapping]) -> list[tuple[str, Mapping]]:
     return sorted((system, seeds) for system, seeds in systems.items() if seeds)
 
 
-def _seed(item: tuple[str, float | None]) -> tuple[int, str]:
+def _seed(item: tuple[str, object]) -> tuple[int, str]:
     """Orders 2 before 10, and anything else, too."""
     return len(item[0]), item[0]

@@ -77,6 +77,7 @@ claim = "a"
 section = "9"
 not_tried = "too large"
 """
+EMPTY = {"format": 1, "kind": "numbers-of-trainings", "values": {}, "numbers": {}}
 BLEU = {"1": [3, 4, 5], "2": [11, 13, 12], "x+y": [7, 8, 9]}
 SEEDS = (1, 10, 20)
 
@@ -240,7 +241,8 @@ def test_numbers_that_contradict_what_is_kept(path, command, tmp_path):
     for wrong in (
         "{",
         "[]",
-        '{"format": 1, "kind": "numbers-of-trainings", "values": {}, "numbers": {"lab": 3}}',
+        json.dumps(EMPTY | {"numbers": {"lab": 3}}),
+        json.dumps(EMPTY | {"costs": {"lab": {"1": {"1": 3}}}}),
     ):
         kept.write_text(wrong)
         result = command(*words)
