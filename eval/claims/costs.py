@@ -10,9 +10,8 @@ from pathlib import Path
 from statistics import fmean
 
 from eval.probes import cost
+from eval.probes.training_logs import LOG
 from fairseq_ext.training_record import has_ended
-
-LOG = "train.log"  # where recipes keep what fairseq-train printed
 
 Known = Mapping[str, Mapping[str, "Cost"]]  # system -> seed -> of that training
 

@@ -15,7 +15,7 @@ import numpy as np
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
-from eval.probes.training_logs import validations
+from eval.probes.training_logs import LOG, validations
 from eval.probes.validation_curves import METRICS
 from eval.reporting.exhibits import Section, Table, cells, mean_cell, slug, tidy
 from eval.reporting.result_file import add_output_arguments, publish
@@ -25,7 +25,6 @@ from eval.results.systems import MeanStd, Run, System, by_dataset
 
 KIND = "retrieval-curves"
 FEWEST = 3  # points: through two there is always a line
-LOG = "train.log"
 MEASURES = {"sentence": "sentence P@1", "word": "word P@1"}
 NOTES = [
     "Checkpoints of the same trainings. P@1 on top of the encoder, mean over pairs of languages; loss of"

@@ -11,6 +11,7 @@ from command_line.errors import InputError
 from command_line.lines import read_lines
 from eval.reporting.result_file import add_output_arguments, publish
 
+LOG = "train.log"  # in the folder of a training, as recipes name it
 VALID, UPDATES = "| valid | ", "| train_inner | "
 EPOCHS = "| train | "  # means of an epoch
 
