@@ -1,7 +1,7 @@
 """What the trainings of a claim took, all together, from their logs (`eval.probes.cost`).
 
-A training whose log nobody has, or that is still to come, counts as the mean of its system, or else of its
-experiment, whose systems have one budget.
+A training whose log nobody has, or that is still to come, counts as the mean of its system, or else, where
+all systems of the experiment have one budget, of the experiment.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,22 +60,25 @@ def cost_of_training(folder: Path) -> Cost | None:
     return Cost.of(cost.measure(folder / LOG))
 
 
-def cost_of_claim(systems: Iterable[str], seeds: Sequence[int], known: Known) -> CostOfClaim | None:
-    """None where no training of the experiment has been measured.
+def cost_of_claim(
+    systems: Iterable[str], seeds: Sequence[int], known: Known, one_budget: bool
+) -> CostOfClaim | None:
+    """None where no training of a system has been measured, nor any that may stand for it.
 
     Args:
         known: of all systems of the experiment.
+        one_budget: do these have one?
     """
-    every = [one for of_system in known.values() for one in of_system.values()]
-    if not every:
-        return None
+    every = [one for of_system in known.values() for one in of_system.values()] if one_budget else []
     measured, counted = 0, []
     for system in systems:
         own = known.get(system, {})
+        if not own and not every:
+            return None
         usual = _over(fmean, own.values() or every)
         counted += [own.get(str(seed), usual) for seed in seeds]
         measured += sum(str(seed) in own for seed in seeds)
-    return CostOfClaim(len(counted), measured, _over(sum, counted))
+    return CostOfClaim(len(counted), measured, _over(sum, counted)) if counted else None
 
 
 def _over(take, costs: Iterable[Cost]) -> Cost:

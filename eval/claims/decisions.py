@@ -48,7 +48,7 @@ def decide(claims: Claims, trainings: Trainings) -> list[Decision]:
             said = verdict(decision.found, p_value, claims.level)
             decision = replace(decision, p_value=p_value, verdict=said)
         # when all trainings of all claims have been looked at, as one may stand for another
-        cost = cost_of_claim(systems_of(claim), claim.seeds, trainings.costs(claim.place))
+        cost = cost_of_claim(systems_of(claim), claim.seeds, trainings.costs(claim.place), claim.one_budget)
         decisions.append(replace(decision, cost=cost))
     return decisions
 

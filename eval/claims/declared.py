@@ -5,6 +5,7 @@
 
     [experiments.lab]
     title = "laboratory"
+    one_budget = true           # of all its systems: the cost of one may stand for another's; default: false
     deviations.zero-shot = 6.7  # of seeds, as far as known before
 
     [values.zero-shot]
@@ -42,7 +43,9 @@ SCHEMA = {
     "level": Optional(float),
     "chapters": Objects({"title": str}),
     "seeds": Objects([int]),
-    "experiments": Objects({"title": str, "deviations": Optional(Objects(float))}),
+    "experiments": Objects(
+        {"title": str, "one_budget": Optional(bool), "deviations": Optional(Objects(float))}
+    ),
     "values": Objects(
         {
             "title": str,
@@ -127,6 +130,7 @@ class Claim:
         family: claims whose tests are corrected together; a claim without is one of its own.
         not_tried: why; in place of all that is measured.
         deviation: of the value over seeds, where it was known before; None otherwise.
+        one_budget: have all systems of the experiment the same one?
     """
 
     number: int
@@ -147,6 +151,7 @@ class Claim:
     paired: bool = False
     family: str = ""
     deviation: float | None = None
+    one_budget: bool = False
 
     @property
     def key(self) -> str:
@@ -240,6 +245,7 @@ def _claim(entry: dict, record: dict, values: dict[str, Value], where: str) -> C
     said |= {
         "experiment": record["experiments"][place]["title"],
         "place": place,
+        "one_budget": record["experiments"][place].get("one_budget", False),
         "seeds": tuple(seeds),
         "expectation": Expectation(entry["expect"], float(entry.get("than", 0))),
         "paired": entry.get("paired", False),

@@ -10,6 +10,7 @@ With `course`, numbers of updates, the number is that of a learning curve: where
 reaches `level` for the first time, between two checkpoints by linear interpolation.
 """
 
+import functools
 import math
 import statistics
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.options import shown
+from command_line.outputs import checksum
 from eval.claims.declared import Value
 from eval.probes.equal_supervised import crossing
 from eval.probes.training_logs import validations
@@ -52,6 +54,7 @@ def measured(value: Value, folder: Path, system: str, seed: int) -> float | None
         return None
     if path.parent.parent.name == PROBED:
         _check_checkpoint(path, folder / "translations" / names["model"] / SCORES)
+    check_inputs(path)
     return found
 
 
@@ -67,19 +70,42 @@ def _number(path: Path, value: Value, key: Sequence, names: Mapping) -> float:
 
 def _check_checkpoint(path: Path, scores: Path) -> None:
     """What a probe found of a training that was made anew since is not of the model with these scores."""
-    runs = [one for one in read_result(path).get("runs", []) if one.get("checkpoint")]
-    if len(runs) == 1 and scores.exists() and read_result(scores).get("checkpoint") != runs[0]["checkpoint"]:
+    runs = read_result(path).get("runs", [])
+    found = {checksum for one in runs if (checksum := _checkpoint(one).get("sha256"))}
+    scored = _checkpoint(read_result(scores)).get("sha256") if scores.exists() else None
+    if len(found) == 1 and scored not in (None, *found):
         raise InputError(f"{path}: is of another checkpoint than {scores}; run the stage probe again")
+
+
+def _checkpoint(record: Mapping) -> Mapping:
+    return record.get("checkpoint") or {}
+
+
+@functools.cache
+def check_inputs(path: Path) -> None:
+    """A result is of its inputs as they are now, those that are still there."""
+    for one in read_result(path).get("inputs", []):
+        file = Path(one["path"])
+        if file.suffix == ".json" and file.exists() and checksum(file) != one["sha256"]:
+            raise InputError(f"{path}: {file} has changed since; run the stage that makes this result again")
 
 
 def _at_level(value: Value, path: Path, names: Mapping) -> float:
     """NaN for a curve that begins above the level or ends below it."""
     files = [Path(_filled(str(path), {"updates": updates})) for updates in value.course]
+    for file, updates in zip(files, value.course, strict=True):
+        _check_updates(file, updates)
     curves = ([_number(file, value, key, names) for file in files] for key in (value.along, value.key))
     along, numbers = ([None if math.isnan(one) else one for one in curve] for curve in curves)
     there = crossing(along, value.level)
     found = there and there.of(numbers)
     return math.nan if found is None else found
+
+
+def _check_updates(file: Path, updates: int) -> None:
+    found = _checkpoint(read_result(file)).get("updates", updates) if file.exists() else updates
+    if found != updates:
+        raise InputError(f"{file}: is of the checkpoint after {found} updates, expected {updates}")
 
 
 def model_of(system: str, seed: int) -> str:
@@ -94,7 +120,7 @@ def _lowest(path: Path, measure: str) -> float:
     known = [values[measure] for values in validations(path).values() if measure in values]
     if not known:
         raise InputError(f"{path}: no {measure!r} in its validations")
-    return min(known)
+    return min((one for one in known if math.isfinite(one)), default=math.nan)
 
 
 def _check_seed(record: Mapping, seed: int, path: Path, is_alone: bool) -> None:

@@ -7,7 +7,9 @@ compared.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from embeddings.encoders.described import described_encoder
@@ -18,7 +20,7 @@ from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import split_direction
 from eval.results.result_set import ResultSet
 from eval.results.scores import Translation
-from eval.results.systems import System, by_dataset
+from eval.results.systems import UNKNOWN, System, by_dataset
 from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments, paths_of
 
 KIND = "adequacy"
@@ -103,13 +105,30 @@ def cosines(first, second):
 
 
 def section(results: ResultSet) -> Section:
-    encoders = {f"{r['encoder']['name']} ({r['encoder']['model']})" for _, r in results.of_kind(KIND)}
     notes = [
         "Cosine of the sentence embeddings of source and translation, mean over lines, x 100 (thesis 4.5.2),"
-        f" by {', '.join(sorted(encoders))}."
+        f" by {encoder_of(results)}."
     ]
     systems = by_dataset(results.probed(KIND))
     return Section("Adequacy", [table(found, dataset) for dataset, found in systems.items()], notes)
+
+
+def encoder_of(results: ResultSet) -> str:
+    """The encoder that all files are of.
+
+    Raises:
+        InputError: they are of several; names two files.
+    """
+    found: dict[str, Path] = {}
+    for path, record in results.of_kind(KIND):
+        found.setdefault(f"{record['encoder']['name']} ({record['encoder']['model']})", path)
+    if len(found) > 1:
+        (first, path), (other, there) = list(found.items())[:2]
+        raise InputError(
+            f"{path} and {there}: adequacy by {first} and by {other}, which cannot be compared; report them"
+            " apart"
+        )
+    return next(iter(found), UNKNOWN)
 
 
 def table(systems: list[System], dataset: str) -> Table:

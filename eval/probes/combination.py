@@ -24,7 +24,7 @@ from eval.results.measures import MEASURES
 from eval.results.result_set import ResultSet
 from eval.results.scores import SCORES, Scores, group_scores
 from eval.results.system_pairs import Pair, called, checked
-from eval.results.systems import MeanStd, System
+from eval.results.systems import MeanStd, System, by_dataset
 from eval.scoring.estimates import difference, paired_difference
 
 KIND = "combination"
@@ -103,22 +103,41 @@ def main(args) -> None:
 def measure(options: Options) -> dict:
     """The effects of every combination."""
     systems = group_scores(Scores.load(result_file(path, SCORES)) for path in options.scores)
-    return {"combinations": [combination(names, systems, options.paired) for names in options.combine]}
+    return {
+        "combinations": [
+            combination(names, four, options.paired)
+            for names in options.combine
+            for four in on_datasets(names, systems)
+        ]
+    }
 
 
-def combination(names: Sequence[str], systems: list[System], paired: bool) -> dict:
-    """One combination on the only dataset that has its systems.
+def on_datasets(names: Sequence[str], systems: list[System]) -> list[list[System]]:
+    """The systems of a combination, on every dataset that has all of them.
 
     Raises:
-        InputError: a system is not there, they were measured differently, or, paired, have no seed in common.
+        InputError: no dataset has.
     """
-    four = [called(name, systems) for name in names]
-    if None in four:
+    found = [[called(name, members) for name in names] for members in by_dataset(systems).values()]
+    complete = [four for four in found if None not in four]
+    if not complete:
         known = ", ".join(repr(one.name) for one in systems)
-        raise InputError(
-            f"--combine {':'.join(names)}: no system {names[four.index(None)]!r}; expected folders that are"
-            f" given, or names among {known}"
+        missing = next(
+            (name for place, name in enumerate(names) if all(four[place] is None for four in found)), None
         )
+        what = f"no system {missing!r}" if missing else "no dataset has all of these systems"
+        raise InputError(
+            f"--combine {':'.join(names)}: {what}; expected folders that are given, or names among {known}"
+        )
+    return complete
+
+
+def combination(names: Sequence[str], four: list[System], paired: bool) -> dict:
+    """One combination on one dataset.
+
+    Raises:
+        InputError: the systems were measured differently, or, paired, have no seed in common.
+    """
     checked([Pair(four[0], one) for one in four[1:]])
     if other := next((one for one in four if one.directions() != four[0].directions()), None):
         raise InputError(

@@ -23,7 +23,7 @@ from eval.results.files import result_file
 from eval.results.result_set import ResultSet
 from eval.results.scores import SCORES, Scores, group_scores
 from eval.results.system_pairs import pairs_with_first
-from eval.results.systems import System
+from eval.results.systems import UNKNOWN, System
 
 KIND = "correlation"
 VERSION = 2  # of what is measured: also intervals, kinds of pairs, and seed by seed
@@ -97,8 +97,11 @@ def correlate(baseline: System, system: System, retrieval: list[System], measure
     """Points and correlations of one system against its baseline: of means over seeds, and seed by seed.
 
     Raises:
-        InputError: no retrieval of a system, too few pairs of languages, or a change that is always the same.
+        InputError: no retrieval of a system, or of other trainings than those that were scored, too few pairs
+            of languages, or a change that is always the same.
     """
+    for one in (baseline, system):
+        check_same_trainings(one, probed(one, retrieval))
     points = points_of(baseline, system, retrieval, measure)
     where = f"{system.name!r} against {baseline.name!r} on {baseline.dataset}"
     return {
@@ -110,6 +113,20 @@ def correlate(baseline: System, system: System, retrieval: list[System], measure
         "pearson": correlations(points, where),
         "by_seed": by_seed(baseline, system, retrieval, measure),
     }
+
+
+def check_same_trainings(scored: System, retrieved: System) -> None:
+    """BLEU and P@1 are of the same checkpoints, as far as these are known."""
+    if scored.seeds != retrieved.seeds:
+        seeds = [", ".join(map(str, one.run_labels)) for one in (retrieved, scored)]
+        raise InputError(
+            f"--retrieval: {scored.name!r} on {scored.dataset} has seeds {seeds[0]}, but scores of"
+            f" {seeds[1]}; expected the same trainings"
+        )
+    for one, other in zip(scored.runs, retrieved.runs, strict=True):
+        checksums = [run.value("checkpoint", "sha256") for run in (one, other)]
+        if None not in checksums and checksums[0] != checksums[1]:
+            raise InputError(f"{other.path}: is of another checkpoint than {one.path}; probe that one again")
 
 
 def by_seed(baseline: System, system: System, retrieval: list[System], measure: str) -> dict[str, dict]:
@@ -169,18 +186,23 @@ def bleu_of(system: System) -> dict[str, float]:
     return found
 
 
+def probed(system: System, retrieval: list[System]) -> System:
+    """What was retrieved of a system that was scored."""
+    for one in retrieval:
+        if (one.dataset, one.name) == (system.dataset, system.name):
+            return one
+    known = ", ".join(f"{one.name!r} on {one.dataset}" for one in retrieval)
+    raise InputError(
+        f"--retrieval: nothing of system {system.name!r} on {system.dataset}, only of {known}; give --name"
+        " and --dataset to `eval translate` and `eval probe states` alike"
+    )
+
+
 def precision_of(system: System, retrieval: list[System], measure: str) -> dict[str, tuple[str, float]]:
     """Pair of languages -> its kind, and P@1 in percent on top of the encoder, mean over seeds."""
-    probed = [one for one in retrieval if (one.dataset, one.name) == (system.dataset, system.name)]
-    if not probed:
-        known = ", ".join(f"{one.name!r} on {one.dataset}" for one in retrieval)
-        raise InputError(
-            f"--retrieval: nothing of system {system.name!r} on {system.dataset}, only of {known}; give"
-            " --name and --dataset to `eval translate` and `eval probe states` alike"
-        )
-    found = {}
-    for pair, entry in probed[0].records[0]["pairs"].items():
-        values = probed[0].values("pairs", pair, measure)
+    measured, found = probed(system, retrieval), {}
+    for pair, entry in measured.records[0]["pairs"].items():
+        values = measured.values("pairs", pair, measure)
         if None in values:
             hint = "; --words DATA measures it" if measure == "word" else ""
             raise InputError(f"--retrieval: no {measure!r} P@1 of {system.name!r} for {pair}{hint}")
@@ -213,7 +235,8 @@ def figure(dataset: str, measure: str, baseline: str, correlations: list[dict]) 
     rows, data = [], []
     for one in correlations:
         for group, found in one["pearson"].items():
-            numbers = [cell(with_intervals(found), value=found["r"]), number_cell(found["p_value"], ".3f")]
+            r = cell(UNKNOWN) if found["r"] is None else cell(with_intervals(found), value=found["r"])
+            numbers = [r, number_cell(found["p_value"], ".3f")]
             rows.append([*cells(one["system"], f"r, p of {named(group)} ({found['n']})"), *numbers])
         for pair, point in one["pairs"].items():
             values = [point["precision_change"], point["bleu_change"]]

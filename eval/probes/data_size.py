@@ -230,7 +230,7 @@ def _figure(dataset: str, record: dict, points: list[dict]) -> Figure:
     if direction := record.get("direction"):
         where += f", {direction} the language of all pairs,"
     caption = f"P@1 ({record['similarity']}) on {where} against {record['unit']}, by {record['of']}."
-    name = slug(f"data_size_{record['of']}_{record['similarity']}", where)
+    name = slug(f"data_size_{record['of']}_{record['similarity']}", where, record["unit"])
     rows = [
         [cell(point["encoder"]), cell(point["name"]), number_cell(point["size"], ",.0f"),
          number_cell(point["p_at_1"], ".1f")]

@@ -7,13 +7,13 @@ around the first time that it is reached, by linear interpolation.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from eval.reporting.exhibits import Cell, Table, cell, cells, mean_cell, slug, tidy
-from eval.results.systems import UNKNOWN, MeanStd, System
+from eval.results.systems import UNKNOWN, MeanStd, Run, System
 from eval.scoring.estimates import difference
 
 FIELD = "at_equal_supervised"
@@ -76,7 +76,8 @@ def table(systems: Sequence[System], dataset: str) -> Table | None:
     """A row per system; differences are from the first one, with the interval over seeds. None where no
     training has a number.
     """
-    reached = [system.only(lambda run: run.record.get(FIELD) is not None) for system in systems]
+    compared = _at_one_level(systems)
+    reached = [system.only(lambda run: run.record[FIELD] is not None) for system in compared]
     levels = [one.runs[0].value(FIELD, "supervised") for one in reached if one]
     if not levels:
         return None
@@ -99,6 +100,16 @@ def table(systems: Sequence[System], dataset: str) -> Table | None:
     )
     name = slug("equal_supervised", dataset)
     return Table(name, caption, [header], rows, data=_data(reached, dataset))
+
+
+def _at_one_level(systems: Sequence[System]) -> list[System]:
+    """The systems at the level of all of them: a file knows that of its own trainings only."""
+    runs = [run for system in systems for run in system.runs]
+    found = iter(at_equal_supervised([run.record for run in runs]))
+    return [
+        replace(system, runs=tuple(Run(run.path, {**run.record, FIELD: next(found)}) for run in system.runs))
+        for system in systems
+    ]
 
 
 def _difference(first: System | None, system: System | None) -> Cell:

@@ -227,7 +227,8 @@ def section(results: ResultSet) -> Section:
     systems = by_dataset(results.probed(KIND)).items()
     parts = [curves(found, kind, dataset) for dataset, found in systems for kind in KINDS]
     parts += [equal_supervised.table(found, dataset) for dataset, found in systems]
-    found = [one for _, record in results.of_kind(KIND) for one in record["correlations"]]
+    # of the trainings of all files together, as these tables compare them
+    found = correlations([run for _, members in systems for one in members for run in one.records])
     parts.append(correlation_table(found) if found else None)
     return Section("Learning curves", [part for part in parts if part], NOTES)
 
@@ -282,7 +283,7 @@ def correlation_table(correlations: list[dict]) -> Table:
     caption = "Correlation of layer-wise language recognition in zero-shot directions with zero-shot BLEU."
     rows = [
         [
-            *cells(one.get("dataset", ""), one["question"], one["layer"], POINTS[one["points"]], one["n"]),
+            *cells(one["dataset"], one["question"], one["layer"], POINTS[one["points"]], one["n"]),
             number_cell(one["r"], ".2f"),
             number_cell(one["p_value"], ".3f"),
         ]

@@ -124,7 +124,7 @@ def layers_of(runs: list[dict]) -> list[str]:
 def figure(systems: list[System], layers: list[str], dataset: str) -> Figure:
     """Panels of supervised and zero-shot directions and of training, for both questions; one curve each."""
     every = [run for system in systems for run in system.records]
-    shown = [layer for layer in layers if re.fullmatch(r"L[1-9]\d*", layer)]
+    shown = [layer for layer in layers if re.fullmatch(r"L[1-9]\d*", layer)] or layers
     panels, levels, rows, rules = {}, {}, [], set()
     for kind, kind_title in KINDS.items():
         for question, question_title in QUESTIONS.items():

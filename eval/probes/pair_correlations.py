@@ -21,45 +21,49 @@ WITHIN_KINDS = "within kinds"
 
 
 def correlations(points: Mapping[str, dict], where: str) -> dict[str, dict]:
-    """Of all pairs of languages, within kinds, and of the pairs of a kind, where these are enough.
+    """Of all pairs of languages, within kinds, and of the pairs of a kind, where these are enough. A group of
+    which a change is always the same has null in place of all but its number of points.
 
     Args:
         points: pair such as "de-fr" -> "kind", "bleu_change", "precision_change".
         where: names them in errors.
 
     Raises:
-        InputError: too few pairs of languages, or a change that is always the same.
+        InputError: too few pairs of languages, or a change that is the same for all of them.
     """
-    found = {"all": correlation(points, where)}
-    kinds = dict.fromkeys(point["kind"] for point in points.values())
-    if len(kinds) > 1 and len(points) >= FEWEST + len(kinds) - 1:
-        found[WITHIN_KINDS] = correlation(points, f"{where}, within kinds", within_kinds=True)
-    for kind in kinds if len(kinds) > 1 else ():
-        members = {pair: point for pair, point in points.items() if point["kind"] == kind}
-        if len(members) >= FEWEST:
-            found[kind] = correlation(members, f"{where}, {kind} pairs")
-    return found
-
-
-def correlation(points: Mapping[str, dict], where: str, within_kinds: bool = False) -> dict:
-    """Number of points, r, two-sided p-value, Fisher's 95% interval and that of drawn languages; an interval
-    is null where it cannot be told.
-    """
-    from scipy.stats import t
-
     if len(points) < FEWEST:
         raise InputError(
             f"{where}: {len(points)} pairs of languages with BLEU in both directions and P@1, expected at"
             f" least {FEWEST}"
         )
-    changes = _changes(points)
-    for title, one in zip(("BLEU", "P@1"), changes, strict=True):
-        if np.ptp(one) == 0:
-            raise InputError(f"{where}: {title} changes by {one[0]:g} for every pair: no correlation")
+    found = {"all": correlation(points)}
+    if found["all"]["r"] is None:
+        title, one = min(
+            zip(("BLEU", "P@1"), _changes(points), strict=True), key=lambda each: np.ptp(each[1])
+        )
+        raise InputError(f"{where}: {title} changes by {one[0]:g} for every pair: no correlation")
+    kinds = dict.fromkeys(point["kind"] for point in points.values())
+    if len(kinds) > 1 and len(points) >= FEWEST + len(kinds) - 1:
+        found[WITHIN_KINDS] = correlation(points, within_kinds=True)
+    for kind in kinds if len(kinds) > 1 else ():
+        members = {pair: point for pair, point in points.items() if point["kind"] == kind}
+        if len(members) >= FEWEST:
+            found[kind] = correlation(members)
+    return found
+
+
+def correlation(points: Mapping[str, dict], within_kinds: bool = False) -> dict:
+    """Number of points, r, two-sided p-value, Fisher's 95% interval and that of drawn languages; null where
+    it cannot be told.
+    """
+    from scipy.stats import t
+
     groups = _groups(points, within_kinds)
-    r = float(_weighted(changes, np.ones((1, len(points))), groups)[0])
+    r = float(_weighted(_changes(points), np.ones((1, len(points))), groups)[0])
     if math.isnan(r):
-        raise InputError(f"{where}: a change is the same for all pairs of a kind: no correlation")
+        names = ("r", "p_value", "low", "high", "language_low", "language_high")
+        return {"n": len(points), **dict.fromkeys(names)}
+    r = min(max(r, -1.0), 1.0)  # rounding may go beyond
     units = len(points) - len(groups) + 1  # a mean that is removed costs as much as a point
     freedom = units - 2
     p_value = 2 * t.sf(abs(r) * math.sqrt(freedom / max(1 - r * r, 1e-15)), freedom)

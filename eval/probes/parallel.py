@@ -175,8 +175,11 @@ def layerwise(
             for measure, value in compare(pair, *map(pooled, pair.parts)).items():
                 values[pair.name].setdefault(measure, []).append(value)
     return describe(store, options.split) | {
-        "layers": list(layers), "pairs": values, "averages": averages(values)
-    }  # fmt: skip
+        "only_words": options.only_words,
+        "layers": list(layers),
+        "pairs": values,
+        "averages": averages(values),
+    }
 
 
 def describe(store: StateStore, split: str) -> dict:

@@ -116,6 +116,7 @@ def run(folder, options: Options) -> dict:
     """The run of one store."""
     compare = functools.partial(sentence_retrieval, batch_tokens=options.batch_tokens)
     found = layerwise(folder, options, normalized, compare, "sentence retrieval")
+    found["batch_tokens"] = options.batch_tokens
     if options.words:
         store = StateStore.open(folder)
         pairs, layer = parallel_pairs(store, options.split), encoder_layers(store)[OUTPUT]

@@ -88,7 +88,7 @@ def run(folder, options: Options) -> dict:
         functools.partial(Sentences.of, variance=options.variance),
         functools.partial(compare, permutations=options.permutations),
         KIND,
-    )
+    ) | {"variance": options.variance}
     for entry in found["averages"].values():
         chance, value = float(np.mean(entry["svcca_by_chance"][-1])), entry["svcca"][-1]
         if chance > value / 2:

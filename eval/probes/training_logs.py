@@ -90,10 +90,13 @@ def updates_and_seconds(path: Path) -> list[tuple[int, float]]:
 
 
 def updates_and_words(path: Path) -> dict[int, float]:
-    """Update -> words of one update, mean since the last report; of repeated ones the last counts. Of a
-    training that is shorter than its log interval the reports are those of its epochs.
+    """Update -> words of one update, mean since the last report; of repeated ones the last counts. What comes
+    after the last report of updates is in those of epochs, as is all of a training that is shorter than its
+    log interval.
     """
-    return dict(_reports(path, "wpb")) or dict(_reports(path, "wpb", EPOCHS))
+    found = dict(_reports(path, "wpb"))
+    last = max(found, default=0)
+    return found | {update: words for update, words in _reports(path, "wpb", EPOCHS) if update > last}
 
 
 def _reports(path: Path, measured: str, kind: str = UPDATES) -> Iterator[tuple[int, float]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from command_line.errors import InputError
 from command_line.outputs import atomic_path, write_text
 from eval.results.labels import UNKNOWN
 from eval.results.measures import Measure
@@ -146,7 +147,16 @@ class Section:
 def write_exhibits(sections: Iterable[Section], tables: Path, plots: Path) -> list[Path]:
     """Every table and the numbers of every figure as `tables/NAME.csv`, every figure as `plots/NAME.png`;
     returns these files.
+
+    Raises:
+        InputError: two of them have one name; nothing is written then.
     """
+    sections = list(sections)
+    names = [table.name for section in sections for table in section.tables]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(
+            f"two tables are called {twice!r}, of results with the same names; report them apart"
+        )
     written = []
     for section in sections:
         for table in section.tables:

@@ -125,7 +125,7 @@ RETRIEVED = {
     **dict.fromkeys(SIMILARITIES, Optional(MEASURED)),
 }
 CUT = {"cut": Optional(int)}  # sentences of which an encoder read a part, as far as the file says it
-PEARSON_INTERVALS = dict.fromkeys(("low", "high", "language_low", "language_high"), Optional(float))
+PEARSON = dict.fromkeys(("r", "p_value", "low", "high", "language_low", "language_high"), Optional(float))
 SCHEMAS = {
     "scores": SCORES,
     "comparison": COMPARISON,
@@ -165,7 +165,7 @@ SCHEMAS = {
                 "system": str,
                 "measure": str,
                 "pairs": Objects({"kind": KIND, "precision_change": float, "bleu_change": float}),
-                "pearson": Objects({"n": int, "r": float, "p_value": float, **PEARSON_INTERVALS}),
+                "pearson": Objects({"n": int, **PEARSON}),
                 "by_seed": Optional(Objects(Objects(Optional(float)))),
             }
         ]

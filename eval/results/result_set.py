@@ -13,7 +13,7 @@ from eval.results.files import read_result, result_files
 from eval.results.labels import PLACEMENT, differing_axis, order
 from eval.results.measures import common_measure
 from eval.results.scores import Scores, group_scores
-from eval.results.systems import Run, System, by_dataset, group_runs
+from eval.results.systems import Run, System, by_dataset, group_probed
 
 RETRIEVAL = "sentence-retrieval"  # of which comparisons are made, too
 
@@ -79,10 +79,11 @@ class ResultSet:
             renamed: gives runs that must not be taken for seeds of one system names of their own.
 
         Raises:
-            InputError: two runs are the same seed of a system, or runs under one name are other systems.
+            InputError: two runs are the same seed of a system, or runs under one name are other systems, or
+                were measured in other ways.
         """
         runs = [Run(path, run) for path, record in self.of_kind(kind) for run in record["runs"]]
-        return group_runs(map(renamed, runs))
+        return group_probed(map(renamed, runs))
 
     @cached_property
     def comparisons(self) -> list[dict]:

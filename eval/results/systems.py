@@ -37,6 +37,9 @@ NAMED = {  # options of a search that make it a system of its own, and what belo
     "language_rescoring": ("rescoring_identifier",),
 }
 
+MEASURED_WITH = ("split", "length_candidates", "only_words", "variance", "batch_tokens")  # fields of probes
+SAME_LINES = ("queries", "texts_sha256")  # of a direction
+
 
 @dataclass(frozen=True)
 class MeanStd:
@@ -216,6 +219,44 @@ def group_runs(runs: Iterable[Run]) -> list[System]:
     return [
         System(name, dataset, tuple(sorted(found, key=_by_seed))) for (dataset, name), found in groups.items()
     ]
+
+
+def group_probed(runs: Iterable[Run]) -> list[System]:
+    """As `group_runs`, of runs that probes measured.
+
+    Raises:
+        InputError: also where runs of one system were measured in different ways, or on other directions or
+            other lines: their mean would be of neither.
+    """
+    systems = group_runs(runs)
+    for system in systems:
+        for run in system.runs[1:]:
+            _check_probed_alike(system.runs[0], run)
+    return systems
+
+
+def _check_probed_alike(first: Run, run: Run) -> None:
+    """Of what both say of themselves: not every kind of result has every option."""
+    for name in MEASURED_WITH:
+        _check_recorded(first, run, name, first.record.get(name), run.record.get(name))
+    expected, found = (one.record.get("directions") for one in (first, run))
+    if expected is None or found is None:
+        return
+    for direction in sorted(expected.keys() ^ found.keys()):
+        there, missing = (first, run) if direction in expected else (run, first)
+        raise InputError(
+            f"{missing.path}: no direction {direction}, which {there.path} has; runs named {run.name!r} must"
+            " differ in their seed only"
+        )
+    for direction, entry in expected.items():
+        for name in SAME_LINES:
+            where = f"directions.{direction}.{name}"
+            _check_recorded(first, run, where, entry.get(name), found[direction].get(name))
+
+
+def _check_recorded(first: Run, run: Run, what: str, expected, found) -> None:
+    if None not in (expected, found):
+        check_same(first, run, what, expected, found)
 
 
 def _by_seed(run: Run) -> tuple:

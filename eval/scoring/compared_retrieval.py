@@ -17,7 +17,7 @@ from embeddings.search.retrieval import unpacked
 from embeddings.search.sentence_scores import MEASURES, NORMALIZED
 from eval.results.files import read_result
 from eval.results.system_pairs import Pair
-from eval.results.systems import Run, group_runs
+from eval.results.systems import Run, group_probed
 from eval.scoring.compared import Compared, common_directions, named_once
 from eval.scoring.line_statistics import segments
 
@@ -105,7 +105,7 @@ RETRIEVAL = Compared(
     kind=KIND,
     measures=MEASURES,
     load=load,
-    systems=group_runs,
+    systems=group_probed,
     groups=groups_to_test,
     statistics=statistics,
     check=check_measure,

@@ -9,9 +9,10 @@ import pytest
 from scipy import stats
 
 from command_line.errors import InputError
+from command_line.outputs import checksum
 from eval.claims.decisions import decide
 from eval.claims.declared import Value, read_claims
-from eval.claims.measured import measured
+from eval.claims.measured import check_inputs, measured
 from eval.claims.power import smallest_difference
 from eval.claims.tables import DECLARED, tables
 from eval.claims.trainings import Trainings
@@ -24,6 +25,7 @@ CLAIMS = """
 three = [1, 10, 20]
 [experiments.lab]
 title = "laboratory"
+one_budget = true
 deviations = { zero-shot = 2.0 }
 [values.zero-shot]
 title = "zero-shot BLEU"
@@ -277,6 +279,10 @@ def test_the_cost_of_all_trainings_of_a_claim(path, command, tmp_path):
     assert found["3"][-2] == "3 trainings: about 60 updates, 6.0e3 words, 3.6e7 operations, 2.2 h"
     assert found["4"][-2] == "–" and found["1"][-1] == "waiting"
     assert rows(command("claims", path, "--numbers", kept).out) == found
+    several_budgets = tmp_path / "several.toml"
+    several_budgets.write_text(path.read_text().replace("one_budget = true", "one_budget = false"))
+    alone = rows(command("claims", several_budgets, "--numbers", kept).out)
+    assert (alone["1"][-2], alone["3"][-2]) == ("–", found["3"][-2])  # of system 2 there is none
     trained(lab, "system1-seed20", words=100, seconds=2700)
     (lab / "models/system1-seed10/cpu_seconds.txt").unlink()
     found = rows(command("claims", path, f"lab={lab}", "--numbers", kept).out)
@@ -387,6 +393,35 @@ def test_a_probe_of_another_checkpoint_than_the_scores_is_refused(tmp_path):
     path.write_text(path.read_text().replace("b" * 64, "a" * 64))
     assert measured(value, tmp_path, "x", 1) == 3
 
+    scores = tmp_path / "translations/x-seed1/scores.json"  # the same model by another path
+    scores.write_text(scores.read_text().replace('"sha256"', '"path": "/elsewhere.pt", "sha256"'))
+    assert measured(value, tmp_path, "x", 1) == 3
+
+
+def test_a_result_of_scores_that_have_changed_since_is_refused(tmp_path):
+    scores, path = tmp_path / "scores.json", tmp_path / "a-seed1/correlation.json"
+    scores.write_text("{}")
+    path.parent.mkdir()
+    inputs = [{"path": str(one), "sha256": checksum(scores)} for one in (scores, "gone.json")]
+    inputs[1]["path"] = str(tmp_path / "gone.json")
+    path.write_text(json.dumps({"format": 1, "inputs": inputs, "x": 3}), encoding="utf-8")
+    value = Value("x", "x", "{model}/correlation.json", ("x",))
+    assert measured(value, tmp_path, "a", 1) == 3
+    scores.write_text('{"bleu": 1}')
+    check_inputs.cache_clear()
+    with pytest.raises(InputError, match=r"correlation\.json: .*scores\.json has changed since"):
+        measured(value, tmp_path, "a", 1)
+
+
+def test_a_curve_with_the_scores_of_another_checkpoint_is_refused(tmp_path):
+    value = Value("x", "x", "{model}/{updates}.json", ("x",), course=(5, 10), along=("along",), level=2)
+    (tmp_path / "a-seed1").mkdir()
+    for updates in value.course:
+        record = {"format": 1, "checkpoint": {"updates": 5}, "along": updates / 4, "x": updates}
+        (tmp_path / f"a-seed1/{updates}.json").write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(InputError, match=r"10\.json: is of the checkpoint after 5 updates, expected 10"):
+        measured(value, tmp_path, "a", 1)
+
 
 def test_a_learning_curve_at_a_level(tmp_path):
     curve = [(1, 0.5), (20, 3), (40, 7), (30, 9)]
@@ -416,6 +451,11 @@ def test_the_lowest_loss_of_a_log(tmp_path):
     assert measured(value, tmp_path, "a", 1) is None  # it may fall further
     (log.parent / "training.json").write_text(json.dumps({**record, "outputs": {}}), encoding="utf-8")
     assert measured(value, tmp_path, "a", 1) == 2.25
+    for losses, lowest in ((("nan", 3.5), 3.5), ((3.5, "nan"), 3.5), (("inf", "nan"), None)):
+        lines = [f"| valid | loss 9 | nmt_loss {one} | num_updates {n}\n" for n, one in enumerate(losses)]
+        log.write_text("".join(lines), encoding="utf-8")
+        found = measured(value, tmp_path, "a", 1)
+        assert np.isnan(found) if lowest is None else found == lowest
     with pytest.raises(InputError, match=r"train.log: no 'ppl' in its validations"):
         measured(replace(value, log="ppl"), tmp_path, "a", 1)
 

@@ -95,3 +95,21 @@ def test_in_the_report(probe, folders, command, tmp_path):
 def test_errors(probe, folders, combine, error):
     result = probe(*folders, "--combine", combine)
     assert result.status == 2 and error in result.err
+
+
+def test_on_every_dataset_that_has_all_systems(probe, folders, tmp_path):
+    copies = []
+    for folder in folders:
+        copies.append(tmp_path / f"other-{folder.name}")
+        copies[-1].mkdir()
+        record = json.loads((folder / "scores.json").read_text()) | {"dataset": "other"}
+        (copies[-1] / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+    assert probe(*folders, *copies[:-3], "--combine", "base:a:b:a+b").status == 0
+    assert datasets(tmp_path) == ["toy"]
+    assert probe(*folders, *copies, "--combine", "base:a:b:a+b").status == 0
+    assert datasets(tmp_path) == ["toy", "other"]
+
+
+def datasets(tmp_path) -> list[str]:
+    record = json.loads((tmp_path / "out/combination.json").read_text())
+    return [one["dataset"] for one in record["combinations"]]

@@ -182,3 +182,25 @@ def test_a_seed_without_a_change_has_no_correlation_of_any_group(write, probe, f
     (one,) = findings()
     assert one["by_seed"]["2"] == {"all": None, "within kinds": None, "supervised": None}
     assert one["by_seed"]["1"]["all"] == pytest.approx(THESIS["+FA"], abs=0.005)
+
+
+def test_seeds_of_the_scores_and_of_retrieval_are_the_same(write, command, tmp_path):
+    names = [
+        write(name, BLEU[name], PRECISION[name], seed) for name in ("mBART FT", "+FA") for seed in (1, 2)
+    ]
+    given = ["probe", "correlate", *names, "--retrieval", *names[:3], "--output", tmp_path / "out"]
+    assert refused(command(*given)) == (
+        "--retrieval: '+FA' on 626 has seeds 1, but scores of 1, 2; expected the same trainings"
+    )
+
+
+def test_scores_and_retrieval_are_of_the_same_checkpoint(systems, probe):
+    for name, sha256 in (("scores", "a"), ("retrieval", "b")):
+        path = systems[1] / f"{name}.json"
+        record = json.loads(path.read_text("utf-8"))
+        run = record["runs"][0] if name == "retrieval" else record
+        path.write_text(json.dumps(record | run | {"checkpoint": {"sha256": sha256}}), "utf-8")
+        if name == "retrieval":
+            run["checkpoint"] = {"sha256": sha256}
+            path.write_text(json.dumps(record), "utf-8")
+    assert refused(probe(systems)).endswith(f"{systems[1] / 'scores.json'}; probe that one again")

@@ -53,6 +53,13 @@ def test_a_training_that_is_shorter_than_its_log_interval(probe):
     assert (found["updates"], found["words"]) == (20, 12 * 1137 + 8 * 900)
 
 
+def test_updates_after_the_last_report_are_in_that_of_the_epoch(probe):
+    line = "2026-01-01 | INFO | train | epoch 001 | loss 9 | wpb {1} | num_updates {0} | wall 3\n"
+    text = log((100, 50)) + line.format(150, 50) + log((200, 60)) + line.format(230, 58)
+    (found,) = probe({"a": text})
+    assert (found["updates"], found["words"]) == (230, 100 * 50 + 100 * 60 + 30 * 58)
+
+
 def test_losses_with_a_second_pass_are_named(probe):
     plain, mirrored = probe(
         {

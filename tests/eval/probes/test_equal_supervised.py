@@ -52,8 +52,9 @@ def test_what_has_no_number():
     assert at_equal_supervised([slow, run((None,) * 3, (1, 2, 3))]) == [None, None]
 
 
-def test_in_the_report(tmp_path, command):
-    """Two systems with two seeds: the difference has Welch's interval."""
+@pytest.mark.parametrize("files", ["one", "one per system"])
+def test_in_the_report(tmp_path, command, files):
+    """Two systems with two seeds: the difference has Welch's interval. The level is that of all of them."""
     curves = {("A", 1): (1, 5, 9), ("A", 2): (2, 4, 8), ("B", 1): (0, 2, 6), ("B", 2): (1, 4, 7)}
     folders = []
     for (name, seed), bleu in curves.items():
@@ -70,8 +71,13 @@ def test_in_the_report(tmp_path, command):
             }  # fmt: skip
             (folder / "scores.json").write_text(json.dumps(record), encoding="utf-8")
             folders.append(folder)
-    assert command("probe", "learning-curves", *folders, "--output", tmp_path / "out").status == 0
-    result = command("report", tmp_path / "out/learning-curves.json", "--output", tmp_path / "report")
+    groups = [folders] if files == "one" else [folders[: len(folders) // 2], folders[len(folders) // 2 :]]
+    results = []
+    for number, group in enumerate(groups):
+        out = tmp_path / f"out{number}"
+        assert command("probe", "learning-curves", *group, "--output", out).status == 0
+        results.append(out / "learning-curves.json")
+    result = command("report", *results, "--output", tmp_path / "report")
     assert result.status == 0, result.err
     # Level 6: zero-shot BLEU is 60 and the seed, whatever the speed.
     interval = ttest_ind([61, 62], [61, 62], equal_var=False).confidence_interval(0.95)

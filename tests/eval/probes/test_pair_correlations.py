@@ -29,7 +29,7 @@ def columns(points) -> np.ndarray:
 
 def test_all_pairs_are_scipys():
     points = drawn()
-    found, expected = correlation(points, ""), stats.pearsonr(*columns(points))
+    found, expected = correlation(points), stats.pearsonr(*columns(points))
     assert (found["r"], found["p_value"]) == pytest.approx((expected.statistic, expected.pvalue))
     assert (found["low"], found["high"]) == pytest.approx(tuple(expected.confidence_interval(0.95)))
 
@@ -54,7 +54,7 @@ def test_within_kinds_is_the_partial_correlation():
 def test_languages_are_drawn_with_their_pairs(within_kinds):
     """A plain loop: each pair as often as the product of how often its languages were drawn."""
     points = drawn()
-    found = correlation(points, "", within_kinds)
+    found = correlation(points, within_kinds)
     rng, values = np.random.default_rng(SEED), []
     for counts in rng.multinomial(6, [1 / 6] * 6, size=SAMPLES):
         times = dict(zip(LANGUAGES, counts, strict=True))
@@ -79,19 +79,39 @@ def test_languages_make_the_interval_wider_where_changes_are_theirs():
     for a, b in combinations(LANGUAGES, 2):
         x, y = effects[a] + effects[b]
         points[f"{a}-{b}"] = {"kind": "zero-shot", "bleu_change": x, "precision_change": y}
-    found = correlation(points, "")
+    found = correlation(points)
     assert found["language_high"] - found["language_low"] > found["high"] - found["low"]
 
 
 def test_too_little_for_an_interval():
     points = drawn(("de", "en", "es"))
-    found = correlation(points, "")
+    found = correlation(points)
     assert (found["n"], found["low"], found["language_low"]) == (3, None, None)
     with pytest.raises(InputError, match=r"x: 1 pairs of languages .* at least 3"):
-        correlation(drawn(("de", "en")), "x")
+        correlations(drawn(("de", "en")), "x")
     flat = {pair: one | {"bleu_change": 1.0} for pair, one in points.items()}
     with pytest.raises(InputError, match="x: BLEU changes by 1 for every pair"):
-        correlation(flat, "x")
+        correlations(flat, "x")
     of_kinds = {pair: one | {"bleu_change": float("en" in pair)} for pair, one in drawn().items()}
-    with pytest.raises(InputError, match="the same for all pairs of a kind"):
-        correlation(of_kinds, "x", within_kinds=True)
+    assert correlation(of_kinds, within_kinds=True)["r"] is None
+
+
+def test_a_kind_without_a_change_has_no_number_and_the_others_keep_theirs():
+    points = drawn()
+    for pair, one in points.items():
+        if "en" not in pair:
+            one["precision_change"] = 0.0
+    found = correlations(points, "")
+    assert found["zero-shot"] == {"n": 10} | dict.fromkeys(
+        ("r", "p_value", "low", "high", "language_low", "language_high")
+    )
+    supervised = {pair: one for pair, one in points.items() if "en" in pair}
+    assert found["supervised"]["r"] == pytest.approx(stats.pearsonr(*columns(supervised)).statistic)
+
+
+def test_r_is_not_beyond_one():
+    points = {
+        f"{first}-en": {"kind": "supervised", "bleu_change": 0.1 * n, "precision_change": 0.3 * n}
+        for n, first in enumerate(("de", "es", "fi", "fr"))
+    }
+    assert correlation(points)["r"] <= 1

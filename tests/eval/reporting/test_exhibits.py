@@ -2,7 +2,10 @@
 
 from itertools import combinations
 
-from eval.reporting.exhibits import slug
+import pytest
+
+from command_line.errors import InputError
+from eval.reporting.exhibits import Section, Table, cells, slug, write_exhibits
 
 
 def test_plain_names_are_file_names():
@@ -25,3 +28,11 @@ def test_other_names_have_file_names_of_their_own():
 def test_file_names_stay_the_same():
     """Whoever links to a figure finds it again: the name depends on the system alone."""
     assert slug("confusion", "toy", "PreNorm w/o Res.") == "confusion_toy_PreNorm-w-o-Res--a89edf55"
+
+
+def test_two_tables_of_one_name_are_refused_before_anything_is_written(tmp_path):
+    table = Table("x", "caption", [cells("a")], [cells("1")])
+    sections = [Section("first", [table], []), Section("second", [table], [])]
+    with pytest.raises(InputError, match="two tables are called 'x'"):
+        write_exhibits(sections, tmp_path, tmp_path)
+    assert not list(tmp_path.iterdir())

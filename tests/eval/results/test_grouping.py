@@ -7,7 +7,7 @@ import pytest
 
 from command_line.errors import InputError
 from eval.reporting.exhibits import mean_cell
-from eval.results.systems import MeanStd, Run, by_dataset, group_runs
+from eval.results.systems import MeanStd, Run, by_dataset, group_probed, group_runs
 
 
 def run(name: str = "A", seed: int | None = 1, dataset: str = "toy", **system) -> dict:
@@ -40,6 +40,24 @@ def test_runs_of_a_system_are_ordered_by_seed():
 def test_what_is_not_one_system_is_refused(second, message):
     with pytest.raises(InputError, match=re.escape(message)):
         group_runs(files(run(), second))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ({"split": "test"}, {"split": "valid"}, "1.json: split is 'valid', but 'test' in 0.json; runs named"),
+        ({"only_words": True}, {"only_words": False}, "1.json: only_words is False, but True in 0.json"),
+        ({"directions": {"de-fr": {}, "fr-de": {}}}, {"directions": {"de-fr": {}}},
+         "1.json: no direction fr-de, which 0.json has; runs named 'A' must differ in their seed only"),
+        ({"directions": {"de-fr": {"queries": 9}}}, {"directions": {"de-fr": {"queries": 8}}},
+         "1.json: directions.de-fr.queries is 8, but 9 in 0.json"),
+    ],
+)  # fmt: skip
+def test_what_was_measured_in_another_way_is_not_averaged(first, second, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        group_probed(files(run() | first, run(seed=2) | second))
+    (system,) = group_probed(files(run() | first, run(seed=2) | first, run(seed=3)))
+    assert system.seeds == [1, 2, 3]  # an older file says nothing of it
 
 
 def test_values_and_means_over_runs():

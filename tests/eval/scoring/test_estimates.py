@@ -58,19 +58,25 @@ def test_correlation(rng):
 
 @pytest.mark.parametrize(
     ("seeds", "paired", "smallest", "deviation"),
-    [(10, False, 1.32, 0.73), (5, False, 2.02, 0.49), (3, False, 3.07, 0.33), (5, True, 1.68, None)],
+    [(10, False, 1.33, 0.73), (5, False, 2.09, 0.48), (3, False, 3.50, 0.32), (5, True, 1.68, None)],
 )
 def test_smallest_differences(seeds, paired, smallest, deviation):
-    """By simulation: a t-test finds this difference in 80% of 4,000 experiments."""
+    """By simulation: the test of the verdicts finds this difference in 80% of 4,000 experiments."""
     terms = [(1, seeds), (-1, seeds)]
-    assert smallest_difference(terms, 0.05, paired) == pytest.approx(smallest, abs=0.005)
+    assert smallest_difference(terms, 0.05, paired) == pytest.approx(smallest, abs=0.01)
     rng = np.random.default_rng(1)
     first, second = rng.normal(size=(2, seeds, 4000))
     if paired:
         p_values = stats.ttest_1samp(first + smallest, 0).pvalue
     else:
-        p_values = stats.ttest_ind(first + smallest, second).pvalue
-        assert largest_deviation(terms, 0.05, paired) == pytest.approx(deviation, abs=0.005)
+        p_values = stats.ttest_ind(first + smallest, second, equal_var=False).pvalue
+        found = largest_deviation(terms, 0.05, paired)
+        assert found == pytest.approx(deviation, abs=0.005)
+        sides = [
+            stats.ttest_ind(first + side / found, second, equal_var=False, alternative=alternative).pvalue
+            for side, alternative in ((1, "greater"), (-1, "less"))
+        ]
+        assert np.mean(np.max(sides, axis=0) <= 0.05) == pytest.approx(0.8, abs=0.02)
     assert np.mean(p_values <= 0.05) == pytest.approx(0.8, abs=0.02)
 
 
