@@ -51,7 +51,7 @@ bench: quickstart ## run the benchmarks, one after the other; two of them measur
 lint: $(STAMP) ## check style and shell scripts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	find recipes .ci -type f \( -name '*.sh' -o -name run \) -exec bash -n {} \;
+	find recipes .ci -type f \( -name '*.sh' -o -name run \) -print0 | xargs -0 -n 1 bash -n
 	if [ -x $(BIN)/shellcheck ]; then find recipes .ci -type f \( -name '*.sh' -o -name run \) -exec $(BIN)/shellcheck -x {} +; fi
 
 format: $(STAMP) ## rewrite the code in the project's style

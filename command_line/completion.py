@@ -102,6 +102,11 @@ class Stamp:
         stamp = cls(output.with_suffix(".json"), f"{name}-{output.stem}", settings, inputs)
         if output.exists() and not stamp.was_begun():
             raise InputError(f"--output {output}: exists and is not from `{name}`; choose another name")
+        if stamp.path.exists() and not (output.exists() or stamp.recorded() or stamp.was_interrupted()):
+            raise InputError(
+                f"--output {output}: its record would be {stamp.path}, which exists and is not from `{name}`;"
+                " choose another name"
+            )
         return stamp
 
     @property
@@ -111,7 +116,11 @@ class Stamp:
 
     def was_begun(self) -> bool:
         """Whether the step has ever written here."""
-        return self.path.exists() or self._unfinished.exists()
+        return self.path.exists() or self.was_interrupted()
+
+    def was_interrupted(self) -> bool:
+        """Whether it began and has not come to its end."""
+        return self._unfinished.exists()
 
     def recorded(self) -> dict:
         """The record of the last run, with all its fields; empty when there is none of this version."""

@@ -232,7 +232,8 @@ def main(args) -> None:
         if step.is_complete(args.force):
             return
         remove_leftovers(downloads)
-        splits = list(find_splits(job, languages, source))  # what is missing fails before old files go
+        # What is missing fails before old files go; but for corpora of mtdata, which come one by one.
+        splits = list(find_splits(job, languages, source))
         step.begin(lambda path: is_corpus_file(path) or path.name == REPORT)
         counts = {
             f"{bitext.split}.{bitext.pair}": write_bitext(bitext, args.output, job.train_pairs)

@@ -11,6 +11,7 @@ from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.records import read_json
 
+MODULES_LIST = "modules.json"  # of sentence-transformers: its modules, and the folder of each
 WEIGHTS = "*.safetensors"
 SETTINGS = ("*.json", "*.txt", "*.model")  # of sentencepiece the last one
 UNSAFE = ("bin", "pt", "pth", "ckpt", "pkl", "h5", "msgpack")  # endings
@@ -73,9 +74,12 @@ def check_complete(folder: Path, missing: Iterable[str], with_pooler: bool, opti
 @functools.cache
 def files_of(folder: Path, weights: str = WEIGHTS) -> dict[str, str]:
     """Checksums of the files that vectors depend on, by their names: weights, vocabulary, and the settings of
-    model, modules and tokenizer. Computed once in a process.
+    model, modules and tokenizer; other folders inside, of results for example, have none. Computed once in a
+    process.
     """
-    files = {path for ending in (weights, *SETTINGS) for path in folder.rglob(ending)}
+    modules = read_json(folder / MODULES_LIST) if (folder / MODULES_LIST).is_file() else []
+    places = {folder, *(folder / (module.get("path") or "") for module in modules)}
+    files = {path for place in places for ending in (weights, *SETTINGS) for path in place.glob(ending)}
     return {str(path.relative_to(folder)): checksum(path) for path in sorted(files)}
 
 

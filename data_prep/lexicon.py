@@ -148,8 +148,9 @@ def read_dictionaries(folder, languages: Iterable[str]) -> dict[str, dict[str, l
     """Language -> word -> its translations into any of the other languages, of the files A-B.txt of a folder.
 
     Raises:
-        InputError: there is none of these languages.
+        InputError: there is none of these languages, or the folder's `lexicon` has not come to its end.
     """
+    check_finished(folder)
     languages = sorted(languages)
     merged: dict[str, dict[str, list[str]]] = {}
     for source in languages:

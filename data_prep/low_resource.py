@@ -3,8 +3,9 @@
 The input is a cleaned corpus of one language pair. OUTPUT/3000 and so on get that many random training pairs,
 the smaller sets being part of the larger ones, and the whole valid and test sets. OUTPUT/monolingual gets
 text for pre-training, train.LANG and, the sides of the pairs' valid set, valid.LANG: `--monolingual` is a
-folder of train.LANG files; without it, the two sides of all pairs that are in no fine-tuning set, each in its
-own random order (held in memory), so that nothing says which sentences belong together.
+folder of train.LANG files; without it, the two sides of all pairs (with --first, of the first ones) that are
+in no fine-tuning set, each in its own random order (held in memory), so that nothing says which sentences
+belong together.
 """
 
 import re

@@ -54,6 +54,11 @@ def main(args) -> None:
         own = {pair: paths for pair, paths in pairs.items() if _has_english(pair) == (name == ENGLISH)}
         reads = [path for paths in own.values() for path in paths]
         step = StepFolder(args.output / name, STEP, settings, reads, inputs=(args.folder,))
+        if not own and step.stamp.was_begun():
+            raise InputError(
+                f"{args.output / name}: is of another folder, and {args.folder} has no such pairs; remove it,"
+                " or choose another --output"
+            )
         if not own or step.is_complete(args.force):
             continue
         step.begin(lambda path: path.name == INDICES or path.name.startswith("tatoeba."))

@@ -4,10 +4,9 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.records import Optional, check, read_json
-from data_prep.huggingface import check_folder, reading
+from data_prep.huggingface import MODULES_LIST, check_folder, reading
 
 KIND = "sentence-transformers"
-LIST = "modules.json"
 MODULES = (  # that a text encoder consists of; any other class of a folder is code of a stranger's choice
     "Transformer",
     "Pooling",
@@ -57,7 +56,7 @@ def check_modules(folder: Path) -> None:
     Raises:
         InputError: the folder names one that is not among MODULES and ACTIVATIONS, or its list is damaged.
     """
-    path = folder / LIST
+    path = folder / MODULES_LIST
     if not path.is_file():
         raise InputError(f"{path}: no such file; expected a model of sentence-transformers")
     modules = read_json(path)

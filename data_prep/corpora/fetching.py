@@ -23,7 +23,7 @@ from pathlib import Path
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
-from command_line.lines import find_text
+from command_line.lines import find_text, read_lines
 from command_line.outputs import atomic_path, checksum, scratch_folder, write_text
 from command_line.progress import progress
 
@@ -112,11 +112,14 @@ def read_sums(folder: Path) -> dict[str, str]:
     path = folder / SUMS
     if not path.exists():
         return {}
-    rows = [line.split(maxsplit=1) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    for number, row in enumerate(rows, start=1):
-        if len(row) != 2 or len(row[0]) != 64:
+    found = {}
+    for number, line in enumerate(read_lines(path), start=1):
+        row = line.split(maxsplit=1)
+        if row and (len(row) != 2 or len(row[0]) != 64):
             raise InputError(f"{path}:{number}: expected a SHA-256 and a file name, as sha256sum writes them")
-    return {name.removeprefix("*"): digest.lower() for digest, name in rows}
+        if row:
+            found[row[1].strip().removeprefix("*")] = row[0].lower()
+    return found
 
 
 def verify(path: Path, name: str, folder: Path) -> None:

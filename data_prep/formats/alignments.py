@@ -14,6 +14,7 @@ Spans are half-open, in subwords, and count neither language tags nor `</s>`. Th
 pair ascend by (start_a, end_a, start_b, end_b), none twice.
 """
 
+import contextlib
 import shutil
 import struct
 from collections.abc import Iterable
@@ -111,16 +112,17 @@ class AlignedSpansWriter:
         return self
 
     def __exit__(self, *error) -> None:
-        try:
-            with self._spans, self._offsets:
-                if error[0] is None:
-                    self._offsets.seek(0)
-                    shutil.copyfileobj(self._offsets, self._spans, 1 << 20)
-                    self._spans.seek(0)
-                    self._spans.write(self._header())
-        finally:
-            self._offsets_path.unlink(missing_ok=True)
-            self._complete.__exit__(*error)
+        with contextlib.ExitStack() as ending:
+            ending.push(self._complete)  # last, and with what goes wrong before it
+            ending.callback(self._offsets_path.unlink, missing_ok=True)
+            ending.enter_context(self._spans)
+            ending.enter_context(self._offsets)
+            if error[0] is not None:
+                raise error[1]
+            self._offsets.seek(0)
+            shutil.copyfileobj(self._offsets, self._spans, 1 << 20)
+            self._spans.seek(0)
+            self._spans.write(self._header())
 
     def _header(self) -> bytes:
         return _HEADER.pack(MAGIC, VERSION, COLUMNS, self.lines, self.pairs)

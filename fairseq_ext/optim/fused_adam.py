@@ -38,13 +38,20 @@ class FusedAdam(FairseqOptimizer):
     def optimizer_config(self) -> dict:
         """Overrides what a checkpoint says when training is continued with other options."""
         lr = self.cfg.lr[0] if isinstance(self.cfg.lr, Collection) else self.cfg.lr
-        beta1, beta2 = (float(beta) for beta in self.cfg.adam_betas.strip("()[] ").split(","))
         return {
             "lr": lr,
-            "betas": (beta1, beta2),
+            "betas": self._betas(),
             "eps": self.cfg.adam_eps,
             "weight_decay": self.cfg.weight_decay,
         }
+
+    def _betas(self) -> tuple[float, float]:
+        given = self.cfg.adam_betas
+        try:
+            first, second = (float(beta) for beta in given.strip("()[] ").split(","))
+        except ValueError:
+            raise InputError(f"--adam-betas {given!r}: expected two numbers, such as (0.9, 0.98)") from None
+        return first, second
 
     def load_state_dict(self, state_dict, optimizer_overrides=None):
         """As fairseq's, but options of this training win over those of the checkpoint; the learning rate is

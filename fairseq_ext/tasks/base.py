@@ -10,7 +10,11 @@ from fairseq.logging import metrics
 from fairseq.tasks import FairseqTask
 
 from command_line.errors import InputError
-from data_prep.formats.dictionary import dictionary_fingerprint
+from data_prep.formats.dictionary import (
+    dictionary_fingerprint,
+    languages_with_dictionary,
+    load_shared_dictionary,
+)
 from fairseq_ext.checkpoints import initializing, origin
 from fairseq_ext.criterions.options_of_losses import TRANSLATION
 from fairseq_ext.data.language_tags import LanguageTags
@@ -116,6 +120,8 @@ class BaseTask(FairseqTask):
         """
         paths = utils.split_paths(self.cfg.data)
         is_training = split == self.cfg.train_subset
+        if is_training:
+            self._check_folders(paths)
         if combine and not is_training:
             raise InputError(
                 "--combine-valid-subsets: sets are measured one by one here; expected --valid-subset with all"
@@ -133,6 +139,20 @@ class BaseTask(FairseqTask):
             seed=self.cfg.seed,
             split=split,
         )
+
+    def _check_folders(self, paths: list[str]) -> None:
+        """Folders that take turns have one dictionary: token ids of another one would be read as of this.
+
+        Raises:
+            InputError: one has another dictionary.
+        """
+        for folder in paths[1:]:
+            dictionary = load_shared_dictionary(folder, languages_with_dictionary(folder))
+            if dictionary_fingerprint(dictionary) != self.fingerprint:
+                raise InputError(
+                    f"{folder}/dict.*.txt: is another dictionary than that of {paths[0]}; folders that take"
+                    " turns need the same one"
+                )
 
     def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> MultipartDataset:
         """The set `name` of a folder.

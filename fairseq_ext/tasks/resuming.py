@@ -67,7 +67,7 @@ def _with_task(load: Callable) -> Callable:
         if extra is None and (option := _names_a_file(self.cfg.checkpoint)):
             raise InputError(f"{option} {filename}: no such file, expected a checkpoint")
         # without the optimizer's state a training begins, whatever its weights are from (--reset-optimizer,
-        # --finetune-from-model, an average of checkpoints): also with other languages and another teacher
+        # --finetune-from-model, an average of checkpoints): also with another teacher
         if saved and self.get_num_updates():
             _restore(self.task, saved, filename)
         elif saved:
@@ -91,6 +91,15 @@ def _check_rows(task: BaseTask, saved, path) -> None:
         raise InputError(
             f"{path}: was trained with another dictionary than dict.*.txt; expected --pretrained-checkpoint"
             " with --pretrained-dictionary, which finds the rows of the same symbols"
+        )
+    tags = task.tags
+    if tags is None or not tags.exist or tags.placement_name == "none" or saved.get("tags_exist") is False:
+        return
+    if saved["languages"] != tags.languages:
+        raise InputError(
+            f"{path}: has rows of tags for {','.join(saved['languages'])}, and here they would be those of"
+            f" {','.join(tags.languages)}; expected --langs as there, or --pretrained-checkpoint, which finds"
+            " tags by their names"
         )
 
 

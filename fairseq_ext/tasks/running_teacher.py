@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from data_prep.huggingface import files_of, reading
+from data_prep.huggingface import MODULES_LIST, files_of, reading
 from data_prep.sentence_transformers_modules import KIND as MODULES
-from data_prep.sentence_transformers_modules import LIST, load_modules, prompt_of
+from data_prep.sentence_transformers_modules import load_modules, prompt_of
 from data_prep.transformers_tokenizer import KIND, TransformersTokenizer
 from fairseq_ext.axes.record import describe
 from fairseq_ext.checkpoints.finite import check_weights
@@ -72,7 +72,7 @@ class RunningTeacher(Teacher):
 
     @classmethod
     def _of_folder(cls, folder: Path, pooling: str | None, task) -> "RunningTeacher":
-        if (folder / LIST).is_file():
+        if (folder / MODULES_LIST).is_file():
             return cls._of_modules(folder, pooling, task)
         if not pooling:
             raise InputError(
@@ -103,7 +103,9 @@ class RunningTeacher(Teacher):
     @classmethod
     def _of_modules(cls, folder: Path, pooling: str | None, task) -> "RunningTeacher":
         if pooling:
-            raise InputError(f"{POOLING} {pooling}: {folder / LIST} says how it is pooled; leave it out")
+            raise InputError(
+                f"{POOLING} {pooling}: {folder / MODULES_LIST} says how it is pooled; leave it out"
+            )
         model = load_modules(folder, OPTION)
         if prompt_of(model):
             raise InputError(

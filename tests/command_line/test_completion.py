@@ -311,3 +311,9 @@ def test_every_checkpoint_has_a_record_of_its_own(tmp_path):
     with pytest.raises(InputError, match="exists and is not from `mean`"):
         write("checkpoint_best.pt")
     assert (tmp_path / "checkpoint_best.pt").read_text() == "mine"
+
+
+def test_a_record_of_something_else_is_not_taken_for_that_of_a_checkpoint(tmp_path):
+    (tmp_path / "training.json").write_text('{"format": 1, "options": {}}')
+    with pytest.raises(InputError, match=r"training\.json, which exists and is not from `mean`"):
+        Stamp.of_checkpoint(tmp_path / "training.pt", "mean", {})

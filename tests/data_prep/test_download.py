@@ -21,7 +21,7 @@ import pytest
 
 from command_line.errors import InputError
 from data_prep.corpora import europarl, fetching, multiway, opus100
-from data_prep.corpora.fetching import SUMS, Source, fetch, take_out
+from data_prep.corpora.fetching import SUMS, Source, fetch, read_sums, take_out
 from data_prep.corpora.multiway import choose_multiway
 
 CONTENT = bytes(range(256)) * 400
@@ -630,3 +630,14 @@ def test_bad_requests(step, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     status, error = step("download", *arguments.split(), "--output", tmp_path / "out")
     assert status == 2 and message in error and error.count("\n") == 1, error
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [(f"\n{'0' * 64}  f\n\nx  g\n".encode(), 4), (b"\xff\n", 1)],
+)
+def test_a_broken_list_of_checksums_is_named_with_its_line(tmp_path, content, line):
+    (tmp_path / SUMS).write_bytes(content)
+    with pytest.raises(InputError, match=f"{SUMS}:{line}: ") as caught:
+        read_sums(tmp_path)
+    assert "\n" not in str(caught.value)

@@ -139,3 +139,11 @@ def test_counts_are_those_of_a_counter(monkeypatch, at_once):
         expected = {pair: count for pair, count in counts.items() if count >= least}
         assert PairCounts(iter(pairs)).at_least(least) == expected
     assert PairCounts([]).at_least(1) == {}
+
+
+def test_dictionaries_that_were_not_finished_are_not_read(tmp_path):
+    (tmp_path / "de-en.txt").write_text("hund dog\n")
+    assert read_dictionaries(tmp_path, ["de", "en"]) == {"de": {"hund": ["dog"]}}
+    (tmp_path / ".lexicon.unfinished").touch()
+    with pytest.raises(InputError, match="lexicon"):
+        read_dictionaries(tmp_path, ["de", "en"])

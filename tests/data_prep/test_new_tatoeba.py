@@ -88,3 +88,11 @@ def test_what_is_no_such_folder(step, challenge, tmp_path):
     assert status == 2 and "dev.trg: ends after 1 lines but" in error
     status, error = step("new-tatoeba", tmp_path / "out", "--output", tmp_path / "other")
     assert status == 2 and "no files PAIR/test.src; expected the folder of the Tatoeba Challenge" in error
+
+
+def test_what_an_earlier_folder_gave_is_not_taken_for_this_ones(step, challenge, tmp_path):
+    words = ["--output", tmp_path / "out", "--sample", "50"]
+    assert step("new-tatoeba", challenge, *words)[0] == 0
+    shutil.rmtree(challenge / "fra-deu")
+    status, message = step("new-tatoeba", challenge, *words)
+    assert status == 2 and "others: is of another folder, and" in message

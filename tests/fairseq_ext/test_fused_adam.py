@@ -125,3 +125,9 @@ def test_options_override_those_of_a_checkpoint():
 def test_config_accepts_a_single_learning_rate():
     cfg = Namespace(adam_betas="(0.9, 0.98)", adam_eps=1e-8, weight_decay=0.0, lr=0.25)
     assert FusedAdam(cfg, regression()[0]).get_lr() == 0.25
+
+
+@pytest.mark.parametrize("betas", ["0.9", "(a, b)", "(0.9, 0.98, 0.99)"])
+def test_betas_that_are_none(betas):
+    with pytest.raises(InputError, match=r"^--adam-betas .*: expected two numbers, such as \(0.9, 0.98\)$"):
+        fused([torch.zeros(1, requires_grad=True)], adam_betas=betas)

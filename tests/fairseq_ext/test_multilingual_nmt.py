@@ -133,6 +133,15 @@ def test_several_folders_take_turns(tmp_path, folder):
     assert (sizes, len(task.dataset("valid"))) == ([24, 16, 24], 24)
 
 
+def test_folders_that_take_turns_have_one_dictionary(tmp_path, folder):
+    """Token ids of another one would be read as of the first."""
+    other = write_toy_folder(tmp_path / "other", lines=4)
+    for path in other.glob("dict.*.txt"):
+        path.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
+    message = refused(make_task(f"{folder}:{other}").load_dataset, "train")
+    assert message.startswith(f"{other}/dict.*.txt: is another dictionary than that of {folder}; folders")
+
+
 def test_bad_data_is_named(folder):
     write_pair(folder, "train", "de-en", [[4, 2]] * 3, [[4, 2]] * 2)
     message = refused(make_task(folder).load_dataset, "train")

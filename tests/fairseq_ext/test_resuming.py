@@ -11,6 +11,7 @@ from command_line.errors import InputError
 from fairseq_ext.tasks import resuming
 from tests.fairseq_ext.folders import write_toy_folder
 from tests.fairseq_ext.test_checkpoints import save
+from tests.fairseq_ext.test_multilingual_nmt import make_task as make_translation
 from tests.fairseq_ext.test_sentence_embedding import make_task
 
 CANNOT = "the training cannot go on: "
@@ -80,7 +81,7 @@ def test_what_does_not_fit_is_refused_in_a_line(task, changes, said):
 
 def test_a_training_that_begins_from_a_checkpoint_takes_nothing_of_its_task(task):
     before = task.state_dict()
-    load(task, {"dictionary_sha256": task.fingerprint, "languages": ["zh"]}, updates=0)
+    load(task, {"dictionary_sha256": task.fingerprint, "languages": ["zh"]}, updates=0)  # no tags in text
     assert load(task, {}) == {"train_iterator": {"epoch": 1}}  # of stock fairseq
     wrapped = resuming._with_task(lambda self, filename: None)
     assert wrapped(trainer_of(task), "folder/checkpoint_last.pt") is None
@@ -91,6 +92,20 @@ def test_weights_of_another_dictionary_are_refused(task):
     """As many rows may be of other symbols."""
     with pytest.raises(InputError, match="was trained with another dictionary than dict"):
         load(task, {"dictionary_sha256": "0", "languages": ["zh"]}, updates=0)
+
+
+def test_rows_of_the_tags_of_other_languages_are_refused(tmp_path):
+    """They are found by their places behind the dictionary."""
+    folder = write_toy_folder(tmp_path / "data")
+    task = make_translation(folder, language_tags="t-enc", langs="fr,en,de")
+    saved = {"dictionary_sha256": task.fingerprint, "languages": ["fr", "en", "de"]}
+    load(task, saved, updates=0)
+    for other in (["de", "en", "fr"], ["fr", "en", "ru"]):
+        with pytest.raises(
+            InputError, match=rf"tags for {','.join(other)}, and .* of fr,en,de; expected --lan"
+        ):
+            load(task, {**saved, "languages": other}, updates=0)
+    load(task, {**saved, "languages": ["x"], "tags_exist": False}, updates=0)
 
 
 def trainer_of(task, restore_file: str = "checkpoint_last.pt", continue_once: str | None = None):

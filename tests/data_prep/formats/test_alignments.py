@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from command_line.errors import InputError
+from data_prep.formats import alignments
 from data_prep.formats.alignments import (
     UNNAMED,
     AlignedSpans,
@@ -210,3 +211,22 @@ def test_the_only_aligner_or_the_one_that_is_chosen(there, wanted, preferred, ex
     except InputError as error:
         found = str(error)
     assert found.startswith(expected.format(data=tmp_path))
+
+
+def test_a_file_that_cannot_be_ended_does_not_appear(tmp_path, monkeypatch):
+    """A full disk, or a signal, when the block has ended and the rest is written."""
+
+    def full(*arguments):
+        raise OSError("No space left on device")
+
+    def write(lines: int) -> None:
+        with AlignedSpansWriter(tmp_path, "train", ("de", "en"), "fast_align") as writer:
+            for _ in range(lines):
+                writer.append([(0, 1, 0, 1)])
+
+    write(2)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.setattr(alignments.shutil, "copyfileobj", full)
+    with pytest.raises(OSError, match="No space left"):
+        write(3)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
