@@ -19,6 +19,7 @@ from command_line.outputs import scratch_folder, write_json
 from command_line.provenance import command_typed, versions
 from command_line.records import check, read_json
 from data_prep.formats.texts import TRAIN, VALID, find_texts
+from data_prep.transformers_tokenizer import tokenizer_files
 from embeddings.pretraining.options import (
     STATE,
     VALIDATION,
@@ -50,7 +51,7 @@ def main(args) -> None:
     texts = texts_of(job)
     inputs = [path for pair in texts.values() for path in pair]
     if job.tokenizer and job.tokenizer.is_dir():
-        inputs += sorted(path for path in job.tokenizer.iterdir() if "token" in path.name and path.is_file())
+        inputs += tokenizer_files(job.tokenizer)
     stamp = Stamp(args.output / f".{KIND}.done", KIND, by_name(job), inputs)
     if not stamp.is_current(args.force):
         begin(stamp, args.output, args.force)

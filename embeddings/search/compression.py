@@ -18,6 +18,7 @@ import numpy as np
 from data_prep.formats.vector_numbers import BINARY, INT8, Numbers
 from data_prep.formats.vectors import VectorsFile, normalized
 from embeddings.search.blocks import blocks, in_memory
+from embeddings.search.neighbours import in_order
 
 FLOAT32 = "float32"
 RESCORED = "+rescored"
@@ -65,7 +66,7 @@ def nearest_compressed(queries, candidates, how: Compression) -> np.ndarray:
         rows = np.take_along_axis(rows, order, axis=1)
     else:
         exact = (side.astype(np.float32) for side in (asked, stored))  # integers of 8 bits are, too
-        _, rows = faiss.knn(*exact, few, metric=faiss.METRIC_INNER_PRODUCT)
+        _, rows = in_order(*faiss.knn(*exact, few, metric=faiss.METRIC_INNER_PRODUCT))
     if few == 1:
         return rows[:, 0]
     best = [

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 import torch
+import torch.nn.functional as F
 from fairseq.dataclass import ChoiceEnum
 from torch import Tensor, nn
 
@@ -29,6 +30,10 @@ class AdversarialAlignmentOptions:
         default=0.0,
         metadata={"help": "of what the discriminator's layers return (published code: 0.1, of the score)"},
     )
+    unit_vectors: bool = field(
+        default=False,
+        metadata={"help": "of vectors of length 1, as in the published code; the paper says nothing of it"},
+    )
     bound: ChoiceEnum(BOUNDS) = field(
         default=CLIPPING,
         metadata={"help": "what keeps the discriminator's scores bounded, of which the paper says nothing"},
@@ -52,7 +57,8 @@ class AdversarialAlignment(WeightedLoss):
 
     summed over the rows of a batch. After every update the discriminator takes kappa steps of an Adam of its
     own on the vectors of that update's batches, of all processes; validation and batches that stand in for an
-    empty one teach it nothing. The next update hides from what it has learned.
+    empty one teach it nothing. The next update hides from what it has learned. With `unit_vectors` y is of
+    length 1: what L_adv weighs beside other losses does not depend on how long the encoder's vectors are.
 
     Batch fields: `mirror`, the other side. The first language of a pair (`--pairs`) is that of i. Logged per
     row: 0 where the discriminator is at chance.
@@ -90,6 +96,8 @@ class AdversarialAlignment(WeightedLoss):
 
     def forward(self, outputs, batch) -> Term:
         source, target = vectors_of(outputs.source), vectors_of(outputs.mirror)
+        if self.options.unit_vectors:
+            source, target = F.normalize(source, dim=1), F.normalize(target, dim=1)
         if self.training:
             if self.nothing.grad is None:  # the update begins; one that fairseq gave up may have left vectors
                 self.seen.clear()

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fairseq_ext.losses.triplet_ranking import CountedTripletsOptions, check_triplets, triplet_ranking_of
@@ -19,6 +20,10 @@ class CycleConsistencyOptions(CountedTripletsOptions):
         metadata={"help": "of h, besides the hardest one, which n counts, too (5.2: n = 1, 5.3: n = 2)"},
     )
     dropout: float = field(default=0.0, metadata={"help": "of what F and G return (published code: 0.1)"})
+    unit_vectors: bool = field(
+        default=False,
+        metadata={"help": "F and G map vectors of length 1, as in the published code"},
+    )
 
 
 class CycleConsistency(WeightedLoss):
@@ -59,6 +64,8 @@ class CycleConsistency(WeightedLoss):
         source, target = (
             vectors_of(encoded).to(self.forth.weight.dtype) for encoded in (outputs.source, outputs.mirror)
         )
+        if self.options.unit_vectors:
+            source, target = F.normalize(source, dim=1), F.normalize(target, dim=1)
         there_and_back = self.cycle(source, self.forth, self.back)
         back_and_there = self.cycle(target, self.back, self.forth)
         value = self.h(source, there_and_back) + self.h(back_and_there, target)

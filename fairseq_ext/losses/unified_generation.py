@@ -27,6 +27,7 @@ class UnifiedGeneration(TokenReconstruction):
     """
 
     name = "unified_generation"
+    hides_tokens = True
 
     def model_batch(self, batch):
         sides = [batch["net_input"], batch["mirror"]]

@@ -163,6 +163,7 @@ class WeightedLoss(nn.Module):
             larger than what the encoder can hold (`fairseq_ext.modules.cached_gradients`).
         looks_at_tokens_only: does it look at the states of tokens, and at no vector, so that what is above
             them learns nothing?
+        hides_tokens: are some tokens hidden from the encoder? Then it has to read every batch anew.
         needs_translations: are the sentences of a pair to be translations of each other?
         sides_are_languages: is one side of all pairs to be in one language, or group of languages?
 
@@ -181,6 +182,7 @@ class WeightedLoss(nn.Module):
     is_information: ClassVar[bool] = True
     looks_at_vectors_only: bool = False
     looks_at_tokens_only: bool = False
+    hides_tokens: ClassVar[bool] = False
     needs_translations: ClassVar[bool] = True
     sides_are_languages: ClassVar[bool] = False
 

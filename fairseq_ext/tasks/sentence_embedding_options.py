@@ -226,6 +226,11 @@ def check_losses(cfg: SentenceEmbeddingConfig, criterion) -> None:
                 f"{options[0]}: --losses {name} looks at more than vectors of sentences, and "
                 "nothing else is stored; expected losses such as additive_margin"
             )
+        if options and LOSSES[name].hides_tokens:
+            raise InputError(
+                f"{options[0]}: --losses {name} hides words from the encoder, which has seen them in what is"
+                " stored; leave one of them out"
+            )
 
 
 def _check_sides(cfg: SentenceEmbeddingConfig, loss: str) -> None:

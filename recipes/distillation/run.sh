@@ -146,11 +146,13 @@ stage_train() {
   SYSTEM_IDS=("${asked[@]}")
 }
 
-# The vectors of a reduced teacher, of the first seed for students of all seeds.
+# The vectors of a reduced teacher, of the first seed for students of all seeds; anew if it was trained anew.
 encode_reduced() { # SYSTEM
+  local anew=()
   [[ $PLAN != yes ]] || return 0
+  [[ $FORCE != yes ]] || anew=(--force)
   set_encoder_options "$1" "${SEED_LIST[0]}"
-  store_vectors "$1" "${ENCODER_OPTIONS[@]}"
+  store_vectors "$(model_name "$1" "${SEED_LIST[0]}")" "${ENCODER_OPTIONS[@]}" "${anew[@]}"
 }
 
 # Losses that gather compare the pairs of all GPUs at a time; gradients of further batches add up, but their pairs do not meet.

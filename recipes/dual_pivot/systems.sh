@@ -5,11 +5,13 @@ MIXTURE="--pooling-layer mix"
 AVERAGE="--pooling-layer average" # a mixture that is not trained (6.1)
 MAP="--sentence-width $SENTENCE_WIDTH"
 PAIRED="--losses triplet_ranking --triplet-ranking-margin $PAIRED_MARGIN --triplet-ranking-random-negatives 0"
-ADVERSARIAL="--adversarial-alignment-steps 2"
-CYCLE="--cycle-consistency-margin 0.2 --cycle-consistency-random-negatives 1 --cycle-consistency-weight 10"
+# Vectors of length 1, as in the published code: without, how much lambda weighs depends on the encoder's scale.
+ADVERSARIAL="--adversarial-alignment-steps 2 --adversarial-alignment-unit-vectors"
+UNIT_CYCLE="--cycle-consistency-unit-vectors"
+CYCLE="$UNIT_CYCLE --cycle-consistency-margin 0.2 --cycle-consistency-random-negatives 1 --cycle-consistency-weight 10"
 DRAWN="--unpaired${UNPAIRED_LEARNING_RATE:+ --lr $UNPAIRED_LEARNING_RATE}"
 UNPAIRED="$DRAWN --losses adversarial_alignment,cycle_consistency $ADVERSARIAL $CYCLE"
-OF_BUCC="$DRAWN --losses adversarial_alignment,cycle_consistency $ADVERSARIAL --cycle-consistency-margin 0 --cycle-consistency-random-negatives 0 --cycle-consistency-weight 5"
+OF_BUCC="$DRAWN --losses adversarial_alignment,cycle_consistency $ADVERSARIAL $UNIT_CYCLE --cycle-consistency-margin 0 --cycle-consistency-random-negatives 0 --cycle-consistency-weight 5"
 
 for pair in "${SINGLE_PAIRS[@]}"; do
   of_pair="--pairs $pair --pair-budget $BUDGET"

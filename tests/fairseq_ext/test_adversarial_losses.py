@@ -485,6 +485,26 @@ def test_cycle_consistency_is_the_equation(margin):
         torch.testing.assert_close(found, plain)
 
 
+@pytest.mark.parametrize("loss_type, options", [
+    (AdversarialAlignment, AdversarialAlignmentOptions), (CycleConsistency, CycleConsistencyOptions),
+])  # fmt: skip
+def test_unit_vectors_are_what_both_losses_see(loss_type, options):
+    """Whatever the length of the encoder's; the discriminator learns from them, too."""
+    torch.manual_seed(1)
+    loss = loss_type(options(unit_vectors=True), SIZES)
+    plain = loss_type(options(), SIZES)
+    plain.load_state_dict(loss.state_dict())
+    u, v = (side.detach().float() for side in pair_vectors())
+    units = [side / side.norm(dim=1, keepdim=True) for side in (u, v)]
+    expected = plain(outputs_of(*units), pair_batch())
+    for scale in (1, 100):
+        term = loss(outputs_of(scale * u, v / scale), pair_batch())
+        torch.testing.assert_close(term.value, expected.value)
+    if loss_type is AdversarialAlignment:
+        torch.testing.assert_close(loss.seen[-1], tuple(units))
+    assert not torch.isclose(plain(outputs_of(100 * u, v), pair_batch()).value, expected.value)
+
+
 def test_dropout_is_of_what_both_maps_return():
     """The maps return the vectors here: a quarter of the numbers is left, four times as large."""
     loss = CycleConsistency(CycleConsistencyOptions(dropout=0.5), SIZES)

@@ -187,6 +187,9 @@ def test_what_sums_do_not_determine_is_refused(world, capsys):
     assert "--layer-sums: --losses translation looks at more than vectors of sentences" in refused(
         world, losses="translation", model={"pooling": "sum", "decoder_layers": 1}
     )
+    assert "--layer-sums: --losses unified_generation hides words from the encoder" in refused(
+        world, losses="unified_generation"
+    )
     with pytest.raises(InputError, match="--layer-sums: --encoder-vectors is given, too"):
         make_task(world[0], layer_sums="frozen", encoder_vectors="frozen")
     task = make_task(world[0], layer_sums="frozen")

@@ -5,7 +5,7 @@
 # The text of 14 pairs is what XLM's script has, which the paper names (get-data-para.sh); it lower-cases and strips accents, which is
 # not done here: XLM-R reads neither. It has no fa and id (here OpenSubtitles), and no ar-de (here MultiUN, as many pairs as it has).
 # The paper also leaves open which of its pairs are the first 2, 4 and 8 (here those of the order below), and how long it trains (the
-# published code: 32 epochs at most, stopped by validation; here one of 9M pairs). Validation is on Flores-200 dev.
+# published code: 32 epochs of 524,288 pairs at most, stopped by validation; here one of 9M pairs). Validation is on Flores-200 dev.
 CORPUS=mtdata
 LANGUAGES=(ar bg de el en es fa fr hi id ru sw th tr ur vi zh)
 mapfile -t TRAIN_IDS < <(

@@ -63,3 +63,11 @@ def test_queries_are_rescored_in_blocks(kind, monkeypatch):
     monkeypatch.setattr(compression, "RESCORED_ROWS", 4)
     assert list(nearest_compressed(queries, candidates, Compression(kind, 16))) == list(whole)
     assert list(whole) == [by_definition(query, candidates, kind) for query in queries]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_of_equal_candidates(kind):
+    candidates = np.random.default_rng(3).normal(size=(40, 16)).astype(np.float32)
+    twice = np.repeat(candidates, 2, axis=0)
+    found = nearest_compressed(candidates, twice, Compression(kind, 16))
+    assert list(found) == list(range(0, 80, 2))
