@@ -272,8 +272,7 @@ class WeightedLosses(FairseqCriterion):
             if loss.is_information:
                 log_in_bits(name, total(f"{name}:sum"), count)
             else:
-                # of any size: that of logits falls with the square of its temperature
-                metrics.log_scalar(name, total(f"{name}:sum") / count, count)
+                metrics.log_scalar(name, total(f"{name}:sum") / count, count, round=loss.logged_digits)
 
     @staticmethod
     def logging_outputs_can_be_summed() -> bool:

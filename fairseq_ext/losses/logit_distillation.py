@@ -43,6 +43,7 @@ class LogitDistillation(Distillation):
 
     name = "logit_distillation"
     Options = LogitDistillationOptions
+    logged_digits = 12  # it falls with the square of the temperature, which is 100 in the thesis
 
     def __init__(self, options: LogitDistillationOptions, sizes):
         super().__init__(options, sizes)

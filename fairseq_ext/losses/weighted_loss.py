@@ -159,6 +159,7 @@ class WeightedLoss(nn.Module):
         counts_pairs: is it a sum over sentence pairs, each of which weighs the same (thesis, equation 2.12)?
             The gradient of such losses alone is divided by the number of pairs.
         is_information: is its value in nats, and logged in bits? Others are logged as they are.
+        logged_digits: behind the point, of a value that is logged as it is.
         looks_at_vectors_only: does it need nothing of the encoder but `vectors_of`? Then batches may be
             larger than what the encoder can hold (`fairseq_ext.modules.cached_gradients`).
         looks_at_tokens_only: does it look at the states of tokens, and at no vector, so that what is above
@@ -180,6 +181,7 @@ class WeightedLoss(nn.Module):
     model_dropout: float | None = None
     counts_pairs: ClassVar[bool] = False
     is_information: ClassVar[bool] = True
+    logged_digits: ClassVar[int] = 6
     looks_at_vectors_only: bool = False
     looks_at_tokens_only: bool = False
     hides_tokens: ClassVar[bool] = False

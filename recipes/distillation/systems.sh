@@ -27,7 +27,7 @@ row() { # STUDENT LOSSES
   local beta=$BETA options=${STUDENT_OPTIONS[$1]} below="" teacher="--teacher $TEACHER_NAME"
   if [[ $options == beta=* ]]; then beta=${options%% *} beta=${beta#beta=} options=${options#* }; fi
   [[ $2 != ams && $TEACHER_IN_TRAINING != yes ]] || teacher=""
-  [[ $2 != ams-syn ]] || teacher="--teacher $(model_name "reduced-${STUDENT_WIDTH[$1]}" "${SEED_LIST[0]}")" # its vectors are stored when it has been trained
+  [[ $2 != ams-syn ]] || teacher="--teacher $(model_name "reduced-${STUDENT_WIDTH[$1]}" "${SEEDS%%,*}")" # its vectors are stored when it has been trained
   [[ $2 != ams-df ]] || below="--pooler-width $TEACHER_WIDTH --sentence-width ${STUDENT_WIDTH[$1]}"
   echo "$1-$2 | | $options $below --criterion weighted_losses $(losses_of "$beta" "$2") $teacher | |"
 }

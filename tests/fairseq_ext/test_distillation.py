@@ -244,7 +244,7 @@ def test_the_sum_of_3_5_counts_pairs_and_logs_every_loss_as_the_thesis_has_it():
     values = logged.get_smoothed_values()
     assert values["feature_distillation"] == pytest.approx(features.item() / 5, rel=1e-4)
     assert logits.item() > 1e-5
-    assert values["logit_distillation"] == pytest.approx(logits.item(), abs=1e-6)  # six digits are logged
+    assert values["logit_distillation"] == pytest.approx(logits.item(), rel=1e-4)  # however small
 
 
 def test_large_batches_in_slices_have_the_same_gradients():

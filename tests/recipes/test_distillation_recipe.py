@@ -121,13 +121,16 @@ def test_synchronized_distillation_learns_from_the_reduced_teacher():
     found = trainings("l10n", "--systems", "thin-half-ams-syn,reduced-96")
     assert list(found) == ["reduced-96", "thin-half-ams-syn"]
     args = parse_command(encode)
-    assert (str(args.model), args.name) == ("out/models/reduced-96-seed1/checkpoint_best.pt", "reduced-96")
+    assert (str(args.model), args.name) == (
+        "out/models/reduced-96-seed1/checkpoint_best.pt",
+        "reduced-96-seed1",
+    )
     assert (str(args.data), args.split, args.dtype) == ("data/l10n", ["train", "valid"], "float16")
     own = found["thin-half-ams-syn"]
-    assert (own.teacher, own.losses) == ("reduced-96", f"{AMS},{FD}")
+    assert (own.teacher, own.losses) == ("reduced-96-seed1", f"{AMS},{FD}")
     assert (own.feature_distillation_pattern, own.encoder_embed_dim) == ("synchronized", 96)
     found = trainings("lealla", "--systems", "small-ams-syn,reduced-128,large-ams-syn,reduced-256")
-    assert [args.teacher for args in found.values()] == [None, None, "reduced-128", "reduced-256"]
+    assert [args.teacher for args in found.values()] == [None, None, "reduced-128-seed1", "reduced-256-seed1"]
     assert found["large-ams-syn"].feature_distillation_weight == 1e4
 
 
