@@ -9,6 +9,7 @@ import pytest
 
 from command_line.errors import InputError
 from data_prep.formats.token_states import TokenStatesFile, write_token_states
+from data_prep.huggingface import files_of
 from embeddings import encode_tokens
 from embeddings.encoders.huggingface import special_ids
 from embeddings.encoders.options import EncoderOptions
@@ -283,7 +284,9 @@ def test_an_encoder_without_states_leaves_those_that_are_complete(
 def test_results_inside_the_folder_of_the_model_are_none_of_its_files(command, parallel, tmp_path):
     model = write_transformers(tmp_path / "bert")
     words = ["encode", *parallel[:2], "--model", model, "--cpu", "--token-states", "--output"]
-    assert command(*words, model / "vectors").status == 0
+    for text in parallel[:2]:
+        assert command("encode", text, *words[3:], model / "vectors").status == 0
+        files_of.cache_clear()  # as in another process
     assert command(*words, model / "vectors").err.count("complete, skipped") == 4
     stored = ["retrieve", "--parallel", *parallel[:2], "--model", model / "vectors", "--output"]
     assert command(*stored, model / "vectors/found").status == 0

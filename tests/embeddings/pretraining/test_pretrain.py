@@ -1,6 +1,7 @@
 """`embeddings pretrain`: trains, goes on where it was killed, and what is refused."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -132,6 +133,18 @@ def test_the_tokenizer_of_another_model(trained, text, command, tmp_path):
         for folder in (trained / "update-2", tmp_path / "out/update-3")
     ]
     assert tokenizers[0] == tokenizers[1]
+
+
+def test_another_vocabulary_is_another_training(trained, text, command, tmp_path):
+    """Whatever its file is called."""
+    tokenizer = shutil.copytree(trained / "update-2", tmp_path / "tokenizer")
+    (tokenizer / "vocab.txt").write_text("one\n")
+    words = options(text, tmp_path / "out", "--tokenizer", tokenizer, "--updates", 3)
+    assert command(*words).status == 0
+    assert "complete, skipped" in command(*words).err
+    (tokenizer / "vocab.txt").write_text("other\n")
+    refused = command(*words)
+    assert refused.status == 2 and "vocab.txt" in refused.err
 
 
 @pytest.mark.parametrize(

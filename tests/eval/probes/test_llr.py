@@ -160,3 +160,11 @@ def test_a_direction_whose_outputs_are_all_empty(tmp_path, llr, monkeypatch, one
 
 def test_a_folder_that_is_no_store(tmp_path, llr, one_line):
     one_line(llr(tmp_path), "states.json: no such file; expected the complete output of `eval probe states`")
+
+
+def test_states_of_no_numbered_layer_above_the_embeddings_have_a_figure(tmp_path, llr):
+    store = write_store(
+        tmp_path / "s", planted("L0", "source"), layers={"encoder": ["L0"], "decoder": ["L0"]}
+    )
+    assert llr(store)["runs"][0]["layers"] == {"encoder": ["L0"], "decoder": ["L0"]}
+    assert list((tmp_path / "llr").glob("llr_*.png"))
