@@ -9,7 +9,7 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from command_line.records import read_json
+from command_line.records import check, read_json
 
 MODULES_LIST = "modules.json"  # of sentence-transformers: its modules, and the folder of each
 WEIGHTS = "*.safetensors"
@@ -77,10 +77,28 @@ def files_of(folder: Path, weights: str = WEIGHTS) -> dict[str, str]:
     model, modules and tokenizer; other folders inside, of results for example, have none. Computed once in a
     process.
     """
-    modules = read_json(folder / MODULES_LIST) if (folder / MODULES_LIST).is_file() else []
-    places = {folder, *(folder / (module.get("path") or "") for module in modules)}
-    files = {path for place in places for ending in (weights, *SETTINGS) for path in place.glob(ending)}
+    files = {
+        path for place in _places_of(folder) for ending in (weights, *SETTINGS) for path in place.glob(ending)
+    }
     return {str(path.relative_to(folder)): checksum(path) for path in sorted(files)}
+
+
+def _places_of(folder: Path) -> set[Path]:
+    """The folder, and those of its modules.
+
+    Raises:
+        InputError: its list of modules is damaged, or names a folder elsewhere.
+    """
+    listed = folder / MODULES_LIST
+    if not listed.is_file():
+        return {folder}
+    modules = read_json(listed)
+    check(modules, [{"path": str}], listed)
+    places = {folder, *(folder / module["path"] for module in modules)}
+    for place in places:
+        if not place.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{listed}: names {place}, expected folders below {folder}")
+    return places
 
 
 @contextlib.contextmanager

@@ -54,7 +54,7 @@ def measured(value: Value, folder: Path, system: str, seed: int) -> float | None
         return None
     if path.parent.parent.name == PROBED:
         _check_checkpoint(path, folder / "translations" / names["model"] / SCORES)
-    check_inputs(path)
+    check_inputs(path, folder)
     return found
 
 
@@ -71,7 +71,7 @@ def _number(path: Path, value: Value, key: Sequence, names: Mapping) -> float:
 def _check_checkpoint(path: Path, scores: Path) -> None:
     """What a probe found of a training that was made anew since is not of the model with these scores."""
     runs = read_result(path).get("runs", [])
-    found = {checksum for one in runs if (checksum := _checkpoint(one).get("sha256"))}
+    found = {_checkpoint(one).get("sha256") for one in runs} - {None}
     scored = _checkpoint(read_result(scores)).get("sha256") if scores.exists() else None
     if len(found) == 1 and scored not in (None, *found):
         raise InputError(f"{path}: is of another checkpoint than {scores}; run the stage probe again")
@@ -82,11 +82,14 @@ def _checkpoint(record: Mapping) -> Mapping:
 
 
 @functools.cache
-def check_inputs(path: Path) -> None:
-    """A result is of its inputs as they are now, those that are still there."""
+def check_inputs(path: Path, folder: Path) -> None:
+    """A result is of its inputs as they are now: of those results of the experiment that are still where it
+    was made. (The same path from another place may be a file of something else.)
+    """
     for one in read_result(path).get("inputs", []):
         file = Path(one["path"])
-        if file.suffix == ".json" and file.exists() and checksum(file) != one["sha256"]:
+        is_own = file.suffix == ".json" and file.resolve().is_relative_to(folder.resolve())
+        if is_own and file.exists() and checksum(file) != one["sha256"]:
             raise InputError(f"{path}: {file} has changed since; run the stage that makes this result again")
 
 

@@ -16,7 +16,7 @@ from eval.reporting.exhibits import Cell, Table, cell, cells, mean_cell, slug, t
 from eval.results.systems import UNKNOWN, MeanStd, Run, System
 from eval.scoring.estimates import difference
 
-FIELD = "at_equal_supervised"
+FIELD = "at_equal_supervised"  # of a run, while its table is made
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def table(systems: Sequence[System], dataset: str) -> Table | None:
 
 
 def _at_one_level(systems: Sequence[System]) -> list[System]:
-    """The systems at the level of all of them: a file knows that of its own trainings only."""
+    """The systems with what is theirs at the level of all of them, whatever files they are in."""
     runs = [run for system in systems for run in system.runs]
     found = iter(at_equal_supervised([run.record for run in runs]))
     return [

@@ -93,10 +93,6 @@ def measure(options: Options) -> dict:
         path = recognized[min(unused)]["path"]
         raise InputError(f"--llr: {path} is of a checkpoint that no scored folder has")
     runs = [run(dict(sorted(checkpoints.items())), recognized) for checkpoints in trainings.values()]
-    for dataset in {one["dataset"] for one in runs}:
-        members = [one for one in runs if one["dataset"] == dataset]
-        for one, there in zip(members, equal_supervised.at_equal_supervised(members), strict=True):
-            one[equal_supervised.FIELD] = there
     return {"runs": runs, "correlations": correlations(runs)}
 
 

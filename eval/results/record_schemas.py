@@ -265,9 +265,6 @@ SCHEMAS = {
                 "updates": [int],
                 "averages": Objects(Objects([Optional(float)])),
                 "llr": Objects(Objects([SHARE])),
-                "at_equal_supervised": Optional(
-                    {"supervised": float, "updates": float, "bleu": Optional(float), "off_target": SHARE}
-                ),
             }
         ],
         "correlations": [

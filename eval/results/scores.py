@@ -11,7 +11,7 @@ from command_line.records import check
 from data_prep.bleu import tokenizer_of
 from eval.results.files import read_result, split_direction
 from eval.results.record_schemas import TRANSLATION as TRANSLATION_RECORD
-from eval.results.systems import SEARCH_OPTIONS, Run, System, check_same, group_runs
+from eval.results.systems import SEARCH_OPTIONS, Run, System, check_alike, check_same, group_runs
 
 TRANSLATION, SCORES = "translate.json", "scores.json"
 
@@ -109,9 +109,7 @@ def group_scores(scores: Iterable[Scores]) -> list[System]:
         seen.add(run.path.resolve())
     _check_tokenizers(scores)
     systems = group_runs(scores)
-    for system in systems:
-        for run in system.runs[1:]:
-            _check_measured_alike(system.runs[0], run)
+    check_alike(systems, _check_measured_alike)
     return systems
 
 

@@ -229,10 +229,19 @@ def group_probed(runs: Iterable[Run]) -> list[System]:
             other lines: their mean would be of neither.
     """
     systems = group_runs(runs)
+    check_alike(systems, _check_probed_alike)
+    return systems
+
+
+def check_alike(systems: Iterable[System], check: Callable[[Run, Run], None]) -> None:
+    """Compare the runs of every system with its first one.
+
+    Args:
+        check: raises an `InputError` where two runs were measured differently.
+    """
     for system in systems:
         for run in system.runs[1:]:
-            _check_probed_alike(system.runs[0], run)
-    return systems
+            check(system.runs[0], run)
 
 
 def _check_probed_alike(first: Run, run: Run) -> None:

@@ -1,6 +1,7 @@
 """What our tasks have in common: one joint dictionary with language tags, epochs, steps."""
 
 import contextlib
+import functools
 import logging
 from collections.abc import Iterable, Iterator
 
@@ -29,6 +30,12 @@ from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_training
 
 logger = logging.getLogger(__name__)
 WAITING_BACKENDS = ("c10d", "pytorch_ddp")  # which wait for the gradients of all parameters
+
+
+@functools.cache  # fairseq loads the training set anew for every epoch
+def _fingerprint_of(folder: str) -> str:
+    """Of a folder's dictionary."""
+    return dictionary_fingerprint(load_shared_dictionary(folder, languages_with_dictionary(folder)))
 
 
 class BaseTask(FairseqTask):
@@ -147,8 +154,7 @@ class BaseTask(FairseqTask):
             InputError: one has another dictionary.
         """
         for folder in paths[1:]:
-            dictionary = load_shared_dictionary(folder, languages_with_dictionary(folder))
-            if dictionary_fingerprint(dictionary) != self.fingerprint:
+            if _fingerprint_of(folder) != self.fingerprint:
                 raise InputError(
                     f"{folder}/dict.*.txt: is another dictionary than that of {paths[0]}; folders that take"
                     " turns need the same one"

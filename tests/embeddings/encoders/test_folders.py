@@ -1,6 +1,7 @@
 """Folders of `transformers` and `sentence-transformers` through our interface and through their own."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 from command_line.errors import InputError
+from data_prep.huggingface import files_of
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import LanguageNeeded
 from tests.embeddings.encoders.folders import (
@@ -272,3 +274,21 @@ def test_options_of_another_kind(bert, whole):
     assert refused(whole, pooling="cls").startswith("--pooling: ")
     assert refused(bert, model_data=bert).startswith("--model-data: ")
     assert refused(bert, pooling="words").startswith("--pooling words: ")
+
+
+@pytest.mark.parametrize(
+    ("modules", "message"),
+    [
+        ('[{"path": "../other"}]', "other, expected folders below"),
+        ('[{"path": 7}]', "'[0].path' is 7"),
+        ("{}", ""),
+    ],
+)
+def test_a_list_of_modules_that_names_folders_elsewhere_or_is_damaged(tmp_path, modules, message):
+    """It is read of any folder that has one, also where the library is not asked."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "modules.json").write_text(modules)
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        files_of(folder)
+    assert str(folder / "modules.json") in str(caught.value) and "\n" not in str(caught.value)

@@ -411,6 +411,9 @@ def test_a_result_of_scores_that_have_changed_since_is_refused(tmp_path):
     check_inputs.cache_clear()
     with pytest.raises(InputError, match=r"correlation\.json: .*scores\.json has changed since"):
         measured(value, tmp_path, "a", 1)
+    (tmp_path / "copy").mkdir()
+    path.parent.rename(tmp_path / "copy/a-seed1")  # what lies elsewhere may be another experiment's
+    assert measured(value, tmp_path / "copy", "a", 1) == 3
 
 
 def test_a_curve_with_the_scores_of_another_checkpoint_is_refused(tmp_path):
