@@ -18,5 +18,8 @@ LANGUAGE_SIZES=$HERE/cc100_sizes.tsv # Conneau et al. 2020, Table 6, both Chines
 LAYERS=(12:8 24:17) # 2.3: of mBERT and XLM-R base, and of XLM-R large; about two thirds of the depth (footnote 5)
 RETRIEVAL_OPTIONS+=(--normalize-batch 256)
 SINGLE_PAIRS=({es,fr,de,pt,it,nl,ru,pl,cs,sv,el,ro,da,zh,no,ar}-en) # Table 4
-EVERY_PAIR=$(pairs_with_english "${LANGUAGES[@]}")
-several all-pairs "$EVERY_PAIR"
+for language in "${LANGUAGES[@]}"; do
+  [[ $language == en ]] || every+=("$language-en") # English on one side, as where there is one pair: its sentences are no negatives
+done
+several all-pairs "${every[@]}"
+EVERY_PAIR=${PAIRS_OF[all-pairs]}

@@ -103,6 +103,18 @@ def test_what_is_done_is_skipped_and_another_training_is_refused(trained, text, 
     assert (trained / "update-6/model.safetensors").is_file()
 
 
+@pytest.mark.parametrize("gone", [".pretraining.done", "update-2"])
+def test_encoders_are_never_removed_unasked(trained, text, command, tmp_path, gone):
+    """Copied without the hidden record, or thinned out to save disk."""
+    output = shutil.copytree(trained, tmp_path / "out")
+    path = output / gone
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    refused = command(*options(text, output))
+    assert refused.status == 2
+    assert "nor a state to go on from; give another --output, or --force" in refused.err
+    assert same(weights(trained / "update-6"), weights(output / "update-6"))
+
+
 def test_another_training_that_was_begun_is_refused(text, command, tmp_path, monkeypatch):
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
