@@ -191,6 +191,11 @@ def make_tokenizer(name: str, language: str):
     return TOKENIZERS[name](language)
 
 
+def has_rules_of_languages(name: str) -> bool:
+    """Whether the tokenizer of this name splits a line by the rules of its language."""
+    return name.removesuffix(LOWERCASE) == "moses"
+
+
 def default_tokenizer(language: str) -> str:
     """The tokenizer for how a language is written; Moses' general rules where its code is not known."""
     return DEFAULTS.get(writing_system(language), DEFAULT)

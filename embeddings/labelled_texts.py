@@ -147,6 +147,8 @@ def _items(path: Path) -> list[tuple[int, dict[str, str]]]:
             parser.ParseFile(stream)
     except BROKEN as error:
         raise broken(path, parser.CurrentLineNumber, error) from None
+    except LookupError as error:  # of encoding="…"
+        raise InputError(f"{at(path, 1)}: not XML: {error}; expected UTF-8") from None
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
         raise InputError(f"{at(path, error.lineno)}: not XML: {reason}; expected <item> elements") from None

@@ -90,8 +90,8 @@ def begin(stamp: Stamp, folder: Path, force: bool) -> None:
     """Make the folder ready for this training, or for its rest.
 
     Raises:
-        InputError: another training has been here, or one whose rest cannot be made, which nobody has allowed to
-            be forgotten.
+        InputError: another training has been here, or one that cannot go on, which nobody has allowed to be
+            forgotten.
     """
     work, goes_on = folder / STATE / WORK, any((folder / STATE).glob("checkpoint-*"))
     known = {} if force else stamp.recorded() or _begun(work)
@@ -105,8 +105,8 @@ def begin(stamp: Stamp, folder: Path, force: bool) -> None:
     kept = sorted(path.name for path in folder.glob("update-*"))
     if kept and not (goes_on or force):  # copied without the record, or one of them was removed
         raise InputError(
-            f"{folder}: has {kept[0]}, but neither the record of a complete training nor a state to go on from;"
-            " give another --output, or --force to train anew"
+            f"{folder}: has {kept[0]}, but neither the record of a complete training nor a state to go on"
+            " from; give another --output, or --force to train anew"
         )
     stamp.begin()
     if force or not goes_on:

@@ -93,6 +93,7 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
         **described_encoder(encoder, *([stored] if stored else [])),
         "neighbours": job.neighbours,
         "normalization": {"strength": job.normalize, "batch": job.normalize_batch},
+        "without_specials": job.without_specials,
         "distractors": sides.distractors.record(),
         "runs": [run],
         "versions": versions("torch", "numpy", "faiss-cpu"),

@@ -26,7 +26,7 @@ KIND = "vectors"
 SCHEMA = {  # of the record beside
     "format": int,
     "kind": str,
-    "encoder": {"name": str, "kind": str, "width": int},
+    "encoder": {"name": str, "kind": str, "width": int, "weights": Optional(Objects(str))},
     "size": Optional(Objects(Optional(int))),
     "language": Optional(str),
     "text": {"path": str, "sha256": str, "lines": int},

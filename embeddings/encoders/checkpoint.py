@@ -13,9 +13,10 @@ import numpy as np
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
+from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import FILE_NAME, Preparation
 from data_prep.languages import closest
-from data_prep.tokenizers import make_tokenizer, tokenizer_like
+from data_prep.tokenizers import has_rules_of_languages, make_tokenizer, tokenizer_like
 from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.options import CHECKPOINT, EncoderOptions
 from embeddings.encoders.sentence_encoder import LanguageNeeded, TokenEncoder
@@ -45,16 +46,25 @@ class Segmentation:
         tokenize, segment = self._tokenizer(language).tokenize, self.preparation.subwords.segment
         return lambda line: segment(tokenize(line))
 
+    def record(self) -> dict | None:
+        """What vectors of raw text depend on; None where text is segmented already."""
+        if self.preparation is None:
+            return None
+        kind, model = self.preparation.subword["type"], self.preparation.subword["model"]
+        of_model = {"type": kind, "sha256": model and checksum(self.folder / model)}
+        return {"tokenizers": self.preparation.tokenizers, "subword": of_model}
+
     def _tokenizer(self, language: str | None):
         """That of the training data; of another language, the one that `data_prep` would take."""
         known = self.preparation.tokenizers
         if language is None:
-            if len(set(known.values())) > 1:
+            first, *others = known
+            if others and (len(set(known.values())) > 1 or has_rules_of_languages(known[first])):
                 raise LanguageNeeded(
-                    f"{self.folder / FILE_NAME}: languages have different tokenizers, so the language of"
-                    f" the text must be known, one of {', '.join(known)}"
+                    f"{self.folder / FILE_NAME}: languages are tokenized in different ways, so the language"
+                    f" of the text must be known, one of {', '.join(known)}"
                 )
-            return make_tokenizer(next(iter(known.values())), next(iter(known)))
+            return make_tokenizer(known[first], first)
         name = language if language in known else closest(language, known)
         if name:
             return make_tokenizer(known[name], name)
@@ -249,8 +259,10 @@ class CheckpointEncoder(TokenEncoder):
             "model": str(self.options.model),
             "width": self.width,
             "weights": self.weights,
+            "pairs": list(map(format_direction, getattr(self.task, "pairs", []))),
             "system": self.system,
             "dictionary_sha256": self.task.fingerprint,
+            "segmentation": self.segmentation.record(),
             "pooling": self.pooling,
             "target_lang": self.options.target_lang,
             "precision": self.options.precision,

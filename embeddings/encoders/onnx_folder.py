@@ -37,7 +37,7 @@ class OnnxEncoder(TokenEncoder):
         self.options, self.session, self.tokenizer, self.exported = options, session, tokenizer, record
         self.name = options.model.resolve().name
         self.width, self.longest = record["width"], record["longest"]
-        self.size = EncoderSize(**(record.get("size") or {}))
+        self.size = EncoderSize.of_record(record.get("size"))
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "OnnxEncoder":

@@ -25,6 +25,11 @@ class EncoderSize:
     ffn_width: int | None = None
     heads: int | None = None
 
+    @classmethod
+    def of_record(cls, record: dict | None) -> "EncoderSize":
+        """What a record says, which may be of a version that knew more, or less."""
+        return cls(**{name: value for name, value in (record or {}).items() if name in SCHEMA})
+
 
 SCHEMA = {field.name: Optional(int) for field in fields(EncoderSize)}  # in records
 

@@ -37,7 +37,7 @@ class StoredVectors(SentenceEncoder):
         self.name, self.width, self.dtype = self.encoder["name"], files[0].width, files[0].numbers.dtype
         cut = [file.record.get("cut") for file in files]
         self.cut = None if None in cut else sum(cut)
-        self.size = EncoderSize(**(files[0].record.get("size") or {}))
+        self.size = EncoderSize.of_record(files[0].record.get("size"))
         if not files[0].numbers.are_floats:
             self.name += f", {self.dtype}"  # another system than the encoder as it is
         self._states: dict[int, TokenStatesFile] = {}
@@ -148,6 +148,11 @@ class StoredVectors(SentenceEncoder):
             if file.record["text"]["sha256"] == text:
                 return file.only(rows)
         return self.encode(sentences, language)
+
+    @property
+    def system(self) -> dict:
+        """That of the encoder that made them, if their record says it."""
+        return {**self.encoder.get("system", {}), "name": self.name}
 
     def record(self) -> dict:
         return self.encoder | {"stored": str(self.folder), "dtype": self.dtype}

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from eval.reporting.exhibits import Cell, Table, cell, cells, mean_cell, slug, tidy
-from eval.results.systems import UNKNOWN, MeanStd, Run, System
+from eval.results.systems import UNKNOWN, MeanStd, System
 from eval.scoring.estimates import difference
 
 FIELD = "at_equal_supervised"  # of a run, while its table is made
@@ -107,7 +107,9 @@ def _at_one_level(systems: Sequence[System]) -> list[System]:
     runs = [run for system in systems for run in system.runs]
     found = iter(at_equal_supervised([run.record for run in runs]))
     return [
-        replace(system, runs=tuple(Run(run.path, {**run.record, FIELD: next(found)}) for run in system.runs))
+        replace(
+            system, runs=tuple(replace(run, record={**run.record, FIELD: next(found)}) for run in system.runs)
+        )
         for system in systems
     ]
 

@@ -7,7 +7,7 @@ one curve. Writes llr.json, the figure (Figures 8.2 and E.4) and its numbers as 
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from command_line import options as types
@@ -112,7 +112,7 @@ def with_variant(run: Run) -> Run:
     record = run.record
     name = run.name + VARIANTS[record["tokens"]] + variant(record["training"], run.path)
     name += ", references" if record["forced"] == "reference" else ""
-    return Run(run.path, record | {"system": run.system | {"name": name}})
+    return replace(run, record=record | {"system": run.system | {"name": name}})
 
 
 def layers_of(runs: list[dict]) -> list[str]:

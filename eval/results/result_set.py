@@ -82,7 +82,7 @@ class ResultSet:
             InputError: two runs are the same seed of a system, or runs under one name are other systems, or
                 were measured in other ways.
         """
-        runs = [Run(path, run) for path, record in self.of_kind(kind) for run in record["runs"]]
+        runs = [Run(path, run, record) for path, record in self.of_kind(kind) for run in record["runs"]]
         return group_probed(map(renamed, runs))
 
     @cached_property

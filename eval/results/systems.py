@@ -6,7 +6,7 @@ systems, get their labels, and give the mean and the deviation that tables and f
 
 import statistics
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -37,7 +37,17 @@ NAMED = {  # options of a search that make it a system of its own, and what belo
     "language_rescoring": ("rescoring_identifier",),
 }
 
-MEASURED_WITH = ("split", "length_candidates", "only_words", "variance", "batch_tokens")  # fields of probes
+MEASURED_WITH = (  # fields of probes, and of mining
+    *("split", "length_candidates", "only_words", "variance", "batch_tokens"),
+    *("margin", "neighbours", "rescore", "normalize", "normalize_sample", "without_specials", "selection"),
+)
+FILE_MEASURED_WITH = (
+    "neighbours",
+    "normalization",
+    "without_specials",
+    "distractors",
+)  # of all runs of a file
+ENCODED_WITH = ("kind", "pooling", "layer", "prefix", "target_lang", "precision")  # of a file's encoder
 SAME_LINES = ("queries", "texts_sha256")  # of a direction
 
 
@@ -67,10 +77,17 @@ class MeanStd:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What was measured of one training of a system on one dataset: a record, and the file that holds it."""
+    """What was measured of one training of a system on one dataset.
+
+    Attributes:
+        path: of the file that holds it.
+        record: its own.
+        file: what the file says of all its runs: encoder, neighbours, …
+    """
 
     path: Path
     record: dict
+    file: dict = field(default_factory=dict)
     compared_alike: ClassVar[tuple[str, ...]] = ()  # of a direction, where runs are compared
 
     @property
@@ -198,8 +215,8 @@ def group_runs(runs: Iterable[Run]) -> list[System]:
     """The systems of runs, as they first appear; a dataset and a name are a system.
 
     Raises:
-        InputError: two runs are the same seed, or runs under one name are not the same system; names both
-            files.
+        InputError: two runs are the same seed or encoder, or runs under one name are not the same system;
+            names both files.
     """
     from fairseq_ext.axes.record import check_record
 
@@ -213,12 +230,34 @@ def group_runs(runs: Iterable[Run]) -> list[System]:
                     f"{run.path} and {other.path}: both are seed {run.seed} of system {run.name!r}; give one"
                     " of them another --name"
                 )
+            _check_encoders(other, run)
         if others:
             check_same(others[0], run, "system", others[0].settings, run.settings)
         others.append(run)
     return [
         System(name, dataset, tuple(sorted(found, key=_by_seed))) for (dataset, name), found in groups.items()
     ]
+
+
+def _check_encoders(first: Run, run: Run) -> None:
+    """Of encoders whose seed is not known.
+
+    Raises:
+        InputError: they are one encoder, or two that have one name because their folders do.
+    """
+    encoders = [one.file.get("encoder") or {} for one in (first, run)]
+    if first.seed is not None or run.seed is not None or not all("weights" in one for one in encoders):
+        return
+    if encoders[0]["weights"] == encoders[1]["weights"]:
+        raise InputError(
+            f"{run.path} and {first.path}: both are of one encoder, {run.name!r}; give one of them"
+        )
+    folders = [Path(one["model"]).name for one in encoders]
+    if all(one["name"].startswith(folder) for one, folder in zip(encoders, folders, strict=True)):
+        raise InputError(
+            f"{run.path} and {first.path}: are of two encoders in folders called {folders[0]}; give them"
+            " other names by --encoder-name, or one, if they are trainings of one system"
+        )
 
 
 def group_probed(runs: Iterable[Run]) -> list[System]:
@@ -248,6 +287,11 @@ def _check_probed_alike(first: Run, run: Run) -> None:
     """Of what both say of themselves: not every kind of result has every option."""
     for name in MEASURED_WITH:
         _check_recorded(first, run, name, first.record.get(name), run.record.get(name))
+    for name in FILE_MEASURED_WITH:
+        _check_recorded(first, run, name, first.file.get(name), run.file.get(name))
+    encoders = [one.file.get("encoder") or {} for one in (first, run)]
+    for name in ENCODED_WITH if all(encoders) else ():
+        check_same(first, run, f"encoder.{name}", *(one.get(name) for one in encoders))
     expected, found = (one.record.get("directions") for one in (first, run))
     if expected is None or found is None:
         return

@@ -33,7 +33,8 @@ class RetrievalRun(Run):
 
 def load(path: Path) -> list[Run]:
     """The runs of a result file."""
-    return [RetrievalRun(path, run) for run in read_result(path)["runs"]]
+    record = read_result(path)
+    return [RetrievalRun(path, run, record) for run in record["runs"]]
 
 
 def hits_of(run: Run, similarity: str) -> dict[str, np.ndarray]:

@@ -230,6 +230,22 @@ def test_stored_vectors_are_an_encoder(command, checkpoint_options, text, expect
         EncoderOptions(tmp_path / "out").load()
 
 
+def test_stored_vectors_are_of_the_training_of_their_encoder(command, checkpoint_options, text, tmp_path):
+    """With its seed and axes, so that two of one training are not taken for two seeds."""
+    assert command("encode", text, *checkpoint_options, "--output", tmp_path / "out").status == 0
+    encoder = EncoderOptions(tmp_path / "out").load()
+    system = encoder.record()["system"]
+    assert encoder.system == system and {"name", "seed", "norm_placement"} <= set(system)
+    record = tmp_path / "out/test.de.npy.json"
+    known = json.loads(record.read_text())
+    record.write_text(json.dumps(known | {"size": known["size"] | {"experts": 8}}))  # of a later version
+    assert EncoderOptions(tmp_path / "out").load().size == encoder.size
+    known["encoder"]["weights"] = {"model.pt": 7}
+    record.write_text(json.dumps(known))
+    with pytest.raises(InputError, match=r"field 'encoder\.weights.* is 7, expected a string"):
+        EncoderOptions(tmp_path / "out").load()
+
+
 def test_stored_vectors_have_the_same_numbers_throughout(command, checkpoint_options, text, tmp_path):
     english = tmp_path / "test.en"
     english.write_text("w1\n")

@@ -63,6 +63,10 @@ LAUGHS = '<!DOCTYPE items [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>'
         ("<items><item><text>a</text></item></items>", ":1: rating '', expected"),
         ("<items><item><rating>nan</rating></item></items>", "rating 'nan'"),
         ("<items></items>", "is empty, expected <item> elements"),
+        (
+            "<?xml version='1.0' encoding='foo'?><items/>",
+            ":1: not XML: unknown encoding: foo; expected UTF-8",
+        ),
         ("", "not XML: no element found"),
     ],
 )

@@ -18,8 +18,8 @@ _SEVERAL = re.compile(r"(unpaired|paired)-(\d+)-pairs")
 _ONE_PAIR = re.compile(r"(unpaired|paired)-([a-z]+-[a-z]+)")
 NOTES = [
     "mixture: of all layers, without the linear map; map: the linear map above their average; both: the"
-    " module of one pair of languages, the first that is reported. adversarial and cycle: one of the two"
-    " losses of unpaired alone."
+    " whole module; all of one pair of languages. adversarial and cycle: one of the two losses of unpaired"
+    " alone."
 ]
 
 Found = dict[tuple[str, str], System]  # row, column
@@ -71,7 +71,7 @@ def section(results: ResultSet) -> Section:
 def parts(systems: list[System]) -> Pivot:
     """Losses by parts of the module; empty where no part is left out."""
     found = {match.groups(): one for one in systems if (match := _PART.fullmatch(one.name))}
-    found |= _of_first_pair(systems, "both") if found else {}
+    found |= _of_one_pair(systems, "both", _trained_on(found)) if found else {}
     rows, columns = ({place[axis] for place in found} for axis in (0, 1))
     return Pivot(
         "parts", "losses and parts of the module", "Losses",
@@ -82,17 +82,24 @@ def parts(systems: list[System]) -> Pivot:
 def several(systems: list[System]) -> Pivot:
     """Paired and unpaired by the number of pairs; empty where none has more than one."""
     found = {match.groups(): one for one in systems if (match := _SEVERAL.fullmatch(one.name))}
-    found |= _of_first_pair(systems, "1") if found else {}
+    found |= _of_one_pair(systems, "1", _trained_on(found)) if found else {}
     rows, columns = ({place[axis] for place in found} for axis in (0, 1))
     return Pivot(
         "pairs", "number of pairs of languages", "Trained", sorted(rows), sorted(columns, key=int), found
     )
 
 
-def _of_first_pair(systems: list[System], column: str) -> Found:
-    """Of either kind of training, the first system that is of one pair."""
+def _trained_on(found: Found) -> str | None:
+    """The pair of languages of the first of these systems, or their first pair; None if no file says it."""
+    encoder = next(iter(found.values())).runs[0].file.get("encoder") or {}
+    return next(iter(encoder.get("pairs") or []), None)
+
+
+def _of_one_pair(systems: list[System], column: str, pair: str | None) -> Found:
+    """Of either kind of training, the system of one pair: this one, or the first in older files."""
     found: Found = {}
     for one in systems:
-        if (match := _ONE_PAIR.fullmatch(one.name)) and not _PART.fullmatch(one.name):
+        match = _ONE_PAIR.fullmatch(one.name)
+        if match and not _PART.fullmatch(one.name) and pair in (None, match[2]):
             found.setdefault((match[1], column), one)
     return found

@@ -3,6 +3,7 @@ like that of 2.4.8.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from eval.reporting.exhibits import Section, Table, cells, mean_cell, number_cell, slug
 from eval.results.result_set import ResultSet
@@ -32,7 +33,7 @@ def _with_scoring(run: Run) -> Run:
     if record.get("normalize") is not None:
         ways.append(f"alpha {record['normalize']:g}")
     name = f"{run.name} ({', '.join(ways)})" if ways else run.name
-    return Run(run.path, record | {"system": run.system | {"name": name}})
+    return replace(run, record=record | {"system": run.system | {"name": name}})
 
 
 def _by_column(

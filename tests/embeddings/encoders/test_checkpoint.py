@@ -1,11 +1,15 @@
 """The encoder of translation models, ours and stock fairseq's: means of states against a loop."""
 
+import shutil
+
 import numpy as np
 import pytest
 import torch
 
 from command_line.errors import InputError
 from data_prep.formats.preparation import Preparation
+from data_prep.formats.teacher_vectors import encoder_identity
+from embeddings.encoders.checkpoint import Segmentation
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import LanguageNeeded
 from fairseq_ext.inference import load_for_inference
@@ -161,8 +165,6 @@ def test_languages(checkpoint, data):
 
 
 def test_text_is_tokenized_and_segmented_as_the_training_data_was(data, checkpoint, tmp_path):
-    import shutil
-
     copy = tmp_path / "data"
     shutil.copytree(data, copy)
     preparation = Preparation.load(copy)
@@ -173,11 +175,50 @@ def test_text_is_tokenized_and_segmented_as_the_training_data_was(data, checkpoi
     (tokens,) = encoder.tokens(["w1,w2"], "de")
     assert tokens == [ids("__de__"), ids("w1"), encoder.dictionary.unk(), ids("w2"), encoder.dictionary.eos()]
     assert len(encoder.tokens(["w1,w2"], "fr")[0]) == 3
-    with pytest.raises(InputError, match="languages have different tokenizers, so the language of the text"):
+    with pytest.raises(LanguageNeeded, match="languages are tokenized in different ways, so the language of"):
         encoder.segmentation.of(None)
     assert encoder.segmentation.of("it")("w1,w2") == "w1 , w2"
     (copy / "preparation.json").unlink()
     assert load(checkpoint, copy).segmentation.of(None)("w1,w2") == "w1,w2"
+
+
+@pytest.fixture
+def retokenized(data, tmp_path):
+    """Copies the data folder, with other tokenizers."""
+
+    def copy(tokenizers: dict):
+        preparation = Preparation.load(shutil.copytree(data, tmp_path / "copy"))
+        preparation.tokenizers = tokenizers
+        preparation.save()
+        return preparation.folder
+
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("tokenizers", "is_needed"),
+    [
+        ({"de": "none", "en": "none", "fr": "none"}, False),
+        ({"de": "moses", "en": "moses", "fr": "moses"}, True),  # of "l'homme" in French alone
+        ({"de": "moses+lowercase"}, False),
+    ],
+)
+def test_the_language_is_needed_where_text_is_split_by_it(retokenized, tokenizers, is_needed):
+    segmentation = Segmentation(retokenized(tokenizers))
+    if is_needed:
+        with pytest.raises(LanguageNeeded, match="languages are tokenized in different ways"):
+            segmentation.of(None)
+    else:
+        assert segmentation.of(None)("w1 w2") == "w1 w2"
+
+
+def test_vectors_are_also_those_of_a_segmentation(data, checkpoint, retokenized):
+    tokenizers = Preparation.load(data).tokenizers
+    before = encoder_identity(load(checkpoint, data).record())
+    changed = retokenized(dict.fromkeys(tokenizers, "none+lowercase"))
+    assert encoder_identity(load(checkpoint, changed).record()) != before
+    shutil.rmtree(changed)
+    assert encoder_identity(load(checkpoint, retokenized(tokenizers)).record()) == before
 
 
 @pytest.mark.parametrize(

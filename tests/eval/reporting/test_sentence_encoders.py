@@ -168,6 +168,12 @@ def test_parts_and_pairs_of_dual_pivot_transfer_are_tables(report):
     ]  # fmt: skip
     table = text[text.index("| Trained | 1 | 2 | 16 |") :].splitlines()
     assert table[2:4] == ["| paired | 80.0 | 85.0 | 90.0 |", "| unpaired | 70.0 | 75.0 | – |"]
+    records = [retrieval({"de-en": p, "en-de": p}, name=name) for name, p in reversed(found.items())]
+    for one in records:  # as they say whose translations they have seen
+        name = one["encoder"]["name"]
+        one["encoder"]["pairs"] = ["ar-en"] if "ar-en" in name else ["de-en"]
+    text, _ = report(records[-2], *records[:-2], records[-1])
+    assert "| paired | 50.0 | – | 80.0 |" in text and "| paired | 80.0 | 85.0 | 90.0 |" in text
     assert "Parts of dual-pivot" not in report(retrieval({"de-en": 1, "en-de": 1}, name="paired-de-en"))[0]
 
 

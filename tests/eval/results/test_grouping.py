@@ -1,6 +1,7 @@
 """Runs and their systems, as scored folders and the result files of probes have them."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,35 @@ def test_what_was_measured_in_another_way_is_not_averaged(first, second, message
         group_probed(files(run() | first, run(seed=2) | second))
     (system,) = group_probed(files(run() | first, run(seed=2) | first, run(seed=3)))
     assert system.seeds == [1, 2, 3]  # an older file says nothing of it
+
+
+def encoded(number: int, **encoder) -> Run:
+    """A run of an encoder without a seed, in a folder."""
+    given = {
+        "name": "A",
+        "kind": "transformers",
+        "model": "a/A",
+        "pooling": "mean",
+        "weights": {"w": str(number)},
+    }
+    return Run(Path(f"{number}.json"), run(seed=None), {"neighbours": 4, "encoder": given | encoder})
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (encoded(2, model="b/A"), "2.json and 1.json: are of two encoders in folders called A; give them"),
+        (encoded(2, model="b/B", weights={"w": "1"}), "2.json and 1.json: both are of one encoder, 'A'"),
+        (encoded(2, model="b/B", pooling="cls"), "2.json: encoder.pooling is 'cls', but 'mean' in 1.json"),
+        (replace(encoded(2, model="b/B"), file=encoded(2, model="b/B").file | {"neighbours": 5}),
+         "2.json: neighbours is 5, but 4 in 1.json"),
+    ],
+)  # fmt: skip
+def test_encoders_in_folders_are_no_seeds_by_accident(second, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        group_probed([encoded(1), second])
+    (system,) = group_probed([encoded(1), encoded(2, model="b/B")])  # named A by the user
+    assert system.run_labels == ["run 1", "run 2"]
 
 
 def test_values_and_means_over_runs():
