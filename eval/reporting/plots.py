@@ -210,7 +210,7 @@ def scatter(
             ends = np.array([xs.min(), xs.max()])
             axes.plot(ends, np.polyval(np.polyfit(xs, ys, 1), ends), color=colour, linewidth=1, alpha=0.7)
     if by_magnitude:
-        axes.set_xscale("log")
+        _scale_by_magnitude(axes, [point[0] for points in series.values() for point in points])
     else:
         axes.axhline(0, color=INK, linewidth=0.7)
         axes.axvline(0, color=INK, linewidth=0.7)
@@ -220,6 +220,17 @@ def scatter(
     axes.grid(color=FAINT, linewidth=0.7)
     figure.legend(loc="outside upper center", ncols=min(2, len(series)), frameon=False)
     return _png(figure)
+
+
+def _scale_by_magnitude(axes, values: Sequence[float]) -> None:
+    """A logarithmic scale of x, with numbers written out: 10^4 is a formula, and no name must become one."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_xscale("log")
+    is_narrow = max(values) < 300 * min(values)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if is_narrow else (1,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:,.12g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def signed_heatmap(

@@ -27,3 +27,19 @@ def test_a_heat_map_has_room_beside_the_longest_name(columns):
     name = "PostNorm S-ENC-T-DEC Len-vari. Intl. +interlingua_alignment +length_prediction tiny, by chance"
     values = [[50.0] * columns] * 2
     assert plots.heatmap([name, name], ["de-en"] * columns, values, "cosine", [])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ((1000, 50_000), ["1,000", "2,000", "5,000", "10,000", "20,000", "50,000"]),
+        ((20, 3_000_000), ["100", "1,000", "10,000", "100,000", "1,000,000"]),
+        ((0.2, 4), ["0.2", "0.5", "1", "2"]),
+    ],
+)
+def test_magnitudes_are_written_out(monkeypatch, sizes, expected):
+    monkeypatch.setattr(plots, "_png", lambda figure: figure)
+    points = [(size, 1.0, NAME) for size in sizes]
+    (axes,) = plots.scatter({NAME: points}, NAME, NAME, by_magnitude=True).axes
+    shown = [one.get_text() for one in axes.get_xticklabels()]
+    assert set(expected) <= set(shown) and not any(set(one) - set("0123456789,.") for one in shown)
