@@ -58,17 +58,21 @@ def add_arguments(parser) -> None:
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
-def is_data_file(path: Path) -> bool:
+def is_of_sentences(path: Path) -> bool:
+    """Whether other steps made a file of that name from the binarized sentences."""
     from data_prep.formats.alignments import is_alignment_file
-    from data_prep.formats.sentences import is_sentence_file
     from data_prep.formats.structures import is_structure_file
     from data_prep.formats.teacher_vectors import is_stored_file
 
+    return is_alignment_file(path) or is_structure_file(path) or is_stored_file(path)
+
+
+def is_data_file(path: Path) -> bool:
+    from data_prep.formats.sentences import is_sentence_file
+
     return (
         is_sentence_file(path)
-        or is_alignment_file(path)  # what belongs to the sentences goes with them
-        or is_structure_file(path)
-        or is_stored_file(path)
+        or is_of_sentences(path)
         or path.name.startswith("dict.")
         or path.name in {FILE_NAME, *filter(None, MODEL_FILES.values())}
         or path.parent.name == "text"
@@ -170,6 +174,8 @@ def main(args) -> None:
             raise InputError(f"{path}: is compressed; fairseq's binarizer reads plain text, decompress it")
     check_parallel(texts)
     step.begin(is_data_file, subfolder="text")
+    for path in filter(is_of_sentences, job.output.iterdir()):
+        path.unlink()  # of the sentences before; no record of ours lists it
     with Workers(args.workers) as workers:
         write_data(job, texts, raw, dictionary, record, workers)
     step.finish()

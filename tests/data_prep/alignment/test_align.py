@@ -14,7 +14,6 @@ from data_prep.alignment.aligners import ALIGNERS
 from data_prep.alignment.error_rate import judge
 from data_prep.alignment.links import format_line, parse_line
 from data_prep.alignment.subword_alignment import write_subword_spans
-from data_prep.binarize import is_data_file
 from data_prep.formats.alignments import AlignedSpans, aligners
 from data_prep.formats.texts import find_bitexts
 
@@ -313,6 +312,26 @@ def test_what_a_version_without_names_left_half_done_is_removed(step, prepared, 
     check_finished(copied / "data")
 
 
-def test_binarizing_again_removes_the_alignments_of_all_aligners(tmp_path):
-    for name in ("train.de-en.alignment", "train.de-en.fast_align.alignment", "test.de-en.eflomal.alignment"):
-        assert is_data_file(tmp_path / name)
+def test_binarizing_again_removes_what_was_made_of_the_sentences(step, prepared, copied):
+    import shutil
+
+    def binarize():
+        words = ("--input", copied / "sub", "--text", copied / "raw", "--output", copied / "data")
+        return step("binarize", *words, "--workers", 1)
+
+    for name in ("raw", "tok", "sub"):
+        shutil.copytree(prepared / name, copied / name)
+    assert binarize()[0] == 0
+    assert store(step, copied, copied)[0] == 0
+    others = ("train.de-en.word2word.alignment", "train.de-en.de.phrases", "train.de-en.en.labse.vectors")
+    for name in (*others, "notes"):
+        (copied / "data" / name).write_text("of the sentences before")
+    words = ("--input", copied / "tok", "--output", copied / "sub", "--merges", 10, "--workers", 1)
+    assert step("subword", *words)[0] == 0
+    assert binarize()[0] == 0
+    assert aligners(copied / "data") == []
+    assert not any((copied / "data" / name).exists() for name in others)
+    assert (copied / "data/notes").exists()
+    assert (copied / "data/train.de-en.de.bin").exists()
+    assert store(step, copied, copied)[0] == 0
+    assert aligners(copied / "data") == ["fast_align"]
