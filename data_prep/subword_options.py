@@ -10,7 +10,14 @@ from data_prep.formats.dictionary import DICTIONARY
 
 PRETRAINED_MODEL = "sentence.bpe.model"
 OF_TYPES = {"bpe": ("merges",), "sentencepiece": ("vocabulary_size", "model_type", "sample_lines")}
-DEFAULTS = {"merges": 50_000, "vocabulary_size": 50_000, "model_type": "unigram", "sample_lines": 5_000_000}
+DEFAULTS = {
+    "type": "bpe",
+    "merges": 50_000,
+    "vocabulary_size": 50_000,
+    "model_type": "unigram",
+    "sample_lines": 5_000_000,
+    "min_count": 1,
+}
 TYPES = {"bpe": "subword-nmt", "sentencepiece": "sentencepiece", "none": "none"}
 
 
@@ -21,10 +28,10 @@ class SubwordJob:
     Attributes:
         input: folder of tokenized text.
         output: folder of subword text, model and dictionary.
-        type: key of `TYPES`; not looked at where a model is given.
+        type: key of `TYPES`; None where a model is given.
         merges: of bpe.
         vocabulary_size, model_type, sample_lines, seed: of sentencepiece.
-        min_count: of a unit in the training text, to be in the dictionary.
+        min_count: of a unit in the training text, to be in the dictionary; None where that is given.
         dictionary_from: the folder of an earlier run whose model and dictionary are applied, or None.
         pretrained: mBART's folder, whose model is applied and whose dictionary is trimmed, or None.
         tokenizer: a folder with a tokenizer of transformers, which is applied, or None.
@@ -33,12 +40,12 @@ class SubwordJob:
 
     input: Path
     output: Path
-    type: str
+    type: str | None
     merges: int | None
     vocabulary_size: int | None
     model_type: str | None
     sample_lines: int | None
-    min_count: int
+    min_count: int | None
     seed: int
     dictionary_from: Path | None
     pretrained: Path | None
@@ -56,7 +63,9 @@ def add_arguments(parser) -> None:
         type=options.output_folder,
         help="folder for subword text, model and dictionary",
     )
-    parser.add_argument("--type", choices=TYPES, default="bpe", help="kind of subwords")
+    parser.add_argument(
+        "--type", choices=TYPES, help=f"kind of subwords to learn (default: {DEFAULTS['type']})"
+    )
     parser.add_argument(
         "--merges",
         type=options.positive,
@@ -78,7 +87,9 @@ def add_arguments(parser) -> None:
         help=f"lines that sentencepiece learns from (default: {DEFAULTS['sample_lines']})",
     )
     parser.add_argument(
-        "--min-count", type=options.positive, default=1, help="rarer units are left out of the dictionary"
+        "--min-count",
+        type=options.positive,
+        help=f"rarer units are left out of the dictionary (default: {DEFAULTS['min_count']})",
     )
     parser.add_argument("--seed", type=options.seed, default=1, help="for sentencepiece's sample")
     given = parser.add_mutually_exclusive_group()
@@ -113,6 +124,7 @@ def completed(job: SubwordJob) -> SubwordJob:
         InputError: an option would do nothing.
     """
     _check_options(job)
+    _check_options_of_dictionary(job)
     return replace(job, **{name: value for name, value in DEFAULTS.items() if getattr(job, name) is None})
 
 
@@ -121,15 +133,25 @@ def _check_options(job: SubwordJob) -> None:
         "--dictionary-from": job.dictionary_from, "--pretrained": job.pretrained, "--tokenizer": job.tokenizer
     }  # fmt: skip
     applied = next((option for option, path in given.items() if path), None)
+    if applied and job.type:
+        raise InputError(f"--type: of learning, but {applied} has a model; leave it out")
+    chosen = job.type or DEFAULTS["type"]
     for kind, names in OF_TYPES.items():
         for name in names:
             option = f"--{name.replace('_', '-')}"
-            if getattr(job, name) is not None and (applied or kind != job.type):
-                found = f"{applied} has a model" if applied else f"--type is {job.type}"
+            if getattr(job, name) is not None and (applied or kind != chosen):
+                found = f"{applied} has a model" if applied else f"--type is {chosen}"
                 raise InputError(f"{option}: of learning with --type {kind}, but {found}; leave it out")
+
+
+def _check_options_of_dictionary(job: SubwordJob) -> None:
     if job.only_used and not job.tokenizer:
         raise InputError("--only-used: of the vocabulary of --tokenizer, which is not given")
-    if job.tokenizer and job.min_count > 1 and not job.only_used:
+    if job.dictionary_from and job.min_count:
+        raise InputError(
+            f"--min-count {job.min_count}: of making a dictionary, but --dictionary-from has one; leave it out"
+        )
+    if job.tokenizer and (job.min_count or 1) > 1 and not job.only_used:
         raise InputError(
             f"--min-count {job.min_count}: with --tokenizer all ids are in the dictionary; --only-used leaves"
             " out the rare ones"

@@ -188,6 +188,15 @@ def test_a_step_that_runs_in_another_process_is_not_begun(step, tmp_path, write_
             ["--dictionary-from", "x", "--merges", "9"],
             "--merges: of learning with --type bpe, but --dictionary-from has a model; leave it out",
         ),
+        (
+            ["--dictionary-from", "x", "--type", "bpe"],
+            "--type: of learning, but --dictionary-from has a model; leave it out",
+        ),
+        (["--tokenizer", "x", "--type", "none"], "--type: of learning, but --tokenizer has a model"),
+        (
+            ["--dictionary-from", "x", "--min-count", "1"],
+            "--min-count 1: of making a dictionary, but --dictionary-from has one; leave it out",
+        ),
     ],
 )
 def test_options_of_subword_that_would_do_nothing(step, tmp_path, write_corpus, words, message):
