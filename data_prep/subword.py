@@ -119,6 +119,26 @@ def tokenizers_of(folder: Path, languages: list[str], type_name: str) -> dict[st
     return names
 
 
+def check_tokenizers(job: SubwordJob, languages: list[str]) -> None:
+    """Compare how the text is tokenized with that of the model that is applied; of text that is not from
+    `tokenize` nothing is known.
+
+    Raises:
+        InputError: the model knows a language in another form, so that its units would be none of its words.
+    """
+    found = (read_record(job.input, "tokenize") or {}).get("tokenizers", {})
+    of_model = read_record(job.dictionary_from, "subword")["tokenizers"]
+    expected = {language: of_model[language] for language in languages if language in of_model}
+    for language, name in expected.items():
+        if found.get(language, name) != name:
+            choices = " ".join(f"{code}={each.removesuffix(LOWERCASE)}" for code, each in expected.items())
+            case = f"with{'' if name.endswith(LOWERCASE) else 'out'} --lowercase"
+            raise InputError(
+                f"{job.input}: {language} is tokenized by {found[language]}, but that of {job.dictionary_from}"
+                f" by {name}; run `tokenize` with --tokenizer {choices}, {case}"
+            )
+
+
 def make_model(job: SubwordJob, training: list[Path], model: Path | None, workers: Workers) -> None:
     """Make the model file, by learning or by copying."""
     if job.dictionary_from:
@@ -170,6 +190,8 @@ def main(args) -> None:
     languages = languages_of(texts)
     settings = learning_settings(job)
     settings["tokenizers"] = tokenizers_of(job.input, languages, settings["type"])
+    if job.dictionary_from:
+        check_tokenizers(job, languages)
     file_name = MODEL_FILES[settings["type"]]
     settings["model"] = file_name
     given = [folder for folder in (job.dictionary_from, job.pretrained, job.tokenizer) if folder]

@@ -112,6 +112,28 @@ def test_an_existing_model_is_applied_to_new_text(step, tmp_path, prepared, read
     assert read(tmp_path / "o/test.de-en.en") == [model.segment("The train .")]
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--tokenizer", "none"], None),
+        ([], "de is tokenized by moses, but that of OLD by none; run `tokenize` with --tokenizer de=none"),
+        (["--tokenizer", "none", "--lowercase"], "--tokenizer de=none en=none, without --lowercase"),
+    ],
+)
+def test_an_existing_model_is_for_text_tokenized_alike(step, tmp_path, write_corpus, options, message):
+    lines = ["it's all right, isn't it?", "all right!"]
+    raw = write_corpus(tmp_path / "raw", {f"train.de-en.{code}": lines for code in ("de", "en")})
+    assert step("tokenize", "--input", raw, "--output", tmp_path / "tok", "--tokenizer", "none")[0] == 0
+    learning = ("--type", "sentencepiece", "--vocabulary-size", 20, "--model-type", "bpe", "--workers", 1)
+    old = tmp_path / "old"
+    assert step("subword", "--input", tmp_path / "tok", "--output", old, *learning)[0] == 0
+    assert step("tokenize", "--input", raw, "--output", tmp_path / "new", *options)[0] == 0
+    words = ("--input", tmp_path / "new", "--output", tmp_path / "o", "--dictionary-from", old)
+    status, error = step("subword", *words, "--workers", 1)
+    assert status == (2 if message else 0), error
+    assert message is None or (message.replace("OLD", str(old)) in error and error.count("\n") == 1)
+
+
 def test_another_existing_model_is_noticed(step, tmp_path, prepared, write_corpus):
     write_corpus(tmp_path / "new", {"test.de-en.de": ["Der Zug ."], "test.de-en.en": ["The train ."]})
     shutil.copytree(prepared / "sub", tmp_path / "old")
