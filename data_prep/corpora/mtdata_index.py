@@ -1,15 +1,22 @@
 """Any corpus of mtdata's index: mtdata knows where it is and reads its format; the download is ours."""
 
+import io
 import logging
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 
 from command_line.errors import InputError
+from command_line.lines import open_binary, read_lines, read_parallel
 from data_prep.corpora.corpus import BitextRows
 from data_prep.corpora.fetching import Source
 from data_prep.formats.texts import TRAIN, pair_name
 from data_prep.languages import closest, find_language
+
+PLAIN = ("txt", "raw")  # mtdata's formats with a segment in every line of either file
+TEXT = ("tsv", "csvwithheader", "tmx", "sgm")  # and those that it opens as text
 
 
 def find_entry(identifier: str):
@@ -40,8 +47,6 @@ def read_entry(source: Source, entry) -> Iterator[tuple[str, str]]:
     Raises:
         InputError: the files cannot be had or read.
     """
-    from mtdata.parser import Parser
-
     urls = [entry.url] if isinstance(entry.url, str) else list(entry.url)
     if entry.in_ext == "opus_xces" or entry.ext == "hfds":
         raise InputError(f"mtdata id {entry.did}: format {entry.in_ext or entry.ext} is not supported")
@@ -56,15 +61,46 @@ def read_entry(source: Source, entry) -> Iterator[tuple[str, str]]:
             for number, (url, name) in enumerate(zip(urls, names, strict=True))
         ]
     try:
-        for first, second, *_ in Parser(paths, ext=entry.in_ext or entry.ext, ent=entry).read_segs(
-            show_pbar=False
-        ):
+        for first, second, *_ in _segments(paths, entry):
             if first.strip() and second.strip():
                 yield " ".join(first.split()), " ".join(second.split())
     except InputError:
         raise
+    except UnicodeDecodeError as error:
+        for path in paths:
+            deque(read_lines(path, nul=True), maxlen=0)  # says which line it is
+        raise InputError(f"{paths[0]}: is not UTF-8 ({error}); convert it, for instance with iconv") from None
     except Exception as error:  # mtdata reports damaged files with plain exceptions
         raise InputError(f"{paths[0]}: mtdata cannot read {entry.did}: {error}") from None
+
+
+class _StrictText:
+    """A file of text as mtdata opens it. By itself mtdata puts U+FFFD for what is not UTF-8, and ends lines of
+    compressed files at carriage returns, too.
+    """
+
+    suffix = ""  # of a compression that would be left to mtdata
+
+    def __init__(self, path: Path):
+        self._path = path
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def open(self, *_, **__) -> io.TextIOWrapper:
+        return io.TextIOWrapper(open_binary(self._path), encoding="utf-8-sig", newline="\n")
+
+
+def _segments(paths: list[Path], entry) -> Iterable[Sequence]:
+    """What the files of an entry have: pairs of segments, perhaps with more behind them."""
+    from mtdata.parser import Parser
+
+    form = entry.in_ext or entry.ext
+    kind = form.partition(".")[0]  # of txt.gz
+    if kind in PLAIN and len(paths) == 2:
+        return read_parallel(*paths, nul=True)
+    files = [_StrictText(path) for path in paths] if kind in TEXT else paths
+    return Parser(files, ext=form, ent=entry).read_segs(show_pbar=False)
 
 
 def mtdata_splits(

@@ -479,7 +479,7 @@ def test_enja_has_no_spaces_in_japanese_and_always_a_test_set(step, tmp_path, re
 
 @pytest.fixture
 def mtdata_index(monkeypatch):
-    """Three entries in place of mtdata's index of some 300,000, which takes long to load."""
+    """A few entries in place of mtdata's index of some 300,000, which takes long to load."""
     entry = pytest.importorskip("mtdata.entry")
     entries = [
         entry.Entry(
@@ -490,6 +490,8 @@ def mtdata_index(monkeypatch):
         entry.Entry(
             "Statmt-plain-2-deu-eng", url="http://host/plain.tgz", in_paths=["u/a.de", "u/a.en"], in_ext="txt"
         ),
+        entry.Entry("Statmt-two-1-deu-eng", url=("http://host/b.de.gz", "http://host/b.en.gz"), ext="txt.gz"),
+        entry.Entry("Statmt-memory-1-deu-eng", url="http://host/memory.tmx.gz"),
         entry.Entry("Statmt-mono-1-deu", url="http://host/mono.txt.gz"),
     ]
     known = {entry.did: entry for entry in entries}
@@ -536,6 +538,48 @@ def test_mtdata_ids(step, tmp_path, read, mtdata_index):
     (folder / "plain.tgz").write_bytes(b"damaged")
     status, error = step(*command, "--train", "Statmt-plain-1-deu-eng", "--force")
     assert status == 2 and "plain.tgz: not a complete tar or zip archive" in error
+
+
+TMX = """<?xml version="1.0" encoding="UTF-8"?>
+<tmx version="1.4"><body><tu>
+<tuv xml:lang="de"><seg>fünf</seg></tuv><tuv xml:lang="en"><seg>five</seg></tuv>
+</tu></body></tmx>"""
+
+
+def test_lines_of_mtdata_end_where_ours_end(step, tmp_path, read, mtdata_index):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    sides = {"de": ["eins\r1", "zwei", "drei"], "en": ["one", "two", "three\r3"]}
+    for code, texts in sides.items():
+        (folder / f"b.{code}.gz").write_bytes(gzip.compress(lines(*texts)))
+    (folder / "table.tsv.gz").write_bytes(gzip.compress(lines("fo\rur\tvier")))
+    (folder / "memory.tmx.gz").write_bytes(gzip.compress(TMX.encode()))
+    command = ["download", "mtdata", "--langs", "de,en", "--from-folder", folder, "--output", tmp_path / "out"]
+    ids = ("Statmt-two-1-deu-eng", "Statmt-table-1-eng-deu", "Statmt-memory-1-deu-eng")
+    status, error = step(*command, "--train", *ids)
+    assert status == 0, error
+    assert read(tmp_path / "out/train.de-en.de") == ["eins 1", "zwei", "drei", "vier", "fünf"]
+    assert read(tmp_path / "out/train.de-en.en") == ["one", "two", "three 3", "fo ur", "five"]
+
+
+@pytest.mark.parametrize(
+    ("identifier", "files", "line"),
+    [
+        ("Statmt-two-1-deu-eng", {"b.de.gz": b"eins\nf\xfcnf\n", "b.en.gz": b"one\nfive\n"}, "b.de.gz:2"),
+        ("Statmt-table-1-eng-deu", {"table.tsv.gz": b"one\teins\nfive\tf\xfcnf\n"}, "table.tsv.gz:2"),
+        ("Statmt-memory-1-deu-eng", {"memory.tmx.gz": TMX.encode("latin-1")}, "memory.tmx.gz:3"),
+        ("Statmt-two-1-deu-eng", {"b.de.gz": b"eins\n", "b.en.gz": b"one\nfive\n"}, "b.de.gz: ends after 1"),
+    ],
+)
+def test_what_mtdata_reads_must_be_utf8(step, tmp_path, mtdata_index, identifier, files, line):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(gzip.compress(content))
+    command = ["download", "mtdata", "--langs", "de,en", "--from-folder", folder, "--output", tmp_path / "out"]
+    status, error = step(*command, "--train", identifier)
+    assert (status, error.count("\n")) == (2, 1), error
+    assert f"{folder}/{line}" in error
 
 
 def test_files_of_one_name_are_told_apart(step, tmp_path, read, mtdata_index, monkeypatch):
