@@ -195,7 +195,7 @@ def write_bitext(bitext, folder: Path, train_pairs: int | None = None) -> int:
 
 
 def _one_line(line: str) -> str:
-    return line.replace("\r", " ").strip()
+    return line.replace("\r", " ").replace("\n", " ").strip()  # which characters of XML may have become
 
 
 def compare_with_paper(name: str, counts: dict[str, int]) -> list[str]:
