@@ -11,7 +11,6 @@ import fnmatch
 import hashlib
 import http.client
 import lzma
-import shutil
 import tarfile
 import time
 import urllib.error
@@ -33,7 +32,10 @@ ATTEMPTS = 5
 PAUSE = 2  # seconds before the third attempt, twice as many before the next one, and so on
 FOR_NOW = (408, 425, 429, 500, 502, 503, 504)  # answers of servers that are busy
 BLOCK = 1 << 20
-ARCHIVE_ERRORS = (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error, lzma.LZMAError)
+ARCHIVE_ERRORS = (
+    tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error, lzma.LZMAError,
+    RuntimeError,  # zipfile's, of what is encrypted or compressed in a way that it does not know
+)  # fmt: skip
 
 
 def fetch(url: str, path: Path, open_url=urllib.request.urlopen) -> Path:
@@ -152,6 +154,31 @@ def _zip_members(archive: Path) -> Iterator[tuple[str, object]]:
                     yield member.filename, stream
 
 
+@contextlib.contextmanager
+def _reading(archive: Path) -> Iterator[None]:
+    try:
+        yield
+    except ARCHIVE_ERRORS as error:
+        raise InputError(f"{archive}: not a complete tar or zip archive: {error}") from None
+
+
+def _members(archive: Path) -> Iterator[tuple[str, object]]:
+    """Name and content of every regular file."""
+    with _reading(archive):
+        yield from _zip_members(archive) if zipfile.is_zipfile(archive) else _tar_members(archive)
+
+
+def _copy(stream, archive: Path, target: Path) -> None:
+    """Errors of writing are no errors of the archive: a full disk, for instance."""
+    with atomic_path(target) as temporary, open(temporary, "wb") as output:
+        while True:
+            with _reading(archive):
+                block = stream.read(BLOCK)
+            if not block:
+                break
+            output.write(block)
+
+
 def take_out(archive: Path, wanted: Iterable[str], folder: Path) -> dict[str, Path]:
     """Copy files out of a tar or zip archive into `folder`.
 
@@ -162,26 +189,21 @@ def take_out(archive: Path, wanted: Iterable[str], folder: Path) -> dict[str, Pa
         For each wanted path the file, named after the archive and the place in the list.
 
     Raises:
-        InputError: the archive is broken or lacks a file; names both.
+        InputError: the archive is broken, encrypted or lacks a file; names both.
     """
     wanted = list(dict.fromkeys(wanted))
     targets = {name: folder / f"{archive.name}--{_short_name(name)}" for name in wanted}
     missing = [name for name in wanted if not targets[name].exists()]  # in order: a member is the first's
     if missing:
         folder.mkdir(parents=True, exist_ok=True)
-        try:
-            members = _zip_members(archive) if zipfile.is_zipfile(archive) else _tar_members(archive)
-            with contextlib.closing(members):
-                for name, stream in members:
-                    found = next((want for want in missing if _matches(name, want)), None)
-                    if found is not None:
-                        with atomic_path(targets[found]) as temporary, open(temporary, "wb") as output:
-                            shutil.copyfileobj(stream, output, BLOCK)
-                        missing.remove(found)
-                    if not missing:
-                        break
-        except ARCHIVE_ERRORS as error:
-            raise InputError(f"{archive}: not a complete tar or zip archive: {error}") from None
+        with contextlib.closing(_members(archive)) as members:
+            for name, stream in members:
+                found = next((want for want in missing if _matches(name, want)), None)
+                if found is not None:
+                    _copy(stream, archive, targets[found])
+                    missing.remove(found)
+                if not missing:
+                    break
     if missing:
         raise InputError(f"{archive}: has no file {missing[0]}")
     return targets

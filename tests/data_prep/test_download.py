@@ -3,6 +3,7 @@
 No network: a server of the test's own on this machine, and local folders.
 """
 
+import contextlib
 import gzip
 import hashlib
 import http.server
@@ -216,6 +217,24 @@ def test_truncated_and_foreign_archives(tmp_path):
         with pytest.raises(InputError, match=f"{name}: not a complete tar or zip archive"):
             take_out(tmp_path / name, ["b"], tmp_path / "out")
     assert not list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [(6, 1, "is encrypted, password required"), (8, 99, "compression method is not supported")],
+)
+def test_a_zip_that_python_cannot_read_is_one_line(tmp_path, place, value, message):
+    content = bytearray(zip_of(tmp_path / "x.zip", {"a": b"x" * 100}).read_bytes())
+    content[place] = content[content.index(b"PK\x01\x02") + place + 2] = value  # in both of its headers
+    (tmp_path / "x.zip").write_bytes(content)
+    with pytest.raises(InputError, match=rf"x\.zip: not a complete tar or zip archive: .*{message}"):
+        take_out(tmp_path / "x.zip", ["a"], tmp_path / "out")
+
+
+def test_a_full_disk_is_none_of_the_archive(tmp_path, monkeypatch):
+    monkeypatch.setattr(fetching, "atomic_path", lambda path: contextlib.nullcontext(Path("/dev/full")))
+    with pytest.raises(OSError, match="No space left on device"):
+        take_out(zip_of(tmp_path / "x.zip", {"a": b"x" * 100}), ["a"], tmp_path / "out")
 
 
 def lines(*texts: str) -> bytes:
