@@ -81,28 +81,27 @@ def main(args) -> None:
         raise InputError(
             f"--sizes {','.join(args.sizes)}: leaves no pairs for pre-training; give --monolingual DIR"
         )
+    inputs = (args.input, *([args.monolingual] if own else []))  # which no output may be
     ranks = random_ranks(lines, args.seed)
     settings, reads = {"first": args.first, "seed": args.seed}, paths_of(bitexts)
+    folder, largest = args.output / MONOLINGUAL, max(limits.values())
+    beyond = {} if own else {"beyond": largest}
+    pretraining = StepFolder(folder, "low-resource", settings | beyond, [*reads, *(own or ())], inputs)
     for name, size in limits.items():
-        step = StepFolder(
-            args.output / name, "low-resource", settings | {"size": size}, reads, inputs=(args.input,)
-        )
+        step = StepFolder(args.output / name, "low-resource", settings | {"size": size}, reads, inputs)
         if not step.is_complete(args.force):
             step.begin(is_corpus_file)
             write_pairs(train, args.output / name, ranks < size)
             copy_sets([one for one in bitexts if one.split != TRAIN], args.output / name)
             step.finish()
-    folder, largest = args.output / MONOLINGUAL, max(limits.values())
-    settings |= {} if own else {"beyond": largest}
-    step = StepFolder(folder, "low-resource", settings, [*reads, *(own or ())], inputs=(args.input,))
-    if not step.is_complete(args.force):
-        step.begin(is_corpus_file)
+    if not pretraining.is_complete(args.force):
+        pretraining.begin(is_corpus_file)
         sides = map(read_lines, own) if own else shuffled(train, ranks >= largest, args.seed)
         write_monolingual(folder, TRAIN, train.languages, sides)
-        for one in bitexts:
-            if one.split == VALID:
+        for one in bitexts:  # there may be sets of other pairs, with the same languages
+            if (one.split, one.pair) == (VALID, train.pair):
                 write_monolingual(folder, VALID, one.languages, map(read_lines, one.paths))
-        step.finish()
+        pretraining.finish()
 
 
 def training_pair(folder: Path, bitexts: list[Text]) -> Text:

@@ -108,6 +108,26 @@ def test_monolingual_text_must_be_there(low_resource, tmp_path):
     assert "train.en: is empty" in low_resource("--sizes", "5", "--monolingual", tmp_path)[1]
 
 
+def test_its_own_output_is_no_monolingual_text(low_resource, tmp_path):
+    assert low_resource("--sizes", "10")[0] == 0
+    own = tmp_path / "out/monolingual"
+    before = {path.name: path.read_bytes() for path in own.iterdir()}
+    status, err = low_resource("--sizes", "20", "--monolingual", own)
+    assert (status, err.count("\n")) == (2, 1)
+    assert f"--output {own}: is the input folder, expected another one" in err
+    assert {path.name: path.read_bytes() for path in own.iterdir()} == before
+    assert not (tmp_path / "out/20").exists()
+
+
+def test_validation_sets_of_other_pairs_are_not_those_of_pretraining(low_resource, corpus, tmp_path):
+    for language in ("ja", "zh"):
+        (corpus / f"valid.ja-zh.{language}").write_text("other 0\n")
+    assert low_resource("--sizes", "10")[0] == 0
+    folder = tmp_path / "out/monolingual"
+    assert lines(folder / "valid.ja") == ["ja valid 0", "ja valid 1", "ja valid 2"]
+    assert not (folder / "valid.zh").exists()
+
+
 def test_one_pair_of_languages_only(low_resource, corpus):
     for language in ("de", "en"):
         (corpus / f"train.de-en.{language}").write_text("x\n")
