@@ -59,13 +59,7 @@ class BytePairs:
     def segment(self, line: str) -> str:
         if len(self._bpe.cache) > CACHED_WORDS:
             self._bpe.cache.clear()
-        words = line.split()
-        units = self._bpe.segment_tokens(words)
-        for symbol in SPECIAL_SYMBOLS:
-            if symbol in units:
-                units = [part for unit in units for part in _without_special(unit)]
-                break
-        return " ".join(units)
+        return " ".join(_without_special(self._bpe.segment_tokens(line.split()), SEPARATOR))
 
     def join(self, line: str) -> str:
         joined = (line.strip() + " ").replace(SEPARATOR + " ", "")
@@ -77,8 +71,12 @@ def text_of_pairs(units: Sequence[str]) -> str:
     return "".join(unit.removesuffix(SEPARATOR) for unit in units[:-1]) + units[-1]
 
 
-def _without_special(unit: str) -> tuple[str, ...]:
-    return (unit[0] + SEPARATOR, unit[1:]) if unit in SPECIAL_SYMBOLS else (unit,)
+def _without_special(units: list[str], separator: str) -> list[str]:
+    """Units that are spelled as special symbols in two."""
+    if not any(symbol in units for symbol in SPECIAL_SYMBOLS):
+        return units
+    parts = ((unit[0] + separator, unit[1:]) if unit in SPECIAL_SYMBOLS else (unit,) for unit in units)
+    return [part for some in parts for part in some]
 
 
 class SentencePieces:
@@ -93,7 +91,7 @@ class SentencePieces:
             raise InputError(f"{path}: not a sentencepiece model: {error}") from None
 
     def segment(self, line: str) -> str:
-        return " ".join(self._model.encode(line, out_type=str))
+        return " ".join(_without_special(self._model.encode(line, out_type=str), ""))
 
     def join(self, line: str) -> str:
         return line.replace(" ", "").replace(WORD_BEGINNING, " ").strip()

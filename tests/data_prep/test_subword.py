@@ -10,7 +10,7 @@ import pytest
 
 from command_line.errors import InputError
 from data_prep.formats.dictionary import dictionary_lines
-from data_prep.subword_models import BytePairs, NoSubwords, load_subwords
+from data_prep.subword_models import BytePairs, NoSubwords, SentencePieces, load_subwords
 
 
 def training_files(folder: Path) -> list[Path]:
@@ -63,11 +63,24 @@ def test_dictionary_depends_on_counts_alone():
         assert list(dictionary_lines(Counter(dict(units)), min_count=2)) == expected
 
 
+def learn_sentence_pieces_without_letters(path: Path) -> None:
+    """A model that knows no letter of special symbols, so that each is one unknown unit."""
+    import sentencepiece
+
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["xy yx", "yyx xy"] * 20), model_writer=model, vocab_size=8, model_type="bpe",
+        hard_vocab_limit=False, minloglevel=2,
+    )  # fmt: skip
+    path.write_bytes(model.getvalue())
+
+
 @pytest.mark.parametrize("line", ["</s> x <unk>", "<s>", "a <pad> </s>"])
 def test_text_cannot_become_a_special_symbol(tmp_path, line):
     merges = ("< /", "</ s", "</s ></w>", "< s", "<s ></w>", "< p", "<p a", "<pa d", "<pad ></w>")
     (tmp_path / "codes").write_text("#version: 0.2\n" + "\n".join(merges) + "\n")
-    for model in (BytePairs(tmp_path / "codes"), NoSubwords()):
+    learn_sentence_pieces_without_letters(tmp_path / "model")
+    for model in (BytePairs(tmp_path / "codes"), SentencePieces(tmp_path / "model"), NoSubwords()):
         units = model.segment(line)
         assert not {"<s>", "</s>", "<pad>", "<unk>"} & set(units.split())
         assert model.join(units) == line
