@@ -41,7 +41,12 @@ class NoSubwords:
         return " ".join(self._ESCAPED.get(word, word) for word in line.split())
 
     def join(self, line: str) -> str:
-        return " ".join(self._PLAIN.get(word, word) for word in line.strip().split(" "))
+        return " ".join(self.spelled(line.strip().split(" ")))
+
+    @classmethod
+    def spelled(cls, units: Sequence[str]) -> list[str]:
+        """The words that units are."""
+        return [cls._PLAIN.get(unit, unit) for unit in units]
 
 
 class BytePairs:

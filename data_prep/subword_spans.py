@@ -13,7 +13,7 @@ from itertools import accumulate
 
 from command_line.errors import InputError, at
 from data_prep.step_folder import read_record
-from data_prep.subword_models import SEPARATOR, TYPES, WORD_BEGINNING
+from data_prep.subword_models import SEPARATOR, TYPES, WORD_BEGINNING, NoSubwords
 from data_prep.transformers_tokenizer import KIND as TRANSFORMERS
 
 Boundaries = tuple[list[int], list[int]]
@@ -57,6 +57,8 @@ def word_boundaries(
     """
     if subword_type not in SPELLED:
         raise ValueError(f"subword type {subword_type!r}, expected one of {SPELLED}")
+    if subword_type == "none":  # of the text, too: nobody knows which of both a word joiner is from
+        words, units = NoSubwords.spelled(words), NoSubwords.spelled(units)
     if subword_type != "sentencepiece":
         for longest in (False, True):
             boundaries = _walk(words, units, subword_type == "subword-nmt", longest)

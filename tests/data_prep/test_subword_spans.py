@@ -32,6 +32,9 @@ def spans_of(words: str, units: str, subword_type: str) -> list[tuple[int, int]]
         ("東京 都 に", "▁ 東京 都に", "sentencepiece", [(0, 2), (2, 3), (2, 3)]),
         ("東京 都 に", "東@@ 京都 に", "subword-nmt", [(0, 2), (1, 2), (2, 3)]),
         ("東京 都", "東京都", "none", [(0, 1), (0, 1)]),
+        ("a <unk> </s>", "a <\u2060unk> <\u2060/s>", "none", [(0, 1), (1, 2), (2, 3)]),
+        ("<\u2060unk> b", "<\u2060unk> b", "none", [(0, 1), (1, 2)]),
+        ("<unk> 東京 都", "<\u2060unk> 東京都", "none", [(0, 1), (1, 2), (1, 2)]),
         (
             "it &apos;s A &amp; T",
             "▁it ' s ▁A ▁ & T",
