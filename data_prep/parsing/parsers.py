@@ -9,6 +9,7 @@ characters without spaces.
 import functools
 import importlib.metadata
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -299,11 +300,20 @@ PHRASE_PARSERS = {"spacy": SpacyPhrases, "stanza": StanzaPhrases, "enju": EnjuPh
 PARSERS = BUNSETSU_PARSERS | PHRASE_PARSERS
 
 
-@functools.lru_cache(maxsize=2)
+class OfThread(threading.local):
+    """What one thread has loaded: workers of dask are threads, and most parsers are for one at a time."""
+
+    def __init__(self):
+        self.make = functools.lru_cache(maxsize=2)(lambda choice: PARSERS[choice.name](choice))
+
+
+LOADED = OfThread()
+
+
 def make_parser(choice: ParserChoice):
-    """The parser of a choice, loaded once per process.
+    """The parser of a choice, loaded once per thread; a forked process has those of the thread that forked it.
 
     Raises:
         InputError: what it needs is not installed or not there.
     """
-    return PARSERS[choice.name](choice)
+    return LOADED.make(choice)

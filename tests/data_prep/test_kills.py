@@ -19,7 +19,7 @@ from data_prep.__main__ import DESCRIPTION, STEPS
 from data_prep.formats.preparation import Preparation
 from data_prep.formats.structures import BUNSETSU, encode, write_structures
 from data_prep.formats.texts import find_bitexts, find_texts
-from data_prep.parsing.parsers import make_parser
+from data_prep.parsing.parsers import LOADED
 from tests.kill_points import sweep
 
 LINES = {"de": "das ist Zeile {} , gut .", "en": "this is line {} , good ."}
@@ -100,7 +100,7 @@ def japanese(root: Path, monkeypatch) -> None:
         (root / "bin" / name).write_text("#!/bin/sh\n")
         (root / "bin" / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(root / "bin"), prepend=os.pathsep)
-    make_parser.cache_clear()
+    LOADED.make.cache_clear()
 
 
 CORPUS = "--workers 1 --input {corpus}"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from data_prep.parsing.parsers import make_parser
+from data_prep.parsing.parsers import LOADED
 from tests.data_prep.parsing.toy_parser import ENGLISH, save_toy_pipeline
 
 
 @pytest.fixture
 def model(tmp_path):
-    make_parser.cache_clear()
+    LOADED.make.cache_clear()
     return save_toy_pipeline(tmp_path / "model")
 
 

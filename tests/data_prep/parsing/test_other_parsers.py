@@ -3,13 +3,14 @@
 import json
 import stat
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
 
 from data_prep.formats.structures import BUNSETSU, PHRASES, Structures
 from data_prep.parsing import step as parsing_step
-from data_prep.parsing.parsers import make_parser
+from data_prep.parsing.parsers import LOADED, PARSERS, ParserChoice, make_parser
 from tests.data_prep.parsing.toy_parser import ENJU, phrases, reordered
 
 
@@ -40,7 +41,7 @@ def test_stanza(step, tmp_path, write_corpus, monkeypatch):
         return lambda text: document if text == "john eats fish" else SimpleNamespace(sentences=[])
 
     monkeypatch.setitem(sys.modules, "stanza", SimpleNamespace(Pipeline=pipeline))
-    make_parser.cache_clear()
+    LOADED.make.cache_clear()
     corpus = write_corpus(tmp_path / "tok", {"train.en": ["john eats fish", "?"]})
     status, error = phrases(step, corpus, tmp_path / "out", "--parser", "stanza", "--model", "m")
     assert status == 0, error
@@ -71,7 +72,7 @@ def test_a_failure_of_the_machine_is_none_of_the_sentence(
         raise failure
 
     monkeypatch.setitem(sys.modules, "stanza", SimpleNamespace(Pipeline=lambda *_, **__: parse))
-    make_parser.cache_clear()
+    LOADED.make.cache_clear()
     corpus = write_corpus(tmp_path / "tok", {"train.en": ["john eats fish"]})
     status, error = phrases(step, corpus, tmp_path / "out", "--parser", "stanza", "--workers", 1)
     assert (status, error.count("\n")) == (2, 1), error
@@ -135,6 +136,17 @@ def test_a_dask_cluster(step, corpus, model, tmp_path, monkeypatch):
     assert (status, "no scheduler answers there: timed out" in error) == (2, True)
 
 
+def test_threads_share_no_parser(monkeypatch):
+    """SudachiPy, for one, fails where two threads use its tokenizer at a time."""
+    monkeypatch.setitem(PARSERS, "toy", lambda choice: object())
+    choice = ParserChoice("toy", "", "en")
+    with ThreadPoolExecutor(1) as thread:
+        others = [thread.submit(make_parser, choice).result() for _ in range(2)]
+    assert others[0] is others[1]
+    assert make_parser(choice) is make_parser(choice)
+    assert make_parser(choice) is not others[0]
+
+
 # --- Japanese
 
 
@@ -149,7 +161,7 @@ JAPANESE = [
 @pytest.mark.integration
 def test_bunsetsu_by_ginza(step, tmp_path, write_corpus):
     pytest.importorskip("ginza")
-    make_parser.cache_clear()
+    LOADED.make.cache_clear()
     corpus = write_corpus(tmp_path / "tok", {"train.en-ja.ja": JAPANESE})
     status, error = step("bunsetsu", "--input", corpus, "--output", tmp_path / "out", "--workers", 1)
     assert status == 0, error
@@ -183,7 +195,7 @@ def test_bunsetsu_by_knp(step, tmp_path, write_corpus, monkeypatch):
             return SimpleNamespace(phrases=found)
 
     monkeypatch.setattr("rhoknp.KNP", FakeKnp)
-    make_parser.cache_clear()
+    LOADED.make.cache_clear()
     assert step(*words)[0] == 0
     assert reordered(tmp_path / "out/train.en-ja.ja.bunsetsu", BUNSETSU, JAPANESE[:1]) == [
         "ラブライブ は 成る プロジェクト から 三つ の 。"
@@ -220,7 +232,7 @@ def test_knp_fails_on_a_sentence_or_at_all(
         raise failure
 
     monkeypatch.setattr("rhoknp.KNP", lambda jumanpp: SimpleNamespace(apply_to_sentence=apply_to_sentence))
-    make_parser.cache_clear()
+    LOADED.make.cache_clear()
     corpus = write_corpus(tmp_path / "tok", {"train.en-ja.ja": JAPANESE[:1] * lines})
     words = ("--input", corpus, "--output", tmp_path / "out", "--parser", "knp", "--workers", 1)
     status, error = step("bunsetsu", *words)
