@@ -66,6 +66,7 @@ def write_lines(path: Path, lines: list[str]) -> None:
 
 
 def measure(args, folder: Path) -> None:
+    from data_prep.parsing.parsers import OWN_MODELS
     from data_prep.tokenizers import make_tokenizer
 
     step, language, tokenizer = STEPS[args.parser]
@@ -74,7 +75,8 @@ def measure(args, folder: Path) -> None:
     text, tokenized = (folder / name / f"train.{language}" for name in ("text", "tokenized"))
     write_lines(text, lines)
     write_lines(tokenized, list(map(make_tokenizer(tokenizer, language).tokenize, lines)))
-    choice = ["--parser", args.parser, "--model", args.model, "--lang", language]
+    model = args.model or OWN_MODELS[args.parser]
+    choice = ["--parser", args.parser, "--model", model, "--lang", language]
     folders = {"--input": tokenized.parent, "--text": text.parent, "--output": folder / "analyses"}
     files = [word for option, path in folders.items() for word in (option, str(path))]
     workers = str(args.workers)

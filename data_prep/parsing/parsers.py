@@ -22,12 +22,15 @@ from data_prep.parsing.tokens_to_words import ends_of
 from data_prep.parsing.trees import Tree
 
 
+OWN_MODELS = {"ginza": "ja_ginza"}  # of a parser, where --model names no other
+
+
 class ParserChoice(NamedTuple):
     """A parser that was chosen, with its model.
 
     Attributes:
         name: key of `PARSERS`.
-        model: name or path of the model; "" for the parser's own.
+        model: name or path of the model; "" for the parser's own, which has no name.
         language: code of the language of the text.
     """
 
@@ -130,7 +133,7 @@ class GinzaBunsetsu:
             import ginza
         except ImportError:
             raise InputError("GiNZA is not installed: pip install '.[ja]'") from None
-        self._nlp = load_spacy(choice.model or "ja_ginza", exclude=("morphologizer", "compound_splitter"))
+        self._nlp = load_spacy(choice.model, exclude=("morphologizer", "compound_splitter"))
         if "bunsetu_recognizer" not in self._nlp.pipe_names:
             raise InputError(
                 f"--model {choice.model}: has no bunsetu_recognizer, expected a pipeline of GiNZA"

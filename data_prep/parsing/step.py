@@ -24,7 +24,7 @@ from data_prep.formats.structures import join_structures, structure_path, write_
 from data_prep.formats.texts import SPLITS
 from data_prep.parsing.options import ParsingJob
 from data_prep.parsing.parse_files import SUFFIXES, parse_file, read_parses
-from data_prep.parsing.parsers import ParserChoice, make_parser, model_files, model_version
+from data_prep.parsing.parsers import OWN_MODELS, ParserChoice, make_parser, model_files, model_version
 from data_prep.parsing.shards import Shard, structures_of_shard
 from data_prep.step_folder import StepFolder
 
@@ -108,7 +108,7 @@ def run(job: ParsingJob, kind: str, parses: Path | None = None) -> None:
         kind: name of the step, and of what it writes (`formats.structures`).
         parses: folder of the parses, for a parser that reads files.
     """
-    choice = ParserChoice(job.parser, job.model or "", job.lang)
+    choice = ParserChoice(job.parser, job.model or OWN_MODELS.get(job.parser, ""), job.lang)
     texts = texts_of_language(job.input, job.lang)
     rows = []
     for path in texts:

@@ -175,6 +175,21 @@ def test_bunsetsu_by_ginza(step, tmp_path, write_corpus):
     assert Structures(path, BUNSETSU)[0].boundaries.tolist() == [2, 4, 6]
 
 
+def test_another_version_of_ginzas_own_model_is_noticed(step, tmp_path, write_corpus, monkeypatch):
+    versions = {"ja_ginza": "5.1.0"}
+    monkeypatch.setattr("importlib.metadata.version", versions.__getitem__)
+    ends = SimpleNamespace(parse=lambda texts: iter([[5, 9]]))
+    monkeypatch.setitem(PARSERS, "ginza", lambda choice: ends)
+    LOADED.make.cache_clear()
+    corpus = write_corpus(tmp_path / "tok", {"train.ja": ["父 が 外国 へ 行く 。"]})
+    words = ("bunsetsu", "--input", corpus, "--output", tmp_path / "out", "--workers", 1)
+    assert step(*words)[0] == 0
+    assert "complete, skipped" in step(*words)[1]
+    versions["ja_ginza"] = "5.2.0"
+    status, error = step(*words)
+    assert (status, "was made with another model_version" in error) == (0, True), error
+
+
 def test_bunsetsu_by_knp(step, tmp_path, write_corpus, monkeypatch):
     pytest.importorskip("rhoknp")
     monkeypatch.setenv("PATH", str(tmp_path / "none"))
