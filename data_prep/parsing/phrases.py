@@ -10,8 +10,8 @@ any language whose heads precede their dependents (4.3.3). Parsers:
   enju-xml  its output: `--parses DIR` with SPLIT.….LANG.xml, one <sentence> per line of text
   conllu    `--parses DIR` with SPLIT.….LANG.conllu, one sentence per line of text that has words
 
-phrases-report.json counts what could not be parsed (those lines fall back to MASS) and the share of words
-that the reordering moves (4.5.1: 91.97%).
+phrases.LANG-report.json counts what could not be parsed (those lines fall back to MASS) and the share of
+words that the reordering moves (4.5.1: 91.97%).
 """
 
 from command_line import options

@@ -1,7 +1,8 @@
 """What the steps `bunsetsu` and `phrases` share: files, shards that survive a kill, workers, the record.
 
-While a file is being parsed, its finished shards (1,000 lines each) lie in `OUTPUT/.shards-STEP`; the same
-command goes on from there.
+Every language has a record of its own, `phrases.en.json`: several may share a folder, as `structures` reads
+it. While a file is being parsed, its finished shards (1,000 lines each) lie in `OUTPUT/.shards-phrases.en`;
+the same command goes on from there.
 """
 
 import functools
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from command_line.completion import check_finished
+from command_line.completion import check_finished, read_settings, unfinished_mark
 from command_line.errors import InputError
 from command_line.lines import count_lines, find_text, uncompressed_name
 from command_line.outputs import remove_leftovers, write_json
@@ -105,7 +106,7 @@ def run(job: ParsingJob, kind: str, parses: Path | None = None) -> None:
     """Analyse every file of the language.
 
     Args:
-        kind: name of the step, and of what it writes (`formats.structures`).
+        kind: name of the command, and of what it writes (`formats.structures`).
         parses: folder of the parses, for a parser that reads files.
     """
     choice = ParserChoice(job.parser, job.model or OWN_MODELS.get(job.parser, ""), job.lang)
@@ -117,8 +118,10 @@ def run(job: ParsingJob, kind: str, parses: Path | None = None) -> None:
     settings = {"parser": choice.name, "model": choice.model, "language": choice.language}
     settings |= model_version(choice.model)
     reads = [path for row in rows for path in row if path] + model_files(choice.model)
-    step = StepFolder(job.output, kind, settings, reads=reads, inputs=(job.input,))
-    shards = job.output / f".shards-{kind}"
+    name = f"{kind}.{job.lang}"
+    _name_language(job.output, kind, job.lang)
+    step = StepFolder(job.output, name, settings, reads=reads, inputs=(job.input,))
+    shards = job.output / f".shards-{name}"
     if step.is_complete(job.force):
         shutil.rmtree(shards, ignore_errors=True)  # of a run that was killed after its end
         return
@@ -127,20 +130,44 @@ def run(job: ParsingJob, kind: str, parses: Path | None = None) -> None:
         make_parser(choice)
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(1)  # of every worker
-    report = f"{kind}-report.json"
-    step.begin(lambda path: path.suffix == f".{kind}" or path.name == report)
+    report = f"{name}-report.json"
+    step.begin(lambda path: path.name.endswith(f".{job.lang}.{kind}") or path.name == report)
     _keep_shards(shards, step.stamp.work, job.force)
     counts = {}
     with _workers(job) as workers:
         for path, raw, parsed in rows:
-            name = structure_path(path, kind).name
-            counts[name] = structures_of_file(
-                (path, raw, parsed), job.output / name, kind, choice, shards / name, workers
+            file = structure_path(path, kind).name
+            counts[file] = structures_of_file(
+                (path, raw, parsed), job.output / file, kind, choice, shards / file, workers
             )
-            print(in_words(name, counts[name]), flush=True)
+            print(in_words(file, counts[file]), flush=True)
     write_json(job.output / report, counts)
     step.finish()
     shutil.rmtree(shards)
+
+
+def _name_language(folder: Path, kind: str, language: str) -> None:
+    """Earlier records have no language in their names: a folder had one only. That of this language gets its
+    name; nobody knows whose a broken one or an interrupted run is, so that this run ends it.
+    """
+    record, shards = folder / f"{kind}.json", folder / f".shards-{kind}"
+    mark, name = unfinished_mark(folder, kind), f"{kind}.{language}"
+    if mark.exists():
+        mark.rename(unfinished_mark(folder, name))
+    elif record.exists() and _language_of(folder, kind) in (language, None):
+        record.rename(folder / f"{name}.json")
+    else:
+        return
+    if shards.exists():
+        shards.rename(folder / f".shards-{name}")
+
+
+def _language_of(folder: Path, kind: str) -> str | None:
+    """Of an earlier record; None if that is broken."""
+    try:
+        return read_settings(folder, kind).get("language")
+    except InputError:
+        return None
 
 
 def structures_of_file(paths, output: Path, kind: str, choice: ParserChoice, shards: Path, workers) -> dict:

@@ -137,8 +137,13 @@ def read_output(name: str, out: Path, data: Path) -> object:
         Preparation.load(out)
         return load_pair(out, "train", ("de", "en"))
     if name in ("align", "bunsetsu", "phrases", "structures"):
-        places = {"align": [(out, name), (data, "align.fast_align")], "structures": [(data, name)]}
-        records = [read_settings(*place) for place in places.get(name, [(out, name)])]
+        places = {
+            "align": [(out, name), (data, "align.fast_align")],
+            "bunsetsu": [(out, "bunsetsu.ja")],
+            "phrases": [(out, "phrases.en")],
+            "structures": [(data, name)],
+        }
+        records = [read_settings(*place) for place in places[name]]
         if None in records:
             raise InputError("not begun")
         return records

@@ -253,7 +253,7 @@ def test_knp_fails_on_a_sentence_or_at_all(
     status, error = step("bunsetsu", *words)
     if message is None:
         assert status == 0, error
-        counts = json.loads((tmp_path / "out/bunsetsu-report.json").read_text())
+        counts = json.loads((tmp_path / "out/bunsetsu.ja-report.json").read_text())
         assert counts["train.en-ja.ja.bunsetsu"]["unparsed"] == lines
     else:
         assert (status, error.count("\n"), message in error) == (2, 1, True), error

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from command_line.completion import check_finished
 from data_prep.formats.structures import PHRASES, Structures
 from data_prep.parsing import step as parsing_step
 from tests.data_prep.parsing.toy_parser import (
@@ -28,7 +29,7 @@ def test_phrases_by_spacy(step, corpus, model, tmp_path):
         "he the man saw &quot; &quot;",
         "john eats",
     ]
-    counts = counts_of(tmp_path / "out", "phrases")
+    counts = counts_of(tmp_path / "out", "phrases.en")
     assert (counts["lines"], counts["analysed"], counts["empty"], counts["unparsed"]) == (6, 4, 1, 1)
     assert (counts["words"], counts["moved"]) == (17, 7)
     status, error = phrases(step, corpus, tmp_path / "out", "--model", model)
@@ -44,7 +45,7 @@ def test_the_parser_may_read_the_text_before_tokenization(step, corpus, model, t
     found = reordered(tmp_path / "out/train.en-ja.en.phrases", PHRASES, ENGLISH)
     assert found[0] == "the man the ball hit ."
     assert found[5] is None  # other words
-    assert counts_of(tmp_path / "out", "phrases")["unmapped"] == 1
+    assert counts_of(tmp_path / "out", "phrases.en")["unmapped"] == 1
 
 
 def test_workers_and_shards_do_not_change_the_result(step, tmp_path, write_corpus, model, monkeypatch):
@@ -87,10 +88,50 @@ def test_a_killed_step_goes_on_where_it_was(step, tmp_path, write_corpus, model,
     assert phrases(step, corpus, tmp_path / "out", "--model", model)[0] == 0
     assert done == [0, 1, 2, 3, 4]
     assert reordered(tmp_path / "out/train.en.phrases", PHRASES, lines)[19] == "john19 ball hit ."
-    assert counts_of(tmp_path / "out", "phrases")["analysed"] == 20
-    assert not (tmp_path / "out/.shards-phrases").exists()
+    assert counts_of(tmp_path / "out", "phrases.en")["analysed"] == 20
+    assert not (tmp_path / "out/.shards-phrases.en").exists()
     assert phrases(step, corpus, tmp_path / "out", "--model", model, "--force")[0] == 0
     assert done == [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]
+
+
+def test_languages_share_a_folder(step, tmp_path, write_corpus):
+    """Whatever is done again, the other language's stays; that of an earlier record, too."""
+    corpus = write_corpus(tmp_path / "tok", {"train.de-en.de": ["er"], "train.de-en.en": ["he"]})
+    out, row = tmp_path / "out", "1\t{}\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    for language, word in (("de", "er"), ("en", "he")):
+        (tmp_path / f"train.de-en.{language}.conllu").write_text(row.format(word))
+
+    def parse(language, *words):
+        options = ("--parser", "conllu", "--parses", tmp_path, "--lang", language)
+        status, error = phrases(step, corpus, out, *options, *words)
+        assert status == 0, error
+        return error
+
+    parse("de")
+    (out / "phrases.de.json").rename(out / "phrases.json")  # as its name was
+    parse("en")
+    for words in ((), ("--force",), ()):
+        found = sorted(path.name for path in out.iterdir())
+        assert [name for name in found if name.endswith(".phrases")] == [
+            "train.de-en.de.phrases", "train.de-en.en.phrases"
+        ]  # fmt: skip
+        for language in ("de", "en"):
+            assert ("complete, skipped" in parse(language, *words)) == (not words)
+    assert {path.name for path in out.glob("*.json")} == {
+        "phrases.de.json", "phrases.de-report.json", "phrases.en.json", "phrases.en-report.json"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("record", [".phrases.unfinished", "phrases.json"])
+def test_what_was_interrupted_under_the_earlier_name_is_ended(step, tmp_path, write_corpus, model, record):
+    corpus = write_corpus(tmp_path / "tok", {"train.en": ["john hit ball ."]})
+    (tmp_path / "out/.shards-phrases").mkdir(parents=True)
+    (tmp_path / "out" / record).write_text("")
+    (tmp_path / "out/train.en.phrases").write_bytes(b"half")
+    assert phrases(step, corpus, tmp_path / "out", "--model", model)[0] == 0
+    check_finished(tmp_path / "out")
+    assert not list((tmp_path / "out").glob(".shards-*"))
+    assert counts_of(tmp_path / "out", "phrases.en")["analysed"] == 1
 
 
 def test_shards_of_another_text_are_not_used(step, tmp_path, write_corpus, model, monkeypatch):
@@ -112,7 +153,7 @@ def test_a_line_of_ten_thousand_words(step, tmp_path, write_corpus):
     (tmp_path / "train.en.conllu").write_text("\n".join([*rows, "", short, "", short, ""]))
     status, error = phrases(step, corpus, tmp_path / "out", "--parser", "conllu", "--parses", tmp_path)
     assert status == 0, error
-    counts = counts_of(tmp_path / "out", "phrases")
+    counts = counts_of(tmp_path / "out", "phrases.en")
     assert (counts["analysed"], counts["too-long"], counts["words"]) == (2, 1, 10_001)
     structures = Structures(tmp_path / "out/train.en.phrases", PHRASES)
     assert structures[0].order.tolist() == list(range(9_999, -1, -1))
@@ -176,7 +217,7 @@ def test_bad_input(step, tmp_path, write_corpus, corpus, model):
         ((corpus, "--parses", corpus), "--parser spacy: parses itself"),
         ((corpus, "--parser", "conllu", "--parses", corpus), "train.en-ja.en.conllu: no such file"),
         ((corpus, "--model", model, "--text", tmp_path / "bad"), "expected the text behind"),
-        ((corpus, "--model", model, "--text", out), "`phrases` did not finish here; run it again"),
+        ((corpus, "--model", model, "--text", out), "`phrases.en` did not finish here; run it again"),
         ((corpus, "--model", model, "--lang", "de"), "no files named SPLIT.….de"),
         ((tmp_path / "nothing", "--model", model), "no such folder"),
     ]
@@ -196,7 +237,7 @@ def test_a_pipeline_that_always_fails_is_an_error(step, tmp_path, write_corpus, 
 def test_a_few_lines_that_cannot_be_parsed_are_counted(step, tmp_path, write_corpus, model):
     corpus = write_corpus(tmp_path / "tok", {"train.en": ["crash", "crash again"]})
     assert phrases(step, corpus, tmp_path / "out", "--model", model)[0] == 0
-    counts = json.loads((tmp_path / "out/phrases-report.json").read_text())["train.en.phrases"]
+    counts = json.loads((tmp_path / "out/phrases.en-report.json").read_text())["train.en.phrases"]
     assert (counts["unparsed"], counts["analysed"]) == (2, 0)
 
 

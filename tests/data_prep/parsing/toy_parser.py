@@ -73,8 +73,8 @@ def reordered(path, kind, lines):
     ]
 
 
-def counts_of(folder, kind):
-    (counts,) = json.loads((folder / f"{kind}-report.json").read_text()).values()
+def counts_of(folder, name):
+    (counts,) = json.loads((folder / f"{name}-report.json").read_text()).values()
     return counts
 
 
