@@ -134,8 +134,8 @@ def check_tokenizers(job: SubwordJob, languages: list[str]) -> None:
             choices = " ".join(f"{code}={each.removesuffix(LOWERCASE)}" for code, each in expected.items())
             case = f"with{'' if name.endswith(LOWERCASE) else 'out'} --lowercase"
             raise InputError(
-                f"{job.input}: {language} is tokenized by {found[language]}, but that of {job.dictionary_from}"
-                f" by {name}; run `tokenize` with --tokenizer {choices}, {case}"
+                f"{job.input}: {language} is tokenized by {found[language]}, but that of"
+                f" {job.dictionary_from} by {name}; run `tokenize` with --tokenizer {choices}, {case}"
             )
 
 

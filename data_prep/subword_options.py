@@ -149,7 +149,8 @@ def _check_options_of_dictionary(job: SubwordJob) -> None:
         raise InputError("--only-used: of the vocabulary of --tokenizer, which is not given")
     if job.dictionary_from and job.min_count:
         raise InputError(
-            f"--min-count {job.min_count}: of making a dictionary, but --dictionary-from has one; leave it out"
+            f"--min-count {job.min_count}: of making a dictionary, but --dictionary-from has one;"
+            " leave it out"
         )
     if job.tokenizer and (job.min_count or 1) > 1 and not job.only_used:
         raise InputError(

@@ -75,8 +75,8 @@ def read_entry(source: Source, entry) -> Iterator[tuple[str, str]]:
 
 
 class _StrictText:
-    """A file of text as mtdata opens it. By itself mtdata puts U+FFFD for what is not UTF-8, and ends lines of
-    compressed files at carriage returns, too.
+    """A file of text as mtdata opens it. By itself mtdata puts U+FFFD for what is not UTF-8, and ends lines
+    of compressed files at carriage returns, too.
     """
 
     suffix = ""  # of a compression that would be left to mtdata

@@ -21,7 +21,6 @@ from data_prep.languages import subtag
 from data_prep.parsing.tokens_to_words import ends_of
 from data_prep.parsing.trees import Tree
 
-
 OWN_MODELS = {"ginza": "ja_ginza"}  # of a parser, where --model names no other
 
 
@@ -314,7 +313,7 @@ LOADED = OfThread()
 
 
 def make_parser(choice: ParserChoice):
-    """The parser of a choice, loaded once per thread; a forked process has those of the thread that forked it.
+    """The parser of a choice, loaded once per thread; a forked process has those of the thread that forked.
 
     Raises:
         InputError: what it needs is not installed or not there.

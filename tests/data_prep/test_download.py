@@ -574,7 +574,8 @@ def test_lines_of_mtdata_end_where_ours_end(step, tmp_path, read, mtdata_index):
         (folder / f"b.{code}.gz").write_bytes(gzip.compress(lines(*texts)))
     (folder / "table.tsv.gz").write_bytes(gzip.compress(lines("fo\rur\tvier")))
     (folder / "memory.tmx.gz").write_bytes(gzip.compress(TMX.encode()))
-    command = ["download", "mtdata", "--langs", "de,en", "--from-folder", folder, "--output", tmp_path / "out"]
+    command = ["download", "mtdata", "--langs", "de,en", "--from-folder", folder]
+    command += ["--output", tmp_path / "out"]
     ids = ("Statmt-two-1-deu-eng", "Statmt-table-1-eng-deu", "Statmt-memory-1-deu-eng")
     status, error = step(*command, "--train", *ids)
     assert status == 0, error
@@ -596,7 +597,8 @@ def test_what_mtdata_reads_must_be_utf8(step, tmp_path, mtdata_index, identifier
     folder.mkdir()
     for name, content in files.items():
         (folder / name).write_bytes(gzip.compress(content))
-    command = ["download", "mtdata", "--langs", "de,en", "--from-folder", folder, "--output", tmp_path / "out"]
+    command = ["download", "mtdata", "--langs", "de,en", "--from-folder", folder]
+    command += ["--output", tmp_path / "out"]
     status, error = step(*command, "--train", identifier)
     assert (status, error.count("\n")) == (2, 1), error
     assert f"{folder}/{line}" in error
