@@ -157,6 +157,31 @@ def check(value, schema, path, name: str = "") -> None:
         _refuse(value, _NAMES[schema], path, name)
 
 
+def refuse_unknown(value, schema, path, name: str = "") -> None:
+    """Of a checked record that people write: a field that its schema does not name is misspelled.
+
+    Args:
+        path: the file, for errors.
+        name: the field; the whole record if it is empty.
+
+    Raises:
+        InputError: there is such a field; names it and those that are known.
+    """
+    if isinstance(schema, Optional):
+        schema = schema.schema
+    if isinstance(schema, list) and isinstance(value, list):
+        for number, item in enumerate(value):
+            refuse_unknown(item, schema[0], path, f"{name}[{number}]")
+    if not isinstance(schema, Mapping | Objects) or not isinstance(value, dict):
+        return
+    known = dict.fromkeys(value, schema.schema) if isinstance(schema, Objects) else schema
+    for field_name, inner in value.items():
+        if field_name not in known:
+            where = f" of {name}" if name else ""
+            raise InputError(f"{path}: unknown field {field_name!r}{where}; expected {', '.join(known)}")
+        refuse_unknown(inner, known[field_name], path, f"{name}.{field_name}" if name else field_name)
+
+
 def _check_any(value, schemas: tuple, path, name: str) -> None:
     *others, last = schemas
     for schema in others:

@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from command_line.errors import InputError
-from command_line.records import AnyOf, Anything, Objects, OneOf, Optional, check
+from command_line.records import AnyOf, Anything, Objects, OneOf, Optional, check, refuse_unknown
 from eval.claims.verdicts import Expectation
 
 SCHEMA = {
@@ -82,6 +82,7 @@ SCHEMA = {
         }
     ],
 }
+MOST_DIGITS = 10  # behind the point
 _TERM = re.compile(r"(?P<system>[^:\s]+)(:(?P<value>\S+))?")
 
 
@@ -183,7 +184,8 @@ def read_claims(path: Path) -> Claims:
     """Read and check a file.
 
     Raises:
-        InputError: the file is missing or no TOML, lacks a field, or names what it does not declare.
+        InputError: the file is missing or no TOML, lacks a field, has one that means nothing, or names what
+            it does not declare.
     """
     try:
         record = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -194,6 +196,10 @@ def read_claims(path: Path) -> Claims:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: no TOML: {error}") from None
     check(record, SCHEMA, path)
+    refuse_unknown(record, SCHEMA, path)  # without `familly` a claim would be tested without correction
+    for name, experiment in record["experiments"].items():
+        for value in experiment.get("deviations", {}):
+            _among(value, record["values"], f"{path}: experiments.{name}", "deviations of the value")
     level = float(record.get("level", 0.05))
     if not 0 < level < 1:
         raise InputError(f"{path}: level {level:g}, expected a number between 0 and 1")
@@ -218,6 +224,10 @@ def _value(name: str, entry: dict, path: Path) -> Value:
     if any(of_curves) and not all((*of_curves, "key" in entry, entry.get("course"))):
         raise InputError(
             f"{path}: values.{name}: expected a key, course, along and level together, of a curve"
+        )
+    if not 0 <= entry.get("digits", 0) <= MOST_DIGITS:
+        raise InputError(
+            f"{path}: values.{name}: digits {entry['digits']}, expected a whole number from 0 to {MOST_DIGITS}"
         )
     lists = {field: tuple(entry.get(field, ())) for field in ("key", "course", "along")}
     return Value(name, **entry | lists)

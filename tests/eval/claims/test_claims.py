@@ -482,6 +482,12 @@ def test_the_lowest_loss_of_a_log(tmp_path):
         ('["2 - 1"]', '["- 1"]\nmean = true', "a mean of no systems, expected one with +"),
         ("[chapters]", "level = 5\n[chapters]", "level 5, expected a number between 0 and 1"),
         ("[seeds]", "[seeds", "no TOML"),
+        ('family = "both"', 'familly = "both"', "unknown field 'familly' of claims[0]; expected number, cha"),
+        ("one_budget = true", "one_budgets = true", "unknown field 'one_budgets' of experiments.lab; expe"),
+        ("scale = 100.0", "scael = 100.0", "unknown field 'scael' of values.share; expected title, file"),
+        ("[chapters]", "levl = 0.01\n[chapters]", "unknown field 'levl'; expected level, chapters, seeds"),
+        ("deviations = { zero-shot", "deviations = { zeroshot", "deviations of the value 'zeroshot'; expe"),
+        ('unit = "points"', "digits = -1", "values.share: digits -1, expected a whole number from 0 to 10"),
     ],
 )
 def test_files_that_are_wrong(path, command, old, new, error):
