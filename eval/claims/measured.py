@@ -16,6 +16,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from command_line.completion import CHECKPOINT
 from command_line.errors import InputError
 from command_line.options import shown
 from command_line.outputs import checksum
@@ -24,8 +25,10 @@ from eval.probes.equal_supervised import crossing
 from eval.probes.training_logs import validations
 from eval.results.files import read_result
 from eval.results.scores import SCORES, Scores
+from fairseq_ext.checkpoints.progress import BEST
 from fairseq_ext.training_record import has_ended
 
+CURVES = "curves"  # folder of a recipe, with what was measured of checkpoints of the course
 PROBED = "probes"  # folder of a recipe, with one for every training that was translated
 
 
@@ -37,7 +40,7 @@ def measured(value: Value, folder: Path, system: str, seed: int) -> float | None
     """The number of one training; None if it is not finished or measured yet, NaN if there is none.
 
     Raises:
-        InputError: a file does not say anything of it, or is of another seed.
+        InputError: a file does not say anything of it, or is of another seed or checkpoint.
     """
     names = {"system": system, "seed": seed, "model": model_of(system, seed)}
     path = folder / _filled(value.file, names)
@@ -48,13 +51,14 @@ def measured(value: Value, folder: Path, system: str, seed: int) -> float | None
         if value.log is not None:
             return value.scale * _lowest(path, value.log)
         if value.course:
-            return value.scale * _at_level(value, path, names)
+            return value.scale * _at_level(value, path, names, folder)
         found = value.scale * _number(path, value, value.key, names)
     except NotThereYet:
         return None
     if path.parent.parent.name == PROBED:
         _check_checkpoint(path, folder / "translations" / names["model"] / SCORES)
     check_inputs(path, folder)
+    check_checkpoint(path, folder, training)
     return found
 
 
@@ -93,11 +97,37 @@ def check_inputs(path: Path, folder: Path) -> None:
             raise InputError(f"{path}: {file} has changed since; run the stage that makes this result again")
 
 
-def _at_level(value: Value, path: Path, names: Mapping) -> float:
+@functools.cache
+def check_checkpoint(path: Path, folder: Path, training: Path) -> None:
+    """A training that was made anew leaves results of the one before behind. Only of results that are older
+    than the checkpoint the checksums are compared, as copies may have other times.
+
+    Raises:
+        InputError: the result is of another checkpoint than the training's.
+    """
+    record = read_result(path)
+    of_course = path.is_relative_to(folder / CURVES)
+    pattern = f"checkpoint_*_{_checkpoint(record).get('updates')}.pt" if of_course else BEST
+    made, known = path.stat().st_mtime_ns, _checksums(record)
+    for checkpoint in training.glob(pattern) if known else ():
+        if checkpoint.stat().st_mtime_ns > made and checksum(checkpoint) not in known:
+            raise InputError(f"{path}: is of another checkpoint than {checkpoint}; run its stage again")
+
+
+def _checksums(record: Mapping) -> set[str]:
+    """Of the checkpoints that a result is of, as far as it says so."""
+    found = {_checkpoint(one).get("sha256") for one in (record, *record.get("runs", []))}
+    inputs = {one["sha256"] for one in record.get("inputs", []) if one["path"].endswith(CHECKPOINT)}
+    return (found | inputs) - {None}
+
+
+def _at_level(value: Value, path: Path, names: Mapping, folder: Path) -> float:
     """NaN for a curve that begins above the level or ends below it."""
     files = [Path(_filled(str(path), {"updates": updates})) for updates in value.course]
     for file, updates in zip(files, value.course, strict=True):
         _check_updates(file, updates)
+        if file.exists():
+            check_checkpoint(file, folder, folder / "models" / names["model"])
     curves = ([_number(file, value, key, names) for file in files] for key in (value.along, value.key))
     along, numbers = ([None if math.isnan(one) else one for one in curve] for curve in curves)
     there = crossing(along, value.level)

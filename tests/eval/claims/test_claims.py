@@ -1,6 +1,7 @@
 """`python -m eval claims`: rows wait for all trainings, then have numbers; the page is what it prints."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from command_line.errors import InputError
 from command_line.outputs import checksum
 from eval.claims.decisions import decide
 from eval.claims.declared import Value, read_claims
-from eval.claims.measured import check_inputs, measured
+from eval.claims.measured import check_checkpoint, check_inputs, measured
 from eval.claims.power import smallest_difference
 from eval.claims.tables import DECLARED, tables
 from eval.claims.trainings import Trainings
@@ -396,6 +397,32 @@ def test_a_probe_of_another_checkpoint_than_the_scores_is_refused(tmp_path):
     scores = tmp_path / "translations/x-seed1/scores.json"  # the same model by another path
     scores.write_text(scores.read_text().replace('"sha256"', '"path": "/elsewhere.pt", "sha256"'))
     assert measured(value, tmp_path, "x", 1) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "checkpoint", "course"),
+    [("translations/{model}/x.json", "best", ()), ("curves/{model}/{updates}/x.json", "1_5", (5, 10))],
+)
+def test_results_that_a_training_made_anew_has_left_behind_are_refused(name, checkpoint, course, tmp_path):
+    """Known by the times of files, which copies may not have, and then by contents."""
+    own = tmp_path / "models/a-seed1" / f"checkpoint_{checkpoint}.pt"
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"before")
+    ended = {"format": 1, "options": {}, "inputs": {}, "outputs": {}}
+    (own.parent / "training.json").write_text(json.dumps(ended), encoding="utf-8")
+    for updates in course or (5,):
+        path = tmp_path / name.format(model="a-seed1", updates=updates)
+        path.parent.mkdir(parents=True)
+        of = {"sha256": checksum(own), "updates": updates}
+        path.write_text(json.dumps({"format": 1, "checkpoint": of, "x": 3, "along": updates}), "utf-8")
+    value = Value("x", "x", name, ("x",), course=course, along=("along",) if course else (), level=6)
+    os.utime(own, (path.stat().st_mtime + 100,) * 2)  # a copy
+    assert measured(value, tmp_path, "a", 1) == 3
+    own.write_bytes(b"anew")
+    os.utime(own, (path.stat().st_mtime + 100,) * 2)
+    check_checkpoint.cache_clear()
+    with pytest.raises(InputError, match=rf"x\.json: is of another checkpoint than {own}; run its stage"):
+        measured(value, tmp_path, "a", 1)
 
 
 def test_a_result_of_scores_that_have_changed_since_is_refused(tmp_path):
