@@ -20,10 +20,11 @@ probe() { # SYSTEM SEED
 # Change in BLEU, on the test set, against change in sentence (5.3.3) and word retrieval (5.3.4): needs several systems, and
 # three pairs of languages.
 correlate() { # BASELINE
-  local measure
+  local measure folder retrieval=()
   [[ ${#SYSTEM_IDS[@]} -gt 1 && ${#LANGUAGES[@]} -gt 3 ]] || return 0
+  for folder in "${FOLDERS[@]}"; do retrieval+=("$OUTPUT/probes/${folder##*/}"); done
   for measure in sentence word; do
-    run python -m eval probe correlate "${FOLDERS[@]}" --retrieval "${FOLDERS[@]/#$OUTPUT\/translations/$OUTPUT\/probes}" \
+    run python -m eval probe correlate "${FOLDERS[@]}" --retrieval "${retrieval[@]}" \
       --measure "$measure" --output "$OUTPUT/probes/$1-$measure"
   done
 }

@@ -158,6 +158,16 @@ def test_text_of_ones_own_needs_no_download(tmp_path):
     assert found[0][found[0].index("--input") + 1] == str(tmp_path)
 
 
+@pytest.mark.parametrize("output", ["R&D", "out [1]*", "a,b"])
+def test_correlations_are_of_the_probes_of_the_same_models_wherever_they_lie(output):
+    common = ("--config", "multi30k", "--systems", "mlsc,mlsc+w2w", "--stages", "probe", "--output", output)
+    found = [words for words in dry_run("word_contrastive", *common) if "correlate" in words]
+    assert len(found) == 2
+    for words in found:
+        retrieval = words[words.index("--retrieval") + 1 : words.index("--measure")]
+        assert retrieval == [f"{output}/probes/mlsc-seed1", f"{output}/probes/mlsc+w2w-seed1"]
+
+
 def test_probes_reports_and_comparisons_are_per_baseline(tmp_path):
     options = ("--config", "multi30k", "--systems", "mlsc,mlsc+w2w,mbart,mbart+FA", "--mbart", str(tmp_path))
     found = commands(tmp_path, *options, stages="probe,report")
