@@ -59,10 +59,12 @@ check_recipe() {
 # Without --encoder: the last checkpoint of the recipe's own pre-training, and the first and a middle one to compare with.
 use_own_encoder() {
   [[ -z $ENCODER && ${#PRETRAINING_OPTIONS[@]} -gt 0 ]] || return 0
-  local mlm=$OUTPUT/mlm updates
+  local mlm=$OUTPUT/mlm updates earlier
   read -ra updates <<< "$PRETRAINING_UPDATES"
   PRETRAINED=$mlm ENCODER=$mlm/update-${updates[-1]}
-  [[ -n $COMPARED ]] || COMPARED=$(printf ",$mlm/update-%s" "${updates[@]::${#updates[@]}-1}") COMPARED=${COMPARED#,}
+  for earlier in "${updates[@]::${#updates[@]}-1}"; do
+    [[ -n $COMPARED ]] || COMPARED_FOLDERS+=("$mlm/update-$earlier")
+  done
   SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
   [[ -n $DATA_ROOT ]] || die "--data-root: expected the folder of the corpus"
   has_stage pretrain || [[ $DRY_RUN == yes || -d $ENCODER ]] || die "$ENCODER: no such folder; run the stage pretrain first"

@@ -404,3 +404,17 @@ def test_new_tatoeba_is_measured_with_and_without_english():
     ]  # fmt: skip
     for part in ("english", "others"):
         assert f"out/retrieval/de-en-seed1/new-tatoeba-{part}/sentence-retrieval.json" in report
+
+
+def test_own_encoders_lie_in_any_folder():
+    """Those that are given are a list with commas."""
+    own = ("--config", "l10n", "--data-root", ".", "--stages", "untrained", "--output", "a, b")
+    found = dry_run(RECIPE, *own)
+    encoders = dict.fromkeys(words[words.index("--model") + 1] for words in found)
+    assert list(encoders) == [f"a, b/mlm/update-{updates}" for updates in (13000, 1300, 5200)]
+    (given,) = {
+        words[words.index("--model") + 1]
+        for words in dry_run(RECIPE, *own, "--compared", "x/mlm")
+        if "update-" not in words[words.index("--model") + 1]
+    }
+    assert given == "x/mlm"
