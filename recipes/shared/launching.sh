@@ -99,7 +99,10 @@ set_share() { # RUN_FOLDER OPTION...
   shift
   SHARE=()
   while [[ $# -gt 0 ]]; do
-    [[ $1 != --batches-per-update ]] || batches=$2
+    case $1 in
+      --batches-per-update) batches=${2:-} ;;
+      --batches-per-update=*) batches=${1#*=} ;;
+    esac
     shift
   done
   [[ -n $batches ]] || return 0

@@ -93,8 +93,9 @@ def test_every_configuration_says_its_batch(name, tmp_path):
         assert all("--batches-per-update" in words and "--update-freq" in words for words in found)
 
 
-def test_the_users_batch_wins():
-    words = training("--launcher", "gpu", "--gpus", "3", "--", "--batches-per-update", "7")
+@pytest.mark.parametrize("given", [["--batches-per-update", "7"], ["--batches-per-update=7"]])
+def test_the_users_batch_wins(given):
+    words = training("--launcher", "gpu", "--gpus", "3", "--", *given)
     args = parse_training(words)
     assert (args.batches_per_update, args.update_freq) == (7, [3])
 
