@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # Tables 5.2 and C.1 to C.3: each baseline, and what is added to it. All stop by the validation loss of translation.
 STOPPING="${SAMPLING_OPTIONS[*]} ${STOPPING_OPTIONS[*]}"
 PLAIN="--criterion fused_label_smoothed_cross_entropy $STOPPING"
