@@ -79,6 +79,8 @@ experiment() { # OPTIONS FLAGS ARGUMENT...
   check_output
   check_comet
   check_recipe
+  check_corpus
+  note_overruled
   use_environment
   check_launcher
   choose_finished
@@ -109,6 +111,34 @@ check_lists() {
 
 check_recipe() { :; } # what a recipe has to check besides
 
+# Text of one's own lies in a folder, and what is made here in none.
+check_corpus() {
+  [[ $DATA != *:* ]] || die "$DATA: has a colon, which separates folders in options; rename it, or the configuration that it is called after"
+  if [[ $CORPUS == text && -z $DATA_ROOT && $DATA == "$OUTPUT/data/$NAME" ]] && has_stage prepare; then
+    die "--config $CONFIG: give your text with --data-root, README.md says which"
+  fi
+  [[ $CORPUS != phrasebook || -z $DATA_ROOT ]] ||
+    die "--data-root $DATA_ROOT: the text of --config $CONFIG is made by the recipe; expected none"
+}
+
+# What follows -- also wins over the options in which systems differ, whose names stay.
+note_overruled() {
+  local option system values
+  for option in "${EXTRA_OPTIONS[@]}"; do
+    option=${option%%=*}
+    [[ $option =~ ^--[a-z0-9-]+$ ]] || continue
+    values=$(for system in "${SYSTEM_IDS[@]}"; do given_last "$option" "${TRAINING_OPTIONS[${TRAINED_AS[$system]}]}"; done | sort -u)
+    [[ $values != *$'\n'* ]] || note "$option: systems differ in it, and what follows -- is for all of them: they are no longer what their names say"
+  done
+}
+
+# A line: the last value of an option among others, the option itself where it has none, nothing where it is not there.
+given_last() { # OPTION OPTIONS
+  local found
+  found=$(grep -oP -- "(?<!\S)$1(?!\S)( +\K(?!--)\S+)?" <<< "$2" | tail -n 1) || true
+  echo "$found"
+}
+
 has_stage() {
   is_among "$1" "${STAGE_LIST[@]}"
 }
@@ -120,6 +150,7 @@ load_config() { # FURTHER_SETTING...
   [[ -n $CONFIG ]] || die "--config: expected one of $known, or a file"
   CONFIG_FILE=$HERE/configs/$CONFIG.sh
   [[ -f $CONFIG_FILE ]] || CONFIG_FILE=$CONFIG
+  [[ $CONFIG_FILE == */* ]] || CONFIG_FILE=./$CONFIG_FILE # bash would look for it on the PATH first
   [[ -f $CONFIG_FILE ]] || die "--config: found '$CONFIG', expected one of $known, or a file"
   NAME=$(basename "$CONFIG_FILE" .sh)
   # shellcheck disable=SC1090

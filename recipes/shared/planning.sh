@@ -7,6 +7,7 @@ PLAN_FOLDER=
 # Of the stages asked for, those that train.
 plan_stages() {
   local stage asked=("${STAGE_LIST[@]}")
+  [[ $DRY_RUN != yes ]] || die "--plan: runs a little of every training, and --dry-run nothing; expected one of them"
   STAGE_LIST=()
   # shellcheck disable=SC2086  # a list of words
   for stage in "${asked[@]}"; do ! is_among "$stage" $TRAINING_STAGES || STAGE_LIST+=("$stage"); done

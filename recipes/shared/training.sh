@@ -155,11 +155,20 @@ finish_jobs() {
     wait "$pid" || failed=$((failed + 1))
   done
   JOB_PIDS=()
-  [[ $failed == 0 ]] || die "$failed trainings failed; the same command continues where they were"
+  [[ $failed == 0 ]] || die "$failed trainings failed; $(how_to_go_on they were)"
 }
 
 stop_jobs() {
   kill "${JOB_PIDS[@]}" 2> /dev/null || true
   wait || true
-  die "stopped; the same command continues where it was"
+  die "stopped; $(how_to_go_on it was)"
+}
+
+# With --force what was trained anew is so once more; without, what its turn had not come to stays as it was before.
+how_to_go_on() { # WHERE_IT_WAS...
+  if [[ $FORCE == yes ]]; then
+    echo "the same command trains all anew; without --force those begun continue, and older ones stay"
+  else
+    echo "the same command continues where $*"
+  fi
 }

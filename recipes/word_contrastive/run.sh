@@ -48,8 +48,6 @@ check_recipe() {
   for system in "${SYSTEM_IDS[@]}"; do
     [[ $system != mbart* || -n $MBART ]] || die "--systems: $system starts from mBART; give its folder with --mbart"
   done
-  [[ $CORPUS != text || -n $DATA_ROOT ]] || ! has_stage prepare ||
-    die "--config $CONFIG: give your text with --data-root, README.md says which"
   [[ -z $MBART ]] || SUBWORD_OPTIONS=(--pretrained "$MBART")
 }
 

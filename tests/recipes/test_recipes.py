@@ -126,10 +126,49 @@ def test_help_names_every_option(name):
         ),
         (["--config", "opus", "--stages", "train,train"], "--stages: found 'train' twice in 'train,train'"),
         (["--config", "opus", "--seeds", "1", "--seeds", "2"], "--seeds: given twice, expected once"),
+        (["--config", "opus", "--plan", "--dry-run"], "--plan: runs a little of every training, and --dry"),
+        (
+            ["--config", "phrasebook", "--data-root", str(ROOT)],
+            f"--data-root {ROOT}: the text of --config phrasebook is made by the recipe; expected none",
+        ),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
     assert_refused("zero_shot", options, message, tmp_path)
+
+
+def own_configuration(path: Path, corpus: str = "text") -> str:
+    """A configuration of one's own; its path."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f'source "$HERE/configs/multi30k.sh"\nCORPUS={corpus}\n')
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["zero_shot", "interlingua"])
+def test_own_text_is_in_a_folder(name, tmp_path):
+    config = own_configuration(tmp_path / "own.sh")
+    own = ["--config", config, "--output", str(tmp_path / "out")]
+    result = recipe(name, *own)
+    assert (result.returncode, result.stderr) == (
+        2,
+        f"error: --config {config}: give your text with --data-root, README.md says which\n",
+    )
+    assert dry_run(name, *own, "--stages", "score")  # of what is there
+
+
+def test_a_configuration_is_read_where_it_lies_and_not_on_the_path(tmp_path):
+    own_configuration(tmp_path / "own.sh", "multi30k")
+    write_program(tmp_path / "bin/own.sh", "exit 9\n")
+    environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    assert dry_run("zero_shot", "--config", "own.sh", "--stages", "train", cwd=tmp_path, env=environment)
+
+
+def test_data_folders_have_no_colon(tmp_path):
+    config = own_configuration(tmp_path / "a:b.sh", "multi30k")
+    result = recipe("zero_shot", "--config", config, "--output", str(tmp_path / "out"))
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"error: {tmp_path}/out/data/a:b: has a colon, which separates folders")
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_configuration_without_a_setting_is_refused(tmp_path):
@@ -292,6 +331,25 @@ def test_the_last_options_are_the_users():
     common = ["--config", "iwslt", "--systems", "1", "--seeds", "1"]
     (words,) = training_commands(*common, "--", "--lr", "0.5")
     assert parse_training(words).lr == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("systems", "given", "named"),
+    [
+        ("1,1-long", ["--max-epoch", "3"], True),
+        ("1,2", ["--norm-placement=pre"], True),
+        ("1,1-simple", ["--no-norm-affine"], True),
+        ("1,1-long", ["--lr", "1"], False),  # of either the configuration's
+        ("1,1-rate", ["--lr-scheduler", "fixed"], False),
+        ("1-long", ["--max-epoch", "3"], False),
+        ("0,4", ["--norm-placement", "pre"], False),  # of one training
+    ],
+)
+def test_options_that_take_away_what_makes_a_system_are_named(systems, given, named):
+    common = ("--config", "multi30k", "--systems", systems, "--seeds", "1", "--stages", "train", "--dry-run")
+    result = recipe("zero_shot", *common, "--", *given)
+    assert result.returncode == 0, result.stderr
+    assert (f"== {given[0].split('=')[0]}: systems differ in it, and what follows --" in result.stderr) == named
 
 
 def test_the_pivot_is_translated_with_the_model_of_system_4():
@@ -690,6 +748,8 @@ def test_several_trainings_at_a_time_and_a_failure_of_all(models):
     result = run_training(models, "--systems", "4,5", "--jobs", "2")
     assert result.returncode == 2
     assert "error: 2 trainings failed; the same command continues where they were" in result.stderr
+    result = run_training(models, "--systems", "4,5", "--jobs", "2", "--force")
+    assert "error: 2 trainings failed; the same command trains all anew; without --force" in result.stderr
 
 
 @pytest.mark.parametrize("status", [65, 71, 127])
