@@ -96,6 +96,7 @@ one_of() { # OPTION VALUE CHOICE...
 
 positive() { # OPTION VALUE
   [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1: found '$2', expected a whole number above 0"
+  [[ ${#2} -lt 10 ]] || die "$1: found '$2', expected at most 999999999" # numpy takes no larger seeds, bash no larger sums
 }
 
 # The last lines of --help.

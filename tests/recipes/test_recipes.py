@@ -126,6 +126,7 @@ def test_help_names_every_option(name):
         ),
         (["--config", "opus", "--stages", "train,train"], "--stages: found 'train' twice in 'train,train'"),
         (["--config", "opus", "--seeds", "1", "--seeds", "2"], "--seeds: given twice, expected once"),
+        (["--config", "opus", "--seeds", "9999999999"], "--seeds: found '9999999999', expected at most 99999"),
         (["--config", "opus", "--plan", "--dry-run"], "--plan: runs a little of every training, and --dry"),
         (
             ["--config", "phrasebook", "--data-root", str(ROOT)],
