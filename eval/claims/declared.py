@@ -227,7 +227,7 @@ def _value(name: str, entry: dict, path: Path) -> Value:
         )
     if not 0 <= entry.get("digits", 0) <= MOST_DIGITS:
         raise InputError(
-            f"{path}: values.{name}: digits {entry['digits']}, expected a whole number from 0 to {MOST_DIGITS}"
+            f"{path}: values.{name}: digits {entry['digits']}, expected a number from 0 to {MOST_DIGITS}"
         )
     lists = {field: tuple(entry.get(field, ())) for field in ("key", "course", "along")}
     return Value(name, **entry | lists)

@@ -114,9 +114,9 @@ check_recipe() { :; } # what a recipe has to check besides
 # Text of one's own lies in a folder, and what is made here in none.
 check_corpus() {
   [[ $DATA != *:* ]] || die "$DATA: has a colon, which separates folders in options; rename it, or the configuration that it is called after"
-  if [[ $CORPUS == text && -z $DATA_ROOT && $DATA == "$OUTPUT/data/$NAME" ]] && has_stage prepare; then
+  has_stage prepare || return 0
+  [[ $CORPUS != text || -n $DATA_ROOT || $DATA != "$OUTPUT/data/$NAME" ]] ||
     die "--config $CONFIG: give your text with --data-root, README.md says which"
-  fi
   [[ $CORPUS != phrasebook || -z $DATA_ROOT ]] ||
     die "--data-root $DATA_ROOT: the text of --config $CONFIG is made by the recipe; expected none"
 }

@@ -514,7 +514,7 @@ def test_the_lowest_loss_of_a_log(tmp_path):
         ("scale = 100.0", "scael = 100.0", "unknown field 'scael' of values.share; expected title, file"),
         ("[chapters]", "levl = 0.01\n[chapters]", "unknown field 'levl'; expected level, chapters, seeds"),
         ("deviations = { zero-shot", "deviations = { zeroshot", "deviations of the value 'zeroshot'; expe"),
-        ('unit = "points"', "digits = -1", "values.share: digits -1, expected a whole number from 0 to 10"),
+        ('unit = "points"', "digits = -1", "values.share: digits -1, expected a number from 0 to 10"),
     ],
 )
 def test_files_that_are_wrong(path, command, old, new, error):
