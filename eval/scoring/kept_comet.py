@@ -1,5 +1,6 @@
 """COMET scores of an earlier scoring, which hold as long as the texts are the same."""
 
+import math
 import sys
 import zipfile
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ class KeptComet:
         model: what gave the scores.
         details: what is known of it, see `Comet`; empty in folders that version 0.2 scored.
         means: direction -> score.
-        lines: direction -> statistics per line (lines x 2); not in folders that version 0.1 scored.
+        lines: direction -> statistics per line (lines x 2); not in folders that version 0.1 scored, nor
+            where those that are there are of another scoring.
     """
 
     model: str
@@ -59,13 +61,20 @@ def kept_comet(scores: Path, statistics: Path, files: list[DirectionFiles]) -> K
                 file=sys.stderr,
             )
             return None
-    return KeptComet(model, record["scoring"].get("comet") or {}, means, _lines(statistics, entries))
+    return KeptComet(model, record["scoring"].get("comet") or {}, means, _lines(statistics, entries, means))
 
 
-def _lines(statistics: Path, entries: dict) -> dict[str, np.ndarray]:
+def _lines(statistics: Path, entries: dict, means: dict[str, float]) -> dict[str, np.ndarray]:
+    """Of the directions whose mean they have: a scoring by another model that was killed before it came to
+    its scores.json has left lines of its own.
+    """
     try:
         with np.load(statistics) as stored:
             found = {name: stored[f"comet/{name}"] for name in entries if f"comet/{name}" in stored}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):
         return {}
-    return {name: rows for name, rows in found.items() if rows.shape == (entries[name].get("lines"), 2)}
+    return {
+        name: rows
+        for name, rows in found.items()
+        if rows.shape == (entries[name].get("lines"), 2) and math.isclose(rows[:, 0].mean(), means[name])
+    }

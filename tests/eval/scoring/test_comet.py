@@ -5,6 +5,7 @@ import stat
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from command_line.errors import InputError
@@ -115,6 +116,31 @@ def test_another_model_in_the_same_folder_is_another_model(
     result = command("compare", *outs, "--metric", "comet")
     assert result.status == 2 and "scoring.comet.sha256 is" in result.err
     assert command("score", outs[1], "--workers", "1").err.count("complete, skipped") == 1
+
+
+def test_a_killed_scoring_by_another_model_leaves_no_lines_to_the_kept_scores(
+    translated, scores_of, command, texts, other_python, checkpoint, monkeypatch
+):
+    """Its statistics are there already, its scores.json is not: means and lines would be of two models."""
+    out = translated("toy", {"en-de": texts["de"], "de-fr": texts["en"]})
+    with_checksums(out)
+    options = ("--comet-python", other_python, "--workers", "1", "--comet-model")
+    assert command("score", out, *options, "known/name").status == 0
+    statistics = (out / "line_statistics.npz").read_bytes()
+    checkpoint.write_text("other weights")
+    with monkeypatch.context() as patched:
+
+        def killed(*given):
+            raise InputError("killed")
+
+        patched.setattr("eval.scoring.score.write_json", killed)
+        patched.setattr("eval.scoring.comet.Comet.scores", lambda self, lines, *others: [0.25] * len(lines))
+        assert command("score", out, *options, checkpoint).status == 2
+    assert (out / "line_statistics.npz").read_bytes() != statistics
+    assert command("score", out, "--workers", "1").status == 0
+    assert scores_of(out)["scoring"]["comet_model"] == "known/name"
+    with np.load(out / "line_statistics.npz") as stored:
+        assert not [name for name in stored if name.startswith("comet/")]
 
 
 def test_a_folder_that_is_no_model_is_one_line(translated, command, texts, tmp_path):
