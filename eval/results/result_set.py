@@ -12,7 +12,7 @@ from command_line.records import field
 from eval.results.files import read_result, result_files
 from eval.results.labels import PLACEMENT, differing_axis, order
 from eval.results.measures import common_measure
-from eval.results.scores import Scores, group_scores
+from eval.results.scores import Scores, check_comet, group_scores
 from eval.results.systems import Run, System, by_dataset, group_probed
 
 RETRIEVAL = "sentence-retrieval"  # of which comparisons are made, too
@@ -61,8 +61,15 @@ class ResultSet:
 
     @cached_property
     def systems(self) -> list[System]:
-        """Systems in the order of Table 8.2."""
-        return sorted(group_scores(Scores.load(path) for path, _ in self.of_kind("scores")), key=order)
+        """Systems in the order of Table 8.2.
+
+        Raises:
+            InputError: as `group_scores`, `check_comet`.
+        """
+        scores = [Scores.load(path) for path, _ in self.of_kind("scores")]
+        systems = group_scores(scores)
+        check_comet(scores)
+        return sorted(systems, key=order)
 
     @cached_property
     def datasets(self) -> list[str]:

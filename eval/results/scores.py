@@ -99,7 +99,8 @@ def group_scores(scores: Iterable[Scores]) -> list[System]:
 
     Raises:
         InputError: one run is given twice, or runs under one name are not the same system, or do not have the
-            same directions, or BLEU of one direction was scored with different tokenizers; names both files.
+            same directions, or one direction of a dataset was scored with different references, or BLEU with
+            different tokenizers; names both files.
     """
     scores = list(scores)
     seen = set()
@@ -108,6 +109,7 @@ def group_scores(scores: Iterable[Scores]) -> list[System]:
             raise InputError(f"{run.path}: given twice")
         seen.add(run.path.resolve())
     _check_tokenizers(scores)
+    _check_references(scores)
     systems = group_runs(scores)
     check_alike(systems, _check_measured_alike)
     return systems
@@ -136,3 +138,45 @@ def _check_tokenizers(scores: list[Scores]) -> None:
                     f"{run.path}: direction {direction}: BLEU with the tokenizer {found!r}, but"
                     f" {expected!r} in {first.path}; score both with the same --tokenize"
                 )
+
+
+def _check_references(scores: list[Scores]) -> None:
+    """A dataset is one test set: neither seeds nor columns of a table are of another one of its name. Scores
+    of version 0.1 do not say which they are of.
+    """
+    seen: dict[tuple[str, str], tuple[str, Scores]] = {}
+    for run in scores:
+        for direction, entry in run.directions.items():
+            if found := entry.get("reference_sha256"):
+                expected, first = seen.setdefault((run.dataset, direction), (found, run))
+                if found != expected:
+                    raise InputError(
+                        f"{run.path}: direction {direction}: reference_sha256 is {found}, but {expected} in"
+                        f" {first.path}; expected one test set of {run.dataset}, others under another"
+                        " --dataset"
+                    )
+
+
+def check_comet(scores: Iterable[Scores]) -> None:
+    """COMET of all that is shown together is of one model, wherever that is stored.
+
+    Raises:
+        InputError: it is of two; names both files.
+    """
+    first: tuple[Scores, str, str | None] | None = None
+    for run in scores:
+        if all(entry.get("comet") is None for entry in run.directions.values()):
+            continue
+        model = str(run.value("scoring", "comet_model"))
+        sha256 = run.value("scoring", "comet", "sha256")
+        first = first or (run, model, sha256)
+        differ = sha256 != first[2] if sha256 and first[2] else model != first[1]
+        if differ:
+            found, expected = (
+                f"{name!r}" + (f" ({digest[:12]})" if digest else "")
+                for name, digest in ((model, sha256), first[1:])
+            )
+            raise InputError(
+                f"{run.path}: COMET by {found}, but {expected} in {first[0].path}; score both by one"
+                " --comet-model, or report them apart"
+            )

@@ -281,6 +281,42 @@ def test_labels(scored, texts, report, system, labels):
     assert rows[2][1:4] == labels
 
 
+def with_comet(out, model: str, sha256: str | None = None) -> None:
+    path = out / "scores.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["scoring"] |= {"comet_model": model, "comet": {"sha256": sha256}}
+    for entry in (*record["directions"].values(), *record["averages"].values()):
+        entry["comet"] = 0.5
+    path.write_text(json.dumps(record), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("models", "found"),
+    [
+        ((("a", None), ("b", None)), "'b', but 'a'"),
+        ((("a.ckpt", "12" * 32), ("a.ckpt", "34" * 32)), f"'a.ckpt' ({'34' * 6}), but 'a.ckpt' ({'12' * 6})"),
+    ],
+)
+@pytest.mark.parametrize(("name", "seed"), [("A", 2), ("B", 1)])
+def test_comet_of_two_models_is_in_no_mean_and_no_table(
+    scored, texts, report, command, tmp_path, models, found, name, seed
+):
+    outs = [scored("A", {"en-de": texts["de"]}), scored(name, {"en-de": texts["de"]}, seed=seed)]
+    report(*outs)
+    with_comet(outs[0], *models[0])
+    report(*outs)  # the other one has none
+    with_comet(outs[1], *models[1])
+    result = command("report", *outs, "--output", tmp_path / "report")
+    assert (result.status, result.err) == (
+        2,
+        f"error: {outs[1]}/scores.json: COMET by {found} in {outs[0]}/scores.json; score both by one"
+        " --comet-model, or report them apart\n",
+    )
+    with_comet(outs[1], "elsewhere/a.ckpt", models[0][1] or "56" * 32)
+    if models[0][1]:
+        report(*outs)  # the same model in another place
+
+
 def test_unknown_system_shows_its_name(scored, texts, report):
     unknown = dict.fromkeys(("norm_placement", "language_tags", "drop_residual_layers"))
     rows = markdown_rows(

@@ -1,5 +1,6 @@
 """Scored folders as systems: what is a seed of one, and what is another system."""
 
+import json
 import re
 from argparse import Namespace
 
@@ -67,6 +68,25 @@ def test_initialization_makes_another_system(grouped):
 def test_two_systems_under_one_name_of_the_user_are_refused(grouped, second, message):
     with pytest.raises(InputError, match=re.escape(message)):
         grouped(record() | {"name": "mine"}, second | {"name": "mine"})
+
+
+def change(out, direction: str, **fields) -> None:
+    path = out / "scores.json"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    found["directions"][direction] |= fields
+    path.write_text(json.dumps(found), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("name", "seed"), [("A", 2), ("B", 1)])
+def test_other_references_under_one_name_of_a_dataset_are_refused(scored, name, seed):
+    """Neither a mean over seeds nor one column of a table is of two test sets."""
+    outs = [scored("A", DIRECTIONS, "first"), scored(name, DIRECTIONS, "second", seed=seed)]
+    change(outs[1], "en-de", reference_sha256="ef" * 32)
+    message = f"{outs[1]}/scores.json: direction en-de: reference_sha256 is {'ef' * 32}, but "
+    with pytest.raises(InputError, match=re.escape(message)):
+        group_scores(Scores.load(out / "scores.json") for out in outs)
+    change(outs[1], "en-de", reference_sha256=None)  # of version 0.1
+    assert group_scores(Scores.load(out / "scores.json") for out in outs)
 
 
 def test_new_placements_are_shown_without_a_word_of_them_here(grouped, monkeypatch):
