@@ -8,7 +8,7 @@ Similarity: the mean cosine between the interlinguas of parallel sentences, posi
 equation 7.6), for every pair of languages; and for sentences that do not belong together.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from command_line import options as types
 from command_line.errors import InputError
@@ -78,10 +78,9 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(Options, args)
-    inputs = [*options.model.checkpoints, options.model.data / "preparation.json"]
-    for path in inputs:
-        if not path.is_file():
-            raise InputError(f"{path}: no such file; expected a checkpoint and a binarized folder")
+    model, split = options.model, options.split
+    texts = sorted((model.data / "text").glob(f"{split}.*"))  # the references of BLEU
+    inputs = [*model.checkpoints, *model.data_files([split]), *texts]
     publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
 
 
@@ -104,6 +103,7 @@ def run(options: Options) -> dict:
     return {
         **model.provenance(loaded),
         "split": options.split,
+        "search": asdict(options.decoding.search),
         "length_candidates": options.lengths.length_candidates,
         "lengths": {} if encoder.centric is None else predictions(decoder, loaded, options),
         "similarity": similarities(decoder, options),

@@ -228,6 +228,29 @@ def test_the_section_is_table_7_5(command, tmp_path):
     assert "fixed" in (tmp_path / "report/tables/interlingua_similarity_toy.csv").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", ["test.de-en.de.bin", "dict.de.txt", "text/test.de-en.en"])
+def test_another_test_set_is_measured_anew(command, tmp_path, monkeypatch, name):
+    """Under the same preparation.json."""
+    (tmp_path / "best.pt").write_bytes(b"")
+    (tmp_path / "data/text").mkdir(parents=True)
+    for file in ("preparation.json", "dict.de.txt", "test.de-en.de.bin", "text/test.de-en.en"):
+        (tmp_path / "data" / file).write_text("{}")
+    measured = []
+
+    def measure(options) -> dict:
+        measured.append(options.split)
+        return {"runs": []}
+
+    monkeypatch.setattr("eval.probes.interlingua.measure", measure)
+    words = ("--checkpoint", tmp_path / "best.pt", "--data", tmp_path / "data", "--output", tmp_path / "out")
+    for _ in range(2):
+        assert command("probe", "interlingua", *words).status == 0
+    assert measured == ["test"]
+    (tmp_path / "data" / name).write_text("other")
+    assert command("probe", "interlingua", *words).status == 0
+    assert measured == ["test", "test"]
+
+
 def test_a_missing_checkpoint_is_one_line(command, tmp_path):
     result = command(
         "probe", "interlingua", "--checkpoint", tmp_path / "no.pt", "--data", tmp_path, "--output", tmp_path
