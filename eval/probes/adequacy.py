@@ -83,12 +83,7 @@ def run(
             "cosine": float(found.mean()),
             "reference_cosine": references[key],
         }
-    return {
-        "system": translation.system | {"name": translation.name},
-        "dataset": translation.dataset,
-        "split": translation.record["split"],
-        "directions": directions,
-    }
+    return translation.described() | {"directions": directions}
 
 
 def cosines(first, second):

@@ -82,12 +82,7 @@ def run(translation: Translation, files: list[DirectionFiles], worst: int) -> di
     for one in progress(files, len(files), "identify", "direction"):
         entry = {"kind": translation.directions[one.direction]["kind"]}
         directions[one.direction] = entry | confusion_of(one, languages, worst)
-    return {
-        "system": translation.system | {"name": translation.name},
-        "dataset": translation.dataset,
-        "split": translation.record["split"],
-        "directions": directions,
-    }
+    return translation.described() | {"directions": directions}
 
 
 # --- the section of the report

@@ -118,6 +118,7 @@ def run(folder, options: Options) -> dict:
     found = layerwise(folder, options, normalized, compare, "sentence retrieval")
     found["batch_tokens"] = options.batch_tokens
     if options.words:
+        found["alignments"] = options.alignments
         store = StateStore.open(folder)
         pairs, layer = parallel_pairs(store, options.split), encoder_layers(store)[OUTPUT]
         for pair in progress(pairs, len(pairs), "word retrieval", "pair"):

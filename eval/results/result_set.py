@@ -16,6 +16,7 @@ from eval.results.scores import Scores, check_comet, group_scores
 from eval.results.systems import Run, System, by_dataset, group_probed
 
 RETRIEVAL = "sentence-retrieval"  # of which comparisons are made, too
+OF_TRANSLATIONS = ("off-target", "adequacy")  # probes of what was translated and scored
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,13 +133,13 @@ class ResultSet:
                 )
 
     def check_checkpoints(self) -> None:
-        """What probes found is of the very models whose translations were scored.
+        """What probes found is of the very models whose translations were scored, and of these translations.
 
         Raises:
-            InputError: a training was made anew in between; names both files.
+            InputError: a training or a search was made anew in between; names both files.
         """
         scored = {(one.dataset, one.name, one.seed): one for system in self.systems for one in system.runs}
-        for path, record in (file for files in self.files.values() for file in files):
+        for kind, path, record in ((kind, *file) for kind, files in self.files.items() for file in files):
             for run in record.get("runs", []):
                 known = (run.get("checkpoint") or {}).get("sha256")
                 system = run.get("system") or {}
@@ -147,6 +148,10 @@ class ResultSet:
                     raise InputError(
                         f"{path}: is of another checkpoint of {one.name!r} than {one.path}; probe that one"
                         " again"
+                    )
+                if one and kind in OF_TRANSLATIONS and run.get("search") not in (None, one.search):
+                    raise InputError(
+                        f"{path}: is of another search of {one.name!r} than {one.path}; probe that one again"
                     )
 
     def rivals(self, system: System) -> list[System]:

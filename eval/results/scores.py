@@ -57,6 +57,16 @@ class Translation(Run):
         """What the test set is called in tables: the field `dataset`, or the name of the data folder."""
         return str(self.record.get("dataset") or Path(self.record["data"]["path"]).name)
 
+    def described(self) -> dict:
+        """What a run of a probe says of the translation that it has looked at."""
+        return {
+            "system": self.system | {"name": self.name},
+            "dataset": self.dataset,
+            "split": self.record["split"],
+            "checkpoint": self.record.get("checkpoint"),
+            "search": self.search,
+        }
+
 
 class Scores(Translation):
     """One scored folder: everything of the translation plus scores per direction and their averages."""

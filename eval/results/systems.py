@@ -22,6 +22,7 @@ SEARCH_OPTIONS = {  # with defaults
     "length_weight": 1,
     "score_without_tag": False,
     "engine": "pytorch",
+    "bf16": False,
     "no_repeat_ngram": None,
     "source_contrast": None,
     "contrast_sources": None,
@@ -38,7 +39,7 @@ NAMED = {  # options of a search that make it a system of its own, and what belo
 }
 
 MEASURED_WITH = (  # fields of probes, and of mining
-    *("split", "length_candidates", "only_words", "variance", "batch_tokens"),
+    *("split", "search", "length_candidates", "only_words", "variance", "batch_tokens", "alignments"),
     *("margin", "neighbours", "rescore", "normalize", "normalize_sample", "without_specials", "selection"),
 )
 FILE_MEASURED_WITH = (
@@ -48,7 +49,8 @@ FILE_MEASURED_WITH = (
     "distractors",
 )  # of all runs of a file
 ENCODED_WITH = ("kind", "pooling", "layer", "prefix", "target_lang", "precision")  # of a file's encoder
-SAME_LINES = ("queries", "texts_sha256")  # of a direction
+SAME_LINES = ("lines", "queries", "texts_sha256")  # of what is one of `PARTS`
+PARTS = {"directions": "direction", "pairs": "pair", "lengths": "language", "similarity": "pair"}
 
 
 @dataclass(frozen=True)
@@ -292,19 +294,24 @@ def _check_probed_alike(first: Run, run: Run) -> None:
     encoders = [one.file.get("encoder") or {} for one in (first, run)]
     for name in ENCODED_WITH if all(encoders) else ():
         check_same(first, run, f"encoder.{name}", *(one.get(name) for one in encoders))
-    expected, found = (one.record.get("directions") for one in (first, run))
-    if expected is None or found is None:
-        return
-    for direction in sorted(expected.keys() ^ found.keys()):
-        there, missing = (first, run) if direction in expected else (run, first)
+    for name, title in PARTS.items():
+        parts = [one.record.get(name) for one in (first, run)]
+        if all(isinstance(part, dict) for part in parts):
+            _check_parts(first, run, name, title, *parts)
+
+
+def _check_parts(first: Run, run: Run, name: str, title: str, expected: dict, found: dict) -> None:
+    """Of the directions, pairs or languages that were measured, and of their lines."""
+    for part in sorted(expected.keys() ^ found.keys()):
+        there, missing = (first, run) if part in expected else (run, first)
         raise InputError(
-            f"{missing.path}: no direction {direction}, which {there.path} has; runs named {run.name!r} must"
+            f"{missing.path}: no {title} {part}, which {there.path} has; runs named {run.name!r} must"
             " differ in their seed only"
         )
-    for direction, entry in expected.items():
-        for name in SAME_LINES:
-            where = f"directions.{direction}.{name}"
-            _check_recorded(first, run, where, entry.get(name), found[direction].get(name))
+    for part, entry in expected.items():
+        for field_name in SAME_LINES:
+            where = f"{name}.{part}.{field_name}"
+            _check_recorded(first, run, where, entry.get(field_name), found[part].get(field_name))
 
 
 def _check_recorded(first: Run, run: Run, what: str, expected, found) -> None:

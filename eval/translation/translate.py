@@ -223,6 +223,7 @@ def describe(job: TranslationJob, loaded, output: Path, directions, lines: dict[
         **asdict(how.contrast),
         **asdict(how.rescoring),
         "engine": how.engine.label,
+        "bf16": how.bf16,
         "pivot": job.pivot,
         "directions": entries,
     }

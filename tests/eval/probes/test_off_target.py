@@ -212,3 +212,28 @@ def test_bad_input(mixed, probe, data, damage, message):
 def test_a_negative_number_of_lines(mixed, probe):
     message = "error: --worst: found '-1', expected a whole number from 0 to "
     assert probe(mixed(), "--worst", "-1").err.startswith(message)
+
+
+def test_seeds_that_were_searched_in_other_ways_are_not_put_together(translated, texts, probe):
+    outs = [translated("A", {"de-fr": texts["fr"]}, seed=seed, beam=beam) for seed, beam in ((1, 5), (2, 1))]
+    result = probe(*outs)
+    assert result.status == 2 and "search.beam is 1, but 5 in " in result.err
+
+
+@pytest.mark.parametrize(
+    ("fields", "what"),
+    [({"beam": 1}, "search"), ({"checkpoint": {"sha256": "ef" * 32}}, "checkpoint")],
+)
+def test_the_report_shows_no_languages_of_an_earlier_translation(
+    translated, scored, texts, probe, command, tmp_path, fields, what
+):
+    out = translated("A", {"de-fr": texts["en"]})
+    assert probe(out).status == 0
+    report = ("report", out, tmp_path / "probe/off-target.json", "--output", tmp_path / "report")
+    assert command("score", out, "--workers", "1").status == 0
+    assert command(*report).status == 0
+    scored("A", {"de-fr": texts["fr"]}, **fields)
+    assert command(*report).err == (
+        f"error: {tmp_path}/probe/off-target.json: is of another {what} of 'A' than {out}/scores.json; probe"
+        " that one again\n"
+    )

@@ -51,10 +51,12 @@ def translate(data, checkpoint, tmp_path):
 
 
 @pytest.mark.parametrize(("words", "expected"), [([], torch.float32), (["--bf16"], torch.bfloat16)])
-def test_products_are_bfloat16_where_asked_for(command, translate, words, expected):
+def test_products_are_bfloat16_where_asked_for(command, translate, tmp_path, words, expected):
     with types_of_products() as found:
         assert command(*translate, "--directions", "de-en", *words).status == 0
     assert found == {expected}
+    record = json.loads((tmp_path / "work/out/translate.json").read_text())
+    assert record["bf16"] == bool(words)  # no seed of what was searched in float32
 
 
 def texts(out: Path) -> dict[str, str]:
