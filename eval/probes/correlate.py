@@ -22,8 +22,8 @@ from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import result_file
 from eval.results.result_set import ResultSet
 from eval.results.scores import SCORES, Scores, group_scores
-from eval.results.system_pairs import pairs_with_first
-from eval.results.systems import UNKNOWN, System
+from eval.results.system_pairs import check_equal, pairs_with_first
+from eval.results.systems import UNKNOWN, Run, System
 
 KIND = "correlation"
 VERSION = 2  # of what is measured: also intervals, kinds of pairs, and seed by seed
@@ -34,6 +34,7 @@ NOTES = [
     " a bootstrap that draws languages. Within kinds: of deviations from the mean of supervised and of"
     " zero-shot pairs, which differ for other reasons, too.",
 ]
+MEASURED_WITH = ("split", "only_words", "batch_tokens", "alignments")  # fields of retrieval
 MEASURES = {
     "sentence": "sentence retrieval P@1",
     "sentence_in_batch": "sentence retrieval P@1 within batches",
@@ -97,11 +98,14 @@ def correlate(baseline: System, system: System, retrieval: list[System], measure
     """Points and correlations of one system against its baseline: of means over seeds, and seed by seed.
 
     Raises:
-        InputError: no retrieval of a system, or of other trainings than those that were scored, too few pairs
-            of languages, or a change that is always the same.
+        InputError: no retrieval of a system, or of other trainings than those that were scored, or measured
+            in another way than that of the other one, too few pairs of languages, or a change that is always
+            the same.
     """
-    for one in (baseline, system):
-        check_same_trainings(one, probed(one, retrieval))
+    measured = [probed(one, retrieval) for one in (baseline, system)]
+    for one, retrieved in zip((baseline, system), measured, strict=True):
+        check_same_trainings(one, retrieved)
+    check_measured_alike(*(one.runs[0] for one in measured))
     points = points_of(baseline, system, retrieval, measure)
     where = f"{system.name!r} against {baseline.name!r} on {baseline.dataset}"
     return {
@@ -127,6 +131,20 @@ def check_same_trainings(scored: System, retrieved: System) -> None:
         checksums = [run.value("checkpoint", "sha256") for run in (one, other)]
         if None not in checksums and checksums[0] != checksums[1]:
             raise InputError(f"{other.path}: is of another checkpoint than {one.path}; probe that one again")
+
+
+def check_measured_alike(first: Run, run: Run) -> None:
+    """P@1 of both systems is of the same sentences, and among as many, as far as the results say."""
+    for name in MEASURED_WITH:
+        _check_known(name, first, run, name)
+    for pair in first.record["pairs"]:
+        _check_known(f"pairs.{pair}.lines", first, run, "pairs", pair, "lines")
+
+
+def _check_known(what: str, first: Run, run: Run, *keys: str) -> None:
+    values = [one.value(*keys) for one in (first, run)]
+    if None not in values:
+        check_equal(what, first, run, *values)
 
 
 def by_seed(baseline: System, system: System, retrieval: list[System], measure: str) -> dict[str, dict]:

@@ -99,12 +99,18 @@ def mean(system: System, pair: str) -> np.ndarray:
 
 
 def mismatch_of(first: dict, other: dict) -> str | None:
-    """How two runs differ in layers, or in the sentences of pairs of languages; None if they do not."""
+    """How two runs differ in layers, in the sentences of pairs of languages, or in what of these the means
+    are of; None if they do not.
+    """
     lines = [{pair: entry["lines"] for pair, entry in run["pairs"].items()} for run in (first, other)]
     for what, found, expected in (
         ("layers", other["layers"], first["layers"]),
         ("pairs of languages", sorted(lines[1]), sorted(lines[0])),
         ("numbers of sentences", list(lines[1].values()), list(lines[0].values())),
+        *(
+            (name, [other.get(name, first.get(name))], [first.get(name, other.get(name))])
+            for name in ("split", "only_words")
+        ),
     ):
         if found != expected:
             return (

@@ -204,3 +204,23 @@ def test_scores_and_retrieval_are_of_the_same_checkpoint(systems, probe):
             run["checkpoint"] = {"sha256": sha256}
             path.write_text(json.dumps(record), "utf-8")
     assert refused(probe(systems)).endswith(f"{systems[1] / 'scores.json'}; probe that one again")
+
+
+@pytest.mark.parametrize(
+    ("field", "here", "there"),
+    [("split", "valid", "test"), ("only_words", False, True), ("batch_tokens", 512, 64), ("lines", 9, 8)],
+)
+def test_retrieval_that_was_measured_in_another_way_is_no_change(systems, probe, field, here, there):
+    """P@1 of two sets, or among more sentences, differs without any change of the system."""
+    for folder, value in zip(systems[:2], (here, there), strict=True):
+        path = folder / "retrieval.json"
+        record = json.loads(path.read_text(encoding="utf-8"))
+        (run,) = record["runs"]
+        (run["pairs"]["en-ro"] if field == "lines" else run)[field] = value
+        path.write_text(json.dumps(record), encoding="utf-8")
+    result = probe(systems[:2])
+    what = "pairs.en-ro.lines" if field == "lines" else field
+    assert (result.status, result.err) == (
+        2,
+        f"error: {systems[1]}/retrieval.json: {what} is {there}, but {here} in {systems[0]}/retrieval.json\n",
+    )

@@ -100,6 +100,20 @@ def test_the_report_compares_systems_of_different_files(store, command, tmp_path
     assert [path.stem for path in changes] == ["cosine_change_toy_A_B"]  # C has other layers
 
 
+@pytest.mark.parametrize(("field", "value"), [("split", "valid"), ("only_words", True)])
+def test_the_report_has_no_change_between_two_sets_or_ways(store, command, tmp_path, field, value):
+    """Which may have equally many lines."""
+    for name in "AB":
+        folder = store(name, [0, 60, 90], name=name)
+        assert command("probe", "cosine", folder, "--output", tmp_path / f"out-{name}").status == 0
+    files = [tmp_path / f"out-{name}" / "cosine.json" for name in "AB"]
+    record = json.loads(files[1].read_text(encoding="utf-8"))
+    record["runs"][0][field] = value
+    files[1].write_text(json.dumps(record), encoding="utf-8")
+    assert command("report", *files, "--output", tmp_path / "report").status == 0
+    assert not list((tmp_path / "report/plots").glob("cosine_change*.png"))
+
+
 def refused(result) -> str:
     assert result.status == 2, result.err
     (line,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
