@@ -24,13 +24,15 @@ from eval.reporting.plots import lines
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import field, result_file
 from eval.results.result_set import ResultSet
-from eval.results.scores import SCORES, Scores
-from eval.results.systems import MeanStd, System, by_dataset
+from eval.results.scores import SCORES, Scores, check_measured_alike, check_references
+from eval.results.system_pairs import check_equal
+from eval.results.systems import MeanStd, Run, System, by_dataset
 from eval.scoring.significance import holm
 
 KIND = "learning-curves"
 VERSION = 3  # of what is measured: tests over systems
 LLR_FILE = "llr.json"
+RECOGNIZED_WITH = ("split", "protocol", "epochs", "patience", "lr", "batch_size")  # of the field "training"
 FEWEST = 3  # points: through two there is always a line
 KINDS = ("zero-shot", "supervised")
 MEASURES = {"bleu": ("BLEU", 1), "off_target": ("off-target %", 100)}  # title, and factor for people
@@ -81,12 +83,7 @@ def main(args) -> None:
 
 def measure(options: Options) -> dict:
     """One run per training, and the correlations."""
-    trainings: dict[tuple, dict[int, Scores]] = defaultdict(dict)
-    for folder in options.scores:
-        scores = Scores.load(result_file(folder, SCORES))
-        checkpoints = trainings[scores.dataset, scores.name, scores.seed]
-        check_beside(scores, checkpoints)
-        checkpoints[updates_of(scores)] = scores
+    trainings = trainings_of(options.scores)
     recognized = recognition(options.llr)
     known = {checkpoint_of(one) for checkpoints in trainings.values() for one in checkpoints.values()}
     if unused := set(recognized) - known:
@@ -94,6 +91,24 @@ def measure(options: Options) -> dict:
         raise InputError(f"--llr: {path} is of a checkpoint that no scored folder has")
     runs = [run(dict(sorted(checkpoints.items())), recognized) for checkpoints in trainings.values()]
     return {"runs": runs, "correlations": correlations(runs)}
+
+
+def trainings_of(folders: Iterable[Path]) -> dict[tuple, dict[int, Scores]]:
+    """Dataset, system and seed -> updates -> the scores of that checkpoint.
+
+    Raises:
+        InputError: two are of one checkpoint, or checkpoints of a system were measured in different ways.
+    """
+    found: dict[tuple, dict[int, Scores]] = defaultdict(dict)
+    first: dict[tuple, Scores] = {}
+    for folder in folders:
+        scores = Scores.load(result_file(folder, SCORES))
+        checkpoints = found[scores.dataset, scores.name, scores.seed]
+        check_beside(scores, checkpoints)
+        check_measured_alike(first.setdefault((scores.dataset, scores.name), scores), scores)
+        checkpoints[updates_of(scores)] = scores
+    check_references(scores for checkpoints in found.values() for scores in checkpoints.values())
+    return found
 
 
 def check_beside(scores: Scores, checkpoints: dict[int, Scores]) -> None:
@@ -119,18 +134,35 @@ def checkpoint_of(scores: Scores) -> str:
 def recognition(folders: Iterable[Path]) -> dict[str, dict]:
     """SHA-256 of a checkpoint -> "path" of the result file, and "zero-shot" accuracies: question -> layer ->
     mean over classifiers.
+
+    Raises:
+        InputError: two are of one checkpoint, or were measured in different ways.
     """
-    found = {}
+    found, first = {}, None
     results = ResultSet.load((result_file(folder, LLR_FILE) for folder in folders), ["llr"])
     for path, record in results.of_kind("llr"):
         for one in record["runs"]:
+            first = first or Run(path, one)
+            check_recognized_alike(first, Run(path, one))
             accuracy = {
                 question: {layer: float(np.mean(values)) for layer, values in layers.items() if values}
                 for question, layers in one["averages"].get("zero-shot", {}).items()
                 if question in QUESTIONS  # beside them: how many directions are averaged
             }
-            found[field(one, "checkpoint.sha256", str, path)] = {"path": str(path), "zero-shot": accuracy}
+            checkpoint = field(one, "checkpoint.sha256", str, path)
+            if known := found.get(checkpoint):
+                raise InputError(f"{path} and {known['path']}: both are of one checkpoint; give one")
+            found[checkpoint] = {"path": str(path), "zero-shot": accuracy}
     return found
+
+
+def check_recognized_alike(first: Run, run: Run) -> None:
+    """Accuracies that are correlated together are of one protocol and of the same tokens."""
+    for name in ("tokens", "forced", "split"):
+        check_equal(name, first, run, first.value(name), run.value(name))
+    for name in RECOGNIZED_WITH:
+        values = [one.value("training", name) for one in (first, run)]
+        check_equal(f"training.{name}", first, run, *values)
 
 
 def run(checkpoints: dict[int, Scores], recognized: dict[str, dict]) -> dict:

@@ -119,13 +119,14 @@ def group_scores(scores: Iterable[Scores]) -> list[System]:
             raise InputError(f"{run.path}: given twice")
         seen.add(run.path.resolve())
     _check_tokenizers(scores)
-    _check_references(scores)
+    check_references(scores)
     systems = group_runs(scores)
-    check_alike(systems, _check_measured_alike)
+    check_alike(systems, check_measured_alike)
     return systems
 
 
-def _check_measured_alike(first: Run, run: Run) -> None:
+def check_measured_alike(first: Run, run: Run) -> None:
+    """Two scored folders of a system are of the same set, search and directions; else an `InputError`."""
     check_same(first, run, "split", first.record["split"], run.record["split"])
     for option in SEARCH_OPTIONS:
         check_same(first, run, option, first.search[option], run.search[option])
@@ -150,9 +151,12 @@ def _check_tokenizers(scores: list[Scores]) -> None:
                 )
 
 
-def _check_references(scores: list[Scores]) -> None:
+def check_references(scores: Iterable[Scores]) -> None:
     """A dataset is one test set: neither seeds nor columns of a table are of another one of its name. Scores
     of version 0.1 do not say which they are of.
+
+    Raises:
+        InputError: a direction of a dataset has other references; names both files.
     """
     seen: dict[tuple[str, str], tuple[str, Scores]] = {}
     for run in scores:

@@ -155,6 +155,76 @@ def test_five_percent_of_unrelated_systems_seem_related():
     assert binomtest(rejected, 400, 0.05).pvalue > 1e-3, rejected
 
 
+def changed(folder, name: str, change) -> None:
+    path = folder / name
+    record = json.loads(path.read_text(encoding="utf-8"))
+    change(record)
+    path.write_text(json.dumps(record), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda one: one.update(beam=1), "beam is 1, but 5 in "),
+        (lambda one: one["directions"].update({"fr-de": one["directions"]["de-fr"]}), "directions.fr-de is "),
+        (
+            lambda one: one["directions"]["de-fr"].update(reference_sha256="cd"),
+            "direction de-fr: reference_sha256 is cd, but ab in ",
+        ),
+    ],
+)
+@pytest.mark.parametrize("other", [1, 3])
+def test_points_of_a_curve_and_seeds_of_a_system_are_measured_alike(probe, folders, other, change, message):
+    """The second checkpoint of the first training, and the first one of another seed."""
+    scored, _ = folders
+    for folder in scored:
+        changed(folder, "scores.json", lambda one: one["directions"]["de-fr"].update(reference_sha256="ab"))
+    assert probe(*scored).status == 0
+    changed(scored[other], "scores.json", change)
+    result = probe(*scored)
+    assert result.status == 2 and result.err.count("\n") == 1
+    assert result.err.startswith(f"error: {scored[other]}/scores.json: {message}")
+
+
+def test_recognition_of_a_checkpoint_is_given_once(probe, folders, tmp_path):
+    """Of two protocols, or of all tokens and of words alone, one would be taken."""
+    scored, recognized = folders
+    again = tmp_path / "again"
+    again.mkdir()
+    (again / "llr.json").write_bytes((recognized[0] / "llr.json").read_bytes())
+    result = probe(*scored, "--llr", *recognized, again)
+    assert (result.status, result.err) == (
+        2, f"error: {again}/llr.json and {recognized[0]}/llr.json: both are of one checkpoint; give one\n",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda one: one.update(tokens="words"), "tokens is words, but all in "),
+        (lambda one: one.update(forced="reference"), "forced is reference, but output in "),
+        (lambda one: one.update(split="valid"), "split is valid, but test in "),
+        (
+            lambda one: one["training"].update(protocol="paper"),
+            "training.protocol is paper, but converged in ",
+        ),
+    ],
+)
+def test_recognition_is_measured_alike(probe, folders, change, message):
+    scored, recognized = folders
+    for folder in recognized:
+        changed(
+            folder, "llr.json",
+            lambda one: one["runs"][0].update(split="test", training={"protocol": "converged", "tokens": {}}),
+        )  # fmt: skip
+    assert probe(*scored, "--llr", *recognized).status == 0
+    changed(recognized[4], "llr.json", lambda one: change(one["runs"][0]))
+    result = probe(*scored, "--llr", *recognized)
+    assert (result.status, result.err) == (
+        2, f"error: {recognized[4]}/llr.json: {message}{recognized[0]}/llr.json\n",
+    )  # fmt: skip
+
+
 def test_wrong_folders_are_one_line(probe, folders):
     scored, recognized = folders
     result = probe(scored[0], scored[1], scored[0])
