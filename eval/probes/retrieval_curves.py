@@ -21,7 +21,7 @@ from eval.reporting.exhibits import Section, Table, cells, mean_cell, slug, tidy
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import field, result_file
 from eval.results.result_set import ResultSet
-from eval.results.systems import MeanStd, Run, System, by_dataset
+from eval.results.systems import MeanStd, Run, System, by_dataset, check_probed_alike
 
 KIND = "retrieval-curves"
 FEWEST = 3  # points: through two there is always a line
@@ -67,9 +67,11 @@ def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:
     """Dataset, system and seed -> updates -> the run of that checkpoint.
 
     Raises:
-        InputError: a file does not say of which checkpoint it is, or two are of the same.
+        InputError: a file does not say of which checkpoint it is, or two are of the same, or checkpoints of a
+            system were measured in different ways.
     """
     found: dict[tuple, dict[int, Run]] = defaultdict(dict)
+    first: dict[tuple, Run] = {}
     for path, record in ResultSet.load(files, ["retrieval"]).of_kind("retrieval"):
         for one in record["runs"]:
             run = Run(path, one)
@@ -77,6 +79,7 @@ def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:
             known = found[run.dataset, run.name, run.seed].setdefault(updates, run)
             if known is not run:
                 raise InputError(f"{path} and {known.path}: both are after {updates} updates")
+            check_probed_alike(first.setdefault((run.dataset, run.name), run), run)
     return {key: dict(sorted(runs.items())) for key, runs in found.items()}
 
 

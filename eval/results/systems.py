@@ -270,7 +270,7 @@ def group_probed(runs: Iterable[Run]) -> list[System]:
             other lines: their mean would be of neither.
     """
     systems = group_runs(runs)
-    check_alike(systems, _check_probed_alike)
+    check_alike(systems, check_probed_alike)
     return systems
 
 
@@ -285,8 +285,13 @@ def check_alike(systems: Iterable[System], check: Callable[[Run, Run], None]) ->
             check(system.runs[0], run)
 
 
-def _check_probed_alike(first: Run, run: Run) -> None:
-    """Of what both say of themselves: not every kind of result has every option."""
+def check_probed_alike(first: Run, run: Run) -> None:
+    """Two runs of a system are of the same lines, measured in the same way; of what both say of themselves:
+    not every kind of result has every option.
+
+    Raises:
+        InputError: they are not; names both files.
+    """
     for name in MEASURED_WITH:
         _check_recorded(first, run, name, first.record.get(name), run.record.get(name))
     for name in FILE_MEASURED_WITH:

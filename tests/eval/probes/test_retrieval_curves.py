@@ -103,6 +103,29 @@ def test_two_checkpoints_have_no_correlation(probe, folders, tmp_path):
     assert run["pearson"] == {"sentence": {"n": 2, "r": None}}
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda run: run.update(split="test"), "split is 'test', but 'valid' in "),
+        (lambda run: run.update(only_words=True), "only_words is True, but False in "),
+        (lambda run: run["pairs"].pop("en-fr"), "no pair en-fr, which "),
+        (lambda run: run["pairs"]["de-en"].update(lines=4), "pairs.de-en.lines is 4, but 5 in "),
+    ],
+)
+@pytest.mark.parametrize("other", [1, 3])
+def test_points_of_a_curve_and_seeds_of_a_system_are_measured_alike(probe, folders, other, change, message):
+    """The second checkpoint of the first training, and the first one of another seed."""
+    runs = [json.loads((folder / "retrieval.json").read_text())["runs"][0] for folder in folders]
+    for number, (folder, run) in enumerate(zip(folders, runs, strict=True)):
+        run["only_words"] = False
+        if number == other:
+            change(run)
+        write(folder, run)
+    result = probe(*folders)
+    assert result.status == 2 and result.err.count("\n") == 1
+    assert result.err.startswith(f"error: {folders[other]}/retrieval.json: {message}")
+
+
 def test_wrong_folders_are_one_line(probe, folders):
     record = json.loads((folders[0] / "retrieval.json").read_text())["runs"][0]
     write(folders[1], record)
