@@ -18,9 +18,8 @@ from command_line.errors import InputError
 from data_prep.languages import closest, find_language
 from eval.results.identifier import identifier_labels, labels_of
 from eval.translation.finished_hypotheses import Found
-from eval.translation.search_options import RescoringOptions
+from eval.translation.search_options import PY3LANGID, RescoringOptions
 
-PY3LANGID = "py3langid"
 SMALLEST = 1e-12  # probability that a language has at least: a fastText model gives many 0
 
 

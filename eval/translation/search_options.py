@@ -1,11 +1,13 @@
 """The options of a search: what `--beam` and its like mean. Nothing heavy is imported here."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
 
 LARGEST_BEAM = 1000
+PY3LANGID = "py3langid"  # the usual identifier of `RescoringOptions`
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,12 @@ class RescoringOptions:
 
     def __post_init__(self):
         _together(self, "language_rescoring", "rescoring_identifier")
+
+    @property
+    def files(self) -> list[Path]:
+        """The file of the identifier, if it is one: what is translated depends on it."""
+        path = Path(self.rescoring_identifier or PY3LANGID)
+        return [path] if str(path) != PY3LANGID and path.is_file() else []
 
 
 def _together(options, first: str, *others: str) -> None:

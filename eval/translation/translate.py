@@ -128,7 +128,7 @@ def main(args) -> None:
         raise InputError("--output: is missing, expected a folder for the translations (or --input FILE)")
     job = from_arguments(TranslationJob, args)
     job.how.check()
-    files = job.model.data_files([job.split])
+    files = [*job.model.data_files([job.split]), *job.how.rescoring.files]
     stamp = Stamp(args.output / ".translate.done", "translate", settings_of(job), files)
     if not stamp.is_current(args.force):
         translate(job, args.output, stamp, continued=not args.force)

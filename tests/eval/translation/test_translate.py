@@ -59,6 +59,24 @@ def test_products_are_bfloat16_where_asked_for(command, translate, tmp_path, wor
     assert record["bf16"] == bool(words)  # no seed of what was searched in float32
 
 
+@pytest.mark.parametrize("name", ["identifier.bin", "py3langid", None])
+def test_another_identifier_in_the_place_of_one_translates_anew(
+    command, translate, tmp_path, monkeypatch, name
+):
+    """And nothing of what was chosen by the one before is continued."""
+    monkeypatch.chdir(tmp_path)
+    model, stamps = tmp_path / "identifier.bin", []
+    model.write_bytes(b"one")
+    monkeypatch.setattr(
+        "eval.translation.translate.translate", lambda job, output, stamp, continued: stamps.append(stamp)
+    )
+    words = ("--language-rescoring", "1", *(("--rescoring-identifier", name) if name else ()))
+    for content in (b"one", b"two"):
+        model.write_bytes(content)
+        assert command(*translate, *words).status == 0
+    assert (stamps[0].work == stamps[1].work) == (name != "identifier.bin")
+
+
 def texts(out: Path) -> dict[str, str]:
     return {path.stem: path.read_text() for path in sorted(out.glob("*.txt"))}
 
