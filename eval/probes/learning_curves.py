@@ -210,7 +210,10 @@ def _correlations(dataset: str, runs: list[dict]) -> list[dict]:
     found = []
     for question, layer in sorted(layers):
         every = [(one["system"]["name"], points(one, question, layer)) for one in runs]
-        chosen = {"all": [pair for _, pairs in every for pair in pairs], "last": last_of_systems(every)}
+        chosen = {
+            "all": [pair for _, pairs in every for pair in pairs if None not in pair],
+            "last": last_of_systems(every),
+        }
         for which, pairs in chosen.items():
             columns = np.array(pairs, dtype=float).T
             if len(pairs) >= FEWEST and np.ptp(columns, axis=1).all():
@@ -233,19 +236,19 @@ def last_of_systems(trainings: list[tuple[str, list[tuple[float, float]]]]) -> l
     """The mean over its seeds of every system's last points.
 
     Args:
-        trainings: name of the system, and points of one of its trainings.
+        trainings: name of the system, and points of one of its trainings, of which the last may lack a number:
+            it then has none, since an earlier one is of another time.
     """
     by_system: dict[str, list] = defaultdict(list)
     for name, pairs in trainings:
-        by_system[name] += pairs[-1:]
+        by_system[name] += [pair for pair in pairs[-1:] if None not in pair]
     return [tuple(np.mean(pairs, axis=0)) for pairs in by_system.values() if pairs]
 
 
-def points(run: dict, question: str, layer: str) -> list[tuple[float, float]]:
-    """(accuracy, zero-shot BLEU) of the checkpoints that have both, in their order."""
+def points(run: dict, question: str, layer: str) -> list[tuple[float | None, float | None]]:
+    """(accuracy, zero-shot BLEU) of the checkpoints in their order; None for what is not known."""
     accuracy = run["llr"].get(question, {}).get(layer, [])
-    both = zip(accuracy, run["averages"]["zero-shot"]["bleu"], strict=False)
-    return [pair for pair in both if None not in pair]
+    return list(zip(accuracy, run["averages"]["zero-shot"]["bleu"], strict=False))
 
 
 # --- the section of the report

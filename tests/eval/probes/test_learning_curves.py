@@ -140,6 +140,17 @@ def test_correlation_over_systems_is_of_means_over_seeds_with_holm_over_the_tabl
     assert apart == []  # datasets are not put together
 
 
+def test_last_checkpoints_are_the_last_of_their_trainings():
+    """Not those that languages were last recognized at: systems would be at other times of their training."""
+    runs = [training(name, 1, bleu, L1=bleu**2) for name, bleu in zip("abcd", (1, 4, 2, 3), strict=True)]
+    (whole,) = (one for one in correlations(runs) if one["points"] == "last")
+    assert whole["n"] == 4
+    runs[0]["llr"]["source"]["L1"][1] = None
+    (without,) = (one for one in correlations(runs) if one["points"] == "last")
+    (others,) = (one for one in correlations(runs[1:]) if one["points"] == "last")
+    assert (without["n"], without["r"]) == (3, others["r"])
+
+
 def test_five_percent_of_unrelated_systems_seem_related():
     """Accuracy and BLEU of a system have nothing to do with each other; its seeds are alike in both."""
     rng, rejected = np.random.default_rng(3), 0
