@@ -369,6 +369,27 @@ def test_the_numbers_behind_every_figure_are_one_click_away(folders, report):
         assert "<table>" in figure.split("<details>")[1]
 
 
+def test_languages_of_off_target_lines_are_of_no_others(scored, data, texts, report):
+    """A year is right in any language; where languages cannot be told apart, no line is known to be wrong."""
+    for language in ("de", "fr"):
+        path = data / "text" / f"test.de-fr.{language}"
+        path.write_text("".join(f"{line}\n" for line in [*texts[language][:3], "2015"]), encoding="utf-8")
+    for language in ("zh_Hans", "zh_Hant"):
+        (data / "text" / f"test.zh_Hans-zh_Hant.{language}").write_text(
+            "今天天气非常好。\n", encoding="utf-8"
+        )
+    right, wrong = [*texts["fr"][:3], "2015"], ["2015", texts["en"][1], texts["fr"][2], "2015"]
+    kinds = {"zh_Hans-zh_Hant": ["今天天气非常好。"]}
+    output = report(
+        scored("A", {"de-fr": right} | kinds), scored("B", {"de-fr": wrong} | kinds),
+        scored("B", {"de-fr": right} | kinds, seed=2),
+    )  # fmt: skip
+    rows = markdown_rows(output, "Languages of off-target lines")[2:]
+    assert rows == [["de-fr", "–", "en 12.5%, (no letters) 12.5%"], ["zh\\_Hans-zh\\_Hant", "–", "–"]]
+    counted = [row["identified_language"] for row in csv_rows(output / "tables/languages_toy.csv")]
+    assert "(no letters)" in counted and "zh" in counted  # all of them
+
+
 def test_signatures_commands_and_checksums_are_shown(folders, report):
     text = (report(*folders) / "report.html").read_text(encoding="utf-8")
     for expected in ("tok:13a", "python -m eval translate", "cd" * 32, "checkpoint_best.pt", "lid.176.ftz"):

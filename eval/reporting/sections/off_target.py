@@ -1,7 +1,7 @@
 """Off-target rates: how often each direction ends in another language, and in which."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from eval.reporting.exhibits import Figure, Section, Table, cell, cells, measure_cell, slug, tidy
 from eval.reporting.plots import heatmap
@@ -94,22 +94,17 @@ def languages(results: ResultSet, dataset: str) -> Table:
     names = names_of_labels(language for direction in directions for language in split_direction(direction))
     rows, data = [], []
     for direction in directions:
-        row, target = [cell(direction)], identifier_label(split_direction(direction)[1])
+        row = [cell(direction)]
         for system in systems:
-            counts: Counter = Counter()
-            for found in system.values("directions", direction, "identified_languages"):
-                counts.update(found or {})
+            runs = [run.directions[direction] for run in system.runs if direction in run.directions]
+            counts = counted(runs)
             total = counts.total()
             data += [
                 [dataset, system.name, direction, code, n, n / total] for code, n in counts.most_common()
             ]
-            wrong = [(code, n) for code, n in counts.most_common() if code != target][:MOST_COMMON]
-            row.append(
-                cell(
-                    ", ".join(f"{names.get(code, code)} {100 * n / total:.1f}%" for code, n in wrong)
-                    or UNKNOWN
-                )
-            )
+            wrong = off_target_lines(runs, identifier_label(split_direction(direction)[1]))
+            shown = [f"{names.get(code, code)} {n / total:.1%}" for code, n in wrong.most_common(MOST_COMMON)]
+            row.append(cell(", ".join(shown) or UNKNOWN))
         rows.append(row)
     caption = (
         f"Languages of off-target lines on {dataset}: the {MOST_COMMON} most frequent, in % of all lines."
@@ -123,3 +118,32 @@ def languages(results: ResultSet, dataset: str) -> Table:
         tidy(["dataset", "system", "direction", "identified_language", "lines", "share"], data),
         folded=True,
     )
+
+
+def counted(entries: Iterable[Mapping]) -> Counter:
+    """Lines per identified language, over runs of a direction."""
+    counts: Counter = Counter()
+    for entry in entries:
+        counts.update(entry.get("identified_languages") or {})
+    return counts
+
+
+def off_target_lines(entries: Iterable[Mapping], target: str | None) -> Counter:
+    """Those of the lines that are off target; none where there is no rate.
+
+    Lines without letters are as many as the rate has beside those of other languages: the others are right,
+    since their references have none either.
+
+    Args:
+        target: the identifier's label for the target language.
+    """
+    from eval.scoring.language_identification import NO_LETTERS
+
+    wrong: Counter = Counter()
+    for entry in entries:
+        if (rate := entry.get("off_target")) is not None:
+            counts = counted([entry])
+            others = Counter({code: n for code, n in counts.items() if code not in (target, NO_LETTERS)})
+            without = min(counts[NO_LETTERS], round(rate * counts.total()) - others.total())
+            wrong += others + Counter({NO_LETTERS: without})
+    return wrong
