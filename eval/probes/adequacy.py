@@ -7,7 +7,6 @@ compared.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
@@ -20,7 +19,7 @@ from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import split_direction
 from eval.results.result_set import ResultSet
 from eval.results.scores import Translation
-from eval.results.systems import UNKNOWN, System, by_dataset
+from eval.results.systems import ENCODED_WITH, UNKNOWN, System, by_dataset
 from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments, paths_of
 
 KIND = "adequacy"
@@ -114,16 +113,26 @@ def encoder_of(results: ResultSet) -> str:
     Raises:
         InputError: they are of several; names two files.
     """
-    found: dict[str, Path] = {}
-    for path, record in results.of_kind(KIND):
-        found.setdefault(f"{record['encoder']['name']} ({record['encoder']['model']})", path)
-    if len(found) > 1:
-        (first, path), (other, there) = list(found.items())[:2]
-        raise InputError(
-            f"{path} and {there}: adequacy by {first} and by {other}, which cannot be compared; report them"
-            " apart"
-        )
-    return next(iter(found), UNKNOWN)
+    files = results.of_kind(KIND)
+    for path, record in files[1:]:
+        if not is_one_encoder(files[0][1]["encoder"], record["encoder"]):
+            raise InputError(
+                f"{files[0][0]} and {path}: adequacy by {named(files[0][1])} and by {named(record)}, which"
+                " cannot be compared; report them apart"
+            )
+    return named(files[0][1]) if files else UNKNOWN
+
+
+def named(record: dict) -> str:
+    return f"{record['encoder']['name']} ({record['encoder']['model']})"
+
+
+def is_one_encoder(first: dict, other: dict) -> bool:
+    """Whether two records are of one encoder, wherever its weights lie, that makes vectors in one way."""
+    weights = [one.get("weights") for one in (first, other)]
+    identified_by = "model" if None in weights else "weights"
+    names = ("name", *ENCODED_WITH, identified_by)
+    return all(first.get(name) == other.get(name) for name in names)
 
 
 def table(systems: list[System], dataset: str) -> Table:

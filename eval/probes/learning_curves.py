@@ -236,8 +236,8 @@ def last_of_systems(trainings: list[tuple[str, list[tuple[float, float]]]]) -> l
     """The mean over its seeds of every system's last points.
 
     Args:
-        trainings: name of the system, and points of one of its trainings, of which the last may lack a number:
-            it then has none, since an earlier one is of another time.
+        trainings: name of the system, and points of one of its trainings. Where the last lacks a number, it
+            has none: an earlier one is of another time.
     """
     by_system: dict[str, list] = defaultdict(list)
     for name, pairs in trainings:

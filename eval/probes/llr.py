@@ -19,7 +19,7 @@ from eval.reporting.plots import lines
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.labels import UNKNOWN
 from eval.results.result_set import ResultSet
-from eval.results.systems import MeanStd, Run, System, by_dataset
+from eval.results.systems import MeanStd, Run, System, by_dataset, check_alike, check_same
 
 KIND = "llr"
 TOKENS = ("all", "no-tags", "words")
@@ -100,6 +100,7 @@ def measure(options: Options) -> dict:
 
 def section(results: ResultSet) -> Section:
     systems = results.probed(KIND, with_variant)
+    check_alike(systems, check_trained_alike)
     exhibits = []
     for dataset, members in by_dataset(systems).items():
         layers = layers_of([run for system in members for run in system.records])
@@ -113,6 +114,14 @@ def with_variant(run: Run) -> Run:
     name = run.name + VARIANTS[record["tokens"]] + variant(record["training"], run.path)
     name += ", references" if record["forced"] == "reference" else ""
     return replace(run, record=record | {"system": run.system | {"name": name}})
+
+
+def check_trained_alike(first: Run, run: Run) -> None:
+    """The classifiers of two seeds have learned from as many sentences of one set; else an `InputError`."""
+    for name in ("split", "sentences"):
+        values = [one.value("training", name) for one in (first, run)]
+        if None not in values:
+            check_same(first, run, f"training.{name}", *values)
 
 
 def layers_of(runs: list[dict]) -> list[str]:

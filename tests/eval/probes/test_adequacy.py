@@ -78,6 +78,33 @@ def test_means_of_hypotheses_and_references(encoder, translated, texts, command,
     assert "Adequacy" in html and "100.00" in html and "Reference" in html
 
 
+@pytest.mark.parametrize(
+    ("there", "is_one"),
+    [
+        ({}, True),
+        ({"model": "y/x"}, True),  # the same weights, moved
+        ({"weights": {"w": "2"}}, False),
+        ({"pooling": "cls"}, False),
+        ({"weights": None}, True),  # of an earlier version
+        ({"weights": None, "model": "y/x"}, False),
+    ],
+)
+def test_numbers_of_two_encoders_are_not_in_one_table(
+    encoder, translated, texts, command, tmp_path, there, is_one
+):
+    files = []
+    for name, fields in (("one", {}), ("two", there)):
+        folder = translated(name, {"de-en": texts["en"]})
+        assert command("adequacy", folder, "--model", encoder, "--output", tmp_path / name).status == 0
+        files.append(tmp_path / name / "adequacy.json")
+        record = json.loads(files[-1].read_text())
+        record["encoder"] |= {"weights": {"w": "1"}, "pooling": "mean", **fields}
+        files[-1].write_text(json.dumps(record))
+    result = command("report", *files, "--output", tmp_path / "report")
+    assert (result.status == 0) == is_one
+    assert is_one or "which cannot be compared; report them apart" in result.err
+
+
 def test_languages_reach_the_encoder(letters, encoder, translated, texts, command, tmp_path):
     folder = translated("one", {"de-en": ["found", "", "", ""], "fr-de": ["gefunden", "", "", ""]})
     done = command("adequacy", folder, "--model", encoder, "--output", tmp_path / "found")

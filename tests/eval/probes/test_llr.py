@@ -1,6 +1,7 @@
 """`python -m eval probe llr`: its record, its figure and tables, and what it refuses."""
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -63,8 +64,7 @@ def test_figure_and_numbers(tmp_path, llr, command, row_of):
     stores = [
         write_store(
             tmp_path / f"{name}{seed}",
-            planted(layer, "target", distance=2),
-            sentences=10 * seed,
+            planted(layer, "target", distance=1 + seed),
             system={"name": name, "seed": seed},
         )
         for name, layer in (("Pre", "L3"), ("Post", "L2"))
@@ -105,6 +105,30 @@ def test_other_tokens_are_another_curve(tmp_path, llr, command, row_of):
     assert row_of(html, "Supervised", "source", "PreNorm S-ENC-T-DEC, only words")
     twice = command("report", files[0], files[0], "--output", tmp_path / "report")
     assert twice.status == 2 and "both are seed 1 of system" in twice.err
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda run: run["training"].update(sentences=60), "training.sentences is 60, but 120 in "),
+        (lambda run: run["training"].update(split="dev"), "training.split is 'dev', but 'valid' in "),
+        (lambda run: run["directions"]["de-fr"].update(lines=10), "directions.de-fr.lines is 10, but 20 in "),
+    ],
+)
+def test_seeds_of_a_curve_have_learned_and_answered_alike(tmp_path, llr, command, change, message):
+    """Of fewer lines, classifiers learn less."""
+    store = write_store(tmp_path / "s", noise)
+    llr(store)
+    files = [tmp_path / "llr/llr.json", tmp_path / "other.json"]
+    record = json.loads(files[0].read_text())
+    record["runs"][0]["system"]["seed"] = 2
+    files[1].write_text(json.dumps(record))
+    report = ("report", *files, "--output", tmp_path / "report")
+    assert command(*report).status == 0
+    change(record["runs"][0])
+    files[1].write_text(json.dumps(record))
+    result = command(*report)
+    assert result.status == 2 and result.err.startswith(f"error: {files[1]}: {message}{files[0]}; runs named")
 
 
 # --- bad input
