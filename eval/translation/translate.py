@@ -161,7 +161,7 @@ def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool =
     lines = _write_hypotheses(loaded.task, data, output, directions, hypotheses)
     seconds = time.monotonic() - started
     record = describe(job, loaded, output, directions, lines)
-    record |= {"seconds": round(seconds, 1), "sentences_per_second": round(sum(lines.values()) / seconds, 1)}
+    record["seconds"] = round(seconds, 1)  # of this run; `decoding` is of those that were killed, too
     record["decoding"] = cost and {"sentences": sum(lines.values()), **cost}
     write_json(output / TRANSLATION, record)
     journal.remove()

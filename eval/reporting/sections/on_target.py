@@ -11,10 +11,12 @@ from eval.results.systems import MeanStd, System
 SHOWN = ("bleu", "chrf", "off_target", "on_target_bleu", "on_target_chrf")
 NOTES = [
     "On target: the lines that fastText identifies as the target language. Every system has other such lines,"
-    " the harder ones among them if there are more: read their BLEU and chrF++ beside their number.",
+    " the harder ones among them if there are more: read their BLEU and chrF++ beside their number. A"
+    " direction without any such line is left out of their means.",
     "Cost of decoding, over all directions: sentences per second from batch to hypotheses, on the machine and"
     " in the company that there were; tokens of the decoder per sentence, of all hypotheses, contrasts and"
-    " models, the same on any machine; and these tokens over those of the same models with a plain search.",
+    " models, the same on any machine; and these tokens over those of the same models with a plain search in"
+    " the same directions.",
 ]
 
 
@@ -72,9 +74,11 @@ def tokens_per_sentence(system: System) -> MeanStd | None:
 
 
 def is_plain_search_of(other: System, system: System) -> bool:
-    """Is it the same models, decoded as usual?"""
+    """Is it the same models, decoded as usual, and the same directions?"""
     names = (one.runs[0].system["name"] for one in (other, system))
-    return len({*names}) == 1 and other.seeds == system.seeds and not (other.search_label or other.pivot)
+    directions = (frozenset(one.directions()) for one in (other, system))
+    is_usual = not (other.search_label or other.pivot)
+    return is_usual and len({*names}) == len({*directions}) == 1 and other.seeds == system.seeds
 
 
 def _per(record: dict, first: str, second: str) -> float | None:

@@ -44,6 +44,14 @@ def test_ways_to_decode_are_columns_of_their_own(folders):
     assert rows["A"][0] == "zero-shot" and rows["A"][3] == "50.00%"
 
 
+def test_the_cost_of_other_directions_is_no_ratio(folders, scored, texts):
+    """A pivot translates zero-shot directions alone, whose sentences have other lengths."""
+    pivot = scored("A", {"de-fr": texts["fr"]}, folder="pivot", pivot="en", decoding={**COST, "sentences": 4})
+    assert table_of([folders[0], pivot])["A (pivot en)"][-2:] == ["200", "–"]
+    plain = scored("A", {"de-fr": texts["fr"]}, folder="zero-shot", decoding={**COST, "sentences": 4})
+    assert table_of([plain, pivot])["A (pivot en)"][-2:] == ["200", "1.00"]
+
+
 def test_they_are_compared_on_the_axis_of_the_search(folders):
     plain, contrasted = ResultSet.load(folders[:2], {"scores": None}).systems
     assert differing_axis(plain, contrasted) == "search"
