@@ -23,6 +23,7 @@ TRANSLATION = {
     "command": Optional(str),
     "versions": Optional(Objects(str)),
 }
+SEARCHED = {**SEEDED, "search": Optional(Objects(Anything))}
 SHARE = Optional(float)
 SCORED = {
     "kind": KIND,
@@ -173,7 +174,7 @@ SCHEMAS = {
     "off-target": {
         "runs": [
             {
-                **SEEDED,
+                **SEARCHED,
                 "directions": Objects(
                     {
                         "kind": KIND,
@@ -202,7 +203,7 @@ SCHEMAS = {
     "interlingua": {
         "runs": [
             {
-                **SEEDED,
+                **SEARCHED,
                 "length_candidates": int,
                 "lengths": Objects(LENGTHS),
                 "similarity": Objects({"kind": KIND, "cosine": SHARE, "cosine_by_chance": SHARE}),
@@ -325,7 +326,7 @@ SCHEMAS = {
         **CUT,
         "runs": [
             {
-                **SEEDED,
+                **SEARCHED,
                 "directions": Objects(
                     {"kind": KIND, "lines": int, "cosine": float, "reference_cosine": float}
                 ),

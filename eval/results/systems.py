@@ -313,10 +313,10 @@ def _check_parts(first: Run, run: Run, name: str, title: str, expected: dict, fo
             f"{missing.path}: no {title} {part}, which {there.path} has; runs named {run.name!r} must"
             " differ in their seed only"
         )
-    for part, entry in expected.items():
-        for field_name in SAME_LINES:
-            where = f"{name}.{part}.{field_name}"
-            _check_recorded(first, run, where, entry.get(field_name), found[part].get(field_name))
+    for part in expected:
+        for line_field in SAME_LINES:
+            values = [one.value(name, part, line_field) for one in (first, run)]
+            _check_recorded(first, run, f"{name}.{part}.{line_field}", *values)
 
 
 def _check_recorded(first: Run, run: Run, what: str, expected, found) -> None:
@@ -336,7 +336,7 @@ def check_same(first: Run, run: Run, what: str, expected, found) -> None:
     """
     if expected == found:
         return
-    if isinstance(expected, dict):
+    if isinstance(expected, dict) and isinstance(found, dict):
         key = next(key for key in {**expected, **found} if expected.get(key) != found.get(key))
         what, expected, found = f"{what}.{key}", expected.get(key), found.get(key)
     shown = [

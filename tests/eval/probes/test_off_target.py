@@ -220,6 +220,17 @@ def test_seeds_that_were_searched_in_other_ways_are_not_put_together(translated,
     assert result.status == 2 and "search.beam is 1, but 5 in " in result.err
 
 
+def test_a_search_that_is_none_is_one_line(translated, texts, probe, command, tmp_path):
+    assert probe(*(translated("A", {"de-fr": texts["fr"]}, seed=seed) for seed in (1, 2))).status == 0
+    path = tmp_path / "probe/off-target.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["runs"][1]["search"] = "beam"
+    path.write_text(json.dumps(record), encoding="utf-8")
+    result = command("report", path, "--output", tmp_path / "report")
+    assert result.status == 2
+    assert result.err == f"error: {path}: field 'runs[1].search' is 'beam', expected an object\n"
+
+
 @pytest.mark.parametrize(
     ("fields", "what"),
     [({"beam": 1}, "search"), ({"checkpoint": {"sha256": "ef" * 32}}, "checkpoint")],
