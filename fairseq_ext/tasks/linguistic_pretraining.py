@@ -232,7 +232,7 @@ class LinguisticPretrainingTask(BaseTask):
                 metrics.log_derived(f"ppl_{name}", lambda meters, name=name: _perplexity(meters, name))
                 _log_accuracy(f"accuracy_{name}", counts)
         everything = Counts(*map(sum, zip(*counted.values(), strict=True)))
-        if everything.ntokens > 0:
+        if everything.ntokens > 0 and not _total(logging_outputs, "total"):  # --report-accuracy has logged it
             _log_accuracy("accuracy", everything)
 
 

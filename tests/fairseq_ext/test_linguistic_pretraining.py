@@ -263,6 +263,20 @@ def test_components_are_validated_one_by_one(folder):
     assert values["ppl"] == pytest.approx(math.exp(sum(nll.values()) / sum(tokens.values())), abs=0.02)
 
 
+def test_accuracy_is_logged_once(folder):
+    """fairseq's criterion logs it with --report-accuracy, as a meter that cannot be added to."""
+    task, dataset = loaded(folder, "valid")
+    criterion = LabelSmoothedCrossEntropyCriterion(task, False, 0.0, report_accuracy=True)
+    batch = dataset.collater([dataset[int(index)] for index in dataset.ordered_indices()[:4]])
+    log = task.valid_step(batch, build_model(task).eval(), criterion)[2]
+    with metrics.aggregate() as found:
+        task.reduce_metrics([log], criterion)
+    right = sum(value for name, value in log.items() if name.startswith("correct:"))
+    assert found.get_smoothed_values()["accuracy"] == pytest.approx(
+        100 * int(right) / int(log["total"]), abs=0.01
+    )
+
+
 def test_a_checkpoint_of_other_tokens_is_refused(folder):
     state = make_task(folder).state_dict()
     make_task(folder, "ja=mass,en=mass").load_state_dict(state)
