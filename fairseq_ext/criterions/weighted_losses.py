@@ -34,6 +34,7 @@ from fairseq_ext.modules.cached_gradients import slices_of, vectors_in_slices
 from fairseq_ext.modules.dropout import set_dropout
 
 logger = logging.getLogger(__name__)
+LANGUAGES = {"source_languages", "target_languages"}  # batch fields: numbers of languages
 TRANSLATION_LOG = "nmt_loss"  # how the translation loss alone is logged; `loss` is the sum of all
 
 
@@ -119,6 +120,7 @@ class WeightedLosses(FairseqCriterion):
         self.decoder_arguments = MappingProxyType(arguments)
         dropouts = [loss.model_dropout for loss in losses.values() if loss.model_dropout is not None]
         self.model_dropout = dropouts[0] if dropouts else None
+        self.restored: set[str] = set()  # losses that have parameters of a checkpoint
 
     @classmethod
     def build_criterion(cls, cfg, task):
@@ -134,6 +136,11 @@ class WeightedLosses(FairseqCriterion):
     def names(self) -> tuple[str, ...]:
         """What is learned."""
         return (*([TRANSLATION] if self.translation else []), *self.losses)
+
+    @property
+    def knows_languages(self) -> bool:
+        """Have losses parameters of a checkpoint that stand for languages, by their numbers?"""
+        return any(LANGUAGES & set(self.losses[name].batch_fields) for name in self.restored)
 
     def forward(self, model, sample, reduce=True):
         if not reduce and self.translation is None:
@@ -248,6 +255,7 @@ class WeightedLosses(FairseqCriterion):
         ]
         if new:
             logger.warning(f"the checkpoint lacks the parameters of {', '.join(new)}: they begin untrained")
+        self.restored = trained & set(self.losses)
         missing = {key: value for key, value in own.items() if key.split(".")[1] in new}
         return super().load_state_dict({**missing, **state_dict}, strict=strict)
 

@@ -104,6 +104,32 @@ class BaseTask(FairseqTask):
                 "use the folder of its training, or prepare the data with its subword model and dictionary"
             )
 
+    def check_start(self, state: dict, knows_languages: bool) -> None:
+        """Compare the languages of a checkpoint that a training begins with, of the same dictionary: what
+        stands for them is found by its place.
+
+        Args:
+            state: of the task that it was trained with.
+            knows_languages: have the losses parameters of the checkpoint's that stand for languages?
+
+        Raises:
+            InputError: they are others, or in another order.
+        """
+        tags = self.tags
+        if tags is None or not tags.exist or state.get("tags_exist") is False:
+            return
+        there, here = ",".join(state["languages"]), ",".join(tags.languages)
+        if there != here and tags.placement_name != "none":
+            raise InputError(
+                f"has rows of tags for {there}, and here they would be those of {here}; expected --langs as"
+                " there, or --pretrained-checkpoint, which finds tags by their names"
+            )
+        if there != here and knows_languages:
+            raise InputError(
+                f"has losses of the languages {there}, and here they would be {here}; expected --langs as"
+                " there, or losses that do not ask for languages"
+            )
+
     # --- data
 
     @property

@@ -120,6 +120,15 @@ class LinguisticPretrainingTask(BaseTask):
         Raises:
             InputError: another dictionary, other languages, other task tokens.
         """
+        self._check_tokens(state)
+        self.improvements.load_state_dict(state)
+        self.initialized_from = state.get(origin.FIELD, self.initialized_from)
+
+    def check_start(self, state: dict, knows_languages: bool) -> None:
+        """Every source begins with a task and a language, whose rows are found by their places."""
+        self._check_tokens(state)
+
+    def _check_tokens(self, state: dict) -> None:
         here = self.state_dict()
         for name, meaning in (
             ("dictionary_sha256", "dictionary (dict.*.txt)"),
@@ -131,8 +140,6 @@ class LinguisticPretrainingTask(BaseTask):
                 raise InputError(
                     f"the checkpoint has another {meaning}: {state.get(name)}, expected {here.get(name)}"
                 )
-        self.improvements.load_state_dict(state)
-        self.initialized_from = state.get(origin.FIELD, self.initialized_from)
 
     # --- data
 

@@ -71,7 +71,7 @@ def _with_task(load: Callable) -> Callable:
         if saved and self.get_num_updates():
             _restore(self.task, saved, filename)
         elif saved:
-            _check_rows(self.task, saved, filename)
+            _check_start(self.task, saved, filename, getattr(self.get_criterion(), "knows_languages", False))
         return extra
 
     return load_checkpoint
@@ -84,23 +84,22 @@ def _names_a_file(cfg) -> str | None:
     return "--continue-once" if getattr(cfg, "continue_once", None) else None
 
 
-def _check_rows(task: BaseTask, saved, path) -> None:
-    """Weights that a training begins with: as many rows of embeddings may be of other symbols."""
+def _check_start(task: BaseTask, saved, path, knows_languages: bool) -> None:
+    """Weights that a training begins with: as many rows of embeddings may be of other symbols.
+
+    Args:
+        knows_languages: have the losses parameters of the checkpoint's that stand for languages?
+    """
     check(saved, SCHEMA, path, KEY)
     if saved["dictionary_sha256"] != task.fingerprint:
         raise InputError(
             f"{path}: was trained with another dictionary than dict.*.txt; expected --pretrained-checkpoint"
             " with --pretrained-dictionary, which finds the rows of the same symbols"
         )
-    tags = task.tags
-    if tags is None or not tags.exist or tags.placement_name == "none" or saved.get("tags_exist") is False:
-        return
-    if saved["languages"] != tags.languages:
-        raise InputError(
-            f"{path}: has rows of tags for {','.join(saved['languages'])}, and here they would be those of"
-            f" {','.join(tags.languages)}; expected --langs as there, or --pretrained-checkpoint, which finds"
-            " tags by their names"
-        )
+    try:
+        task.check_start(saved, knows_languages)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _restore(task: BaseTask, saved, path) -> None:

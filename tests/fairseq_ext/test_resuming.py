@@ -10,9 +10,12 @@ from fairseq import trainer
 from command_line.errors import InputError
 from fairseq_ext.tasks import resuming
 from tests.fairseq_ext.folders import write_toy_folder
+from tests.fairseq_ext.monolingual import write_monolingual
 from tests.fairseq_ext.test_checkpoints import save
+from tests.fairseq_ext.test_linguistic_pretraining import make_task as make_pretraining
 from tests.fairseq_ext.test_multilingual_nmt import make_task as make_translation
 from tests.fairseq_ext.test_sentence_embedding import make_task
+from tests.fairseq_ext.test_sentence_losses import make_criterion
 
 CANNOT = "the training cannot go on: "
 
@@ -22,11 +25,11 @@ def task(tmp_path):
     return make_task(write_toy_folder(tmp_path / "data"), improvement_metrics="loss,ppl")
 
 
-def load(task, saved, updates: int = 7, extra: dict | None = None) -> dict | None:
+def load(task, saved, updates: int = 7, extra: dict | None = None, criterion: object = None) -> dict | None:
     """As fairseq's trainer, which has just read a checkpoint."""
     found = {"train_iterator": {"epoch": 1}, resuming.KEY: saved} if extra is None else extra
     wrapped = resuming._with_task(lambda self, filename, reset_optimizer=False: found)
-    own = SimpleNamespace(task=task, get_num_updates=lambda: updates)
+    own = SimpleNamespace(task=task, get_num_updates=lambda: updates, get_criterion=lambda: criterion)
     return wrapped(own, "last.pt", False)
 
 
@@ -106,6 +109,31 @@ def test_rows_of_the_tags_of_other_languages_are_refused(tmp_path):
         ):
             load(task, {**saved, "languages": other}, updates=0)
     load(task, {**saved, "languages": ["x"], "tags_exist": False}, updates=0)
+
+
+def test_losses_of_other_languages_are_refused(tmp_path):
+    """A matrix of a loss has a row per language, also where no sentence has a tag."""
+    folder = write_toy_folder(tmp_path / "data")
+    task = make_task(folder, pairs="de-en,en-fr", langs="fr,en,de")
+    criterion = make_criterion("token_reconstruction")
+    saved = {"dictionary_sha256": task.fingerprint, "languages": ["de", "en", "fr"]}
+    load(task, saved, updates=0, criterion=criterion)  # of a checkpoint without that loss
+    criterion.load_state_dict(criterion.state_dict())
+    with pytest.raises(InputError, match="^last.pt: has losses of the languages de,en,fr, and here"):
+        load(task, saved, updates=0, criterion=criterion)
+    load(task, {**saved, "languages": ["fr", "en", "de"]}, updates=0, criterion=criterion)
+    without = make_criterion("token_reconstruction", token_reconstruction_without_language=True)
+    without.load_state_dict(without.state_dict())
+    load(task, saved, updates=0, criterion=without)
+
+
+def test_a_pretraining_that_begins_with_rows_of_other_tokens_is_refused(tmp_path):
+    """Its sources begin with a language though its placement of tags is none."""
+    folder = write_monolingual(tmp_path / "text")
+    saved = make_pretraining(folder).state_dict()
+    load(make_pretraining(folder), saved, updates=0)
+    with pytest.raises(InputError, match="^last.pt: the checkpoint has another languages"):
+        load(make_pretraining(folder, langs="ja,en"), saved, updates=0)
 
 
 def trainer_of(task, restore_file: str = "checkpoint_last.pt", continue_once: str | None = None):
