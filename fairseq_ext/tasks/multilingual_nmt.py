@@ -252,7 +252,7 @@ class MultilingualNmtTask(GeneratingTask):
     def build_model(self, cfg, from_checkpoint=False):
         model = super().build_model(cfg, from_checkpoint)
         if not from_checkpoint:
-            _check_start(self.cfg)
+            _check_start(self.cfg, self.initialized_from)
         if self.cfg.pretrained_checkpoint and not from_checkpoint:
             # before the trainer restores a checkpoint: what it finds in --save-dir wins
             path = self.cfg.pretrained_checkpoint
@@ -275,8 +275,17 @@ class MultilingualNmtTask(GeneratingTask):
         return self._bleu.statistics(hypotheses, sample["split"], direction, sample["lines"])
 
 
-def _check_start(cfg: MultilingualNmtConfig) -> None:
-    """Refuse options of a start without a checkpoint to start from."""
+def _check_start(cfg: MultilingualNmtConfig, started: dict | None) -> None:
+    """Refuse options of a start without a checkpoint to start from, and one whose weights another replaces.
+
+    Args:
+        started: by fairseq's own options (`initializing.finetuned_from`).
+    """
+    if cfg.pretrained_checkpoint and started != {}:
+        raise InputError(
+            f"{initializing.OPTION} {cfg.pretrained_checkpoint}: --finetune-from-model, or --restore-file with"
+            " --reset-optimizer, would replace its weights; give one of them"
+        )
     for option, given in (
         (initializing.DICTIONARY_OPTION, cfg.pretrained_dictionary),
         (f"--new-rows {cfg.new_rows}", cfg.new_rows != RANDOM),

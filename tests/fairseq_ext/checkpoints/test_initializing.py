@@ -154,6 +154,16 @@ def test_a_folder_to_finetune_from_is_refused(tmp_path):
     assert finetuned_from(gone) is None and finetuned_from(Namespace()) == {}
 
 
+@pytest.mark.parametrize(
+    "start", [{"finetune_from_model": "other.pt"}, {"restore_file": "other.pt", "reset_optimizer": True}]
+)
+def test_a_second_start_is_refused(folder, pretrained, start):
+    """Its weights would be trained, under the name of the first."""
+    with pytest.raises(InputError, match="--finetune-from-model, or .* would replace its weights; give one"):
+        built(folder, pretrained, model=start)
+    built(folder, pretrained, model={"restore_file": "own.pt"})  # a training that goes on
+
+
 def test_inference_says_to_fine_tune_it_first(folder, pretrained):
     with pytest.raises(InputError, match=r"is pre-trained only and cannot translate; fine-tune it first"):
         load_for_inference(pretrained, folder)
