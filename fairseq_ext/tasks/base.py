@@ -77,6 +77,7 @@ class BaseTask(FairseqTask):
         self.after_update = None
         self.initialized_from: dict | None = None
         self.epochs_of_pass: int | None = None
+        self._announced: bool | None = None  # is the target, to the models that were built?
         self.improvements = Improvements(cfg.improvement_metrics)
 
     def add_tags(self, languages: Iterable[str], placement: str) -> None:
@@ -238,6 +239,7 @@ class BaseTask(FairseqTask):
             embed_languages(model, self.tags, self.dictionary)
         self.model_sizes = ModelSizes.of(model, self.dictionary, self.tags.languages if self.tags else ())
         self.required_losses = getattr(model, "required_losses", ())
+        self._check_announcement(model)
         if not from_checkpoint:
             check_training(self.cfg)
             if self.cfg.compile:
@@ -246,6 +248,19 @@ class BaseTask(FairseqTask):
             if not self.initialized_from and (weights := getattr(model.encoder, "started_from", None)):
                 self.initialized_from = origin.origin_of_file(weights)
         return model
+
+    def _check_announcement(self, model) -> None:
+        """All models of an ensemble read the same sentences: one that is not told the target would take the
+        tag that is announced to another one for a word.
+        """
+        layers = getattr(getattr(model.encoder, "cfg", None), "target_embedding_layers", 0)
+        announced = bool(layers and self.tags and self.tags.announces_target)
+        if self._announced not in (None, announced):
+            raise InputError(
+                "--path: some of the models are told the target language (--target-embedding-layers) and others"
+                " are not; models of an ensemble read the same input"
+            )
+        self._announced = announced
 
     def build_criterion(self, cfg, from_checkpoint=False):
         criterion = super().build_criterion(cfg, from_checkpoint)

@@ -20,6 +20,7 @@ from tests.fairseq_ext.bridges import TaggedTask
 from tests.fairseq_ext.bridges import build as build_interlingua
 from tests.fairseq_ext.folders import write_preparation, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
+from tests.fairseq_ext.test_multilingual_nmt import make_task
 
 TAGS = ("s-enc-t-dec", "t-enc", "t-dec", "s-enc-t-enc", "mbart")  # that are tokens of sentences
 DIRECTIONS = (("de", "fr"), ("de", "en"), ("fr", "de"))
@@ -206,6 +207,22 @@ def test_members_of_an_ensemble_read_the_same_source(tmp_path, data):
         InputError, match=r"other.pt: its target behind the source \(LCS\): False, and True in"
     ):
         load_ensemble([checkpoint(tmp_path, data), other], data)
+
+
+@pytest.mark.parametrize("layers", [(1, 0), (0, 1)])
+def test_members_of_fairseqs_own_ensemble_read_the_same_source(data, layers):
+    """`fairseq-generate --path A:B` builds them with one task."""
+
+    def build_all(placement: str, layers) -> None:
+        task = make_task(data, language_tags=placement)
+        for each in layers:
+            options = {**models.SIZES, "_name": "mnmt_transformer", "arch": "mnmt_transformer"}
+            task.build_model(Namespace(**options, target_embedding_layers=each), from_checkpoint=True)
+
+    build_all("t-enc", layers)  # whose sentences have the tag anyhow
+    build_all("t-dec", (1, 2))
+    with pytest.raises(InputError, match="--path: some of the models are told the target language"):
+        build_all("t-dec", layers)
 
 
 @pytest.mark.parametrize("layers", [-1, 5])
