@@ -22,6 +22,7 @@ from fairseq_ext.tasks.improvements import NAME as IMPROVEMENTS
 from fairseq_ext.tasks.improvements import STATE as COUNT
 
 KEY = "task_state"  # in a checkpoint, and on its way
+CAN_GO_ON = "has_optimizer_state"  # on its way
 SCHEMA = {
     **{name: Optional(kind) for name, kind in TASK_STATE.items()},
     **ORIGIN,
@@ -46,7 +47,8 @@ class _TrainersUtilities:
         state = checkpoint_utils.load_checkpoint_to_cpu(*arguments, **options)
         state.setdefault("criterion", None)  # of an average, or of a packaged system
         if isinstance(extra := state.get("extra_state"), dict):
-            state["extra_state"] = {**extra, KEY: state.get(KEY)}
+            can_go_on = state.get("last_optimizer_state") is not None
+            state["extra_state"] = {**extra, KEY: state.get(KEY), CAN_GO_ON: can_go_on}
         return state
 
 
@@ -59,15 +61,22 @@ def restore_tasks() -> None:
 
 def _with_task(load: Callable) -> Callable:
     @functools.wraps(load)
-    def load_checkpoint(self, filename, *arguments, **options):
-        extra = load(self, filename, *arguments, **options)
-        saved = extra.pop(KEY, None) if isinstance(extra, dict) else None
+    def load_checkpoint(self, filename, reset_optimizer=False, *arguments, **options):
+        extra = load(self, filename, reset_optimizer, *arguments, **options)
+        known = extra if isinstance(extra, dict) else {}
+        saved, can_go_on = known.pop(KEY, None), known.pop(CAN_GO_ON, True)
         if not isinstance(self.task, BaseTask):
             return extra
         if extra is None and (option := _names_a_file(self.cfg.checkpoint)):
             raise InputError(f"{option} {filename}: no such file, expected a checkpoint")
+        if not (can_go_on or reset_optimizer):  # fairseq would begin, in the middle of its epochs
+            raise InputError(
+                f"{filename}: has no state of an optimizer, without which no training goes on (an average, a"
+                " packaged or trimmed model, or --no-save-optimizer-state); begin one with"
+                f" --finetune-from-model {filename} and another --save-dir"
+            )
         # without the optimizer's state a training begins, whatever its weights are from (--reset-optimizer,
-        # --finetune-from-model, an average of checkpoints): also with another teacher
+        # --finetune-from-model): also with another teacher
         if saved and self.get_num_updates():
             _restore(self.task, saved, filename)
         elif saved:

@@ -86,7 +86,7 @@ def test_a_training_that_begins_from_a_checkpoint_takes_nothing_of_its_task(task
     before = task.state_dict()
     load(task, {"dictionary_sha256": task.fingerprint, "languages": ["zh"]}, updates=0)  # no tags in text
     assert load(task, {}) == {"train_iterator": {"epoch": 1}}  # of stock fairseq
-    wrapped = resuming._with_task(lambda self, filename: None)
+    wrapped = resuming._with_task(lambda self, *_: None)
     assert wrapped(trainer_of(task), "folder/checkpoint_last.pt") is None
     assert task.state_dict() == before
 
@@ -144,11 +144,35 @@ def trainer_of(task, restore_file: str = "checkpoint_last.pt", continue_once: st
 @pytest.mark.parametrize("name", ["missing.pt", "other/folder/checkpoint_last.pt"])
 def test_a_file_to_start_from_that_is_not_there_is_refused(task, name):
     """fairseq would train from nothing, and say so in one line among a hundred."""
-    wrapped = resuming._with_task(lambda self, filename: None)
+    wrapped = resuming._with_task(lambda self, *_: None)
     with pytest.raises(InputError, match=f"--restore-file {name}: no such file"):
         wrapped(trainer_of(task, name), name)
     with pytest.raises(InputError, match=f"--continue-once {name}: no such file"):
         wrapped(trainer_of(task, continue_once=name), name)
+
+
+@pytest.mark.parametrize("optimizer", [{}, {"last_optimizer_state": None}], ids=["none", "None"])
+def test_weights_without_an_optimizer_are_no_training_that_goes_on(task, tmp_path, optimizer):
+    """An average of checkpoints, for example: it knows its epoch and the best validation, and no more."""
+    state = {
+        "args": None, "cfg": None, "model": {}, "extra_state": {"train_iterator": {"epoch": 9}, "best": 0.1},
+        "optimizer_history": [{"num_updates": 7, "optimizer_name": "none", "lr_scheduler_state": {}}],
+        "task_state": task.state_dict(),
+    }  # fmt: skip
+
+    def load_from(path, *reset) -> dict:
+        read = resuming._TrainersUtilities.load_checkpoint_to_cpu(path)
+        own = SimpleNamespace(get_num_updates=lambda: 0, get_criterion=lambda: None, **vars(trainer_of(task)))
+        return resuming._with_task(lambda *_: read["extra_state"])(own, str(path), *reset)
+
+    path = save(tmp_path / "average.pt", {**state, **optimizer})
+    with pytest.raises(
+        InputError, match="average.pt: has no state of an optimizer, .* begin one with --fine"
+    ):
+        load_from(path)
+    assert load_from(path, True) == state["extra_state"]
+    whole = save(tmp_path / "last.pt", {**state, "last_optimizer_state": {}})
+    assert load_from(whole) == state["extra_state"]
 
 
 def test_weights_without_a_criterion_are_fine(tmp_path):
