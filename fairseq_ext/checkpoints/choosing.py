@@ -14,6 +14,7 @@ from command_line.errors import InputError
 from fairseq_ext.axes.options import option
 from fairseq_ext.axes.record import describe
 from fairseq_ext.checkpoints import origin
+from fairseq_ext.checkpoints.averaging import averaged_from
 from fairseq_ext.checkpoints.progress import updates_of
 from fairseq_ext.checkpoints.reading import as_one_line, read_checkpoint
 from fairseq_ext.checkpoints.tasks import languages_of
@@ -26,15 +27,19 @@ class Candidate:
     Attributes:
         updates: of its training so far; None if it does not say.
         validation: the measure that `checkpoint_best.pt` is chosen by; None if there was no validation.
+        measure: its name.
         maximized: is a higher value of it better?
-        system: its choice on every axis but the schedule, its languages and its dictionary; checkpoints are
-            averaged where these are equal.
+        averaged: is it the mean of others?
+        system: its choice on every axis but the schedule, its languages and directions, and its dictionary;
+            checkpoints are averaged where these are equal.
     """
 
     path: Path
     updates: int | None
     validation: float | None
+    measure: str
     maximized: bool
+    averaged: bool
     system: dict[str, Any]
 
     @classmethod
@@ -64,14 +69,16 @@ class Candidate:
             record.pop("schedule", None)  # a training that was made longer is one all the same
             fingerprint = languages["data"].pop("dictionary_sha256")
             known = {name: languages[name] for name in ("languages", "language_tags")}
+            known["directions"] = sorted(languages["directions"])
             value = (state.get("extra_state") or {}).get("val_loss")
+            chosen_by = state["cfg"].get("checkpoint")
             return cls(
                 path=Path(path),
                 updates=updates_of(state),
                 validation=None if value is None else float(value),
-                maximized=bool(
-                    option(state["cfg"].get("checkpoint"), "maximize_best_checkpoint_metric", False)
-                ),
+                measure=str(option(chosen_by, "best_checkpoint_metric", "loss")),
+                maximized=bool(option(chosen_by, "maximize_best_checkpoint_metric", False)),
+                averaged=bool(averaged_from(state, path)),
                 system={**record, **known, "dictionary": fingerprint},
             )
 
@@ -128,18 +135,24 @@ def best(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
     diverged.
 
     Raises:
-        InputError: there are not so many.
+        InputError: there are not so many; validations were of several measures.
     """
     known = [one for one in candidates if one.updates is not None and one.validation is not None]
     found = _once([one for one in known if math.isfinite(one.validation)])
+    measures = sorted({one.measure for one in found})
+    if len(measures) > 1:
+        raise InputError(
+            f"--best {count}: checkpoints were chosen by {' and by '.join(measures)}; expected one measure, or"
+            " files by their names"
+        )
     sign = -1 if any(one.maximized for one in found) else 1
     ranked = sorted(found, key=lambda one: (sign * one.validation, -one.updates))[:count]
     return _enough(sorted(ranked, key=lambda one: one.updates), count, "--best", "a validation")
 
 
 def _once(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """One checkpoint of each number of updates."""
-    return list({one.updates: one for one in reversed(candidates)}.values())
+    """One checkpoint of each number of updates, and no mean of others."""
+    return list({one.updates: one for one in reversed(candidates) if not one.averaged}.values())
 
 
 def _enough(found: list[Candidate], count: int, wanted: str, what: str) -> list[Candidate]:
@@ -152,7 +165,8 @@ def _enough(found: list[Candidate], count: int, wanted: str, what: str) -> list[
 
 
 def check_one_training(candidates: Sequence[Candidate]) -> None:
-    """Refuse checkpoints whose mean would be no model: of other axes, languages, seeds or dictionaries.
+    """Refuse checkpoints whose mean would be no model: of other axes, languages, directions, seeds or
+    dictionaries.
 
     Raises:
         InputError: names the file and what differs.

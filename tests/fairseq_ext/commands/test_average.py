@@ -105,6 +105,24 @@ def test_a_higher_measure_may_be_better(average, tmp_path, data):
     check_mean(tmp_path / "mean.pt", [tmp_path / f"checkpoint{number}.pt" for number in (2, 3)])
 
 
+def test_means_in_the_folder_of_a_training_are_none_of_its_checkpoints(average, training, tmp_path, data):
+    """That of the last ones has as many updates as the last one, and a name that comes before it."""
+    (training / "checkpoint_1_110.pt").unlink()
+    mean = training / "checkpoint_a_mean.pt"
+    for _ in range(2):
+        assert average(training, "--last", 2, "--output", mean, "--force")[0] == 0
+        check_mean(mean, [training / "checkpoint_1_100.pt", training / "checkpoint_last.pt"])
+
+
+def test_validations_by_several_measures_have_no_best(average, training, data):
+    """A training that went on with another one."""
+    state = state_of(data, 120, 31.0)
+    state["cfg"]["checkpoint"]["best_checkpoint_metric"] = "bleu"
+    save(training / "checkpoint_1_120.pt", state)
+    status, said = average(training, "--best", 2, "--output", training / "mean.pt")
+    assert status == 2 and "--best 2: checkpoints were chosen by bleu and by loss" in said
+
+
 def test_half_precision_is_summed_in_full(average, tmp_path, data):
     """A sum in half precision would leave out the ones: 512 in place of 512.75, which is 513 there."""
     paths = []
@@ -143,6 +161,8 @@ def test_nonsense_is_one_line(average, training, tmp_path, data):
     other = save(tmp_path / "pre.pt", state_of(data, 9, norm_placement="pre"))
     seed = state_of(data, 9)
     seed["cfg"]["common"]["seed"] = 7
+    reverse = state_of(data, 9)
+    reverse["task_state"]["lang_pairs"] = ["en-de"]
     wide = state_of(data, 9)
     wide["model"]["decoder.layers.0.fc1.bias"] = torch.zeros(3)
     evil = save(tmp_path / "evil.pt", {**state_of(data, 9), "cfg": RunsACommand(f"touch {tmp_path}/owned")})
@@ -160,6 +180,7 @@ def test_nonsense_is_one_line(average, training, tmp_path, data):
         ((one, tmp_path / "none.pt", *out), "none.pt: no such file"),
         ((one, other, *out), "norm_placement is 'pre', and 'post' in"),
         ((one, save(tmp_path / "seed.pt", seed), *out), "seed is 7, and 1 in"),
+        ((one, save(tmp_path / "reverse.pt", reverse), *out), "directions is ['en-de'], and ["),
         ((one, save(tmp_path / "wide.pt", wide), *out), "has the shape (3,), expected (64,)"),
         ((one, evil, *out), "evil.pt: refused"),
         ((one, best, "--output", best), "is one of the checkpoints, expected another file"),
