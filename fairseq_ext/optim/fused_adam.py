@@ -58,8 +58,14 @@ class FusedAdam(FairseqOptimizer):
         the scheduler's.
 
         Raises:
-            InputError: the averages are of parameters of other shapes.
+            InputError: the averages are of other parameters, or of some of other shapes.
         """
+        known, own = map(_count, (state_dict["param_groups"], self._optimizer.param_groups))
+        if known != own:  # for example of other --losses
+            raise InputError(
+                f"the optimizer of the checkpoint has averages of {known} parameters, here are {own}; give the"
+                " model and losses of before, or --reset-optimizer to train on without them"
+            )
         options = {name: value for name, value in self.optimizer_config.items() if name != "lr"}
         super().load_state_dict(state_dict, options | (optimizer_overrides or {}))
         for parameter, averages in self._optimizer.state.items():
@@ -85,3 +91,8 @@ class FusedAdam(FairseqOptimizer):
     @property
     def supports_flat_params(self) -> bool:
         return True
+
+
+def _count(groups: list[dict]) -> int:
+    """Parameters of all groups."""
+    return sum(len(group["params"]) for group in groups)

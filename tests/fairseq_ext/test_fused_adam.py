@@ -86,6 +86,15 @@ def test_averages_of_parameters_of_another_shape_are_refused():
         optimizers[1].load_state_dict(state)
 
 
+def test_averages_of_other_parameters_are_refused():
+    """Those of a training that goes on with another loss, which has parameters of its own."""
+    parameters, backward = regression()
+    optimizer = fused(parameters)
+    train(optimizer, backward, 1)
+    with pytest.raises(InputError, match="has averages of 2 parameters, here are 3; give .* --reset-optimizer"):
+        fused([*parameters, torch.nn.Parameter(torch.zeros(2))]).load_state_dict(optimizer.state_dict())
+
+
 def test_weight_decay_is_decoupled():
     """Without gradient a step only shrinks the weights by lr * decay."""
     weight = torch.ones(4, requires_grad=True)
