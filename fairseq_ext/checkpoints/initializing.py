@@ -7,6 +7,7 @@ replaced. Rows that the checkpoint does not have begin as `--new-rows` says. An 
 taken over.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from fairseq.distributed.utils import get_global_rank
@@ -31,6 +32,12 @@ COMPUTATION = (  # options that change what a model computes from the same weigh
     "no_scale_embedding",
     "share_all_embeddings",  # tied weights would silently keep one of the untied ones
 )
+NEVER_OTHERS = (  # of them, also where fairseq takes the weights over
+    "encoder_attention_heads",
+    "decoder_attention_heads",
+    "activation_fn",
+    "no_scale_embedding",
+)
 OPTION, DICTIONARY_OPTION = "--pretrained-checkpoint", "--pretrained-dictionary"
 
 
@@ -50,7 +57,7 @@ def initialize(model, options, task, path) -> dict:
     """
     state = read_checkpoint(path)
     theirs = symbols_of(state, task, path)
-    _check_computation(options, state["cfg"]["model"], path)
+    _check_computation(options, state["cfg"]["model"], COMPUTATION, f"{OPTION} {path}")
     how = NewRows.parse(task.cfg.new_rows)
     plan = RowPlan.of(task.dictionary.symbols, theirs, how)
     own = model.state_dict()
@@ -75,7 +82,8 @@ def finetuned_from(options) -> dict | None:
     In a distributed training the first process saves, and knows it alone.
 
     Raises:
-        InputError: it is a folder, with which fairseq would begin from nothing and not say so.
+        InputError: it is a folder, with which fairseq would begin from nothing and not say so; or of another
+            number of heads or activation, from whose weights something else would be computed.
     """
     option, path = "--finetune-from-model", getattr(options, "finetune_from_model", None)
     if not path and getattr(options, "reset_optimizer", False):
@@ -88,7 +96,10 @@ def finetuned_from(options) -> dict | None:
         )
     if get_global_rank() != 0 or not Path(path).is_file():  # goes on without the file it began with
         return None
-    return origin_of(path, read_checkpoint(path))
+    state = read_checkpoint(path)
+    known = state["cfg"]["model"]
+    _check_computation(options, known, _shared(options, known), f"{option} {path}")
+    return origin_of(path, state)
 
 
 def symbols_of(state: dict, task, path) -> list[str]:
@@ -132,6 +143,13 @@ def symbols_of(state: dict, task, path) -> list[str]:
     return symbols
 
 
+def _shared(options, pretrained) -> list[str]:
+    """Those of NEVER_OTHERS that both models have, of which one may be an encoder alone."""
+    encodes_only = not all(getattr(one, "decoder_layers", 0) for one in (options, pretrained))
+    known = [name for name in NEVER_OTHERS if getattr(pretrained, name, None) is not None]
+    return [name for name in known if not (encodes_only and name.startswith("decoder"))]
+
+
 def _check_width(own: Tensor, pretrained: Tensor, path) -> None:
     if own.size(1) != pretrained.size(1):
         raise InputError(
@@ -140,11 +158,11 @@ def _check_width(own: Tensor, pretrained: Tensor, path) -> None:
         )
 
 
-def _check_computation(options, pretrained, path) -> None:
-    for name in COMPUTATION:
+def _check_computation(options, pretrained, names: Sequence[str], where: str) -> None:
+    for name in names:
         ours, theirs = (getattr(one, name, None) or None for one in (options, pretrained))
         if name == "norm_placement":  # fairseq's own models know normalize_before only
             ours, theirs = placement_of(options), placement_of(pretrained)
         if ours != theirs:
             option = name.replace("_", "-")
-            raise InputError(f"{OPTION} {path}: is of another architecture: --{option} {theirs}, here {ours}")
+            raise InputError(f"{where}: is of another architecture: --{option} {theirs}, here {ours}")

@@ -154,6 +154,21 @@ def test_a_folder_to_finetune_from_is_refused(tmp_path):
     assert finetuned_from(gone) is None and finetuned_from(Namespace()) == {}
 
 
+@pytest.mark.parametrize("option", ["finetune_from_model", "restore_file"])
+def test_weights_of_other_heads_or_activations_are_refused(folder, pretrained, option):
+    """They fit, and nothing of what they have learned is there."""
+    start = {option: str(pretrained), "reset_optimizer": option == "restore_file"}
+    built(folder, None, model=start)
+    for other, said in (
+        ({"encoder_attention_heads": 2}, "--encoder-attention-heads 4, here 2"),
+        ({"decoder_attention_heads": 2}, "--decoder-attention-heads 4, here 2"),
+        ({"activation_fn": "gelu"}, "--activation-fn relu, here gelu"),
+        ({"no_scale_embedding": True}, "--no-scale-embedding None, here True"),
+    ):
+        with pytest.raises(InputError, match=f"^--.*: is of another architecture: {said}"):
+            built(folder, None, model={**start, **other})
+
+
 @pytest.mark.parametrize(
     "start", [{"finetune_from_model": "other.pt"}, {"restore_file": "other.pt", "reset_optimizer": True}]
 )
