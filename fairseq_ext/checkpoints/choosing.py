@@ -142,8 +142,8 @@ def best(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
     measures = sorted({one.measure for one in found})
     if len(measures) > 1:
         raise InputError(
-            f"--best {count}: checkpoints were chosen by {' and by '.join(measures)}; expected one measure, or"
-            " files by their names"
+            f"--best {count}: checkpoints were chosen by {' and by '.join(measures)}; expected one measure,"
+            " or files by their names"
         )
     sign = -1 if any(one.maximized for one in found) else 1
     ranked = sorted(found, key=lambda one: (sign * one.validation, -one.updates))[:count]

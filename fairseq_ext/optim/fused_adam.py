@@ -63,8 +63,8 @@ class FusedAdam(FairseqOptimizer):
         known, own = map(_count, (state_dict["param_groups"], self._optimizer.param_groups))
         if known != own:  # for example of other --losses
             raise InputError(
-                f"the optimizer of the checkpoint has averages of {known} parameters, here are {own}; give the"
-                " model and losses of before, or --reset-optimizer to train on without them"
+                f"the optimizer of the checkpoint has averages of {known} parameters, here are {own}; give"
+                " the model and losses of before, or --reset-optimizer to train on without them"
             )
         options = {name: value for name, value in self.optimizer_config.items() if name != "lr"}
         super().load_state_dict(state_dict, options | (optimizer_overrides or {}))

@@ -257,8 +257,8 @@ class BaseTask(FairseqTask):
         announced = bool(layers and self.tags and self.tags.announces_target)
         if self._announced not in (None, announced):
             raise InputError(
-                "--path: some of the models are told the target language (--target-embedding-layers) and others"
-                " are not; models of an ensemble read the same input"
+                "--path: some of the models are told the target language (--target-embedding-layers) and"
+                " others are not; models of an ensemble read the same input"
             )
         self._announced = announced
 

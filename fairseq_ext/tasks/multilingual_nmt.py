@@ -283,8 +283,8 @@ def _check_start(cfg: MultilingualNmtConfig, started: dict | None) -> None:
     """
     if cfg.pretrained_checkpoint and started != {}:
         raise InputError(
-            f"{initializing.OPTION} {cfg.pretrained_checkpoint}: --finetune-from-model, or --restore-file with"
-            " --reset-optimizer, would replace its weights; give one of them"
+            f"{initializing.OPTION} {cfg.pretrained_checkpoint}: --finetune-from-model, or --restore-file"
+            " with --reset-optimizer, would replace its weights; give one of them"
         )
     for option, given in (
         (initializing.DICTIONARY_OPTION, cfg.pretrained_dictionary),

@@ -92,7 +92,7 @@ def test_averages_of_other_parameters_are_refused():
     optimizer = fused(parameters)
     train(optimizer, backward, 1)
     with pytest.raises(
-        InputError, match="has averages of 2 parameters, here are 3; give .* --reset-optimizer"
+        InputError, match=r"has averages of 2 parameters, here are 3; give .* --reset-optimizer"
     ):
         fused([*parameters, torch.nn.Parameter(torch.zeros(2))]).load_state_dict(optimizer.state_dict())
 

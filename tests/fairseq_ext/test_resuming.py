@@ -119,7 +119,7 @@ def test_losses_of_other_languages_are_refused(tmp_path):
     saved = {"dictionary_sha256": task.fingerprint, "languages": ["de", "en", "fr"]}
     load(task, saved, updates=0, criterion=criterion)  # of a checkpoint without that loss
     criterion.load_state_dict(criterion.state_dict())
-    with pytest.raises(InputError, match="^last.pt: has losses of the languages de,en,fr, and here"):
+    with pytest.raises(InputError, match=r"^last\.pt: has losses of the languages de,en,fr, and here"):
         load(task, saved, updates=0, criterion=criterion)
     load(task, {**saved, "languages": ["fr", "en", "de"]}, updates=0, criterion=criterion)
     without = make_criterion("token_reconstruction", token_reconstruction_without_language=True)
@@ -132,7 +132,7 @@ def test_a_pretraining_that_begins_with_rows_of_other_tokens_is_refused(tmp_path
     folder = write_monolingual(tmp_path / "text")
     saved = make_pretraining(folder).state_dict()
     load(make_pretraining(folder), saved, updates=0)
-    with pytest.raises(InputError, match="^last.pt: the checkpoint has another languages"):
+    with pytest.raises(InputError, match=r"^last\.pt: the checkpoint has another languages"):
         load(make_pretraining(folder, langs="ja,en"), saved, updates=0)
 
 
@@ -167,7 +167,7 @@ def test_weights_without_an_optimizer_are_no_training_that_goes_on(task, tmp_pat
 
     path = save(tmp_path / "average.pt", {**state, **optimizer})
     with pytest.raises(
-        InputError, match="average.pt: has no state of an optimizer, .* begin one with --fine"
+        InputError, match=r"average\.pt: has no state of an optimizer, .* begin one with --fine"
     ):
         load_from(path)
     assert load_from(path, True) == state["extra_state"]

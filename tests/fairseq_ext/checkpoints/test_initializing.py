@@ -174,7 +174,7 @@ def test_weights_of_other_heads_or_activations_are_refused(folder, pretrained, o
 )
 def test_a_second_start_is_refused(folder, pretrained, start):
     """Its weights would be trained, under the name of the first."""
-    with pytest.raises(InputError, match="--finetune-from-model, or .* would replace its weights; give one"):
+    with pytest.raises(InputError, match=r"--finetune-from-model, or .* would replace its weights; give one"):
         built(folder, pretrained, model=start)
     built(folder, pretrained, model={"restore_file": "own.pt"})  # a training that goes on
 
