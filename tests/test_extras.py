@@ -43,7 +43,9 @@ def sources(folders: tuple[str, ...]) -> tuple[ast.AST, ...]:
 
 @cache
 def imported(folders: tuple[str, ...]) -> frozenset[str]:
-    """First names of what some folders import, and what calls like `import_module` and `load_spacy` get."""
+    """First names of what some folders import, what calls like `import_module` and `load_spacy` get, and the
+    models that parsers load by themselves.
+    """
     found = set()
     for node in sources(folders):
         if isinstance(node, ast.Import):
@@ -52,6 +54,8 @@ def imported(folders: tuple[str, ...]) -> frozenset[str]:
             found.add(node.module.split(".")[0])
         elif isinstance(node, ast.Call) and re.search("import|load", ast.unparse(node.func)):
             found.update(text for argument in node.args for text in strings(argument))
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets) == "OWN_MODELS":
+            found.update(strings(node.value))
     return frozenset(found)
 
 
