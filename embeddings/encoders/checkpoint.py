@@ -46,6 +46,7 @@ class Segmentation:
         tokenize, segment = self._tokenizer(language).tokenize, self.preparation.subwords.segment
         return lambda line: segment(tokenize(line))
 
+    @functools.cached_property
     def record(self) -> dict | None:
         """What vectors of raw text depend on; None where text is segmented already."""
         if self.preparation is None:
@@ -262,7 +263,7 @@ class CheckpointEncoder(TokenEncoder):
             "pairs": list(map(format_direction, getattr(self.task, "pairs", []))),
             "system": self.system,
             "dictionary_sha256": self.task.fingerprint,
-            "segmentation": self.segmentation.record(),
+            "segmentation": self.segmentation.record,
             "pooling": self.pooling,
             "target_lang": self.options.target_lang,
             "precision": self.options.precision,

@@ -56,7 +56,7 @@ def measured(value: Value, folder: Path, system: str, seed: int) -> float | None
     except NotThereYet:
         return None
     if path.parent.parent.name == PROBED:
-        _check_checkpoint(path, folder / "translations" / names["model"] / SCORES)
+        _check_scored(path, folder / "translations" / names["model"] / SCORES)
     check_inputs(path, folder)
     check_checkpoint(path, folder, training)
     return found
@@ -72,7 +72,7 @@ def _number(path: Path, value: Value, key: Sequence, names: Mapping) -> float:
     return reached(record, key, names, path)
 
 
-def _check_checkpoint(path: Path, scores: Path) -> None:
+def _check_scored(path: Path, scores: Path) -> None:
     """What a probe found of a training that was made anew since is not of the model with these scores."""
     runs = read_result(path).get("runs", [])
     found = {_checkpoint(one).get("sha256") for one in runs} - {None}

@@ -23,7 +23,7 @@ from eval.results.files import result_file
 from eval.results.result_set import ResultSet
 from eval.results.scores import SCORES, Scores, group_scores
 from eval.results.system_pairs import check_equal, pairs_with_first
-from eval.results.systems import UNKNOWN, Run, System
+from eval.results.systems import MEASURED_WITH, UNKNOWN, Run, System
 
 KIND = "correlation"
 VERSION = 2  # of what is measured: also intervals, kinds of pairs, and seed by seed
@@ -34,7 +34,6 @@ NOTES = [
     " a bootstrap that draws languages. Within kinds: of deviations from the mean of supervised and of"
     " zero-shot pairs, which differ for other reasons, too.",
 ]
-MEASURED_WITH = ("split", "only_words", "batch_tokens", "alignments")  # fields of retrieval
 MEASURES = {
     "sentence": "sentence retrieval P@1",
     "sentence_in_batch": "sentence retrieval P@1 within batches",

@@ -1,8 +1,9 @@
 """Translated and scored folders: runs of which hypotheses are known, and their systems."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
@@ -137,18 +138,34 @@ def _kinds(run: Run) -> dict:
     return {direction: entry["kind"] for direction, entry in run.directions.items()}
 
 
+def _conflicts(found: Iterable[tuple[Scores, str, Any]]) -> Iterator[tuple[Scores, str, Any, Any, Scores]]:
+    """Of what is said of directions, what differs from what an earlier run says of the same one.
+
+    Args:
+        found: run, direction, and what the run says of it.
+
+    Yields:
+        also what the first run of the dataset's direction says, and that run.
+    """
+    seen: dict[tuple[str, str], tuple[Any, Scores]] = {}
+    for run, direction, value in found:
+        expected, first = seen.setdefault((run.dataset, direction), (value, run))
+        if value != expected:
+            yield run, direction, value, expected, first
+
+
 def _check_tokenizers(scores: list[Scores]) -> None:
     """BLEU over other tokens is another number: it stands in no table and no mean beside this one."""
-    seen: dict[tuple[str, str], tuple[str, Scores]] = {}
-    for run in scores:
-        for direction, entry in run.directions.items():
-            found = tokenizer_of(str(entry.get("bleu_signature", "")))
-            expected, first = seen.setdefault((run.dataset, direction), (found, run))
-            if found != expected:
-                raise InputError(
-                    f"{run.path}: direction {direction}: BLEU with the tokenizer {found!r}, but"
-                    f" {expected!r} in {first.path}; score both with the same --tokenize"
-                )
+    tokenizers = (
+        (run, direction, tokenizer_of(str(entry.get("bleu_signature", ""))))
+        for run in scores
+        for direction, entry in run.directions.items()
+    )
+    for run, direction, found, expected, first in _conflicts(tokenizers):
+        raise InputError(
+            f"{run.path}: direction {direction}: BLEU with the tokenizer {found!r}, but"
+            f" {expected!r} in {first.path}; score both with the same --tokenize"
+        )
 
 
 def check_references(scores: Iterable[Scores]) -> None:
@@ -158,17 +175,17 @@ def check_references(scores: Iterable[Scores]) -> None:
     Raises:
         InputError: a direction of a dataset has other references; names both files.
     """
-    seen: dict[tuple[str, str], tuple[str, Scores]] = {}
-    for run in scores:
-        for direction, entry in run.directions.items():
-            if found := entry.get("reference_sha256"):
-                expected, first = seen.setdefault((run.dataset, direction), (found, run))
-                if found != expected:
-                    raise InputError(
-                        f"{run.path}: direction {direction}: reference_sha256 is {found}, but {expected} in"
-                        f" {first.path}; expected one test set of {run.dataset}, others under another"
-                        " --dataset"
-                    )
+    references = (
+        (run, direction, checksum)
+        for run in scores
+        for direction, entry in run.directions.items()
+        if (checksum := entry.get("reference_sha256"))
+    )
+    for run, direction, found, expected, first in _conflicts(references):
+        raise InputError(
+            f"{run.path}: direction {direction}: reference_sha256 is {found}, but {expected} in {first.path};"
+            f" expected one test set of {run.dataset}, others under another --dataset"
+        )
 
 
 def check_comet(scores: Iterable[Scores]) -> None:

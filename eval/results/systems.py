@@ -42,12 +42,7 @@ MEASURED_WITH = (  # fields of probes, and of mining
     *("split", "search", "length_candidates", "only_words", "variance", "batch_tokens", "alignments"),
     *("margin", "neighbours", "rescore", "normalize", "normalize_sample", "without_specials", "selection"),
 )
-FILE_MEASURED_WITH = (
-    "neighbours",
-    "normalization",
-    "without_specials",
-    "distractors",
-)  # of all runs of a file
+FILE_MEASURED_WITH = ("neighbours", "normalization", "without_specials", "distractors")  # of a file
 ENCODED_WITH = ("kind", "pooling", "layer", "prefix", "target_lang", "precision")  # of a file's encoder
 SAME_LINES = ("lines", "queries", "texts_sha256")  # of what is one of `PARTS`
 PARTS = {"directions": "direction", "pairs": "pair", "lengths": "language", "similarity": "pair"}
