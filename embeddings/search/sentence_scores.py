@@ -2,8 +2,6 @@
 (Niu et al. 2022, "OneAligner", 2.2).
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from command_line.errors import InputError
@@ -16,7 +14,6 @@ NORMALIZED = "-normalized"  # behind the name of a similarity
 NORMALIZABLE = (COSINE, BERT_SCORE)
 MEASURES = (*SIMILARITIES, BERT_SCORE, *(f"{name}{NORMALIZED}" for name in NORMALIZABLE))  # of P@1
 MOST_SCORES = 1 << 28  # 1 GiB
-CHUNK = 64  # sentences of similar lengths
 
 
 def check_size(queries: int, candidates: int) -> None:
@@ -38,38 +35,23 @@ def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def bert_scores(first: TokenVectors, second: TokenVectors, without_specials: bool) -> np.ndarray:
-    """F of all pairs of sentences, from cosines of their tokens, M x N; a sentence without tokens has 0 with
-    every other one.
+    """F of all pairs of sentences (`fairseq_ext.modules.similarity.bert_scores`), M x N.
 
     Args:
         without_specials: special tokens can be matched, and do not count themselves.
     """
-    from fairseq_ext.modules.similarity import bert_score
-
-    scores = np.zeros((len(first), len(second)), dtype=np.float32)
-    chunks = list(_chunks(second, without_specials))
-    for rows, one in _chunks(first, without_specials):
-        for columns, other in chunks:
-            scores[np.ix_(rows, columns)] = bert_score(one, other).f.numpy()
-    return scores
-
-
-def _chunks(sentences: TokenVectors, without_specials: bool) -> Iterator[tuple[np.ndarray, object]]:
-    """Sentences of similar lengths, so many at a time: their numbers, and `TokenStates`."""
     import torch
-    from torch.nn.utils.rnn import pad_sequence
 
-    from fairseq_ext.modules.similarity import TokenStates
+    from fairseq_ext.modules import similarity
 
-    lengths = np.array([len(states) for states in sentences.states])
-    order = np.argsort(lengths, kind="stable")
-    order = order[lengths[order] > 0]
-    for start in range(0, len(order), CHUNK):
-        rows = order[start : start + CHUNK]
-        states = pad_sequence([torch.from_numpy(sentences.states[row]) for row in rows], batch_first=True)
-        special = pad_sequence([torch.from_numpy(sentences.special[row]) for row in rows], batch_first=True)
-        padding = torch.arange(states.size(1)) >= torch.from_numpy(lengths[rows]).unsqueeze(1)
-        yield rows, TokenStates.of(states, padding, special if without_specials else None, cosine=True)
+    def tokens(sentence: np.ndarray, special: np.ndarray) -> similarity.Tokens:
+        special = torch.from_numpy(special)
+        return similarity.Tokens(torch.from_numpy(sentence), special & without_specials)
+
+    texts = (
+        [tokens(*one) for one in zip(text.states, text.special, strict=True)] for text in (first, second)
+    )
+    return similarity.bert_scores(*texts).numpy()
 
 
 def without_popularity(scores: np.ndarray, strength: float, batch: int | None) -> np.ndarray:

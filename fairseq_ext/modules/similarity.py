@@ -5,17 +5,20 @@ The same functions serve training and inference: dot products in training and co
 a choice of who calls.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from fairseq_ext.modules.float32 import at_least_float32
 from fairseq_ext.modules.greedy_matching import greedy_matching
 
 BERT_SCORE = "bert-score"
+SENTENCES_AT_A_TIME = 64  # of similar lengths
 
 
 def pooled_similarity(source: Tensor, target: Tensor, cosine: bool = True) -> Tensor:
@@ -94,6 +97,47 @@ def bert_score(source: TokenStates, target: TokenStates, block: int | None = Non
     with torch.autocast(source.states.device.type, enabled=False):
         precision, recall = greedy_matching(source.states, target.states, source.shares, target.shares, block)
     return BertScore(precision, recall, f_of(precision, recall))
+
+
+class Tokens(NamedTuple):
+    """A sentence as it is compared with those of a whole text.
+
+    Attributes:
+        states: T x C.
+        specials: T, true at tokens that have no share in the mean, see `TokenStates.of`.
+    """
+
+    states: Tensor
+    specials: Tensor
+
+
+def bert_scores(source: Sequence[Tokens], target: Sequence[Tokens]) -> Tensor:
+    """F of all pairs of sentences of two texts, from cosines of their tokens, M x N, without a gradient; a
+    sentence without tokens has 0 with every other one.
+
+    Sentences of similar lengths are compared at a time: padded to the longest one of its text, a sentence
+    would mostly be compared with padding.
+    """
+    scores = torch.zeros(len(source), len(target), device=source[0].states.device if source else None)
+    columns = list(_of_similar_lengths(target))
+    for row_numbers, rows in _of_similar_lengths(source):
+        for column_numbers, some in columns:
+            scores[row_numbers[:, None], column_numbers] = bert_score(rows, some).f.to(scores.dtype)
+    return scores
+
+
+@torch.no_grad()
+def _of_similar_lengths(text: Sequence[Tokens]) -> Iterator[tuple[Tensor, TokenStates]]:
+    """Numbers of sentences, and their states."""
+    lengths = torch.tensor([len(sentence.states) for sentence in text], dtype=torch.long)
+    order = lengths.argsort(stable=True)
+    for numbers in order[lengths[order] > 0].split(SENTENCES_AT_A_TIME):
+        states, specials = (
+            pad_sequence([text[number][part] for number in numbers], batch_first=True) for part in (0, 1)
+        )
+        padding = torch.arange(states.size(1)) >= lengths[numbers, None]
+        device = states.device
+        yield numbers.to(device), TokenStates.of(states, padding.to(device), specials, cosine=True)
 
 
 def f_of(precision: Tensor, recall: Tensor) -> Tensor:

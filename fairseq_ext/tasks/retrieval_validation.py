@@ -15,8 +15,8 @@ from torch import Tensor
 from fairseq_ext.modules.all_gather import all_gather_rows
 from fairseq_ext.modules.similarity import (
     BERT_SCORE,
-    TokenStates,
-    bert_score,
+    Tokens,
+    bert_scores,
     normalized,
     pooled_similarity,
 )
@@ -112,14 +112,14 @@ class RetrievalValidation:
     def _precision(self, part: int, vectors: Tensor) -> float:
         """P@1 of a pair, of which the vectors are n x 2 x C; all processes know whether there are any."""
         if self.needs_tokens:
-            scores = bert_score(*(self._gathered_tokens(part, side) for side in (0, 1))).f
+            scores = bert_scores(*(self._gathered_tokens(part, side) for side in (0, 1)))
         elif self.strength:
             scores = pooled_similarity(*vectors.unbind(1))
         else:
             return precision_at_1(*vectors.unbind(1))
         return precision_of_scores(normalized(scores, self.strength) if self.strength else scores)
 
-    def _gathered_tokens(self, part: int, side: int) -> TokenStates:
+    def _gathered_tokens(self, part: int, side: int) -> list[Tokens]:
         """Of one side of all pairs of sentences of all processes, in the order of their lines. BERT-score
         does not mind the order of a sentence's tokens, nor a sentence that comes twice being twice as long.
         """
@@ -131,13 +131,9 @@ class RetrievalValidation:
         owners = torch.tensor(owners, dtype=torch.long)
         states, specials, owners = (each.to(self._device) for each in (states, specials.long(), owners))
         (states, _), (specials, _), (owners, _) = map(all_gather_rows, (states, specials, owners))
-        lengths, order = owners.unique(return_counts=True)[1], owners.argsort(stable=True)
-        positions = torch.arange(int(lengths.max()), device=states.device)
-        padded, left_out = (
-            torch.nn.utils.rnn.pad_sequence(each[order].split(lengths.tolist()), batch_first=True)
-            for each in (states, specials)
-        )
-        return TokenStates.of(padded, positions >= lengths[:, None], left_out.bool(), cosine=True)
+        lengths, order = owners.unique(return_counts=True)[1].tolist(), owners.argsort(stable=True)
+        parts = (each[order].split(lengths) for each in (states, specials.bool()))
+        return [Tokens(*sentence) for sentence in zip(*parts, strict=True)]
 
     def _gathered(self, part: int) -> Tensor:
         """The pairs of vectors of all processes, n x 2 x C, in the order of their lines."""

@@ -4,7 +4,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from fairseq_ext.modules.similarity import TokenStates, bert_score, normalized, pooled_similarity
+from fairseq_ext.modules import similarity
+from fairseq_ext.modules.similarity import (
+    Tokens,
+    TokenStates,
+    bert_score,
+    bert_scores,
+    normalized,
+    pooled_similarity,
+)
 from tests.fairseq_ext.allocations import LargestTensor
 
 B, T, C = 4, 5, 3
@@ -106,6 +114,22 @@ def test_special_tokens_are_matched_but_do_not_count():
     assert [float(score) for score in scores] == [3.5, 0.0, 0.0]
     alone = bert_score(TokenStates.of(states[:, 1:], none[:, 1:], special[:, 1:]), target)
     assert [float(score) for score in alone[:2]] == [3.5, 4.0]
+
+
+def test_one_long_sentence_does_not_make_all_of_its_text_long(monkeypatch):
+    made = []
+    real = similarity.bert_score
+    monkeypatch.setattr(
+        similarity,
+        "bert_score",
+        lambda *sides: made.append([side.shares.numel() for side in sides]) or real(*sides),
+    )
+    text = [
+        Tokens(torch.randn(length, C), torch.zeros(length, dtype=torch.bool)) for length in [90, *[3] * 200]
+    ]
+    scores = bert_scores(text, text[:150])
+    assert sum(rows * columns for rows, columns in made) < (201 * 90) * (150 * 90) / 50
+    assert (scores.diagonal() > 0.999).all()
 
 
 def test_f_has_no_pole_where_precision_and_recall_cancel():

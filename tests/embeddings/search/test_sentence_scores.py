@@ -5,8 +5,8 @@ import pytest
 
 from command_line.errors import InputError
 from embeddings.encoders.sentence_encoder import TokenVectors
-from embeddings.search import sentence_scores
 from embeddings.search.sentence_scores import bert_scores, check_size, cosines, without_popularity
+from fairseq_ext.modules import similarity
 
 
 def texts(count: int, seed: int) -> TokenVectors:
@@ -30,9 +30,9 @@ def f_of(first, second, counted_first, counted_second) -> float:
 
 
 @pytest.mark.parametrize("without_specials", [False, True])
-@pytest.mark.parametrize("chunk", [2, 64])
-def test_bert_scores_are_those_of_a_loop(monkeypatch, without_specials, chunk):
-    monkeypatch.setattr(sentence_scores, "CHUNK", chunk)
+@pytest.mark.parametrize("sentences", [2, 64])
+def test_bert_scores_are_those_of_a_loop(monkeypatch, without_specials, sentences):
+    monkeypatch.setattr(similarity, "SENTENCES_AT_A_TIME", sentences)
     first, second = texts(6, seed=1), texts(9, seed=2)
     found = bert_scores(first, second, without_specials)
     assert found.shape == (6, 9) and found.dtype == np.float32
