@@ -23,8 +23,13 @@ def make(seed: int = 1, **options) -> WordContrastive:
     return WordContrastive(WordContrastiveOptions(**{"dim": 3, **options}), SIZES).double().eval()
 
 
-def by_equations(loss: WordContrastive, outputs: ModelOutputs, rows, tokens: int, masks=None) -> torch.Tensor:
-    """Equations 5.1, 5.2 and 5.3 word by word; `masks` of dropout after the ReLU, for sources and targets."""
+def by_equations(
+    loss: WordContrastive, outputs: ModelOutputs, rows, tokens: int, masks=None, alike=((), ())
+) -> torch.Tensor:
+    """Equations 5.1, 5.2 and 5.3 word by word; `masks` of dropout after the ReLU, for sources and targets.
+
+    Sources, and targets, that are `alike` are no wrong answers in place of each other: pairs of row numbers.
+    """
     temperature, weight = loss.options.temperature, loss.options.weight
 
     def g(x, mask=1):  # 5.2
@@ -43,9 +48,10 @@ def by_equations(loss: WordContrastive, outputs: ModelOutputs, rows, tokens: int
     s, t = list(zip(s, masks, strict=False)), list(zip(t, masks[len(rows) :], strict=True))
     align = 0  # 5.1
     for k in n:
+        sources, targets = ([m for m in n if {k, m} not in side] for side in alike)
         positive = (sim(s[k], t[k]) / temperature).exp()
-        align = align - (positive / sum((sim(s[k], t[m]) / temperature).exp() for m in n)).log()
-        align = align - (positive / sum((sim(s[m], t[k]) / temperature).exp() for m in n)).log()
+        align = align - (positive / sum((sim(s[k], t[m]) / temperature).exp() for m in targets)).log()
+        align = align - (positive / sum((sim(s[m], t[k]) / temperature).exp() for m in sources)).log()
     return weight * tokens / (2 * len(rows)) * align  # 5.3
 
 
@@ -174,6 +180,17 @@ def test_false_negatives_are_found_in_the_batch():
     term = make(drop_false_negatives=True)(outputs, random_batch(rows, words=1))
     assert term.value.item() == pytest.approx(0)
     assert make()(outputs, random_batch(rows, words=1)).value > 0.01
+
+
+def test_each_side_of_the_batch_has_its_own_false_negatives():
+    """Words 0 and 2 are spelled alike in the source, 3 and 4 in the mirror, and no others."""
+    loss, outputs, batch = make(drop_false_negatives=True), random_outputs(), random_batch()
+    source, mirror = torch.arange(4, 19).view(3, 5), torch.arange(4, 19).view(3, 5)
+    source[1, 1] = source[0, 0]
+    mirror[2, 2:4] = mirror[2, 0:2]
+    batch |= {"net_input": {"src_tokens": source}, "mirror": {"src_tokens": mirror}}
+    expected = by_equations(loss, outputs, ALIGNED, tokens=11, alike=([{0, 2}], [{3, 4}]))
+    torch.testing.assert_close(loss(outputs, batch).loss, expected)
 
 
 @pytest.mark.parametrize(
