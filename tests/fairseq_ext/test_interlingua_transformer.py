@@ -82,6 +82,17 @@ def test_interlingua_is_its_equations(task, sample, placement):
         assert found["encoder_padding_mask"][0][row].tolist() == [i >= length for i in range(11)]
 
 
+def test_queries_are_dropped_in_training_as_embeddings_are(task, sample):
+    model, seen = build(task=task, dropout=0.5), []
+    model.encoder.interlingua.layers[0].register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    for mode in (True, False):
+        encode(model.train(mode), sample, gold_lengths=torch.tensor([6, 5, 11, 11]))
+    dropped, whole = seen
+    kept = dropped.ne(0)
+    assert float(kept.float().mean()) == pytest.approx(0.5, abs=0.05)
+    torch.testing.assert_close(dropped[kept], 2 * whole[kept])
+
+
 def test_predicted_length_is_equation_7_3(task, sample):
     model = build(task=task).eval()
     found, linear = encode(model, sample), model.encoder.lengths.predictor.linear
