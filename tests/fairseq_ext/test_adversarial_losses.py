@@ -275,6 +275,17 @@ def test_bounds_hold():
     assert steep[1] > 3
 
 
+def test_a_bound_that_nothing_reaches_changes_nothing():
+    """Smaller singular values than the largest that is allowed stay as they are."""
+    found = []
+    for bound, strength in (("none", 1.0), ("spectral-norm", 100.0), ("clipping", 100.0)):
+        torch.manual_seed(1)
+        found.append(Discriminator(WIDTH, 4, lr=0.05, bound=bound, strength=strength))
+        found[-1].learn(random_vectors(1), random_vectors(2), 3)
+    for bounded in found[1:]:
+        assert_same(weights_of(bounded), weights_of(found[0]))
+
+
 def test_it_stays_in_single_precision():
     discriminator = Discriminator(WIDTH, 4, 0.001, "spectral-norm", 1.0).half()
     tensors = (*discriminator.parameters(), *discriminator.buffers())
