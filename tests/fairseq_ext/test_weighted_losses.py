@@ -370,6 +370,19 @@ def test_every_term_is_logged_in_bits_per_unit(training):
     assert kinds == [kinds[0]] * 3
 
 
+@pytest.mark.parametrize(("name", "unit"), [("word_contrastive", math.log(2)), ("interlingua_alignment", 1)])
+def test_batches_that_are_logged_one_by_one_weigh_as_much_as_they_have(name, unit):
+    """As fairseq logs those of a validation."""
+    with metrics.aggregate(new_root=True) as aggregate:
+        for value, count in ((3.0, 2), (1.0, 6)):
+            log = {"loss": value, "nmt_loss": value, "sample_size": count}
+            WeightedLosses.reduce_metrics([{**log, f"{name}:sum": value, f"{name}:count": count}])
+    found = aggregate.get_smoothed_values()
+    assert found[name] == pytest.approx((3 + 1) / (2 + 6) / unit, abs=1e-3)
+    for each in ("loss", "nmt_loss"):
+        assert found[each] == pytest.approx((3 + 1) / (2 + 6) / math.log(2), abs=1e-3)
+
+
 def test_no_units_are_not_logged():
     found = logged([run(make_criterion("word_contrastive"), make_model(), make_batch(rows=[]))[2]])
     assert "word_contrastive" not in found
