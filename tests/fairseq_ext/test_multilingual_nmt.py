@@ -390,6 +390,16 @@ def test_bleu_of_summed_batches_is_that_of_the_corpus(tmp_path, batches):
     assert 20 < expected < 90
 
 
+def test_bleu_without_four_right_words_in_a_row_is_smoothed_as_sacrebleu_does(tmp_path):
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "valid.de-en.en").write_text(f"{REFERENCES[0]}\n")
+    hypotheses = ["a cat sat on my mat"]
+    bleu = ValidationBleu(Words, RawReferences(tmp_path))
+    found = bleu_of_statistics(bleu.statistics(hypotheses, "valid", ("de", "en"), [0]))
+    expected = sacrebleu.corpus_bleu(hypotheses, [REFERENCES[:1]]).score
+    assert found == pytest.approx(expected, abs=0.01) and expected > 10
+
+
 def test_bleu_of_nothing_is_zero():
     assert bleu_of_statistics(torch.zeros(10)) == 0.0
 
