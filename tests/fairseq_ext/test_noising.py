@@ -11,7 +11,7 @@ from fairseq_ext.data.noising.example import Sentence, Symbols, masked_example
 from fairseq_ext.data.noising.masking import bmass, infilling, mass, multimass, span_lengths
 from fairseq_ext.data.noising.pmass import pmass_plural, pmass_single
 from fairseq_ext.data.noising.reordering import brss_forward, brss_reverse, deshuffling, hfss
-from fairseq_ext.data.noising.tasks import TASKS
+from fairseq_ext.data.noising.tasks import TASKS, task_token
 from tests.fairseq_ext.random_sentences import Draws, random_sentence
 
 MASK, EOS = 1, 2
@@ -111,6 +111,13 @@ def test_infilling_spans_follow_poisson():
     assert lengths.mean() == pytest.approx(3.0, abs=0.06)
     assert lengths.var() == pytest.approx(3.0, abs=0.15)
     assert all(span_lengths(count, 3.0, rng).sum() == count for count in range(1, 200))
+
+
+def test_a_span_of_infilling_has_three_tokens_on_average():
+    """Lewis et al. 2020: lambda is 3; 3,000 of 10,000 tokens are hidden."""
+    rng, tokens = np.random.default_rng(1), np.arange(10, 10_010)
+    spans = [np.sum(infilling(Sentence(tokens, None, rng, SYMBOLS)).source == MASK) for _ in range(20)]
+    assert np.mean(spans) == pytest.approx(3_000 / 3, rel=0.03)
 
 
 def masking_examples(rng):
@@ -223,6 +230,31 @@ def test_an_empty_sentence_is_no_error():
     sentence = Sentence(nothing, None, None, SYMBOLS)
     assert masked_example(sentence, nothing.astype(bool)).source.tolist() == [EOS]
     assert mass(Sentence(nothing, None, np.random.default_rng(1), SYMBOLS)).target.tolist() == []
+
+
+TABLE_4_2 = {  # what a name stands for, what marks its examples, and when tokens are unified (footnote 20)
+    "mass": (mass, "mass", "masking"),
+    "multimass": (multimass, "multimass", "masking"),
+    "bmass": (bmass, "bmass", "masking"),
+    "pmass.s": (pmass_single, "pmass", "masking"),
+    "pmass.p": (pmass_plural, "pmass", "masking"),
+    "infilling": (infilling, "infilling", "masking"),
+    "deshuffling": (deshuffling, "deshuffling", "reordering"),
+    "brss.f": (brss_forward, "brss", "reordering"),
+    "brss.r": (brss_reverse, "brss", "reordering"),
+    "hfss": (hfss, "hfss", "reordering"),
+}
+
+
+def test_what_the_names_of_tasks_stand_for():
+    found = {
+        name: (task.make, *(task_token(name, unified) for unified in (False, True)))
+        for name, task in TASKS.items()
+    }
+    assert found == {
+        name: (transform, *(f"__task_{token}__" for token in tokens))
+        for name, (transform, *tokens) in TABLE_4_2.items()
+    }
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
