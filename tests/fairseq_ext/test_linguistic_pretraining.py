@@ -11,7 +11,9 @@ from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEn
 from fairseq.logging import metrics
 
 from command_line.errors import InputError
+from fairseq_ext.data.noising.example import Symbols
 from fairseq_ext.data.noising.tasks import TASKS, parse_mixtures, task_tokens
+from fairseq_ext.data.pretraining_dataset import MonolingualText, PretrainingDataset
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
 from fairseq_ext.tasks.linguistic_pretraining import LinguisticPretrainingConfig, LinguisticPretrainingTask
 from tests.fairseq_ext.models import SIZES
@@ -150,6 +152,36 @@ def test_weights_and_epochs(tmp_path):
     assert len(set(batch["net_input"]["src_tokens"][:, 0].tolist())) == 2  # tasks mix in a batch
 
 
+def equal_sentences(mixture: dict[str, float], lines: int) -> PretrainingDataset:
+    """One sentence of ten words again and again, as examples of tasks whose marks are their numbers."""
+    sentences = [torch.tensor([*range(20, 30), 2])] * lines
+    tags = {name: [number, 3] for number, name in enumerate(mixture, start=10)}
+    part = MonolingualText("en", "", sentences, np.full(lines, 11), mixture, {}, tags)
+    return PretrainingDataset([part], Symbols(mask=4, eos=2), False, pad=1, eos=2)
+
+
+def test_equal_sentences_are_masked_in_their_own_ways_and_anew_in_every_epoch():
+    """Of 252 choices of five words; what is masked is drawn beside the task."""
+    dataset, epochs = equal_sentences({"multimass": 1.0}, 300), []
+    for epoch in (1, 2):
+        dataset.set_epoch(epoch)
+        epochs.append([tuple(dataset[index]["source"].tolist()) for index in range(300)])
+        assert len(set(epochs[-1])) > 140
+    assert sum(one != other for one, other in zip(*epochs, strict=True)) > 280
+
+
+def test_equal_sentences_have_tasks_of_their_own_and_others_in_every_epoch():
+    mixture = {"mass": 3.0, "multimass": 1.0, "deshuffling": 2.0}
+    dataset, epochs = equal_sentences(mixture, 1_200), []
+    for epoch in (1, 2):
+        dataset.set_epoch(epoch)
+        epochs.append(np.array([dataset[index]["source"][0] for index in range(1_200)]))
+        shares = np.bincount(epochs[-1] - 10, minlength=3) / 1_200
+        assert shares.tolist() == pytest.approx([3 / 6, 1 / 6, 2 / 6], abs=0.05)
+    changed = 1 - (3**2 + 1**2 + 2**2) / 6**2  # another draw is another task
+    assert np.mean(epochs[0] != epochs[1]) == pytest.approx(changed, abs=0.05)
+
+
 def test_several_languages_in_a_batch(folder):
     task, dataset = loaded(folder)
     batch = dataset.collater([dataset[index] for index in dataset.ordered_indices()])
@@ -227,7 +259,9 @@ def test_training_uses_the_positions(folder):
 # --- validation
 
 
-def test_components_are_validated_one_by_one(folder):
+@pytest.mark.parametrize("at_once", [True, False])
+def test_components_are_validated_one_by_one(folder, at_once):
+    """fairseq logs batch by batch, of which each weighs as much as it has tokens."""
     task, dataset = loaded(folder, "valid")
     model = build_model(task).eval()
     criterion = LabelSmoothedCrossEntropyCriterion(task, sentence_avg=False, label_smoothing=0.0)
@@ -248,7 +282,8 @@ def test_components_are_validated_one_by_one(folder):
                     tokens[name] = tokens.get(name, 0) + 1
                     nll[name] = nll.get(name, 0.0) - float(scores[token])
     with metrics.aggregate() as found:
-        task.reduce_metrics(logs, criterion)
+        for some in [logs] if at_once else [[log] for log in logs]:
+            task.reduce_metrics(some, criterion)
     values = found.get_smoothed_values()
     assert set(tokens) == {"ja-bmass", "ja-brss.f", "en-mass", "en-hfss"}
     for name in tokens:
@@ -261,6 +296,20 @@ def test_components_are_validated_one_by_one(folder):
     overall = 100 * sum(right.values()) / sum(tokens.values())
     assert values["accuracy"] == pytest.approx(overall, abs=0.01)
     assert values["ppl"] == pytest.approx(math.exp(sum(nll.values()) / sum(tokens.values())), abs=0.02)
+
+
+def test_padding_is_no_token_that_is_predicted_right(folder):
+    """By a model that predicts padding everywhere."""
+    task, dataset = loaded(folder, "valid")
+    model, pad = build_model(task).eval(), torch.tensor([task.dictionary.pad()])
+    model.decoder.output_projection.register_forward_hook(lambda *call: call[-1].index_fill(-1, pad, 99.0))
+    criterion = LabelSmoothedCrossEntropyCriterion(task, sentence_avg=False, label_smoothing=0.0)
+    indices = dataset.batch_by_size(dataset.ordered_indices(), max_sentences=20)[0]
+    batch = dataset.collater([dataset[int(index)] for index in indices])
+    assert batch["target"].eq(pad).any()
+    with metrics.aggregate() as found:
+        task.reduce_metrics([task.valid_step(batch, model, criterion)[2]], criterion)
+    assert found.get_smoothed_values()["accuracy"] == 0
 
 
 def test_accuracy_is_logged_once(folder):
