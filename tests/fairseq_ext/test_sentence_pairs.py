@@ -112,6 +112,14 @@ def test_sides_at_random_anew_in_every_epoch(dictionary, temperature, has_decode
     assert again.exchanged.tolist() == seen[1]
 
 
+def test_either_side_is_as_likely(dictionary):
+    dataset, shares = make(dictionary, exchanges=True), []
+    for epoch in range(1, 51):  # of 120 pairs
+        dataset.set_epoch(epoch)
+        shares.append(dataset.exchanged.mean())
+    assert np.mean(shares) == pytest.approx(0.5, abs=0.03)
+
+
 def test_a_decoder_predicts_the_other_side_after_its_language(dictionary):
     dataset = make(dictionary, exchanges=True, has_decoder=True)
     batch = dataset.collater([dataset[index] for index in range(len(dataset))])
