@@ -91,6 +91,9 @@ def test_the_mirror_is_the_source_of_the_opposite_direction(folder, placement):
     assert batch["mirror"]["src_tokens"][1].tolist() == [*tags, 12, 13, 14, 2, *ending]
     added = len(tags) + len(ending)
     assert batch["mirror"]["src_lengths"].tolist() == [added + len(sentence) for sentence in EN]
+    dataset = task.dataset("train")  # what must fit the encoder
+    lengths = [len(dataset[index]["mirror"]) for index in range(len(dataset))]
+    assert dataset.field_sizes.tolist() == lengths
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
