@@ -149,6 +149,17 @@ def test_the_mirror_is_the_target(folder):
             assert words[0] == words[1]
 
 
+def test_a_sentence_is_one_and_the_same_in_both_directions(folder):
+    """Which read it in one file."""
+    task = task_of(folder, subword_dropout=0.4)
+    task.load_dataset("train")
+    there, back = task.dataset("train").parts
+    assert there.direction == back.direction[::-1]
+    for line in range(len(there)):
+        assert torch.equal(there.sources[line], back.targets[line])
+        assert torch.equal(there.targets[line], back.sources[line])
+
+
 def test_a_draw_that_would_be_too_long_is_not_taken(folder):
     def lengths(**options) -> list[int]:
         task = task_of(folder, **options)
@@ -266,6 +277,8 @@ def test_several_translations_are_as_likely_and_unknown_units_are_left_out():
     assert {tuple(each[1:]) for each in drawn} == {("▁b", "▁C")}
     assert sum(each[0] == "▁x" for each in drawn) / 400 == pytest.approx(0.5, abs=0.08)
     assert WordSubstitution(1.0, {"c": ["x"]}, Words(), "sentencepiece", {"▁x"}).draw(["▁C"], 1) == ["▁x"]
+    both = WordSubstitution(1.0, {"C": ["y"], "c": ["x"]}, Words(), "sentencepiece", {"▁x", "▁y"})
+    assert both.draw(["▁C", "▁c"], 1) == ["▁y", "▁x"]  # as it stands, if it is there so
     with pytest.raises(InputError, match=r"^--word-substitution: subwords of type transformers spell"):
         WordSubstitution(1.0, {}, Words(), "transformers", set())
 
