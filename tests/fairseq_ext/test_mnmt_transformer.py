@@ -37,6 +37,55 @@ def test_same_weights_give_fairseqs_outputs_and_gradients(dictionary, placement)
         torch.testing.assert_close(parameter.grad, expected[name].grad, atol=1e-3, rtol=1e-4, msg=name)
 
 
+# --- dropout
+
+
+def without_chance(x: torch.Tensor, p: float, *others, **options) -> torch.Tensor:
+    """In place of dropout: of every row the first numbers are dropped, as many as would be on average."""
+    kept = torch.arange(x.size(-1)) >= p * x.size(-1)
+    return x * kept / (1 - p)
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_dropout_is_where_fairseq_has_it(dictionary, placement, monkeypatch):
+    """Of embeddings, of what sublayers return, and after the activation, in other shares."""
+    monkeypatch.setattr("torch.nn.functional.dropout", without_chance)
+    monkeypatch.setattr("fairseq_ext.modules.dropout.cheap_dropout", without_chance)
+    pre, shares = placement == "pre", {"dropout": 0.25, "activation_dropout": 0.5}
+    norms = {"encoder_normalize_before": pre, "decoder_normalize_before": pre}
+    stock = build(TransformerModel, dictionary, **norms, **shares)
+    ours = build(MnmtTransformerModel, dictionary, norm_placement=placement, **shares)
+    batch = random_batch(dictionary)
+    real = batch["target"].ne(dictionary.pad())
+    expected, found = (model.train()(**batch["net_input"])[0][real] for model in (stock, ours))
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(found, ours.eval()(**batch["net_input"])[0][real], atol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("placement", "with_residual", "without"), [("post", 55, 45), ("pre", 123, 121), ("swap-pre", 227, 225)]
+)
+def test_dropout_is_the_last_that_happens_to_what_is_added(placement, with_residual, without):
+    """x = 2, F(x) = x + 1, LN(x) = 5 x, and a square in place of dropout."""
+    block = PLACEMENTS[placement].apply
+    functions = (lambda x: x + 1, lambda x: 5 * x, lambda x: x**2)
+    assert [block(2, *functions, residual) for residual in (True, False)] == [with_residual, without]
+
+
+def test_of_dropped_attention_weights_nothing_comes(dictionary):
+    """With all of them dropped, the states of a token are the same beside any others; in training only."""
+    model = build(MnmtTransformerModel, dictionary, attention_dropout=1.0)
+    inputs = [random_batch(dictionary, ((6, 6),), seed=seed)["net_input"] for seed in (3, 4)]
+    for each in inputs:
+        each["src_tokens"][:, 3] = each["prev_output_tokens"][:, 3] = dictionary.index("w5")
+    for training in (True, False):
+        model.train(training)
+        encoded = [model.encoder(each["src_tokens"])["encoder_out"][0][3] for each in inputs]
+        decoded = [model(**each)[0][:, 3] for each in inputs]
+        for one, other in (encoded, decoded):
+            assert torch.allclose(one, other, atol=1e-5) == training
+
+
 @pytest.mark.parametrize("placement", ["post", "pre"])
 def test_same_seed_gives_fairseqs_initial_weights(dictionary, placement):
     pre = placement == "pre"
