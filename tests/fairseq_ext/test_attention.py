@@ -1,4 +1,4 @@
-"""Attention in bfloat16 on a CPU, which has a way of its own, against the equation in float64."""
+"""Attention in bfloat16 on a CPU, which has a way of its own, against the equation in float64; its cache."""
 
 import math
 
@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fairseq_ext.modules.attention import LONGEST_WEIGHTS, scaled_dot_product
+from fairseq_ext.modules.attention import LONGEST_WEIGHTS, Attention, scaled_dot_product
 
 B, H, T, S, D = 3, 2, 5, 7, 8
 
@@ -86,3 +86,16 @@ def test_the_fused_kernel_is_always_given_float32(monkeypatch, kind, trained, ke
     monkeypatch.setattr(F, "scaled_dot_product_attention", watched)
     scaled_dot_product(*(x.to(kind).requires_grad_(trained) for x in states(keys)), None, False, 0.0)
     assert seen == ([torch.float32] if fused else [])
+
+
+def test_hypotheses_may_change_places_twice_before_a_step():
+    module, draw = Attention(D, 2).eval(), torch.Generator().manual_seed(1)
+    first, second = torch.randn(2, 1, B, D, generator=draw)  # of two steps
+    orders = torch.tensor([[1, 2, 0], [0, 0, 2]])
+    expected, found = {}, {}
+    module(first[:, orders[0]][:, orders[1]], incremental_state=expected)
+    module(first, incremental_state=found)
+    for order in orders:
+        module.reorder_incremental_state(found, order)
+    outputs = [module(second, incremental_state=state)[0] for state in (found, expected)]
+    torch.testing.assert_close(*outputs)
