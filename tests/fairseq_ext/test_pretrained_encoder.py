@@ -144,6 +144,32 @@ def test_poolings_and_checkpointed_states(world):
     torch.testing.assert_close(vectors_of(model(tokens)), expected, atol=1e-4, rtol=1e-4)
 
 
+def test_the_mean_of_words_is_that_of_the_library(world):
+    """Neither of the symbol in front of a sentence nor of that behind it."""
+    folder, data = world
+    output, mask = theirs(folder)
+    task, model, _ = build(folder, data, pooling_without_eos=True)
+    rows = zip(output.last_hidden_state, mask.sum(dim=(1, 2)).tolist(), strict=True)
+    expected = torch.stack([states[1 : length - 1].mean(dim=0) for states, length in rows])
+    torch.testing.assert_close(vectors_of(model(batch_of(task, data))), expected, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "sum"])
+@pytest.mark.parametrize("layer", ["2", "average"])
+def test_sums_of_layers_are_pooled_as_the_states_of_the_library(world, pooling, layer):
+    """What stands in front of a sentence is one of its tokens."""
+    folder, data = world
+    output, mask = theirs(folder)
+    chosen = output.hidden_states[2:3] if layer == "2" else output.hidden_states
+    expected = sum((states * mask).sum(dim=1) for states in chosen) / len(chosen)
+    if pooling == "mean":
+        expected = expected / mask.sum(dim=1)
+    task, model, _ = build(folder, data, pooling=pooling, pooling_layer=layer)
+    tokens = batch_of(task, data)
+    found = model.encoder(tokens, layer_sums=model.encoder.sums_of_layers(tokens))["sentence_vectors"]
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
 def test_states_that_are_computed_again_give_the_same_gradients(world):
     """Of all parameters, with dropout."""
     folder, data = world
