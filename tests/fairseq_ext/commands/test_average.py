@@ -96,11 +96,28 @@ def test_the_mean_of_what_a_training_has(average, training, tmp_path, data, word
     load_for_inference(tmp_path / "mean.pt", data)
 
 
+def test_of_counters_the_last_one_counts(tmp_path, data):
+    """Whole numbers, such as those of updates in a model's buffers."""
+    paths = []
+    for updates in (3, 8):
+        state = state_of(data, updates)
+        state["model"]["encoder.updates"] = torch.tensor([updates])
+        paths.append(save(tmp_path / f"checkpoint{updates}.pt", state))
+    assert averaging.mean_of(paths)["model"]["encoder.updates"].tolist() == [8]
+
+
 def test_a_higher_measure_may_be_better(average, tmp_path, data):
     for updates, bleu in ((1, 10.0), (2, 30.0), (3, 20.0)):
         state = state_of(data, updates, bleu)
         state["cfg"]["checkpoint"]["maximize_best_checkpoint_metric"] = True
         save(tmp_path / f"checkpoint{updates}.pt", state)
+    assert average(tmp_path, "--best", 2, "--output", tmp_path / "mean.pt")[0] == 0
+    check_mean(tmp_path / "mean.pt", [tmp_path / f"checkpoint{number}.pt" for number in (2, 3)])
+
+
+def test_of_equally_good_ones_the_later_are_the_best(average, tmp_path, data):
+    for updates, loss in ((1, 2.0), (2, 2.0), (3, 2.0), (4, 5.0)):
+        save(tmp_path / f"checkpoint{updates}.pt", state_of(data, updates, loss))
     assert average(tmp_path, "--best", 2, "--output", tmp_path / "mean.pt")[0] == 0
     check_mean(tmp_path / "mean.pt", [tmp_path / f"checkpoint{number}.pt" for number in (2, 3)])
 
