@@ -123,6 +123,9 @@ def test_new_rows_are_as_initialized_the_mean_or_copies(folder, stock, name):
     torch.testing.assert_close(mixed["new1"], mean)
     assert torch.equal(mixed["__af__"], theirs[ROWS["__de__"]])
     assert torch.equal(mixed["new2"], theirs[ROWS["w1"]])
+    copies = new_rows(*built(folder, stock, new_rows="=comma,__af__=__de__"), name)
+    origins = {"new1": "comma", "new2": "comma", "__af__": "__de__"}
+    assert all(torch.equal(copies[symbol], theirs[ROWS[origin]]) for symbol, origin in origins.items())
 
 
 def test_random_rows_are_those_of_a_model_from_scratch(folder, stock):
