@@ -113,6 +113,17 @@ def test_collapsed_vectors_are_reported_once(caplog):
             assert record.message.startswith("valid: the sentence vectors have collapsed: mean cosine ")
 
 
+def test_vectors_of_one_dimension_are_reported_whatever_their_cosine(caplog):
+    """A vector and its opposite by turns: of a hundred dimensions they fill one."""
+    validation, one = RetrievalValidation(PAIRS), vectors(1, 100)
+    with caplog.at_level(logging.WARNING):
+        add(validation, 0, *[torch.cat([one, -one] * 60)] * 2)
+        found = validation.measures()
+    assert (found["mean_cosine"], found["effective_rank"]) == pytest.approx((0, 1), abs=0.2)
+    (record,) = caplog.records
+    assert record.message.startswith("valid: the sentence vectors have collapsed: mean cosine ")
+
+
 @pytest.mark.parametrize("with_precision", [False, True])
 def test_what_is_logged(with_precision):
     validation = RetrievalValidation(PAIRS)
