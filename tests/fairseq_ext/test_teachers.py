@@ -111,10 +111,18 @@ def of_stored_and_running(data: Path, **running) -> tuple[list, list, object]:
     return losses, states, task
 
 
-@pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
-def test_a_folder_of_transformers_inside_the_training_gives_what_it_has_stored(tmp_path, pooling):
-    """In its own vocabulary, of sentences that the student cuts, too; a training goes on with either."""
+@pytest.mark.parametrize(
+    ("pooling", "longest"), [("mean", None), ("cls", None), ("pooler", None), ("mean", 8)]
+)
+def test_a_folder_of_transformers_inside_the_training_gives_what_it_has_stored(tmp_path, pooling, longest):
+    """In its own vocabulary, of sentences that the student cuts, too, and of those that the teacher cuts; a
+    training goes on with either.
+    """
     labse = write_model(tmp_path / "labse", "bert", initializer_range=1.0)
+    if longest:
+        settings = labse / "tokenizer_config.json"
+        changed = {**json.loads(settings.read_text()), "model_max_length": longest}
+        settings.write_text(json.dumps(changed))
     data = write_data(tmp_path, labse)
     words = f"embeddings encode --data {data} --text {tmp_path}/raw --model {labse} --name labse --cpu"
     words += f" --encoder transformers --pooling {pooling} --split train,valid"
@@ -144,6 +152,14 @@ def test_lines_without_words_have_the_vectors_that_are_stored(tmp_path, pooling)
     expected = EncoderOptions(labse, encoder="transformers", pooling=pooling).load().encode([""])[0]
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
     assert expected.any()
+
+
+def test_of_a_checkpoint_lines_without_words_have_zeros(folder):
+    """As the vectors that are stored of it."""
+    task, *_ = student_of(folder, RUNNING)
+    tokens = torch.tensor([[2, task.dictionary.pad(), task.dictionary.pad()], [5, 6, 2]])
+    empty, other = task.teacher.complete({"teacher": {"source": tokens}})["teacher"]["source"]
+    assert not empty.any() and other.any()
 
 
 def write_modules(folder: Path, tokenizer: str, pooling: str, **prompts) -> Path:
