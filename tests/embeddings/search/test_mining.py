@@ -51,6 +51,20 @@ def test_translations_come_first():
     assert set(zip(found.first[:9].tolist(), found.second[:9].tolist(), strict=True)) == gold
 
 
+def test_equally_good_pairs_are_in_the_order_of_the_first_side():
+    """And a threshold is the score of the last pair that reaches it."""
+    found = mine(np.eye(3), np.eye(3)[::-1], Mining("absolute", neighbours=1))
+    assert found.pairs() == [(0, 2), (1, 1), (2, 0)]
+    assert [found.reaching(threshold) for threshold in (None, 1.0, 1.5)] == [3, 3, 0]
+
+
+def test_neighbours_that_are_none_are_counted_in_both_directions():
+    """Of 3 and 4 sentences that are orthogonal to each other, 2 each."""
+    directions = np.eye(7)
+    assert mine(directions[:3], directions[3:], Mining(neighbours=2)).without_neighbourhood == 2 * (3 + 4)
+    assert mine(directions[:3], directions[:3], Mining(neighbours=1)).without_neighbourhood == 0
+
+
 @pytest.mark.parametrize("memory", [2.0, 1e-6])
 @pytest.mark.parametrize("kind", ["ratio", "distance", "absolute"])
 def test_given_pairs_have_the_margin_of_loops(kind, memory):

@@ -132,6 +132,8 @@ def test_probes_share_hits_only_where_candidates_are_equal(noise):
 
 def test_gold_rows_may_be_others_than_ones_own():
     assert precision(np.array([4, 1]), list("abcde"), gold=np.array([4, 2])).by_number == 0.5
+    found = precision(np.array([1, 0, 2]), list("abcba"), gold=np.array([3, 4, 2]))
+    assert (found.by_number, found.by_text) == (pytest.approx(1 / 3), 1)
 
 
 def test_a_neighbourhood_of_nothing_makes_no_huge_margin():
@@ -142,5 +144,7 @@ def test_a_neighbourhood_of_nothing_makes_no_huge_margin():
 
 
 def test_fewer_lines_than_neighbours():
-    first, second = two_sides(lines=2, noise=0.1)
-    assert retrieve(first, second, "ratio")[0].tolist() == [0, 1]
+    first, second = two_sides(lines=6, noise=0.1)
+    assert retrieve(first[:2], second[:2], "ratio")[0].tolist() == [0, 1]
+    assert retrieve(first[:2], second, "ratio")[0].tolist() == [0, 1]
+    assert retrieve(first, second[:2], "ratio")[1].tolist() == [0, 1]
