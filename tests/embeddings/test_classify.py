@@ -45,6 +45,25 @@ def test_the_epoch_is_chosen_on_the_validation_part():
     assert accuracy(teach(PERCEPTRON, train, (vectors, labels), seed=1), (vectors, labels)) > 0.9
 
 
+def test_of_epochs_that_are_as_good_the_first_is_chosen():
+    """On a validation part that every epoch gets wrong."""
+    train, (test, _) = two_moons(400, 1), two_moons(400, 3)
+    hopeless = two_moons(200, 2)[0], np.array(["neither"] * 200)
+    first, last = (teach(replace(PERCEPTRON, epochs=epochs), train, hopeless, seed=1) for epochs in (1, 20))
+    assert (first(test) == last(test)).all()
+
+
+def test_vectors_are_standardized_by_the_training_part():
+    """Of whatever size they are, and whatever the validation part is."""
+    train, valid, test = (
+        (50 + 0.1 * vectors, labels) for vectors, labels in (two_moons(400, seed) for seed in (1, 2, 3))
+    )
+    assert accuracy(teach(PERCEPTRON, train, valid, seed=1), test) > 0.9
+    once, others = replace(PERCEPTRON, epochs=1), (7 * valid[0] - 3, valid[1])
+    one, other = (teach(once, train, held_out, seed=1)(test[0]) for held_out in (valid, others))
+    assert (one == other).all()
+
+
 def test_mean_and_deviation_of_runs():
     assert described([1.0, 3.0]) == {
         "accuracy": 2.0,
