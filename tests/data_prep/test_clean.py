@@ -8,6 +8,7 @@ import pytest
 
 from data_prep import duplicates
 from data_prep.duplicates import duplicate_flags, key
+from data_prep.line_filters import Limits, reason_to_remove
 from data_prep.normalization import normalize, words, words_of_unspaced
 
 
@@ -217,6 +218,32 @@ def test_texts_that_exclude_nothing_are_one_line(step, tmp_path, write_corpus, t
     assert message in error
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        ("a b c d e", "a b", None),
+        ("a b c d e f", "a b", "too-long"),
+        ("x" * 20, "y", None),
+        ("x" * 21, "y", "too-long"),
+        ("a b c", "a", None),
+        ("a b c d", "a", "ratio"),
+        ("", "a", "empty"),
+    ],
+)
+def test_limits_are_what_a_side_may_still_have(one, other, reason):
+    """Either side, whatever the other one has."""
+    limits = Limits(max_length=5, max_characters=20, max_ratio=3.0)
+    for sides in ((one, other), (other, one)):
+        assert reason_to_remove(sides, tuple(map(words, sides)), limits) == reason
+
+
+def test_pairs_of_one_text_that_is_divided_elsewhere_are_no_duplicates(step, tmp_path, write_corpus, read):
+    rows = [("ab", "c"), ("a", "bc")]
+    folder = corpus(write_corpus, tmp_path / "in", rows)
+    assert step("clean", "--input", folder, "--output", tmp_path / "out", "--workers", 1)[0] == 0
+    assert pairs(read, tmp_path / "out") == rows
+
+
 def test_keep_duplicates(step, tmp_path, write_corpus, read):
     folder = corpus(write_corpus, tmp_path / "in", [("a", "b")] * 3)
     arguments = ["--input", folder, "--output", tmp_path / "out", "--keep-duplicates", "--workers", 1]
@@ -262,6 +289,7 @@ def test_normalize(line, expected):
 def test_lengths():
     assert [words("a bb ccc"), words("")] == [3, 0]
     assert words_of_unspaced("八文字の日本語だ") == 8 / 1.6
+    assert words_of_unspaced("八文字の 日本語だ") == 8 / 1.6  # a space is no character of a word
 
 
 @pytest.mark.parametrize("option", ["--max-length", "--max-ratio", "--max-characters"])
