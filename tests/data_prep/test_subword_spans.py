@@ -55,6 +55,7 @@ def test_examples(words, units, subword_type, expected):
 def test_spans_of_several_words():
     boundaries = word_boundaries(["a", "bcd", "e"], ["a", "b@@", "c@@", "d", "e"], "subword-nmt", "x", 1)
     assert subword_spans([(1, 3), (0, 1), (0, 3)], boundaries) == [(1, 5), (0, 1), (0, 5)]
+    assert subword_spans([(0, 2), (1, 2)], boundaries) == [(0, 4), (1, 4)]  # the last word has three units
     for span in ((0, 4), (1, 1), (-1, 1)):
         with pytest.raises(ValueError, match="of 3 words"):
             subword_spans([span], boundaries)

@@ -11,6 +11,7 @@ from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.workers import Workers
 from data_prep.alignment.aligners import ALIGNERS
+from data_prep.alignment.bitext_alignment import is_usable
 from data_prep.alignment.error_rate import judge
 from data_prep.alignment.links import format_line, parse_line
 from data_prep.alignment.subword_alignment import write_subword_spans
@@ -127,6 +128,11 @@ def test_lines_that_cannot_be_aligned_stay_in_place(step, corpus, read):
     assert len(lines) == 60 and lines[3] == lines[5] == "" and all(lines[:3])
     counts = rows(corpus)["test", "de-en"]
     assert counts["empty_or_too_long"] == 2 and counts["unaligned"] == 2
+
+
+def test_a_sentence_may_be_as_long_as_the_longest():
+    assert is_usable(3, 1, 3) and is_usable(1, 3, 3)
+    assert not any(is_usable(*words, 3) for words in ((4, 1), (1, 4), (0, 1), (1, 0)))
 
 
 def test_done_is_skipped_and_other_options_are_not(step, corpus):
