@@ -56,6 +56,31 @@ def test_shares_are_exact_over_many_pools():
     assert counts[2] == pytest.approx(due / 501, abs=1)
 
 
+def test_shares_are_of_tokens_however_long_the_examples():
+    languages = [
+        Examples.of([language, *[5] * (length - 1)] for _ in range(200))
+        for language, length in ((0, 5), (2, 20))
+    ]
+    batches = Batches(languages, temperature=1e9, tokens=60, number=POOL, seed=1)
+    tokens = Counter()
+    for number in range(POOL):
+        for one in batches[number][1]:
+            tokens[int(one[0])] += len(one)
+    assert [tokens[language] for language in (0, 2)] == pytest.approx([30 * POOL] * 2, rel=0.02)
+
+
+def test_every_pass_over_a_text_has_an_order_of_its_own():
+    """Of 400 examples a pool has 160: the sixth begins where the third pass does."""
+    examples = Examples.of([0, 100 + row, *[5] * 8] for row in range(400))
+    batches = Batches([examples], temperature=1, tokens=25, number=6 * POOL, seed=1)
+    first, sixth = (
+        {name for number in range(pool * POOL, (pool + 1) * POOL) for name in names(batches[number])}
+        for pool in (0, 5)
+    )
+    assert len(first) == len(sixth) == 160
+    assert len(first & sixth) == pytest.approx(160**2 / 400, abs=30)
+
+
 def test_an_example_comes_again_when_all_have_come():
     batches = Batches(texts(), temperature=1, tokens=60, number=10 * POOL, seed=1)
     counts = Counter(name for number in range(10 * POOL) for name in names(batches[number]))
@@ -80,6 +105,8 @@ def test_a_batch_depends_on_its_number_and_the_seed_alone():
     assert forwards[0] != names(other[0])
     masking = Masking(Symbols(), 0.15, seed=1)
     assert masking([first[7]])["input_ids"].equal(masking([second[7]])["input_ids"])
+    examples = first[7][1]
+    assert not masking([(7, examples)])["positions"].equal(masking([(8, examples)])["positions"])
 
 
 def test_batches_without_room():
@@ -91,6 +118,7 @@ def test_blocks_hold_whole_sentences():
     sentences = [[0, 5, 5, 2], [0, 6, 2], [0, 7, 7, 7, 2], [0, 8, 8, 8, 8, 8, 2], [0, 9, 2]]
     found = list(blocks(iter(sentences), 7))
     assert found == [[0, 5, 5, 2, 6, 2], [0, 7, 7, 7, 2], [0, 8, 8, 8, 8, 8, 2], [0, 9, 2]]
+    assert list(blocks(iter(sentences[:2]), 6)) == found[:1]  # which has room for no more
 
 
 def test_masks():
