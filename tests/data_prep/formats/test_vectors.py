@@ -30,6 +30,14 @@ def test_blocks_are_copies_in_single_precision(path):
     assert (file.read() == stored).all() and (np.load(path) == stored).all()
 
 
+def test_some_rows_of_some_rows(path):
+    stored = np.arange(12, dtype=np.float32).reshape(6, 2)
+    np.save(path, stored)
+    some = VectorsFile.open(path).only(np.array([4, 1, 3]))
+    assert some.read().tolist() == stored[[4, 1, 3]].tolist()
+    assert some.only(np.array([2, 0])).read().tolist() == stored[[3, 4]].tolist()
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_numbers_that_are_none(path, value):
     vectors = np.ones((5, 2), dtype=np.float32)
