@@ -215,7 +215,7 @@ class WeightedLosses(FairseqCriterion):
         if "mirror" not in self.batch_fields:
             return None
         shared = source.get("mirror_arguments", {})  # what an encoder wants both sentences of a pair to have
-        return model.encoder(**sample["mirror"], **shared, return_all_hiddens=True)
+        return model.encoder(**sample["mirror"], **shared)
 
     def _seen_by(self, loss: WeightedLoss, model, sample, outputs: ModelOutputs) -> ModelOutputs:
         """What a loss looks at: the pass of the decoder that all share, or one of its own."""
