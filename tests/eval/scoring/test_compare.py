@@ -121,15 +121,20 @@ def test_families_are_the_pairs_of_an_axis_times_directions(scored, command, tmp
 
 
 def test_samples_follow_the_largest_family(scored, command, tmp_path, long_texts, monkeypatch):
+    """Here of two directions, which are in one group."""
     monkeypatch.setattr("eval.scoring.comparison.FEWEST_SAMPLES", 20)
-    outs = [scored(name, hypotheses(long_texts, share, 1)) for name, share in (("A", 0.1), ("B", 0.4))]
+    outs = [
+        scored(name, {one: damaged(long_texts[one[-2:]], share, 1) for one in ("de-fr", "fr-de")})
+        for name, share in (("A", 0.1), ("B", 0.4))
+    ]
     record = compared(command, tmp_path, *outs, "--all-pairs")
-    assert record["samples"] == 59  # three directions: 1 / 60 is 0.05 / 3
+    assert record["samples"] == 39  # 1 / 40 is 0.05 / 2
+    assert record["comparisons"][0]["family"] == {"overall": 1, "directions": 2}
     assert all(one["significant"] for one in record["comparisons"][0]["directions"].values())
-    error = command("compare", *outs, "--all-pairs", "--samples", "58").err
-    assert "--samples 58: the smallest possible p-value is 1/59; Holm's correction for 3 tests" in error
-    assert "at --level 0.05 needs at least 59 samples" in error
-    assert command("compare", *outs, "--all-pairs", "--samples", "58", "--correction", "none").status == 0
+    error = command("compare", *outs, "--all-pairs", "--samples", "38").err
+    assert "--samples 38: the smallest possible p-value is 1/39; Holm's correction for 2 tests" in error
+    assert "at --level 0.05 needs at least 39 samples" in error
+    assert command("compare", *outs, "--all-pairs", "--samples", "38", "--correction", "none").status == 0
 
 
 def test_chrf_too(scored, command, tmp_path, long_texts, scores_of):
@@ -199,6 +204,13 @@ def test_three_seeds_have_a_second_p_value(scored, command, tmp_path, long_texts
     one = compared(command, tmp_path, *outs, "--all-pairs")["comparisons"][0]
     assert one["seeds"] == {"baseline": [1, 2, 3], "system": [1, 2, 3]}
     assert all(0 < result["p_value_with_seeds"] < 0.01 for result in one["directions"].values())
+    for part in ("directions", "overall"):  # corrected like the first one, each in its family of three
+        first, second, third = sorted(one[part].values(), key=lambda result: result["p_value_with_seeds"])
+        adjusted = [3 * first["p_value_with_seeds"]]
+        adjusted.append(max(adjusted[-1], 2 * second["p_value_with_seeds"]))
+        adjusted.append(max(adjusted[-1], third["p_value_with_seeds"]))
+        found = [result["adjusted_p_value_with_seeds"] for result in (first, second, third)]
+        assert found == pytest.approx(adjusted)
     two = compared(command, tmp_path, *outs[:2], *outs[3:5], "--all-pairs")["comparisons"][0]
     assert all(result["p_value_with_seeds"] is None for result in two["directions"].values())
 

@@ -85,6 +85,19 @@ def test_intervals_of_directions_with_other_numbers_of_lines():
     assert (high + low) / 2 == pytest.approx(middle, abs=0.01)
 
 
+def test_the_interval_of_a_mean_weighs_every_direction_alike():
+    """Whatever the number of directions that have as many lines: three of one, and one of another."""
+    rng = np.random.default_rng(6)
+    shares = {"a": (50, 0.9), "b": (50, 0.9), "c": (50, 0.9), "d": (80, 0.2)}
+    given = {name: [rng.random(lines) < share] for name, (lines, share) in shares.items()}
+    low, high = interval_of_mean(given, 0.05, 20_000, seed=1)
+    together = np.mean([given[name][0] for name in "abc"], axis=0)
+    error = np.sqrt((3 / 4) ** 2 * together.var() / 50 + (1 / 4) ** 2 * given["d"][0].var() / 80)
+    middle = np.mean([one[0].mean() for one in given.values()])
+    assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.05)
+    assert (high + low) / 2 == pytest.approx(middle, abs=0.01)
+
+
 def record(name, seed, directions, texts="a"):
     measured = {
         direction: {

@@ -143,6 +143,27 @@ def test_p_with_seeds_holds_where_trainings_vary(trainings):
     assert stats.binomtest(int(found.sum()), len(found), 0.05, "greater").pvalue > 0.001, found.mean()
 
 
+def test_p_with_seeds_is_welchs_test_with_the_variance_of_sentences():
+    """Exactly that of scipy where all samples have the observed scores; else what loops over them give."""
+    rng = np.random.default_rng(21)
+    scores = [rng.normal(20, 0.5, 3), rng.normal(21, 2, 5)]
+    same = [np.tile(one, (9, 1)) for one in scores]
+    assert p_value_with_seeds(scores, same) == pytest.approx(stats.ttest_ind(*scores, equal_var=False).pvalue)
+    drawn = [one + rng.normal(0, 1, (50, 1)) + rng.normal(0, 0.1, (50, len(one))) for one in scores]
+    seeds = [np.var(one, ddof=1) / len(one) for one in scores]
+    sentences = np.var([b.mean() - a.mean() for a, b in zip(*drawn, strict=True)], ddof=1)
+    for one in drawn:
+        n = one.shape[1]
+        apart = [np.var([sample[seed] - sample.mean() for sample in one], ddof=1) for seed in range(n)]
+        sentences -= sum(apart) / (n - 1) / n
+    assert sentences > 0.5
+    variance = sentences + sum(seeds)
+    freedom = variance**2 / (seeds[0] ** 2 / 2 + seeds[1] ** 2 / 4)
+    difference = abs(scores[0].mean() - scores[1].mean())
+    expected = 2 * stats.t.sf(difference / variance**0.5, freedom)
+    assert p_value_with_seeds(scores, drawn) == pytest.approx(expected)
+
+
 def test_p_given_the_trainings_does_not_hold_where_trainings_vary():
     assert rejected(counts(6, 150, 2, 3, trainings=0.1), directions=2).mean() > 0.25
 
