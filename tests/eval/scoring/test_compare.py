@@ -120,6 +120,21 @@ def test_families_are_the_pairs_of_an_axis_times_directions(scored, command, tmp
         assert [one["significant"] for one in results] == [one["adjusted_p_value"] <= 0.05 for one in results]
 
 
+def test_every_dataset_has_a_family_of_its_own(scored, command, tmp_path, long_texts):
+    """One table shows one dataset: p-values of a second one do not change those of the first."""
+    outs = {
+        dataset: [
+            scored(name, hypotheses(long_texts, share, 1), f"{name}-{dataset}", dataset=dataset)
+            for name, share in (("A", 0.2), ("B", 0.21))
+        ]
+        for dataset in ("one", "other")
+    }
+    alone = compared(command, tmp_path, *outs["one"], "--all-pairs")["comparisons"]
+    both = compared(command, tmp_path, *outs["one"], *outs["other"], "--all-pairs")["comparisons"]
+    assert [one["dataset"] for one in both] == ["one", "other"]
+    assert both[0] == alone[0] and both[0]["family"]["directions"] == 3
+
+
 def test_samples_follow_the_largest_family(scored, command, tmp_path, long_texts, monkeypatch):
     """Here of two directions, which are in one group."""
     monkeypatch.setattr("eval.scoring.comparison.FEWEST_SAMPLES", 20)

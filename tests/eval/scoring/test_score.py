@@ -6,6 +6,8 @@ import json
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
+from eval.scoring.language_identification import NO_LETTERS
+
 
 @pytest.fixture
 def hypotheses(texts) -> dict[str, list[str]]:
@@ -61,6 +63,15 @@ def scored_as(scored, scores_of, data):
         return scores_of(scored("toy", {direction: hypotheses}))
 
     return score
+
+
+def test_the_identifiers_error_is_its_off_target_rate_on_the_references(scored_as, texts):
+    """One reference is English; one has no letters, and with it any line is on target."""
+    references = [*texts["de"][:2], texts["en"][2], "1:0"]
+    output = [texts["fr"][0], texts["de"][1], texts["en"][2], texts["de"][3]]
+    entry = scored_as("en-de", output, references)["directions"]["en-de"]
+    assert (entry["off_target"], entry["identifier_error"]) == (0.5, 0.25)
+    assert entry["identified_reference_languages"] == {"de": 2, NO_LETTERS: 1, "en": 1}
 
 
 CHINESE = ["他每天早上都喝一杯热咖啡。", "我们明天去北京旅游。"]
