@@ -67,20 +67,20 @@ def expected(claim: Claim) -> str:
 
 
 def smallest(claims: Claims, claim: Claim) -> str:
-    """What the experiment can see with a power of 80%, by the smallest p-value of its family."""
+    """What the experiment can see with a power of 80%, by the smallest p-value of its family; of several
+    contrasts, in that which shows least. That is not always the one of most systems: more of them also tell
+    their deviation better.
+    """
     level = claims.level / len(claims.family(claim))
     if claim.correlation:
         return f"r of {smallest_correlation(len(claim.systems), level):.2f}"
-    terms = max(
-        ([(term.coefficient, len(claim.seeds)) for term in contrast] for contrast in claim.contrasts),
-        key=lambda contrast: sum(c * c for c, _ in contrast),
-    )
+    every = {tuple((term.coefficient, len(claim.seeds)) for term in contrast) for contrast in claim.contrasts}
     known = None if claim.paired else claim.deviation
     if claim.expectation.way == "alike":
-        largest = largest_deviation(terms, level, claim.paired) * claim.expectation.than
+        largest = min(largest_deviation(terms, level, claim.paired) for terms in every)
         of = " of the differences" if claim.paired else ""
-        return f"deviation{of} up to {_number(claim, largest, 2)}{_unit(claim)}"
-    found = smallest_difference(terms, level, claim.paired)
+        return f"deviation{of} up to {_number(claim, largest * claim.expectation.than, 2)}{_unit(claim)}"
+    found = max(smallest_difference(terms, level, claim.paired) for terms in every)
     if known is None:
         return f"{found:.1f} deviations{' of the differences' if claim.paired else ''}"
     return f"{_number(claim, found * known)}{_unit(claim)}"

@@ -14,7 +14,7 @@ from command_line.outputs import checksum
 from eval.claims.decisions import decide
 from eval.claims.declared import Value, read_claims
 from eval.claims.measured import check_checkpoint, check_inputs, measured
-from eval.claims.power import smallest_difference
+from eval.claims.power import largest_deviation, smallest_difference
 from eval.claims.tables import DECLARED, tables
 from eval.claims.trainings import Trainings
 
@@ -193,6 +193,23 @@ def test_the_level_of_a_file_decides_and_makes_the_intervals(path, command, tmp_
         assert (found[5], found[-1]) == (f"+1.7 [{low:+.1f}, {high:+.1f}] BLEU", verdict)
         smallest = 2 * smallest_difference([(1, 3), (-1, 3)], level, False)
         assert found[4] == f"{smallest:.1f} BLEU"
+
+
+@pytest.mark.parametrize(
+    ("contrasts", "above", "alike"),
+    [(["2 - 1", "2 - 1 - x+y"], 3, 3), (["2 - 1 - x+y", "2 - 1"], 3, 3), (["2", "2 - 1"], 1, 2)],
+)
+def test_of_several_contrasts_the_one_that_shows_least_decides(path, command, contrasts, above, alike):
+    """Not always that of most systems: with three trainings, two of them tell their deviation better."""
+    smallest = {n: 2 * smallest_difference([(1, 3)] * n, 0.025, False) for n in (1, 2, 3)}
+    largest = {n: 9 * largest_deviation([(1, 3)] * n, 0.025, False) for n in (1, 2, 3)}
+    for expect, than, shown in (
+        ("above", "", f"{smallest[above]:.1f} BLEU"),
+        ("alike", "than = 9\n", f"deviation up to {largest[alike]:.2f} BLEU"),
+    ):
+        given = f'contrasts = {json.dumps(contrasts)}\n{than}expect = "{expect}"'
+        path.write_text(CLAIMS.replace('contrasts = ["2 - 1"]\nexpect = "above"', given), encoding="utf-8")
+        assert rows(command("claims", path).out)["1"][4] == shown
 
 
 def test_a_training_that_has_no_number(path, command, tmp_path):
