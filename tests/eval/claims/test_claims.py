@@ -481,6 +481,7 @@ def test_a_learning_curve_at_a_level(tmp_path):
         record = {"format": 1, "system": {"seed": 1}, "along": along, "x": x}
         (tmp_path / f"a-seed1/{updates}.json").write_text(json.dumps(record), encoding="utf-8")
     assert measured(value, tmp_path, "a", 1) == 3 + 4 * 5 / 20
+    assert measured(replace(value, scale=100.0), tmp_path, "a", 1) == 100 * (3 + 4 * 5 / 20)
     assert np.isnan([measured(replace(value, level=level), tmp_path, "a", 1) for level in (0.5, 41)]).all()
 
 
@@ -498,6 +499,7 @@ def test_the_lowest_loss_of_a_log(tmp_path):
     assert measured(value, tmp_path, "a", 1) is None  # it may fall further
     (log.parent / "training.json").write_text(json.dumps({**record, "outputs": {}}), encoding="utf-8")
     assert measured(value, tmp_path, "a", 1) == 2.25
+    assert measured(replace(value, scale=100.0), tmp_path, "a", 1) == 225
     for losses, lowest in ((("nan", 3.5), 3.5), ((3.5, "nan"), 3.5), (("inf", "nan"), None)):
         lines = [f"| valid | loss 9 | nmt_loss {one} | num_updates {n}\n" for n, one in enumerate(losses)]
         log.write_text("".join(lines), encoding="utf-8")

@@ -61,7 +61,7 @@ def test_in_the_report(tmp_path, command, files):
         for updates, supervised in zip(UPDATES, bleu, strict=True):
             folder = tmp_path / f"{name}-{seed}-{updates}"
             folder.mkdir()
-            zero_shot = {"bleu": 10 * supervised + seed}
+            zero_shot = {"bleu": 10 * supervised + seed + 5 * (name == "B")}
             record = {
                 "format": 1, "kind": "scores", "system": {"name": name, "seed": seed},
                 "data": {"path": "toy"}, "split": "valid", "scoring": {},
@@ -79,9 +79,10 @@ def test_in_the_report(tmp_path, command, files):
         results.append(out / "learning-curves.json")
     result = command("report", *results, "--output", tmp_path / "report")
     assert result.status == 0, result.err
-    # Level 6: zero-shot BLEU is 60 and the seed, whatever the speed.
-    interval = ttest_ind([61, 62], [61, 62], equal_var=False).confidence_interval(0.95)
+    # Level 6: zero-shot BLEU is 60 and the seed, of B 5 more, whatever the speed.
+    interval = ttest_ind([66, 67], [61, 62], equal_var=False).confidence_interval(0.95)
+    assert interval.low < 5 < interval.high
     text = (tmp_path / "report/report.md").read_text(encoding="utf-8")
     assert "where supervised BLEU is 6.0" in text
-    shown = rf"+0.0 \[{interval.low:+.1f}, {interval.high:+.1f}\]"
-    assert f"| B | 2 of 2 | 367 ± 47 | 61.5 ± 0.7 | – | {shown} |" in text
+    shown = rf"+5.0 \[{interval.low:+.1f}, {interval.high:+.1f}\]"
+    assert f"| B | 2 of 2 | 367 ± 47 | 66.5 ± 0.7 | – | {shown} |" in text

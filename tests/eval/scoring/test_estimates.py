@@ -20,6 +20,7 @@ def test_unpaired_is_welchs_test(rng):
     assert found.interval(0.05) == pytest.approx(tuple(expected.confidence_interval(0.95)))
     shifted = stats.ttest_ind(a - 1, b, equal_var=False, alternative="greater")
     assert found.p_above(1) == pytest.approx(shifted.pvalue)
+    assert found.p_below(1) == pytest.approx(1 - shifted.pvalue)
 
 
 def test_paired_is_the_test_of_the_combination(rng):
@@ -53,6 +54,8 @@ def test_correlation(rng):
     assert found.effect == pytest.approx(expected.statistic)
     assert found.interval(0.05) == pytest.approx(tuple(expected.confidence_interval(0.95)))
     assert found.p_above(0) == pytest.approx(stats.norm.sf(np.arctanh(found.effect) * 7**0.5))
+    beyond = stats.norm.sf((np.arctanh(found.effect) - np.arctanh(0.3)) * 7**0.5)
+    assert (found.p_above(0.3), found.p_below(0.3)) == pytest.approx((beyond, 1 - beyond))
     assert correlation(x, np.ones(10)).p_above(0) == pytest.approx(0.5)
 
 
@@ -81,6 +84,10 @@ def test_smallest_differences(seeds, paired, smallest, deviation):
 
 
 def test_smallest_correlation():
+    """As many errors of its transformation, 1 / sqrt(n - 3), from 0; the exact test finds it, too."""
+    for units, level in ((10, 0.05), (6, 0.01)):
+        errors = np.arctanh(smallest_correlation(units, level)) * (units - 3) ** 0.5
+        assert errors == pytest.approx(stats.norm.isf(level / 2) + stats.norm.isf(0.2))
     rng, r = np.random.default_rng(1), smallest_correlation(10, 0.05)
     x, noise = rng.normal(size=(2, 4000, 10))
     y = r * x + (1 - r * r) ** 0.5 * noise
