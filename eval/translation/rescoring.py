@@ -87,9 +87,9 @@ def label_of(code: str, labels: frozenset[str]) -> str | None:
         return code
     language = find_language(code)
     with_script = [label for label in labels if "_" in label] if language else []
-    return min(
-        (label for label in with_script if find_language(label.partition("_")[0]) == language), default=None
-    )
+    exactly = [label for label in with_script if find_language(label) == language]
+    usually = [label for label in with_script if find_language(label.partition("_")[0]) == language]
+    return min(exactly or usually, default=None)
 
 
 class LanguageRescorer:

@@ -83,10 +83,39 @@ def test_a_language_that_the_identifier_does_not_know_is_named_and_left(capsys):
     assert found.ranked("en", hypotheses)[0][0] == [1]
 
 
-@pytest.mark.parametrize("code", ["de", "deu", "zh_cn", "nb", "deu_Latn"])
-def test_languages_are_found_by_their_codes(code):
-    assert label_of(code, frozenset({"de", "en", "zh", "nb"})) is not None
-    assert label_of(code, frozenset({"deu_Latn", "eng_Latn", "cmn_Hani", "zho_Hans", "nob_Latn"})) is not None
+WITHOUT_SCRIPTS = frozenset({"de", "en", "zh", "nb", "sr", "ko"})
+WITH_SCRIPTS = frozenset(
+    {
+        "deu_Latn",
+        "eng_Latn",
+        "cmn_Hani",
+        "zho_Hans",
+        "zho_Hant",
+        "nob_Latn",
+        "srp_Cyrl",
+        "srp_Latn",
+        "kor_Hang",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "plain", "with_script"),
+    [
+        ("de", "de", "deu_Latn"),
+        ("deu", "de", "deu_Latn"),
+        ("deu_Latn", "de", "deu_Latn"),
+        ("nb", "nb", "nob_Latn"),
+        ("zh_cn", "zh", "zho_Hans"),
+        ("zh_Hant", "zh", "zho_Hant"),
+        ("sr", "sr", "srp_Cyrl"),
+        ("sr_Latn", "sr", "srp_Latn"),
+        ("ko", "ko", "kor_Hang"),  # whose usual script has another name
+    ],
+)
+def test_languages_are_found_by_their_codes(code, plain, with_script):
+    assert label_of(code, WITHOUT_SCRIPTS) == plain
+    assert label_of(code, WITH_SCRIPTS) == with_script
     assert label_of(code, frozenset({"en", "eng_Latn"})) is None
 
 
