@@ -151,6 +151,20 @@ def test_last_checkpoints_are_the_last_of_their_trainings():
     assert (without["n"], without["r"]) == (3, others["r"])
 
 
+def test_the_report_correlates_the_trainings_of_all_files_together(probe, command, folders, tmp_path):
+    """A file of each system, as of recipes that were run one after the other."""
+    for number, chosen in enumerate((slice(0, 6), slice(6, 9))):
+        scored, recognized = (part[chosen] for part in folders)
+        words = ["probe", "learning-curves", *scored, "--llr", *recognized]
+        assert command(*words, "--output", tmp_path / f"out{number}").status == 0
+    files = [tmp_path / f"out{number}/learning-curves.json" for number in (0, 1)]
+    assert command("report", *files, "--output", tmp_path / "report").status == 0
+    every = pearsonr(*([value for run in RUNS for value in table[run]] for table in (SOURCE, BLEU)))
+    text = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if "| source | L3 |" in line]
+    assert rows == [f"| toy | source | L3 | all checkpoints | 9 | {every.statistic:.2f} | – |"]
+
+
 def test_five_percent_of_unrelated_systems_seem_related():
     """Accuracy and BLEU of a system have nothing to do with each other; its seeds are alike in both."""
     rng, rejected = np.random.default_rng(3), 0

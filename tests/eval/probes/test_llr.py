@@ -2,10 +2,13 @@
 
 import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from eval.probes.llr import accuracy
+from eval.results.systems import Run, System
 from tests.eval.probes.stores import (
     ENGLISH_CENTRIC,
     NAMES,
@@ -129,6 +132,28 @@ def test_seeds_of_a_curve_have_learned_and_answered_alike(tmp_path, llr, command
     files[1].write_text(json.dumps(record))
     result = command(*report)
     assert result.status == 2 and result.err.startswith(f"error: {files[1]}: {message}{files[0]}; runs named")
+
+
+def system_of(*runs: dict) -> System:
+    return System("A", "toy", tuple(Run(Path("llr.json"), run) for run in runs))
+
+
+def test_the_deviation_is_that_of_the_systems_seeds_or_of_the_classifiers_of_one():
+    """Two classifiers of the first seed, three of the second: each seed counts once."""
+    runs = [
+        {
+            "averages": {"zero-shot": {"source": {"L1": values, "L2": None}}},
+            "classifiers": {"source": {"L1": {"training": [value / 2 for value in values], "held_out": [0]}}},
+        }
+        for values in ([0.1, 0.3], [0.5, 0.7, 0.9])
+    ]
+    one, both = system_of(runs[0]), system_of(*runs)
+    for kind, scale in (("zero-shot", 100), ("training", 50)):
+        found = accuracy(both, kind, "source", "L1")
+        assert (found.mean, found.std) == pytest.approx((0.45 * scale, np.std([0.2, 0.7], ddof=1) * scale))
+        found = accuracy(one, kind, "source", "L1")
+        assert (found.mean, found.std) == pytest.approx((0.2 * scale, np.std([0.1, 0.3], ddof=1) * scale))
+    assert accuracy(both, "zero-shot", "source", "L2") is accuracy(both, "training", "target", "L1") is None
 
 
 # --- bad input

@@ -48,6 +48,9 @@ def test_within_kinds_is_the_partial_correlation():
     within = found["within kinds"]
     assert within["p_value"] == pytest.approx(p_value)
     assert within["r"] == pytest.approx(slope[0] / error / np.sqrt(slope[0] ** 2 / error**2 + 12))
+    # Fisher's interval of a partial correlation: 15 pairs, one less for the second mean
+    ends = np.tanh(np.arctanh(within["r"]) + stats.norm.ppf([0.025, 0.975]) / np.sqrt(15 - 1 - 3))
+    assert (within["low"], within["high"]) == pytest.approx(tuple(ends))
 
 
 @pytest.mark.parametrize("within_kinds", [False, True])
