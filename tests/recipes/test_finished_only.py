@@ -52,13 +52,21 @@ def test_one_system_that_is_left_is_not_compared(out):
     assert [words[3] for words in found] == ["translate", "translate", "report"]
 
 
-@pytest.mark.parametrize(("stages", "file"), [("score", "translate.json"), ("report", "scores.json")])
+@pytest.mark.parametrize(
+    ("stages", "file"),
+    [
+        ("score", "translate.json"),
+        ("report", "scores.json"),
+        ("score,report", "translate.json"),  # the scores are made
+        ("probe", "translate.json"),  # the identified languages are of translations
+    ],
+)
 def test_what_is_read_and_not_made_must_be_there(out, stages, file):
     folder = out / "translations/system1-seed10"
     folder.mkdir(parents=True)
     (folder / file).touch()
-    (words,) = commands(out, "--systems", "1,2", "--stages", stages)
-    assert folders(words) == ["system1-seed10"]
+    reading = [folders(words) for words in commands(out, "--systems", "1,2", "--stages", stages)]
+    assert [one for one in reading if one] == [["system1-seed10"]] * (1 + stages.count(","))
 
 
 def test_every_way_to_decode_must_be_there(out):
