@@ -288,7 +288,7 @@ def cluster(tmp_path, monkeypatch):
 
 
 def test_every_stage_runs_under_slurm(cluster):
-    calls, result = cluster("--systems", "1", "--launcher", "slurm", "--cpus-per-task", "6")
+    calls, result = cluster("--systems", "1,2", "--launcher", "slurm", "--cpus-per-task", "6")
     assert result.returncode == 0, result.stderr
     place = "srun --nodes 1 --ntasks 1 --cpus-per-task 6 --job-name zero_shot python"
     on_gpu = "srun --nodes 1 --ntasks 1 --gpus-per-node 1 --cpus-per-task 6 --job-name zero_shot python"
@@ -311,10 +311,18 @@ def test_every_stage_runs_under_slurm(cluster):
         "probe llr",
         "eval score",
     ):
-        assert all(f"srun {call}".startswith(place) for call in steps if f" {step} " in call), step
+        found = [call for call in steps if f" {step} " in call]
+        assert found and all(f"srun {call}".startswith(place) for call in found), step
     for step in ("eval translate", "eval probe states"):
         found = [call for call in steps if f" {step} " in call]
         assert found and all(f"srun {call}".startswith(on_gpu) for call in found), step
+
+
+def test_scores_by_comet_have_a_gpu_under_slurm(cluster):
+    calls, result = cluster("--systems", "1", "--stages", "score", "--launcher", "slurm", "--comet", "model")
+    assert result.returncode == 0, result.stderr
+    (step,) = [call for call in calls if call.startswith("srun")]
+    assert " --gpus-per-node 1 " in step and " eval score " in step and step.endswith("--comet-batch-size 16")
 
 
 def test_trainings_on_several_nodes_meet_at_the_first(cluster):

@@ -138,6 +138,7 @@ def test_the_ablation_differs_in_what_it_is_called_after_and_is_chosen_by_what_i
 def test_the_vocabulary_is_the_encoders_and_test_sentences_are_left_out():
     _, clean, subword, binarize = map(parse_command, commands(*L10N, "--tatoeba", "v1", stages="prepare"))
     assert [str(path) for _, path in clean.exclude_text] == ["v1/tatoeba.*"]  # no such files here
+    assert clean.max_length == 256  # words, however many tokens the encoder reads of them
     assert (str(subword.tokenizer), subword.only_used) == ("mlm", False)  # languages that nobody trains on
     assert (str(subword.input), str(binarize.text)) == ("out/text", "out/text")
 

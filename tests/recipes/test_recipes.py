@@ -366,6 +366,13 @@ def test_the_pivot_is_translated_with_the_model_of_system_4():
     assert "--pivot" not in direct
 
 
+def test_all_systems_of_a_seed_are_trained_before_the_next_seed_and_a_model_once():
+    """What there is when a recipe is stopped can be compared; system 0 has the model of system 4."""
+    found = training_commands("--config", "iwslt", "--systems", "0,1,4", "--seeds", "1,10")
+    folders = [Path(words[words.index("--save-dir") + 1]).name for words in found]
+    assert folders == ["system4-seed1", "system1-seed1", "system4-seed10", "system1-seed10"]
+
+
 OF_TRANSLATIONS = {
     "quickstart": [],
     "zero_shot": ["--config", "iwslt"],
@@ -697,6 +704,14 @@ def test_processor_seconds_of_every_start_are_noted(models):
     assert run_training(models, "--systems", "1").returncode == 0
     failed, finished = map(float, (models / "system1-seed1/cpu_seconds.txt").read_text().splitlines())
     assert failed >= 1.2 and 0 <= finished < failed
+
+
+def test_processor_seconds_are_those_of_users_and_of_the_system_with_their_minutes():
+    """As `times` says them: of the shell, then of the commands that it has waited for."""
+    times = r"times() { printf '0m1s 0m1s\n2m3.5s 1m0.25s\n'; }"
+    script = f"source {ROOT}/recipes/shared/training.sh; {times}; note_cpu_seconds found; echo $found"
+    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert float(result.stdout) == 2 * 60 + 3.5 + 60 + 0.25
 
 
 def test_other_options_do_not_continue_an_old_training(models):

@@ -165,6 +165,7 @@ def test_evaluation_sets_are_kept_out_of_the_training_text(tmp_path):
     ]  # fmt: skip
     assert {language for language, _ in clean.exclude_text} == {""}  # whatever the language
     assert tokenize.lowercase and clean.ignore_case
+    assert clean.max_length == 256  # words, however many tokens the encoder reads of them
     assert (subword.type, subword.vocabulary_size) == ("sentencepiece", 16000)
     assert not parse_command(commands(*common, stages="prepare")[1]).exclude_text
 
