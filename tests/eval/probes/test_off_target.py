@@ -3,10 +3,13 @@
 import csv
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from command_line.lines import read_lines
+from eval.probes.off_target import worst_by_direction
+from eval.results.systems import Run, System
 
 
 @pytest.fixture
@@ -207,6 +210,24 @@ def test_bad_input(mixed, probe, data, damage, message):
     result = probe(out)
     assert result.status == 2
     assert message in result.err and result.err.count("\n") == 1 + result.err.count("\nidentify")
+
+
+def test_of_several_seeds_the_worst_lines_of_each_come_first():
+    """Not the surest of all: the order of each seed's own is by its references, too. As many as of one."""
+    runs = [
+        {
+            "system": {"name": "A", "seed": seed},
+            "directions": {
+                direction: {"kind": kind, "worst": [{"confidence": one} for one in confidences]}
+                for direction, kind in (("en-de", "supervised"), ("de-fr", "zero-shot"))
+            },
+        }
+        for seed, confidences in ((1, (0.5, 0.9)), (2, (0.7, 0.6)))
+    ]
+    found = worst_by_direction(System("A", "toy", tuple(Run(Path("x.json"), run) for run in runs)))
+    assert [(direction, seed, one["confidence"]) for direction, seed, one in found] == [
+        ("de-fr", "2", 0.7), ("de-fr", "1", 0.5), ("en-de", "2", 0.7), ("en-de", "1", 0.5),
+    ]  # fmt: skip
 
 
 def test_a_negative_number_of_lines(mixed, probe):

@@ -20,14 +20,20 @@ LAYERS = ("L0", "encoder-norm")
 
 @pytest.fixture
 def states():
-    """Direction -> per line, layers x T x C, a tag before 2 to 6 words; both sides are somewhat alike."""
+    """Direction -> per line, layers x T x C, a tag before 2 to 6 words that are somewhat alike on both sides,
+    and perhaps more on one.
+    """
     rng = np.random.default_rng(3)
     found = {direction: [] for direction in DIRECTIONS}
     for _ in range(LINES):
         length = int(rng.integers(4, 9))
         meaning = rng.normal(size=(len(LAYERS), length, C))
         for direction in DIRECTIONS:
-            found[direction].append(meaning + 0.9 * rng.normal(size=meaning.shape))
+            more = 0.3 * rng.normal(size=(len(LAYERS), int(rng.integers(0, 3)), C))
+            one = meaning + 0.7 * rng.normal(size=meaning.shape)
+            found[direction].append(np.concatenate([one, more], axis=1))
+    lengths = np.array([[one.shape[1] for one in found[direction]] for direction in DIRECTIONS])
+    assert (lengths[0] < lengths[1]).any() and (lengths[0] > lengths[1]).any()
     return found
 
 
@@ -36,7 +42,7 @@ def spans(states):
     """Word by word; in line 0 spans that overlap and words with several partners, in line 1 none."""
     found = []
     for line in range(LINES):
-        words = states["de", "en"][line].shape[1] - 2
+        words = min(states[direction][line].shape[1] for direction in DIRECTIONS) - 2
         found.append([(word, word + 1, word, word + 1) for word in range(words)])
     found[0] = [(0, 2, 1, 2), (1, 2, 0, 2), (1, 2, 1, 2)]
     found[1] = []
@@ -109,6 +115,17 @@ def test_sentence_precision_is_that_of_loops(store, states, probe, findings):
         assert entry["sentence_in_batch"][layer] == pytest.approx(sentence_precision(states, layer, groups))
     assert 0 < entry["sentence"][1] < entry["sentence_in_batch"][1] < 1
     assert "word" not in entry
+
+
+@pytest.mark.parametrize(
+    ("supervised", "kind"), [(DIRECTIONS, "supervised"), (DIRECTIONS[:1], "zero-shot"), ([], "zero-shot")]
+)
+def test_a_pair_is_supervised_if_both_of_its_directions_are(
+    tmp_path, states, probe, findings, supervised, kind
+):
+    assert probe(write_store(tmp_path / "states", states, LAYERS, supervised)).status == 0
+    (run,) = findings()
+    assert run["pairs"]["de-en"]["kind"] == kind and list(run["averages"]) == [kind]
 
 
 def word_precision(states, spans, groups) -> tuple[float, int]:
