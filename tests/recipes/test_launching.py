@@ -157,14 +157,15 @@ def test_launchers(options, start, end):
     parse_training(words)
 
 
-def test_trainings_of_one_name_in_two_folders_have_ports_of_their_own(tmp_path):
-    common = ("--config", "iwslt", "--systems", "1", "--seeds", "1", "--stages", "train", "--output", "out")
+def test_trainings_have_ports_of_their_own_and_so_have_those_of_one_name_in_two_folders(tmp_path):
+    common = ("--config", "iwslt", "--systems", "1,2", "--seeds", "1", "--stages", "train")
     ports = set()
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
-        (words,) = dry_run("zero_shot", *common, "--launcher", "gpu", "--gpus", "2", cwd=tmp_path / name)
-        ports.add(parse_training(words).distributed_init_method)
-    assert len(ports) == 2
+        options = (*common, "--output", "out", "--launcher", "gpu", "--gpus", "2")
+        for words in dry_run("zero_shot", *options, cwd=tmp_path / name):
+            ports.add(parse_training(words).distributed_init_method)
+    assert len(ports) == 4
 
 
 @pytest.mark.parametrize(
