@@ -19,7 +19,7 @@ from data_prep.formats.token_states import TokenStatesFile, write_token_states
 from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder, TokenVectors
 from embeddings.search.neighbours import Neighbours, in_order
 from embeddings.search.retrieval import Neighbourhoods
-from embeddings.search.sentence_scores import BERT_SCORE, bert_scores
+from embeddings.search.sentence_scores import BERT_SCORE, bert_scores, tokens_of
 from embeddings.search.texts import lines_at
 
 SAMPLE = 256  # sentences
@@ -209,11 +209,13 @@ def _pair_scores(
     Args:
         rows: of the candidates, n x k.
     """
+    from fairseq_ext.modules.similarity import TokenStates
+
     scores = np.empty(rows.shape, dtype=np.float32)
     by_length = np.argsort(np.diff(queries.begins), kind="stable")
     for chosen in _parts(by_length, QUERIES, BERT_SCORE):
         sides = _lines(queries, chosen), _lines(candidates, rows[chosen].ravel())
-        scores[chosen] = _f(*(_padded(side, without_specials) for side in sides))
+        scores[chosen] = _f(*(TokenStates.of_sentences(tokens_of(side, without_specials)) for side in sides))
     return scores
 
 
@@ -232,20 +234,3 @@ def _f(one, other) -> np.ndarray:
     precision = (products.amax(dim=2) * shares).sum(dim=2)
     recall = (products.amax(dim=3) * one.shares.unsqueeze(1)).sum(dim=2)
     return f_of(precision, recall).numpy()
-
-
-def _padded(sentences: TokenVectors, without_specials: bool):
-    """`TokenStates`, for cosines; a sentence without tokens has none that counts."""
-    import torch
-
-    from fairseq_ext.modules.similarity import TokenStates
-
-    lengths = np.array([len(states) for states in sentences.states])
-    width = max(states.shape[1] for states in sentences.states)
-    states = torch.zeros(len(lengths), max(1, int(lengths.max())), width)
-    specials = torch.zeros(states.shape[:2], dtype=torch.bool)
-    for row, (one, special) in enumerate(zip(sentences.states, sentences.special, strict=True)):
-        states[row, : len(one)] = torch.from_numpy(one)
-        specials[row, : len(one)] = torch.from_numpy(special)
-    padding = torch.arange(states.size(1)) >= torch.from_numpy(lengths).unsqueeze(1)
-    return TokenStates.of(states, padding, specials if without_specials else None, cosine=True)

@@ -40,18 +40,21 @@ def bert_scores(first: TokenVectors, second: TokenVectors, without_specials: boo
     Args:
         without_specials: special tokens can be matched, and do not count themselves.
     """
-    import torch
-
     from fairseq_ext.modules import similarity
 
-    def tokens(sentence: np.ndarray, special: np.ndarray) -> similarity.Tokens:
-        special = torch.from_numpy(special)
-        return similarity.Tokens(torch.from_numpy(sentence), special & without_specials)
+    return similarity.bert_scores(*(tokens_of(text, without_specials) for text in (first, second))).numpy()
 
-    texts = (
-        [tokens(*one) for one in zip(text.states, text.special, strict=True)] for text in (first, second)
-    )
-    return similarity.bert_scores(*texts).numpy()
+
+def tokens_of(text: TokenVectors, without_specials: bool) -> list:
+    """Every sentence as `fairseq_ext.modules.similarity.Tokens`."""
+    import torch
+
+    from fairseq_ext.modules.similarity import Tokens
+
+    return [
+        Tokens(torch.from_numpy(states), torch.from_numpy(special) & without_specials)
+        for states, special in zip(text.states, text.special, strict=True)
+    ]
 
 
 def without_popularity(scores: np.ndarray, strength: float, batch: int | None) -> np.ndarray:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from fairseq_ext.modules.float32 import at_least_float32
 from fairseq_ext.modules.greedy_matching import greedy_matching
@@ -28,6 +27,18 @@ def pooled_similarity(source: Tensor, target: Tensor, cosine: bool = True) -> Te
         source, target = F.normalize(source, dim=-1), F.normalize(target, dim=-1)
     with torch.autocast(source.device.type, enabled=False):
         return source @ target.t()
+
+
+class Tokens(NamedTuple):
+    """A sentence as it is compared with those of a whole text.
+
+    Attributes:
+        states: T x C.
+        specials: T, true at tokens that have no share in the mean, see `TokenStates.of`.
+    """
+
+    states: Tensor
+    specials: Tensor
 
 
 @dataclass(frozen=True)
@@ -71,6 +82,19 @@ class TokenStates:
             counted / counted.sum(dim=1, keepdim=True).clamp(min=1),
         )
 
+    @classmethod
+    def of_sentences(cls, sentences: Sequence[Tokens]) -> "TokenStates":
+        """Of sentences of whatever lengths, for cosines; one without tokens has none that counts."""
+        lengths = torch.tensor([len(states) for states, _ in sentences])
+        width = max(states.size(1) for states, _ in sentences)
+        padded = sentences[0].states.new_zeros(len(sentences), max(1, int(lengths.max())), width)
+        left_out = torch.zeros(padded.shape[:2], dtype=torch.bool, device=padded.device)
+        for row, (states, specials) in enumerate(sentences):
+            padded[row, : len(states)] = states
+            left_out[row, : len(states)] = specials
+        padding = torch.arange(padded.size(1)) >= lengths[:, None]
+        return cls.of(padded, padding.to(padded.device), left_out, cosine=True)
+
 
 class BertScore(NamedTuple):
     """Precision, recall and F of all pairs of sentences, M x N each."""
@@ -99,18 +123,7 @@ def bert_score(source: TokenStates, target: TokenStates, block: int | None = Non
     return BertScore(precision, recall, f_of(precision, recall))
 
 
-class Tokens(NamedTuple):
-    """A sentence as it is compared with those of a whole text.
-
-    Attributes:
-        states: T x C.
-        specials: T, true at tokens that have no share in the mean, see `TokenStates.of`.
-    """
-
-    states: Tensor
-    specials: Tensor
-
-
+@torch.no_grad()
 def bert_scores(source: Sequence[Tokens], target: Sequence[Tokens]) -> Tensor:
     """F of all pairs of sentences of two texts, from cosines of their tokens, M x N, without a gradient; a
     sentence without tokens has 0 with every other one.
@@ -126,18 +139,13 @@ def bert_scores(source: Sequence[Tokens], target: Sequence[Tokens]) -> Tensor:
     return scores
 
 
-@torch.no_grad()
 def _of_similar_lengths(text: Sequence[Tokens]) -> Iterator[tuple[Tensor, TokenStates]]:
     """Numbers of sentences, and their states."""
     lengths = torch.tensor([len(sentence.states) for sentence in text], dtype=torch.long)
     order = lengths.argsort(stable=True)
     for numbers in order[lengths[order] > 0].split(SENTENCES_AT_A_TIME):
-        states, specials = (
-            pad_sequence([text[number][part] for number in numbers], batch_first=True) for part in (0, 1)
-        )
-        padding = torch.arange(states.size(1)) >= lengths[numbers, None]
-        device = states.device
-        yield numbers.to(device), TokenStates.of(states, padding.to(device), specials, cosine=True)
+        states = TokenStates.of_sentences([text[number] for number in numbers])
+        yield numbers.to(states.states.device), states
 
 
 def f_of(precision: Tensor, recall: Tensor) -> Tensor:

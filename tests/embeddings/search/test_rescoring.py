@@ -10,6 +10,8 @@ from command_line.errors import InputError
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import NotFinite, TokenVectors
 from embeddings.search import rescoring
+from embeddings.search.sentence_scores import tokens_of
+from fairseq_ext.modules.similarity import TokenStates
 from tests.embeddings.encoders.folders import TEXT, write_transformers
 from tests.embeddings.test_bucc import write_part
 from tests.embeddings.test_retrieve import write
@@ -155,9 +157,9 @@ def test_a_sentence_without_tokens_is_like_none():
     some, none = np.eye(2, 4, dtype=np.float32), np.zeros((0, 4), dtype=np.float32)
     sentences = [TokenVectors(list(states), [np.zeros(len(one), bool) for one in states])
                  for states in ((some, none), (some, none, some, none))]  # fmt: skip
-    padded = [rescoring._padded(each, False) for each in sentences]
+    padded = [TokenStates.of_sentences(tokens_of(each, False)) for each in sentences]
     assert rescoring._f(*padded) == pytest.approx(np.array([[1, 0], [0, 0]]))
-    alone = rescoring._padded(TokenVectors([none], [np.zeros(0, bool)]), False)
+    alone = TokenStates.of_sentences(tokens_of(TokenVectors([none], [np.zeros(0, bool)]), False))
     assert rescoring._f(alone, alone) == pytest.approx(np.zeros((1, 1)))
 
 
