@@ -4,7 +4,7 @@ pyproject.toml.
 
 from setuptools import find_packages, setup
 
-FOLDERS = ("command_line", "data_prep", "fairseq_ext", "embeddings", "eval")
+FOLDERS = ("command_line", "data_prep", "fairseq_ext", "embeddings", "eval", "llm")
 PACKAGES = find_packages(include=[pattern for folder in FOLDERS for pattern in (folder, f"{folder}.*")])
 
 setup(

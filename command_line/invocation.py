@@ -6,7 +6,7 @@ from pathlib import Path
 
 from multilingual_nmt import IS_INSTALLED
 
-_COMMAND = re.compile(r"\bpython -m (data_prep|fairseq_ext|embeddings|eval)\b")
+_COMMAND = re.compile(r"\bpython -m (data_prep|fairseq_ext|embeddings|eval|llm)\b")
 
 
 def words_before(package: str) -> list[str]:

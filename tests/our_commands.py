@@ -33,7 +33,7 @@ def run_command(words: list[str]) -> int:
     return run(package, "", _steps(main), rest)
 
 
-PACKAGES = ("data_prep", "eval", "fairseq_ext", "embeddings")
+PACKAGES = ("data_prep", "eval", "fairseq_ext", "embeddings", "llm")
 
 
 def parsers(packages: tuple[str, ...] = (*PACKAGES, BENCHMARKS.name)) -> dict[str, CommandParser]:

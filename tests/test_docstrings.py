@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("command_line", "data_prep", "fairseq_ext", "embeddings", "eval", "benchmarks", "recipes")
+FOLDERS = ("command_line", "data_prep", "fairseq_ext", "embeddings", "eval", "llm", "benchmarks", "recipes")
 SECTION = re.compile(r"(Args|Attributes|Raises|Returns|Yields|Note):?$", re.MULTILINE)
 NAMED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 

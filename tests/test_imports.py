@@ -15,6 +15,7 @@ FOLDERS = (
     "fairseq_ext",
     "embeddings",
     "eval",
+    "llm",
     "benchmarks",
 )  # from below
 ROOMS = (  # of eval, from below; those of one line do not know each other

@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 # Models and tasks of fairseq_ext take fairseq's own namespaces, by the names that fairseq calls them by.
-FOLDERS = ("data_prep", "fairseq_ext/commands", "embeddings", "eval")
+FOLDERS = ("data_prep", "fairseq_ext/commands", "embeddings", "eval", "llm")
 
 
 def takes_args(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGES = ("benchmarks", "data_prep", "embeddings", "eval", "fairseq_cli", "fairseq_ext")
+PACKAGES = ("benchmarks", "data_prep", "embeddings", "eval", "fairseq_cli", "fairseq_ext", "llm")
 FAIRSEQ = {f"fairseq-{name}": f"fairseq_cli.{name}" for name in ("train", "generate")}
 _PROGRAM = """#!{python} -IS
 import json, os, socket, sys

@@ -3,12 +3,8 @@
 `DIR/training` holds what the trainer needs to go on, `DIR/update-N` a complete encoder for every N.
 """
 
-import json
-import math
 import os
-import shutil
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -16,13 +12,11 @@ import torch
 from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
-from command_line.errors import InputError
 from command_line.outputs import scratch_folder, write_json
+from data_prep.transformers_trainer import Progress, last_state
 from embeddings.pretraining.examples import Batches, Masking
 from embeddings.pretraining.options import STATE, VALIDATION, Pretraining, encoder_folder
 from embeddings.pretraining.validation import mean_of, validate
-
-SECONDS_BETWEEN_LINES = 10.0
 
 
 def train(
@@ -72,7 +66,7 @@ def train(
         args=arguments,
         train_dataset=batches,
         data_collator=masking,
-        callbacks=[encoders, Progress(job.updates)],
+        callbacks=[encoders, Progress("pretrain", "more --warmup-updates")],
     )
     trainer.remove_callback(PrinterCallback)
     with warnings.catch_warnings():  # states are numbered: their order needs no times of files
@@ -86,27 +80,6 @@ class OrderedTrainer(Trainer):
     def get_train_dataloader(self) -> DataLoader:
         loader = DataLoader(self.train_dataset, batch_size=1, collate_fn=self.data_collator)
         return self.accelerator.prepare(loader)
-
-
-def last_state(folder: Path) -> str | None:
-    """The trainer's newest state that was written to its end; removes the others."""
-    found = {int(path.name.rpartition("-")[2]): path for path in folder.glob("checkpoint-*")}
-    whole = None
-    for update in sorted(found, reverse=True):
-        if whole is None and _is_whole(found[update]):
-            whole = str(found[update])
-        else:
-            shutil.rmtree(found[update])
-    return whole
-
-
-def _is_whole(state: Path) -> bool:
-    """The trainer writes this file last."""
-    try:
-        json.loads((state / "trainer_state.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 class Encoders(TrainerCallback):
@@ -140,34 +113,3 @@ class Encoders(TrainerCallback):
             f" accuracy {record['accuracy']:.1%}; {target}",
             file=sys.stderr,
         )
-
-
-class Progress(TrainerCallback):
-    """A line now and then; ends a training whose loss is no number."""
-
-    def __init__(self, updates: int):
-        self.updates, self.shown, self.began = updates, 0.0, (0, 0.0)
-
-    def on_train_begin(self, settings, state, control, **kwargs):
-        self.shown = time.monotonic()
-        self.began = state.global_step, self.shown
-
-    def on_log(self, settings, state, control, logs=None, **kwargs):
-        loss = (logs or {}).get("loss")
-        if loss is None:
-            return
-        if not math.isfinite(loss):
-            raise InputError(
-                f"--learning-rate {settings.learning_rate}: the loss is {loss} at update {state.global_step};"
-                " expected a number; give a smaller one, or more --warmup-updates"
-            )
-        now = time.monotonic()
-        if now - self.shown >= SECONDS_BETWEEN_LINES:
-            self.shown = now
-            rate = (state.global_step - self.began[0]) / (now - self.began[1])
-            print(
-                f"pretrain: {state.global_step}/{self.updates} updates, loss {loss:.3f},"
-                f" {rate:.2f} updates/s",
-                file=sys.stderr,
-                flush=True,
-            )

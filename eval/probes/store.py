@@ -234,6 +234,10 @@ class StateStore:
         if text not in directions:
             known = ", ".join(directions)
             raise InputError(f"{self.folder}: no {split} states of direction {text}, it has: {known}")
+        if directions[text].get(side) is None:
+            raise InputError(
+                f"{self.folder}: has no states of a {side}; this probe needs a translation model's"
+            )
         return plain_name(directions[text][side], f"{self.folder / INDEX}: {split} {text} {side}")
 
     def _split(self, split: str) -> dict:

@@ -138,7 +138,7 @@ SCHEMAS = {
         "forced": Optional(str),
         "tags": [int],
         "eos": int,
-        "splits": Objects(Objects({"encoder": str, "decoder": str})),
+        "splits": Objects(Objects({"encoder": str, "decoder": Optional(str)})),  # language models have none
     },
     "llr": {"runs": [LLR_RUN]},
     "similarity": _layerwise("svcca", "cka"),

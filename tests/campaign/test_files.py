@@ -122,6 +122,9 @@ TEXTS = {
     "data_prep alignment-error": "gold.txt",
     "data_prep lexicon": "linked/train.de-en.align",
     "embeddings encode": "raw/test.de-en.de",
+    "llm instruct": "raw/train.de-en.de",
+    "llm translate": "data/text/test.de-en.de",
+    "llm states": "data/text/test.de-en.de",
 }
 
 
@@ -157,6 +160,7 @@ JSON = {
     "data_prep binarize": "sub/subword.json",
     "fairseq_ext trim-mbart": "data/preparation.json",
     "embeddings encode": "data/preparation.json",
+    "llm tune": "instructions/instructions.json",
 }
 NOT_JSON = (
     b"", b"{", b"\xff", b"[]", b"null", b"3", b"{}", b"[NaN]", b'{"a": 1, "a": 2}', b"[" * 100_000,

@@ -71,6 +71,12 @@ WORDS = {
     " --inner-width 8 --vocabulary-size 120 --batch-tokens 80 --updates 1 --warmup-updates 0 --cpu"
     " --output {o}",
     "embeddings sts": "{w}/sts-de.csv --model {w}/model.pt --model-data {w}/data --output {o}",
+    "llm instruct": "--text {w}/raw --words {w}/tok --alignments {w}/linked --output {o} --workers 1",
+    "llm tune": "--model {w}/language-model --instructions {w}/instructions --curriculum mt --epochs 1"
+    " --valid-instructions 4 --loader-workers 0 --cpu --output {o}",
+    "llm translate": "--model {w}/language-model --data {w}/data --directions de-en --max-output 3 --cpu"
+    " --output {o}",
+    "llm states": "--model {w}/language-model --data {w}/data --split test --cpu --output {o}",
     "eval probe pretraining-accuracy": "MASS={w}/train.log --dataset toy --output {o}",
     "eval probe validation-curves": "MNMT={w}/train.log --dataset toy --output {o}",
     "eval probe training-speed": "EMS={w}/train.log --dataset toy --output {o}",
@@ -159,6 +165,7 @@ def make_world(world: Path) -> None:
     _write_sentence_encoder(world)
     _write_labelled(world)
     _write_bucc(world)
+    _write_language_model(world)
 
 
 _PHRASEBOOK = "data_prep phrasebook --valid-lines 5 --test-lines 5"
@@ -263,3 +270,12 @@ def _write_bucc(world: Path) -> None:
             numbered = [f"{language}-{number}\t{line}\n" for number, line in enumerate(lines)]
             (world / f"bucc/de-en.{part}.{language}").write_text("".join(numbered), encoding="utf-8")
         (world / f"bucc/de-en.{part}.gold").write_text("de-0\ten-0\nde-1\ten-1\n")
+
+
+def _write_language_model(world: Path) -> None:
+    """Instructions, and a model that reads their text."""
+    from tests.llm.tiny_model import write_bloom
+
+    _run("llm instruct " + WORDS["llm instruct"].replace("{o}", "{w}/instructions"), world)
+    lines = (world / "raw/train.de-en.de").read_text(encoding="utf-8").splitlines()
+    write_bloom(world / "language-model", lines, vocabulary=300, width=8, layers=1)

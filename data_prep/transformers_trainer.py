@@ -1,0 +1,72 @@
+"""What trainings by `transformers.Trainer` share: going on after a kill, and a line now and then."""
+
+import json
+import math
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from transformers import TrainerCallback
+
+from command_line.errors import InputError
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+def last_state(folder: Path) -> str | None:
+    """The trainer's newest state that was written to its end; removes the others."""
+    found = {int(path.name.rpartition("-")[2]): path for path in folder.glob("checkpoint-*")}
+    whole = None
+    for update in sorted(found, reverse=True):
+        if whole is None and _is_whole(found[update]):
+            whole = str(found[update])
+        else:
+            shutil.rmtree(found[update])
+    return whole
+
+
+def _is_whole(state: Path) -> bool:
+    """The trainer writes this file last."""
+    try:
+        json.loads((state / "trainer_state.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+class Progress(TrainerCallback):
+    """A line now and then; ends a training whose loss is no number.
+
+    Args:
+        task: what the lines begin with.
+        advice: what a user can do about such a loss besides a smaller learning rate.
+    """
+
+    def __init__(self, task: str, advice: str):
+        self.task, self.advice = task, advice
+        self.shown, self.began = 0.0, (0, 0.0)
+
+    def on_train_begin(self, settings, state, control, **kwargs):
+        self.shown = time.monotonic()
+        self.began = state.global_step, self.shown
+
+    def on_log(self, settings, state, control, logs=None, **kwargs):
+        loss = (logs or {}).get("loss")
+        if loss is None:
+            return
+        if not math.isfinite(loss):
+            raise InputError(
+                f"--learning-rate {settings.learning_rate}: the loss is {loss} at update {state.global_step};"
+                f" expected a number; give a smaller one, or {self.advice}"
+            )
+        now = time.monotonic()
+        if state.is_world_process_zero and now - self.shown >= SECONDS_BETWEEN_LINES:
+            self.shown = now
+            rate = (state.global_step - self.began[0]) / (now - self.began[1])
+            print(
+                f"{self.task}: {state.global_step}/{state.max_steps} updates, loss {loss:.3f},"
+                f" {rate:.2f} updates/s",
+                file=sys.stderr,
+                flush=True,
+            )

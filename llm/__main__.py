@@ -1,0 +1,18 @@
+"""The commands of `python -m llm`."""
+
+import sys
+
+from command_line.dispatch import run
+
+COMMANDS = {
+    "instruct": (
+        "llm.instruct",
+        "bitext and word alignments to instructions: MT, Align, Hint, Revise, Mono (6.2)",
+    ),
+    "tune": ("llm.tune", "low-rank adapters of a model on instructions, in one of three curricula (6.3.2)"),
+    "translate": ("llm.translate", "translate a test set in all directions by a prompt (6.3.1, D.3, D.4)"),
+    "states": ("llm.states", "sentences of every layer, for `eval probe cosine` (6.4.5)"),
+}
+
+if __name__ == "__main__":
+    sys.exit(run("llm", "Tune large language models on instructions for translation.", COMMANDS))

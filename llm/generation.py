@@ -1,0 +1,124 @@
+"""Answers of a language model to prompts, in batches of about equal lengths."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from transformers import GenerationConfig, StoppingCriteria, StoppingCriteriaList
+
+from command_line.journal import Journal
+from command_line.progress import progress
+
+
+@dataclass(frozen=True)
+class Search:
+    """How answers are searched.
+
+    Attributes:
+        beam: 1 takes the likeliest token every time.
+        max_input, max_output: in tokens; a longer prompt is cut behind.
+        batch_sentences: prompts at a time.
+    """
+
+    beam: int
+    max_input: int
+    max_output: int
+    batch_sentences: int
+
+
+class Answers:
+    """Generates one line per prompt.
+
+    Args:
+        model: on its device.
+        tokenizer: the model's.
+    """
+
+    def __init__(self, model, tokenizer, search: Search):
+        self.model, self.tokenizer, self.search = model, tokenizer, search
+        self.config = GenerationConfig(
+            max_new_tokens=search.max_output,
+            num_beams=search.beam,
+            do_sample=False,
+            bos_token_id=tokenizer.bos_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+        )
+        self.line_ends = {
+            number for number in range(len(tokenizer)) if "\n" in tokenizer.decode([number], **_AS_IT_IS)
+        }
+
+    def to(self, prompts: Sequence[str], journal: Journal, task: str) -> list[str]:
+        """The answer to every prompt; the same prompt is asked once.
+
+        Args:
+            journal: of finished batches, which are not done again.
+            task: what is being done, for the progress.
+        """
+        known = {
+            prompt: text
+            for entry in journal.entries
+            if entry["task"] == task
+            for prompt, text in entry["answers"]
+        }
+        asked = [prompt for prompt in dict.fromkeys(prompts) if prompt not in known]
+        tokens = {prompt: self._tokens(prompt) for prompt in asked}
+        asked.sort(key=lambda prompt: -len(tokens[prompt]))
+        size = self.search.batch_sentences
+        batches = [asked[start : start + size] for start in range(0, len(asked), size)]
+        for batch in progress(batches, len(asked), task, "sentence", size=len):
+            found = self._answer([tokens[prompt] for prompt in batch])
+            journal.add({"task": task, "answers": list(zip(batch, found, strict=True))})
+            known |= dict(zip(batch, found, strict=True))
+        return [known[prompt] for prompt in prompts]
+
+    def _tokens(self, prompt: str) -> list[int]:
+        return self.tokenizer(prompt)["input_ids"][: self.search.max_input]
+
+    @torch.inference_mode()
+    def _answer(self, batch: list[list[int]]) -> list[str]:
+        width = max(map(len, batch))
+        pad = self.tokenizer.pad_token_id
+        tokens, there = (
+            torch.tensor(
+                [[fill] * (width - len(row)) + given(row) for row in batch], device=self.model.device
+            )
+            for fill, given in ((pad, list), (0, lambda row: [1] * len(row)))
+        )
+        stop = [] if self.search.beam > 1 else [_AtLineEnd(self.line_ends, width)]
+        output = self.model.generate(
+            input_ids=tokens,
+            attention_mask=there,
+            generation_config=self.config,
+            stopping_criteria=StoppingCriteriaList(stop),
+        )
+        texts = self.tokenizer.batch_decode(output[:, width:], skip_special_tokens=True, **_CLEAN)
+        return [first_line(text) for text in texts]
+
+
+_CLEAN = {"clean_up_tokenization_spaces": False}  # which some tokenizers do, to text that was right
+_AS_IT_IS = {"skip_special_tokens": False, **_CLEAN}
+
+
+def first_line(text: str) -> str:
+    """The first line with something in it, without spaces around it; models that were not tuned go on."""
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return next(filter(None, lines), "")
+
+
+class _AtLineEnd(StoppingCriteria):
+    """Ends an answer behind its first line; without it models go on to the maximal length.
+
+    Args:
+        line_ends: tokens that contain one.
+        begin: of answers.
+    """
+
+    def __init__(self, line_ends: set[int], begin: int):
+        self.line_ends, self.begin = sorted(line_ends), begin
+
+    def __call__(self, input_ids: Tensor, scores: Tensor, **kwargs) -> Tensor:
+        answer = input_ids[:, self.begin :]
+        ends = torch.isin(answer, torch.tensor(self.line_ends, device=answer.device))
+        return ends[:, -1] & ~ends.all(dim=1)

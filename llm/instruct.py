@@ -1,0 +1,319 @@
+"""Make instructions of bitext: translate it, judge and use its word alignments, complete it (thesis 6.2).
+
+--text is a folder of raw text, the output of `data_prep clean` or one's own. Instructions with words (align,
+hint, revise) also need --words, the same text as `data_prep tokenize` has it, and --alignments, the output of
+`data_prep align --no-one-to-one`, as the pairs of the thesis join several words. Every sentence pair gives
+one instruction of each task per direction; one without aligned words gives none of those tasks.
+
+Writes OUTPUT/SPLIT.TASK.A-B.jsonl, a line per instruction ("direction", "input", "output"), and
+OUTPUT/instructions.json, the counts. Memory does not grow with the text.
+"""
+
+import functools
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from command_line import options
+from command_line.errors import InputError
+from command_line.option_classes import by_name, from_arguments
+from command_line.progress import progress
+from command_line.workers import Workers, add_workers_argument
+from data_prep.alignment.job import TEXT_SUFFIX
+from data_prep.alignment.links import check_range, parse_line
+from data_prep.blocks import Block, read_blocks
+from data_prep.formats.directions import Direction, format_direction, parse_directions
+from data_prep.formats.texts import LANGUAGE, TEST, TRAIN, Text, find_bitexts, languages_of, open_outputs
+from data_prep.languages import is_english
+from data_prep.step_folder import StepFolder
+from llm.instructions.folder import INDEX, STEP, InstructionFolder, encode, file_name
+from llm.instructions.language_names import language_names
+from llm.instructions.sentence_pair import SentencePair, Side
+from llm.instructions.tasks import TASKS
+from llm.instructions.word_pairs import LONGEST, Characters, is_word, phrase_pairs, word_places
+
+BOTH = "both"
+LINES = 1_000  # of a task of a worker
+
+
+@dataclass(frozen=True)
+class InstructionJob:
+    """Which instructions are made of which text.
+
+    Attributes:
+        text: folder of raw text.
+        words, alignments: the same text in words and its links; None where no task needs them.
+        tasks: keys of TASKS.
+        directions: BOTH, or a list such as "en-de,en-fr".
+        mono_languages: of monolingual instructions; None for all but English, which the model knows.
+        longest_phrase: words of an aligned phrase, on either side.
+    """
+
+    text: Path
+    words: Path | None
+    alignments: Path | None
+    tasks: list[str]
+    directions: str
+    mono_languages: list[str] | None
+    longest_phrase: int
+    seed: int
+    workers: int = field(compare=False)
+
+    def __post_init__(self):
+        needing = [task for task in self.tasks if TASKS[task].needs_words]
+        for name in ("words", "alignments"):
+            if needing and getattr(self, name) is None:
+                raise InputError(f"--{name}: is missing; --tasks {','.join(needing)} need aligned words")
+
+    @property
+    def needs_words(self) -> bool:
+        return any(TASKS[task].needs_words for task in self.tasks)
+
+    def chosen(self, bitext: Text) -> list[Direction]:
+        """The directions of a pair that are instructed."""
+        both = [bitext.languages, bitext.languages[::-1]]
+        if self.directions == BOTH:
+            return both
+        wanted = parse_directions(self.directions, "--directions")
+        return [direction for direction in both if direction in wanted]
+
+    def tasks_of(self, direction: Direction) -> list[str]:
+        """What is instructed in a direction: monolingual tasks where its target is one of their languages."""
+        return [task for task in self.tasks if not TASKS[task].is_monolingual or self._is_mono(direction[1])]
+
+    def _is_mono(self, language: str) -> bool:
+        return not is_english(language) if self.mono_languages is None else language in self.mono_languages
+
+
+def add_arguments(parser) -> None:
+    add = parser.add_argument
+    add("--text", required=True, type=options.path, metavar="DIR", help="folder of raw text, SPLIT.A-B.LANG")
+    add(
+        "--words",
+        type=options.path,
+        metavar="DIR",
+        help="the same in words, the output of `data_prep tokenize`",
+    )
+    add(
+        "--alignments",
+        type=options.path,
+        metavar="DIR",
+        help="links of the words, the output of `data_prep align`",
+    )
+    add("--output", required=True, type=options.output_folder, metavar="DIR", help="folder for instructions")
+    summaries = "; ".join(f"{name}: {task.summary}" for name, task in TASKS.items())
+    add(
+        "--tasks",
+        type=options.items(options.one_of(TASKS)),
+        default=["mt", "align"],
+        metavar="TASK,…",
+        help=f"{summaries} (default: mt,align)",
+    )
+    add(
+        "--directions",
+        type=options.text,
+        default=BOTH,
+        help="of every pair both, or a list such as en-de,en-fr",
+    )
+    add(
+        "--mono-languages",
+        type=options.items(LANGUAGE),
+        metavar="LANG,…",
+        help="of mono-full and mono-half (default: all but English; the thesis: the unseen ones)",
+    )
+    add("--longest-phrase", type=options.positive, default=LONGEST, help="words of an aligned phrase")
+    add("--seed", type=options.seed, default=1, help="of what is drawn: pairs, answers, errors, hints")
+    add_workers_argument(parser)
+    add("--force", action="store_true", help="make them again")
+
+
+def main(args) -> None:
+    job = from_arguments(InstructionJob, args)
+    bitexts = bitexts_of(job)
+    languages = languages_of(bitexts)
+    check_languages(job, languages)
+    files = {bitext: files_of(job, bitext) for bitext in bitexts}
+    reads = [path for paths in files.values() for path in paths]
+    inputs = [folder for folder in (job.text, job.words, job.alignments) if folder]
+    folder = StepFolder(args.output, STEP, by_name(job), reads, inputs)
+    if folder.is_complete(args.force):
+        return
+    folder.begin(lambda path: path.suffix == ".jsonl" or path.name == INDEX)
+    names = language_names(languages)
+    with Workers(job.workers) as workers:
+        counts = {}
+        for bitext, paths in files.items():
+            counts |= instruct(job, bitext, paths, names, args.output, workers)
+    directions = sorted({format_direction(one) for bitext in bitexts for one in job.chosen(bitext)})
+    InstructionFolder(args.output, names, directions, counts).save()
+    folder.finish()
+    print(summary(counts))
+
+
+def bitexts_of(job: InstructionJob) -> list[Text]:
+    """Training text, and the validation text of the same pairs.
+
+    Raises:
+        InputError: there is no training text.
+    """
+    found = [bitext for bitext in find_bitexts(job.text) if bitext.split != TEST]
+    trained = {bitext.pair for bitext in found if bitext.split == TRAIN}
+    if not trained:
+        raise InputError(f"{job.text}: no training text, expected files train.A-B.LANG")
+    return [bitext for bitext in found if bitext.pair in trained]
+
+
+def check_languages(job: InstructionJob, languages: list[str]) -> None:
+    """Refuse options that name what the text does not have.
+
+    Raises:
+        InputError: they do.
+    """
+    wanted = [] if job.directions == BOTH else parse_directions(job.directions, "--directions")
+    for option, named in (
+        ("--directions", [language for direction in wanted for language in direction]),
+        ("--mono-languages", job.mono_languages or []),
+    ):
+        for language in named:
+            if language not in languages:
+                raise InputError(
+                    f"{option}: {language!r} is no language of {job.text}: {', '.join(languages)}"
+                )
+
+
+def files_of(job: InstructionJob, bitext: Text) -> list[Path]:
+    """What is read of a pair, line-parallel: text of both sides, and, if needed, words of both and links.
+
+    Raises:
+        InputError: words or links of a text are missing.
+    """
+    if not job.needs_words:
+        return list(bitext.paths)
+    words = {(one.split, one.pair): one.paths for one in find_bitexts(job.words)}
+    found = words.get((bitext.split, bitext.pair))
+    if found is None:
+        raise InputError(f"{job.words}: no {bitext.split} text of {bitext.pair}, expected that of {job.text}")
+    links = job.alignments / f"{bitext.split}.{bitext.pair}{TEXT_SUFFIX}"
+    if not links.is_file():
+        raise InputError(f"{links}: no such file; expected the output of `python -m data_prep align`")
+    return [*bitext.paths, *found, links]
+
+
+def instruct(
+    job: InstructionJob,
+    bitext: Text,
+    paths: list[Path],
+    names: dict[str, str],
+    output: Path,
+    workers: Workers,
+) -> dict[str, dict]:
+    """Write the instructions of one text.
+
+    Returns:
+        name of a file -> its entry in the index.
+    """
+    tasks = list(dict.fromkeys(task for one in job.chosen(bitext) for task in job.tasks_of(one)))
+    files = {task: output / file_name(bitext.split, task, bitext.pair) for task in tasks}
+    counts: Counter = Counter()
+    make = functools.partial(instructions_of_block, job, bitext, names)
+    blocks = progress(
+        workers.map(make, read_blocks(*paths, lines=LINES)),
+        None,
+        f"instruct {bitext.split}.{bitext.pair}",
+        "line",
+        size=lambda result: result[0],
+    )
+    with open_outputs(files.values()) as streams:
+        by_task = dict(zip(files, streams, strict=True))
+        for _, made in blocks:
+            for task, lines in made.items():
+                counts[task] += len(lines)
+                by_task[task].write("".join(lines).encode())
+    return {
+        path.name: {"split": bitext.split, "task": task, "instructions": counts[task]}
+        for task, path in files.items()
+    }
+
+
+def instructions_of_block(
+    job: InstructionJob, bitext: Text, names: dict[str, str], block: Block
+) -> tuple[int, dict[str, list[str]]]:
+    """How many lines a block has, and task -> lines of its file. Runs in a worker process."""
+    made: dict[str, list[str]] = {}
+    for number, sides in read_sides(job, bitext, names, block):
+        by_language = dict(zip(bitext.languages, sides, strict=True))
+        for direction in job.chosen(bitext):
+            pair = SentencePair(*(by_language[language] for language in direction))
+            name = format_direction(direction)
+            for task in job.tasks_of(direction):
+                chance = random.Random(f"{job.seed} {bitext.split} {bitext.pair} {number} {name} {task}")
+                instruction = TASKS[task].make(pair, chance)
+                if instruction is not None:
+                    made.setdefault(task, []).append(encode(name, instruction))
+    return block.lines, made
+
+
+def read_sides(
+    job: InstructionJob, bitext: Text, names: dict[str, str], block: Block
+) -> Iterator[tuple[int, tuple[Side, Side]]]:
+    """Line number and both sentences of the pairs of a block; not of those in which one is empty.
+
+    Raises:
+        InputError: links are not as they must be, or words spell another text; names file and line.
+    """
+    rows = zip(*(block.decode(side) for side in range(len(block.paths))), strict=True)
+    for number, (first, second, *words_and_links) in enumerate(rows, start=block.first_line):
+        texts = first.strip(), second.strip()
+        if not all(texts):
+            continue
+        sides = [
+            {"language": names[code], "text": text}
+            for code, text in zip(bitext.languages, texts, strict=True)
+        ]
+        if words_and_links:
+            for side, found in zip(
+                sides, _aligned(job, texts, words_and_links, block.paths, number), strict=True
+            ):
+                side |= found
+        yield number, (Side(**sides[0]), Side(**sides[1]))
+
+
+def _aligned(job: InstructionJob, texts, words_and_links, paths, number: int) -> list[dict]:
+    """Words and phrases of both sides."""
+    *lines, links = words_and_links
+    *word_paths, link_path = paths[2:]
+    words = [line.split() for line in lines]
+    spans = parse_line(links, link_path, number)
+    check_range(spans, *map(len, words), link_path, number)
+    places = [word_places(*each, number) for each in zip(words, texts, word_paths, strict=True)]
+    pairs = phrase_pairs(spans, job.longest_phrase)
+    phrases = zip(
+        *(
+            _characters(place, [pair[first : first + 2] for pair in pairs])
+            for place, first in zip(places, (0, 2), strict=True)
+        ),
+        strict=True,
+    )
+    spelled = [
+        pair
+        for pair in phrases
+        if all(is_word(text[slice(*one)]) for text, one in zip(texts, pair, strict=True))
+    ]
+    return [
+        {"words": place, "phrases": [pair[side] for pair in spelled]} for side, place in enumerate(places)
+    ]
+
+
+def _characters(places: list[Characters], spans: list[tuple[int, int]]) -> list[Characters]:
+    """Spans of words as spans of characters."""
+    return [(places[start][0], places[end - 1][1]) for start, end in spans]
+
+
+def summary(counts: dict[str, dict]) -> str:
+    """Instructions of every set and task, as lines of text for the terminal."""
+    totals: Counter = Counter()
+    for entry in counts.values():
+        totals[entry["split"], entry["task"]] += entry["instructions"]
+    return "\n".join(f"{split:<6} {task:<10} {total:>12,}" for (split, task), total in totals.items())

@@ -1,0 +1,151 @@
+"""The instructions of the thesis: what is asked of a sentence pair, and the answer (6.2).
+
+Typographic signs of the thesis are plain ones here. The period behind the sentences of its patterns is taken
+for that of a sentence; none is added.
+"""
+
+import random
+from collections.abc import Callable
+from typing import NamedTuple
+
+from llm.instructions.prompts import DEFAULT, PROMPTS
+from llm.instructions.sentence_pair import SentencePair
+
+MOST_HINTS = 5  # S of 6.2.3 (6.3.2)
+
+
+class Instruction(NamedTuple):
+    """One example: `input` ends where the answer is to begin, without a space."""
+
+    input: str
+    output: str
+
+
+Make = Callable[[SentencePair, random.Random], Instruction | None]
+
+
+class Task(NamedTuple):
+    """An objective of tuning.
+
+    Attributes:
+        title: in the names of systems, for example in "MT+Align".
+        summary: for `--help`.
+        make: the instruction of a sentence pair; None where the pair does not allow for one.
+        needs_words: whether word alignments are needed.
+        is_monolingual: whether only the target sentence is looked at.
+    """
+
+    title: str
+    summary: str
+    make: Make
+    needs_words: bool = False
+    is_monolingual: bool = False
+
+
+def translation(pair: SentencePair, chance: random.Random) -> Instruction:
+    """MTInstruct (6.2.1)."""
+    prompt = PROMPTS[DEFAULT].format(
+        source=pair.source.language, target=pair.target.language, text=pair.source.text
+    )
+    return Instruction(prompt, pair.target.text)
+
+
+def alignment(pair: SentencePair, chance: random.Random) -> Instruction | None:
+    """AlignInstruct (6.2.2): one aligned pair, with even odds true, or one side of it swapped for another.
+
+    None where no pair can be made wrong, so that the answer does not follow from the sentence.
+    """
+    numbers = list(range(len(pair.phrases)))
+    chance.shuffle(numbers)
+    for number in numbers:
+        sides = [side for side in (0, 1) if pair.wrong_counterparts(number, side)]
+        if sides:
+            break
+    else:
+        return None
+    phrases = list(pair.phrases[number])
+    is_true = chance.random() < 0.5
+    if not is_true:
+        side = chance.choice(sides)
+        phrases[side] = chance.choice(pair.wrong_counterparts(number, side))
+    question = (
+        f"Given the following parallel sentence between {pair.source.language} and {pair.target.language},"
+        f" judge whether the assertion is True or False.\n{_sentences(pair)}\n"
+        f'Assertion: "{phrases[0]}" can be aligned with "{phrases[1]}" statistically.'
+    )
+    return Instruction(question, str(is_true))
+
+
+def hint(pair: SentencePair, chance: random.Random) -> Instruction | None:
+    """HintInstruct (6.2.3): a translation with at most five aligned pairs as hints."""
+    pairs = pair.phrases
+    if not pairs:
+        return None
+    chosen = sorted(chance.sample(range(len(pairs)), min(MOST_HINTS, len(pairs))))
+    hints = "\n".join(f"- ({pairs[number][1]}, {pairs[number][0]})," for number in chosen)
+    source, target = pair.source.language, pair.target.language
+    return Instruction(
+        f"Use the following alignment hints and translate from {source} to {target}.\n"
+        f"Alignments between {target} and {source}:\n{hints}\n"
+        f"{source}: {pair.source.text}\n{target}:",
+        pair.target.text,
+    )
+
+
+def revision(pair: SentencePair, chance: random.Random) -> Instruction | None:
+    """ReviseInstruct (6.2.3): a translation in which another phrase stands in the place of an aligned one."""
+    numbers = [number for number in range(len(pair.phrases)) if pair.wrong_counterparts(number, 1)]
+    if not numbers:
+        return None
+    number = chance.choice(numbers)
+    wrong, right = chance.choice(pair.wrong_counterparts(number, 1)), pair.phrases[number][1]
+    source, target = pair.source, pair.target
+    return Instruction(
+        f"Given the following translation of {target.language} from {source.language}, output the incorrectly"
+        f" translated word and correct it.\n{source.language}: {source.text}\n"
+        f"{target.language}: {target.with_phrase(number, wrong)}",
+        f'The incorrectly translated word is "{wrong}". It should be "{right}".',
+    )
+
+
+COMPLETE = "Given the context, complete the following sentence:"
+
+
+def whole_sentence(pair: SentencePair, chance: random.Random) -> Instruction:
+    """MonoInstruct-full (6.2.4, 6.4.3): all of a sentence."""
+    return Instruction(COMPLETE, pair.target.text)
+
+
+def half_sentence(pair: SentencePair, chance: random.Random) -> Instruction | None:
+    """MonoInstruct-half (6.2.4, 6.4.3): the second half of a sentence, given the first one.
+
+    Halves are of words as spaces separate them, of characters where there are none.
+    """
+    words = pair.target.text.split()
+    units, space = (words, " ") if len(words) > 1 else (list(pair.target.text.strip()), "")
+    if len(units) < 2:
+        return None
+    half = len(units) // 2
+    return Instruction(f"{COMPLETE} {space.join(units[:half])}", space.join(units[half:]))
+
+
+def _sentences(pair: SentencePair) -> str:
+    return "\n".join(f"{side.language}: {side.text}" for side in (pair.source, pair.target))
+
+
+TASKS = {
+    "mt": Task("MT", "MTInstruct: translate", translation),
+    "align": Task(
+        "Align", "AlignInstruct: is a pair of words aligned, True or False?", alignment, needs_words=True
+    ),
+    "hint": Task(
+        "Hint", "HintInstruct: translate, given up to 5 aligned pairs of words", hint, needs_words=True
+    ),
+    "revise": Task("Revise", "ReviseInstruct: find and correct a wrong word", revision, needs_words=True),
+    "mono-full": Task(
+        "Mono-full", "MonoInstruct-full: write a sentence", whole_sentence, is_monolingual=True
+    ),
+    "mono-half": Task(
+        "Mono-half", "MonoInstruct-half: write its second half", half_sentence, is_monolingual=True
+    ),
+}

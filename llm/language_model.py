@@ -1,0 +1,77 @@
+"""Causal language models of `transformers` in local folders, and adapters of `peft`.
+
+No code in them is run.
+"""
+
+from pathlib import Path
+
+from command_line.errors import InputError
+from data_prep.huggingface import check_complete, check_folder, reading
+
+KIND = "causal language models of transformers"
+PRECISIONS = ("float32", "bfloat16", "float16")
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+ADAPTER_CONFIGURATION = "adapter_config.json"
+
+
+def load_tokenizer(folder: Path):
+    """The tokenizer of a model.
+
+    Raises:
+        InputError: there is none; it does not know where its tokens are; or it has no end of a text.
+    """
+    check_folder(folder)
+    with reading(folder, KIND):
+        from transformers import AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    if not tokenizer.is_fast:
+        raise InputError(
+            f"--model {folder}: its tokenizer is none of the library tokenizers, expected a fast one"
+        )
+    if tokenizer.eos_token_id is None:
+        raise InputError(f"--model {folder}: its tokenizer has no eos_token, which ends answers")
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def load_model(folder: Path, precision: str, device_map: str | None = None):
+    """A causal language model, its weights in the given precision.
+
+    Args:
+        device_map: "auto" spreads the layers over all GPUs.
+
+    Raises:
+        InputError: no such folder, no such model, pickled weights, code of its own, or weights are missing.
+    """
+    check_folder(folder)
+    with reading(folder, KIND):
+        from transformers import AutoModelForCausalLM
+
+        model, notes = AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=precision,
+            device_map=device_map,
+            use_safetensors=True,
+            output_loading_info=True,
+            local_files_only=True,
+            trust_remote_code=False,
+        )
+    check_complete(folder, notes["missing_keys"], with_pooler=True)
+    return model
+
+
+def add_adapter(model, folder: Path, is_trainable: bool = False):
+    """The model with the adapter in a folder.
+
+    Raises:
+        InputError: there is none, or it is of another model.
+    """
+    for name in (ADAPTER_CONFIGURATION, ADAPTER_WEIGHTS):
+        if not (folder / name).is_file():
+            raise InputError(f"{folder / name}: no such file; expected an adapter, the output of `llm tune`")
+    with reading(folder, "adapters of peft", "--adapter"):
+        from peft import PeftModel
+
+        return PeftModel.from_pretrained(model, str(folder), is_trainable=is_trainable, local_files_only=True)

@@ -1,0 +1,156 @@
+"""The language model that is evaluated: as it is, or with what it was taught; and what tables call it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from command_line import options as types
+from command_line.errors import InputError
+from command_line.outputs import checksum
+from command_line.provenance import command_typed, versions
+from data_prep.formats.directions import format_direction, parse_directions
+from llm.instructions.prompts import DEFAULT
+from llm.language_model import ADAPTER_WEIGHTS, PRECISIONS
+from llm.tuned import TUNING, Tuned
+
+UNTUNED = "w/o fine-tuning"
+
+
+@dataclass(frozen=True)
+class PromptedModel:
+    """Which model, how it computes, and what it is called.
+
+    Attributes:
+        model: folder of a causal language model of `transformers`.
+        tuned: folder of `llm tune`, or of an adapter of `peft`; None for the model as it is.
+        supervised: a list of directions that the model was taught; None for those of `tuned`.
+        spread: put the layers on all GPUs.
+    """
+
+    model: Path
+    tuned: Path | None
+    name: str | None
+    supervised: str | None
+    precision: str
+    spread: bool = field(compare=False)
+    cpu: bool = field(compare=False)
+
+    def _record(self) -> Tuned | None:
+        return Tuned.load(self.tuned) if self.tuned and (self.tuned / TUNING).exists() else None
+
+    @property
+    def adapter(self) -> Path | None:
+        """The folder of the adapter, if there is one."""
+        record = self._record()
+        if record is None:
+            return self.tuned
+        return record.last_stage if record.is_adapter else None
+
+    @property
+    def weights(self) -> Path:
+        """The folder of the model that an adapter is added to."""
+        record = self._record()
+        return self.model if record is None or record.is_adapter else record.last_stage
+
+    def taught(self) -> set[tuple[str, str]]:
+        """The directions that it was taught."""
+        if self.supervised is not None:
+            return set(parse_directions(self.supervised, "--supervised"))
+        record = self._record()
+        return set(parse_directions(",".join(record.record["directions"]), TUNING)) if record else set()
+
+    def languages(self) -> dict[str, str]:
+        """Code -> name of the languages that it was taught."""
+        record = self._record()
+        return record.record["languages"] if record else {}
+
+    def system(self, prompt: str) -> dict:
+        """The record of the system in result files."""
+        record = self._record()
+        if record:
+            taught, seed = record.record["curriculum"], record.record["settings"]["seed"]
+        else:
+            taught, seed = (self.tuned.resolve().name if self.tuned else UNTUNED), None
+        base = self.model.resolve().name
+        asked = "" if prompt == DEFAULT else f", prompt {prompt}"
+        return {
+            "name": self.name or f"{base} {taught}{asked}",
+            "seed": seed,
+            "language_model": base,
+            "instructions": taught,
+            "lora_rank": record and record.record["settings"]["lora_rank"],
+            "prompt": prompt,
+        }
+
+    def provenance(self, prompt: str) -> dict:
+        """What a result says of its model."""
+        folder = self.adapter or self.weights
+        weights = [folder / ADAPTER_WEIGHTS] if self.adapter else sorted(folder.glob("*.safetensors"))
+        return {
+            "system": self.system(prompt),
+            "checkpoint": {"path": str(folder), "sha256": checksum(weights[0])},
+            "precision": self.precision,
+            "command": command_typed("llm"),
+            "versions": versions("torch", "transformers", "peft", "tokenizers", "sacrebleu"),
+        }
+
+    def files(self) -> list[Path]:
+        """The files that its output depends on."""
+        found = [path for path in (self.tuned and self.tuned / TUNING,) if path and path.is_file()]
+        for folder in (self.weights, self.adapter):
+            if folder:
+                for ending in ("*.safetensors", "*.json", "*.txt", "*.model"):
+                    found += sorted(folder.glob(ending))
+        return found
+
+    def load(self):
+        """The model in evaluation mode on its device, and its tokenizer.
+
+        Raises:
+            InputError: as `load_model`, `load_tokenizer`, `add_adapter`.
+        """
+        import torch
+
+        from llm.language_model import add_adapter, load_model, load_tokenizer
+
+        tokenizer = load_tokenizer(self.weights)
+        model = load_model(self.weights, self.precision, "auto" if self.spread else None)
+        if self.adapter:
+            model = add_adapter(model, self.adapter).merge_and_unload()
+        if not self.spread:
+            model = model.to("cuda" if torch.cuda.is_available() and not self.cpu else "cpu")
+        return model.eval(), tokenizer
+
+
+def add_model_arguments(parser) -> None:
+    """The options of `PromptedModel`."""
+    add = parser.add_argument
+    add(
+        "--model", required=True, type=types.path, metavar="DIR", help="causal language model of transformers"
+    )
+    add(
+        "--tuned",
+        type=types.path,
+        metavar="DIR",
+        help="the output of `llm tune`, or an adapter of peft (default: the model as it is)",
+    )
+    add(
+        "--supervised",
+        type=types.text,
+        metavar="A-B,…",
+        help="directions that are called supervised; all others are zero-shot (default: those of --tuned)",
+    )
+    add("--precision", choices=PRECISIONS, default="float32", help="of weights and arithmetic")
+    add("--spread", action="store_true", help="put the layers on all GPUs, for models larger than one")
+    add("--name", type=types.text, help="name of the system in tables (default: of model and curriculum)")
+    add("--cpu", action="store_true", help="do not use a GPU")
+
+
+def check_supervised(supervised: str | None, known: set[tuple[str, str]], where: Path) -> None:
+    """Refuse directions that the test set does not have.
+
+    Raises:
+        InputError: names the first one.
+    """
+    for direction in parse_directions(supervised, "--supervised"):
+        if direction not in known:
+            raise InputError(f"--supervised: no test set of {format_direction(direction)} in {where}")

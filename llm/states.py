@@ -1,0 +1,182 @@
+"""Sentences in every layer of a language model, for `eval probe cosine` (thesis 6.4.5, Figure 6.3).
+
+A sentence is read as it is, without a prompt; it becomes the mean of the states of its tokens, in every
+layer. DATA/text has parallel sets, SPLIT.A-B.LANG. OUTPUT is a folder as of `eval probe states`, with one
+state per sentence and layer: L0 is the embeddings, L1 … the layers, the last one behind the final norm,
+"output" in figures. Of two such folders, `eval probe cosine BEFORE AFTER` shows the change.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from command_line import options
+from command_line.completion import Stamp
+from command_line.errors import InputError
+from command_line.lines import read_lines
+from command_line.option_classes import by_name, from_arguments
+from command_line.progress import progress
+from command_line.provenance import path_in_record
+from data_prep.formats.directions import Direction, format_direction
+from data_prep.formats.texts import check_parallel, find_bitexts
+from eval.probes.parallel import FINAL_NORM
+from eval.probes.store import INDEX, KIND, write_index
+from llm.instructions.prompts import DEFAULT
+from llm.prompted_model import PromptedModel, add_model_arguments
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """Which states of which sentences.
+
+    Attributes:
+        data: folder with text/.
+        max_lines: only the first lines of every set; None for all.
+    """
+
+    model: PromptedModel
+    data: Path
+    dataset: str | None
+    split: str
+    max_lines: int | None
+    max_input: int
+    batch_sentences: int
+
+    def texts(self) -> dict[Direction, Path]:
+        """Direction -> the file of its source, of both directions of every pair.
+
+        Raises:
+            InputError: there is no such set.
+        """
+        bitexts = [one for one in find_bitexts(self.data / "text") if one.split == self.split]
+        if not bitexts:
+            raise InputError(f"{self.data / 'text'}: no {self.split} set")
+        check_parallel(bitexts)
+        return {
+            direction: path
+            for bitext in bitexts
+            for direction, path in zip((bitext.languages, bitext.languages[::-1]), bitext.paths, strict=True)
+        }
+
+
+def add_arguments(parser) -> None:
+    add_model_arguments(parser)
+    add = parser.add_argument
+    add("--data", required=True, type=options.path, metavar="DATA", help="folder whose text/ has the sets")
+    add("--dataset", type=options.text, help="name of the data in tables (default: the name of DATA)")
+    add("--output", required=True, type=options.output_folder, metavar="DIR", help="folder for the states")
+    add("--split", type=options.split, default="valid", help="which set (the thesis: validation)")
+    add("--max-lines", type=options.positive, help="only the first lines of every set")
+    add("--max-input", type=options.positive, default=384, help="tokens of a sentence")
+    add("--batch-sentences", type=options.positive, default=16, help="sentences at a time")
+    add("--force", action="store_true", help="extract again even if it is done")
+
+
+def main(args) -> None:
+    job = from_arguments(Extraction, args)
+    texts = job.texts()
+    stamp = Stamp(args.output / ".states.done", KIND, by_name(job), [*texts.values(), *job.model.files()])
+    if not stamp.is_current(args.force):
+        extract(job, texts, args.output, stamp)
+
+
+def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: Stamp) -> None:
+    """Load, read, store."""
+    started = time.monotonic()
+    model, tokenizer = job.model.load()
+    stamp.begin()
+    for path in _written(output):  # of an earlier extraction
+        path.unlink()
+    sentences = {direction: list(read_lines(path))[: job.max_lines] for direction, path in texts.items()}
+    total = sum(map(len, sentences.values()))
+    work = (
+        count
+        for direction, lines in sentences.items()
+        for count in store(job, model, tokenizer, lines, output / part_name(job.split, direction))
+    )
+    for _ in progress(work, total, "states", "sentence", size=int):
+        pass
+    layers = layer_names(model.config.num_hidden_layers)
+    directions = {
+        format_direction(direction): {
+            "encoder": part_name(job.split, direction),
+            "sentences": len(lines),
+        }
+        for direction, lines in sentences.items()
+    }
+    record = {
+        **job.model.provenance(DEFAULT),
+        "data": {"path": path_in_record(job.data, output)},
+        "dataset": job.dataset or job.data.resolve().name,
+        "max_lines": job.max_lines,
+        "supervised": [format_direction(one) for one in sorted(job.model.taught())],
+        "layers": {"encoder": layers, "decoder": []},
+        "encoder_output": layers[-1],
+        "tags": [],
+        "eos": -1,
+        "splits": {job.split: directions},
+        "seconds": {"states": round(time.monotonic() - started, 2)},
+    }
+    write_index(output, record)
+    stamp.finish(_written(output))
+
+
+def layer_names(layers: int) -> list[str]:
+    """Of what `transformers` calls hidden states: the embeddings, then every layer, the last one normed."""
+    return [*(f"L{number}" for number in range(layers)), FINAL_NORM]
+
+
+def part_name(split: str, direction: Direction) -> str:
+    return f"{split}.encoder.{format_direction(direction)}"
+
+
+def _written(output: Path) -> list[Path]:
+    patterns = (INDEX, "*.states.npy", "*.tokens.npy", "*.offsets.npy")
+    return [path for pattern in patterns for path in sorted(output.glob(pattern))]
+
+
+def store(job: Extraction, model, tokenizer, lines: list[str], path: Path) -> Iterator[int]:
+    """Write the part of one direction; yields the number of sentences of each batch.
+
+    Raises:
+        InputError: a sentence is empty, and has no mean.
+    """
+    from eval.probes.storing import PartWriter
+
+    tokens = [tokenizer(line)["input_ids"][: job.max_input] for line in lines]
+    if empty := [number for number, each in enumerate(tokens, start=1) if not each]:
+        raise InputError(
+            f"{path.name}: line {empty[0]} is empty, which has no states; leave it out of the data"
+        )
+    layers = model.config.num_hidden_layers + 1
+    one_each = [np.zeros(1, dtype=np.int64)] * len(lines)
+    writer = PartWriter(path, one_each, layers, model.config.hidden_size, "float32")
+    order = sorted(range(len(lines)), key=lambda number: -len(tokens[number]))
+    for start in range(0, len(order), job.batch_sentences):
+        batch = order[start : start + job.batch_sentences]
+        writer.write(batch, pooled_states(model, [tokens[number] for number in batch]))
+        yield len(batch)
+    writer.close()
+
+
+def pooled_states(model, batch: list[list[int]]) -> np.ndarray:
+    """Layers x sentences x C, float32: of every sentence the mean over its tokens.
+
+    Args:
+        batch: the tokens of sentences.
+    """
+    import torch
+
+    width = max(map(len, batch))
+    rows = [[*row, *[0] * (width - len(row))] for row in batch]
+    there = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in batch], device=model.device)
+    with torch.inference_mode():
+        output = model(
+            input_ids=torch.tensor(rows, device=model.device), attention_mask=there, output_hidden_states=True
+        )
+        counts = there.sum(dim=1, keepdim=True)
+        means = [(states.float() * there.unsqueeze(2)).sum(dim=1) / counts for states in output.hidden_states]
+    return torch.stack(means).cpu().numpy()

@@ -1,0 +1,203 @@
+"""Tune a language model on instructions: low-rank adapters, in one of the curricula of the thesis (6.3.2).
+
+--model is a folder of a causal language model of transformers (BLOOMZ, for example), --instructions the
+output of `llm instruct`. --curriculum says which objectives are learned: `mt` is the baseline MTInstruct,
+`mt+align` learns both at once, `align,mt` one after the other, `mt+align,mt` is mixed fine-tuning. Only
+answers are learned. On several GPUs: `torchrun --nproc-per-node 8 -m llm tune …`.
+
+Writes OUTPUT/stage-N, an adapter of peft for every stage (with --lora-rank 0, a whole model), and
+OUTPUT/tuning.json: validation losses and accuracies after every epoch, and everything that tables need. A
+training that was killed goes on.
+"""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from command_line import options as types
+from command_line.completion import Stamp
+from command_line.errors import InputError
+from command_line.option_classes import by_name, from_arguments
+from command_line.outputs import write_json
+from command_line.provenance import command_typed, versions
+from command_line.records import read_json
+from data_prep.huggingface import check_folder
+from llm.instructions.folder import InstructionFolder
+from llm.tuned import TUNING, curriculum_title
+from llm.tuning.options import Tuning, add_tuning_arguments
+
+STATE, WORK = "training", "work.json"
+
+
+def add_arguments(parser) -> None:
+    add_tuning_arguments(parser)
+    parser.add_argument(
+        "--output",
+        required=True,
+        type=types.output_folder,
+        metavar="DIR",
+        help=f"folder for stage-N and {TUNING}",
+    )
+    parser.add_argument("--force", action="store_true", help="begin anew what is done or was begun")
+
+
+def main(args) -> None:
+    job = from_arguments(Tuning, args)
+    check_folder(job.model)
+    folder = InstructionFolder.load(job.instructions)
+    stages = [
+        (folder.paths("train", tasks), {task: folder.paths("valid", [task]) for task in tasks})
+        for tasks in job.curriculum
+    ]
+    inputs = {
+        path
+        for train, valid in stages
+        for path in (*train, *(one for each in valid.values() for one in each))
+    }
+    stamp = Stamp(
+        args.output / ".tuning.done", "tune", by_name(job), [*sorted(inputs), *model_files(job.model)]
+    )
+    if stamp.is_current(args.force):
+        print(args.output)
+        return
+    processes = Processes(job.cpu)
+    if processes.is_first:
+        begin(stamp, args.output, args.force)
+    processes.wait()
+    tune(job, folder, stages, args.output, processes, stamp)
+    print(args.output)
+
+
+class Processes:
+    """Those of torchrun, of which the first one writes records; without it there is one."""
+
+    def __init__(self, cpu: bool):
+        self.state = None
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            from accelerate import PartialState
+
+            self.state = PartialState(cpu=cpu)
+
+    @property
+    def is_first(self) -> bool:
+        return self.state is None or self.state.is_main_process
+
+    def wait(self) -> None:
+        """Until all have come here."""
+        if self.state is not None:
+            self.state.wait_for_everyone()
+
+
+def model_files(model: Path) -> list[Path]:
+    """The files of a model that its output depends on."""
+    return sorted(
+        path for ending in ("*.safetensors", "*.json", "*.txt", "*.model") for path in model.glob(ending)
+    )
+
+
+def begin(stamp: Stamp, folder: Path, force: bool) -> None:
+    """Make the folder ready for this training, or for its rest.
+
+    Raises:
+        InputError: another training has been here, which nobody has allowed to be forgotten.
+    """
+    work = folder / STATE / WORK
+    known = {} if force else stamp.recorded() or (read_json(work) if work.is_file() else {})
+    for part in ("settings", "inputs") if known else ():
+        before, now = known.get(part, {}), stamp.work[part]
+        for name in before | now:
+            if before.get(name) != now.get(name):
+                raise InputError(
+                    f"{folder}: was tuned with another {name}; give another --output, or --force to begin"
+                    " anew"
+                )
+    stamp.begin()
+    if not known:
+        for path in (folder / STATE, *folder.glob("stage-*")):
+            if path.is_dir():
+                shutil.rmtree(path)
+    write_json(work, stamp.work)
+
+
+def tune(
+    job: Tuning, folder: InstructionFolder, stages: list, output: Path, processes: Processes, stamp: Stamp
+):
+    """All stages, one after the other, and the record."""
+    from llm.language_model import load_tokenizer
+    from llm.tuning.examples import Examples, InstructionLines
+    from llm.tuning.training import VALIDATION, Stage
+
+    started = time.monotonic()
+    tokenizer = load_tokenizer(job.model)
+
+    def examples(paths: Iterable[Path], most: int | None = None) -> Examples:
+        return Examples(InstructionLines(list(paths), most), tokenizer, job.max_input, job.max_output)
+
+    before: Path | None = None
+    for number, (train, valid) in enumerate(stages, start=1):
+        target = output / f"stage-{number}"
+        if not (target / VALIDATION).is_file():
+            title = f"stage {number} of {len(stages)}, {folder.titles(job.curriculum[number - 1])}"
+            held_out = {task: examples(paths, job.valid_instructions) for task, paths in valid.items()}
+            stage = Stage(title, examples(train), held_out, before)
+            best_of_rates(job, stage, tokenizer, output / STATE / target.name, target, processes)
+        before = target
+    if processes.is_first:
+        finish(job, folder, stamp, output, time.monotonic() - started)
+    processes.wait()
+
+
+def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, processes: Processes) -> None:
+    """Train a stage with every learning rate; the result with the lowest validation loss becomes the stage's.
+
+    The thesis chose the rate of each experiment so (6.3.2).
+    """
+    from llm.tuning.training import VALIDATION, tune_stage
+
+    found = {}
+    for rate in job.learning_rate:
+        result = state / f"rate-{rate:g}"
+        if not (result / VALIDATION).is_file():
+            tune_stage(job, stage, tokenizer, rate, state / f"rate-{rate:g}-state", result)
+        found[rate] = read_json(result / VALIDATION)
+    best = min(found, key=lambda rate: found[rate]["loss"])
+    processes.wait()  # all have read what the first one moves
+    if processes.is_first:
+        losses = {f"{rate:g}": one["loss"] for rate, one in found.items()}
+        result = state / f"rate-{best:g}"
+        write_json(result / VALIDATION, found[best] | {"losses_of_rates": losses})
+        if len(found) > 1:
+            print(
+                f"tune: {stage.title}: learning rate {best:g} is kept, valid losses {losses}", file=sys.stderr
+            )
+        os.replace(result, target)
+    processes.wait()
+
+
+def finish(job: Tuning, folder: InstructionFolder, stamp: Stamp, output: Path, seconds: float) -> None:
+    """Write the record and remove what was needed to go on."""
+    from llm.tuning.training import VALIDATION
+
+    stages = [output / f"stage-{number}" for number in range(1, len(job.curriculum) + 1)]
+    record = {
+        "format": 1,
+        "kind": "tuning",
+        "model": {"path": str(job.model), "name": job.model.resolve().name},
+        "curriculum": curriculum_title(job.curriculum),
+        "settings": stamp.settings,
+        "directions": folder.directions,
+        "languages": folder.languages,
+        "stages": [
+            {"folder": stage.name, "objectives": tasks, **read_json(stage / VALIDATION)}
+            for stage, tasks in zip(stages, job.curriculum, strict=True)
+        ],
+        "seconds": round(seconds, 1),  # of this run
+        "command": command_typed("llm"),
+        "versions": versions("torch", "transformers", "peft", "accelerate", "tokenizers"),
+    }
+    write_json(output / TUNING, record)
+    stamp.finish([output / TUNING, *(path for stage in stages for path in stage.iterdir())])
+    shutil.rmtree(output / STATE)

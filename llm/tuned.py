@@ -1,0 +1,59 @@
+"""The record of a tuned model, `tuning.json`: what it is called, what it was taught, where its adapter is."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line.completion import check_finished
+from command_line.errors import InputError
+from command_line.names_in_records import plain_name
+from command_line.records import Objects, check, read_json
+from llm.instructions.tasks import TASKS
+
+TUNING = "tuning.json"
+SCHEMA = {
+    "model": {"path": str, "name": str},
+    "curriculum": str,
+    "settings": {"seed": int, "lora_rank": int},
+    "directions": [str],
+    "languages": Objects(str),
+    "stages": [{"folder": str}],
+}
+
+
+def curriculum_title(curriculum: list[list[str]]) -> str:
+    """As in Table 6.2: "MT+Align→MT"."""
+    return "→".join("+".join(TASKS[task].title for task in stage) for stage in curriculum)
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A folder of `llm tune`."""
+
+    folder: Path
+    record: dict
+
+    @classmethod
+    def load(cls, folder: Path) -> "Tuned":
+        """Read the record.
+
+        Raises:
+            InputError: there is none, the tuning did not finish, or the record is not as it must be.
+        """
+        check_finished(folder, "tune")
+        path = Path(folder) / TUNING
+        if not path.is_file():
+            raise InputError(f"{path}: no such file; expected the output of `python -m llm tune`")
+        record = read_json(path)
+        check(record, SCHEMA, path)
+        for stage in record["stages"]:
+            plain_name(stage["folder"], f"{path}: field stages.folder")
+        return cls(Path(folder), record)
+
+    @property
+    def last_stage(self) -> Path:
+        return self.folder / self.record["stages"][-1]["folder"]
+
+    @property
+    def is_adapter(self) -> bool:
+        """Whether the last stage is an adapter; else it is a whole model."""
+        return self.record["settings"]["lora_rank"] > 0

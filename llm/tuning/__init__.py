@@ -1,0 +1,1 @@
+"""Tuning a causal language model of `transformers` on instructions (thesis 6.3.2)."""

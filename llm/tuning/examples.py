@@ -1,0 +1,142 @@
+"""Instructions as tokens: the question is read, the answer is learned."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from command_line.errors import InputError, at
+from command_line.lines import decode
+from command_line.records import check
+
+IGNORED = -100  # the label of a token that is not learned
+SCHEMA = {"direction": str, "input": str, "output": str}
+
+
+class InstructionLines(Dataset):
+    """The lines of instruction files, any of them at once; in memory is only where they begin.
+
+    Args:
+        paths: the files.
+        most: of all lines so many are taken, evenly spread; None for all.
+    """
+
+    def __init__(self, paths: Sequence[Path], most: int | None = None):
+        self.paths = list(paths)
+        begins = [_line_begins(path) for path in self.paths]
+        self.files = np.repeat(np.arange(len(begins)), [len(each) for each in begins])
+        self.begins = np.concatenate(begins)
+        self.numbers = np.concatenate([np.arange(1, len(each) + 1) for each in begins])
+        if most is not None and most < len(self.begins):
+            chosen = np.linspace(0, len(self.begins) - 1, most).round().astype(np.int64)
+            self.files, self.begins, self.numbers = (
+                each[chosen] for each in (self.files, self.begins, self.numbers)
+            )
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    def __getitem__(self, index: int) -> dict[str, str]:
+        """A line, as `llm instruct` wrote it.
+
+        Raises:
+            InputError: it is not as it must be; names file and line.
+        """
+        path, number = self.paths[self.files[index]], int(self.numbers[index])
+        with open(path, "rb") as stream:
+            stream.seek(self.begins[index])
+            text = decode(stream.readline(), path, number)
+        try:
+            record = json.loads(text)
+        except ValueError:
+            raise InputError(
+                f"{at(path, number)}: is not JSON; expected the output of `llm instruct`"
+            ) from None
+        check(record, SCHEMA, at(path, number))
+        return record
+
+
+def _line_begins(path: Path) -> np.ndarray:
+    """Where every line begins, int64.
+
+    Raises:
+        InputError: there is no line.
+    """
+    if not path.stat().st_size:
+        raise InputError(f"{path}: is empty, expected instructions; make them by `llm instruct`")
+    content = np.memmap(path, dtype=np.uint8, mode="r")
+    ends = [
+        start + np.flatnonzero(content[start : start + _AT_ONCE] == ord("\n"))
+        for start in range(0, len(content), _AT_ONCE)
+    ]
+    return np.append(0, np.concatenate(ends)[:-1] + 1)
+
+
+_AT_ONCE = 1 << 26  # bytes
+
+
+class Examples(Dataset):
+    """Instructions as token numbers and labels.
+
+    Question and answer are segmented as one text, joined by a space, since tokenizers of language models take
+    a space for a part of the word behind it. The end of the answer is learned, too.
+
+    Args:
+        instructions: with fields "input" and "output".
+        tokenizer: a fast one of `transformers`, which knows where its tokens are.
+        max_input, max_output: tokens; what is longer is cut behind.
+    """
+
+    def __init__(self, instructions: Dataset, tokenizer, max_input: int, max_output: int):
+        self.instructions, self.tokenizer = instructions, tokenizer
+        self.max_input, self.max_output = max_input, max_output
+
+    def __len__(self) -> int:
+        return len(self.instructions)
+
+    def __getitem__(self, index: int) -> dict[str, list[int]]:
+        """ "input_ids" and "labels" of one instruction, equally long."""
+        record = self.instructions[index]
+        question, answer = split_tokens(self.tokenizer, record["input"], record["output"])
+        question = question[: self.max_input]
+        answer = [*answer[: self.max_output - 1], self.tokenizer.eos_token_id]
+        return {"input_ids": question + answer, "labels": [IGNORED] * len(question) + answer}
+
+
+def split_tokens(tokenizer, question: str, answer: str) -> tuple[list[int], list[int]]:
+    """The tokens of a question, and those of the answer behind it; none ends the answer."""
+    found = tokenizer(f"{question} {answer}", return_offsets_mapping=True, return_special_tokens_mask=True)
+    special = found["special_tokens_mask"]
+    ends = [end for _, end in found["offset_mapping"]]
+    first = next(
+        (place for place, end in enumerate(ends) if end > len(question) and not special[place]), len(ends)
+    )
+    ids = found["input_ids"]
+    last = len(ids) - next((n for n, is_special in enumerate(reversed(special)) if not is_special), 0)
+    return ids[:first], ids[first:last]
+
+
+class Padding:
+    """Batches: tokens, which of them are there, labels, each B x T.
+
+    Args:
+        pad: the token behind the last one.
+    """
+
+    def __init__(self, pad: int):
+        self.pad = pad
+
+    def __call__(self, examples: Sequence[dict[str, list[int]]]) -> dict[str, Tensor]:
+        longest = max(len(one["input_ids"]) for one in examples)
+        return {
+            "input_ids": self._padded([one["input_ids"] for one in examples], longest, self.pad),
+            "attention_mask": self._padded([[1] * len(one["input_ids"]) for one in examples], longest, 0),
+            "labels": self._padded([one["labels"] for one in examples], longest, IGNORED),
+        }
+
+    def _padded(self, rows: Sequence[list[int]], longest: int, value: int) -> Tensor:
+        return torch.tensor([[*row, *[value] * (longest - len(row))] for row in rows])

@@ -1,0 +1,166 @@
+"""One stage of tuning by `transformers.Trainer`, on one or more devices; it goes on where it was killed."""
+
+import os
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch.nn.functional import cross_entropy
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+
+from command_line.outputs import scratch_folder, write_json
+from data_prep.transformers_trainer import Progress, last_state
+from llm.tuning.answers import AnswerTokens
+from llm.tuning.examples import Examples, Padding
+from llm.tuning.model import trained_parameters, tuned_model
+from llm.tuning.options import Tuning
+from llm.tuning.validation import mean_loss, validate
+
+VALIDATION = "validation.json"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What a stage is trained on.
+
+    Attributes:
+        title: "stage 1 of 2, MT+Align", for messages.
+        training: all instructions.
+        held_out: objective -> instructions for validation.
+        before: folder of the stage that it goes on from; None for the first one.
+    """
+
+    title: str
+    training: Examples
+    held_out: dict[str, Examples]
+    before: Path | None
+
+
+def tune_stage(job: Tuning, stage: Stage, tokenizer, rate: float, state: Path, target: Path) -> None:
+    """Train a stage with one learning rate, or go on, and write the adapter (or model) and its validation.
+
+    Args:
+        state: folder of what the trainer needs to go on.
+        target: folder of the result, which appears whole.
+
+    Raises:
+        InputError: the loss is no number any more, or the model cannot be adapted.
+    """
+    model = tuned_model(job, stage.before)
+    arguments = training_arguments(job, rate, state)
+    padding = Padding(tokenizer.pad_token_id)
+    trainer = AnswerTrainer(
+        model=model,
+        args=arguments,
+        train_dataset=stage.training,
+        data_collator=padding,
+        callbacks=[Progress(f"tune: {stage.title}", "a larger --warmup-ratio")],
+    )
+    trainer.remove_callback(PrinterCallback)
+
+    def measure() -> dict:
+        batch = job.batch_sentences
+        return validate(model, trainer.answers, stage.held_out, padding, batch, trainer.accelerator)
+
+    course = Course(stage.title, state, measure)
+    trainer.add_callback(course)
+    with warnings.catch_warnings():  # states are numbered: their order needs no times of files
+        warnings.filterwarnings("ignore", message="mtime may not be reliable")
+        trainer.train(resume_from_checkpoint=last_state(state))
+    record = {
+        "learning_rate": rate,
+        "updates": trainer.state.global_step,
+        "instructions_per_update": job.batch_sentences * job.batches_per_update * arguments.world_size,
+        "trained_parameters": trained_parameters(model),
+        "epochs": course.epochs,
+        "loss": course.epochs[-1]["loss"],
+    }
+    if trainer.is_world_process_zero():
+        with scratch_folder(target.parent) as scratch:
+            made = scratch / target.name
+            model.save_pretrained(made)
+            if not job.lora.lora_rank:
+                tokenizer.save_pretrained(made)
+            write_json(made / VALIDATION, record)
+            os.replace(made, target)
+    trainer.accelerator.wait_for_everyone()
+
+
+def training_arguments(job: Tuning, rate: float, state: Path) -> TrainingArguments:
+    """How `transformers` is to train."""
+    arguments = TrainingArguments(
+        output_dir=str(state),
+        num_train_epochs=job.epochs,
+        per_device_train_batch_size=job.batch_sentences,
+        gradient_accumulation_steps=job.batches_per_update,
+        learning_rate=rate,
+        warmup_ratio=job.warmup_ratio,
+        lr_scheduler_type="linear",
+        save_steps=job.save_updates,
+        save_total_limit=1,
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        bf16=job.precision == "bfloat16",
+        fp16=job.precision == "float16",
+        gradient_checkpointing=job.gradient_checkpointing,
+        gradient_checkpointing_kwargs={"use_reentrant": False} if job.gradient_checkpointing else None,
+        dataloader_num_workers=job.loader_workers,
+        ddp_find_unused_parameters=False,
+        use_cpu=job.cpu or not torch.cuda.is_available(),
+        seed=job.seed,
+    )
+    # A process has one device; several are several processes of torchrun.
+    arguments._n_gpu = min(1, arguments.n_gpu)
+    return arguments
+
+
+class AnswerTrainer(Trainer):
+    """Learns answers. An update's loss is the mean over the tokens of all its answers, whatever batches and
+    devices they are on.
+    """
+
+    def __init__(self, model, **arguments):
+        super().__init__(model, **arguments)
+        self.answers = AnswerTokens(model)
+        self.model_accepts_loss_kwargs = True  # the trainer counts the tokens of an update
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        scores, tokens = self.answers(model, inputs)
+        # Gradients of devices are averaged.
+        return cross_entropy(scores, tokens, reduction="sum") / num_items_in_batch * self.args.world_size
+
+
+class Course(TrainerCallback):
+    """Validates after every epoch; what was measured before a kill is kept beside the trainer's state.
+
+    Args:
+        title: of the stage.
+        state: folder of the trainer.
+        measure: validates the model.
+    """
+
+    def __init__(self, title: str, state: Path, measure):
+        self.title, self.file, self.measure = title, state / VALIDATION, measure
+        self.epochs: list[dict] = []
+
+    def on_train_begin(self, settings, state, control, **kwargs):
+        if state.global_step and self.file.is_file():
+            from command_line.records import read_json
+
+            self.epochs = [one for one in read_json(self.file) if one["update"] <= state.global_step]
+
+    def on_epoch_end(self, settings, state, control, **kwargs):
+        objectives = self.measure()
+        entry = {"epoch": round(state.epoch), "update": state.global_step}
+        entry |= {"loss": mean_loss(objectives), "objectives": objectives}
+        self.epochs = [one for one in self.epochs if one["epoch"] != entry["epoch"]] + [entry]
+        if not state.is_world_process_zero:
+            return
+        write_json(self.file, self.epochs)
+        shown = ", ".join(f"{name} {one['loss']:.3f}" for name, one in objectives.items())
+        print(f"tune: {self.title}: epoch {entry['epoch']}: valid loss {shown}", file=sys.stderr)
