@@ -9,6 +9,7 @@ COMMANDS = {
         "llm.instruct",
         "bitext and word alignments to instructions: MT, Align, Hint, Revise, Mono (6.2)",
     ),
+    "new-model": ("llm.new_model", "a small model with random weights, for experiments from nothing"),
     "tune": ("llm.tune", "low-rank adapters of a model on instructions, in one of three curricula (6.3.2)"),
     "translate": ("llm.translate", "translate a test set in all directions by a prompt (6.3.1, D.3, D.4)"),
     "states": ("llm.states", "sentences of every layer, for `eval probe cosine` (6.4.5)"),

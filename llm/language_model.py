@@ -5,6 +5,7 @@ No code in them is run.
 
 from pathlib import Path
 
+from command_line.completion import check_finished
 from command_line.errors import InputError
 from data_prep.huggingface import check_complete, check_folder, reading
 
@@ -21,6 +22,7 @@ def load_tokenizer(folder: Path):
         InputError: there is none; it does not know where its tokens are; or it has no end of a text.
     """
     check_folder(folder)
+    check_finished(folder)
     with reading(folder, KIND):
         from transformers import AutoTokenizer
 

@@ -72,6 +72,7 @@ WORDS = {
     " --output {o}",
     "embeddings sts": "{w}/sts-de.csv --model {w}/model.pt --model-data {w}/data --output {o}",
     "llm instruct": "--text {w}/raw --words {w}/tok --alignments {w}/linked --output {o} --workers 1",
+    "llm new-model": "--text {w}/raw --vocabulary-size 300 --width 8 --layers 1 --heads 2 --output {o}",
     "llm tune": "--model {w}/language-model --instructions {w}/instructions --curriculum mt --epochs 1"
     " --valid-instructions 4 --loader-workers 0 --cpu --output {o}",
     "llm translate": "--model {w}/language-model --data {w}/data --directions de-en --max-output 3 --cpu"

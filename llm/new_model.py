@@ -1,0 +1,144 @@
+"""Make a small causal language model with random weights, for experiments from nothing.
+
+--text is a folder of raw text, SPLIT.A-B.LANG or SPLIT.LANG. Its training text, a sample of it where it is
+long, gives a byte-level tokenizer as BLOOM's, whose symbols can write any text, of languages and scripts that
+the sample does not have, too. OUTPUT is a folder of `transformers` with a BLOOM (Le Scao et al. 2022) of the
+given size, which `llm tune --lora-rank 0` trains.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line import options
+from command_line.errors import InputError
+from command_line.lines import count_lines, read_lines
+from command_line.option_classes import by_name, from_arguments
+from data_prep.formats.texts import LANGUAGE, TRAIN, check_parallel, find_texts, paths_of
+from data_prep.step_folder import StepFolder
+
+SPECIAL = ("<unk>", "<s>", "</s>", "<pad>")  # with BLOOM's numbers
+BYTES = 256
+
+
+@dataclass(frozen=True)
+class NewModel:
+    """The size of the model, and what its tokenizer is learned from.
+
+    Attributes:
+        languages: whose text is taken; None for all.
+        lines: of every file of text, evenly spread.
+    """
+
+    text: Path
+    languages: list[str] | None
+    lines: int
+    vocabulary_size: int
+    width: int
+    layers: int
+    heads: int
+    seed: int
+
+    def __post_init__(self):
+        if self.width % self.heads:
+            raise InputError(
+                f"--heads {self.heads}: do not share --width {self.width} evenly; expected a divisor"
+            )
+
+    def files(self) -> list[Path]:
+        """The training text.
+
+        Raises:
+            InputError: there is none of these languages.
+        """
+        texts = [one for one in find_texts(self.text) if one.split == TRAIN]
+        check_parallel(texts)
+        pairs = zip(paths_of(texts), (code for one in texts for code in one.languages), strict=True)
+        found = [path for path, code in pairs if self.languages is None or code in self.languages]
+        if not found:
+            raise InputError(f"{self.text}: no training text of these languages, expected train.A-B.LANG")
+        return found
+
+
+def add_arguments(parser) -> None:
+    add = parser.add_argument
+    add("--text", required=True, type=options.path, metavar="DIR", help="folder of raw text")
+    add(
+        "--languages",
+        type=options.items(LANGUAGE),
+        metavar="LANG,…",
+        help="that the tokenizer is learned from (default: all of the text)",
+    )
+    add("--lines", type=options.positive, default=100_000, help="at most, of every file")
+    add(
+        "--vocabulary-size",
+        type=options.whole_number(BYTES + len(SPECIAL)),
+        default=8000,
+        help="symbols, with those of all bytes",
+    )
+    add("--width", type=options.positive, default=256, help="of states")
+    add("--layers", type=options.positive, default=4, help="of the model")
+    add("--heads", type=options.positive, default=4, help="of attention")
+    add("--seed", type=options.seed, default=1, help="of the weights")
+    add("--output", required=True, type=options.output_folder, metavar="DIR", help="folder of the model")
+    add("--force", action="store_true", help="make it again")
+
+
+def main(args) -> None:
+    job = from_arguments(NewModel, args)
+    files = job.files()
+    folder = StepFolder(args.output, "new-model", by_name(job), files, [job.text])
+    if folder.is_complete(args.force):
+        return
+    folder.begin(lambda path: path.suffix in (".json", ".safetensors", ".jinja"))
+    tokenizer = learn_tokenizer(lines_of(files, job.lines), job.vocabulary_size)
+    model = random_model(job, len(tokenizer))
+    model.save_pretrained(args.output)
+    tokenizer.save_pretrained(args.output)
+    folder.finish()
+    print(f"{args.output}: {sum(one.numel() for one in model.parameters()):,} parameters")
+
+
+def lines_of(files: list[Path], most: int) -> Iterator[str]:
+    """Lines of every file, evenly spread."""
+    for path in files:
+        step = max(1, count_lines(path) // most)
+        yield from (line for number, line in enumerate(read_lines(path)) if number % step == 0)
+
+
+def learn_tokenizer(lines: Iterator[str], size: int):
+    """Byte pairs of words with the space in front of them."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=list(SPECIAL),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(lines, trainer)
+    names = dict(zip(("unk_token", "bos_token", "eos_token", "pad_token"), SPECIAL, strict=True))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, padding_side="left", **names)
+
+
+def random_model(job: NewModel, vocabulary: int):
+    """A BLOOM of the given size."""
+    import torch
+    from transformers import BloomConfig, BloomForCausalLM
+
+    torch.manual_seed(job.seed)
+    config = BloomConfig(
+        vocab_size=vocabulary,
+        hidden_size=job.width,
+        n_layer=job.layers,
+        n_head=job.heads,
+        bos_token_id=SPECIAL.index("<s>"),
+        eos_token_id=SPECIAL.index("</s>"),
+        pad_token_id=SPECIAL.index("<pad>"),
+    )
+    return BloomForCausalLM(config)
