@@ -127,9 +127,11 @@ def chosen_languages(job: DownloadJob) -> list[str]:
         if corpus is None:
             raise InputError("download mtdata: --langs is needed, for instance --langs de,en")
         return sorted(corpus.languages)
-    for language in job.langs if corpus else ():
-        if language not in corpus.languages:
-            raise InputError(f"--langs: {job.name} has no {language!r}; it has {', '.join(corpus.languages)}")
+    if corpus and corpus.further_languages is not None:
+        known = sorted({*corpus.languages, *corpus.further_languages})
+        for language in job.langs:
+            if language not in known:
+                raise InputError(f"--langs: {job.name} has no {language!r}; it has {', '.join(known)}")
     return job.langs
 
 
@@ -200,12 +202,15 @@ def _one_line(line: str) -> str:
 
 def compare_with_paper(name: str, counts: dict[str, int]) -> list[str]:
     """Differences from Table 7.1, for a warning."""
-    expected = CORPORA[name].lines if name in CORPORA else {}
-    return [
-        f"{bitext}: {lines} lines, the published corpus has {expected[bitext.split('.')[0]]}"
-        for bitext, lines in counts.items()
-        if lines != expected.get(bitext.split(".")[0], lines)
-    ]
+    if name not in CORPORA:
+        return []
+    corpus, found = CORPORA[name], []
+    for bitext, lines in counts.items():
+        split, pair = bitext.split(".")
+        expected = corpus.lines.get(split, lines)
+        if lines != expected and set(pair.split("-")) <= set(corpus.languages):
+            found.append(f"{bitext}: {lines} lines, the published corpus has {expected}")
+    return found
 
 
 def main(args) -> None:

@@ -25,7 +25,7 @@ from command_line.outputs import write_json
 from command_line.provenance import command_typed, versions
 from command_line.records import read_json
 from data_prep.huggingface import check_folder
-from llm.instructions.folder import InstructionFolder
+from llm.instructions.folder import Instructions
 from llm.tuned import TUNING, curriculum_title
 from llm.tuning.options import Tuning, add_tuning_arguments
 
@@ -47,9 +47,9 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     job = from_arguments(Tuning, args)
     check_folder(job.model)
-    folder = InstructionFolder.load(job.instructions)
+    instructions = Instructions.load(job.instructions)
     stages = [
-        (folder.paths("train", tasks), {task: folder.paths("valid", [task]) for task in tasks})
+        (instructions.paths("train", tasks), {task: instructions.paths("valid", [task]) for task in tasks})
         for tasks in job.curriculum
     ]
     inputs = {
@@ -67,7 +67,7 @@ def main(args) -> None:
     if processes.is_first:
         begin(stamp, args.output, args.force)
     processes.wait()
-    tune(job, folder, stages, args.output, processes, stamp)
+    tune(job, instructions, stages, args.output, processes, stamp)
     print(args.output)
 
 
@@ -123,7 +123,7 @@ def begin(stamp: Stamp, folder: Path, force: bool) -> None:
 
 
 def tune(
-    job: Tuning, folder: InstructionFolder, stages: list, output: Path, processes: Processes, stamp: Stamp
+    job: Tuning, instructions: Instructions, stages: list, output: Path, processes: Processes, stamp: Stamp
 ):
     """All stages, one after the other, and the record."""
     from llm.language_model import load_tokenizer
@@ -140,13 +140,13 @@ def tune(
     for number, (train, valid) in enumerate(stages, start=1):
         target = output / f"stage-{number}"
         if not (target / VALIDATION).is_file():
-            title = f"stage {number} of {len(stages)}, {folder.titles(job.curriculum[number - 1])}"
+            title = f"stage {number} of {len(stages)}, {curriculum_title([job.curriculum[number - 1]])}"
             held_out = {task: examples(paths, job.valid_instructions) for task, paths in valid.items()}
             stage = Stage(title, examples(train), held_out, before)
             best_of_rates(job, stage, tokenizer, output / STATE / target.name, target, processes)
         before = target
     if processes.is_first:
-        finish(job, folder, stamp, output, time.monotonic() - started)
+        finish(job, instructions, stamp, output, time.monotonic() - started)
     processes.wait()
 
 
@@ -177,7 +177,7 @@ def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, proc
     processes.wait()
 
 
-def finish(job: Tuning, folder: InstructionFolder, stamp: Stamp, output: Path, seconds: float) -> None:
+def finish(job: Tuning, instructions: Instructions, stamp: Stamp, output: Path, seconds: float) -> None:
     """Write the record and remove what was needed to go on."""
     from llm.tuning.training import VALIDATION
 
@@ -188,8 +188,8 @@ def finish(job: Tuning, folder: InstructionFolder, stamp: Stamp, output: Path, s
         "model": {"path": str(job.model), "name": job.model.resolve().name},
         "curriculum": curriculum_title(job.curriculum),
         "settings": stamp.settings,
-        "directions": folder.directions,
-        "languages": folder.languages,
+        "directions": instructions.directions,
+        "languages": instructions.languages,
         "stages": [
             {"folder": stage.name, "objectives": tasks, **read_json(stage / VALIDATION)}
             for stage, tasks in zip(stages, job.curriculum, strict=True)

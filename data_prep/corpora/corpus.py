@@ -19,9 +19,10 @@ class Corpus:
 
     Attributes:
         description: what it is and what its splits are, for `download --help`.
-        languages: codes, those of the papers.
+        languages: codes, those of the papers that are taken where none are asked for.
+        further_languages: codes of others that it has; None for any.
         read: function (source, languages, centric language) -> bitexts.
-        lines: split -> lines of every pair in Table 7.1 (left out where pairs differ).
+        lines: split -> lines of every pair of `languages` in Table 7.1 (left out where pairs differ).
         english_centric: is its training data with English only?
         read_pair: function (source, pair in alphabetical order) -> its training text, of a corpus that has
             also pairs that `read` does not give; None for others.
@@ -30,6 +31,7 @@ class Corpus:
     description: str
     languages: tuple[str, ...]
     read: "Callable[[Source, list[str], str], Iterator[BitextRows]]"
+    further_languages: tuple[str, ...] | None = ()
     lines: dict[str, int] = field(default_factory=dict)
     english_centric: bool = True
     read_pair: "Callable[[Source, str], BitextRows] | None" = None

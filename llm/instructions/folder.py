@@ -6,7 +6,7 @@ read by other programs that take JSON lines. `instruct.json` is the record of th
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from command_line.errors import InputError
 from command_line.names_in_records import path_inside, plain_name
 from command_line.outputs import write_json
 from command_line.records import Objects, check, read_json
-from llm.instructions.tasks import TASKS, Instruction
+from llm.instructions.tasks import Instruction
 
 STEP = "instruct"
 INDEX = "instructions.json"
@@ -76,28 +76,64 @@ class InstructionFolder:
         write_json(self.folder / INDEX, {"format": FORMAT, **content})
         return self.folder / INDEX
 
-    def paths(self, split: str, tasks: Iterable[str]) -> list[Path]:
-        """The files of tasks that have instructions.
+    def paths(self, split: str, task: str) -> list[Path]:
+        """The files of a task that have instructions."""
+        return [
+            path_inside(self.folder, name, f"{self.folder / INDEX}: files")
+            for name, entry in self.files.items()
+            if (entry["split"], entry["task"]) == (split, task) and entry["instructions"]
+        ]
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """Those of one or more folders, of different objectives."""
+
+    folders: list[InstructionFolder]
+
+    @classmethod
+    def load(cls, folders: Sequence[Path]) -> "Instructions":
+        """Read the indexes.
 
         Raises:
-            InputError: a task has none in this set.
+            InputError: as `InstructionFolder.load`; or two folders call a language by other names.
+        """
+        found = [InstructionFolder.load(folder) for folder in folders]
+        names: dict[str, str] = {}
+        for one in found:
+            for code, name in one.languages.items():
+                if names.setdefault(code, name) != name:
+                    raise InputError(
+                        f"{one.folder / INDEX}: {code} is called {name!r}, but {names[code]!r} in another"
+                        " folder; make both of the same text"
+                    )
+        return cls(found)
+
+    @property
+    def languages(self) -> dict[str, str]:
+        """Code -> its name in instructions."""
+        return {code: name for one in self.folders for code, name in one.languages.items()}
+
+    @property
+    def directions(self) -> list[str]:
+        """That are instructed, in alphabetical order."""
+        return sorted({direction for one in self.folders for direction in one.directions})
+
+    def paths(self, split: str, tasks: Iterable[str]) -> list[Path]:
+        """The files of objectives.
+
+        Raises:
+            InputError: one has no instructions in this set, or has them in two folders.
         """
         found = []
         for task in tasks:
-            names = [
-                name
-                for name, entry in self.files.items()
-                if (entry["split"], entry["task"]) == (split, task) and entry["instructions"]
-            ]
-            if not names:
-                made = sorted({entry["task"] for entry in self.files.values() if entry["split"] == split})
+            having = [paths for one in self.folders if (paths := one.paths(split, task))]
+            if len(having) != 1:
+                where = ", ".join(str(one.folder) for one in self.folders)
+                wrong = "there are none" if not having else "two folders have them"
                 raise InputError(
-                    f"{self.folder / INDEX}: no {split} instructions of {task}, there are those of"
-                    f" {', '.join(made) or 'no task'}; make them by `python -m llm {STEP} --tasks`"
+                    f"--instructions {where}: {split} instructions of {task}: {wrong}; make them by"
+                    f" `python -m llm {STEP} --tasks {task}`, and give one folder that has them"
                 )
-            found += [path_inside(self.folder, name, f"{self.folder / INDEX}: files") for name in names]
+            found += having[0]
         return found
-
-    def titles(self, tasks: Iterable[str]) -> str:
-        """What several objectives are called together: "MT+Align"."""
-        return "+".join(TASKS[task].title for task in tasks)

@@ -35,7 +35,7 @@ class Tuning:
 
     Attributes:
         model: folder of a causal language model of `transformers`.
-        instructions: folder of `llm instruct`.
+        instructions: folders of `llm instruct`.
         curriculum: the objectives of every stage; a stage goes on from the one before it.
         epochs: of a stage.
         batch_sentences: instructions of a device's batch; an update has `batches_per_update` of every device.
@@ -48,7 +48,7 @@ class Tuning:
     """
 
     model: Path
-    instructions: Path
+    instructions: list[Path]
     curriculum: Curriculum
     lora: Lora
     epochs: int
@@ -89,7 +89,14 @@ def add_tuning_arguments(parser) -> None:
     add(
         "--model", required=True, type=types.path, metavar="DIR", help="causal language model of transformers"
     )
-    add("--instructions", required=True, type=types.path, metavar="DIR", help="the output of `llm instruct`")
+    add(
+        "--instructions",
+        required=True,
+        nargs="+",
+        type=types.path,
+        metavar="DIR",
+        help="the output of `llm instruct`; several, where objectives lie in different folders",
+    )
     add(
         "--curriculum",
         type=CURRICULUM,

@@ -19,7 +19,8 @@ CONFIG='' SYSTEM_LIST='' STAGES='' DATA_ROOT='' OUTPUT=''
 SEEDS=1,10
 ALL_STAGES="prepare train translate score probe report"
 TRAINING_STAGES=train
-REQUIRED_SETTINGS=() # of a configuration, besides those of all
+CONFIGURED="CORPUS LANGUAGES MERGES ARCHITECTURE DROPOUT LEARNING_RATE EPOCHS BATCH_GPUS" # what a configuration sets
+REQUIRED_SETTINGS=()                                                                         # besides
 
 ARCHITECTURE='' DROPOUT='' LEARNING_RATE='' EPOCHS='' # every configuration sets these
 # What the papers have in common for all corpora (7.3.2, 8.2.1).
@@ -145,7 +146,7 @@ has_stage() {
 
 # Read the configuration that --config names, one of configs/ or a file, and set CONFIG_FILE and NAME.
 load_config() { # FURTHER_SETTING...
-  local name known subwords=MERGES
+  local name known
   known=$(basename -as .sh "$HERE"/configs/*.sh | paste -sd,)
   [[ -n $CONFIG ]] || die "--config: expected one of $known, or a file"
   CONFIG_FILE=$HERE/configs/$CONFIG.sh
@@ -155,11 +156,10 @@ load_config() { # FURTHER_SETTING...
   NAME=$(basename "$CONFIG_FILE" .sh)
   # shellcheck disable=SC1090
   source "$CONFIG_FILE"
-  [[ ${#SUBWORD_OPTIONS[@]} == 0 ]] || subwords=SUBWORD_OPTIONS
-  for name in CORPUS LANGUAGES "$subwords" ARCHITECTURE DROPOUT LEARNING_RATE EPOCHS BATCH_GPUS "$@"; do
-    [[ -n ${!name:-} ]] || die "$CONFIG_FILE: $name is not set"
+  [[ ${#SUBWORD_OPTIONS[@]} -gt 0 || -z ${MERGES:-} ]] || SUBWORD_OPTIONS=(--merges "$MERGES")
+  for name in $CONFIGURED "$@"; do
+    [[ -n ${!name:-} || $name == MERGES && ${#SUBWORD_OPTIONS[@]} -gt 0 ]] || die "$CONFIG_FILE: $name is not set"
   done
-  [[ $subwords != MERGES ]] || SUBWORD_OPTIONS=(--merges "$MERGES")
 }
 
 # English to and from every other language: the supervised directions of the papers.

@@ -10,12 +10,17 @@ stages_after_training() {
   echo ${ALL_STAGES##*"${TRAINING_STAGES##* }"}
 }
 
+# A line per model whose training has come to its end.
+list_finished() {
+  python -m fairseq_ext finished-trainings "$OUTPUT/models"
+}
+
 # Leave systems and seeds out that the stages asked for could not go on with.
 choose_finished() {
   local line model name ended systems=() listed
   [[ $FINISHED_ONLY == yes ]] || return 0
   mapfile -t listed < <(list_models)
-  ended=$(python -m fairseq_ext finished-trainings "$OUTPUT/models") || exit 2
+  ended=$(list_finished) || exit 2
   mapfile -t ended <<< "$ended"
   for line in "${listed[@]}"; do
     read -ra model <<< "$line"

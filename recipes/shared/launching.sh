@@ -124,7 +124,7 @@ set_place() { # COMMAND...
   [[ $LAUNCHER == slurm && $1 == python && " $* " != *" -m data_prep download "* ]] || return 0
   case " $* " in
     *" -m eval translate "* | *" -m eval probe states "* | *" -m eval probe interlingua "* | *" -m eval adequacy "* | \
-      *" -m eval score "*" --comet"* | *" -m embeddings "*) gpu=(--gpus-per-node 1) ;;
+      *" -m eval score "*" --comet"* | *" -m embeddings "* | *" -m llm translate "* | *" -m llm states "*) gpu=(--gpus-per-node 1) ;;
   esac
   PLACE=(srun --nodes 1 --ntasks 1 "${gpu[@]}" "${CORES[@]}" --job-name "$RECIPE")
 }

@@ -1,0 +1,17 @@
+# shellcheck shell=bash disable=SC2034
+# A laboratory (not in the papers): a small model that is made here, taught German, Spanish and French with English from nothing,
+# then by adapters Finnish and Russian, which it has never seen, Russian in a script that it has not seen either.
+CORPUS=phrasebook
+LANGUAGES=(de en es "fi" fr ru)
+KNOWN=(de en es fr)
+TAUGHT=(en "fi" ru)
+CORPUS_OPTIONS=(--train-lines 4000 --valid-lines 200 --test-lines 200)
+BASE_OPTIONS=(--vocabulary-size 4000 --width 128 --layers 4 --heads 4)
+BASE_TUNING=(--epochs 3 --learning-rate 2e-3)
+LEARNING_RATE=3e-3
+EPOCHS=5
+UPDATE_SENTENCES=32
+BATCH_SENTENCES=32
+TUNING_OPTIONS=(--valid-instructions 400)
+DECODING_OPTIONS=(--batch-sentences 64 --max-output 100)
+PROBE_LINES=200

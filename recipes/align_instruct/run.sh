@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+# AlignInstruct: the systems of chapter 6 of the thesis, from bitext and a large language model to tables.
+# shellcheck disable=SC2034  # settings are read by the driver and the table of systems
+set -euo pipefail
+# shellcheck source=recipes/shared/experiment.sh
+source "$(dirname "$0")/../shared/experiment.sh"
+# shellcheck source=recipes/align_instruct/tuning.sh
+source "$HERE/tuning.sh"
+
+RECIPE=align_instruct TITLE="AlignInstruct"
+ALL_STAGES="prepare base tune translate score probe report"
+TRAINING_STAGES=tune
+CONFIGURED="CORPUS LANGUAGES TAUGHT LEARNING_RATE EPOCHS UPDATE_SENTENCES BATCH_SENTENCES"
+SEEDS=1 # the thesis ran everything once
+
+MODEL='' FLORES=''
+PRECISION=auto
+# What 6.3.2 has for all models; a configuration changes it.
+EPOCHS=5
+LEARNING_RATE=1e-4,3e-4,1e-3 # the thesis chose by validation loss, among rates that it does not give
+TUNING_OPTIONS=()            # of `llm tune`
+DECODING_OPTIONS=()          # of `llm translate`
+ALIGNER_OPTIONS=(--aligner fast_align --train-sample 0 --no-one-to-one)
+KNOWN=() BASE_OPTIONS=() BASE_TUNING=() # of a configuration that makes its own model, of these languages, in the stage base
+# Tables 6.2 to 6.5 and D.3 compare with MTInstruct; Table 6.2 also has the model as it is.
+COMPARISONS=(base:mt mt:align mt:mt+align mt:align-mt mt:mt+align-mt mt:mt+hint mt:mt+revise mt:mt+align+hint mt:mt+align+revise
+  mt:mt+hint+revise mt:mt+align+hint+revise mt:mt+mono-full mt:mt+mono-half mt+mono-full:mt+mono-full+align
+  mt+mono-half:mt+mono-half+align mt:mt-pivot mt+align:mt+align-pivot mt-pivot:mt+align-pivot)
+
+usage() {
+  cat << END
+usage: bash recipes/align_instruct/run.sh --config NAME [--model FOLDER] [options] [-- OPTION of llm tune ...]
+
+Makes instructions of bitext and its word alignments, tunes a language model on them in every system's curriculum, translates
+the test sets by a prompt, scores, compares, reports. What is complete is skipped, what was killed continues. README.md beside
+this file has the paper's numbers.
+
+  --config NAME       bloomz24, bloomz3, bloomz6 (the paper's), phrasebook (a laboratory that makes its own small model), or a
+                      file like those in configs/
+  --model FOLDER      the language model, a folder of transformers: BLOOMZ-7b1, 3b or 1b1
+  --flores FOLDER     flores200_dataset: its devtest is translated, too
+  --systems LIST      rows of Tables 6.2 to 6.5, D.3 and D.4, see README.md (default: $(list_systems))
+$(usage_of_experiment)
+$(usage_of_all)
+
+Example: bash recipes/align_instruct/run.sh --config bloomz24 --model models/bloomz-1b1 --launcher gpu --gpus 8
+END
+}
+
+# In place of what fairseq's trainings have.
+usage_of_training() {
+  cat << END
+  --launcher NAME     cpu; gpu or torchrun (a process per GPU); slurm (every step is one srun; a download runs where the recipe
+                      does) (default: $LAUNCHER)
+  --gpus N            GPUs of one training, on each node (cpu: processes); an update has the paper's instructions with any
+                      number of them (default: $GPUS)
+  --nodes N           nodes of one training, with slurm (default: $NODES)
+  --cpus-per-task N   cores of a step, and of a training on each node, with slurm (default: what Slurm gives)
+  --jobs N            trainings at a time: they share the cores, and have GPUs of their own (default: $JOBS)
+  --jobs-per-gpu N    trainings that may share one GPU (default: $JOBS_PER_GPU)
+  --precision NAME    bf16, fp16 or float32; auto is fp16 on GPUs, as in the thesis, and float32 on a processor
+                      (default: $PRECISION)
+END
+}
+
+check_recipe() {
+  PAIRS=$(english_centric "${TAUGHT[@]}")
+  check_folders FLORES
+  if [[ ${#BASE_OPTIONS[@]} -gt 0 ]]; then
+    [[ -z $MODEL ]] || die "--model $MODEL: --config $CONFIG makes its own; expected none"
+    MODEL=$OUTPUT/base/stage-1
+  else
+    STAGE_LIST=("${STAGE_LIST[@]/#base/}")
+    [[ -n $MODEL ]] || die "--model: expected a folder of transformers with the language model that --config $CONFIG tunes"
+    check_folders MODEL
+  fi
+  choose_precision
+}
+
+# --- stages --------------------------------------------------------------------------------------------------------
+
+# Text, its words and alignments, and the instructions of every objective that the systems have.
+stage_prepare() {
+  local raw=$OUTPUT/raw source=() languages objective
+  languages=$(tr ' ' , <<< "${LANGUAGES[*]}")
+  [[ -z $DATA_ROOT ]] || source=(--from-folder "$DATA_ROOT")
+  if [[ $CORPUS == text ]]; then
+    raw=$DATA_ROOT
+  elif [[ $CORPUS == phrasebook ]]; then
+    run python -m data_prep phrasebook --langs "$languages" "${CORPUS_OPTIONS[@]}" --output "$raw"
+  else
+    run python -m data_prep download "$CORPUS" --langs "$languages" "${source[@]}" "${CORPUS_OPTIONS[@]}" --output "$raw"
+  fi
+  [[ -z $FLORES ]] ||
+    run python -m data_prep download flores200 --langs "$languages" --from-folder "$FLORES" --output "$OUTPUT/flores/text"
+  run python -m data_prep clean --input "$raw" --output "$OUTPUT/text" --max-length "$MAX_LENGTH" "${CLEAN_OPTIONS[@]}"
+  run python -m data_prep tokenize "${TOKENIZER_OPTIONS[@]}" --input "$OUTPUT/text" --output "$OUTPUT/tokenized"
+  run python -m data_prep align "${ALIGNER_OPTIONS[@]}" --input "$OUTPUT/tokenized" --output "$OUTPUT/aligned"
+  for objective in $(for_each_model objectives | sort -u); do
+    run python -m llm instruct --text "$OUTPUT/text" --words "$OUTPUT/tokenized" --alignments "$OUTPUT/aligned" \
+      --tasks "$objective" --directions "$PAIRS" --output "$OUTPUT/instructions/$objective"
+  done
+}
+
+# A model of languages that the systems are not taught, for a laboratory: made, and trained on other pairs.
+stage_base() {
+  run python -m llm new-model --text "$OUTPUT/text" --languages "$(tr ' ' , <<< "${KNOWN[*]}")" "${BASE_OPTIONS[@]}" \
+    --output "$OUTPUT/new-model"
+  run python -m llm instruct --text "$OUTPUT/text" --tasks mt --directions "$(english_centric "${KNOWN[@]}")" \
+    --output "$OUTPUT/base-instructions"
+  tune "$OUTPUT/base" 1 --model "$OUTPUT/new-model" --instructions "$OUTPUT/base-instructions" --curriculum mt --lora-rank 0 \
+    "${BASE_TUNING[@]}"
+}
+
+stage_tune() {
+  train_systems
+}
+
+train_system() { # SYSTEM SEED
+  local options instructions
+  read -ra options <<< "${TRAINING_OPTIONS[$1]}"
+  [[ ${#options[@]} -gt 0 ]] || return 0 # the model as it is
+  mapfile -t instructions < <(objectives "$1" | sed "s#^#$OUTPUT/instructions/#")
+  tune "$OUTPUT/models/$(model_name "$@")" "$2" --model "$MODEL" --instructions "${instructions[@]}" \
+    --epochs "$EPOCHS" --learning-rate "$LEARNING_RATE" "${options[@]}" "${TUNING_OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
+}
+
+need_data() { # of what `train_systems` trains on
+  leaves_nothing || [[ -d $OUTPUT/instructions ]] || die "$OUTPUT/instructions: no such folder; run the stage prepare first"
+}
+
+stage_translate() {
+  for_each_model translate
+}
+
+translate() { # SYSTEM SEED
+  local options
+  set_prompted "$@"
+  read -ra options <<< "${EVALUATION_OPTIONS[$1]}"
+  options=("${PROMPTED[@]}" "${DECODING_OPTIONS[@]}" "${options[@]}")
+  run python -m llm translate "${options[@]}" --data "$OUTPUT" --dataset "$NAME" \
+    --output "$OUTPUT/translations/$(model_name "$@")"
+  [[ -z $FLORES || ${EVALUATION_OPTIONS[$1]} == *--pivot* ]] ||
+    run python -m llm translate "${options[@]}" --data "$OUTPUT/flores" --dataset Flores-200 --directions "$PAIRS" \
+      --output "$OUTPUT/translations/flores/$(model_name "$@")"
+}
+
+# Fill PROMPTED, the model of a system for `llm translate` and `llm states`.
+set_prompted() { # SYSTEM SEED
+  local tuned
+  tuned=$OUTPUT/models/$(model_name "${TRAINED_AS[$1]}" "$2")
+  PROMPTED=(--model "$MODEL" --supervised "$PAIRS" --precision "$ARITHMETIC" "${DEVICE[@]}")
+  [[ -z ${TABLE_NAME[$1]} ]] || PROMPTED+=(--name "${TABLE_NAME[$1]}")
+  [[ -n ${TRAINING_OPTIONS[${TRAINED_AS[$1]}]// /} ]] || return 0
+  leaves_nothing || [[ -e $tuned/tuning.json ]] || die "$tuned/tuning.json: no such file; run the stage tune first"
+  PROMPTED+=(--tuned "$tuned")
+}
+
+add_folder() { # SYSTEM SEED
+  FOLDERS+=("$OUTPUT/translations/$(model_name "$@")")
+  [[ -z $FLORES || ${EVALUATION_OPTIONS[$1]} == *--pivot* ]] || FOLDERS+=("$OUTPUT/translations/flores/$(model_name "$@")")
+}
+
+# Figure 6.3: what MTInstruct changes in the layers of the model, and what AlignInstruct changes then, for the first seed.
+stage_probe() {
+  local system stores=()
+  for system in base mt mt+align; do
+    is_among "$system" "${SYSTEM_IDS[@]}" || continue
+    set_prompted "$system" "${SEED_LIST[0]}"
+    stores+=("$OUTPUT/states/$system")
+    run python -m llm states "${PROMPTED[@]}" --data "$OUTPUT" --dataset "$NAME" --max-lines "$PROBE_LINES" \
+      --output "$OUTPUT/states/$system"
+  done
+  if [[ ${#stores[@]} -gt 1 ]]; then
+    run python -m eval probe cosine "${stores[@]}" --split valid --output "$OUTPUT/cosine"
+  fi
+}
+
+stage_report() {
+  add_probe_files "$OUTPUT/cosine/cosine.json"
+  report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
+}
+
+experiment "model flores" "" "$@"
