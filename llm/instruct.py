@@ -24,7 +24,7 @@ from command_line.workers import Workers, add_workers_argument
 from data_prep.alignment.job import TEXT_SUFFIX
 from data_prep.alignment.links import check_range, parse_line
 from data_prep.blocks import Block, read_blocks
-from data_prep.formats.directions import Direction, format_direction, parse_directions
+from data_prep.formats.directions import DIRECTIONS, Direction, format_direction
 from data_prep.formats.texts import LANGUAGE, TEST, TRAIN, Text, find_bitexts, languages_of, open_outputs
 from data_prep.languages import is_english
 from data_prep.step_folder import StepFolder
@@ -34,7 +34,6 @@ from llm.instructions.sentence_pair import SentencePair, Side
 from llm.instructions.tasks import TASKS
 from llm.instructions.word_pairs import LONGEST, Characters, is_word, phrase_pairs, word_places
 
-BOTH = "both"
 LINES = 1_000  # of a task of a worker
 
 
@@ -46,7 +45,7 @@ class InstructionJob:
         text: folder of raw text.
         words, alignments: the same text in words and its links; None where no task needs them.
         tasks: keys of TASKS.
-        directions: BOTH, or a list such as "en-de,en-fr".
+        directions: such as "en-de"; None for both of every pair.
         mono_languages: of monolingual instructions; None for all but English, which the model knows.
         longest_phrase: words of an aligned phrase, on either side.
     """
@@ -55,7 +54,7 @@ class InstructionJob:
     words: Path | None
     alignments: Path | None
     tasks: list[str]
-    directions: str
+    directions: list[str] | None
     mono_languages: list[str] | None
     longest_phrase: int
     seed: int
@@ -74,10 +73,7 @@ class InstructionJob:
     def chosen(self, bitext: Text) -> list[Direction]:
         """The directions of a pair that are instructed."""
         both = [bitext.languages, bitext.languages[::-1]]
-        if self.directions == BOTH:
-            return both
-        wanted = parse_directions(self.directions, "--directions")
-        return [direction for direction in both if direction in wanted]
+        return [one for one in both if self.directions is None or format_direction(one) in self.directions]
 
     def tasks_of(self, direction: Direction) -> list[str]:
         """What is instructed in a direction: monolingual tasks where its target is one of their languages."""
@@ -113,9 +109,9 @@ def add_arguments(parser) -> None:
     )
     add(
         "--directions",
-        type=options.text,
-        default=BOTH,
-        help="of every pair both, or a list such as en-de,en-fr",
+        type=DIRECTIONS,
+        metavar="A-B,…",
+        help="those that are instructed, such as en-de,en-fr (default: both of every pair)",
     )
     add(
         "--mono-languages",
@@ -171,9 +167,8 @@ def check_languages(job: InstructionJob, languages: list[str]) -> None:
     Raises:
         InputError: they do.
     """
-    wanted = [] if job.directions == BOTH else parse_directions(job.directions, "--directions")
     for option, named in (
-        ("--directions", [language for direction in wanted for language in direction]),
+        ("--directions", [language for one in job.directions or [] for language in one.split("-")]),
         ("--mono-languages", job.mono_languages or []),
     ):
         for language in named:

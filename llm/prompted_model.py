@@ -4,10 +4,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from command_line import options as types
-from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.provenance import command_typed, versions
-from data_prep.formats.directions import format_direction, parse_directions
+from data_prep.formats.directions import DIRECTIONS, parse_directions
 from llm.instructions.prompts import DEFAULT
 from llm.language_model import ADAPTER_WEIGHTS, PRECISIONS
 from llm.tuned import TUNING, Tuned
@@ -22,14 +21,14 @@ class PromptedModel:
     Attributes:
         model: folder of a causal language model of `transformers`.
         tuned: folder of `llm tune`, or of an adapter of `peft`; None for the model as it is.
-        supervised: a list of directions that the model was taught; None for those of `tuned`.
+        supervised: the directions that the model was taught; None for those of `tuned`.
         spread: put the layers on all GPUs.
     """
 
     model: Path
     tuned: Path | None
     name: str | None
-    supervised: str | None
+    supervised: list[str] | None
     precision: str
     spread: bool = field(compare=False)
     cpu: bool = field(compare=False)
@@ -53,10 +52,9 @@ class PromptedModel:
 
     def taught(self) -> set[tuple[str, str]]:
         """The directions that it was taught."""
-        if self.supervised is not None:
-            return set(parse_directions(self.supervised, "--supervised"))
         record = self._record()
-        return set(parse_directions(",".join(record.record["directions"]), TUNING)) if record else set()
+        taught = record.record["directions"] if record and self.supervised is None else self.supervised or []
+        return set(parse_directions(",".join(taught), TUNING))
 
     def languages(self) -> dict[str, str]:
         """Code -> name of the languages that it was taught."""
@@ -135,7 +133,7 @@ def add_model_arguments(parser) -> None:
     )
     add(
         "--supervised",
-        type=types.text,
+        type=DIRECTIONS,
         metavar="A-B,…",
         help="directions that are called supervised; all others are zero-shot (default: those of --tuned)",
     )
@@ -143,14 +141,3 @@ def add_model_arguments(parser) -> None:
     add("--spread", action="store_true", help="put the layers on all GPUs, for models larger than one")
     add("--name", type=types.text, help="name of the system in tables (default: of model and curriculum)")
     add("--cpu", action="store_true", help="do not use a GPU")
-
-
-def check_supervised(supervised: str | None, known: set[tuple[str, str]], where: Path) -> None:
-    """Refuse directions that the test set does not have.
-
-    Raises:
-        InputError: names the first one.
-    """
-    for direction in parse_directions(supervised, "--supervised"):
-        if direction not in known:
-            raise InputError(f"--supervised: no test set of {format_direction(direction)} in {where}")

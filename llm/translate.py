@@ -22,14 +22,14 @@ from command_line.lines import read_lines
 from command_line.option_classes import by_name, from_arguments
 from command_line.outputs import checksum, write_json, write_text
 from command_line.provenance import path_in_record
-from data_prep.formats.directions import Direction, format_direction, parse_directions
+from data_prep.formats.directions import Direction, directions_or, format_direction, parse_directions
 from data_prep.formats.texts import check_parallel, find_bitexts
 from eval.results.scores import TRANSLATION
 from llm.instructions.language_names import language_names
 from llm.instructions.prompts import DEFAULT, PROMPTS
 from llm.prompted_model import PromptedModel, add_model_arguments
 
-SETS = ("all", "supervised", "zero-shot")
+SETS = ALL, SUPERVISED, _ = "all", "supervised", "zero-shot"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class PromptedJob:
 
     Attributes:
         data: folder with text/.
-        directions: one of SETS, or a list such as "de-fr,fr-de".
+        directions: one of SETS alone, or such as "de-fr".
         prompt: a key of PROMPTS.
         pivot: language through which zero-shot directions are translated.
     """
@@ -57,7 +57,7 @@ class PromptedJob:
     data: Path
     dataset: str | None
     split: str
-    directions: str
+    directions: list[str]
     prompt: str
     pivot: str | None
     search: SearchOptions
@@ -80,21 +80,18 @@ class PromptedJob:
             for direction in (bitext.languages, bitext.languages[::-1]):
                 found[direction] = paths[direction[0]]
         taught = self.model.taught()
-        if self.directions in SETS:
-            chosen = [
-                one
-                for one in found
-                if self.directions == "all" or (one in taught) == (self.directions == SETS[1])
-            ]
+        wanted = ",".join(self.directions)
+        if wanted in SETS:
+            chosen = [one for one in found if wanted == ALL or (one in taught) == (wanted == SUPERVISED)]
         else:
-            chosen = parse_directions(self.directions, "--directions")
+            chosen = parse_directions(wanted, "--directions")
             for direction in chosen:
                 if direction not in found:
                     raise InputError(f"{self.text}: no {self.split} set of {format_direction(direction)}")
         if self.pivot:
             chosen = [one for one in chosen if one not in taught and self.pivot not in one]
         if not chosen:
-            raise InputError(f"{self.text}: no {self.split} set for {self.directions} directions")
+            raise InputError(f"{self.text}: no {self.split} set for {wanted} directions")
         return {direction: found[direction] for direction in sorted(chosen)}
 
 
@@ -114,9 +111,10 @@ def add_arguments(parser) -> None:
     add(
         "--directions",
         "--direction",
-        type=options.text,
-        default="all",
-        help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)",
+        type=directions_or(*SETS),
+        default=[ALL],
+        metavar="A-B,…",
+        help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (default: all)",
     )
     add("--prompt", choices=PROMPTS, default=DEFAULT, help="of Table D.2; the default one is that of tuning")
     add(

@@ -65,6 +65,6 @@ def test_references_of_the_citation_file_are_entries_of_the_bibliography():
             assert f"{author['given-names']} {author['family-names']}".lower() in entry
         assert str(reference["year"]) in entry
     with_recipe = {title.rstrip("?.") for title, here in rows() if "recipes/" in here}
-    assert len(with_recipe) == 7
+    assert len(with_recipe) == 8
     assert with_recipe <= {reference["title"].rstrip("?.") for reference in CITATION["references"]}
     assert any(reference["type"] == "thesis" for reference in CITATION["references"])

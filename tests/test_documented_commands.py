@@ -42,7 +42,7 @@ NOT_RUN = (
     ("recipes/README.md", "", "needs Slurm; by tests/recipes/test_launching.py with programs in its place"),
     (
         r"recipes/\w+/README.md",
-        ".* --config (opus|iwslt|europarl|ems|lealla|tatoeba_challenge|xlm_r|aspec-ja-en|news-en-ko)",
+        ".* --config (opus|iwslt|europarl|bloomz|ems|lealla|tatoeba_challenge|xlm_r|aspec-ja-en|news-en-ko)",
         "days, on GPUs",
     ),
     (

@@ -1,8 +1,29 @@
 """Directions of translation: `en-de` is English into German."""
 
 from command_line.errors import InputError
+from command_line.options import OptionType, items, require
+from data_prep.formats.texts import LANGUAGE
 
 Direction = tuple[str, str]  # (source language, target language)
+
+
+def _direction(text: str) -> str:
+    source, _, target = text.partition("-")
+    require(LANGUAGE(source) != LANGUAGE(target))
+    return text
+
+
+DIRECTIONS = items(OptionType("a direction such as en-de", _direction))
+
+
+def directions_or(*sets: str) -> OptionType:
+    """A list of directions, or the name of a set of them, as a list of one."""
+    listed = ", ".join(sets)
+
+    def read(text: str) -> list[str]:
+        return [text] if text in sets else DIRECTIONS(text)
+
+    return OptionType(f"{listed}, or {DIRECTIONS.expected}", read)
 
 
 def parse_directions(text: str | None, option: str) -> list[Direction]:

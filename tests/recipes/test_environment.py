@@ -32,6 +32,7 @@ OPTIONS = {
     "distillation": ["--config", "l10n", "--teacher", "ems.pt", "--teacher-data", "data"],
     "one_aligner": ["--config", "l10n", "--encoder", "mlm", "--tatoeba", "v1"],
     "dual_pivot": ["--config", "l10n", "--encoder", "mlm", "--tatoeba", "v1", "--bucc", "bucc"],
+    "align_instruct": ["--config", "phrasebook", "--systems", "base,mt,mt+align,mt-pivot"],
     "jass_enss": ["--config", "enja", "--spacy-model", "model", "--systems", "mass"],
 }
 TOOLS = {  # that make shells, tools, Python and libraries behave in another way

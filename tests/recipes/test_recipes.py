@@ -379,6 +379,7 @@ OF_TRANSLATIONS = {
     "interlingua": ["--config", "iwslt"],
     "word_contrastive": ["--config", "enja"],
     "jass_enss": ["--config", "enja", "--spacy-model", "m"],
+    "align_instruct": ["--config", "phrasebook"],
 }
 
 

@@ -209,6 +209,23 @@ STORIES = {
             ("--config l10n", '--config "$SMALL/one_aligner/l10n.sh"'),
         ),
     ),
+    "instructions": Story(
+        (("docs/instructions.md", ""), ("recipes/align_instruct/README.md", "")),
+        (
+            "lesson/report/report.html",
+            "lesson/cosine/cosine.json",
+            "outputs/align_instruct/phrasebook/cosine/cosine.json",
+            "outputs/align_instruct/phrasebook/report/report.html",
+        ),
+        small=(
+            ("^python -m data_prep phrasebook .*", r"\g<0> --train-lines 30 --valid-lines 6 --test-lines 4"),
+            ("--max-output 20", "--max-output 5"),
+            (
+                "^bash recipes/.*",
+                recipe("align_instruct", "phrasebook", "--systems base,mt,mt+align,mt-pivot --seeds 1"),
+            ),
+        ),
+    ),
     "jass_enss": Story(
         (("recipes/jass_enss/README.md", ""), ("docs/results/jass_enss.md", "")),
         ("outputs/jass_enss/enja/report/report.html",),
