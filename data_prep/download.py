@@ -42,7 +42,7 @@ def _list() -> str:
     """What the corpora are, one item each."""
     described = {name: corpus.description for name, corpus in CORPORA.items()}
     described[MTDATA] = "any bitexts of mtdata's index: --train ID ... --valid ID ... --test ID ..."
-    return "\n".join(f"  {name:<10}{text}" for name, text in described.items())
+    return "\n".join(f"  {name:<11}{text}" for name, text in described.items())
 
 
 __doc__ = __doc__.replace("{corpora}", _list())

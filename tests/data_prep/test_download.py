@@ -21,9 +21,10 @@ from types import SimpleNamespace
 import pytest
 
 from command_line.errors import InputError
-from data_prep.corpora import europarl, fetching, multiway, opus100
+from data_prep.corpora import europarl, fetching, flores200, multiway, opus100
 from data_prep.corpora.fetching import SUMS, Source, fetch, read_sums, take_out
 from data_prep.corpora.multiway import choose_multiway
+from data_prep.download import compare_with_paper
 
 CONTENT = bytes(range(256)) * 400
 
@@ -677,7 +678,7 @@ def test_two_languages_of_ours_are_never_one_of_mtdata():
     ("arguments", "message"),
     [
         ("mtdata --langs en,xx_Foo", "--langs: 'xx_Foo' is not a language that mtdata knows"),
-        ("opus100 --langs de,en,xx", "opus100 has no 'xx'; it has ar, de, en"),
+        ("opus100 --langs de,en,xx", "opus100 has no 'xx'; it has af, am, an"),
         ("opus100 --langs de,en --centric de", "with English only"),
         ("opus100 --langs de,fr", "--centric: 'en' is not one of"),
         ("opus100 --from-folder nowhere", "nowhere: no such folder"),
@@ -707,3 +708,78 @@ def test_a_broken_list_of_checksums_is_named_with_its_line(tmp_path, content, li
     with pytest.raises(InputError, match=f"{SUMS}:{line}: ") as caught:
         read_sums(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+# --- Flores-200, and the languages of OPUS-100 that the thesis adds in chapter 6
+
+FLORES = {  # how Flores-200 calls the languages of Table 6.1
+    "af": "afr_Latn", "am": "amh_Ethi", "be": "bel_Cyrl", "cy": "cym_Latn", "ga": "gle_Latn", "gd": "gla_Latn",
+    "gl": "glg_Latn", "ha": "hau_Latn", "ka": "kat_Geor", "kk": "kaz_Cyrl", "km": "khm_Khmr", "ky": "kir_Cyrl",
+    "li": "lim_Latn", "my": "mya_Mymr", "nb": "nob_Latn", "nn": "nno_Latn", "oc": "oci_Latn", "si": "sin_Sinh",
+    "tg": "tgk_Cyrl", "tk": "tuk_Latn", "tt": "tat_Cyrl", "ug": "uig_Arab", "uz": "uzn_Latn", "yi": "ydd_Hebr",
+}  # fmt: skip
+
+
+def test_flores_calls_languages_by_three_letters_and_a_script():
+    assert {code: flores200.flores_code(code) for code in FLORES} == FLORES
+    others = {
+        "ar": "arb_Arab",
+        "zh": "zho_Hans",
+        "zh_Hant": "zho_Hant",
+        "deu_Latn": "deu_Latn",
+        "sw": "swh_Latn",
+    }
+    assert {code: flores200.flores_code(code) for code in others} == others
+
+
+def test_flores_has_sets_for_evaluation_of_every_language_with_english(step, tmp_path, read):
+    for split in ("dev", "devtest"):
+        (tmp_path / "flores200_dataset" / split).mkdir(parents=True)
+        for code in ("afr_Latn", "eng_Latn", "uzn_Latn"):
+            (tmp_path / f"flores200_dataset/{split}/{code}.{split}").write_bytes(lines(f"{split} {code}"))
+    for folder in ("flores200_dataset", "."):  # itself, or where it was unpacked
+        out = tmp_path / "out" / folder
+        status, error = step(
+            "download",
+            "flores200",
+            "--langs",
+            "af,en,uz",
+            "--from-folder",
+            tmp_path / folder,
+            "--output",
+            out,
+        )
+        assert status == 0, error
+        assert read(out / "valid.af-en.af") == ["dev afr_Latn"]
+        assert read(out / "test.en-uz.uz") == ["devtest uzn_Latn"]
+        assert sorted(path.name for path in out.glob("t*")) == [
+            "test.af-en.af", "test.af-en.en", "test.en-uz.en", "test.en-uz.uz"
+        ]  # fmt: skip
+
+
+def test_a_language_that_flores_cannot_have_is_refused(step, tmp_path):
+    status, error = step(
+        "download", "flores200", "--langs", "en,qqq", "--from-folder", tmp_path, "--output", tmp_path / "out"
+    )
+    assert status == 2 and "--langs: 'qqq' is no language that Flores-200 can have" in error
+
+
+def test_opus100_has_test_sets_without_english_between_six_languages_only():
+    asked = []
+
+    class Asked:
+        def members(self, url, archive, names):
+            asked.extend(name.split("/")[-1] for name in names)
+            return dict.fromkeys(names, "file")
+
+    found = [
+        (bitext.split, bitext.pair) for bitext in opus100.read(Asked(), ["af", "de", "en", "fr", "hy"], "en")
+    ]
+    assert [pair for split, pair in found if split == "test"] == ["af-en", "de-en", "de-fr", "en-fr"]
+    assert [pair for split, pair in found if split == "train"] == ["af-en", "de-en", "en-fr", "en-hy"]
+    assert "opus.en-hy-dev.hy" not in asked and "opus.de-fr-test.fr" in asked
+
+
+def test_small_languages_are_not_compared_with_the_million_lines_of_the_papers():
+    counts = {"train.af-en": 275_512, "train.de-en": 5}
+    assert compare_with_paper("opus100", counts) == ["train.de-en: 5 lines, the published corpus has 1000000"]
