@@ -713,10 +713,11 @@ def test_a_broken_list_of_checksums_is_named_with_its_line(tmp_path, content, li
 # --- Flores-200, and the languages of OPUS-100 that the thesis adds in chapter 6
 
 FLORES = {  # how Flores-200 calls the languages of Table 6.1
-    "af": "afr_Latn", "am": "amh_Ethi", "be": "bel_Cyrl", "cy": "cym_Latn", "ga": "gle_Latn", "gd": "gla_Latn",
-    "gl": "glg_Latn", "ha": "hau_Latn", "ka": "kat_Geor", "kk": "kaz_Cyrl", "km": "khm_Khmr", "ky": "kir_Cyrl",
-    "li": "lim_Latn", "my": "mya_Mymr", "nb": "nob_Latn", "nn": "nno_Latn", "oc": "oci_Latn", "si": "sin_Sinh",
-    "tg": "tgk_Cyrl", "tk": "tuk_Latn", "tt": "tat_Cyrl", "ug": "uig_Arab", "uz": "uzn_Latn", "yi": "ydd_Hebr",
+    "af": "afr_Latn", "am": "amh_Ethi", "be": "bel_Cyrl", "cy": "cym_Latn", "ga": "gle_Latn",
+    "gd": "gla_Latn", "gl": "glg_Latn", "ha": "hau_Latn", "ka": "kat_Geor", "kk": "kaz_Cyrl",
+    "km": "khm_Khmr", "ky": "kir_Cyrl", "li": "lim_Latn", "my": "mya_Mymr", "nb": "nob_Latn",
+    "nn": "nno_Latn", "oc": "oci_Latn", "si": "sin_Sinh", "tg": "tgk_Cyrl", "tk": "tuk_Latn",
+    "tt": "tat_Cyrl", "ug": "uig_Arab", "uz": "uzn_Latn", "yi": "ydd_Hebr",
 }  # fmt: skip
 
 
