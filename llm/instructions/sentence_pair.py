@@ -1,7 +1,8 @@
 """A sentence and its translation, as instructions see them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from llm.instructions.word_pairs import Characters, is_word
 
@@ -40,7 +41,7 @@ class SentencePair:
     source: Side
     target: Side
 
-    @property
+    @cached_property
     def phrases(self) -> list[tuple[str, str]]:
         """The aligned phrases: of the source, of the target."""
         return [
@@ -59,21 +60,41 @@ class SentencePair:
             number: of the pair.
             side: 0 where the source's phrase is replaced, 1 where the target's is.
         """
-        pairs = self.phrases
-        kept = pairs[number][1 - side]
-        right = {_same(pair[side]) for pair in pairs if _same(pair[1 - side]) == _same(kept)}
-        sentence = (self.source, self.target)[side]
-        for candidates in ([pair[side] for pair in pairs], map(sentence.spelled, sentence.words)):
-            found = [
-                one for one in dict.fromkeys(candidates) if is_word(one) and not _overlaps(_same(one), right)
-            ]
-            if found:
+        spelled = self._folded
+        kept = spelled[number][1 - side]
+        right = {pair[side] for pair in spelled if pair[1 - side] == kept}
+        for candidates in (self._phrases_of[side], self._words_of[side]):
+            if found := [text for folded, text in candidates.items() if not _overlaps(folded, right)]:
                 return found
         return []
 
+    def can_be_wrong(self, number: int, side: int) -> bool:
+        """Whether there is such a text."""
+        return bool(self.wrong_counterparts(number, side))
 
-def _same(text: str) -> str:
-    return text.casefold()
+    @cached_property
+    def _folded(self) -> list[tuple[str, str]]:
+        """The aligned phrases without the difference of upper and lower case."""
+        return [(first.casefold(), second.casefold()) for first, second in self.phrases]
+
+    @cached_property
+    def _phrases_of(self) -> tuple[dict[str, str], ...]:
+        """Of both sides, the different phrases: in lower case, and as they are first written."""
+        return tuple(_different(pair[side] for pair in self.phrases) for side in (0, 1))
+
+    @cached_property
+    def _words_of(self) -> tuple[dict[str, str], ...]:
+        """Of both sides, the different words, likewise."""
+        return tuple(
+            _different(filter(is_word, map(side.spelled, side.words))) for side in (self.source, self.target)
+        )
+
+
+def _different(texts: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        found.setdefault(text.casefold(), text)
+    return found
 
 
 def _overlaps(text: str, others: set[str]) -> bool:

@@ -55,18 +55,13 @@ def alignment(pair: SentencePair, chance: random.Random) -> Instruction | None:
 
     None where no pair can be made wrong, so that the answer does not follow from the sentence.
     """
-    numbers = list(range(len(pair.phrases)))
-    chance.shuffle(numbers)
-    for number in numbers:
-        sides = [side for side in (0, 1) if pair.wrong_counterparts(number, side)]
-        if sides:
-            break
-    else:
+    number = _first(pair, chance, lambda number: pair.can_be_wrong(number, 0) or pair.can_be_wrong(number, 1))
+    if number is None:
         return None
     phrases = list(pair.phrases[number])
     is_true = chance.random() < 0.5
     if not is_true:
-        side = chance.choice(sides)
+        side = chance.choice([side for side in (0, 1) if pair.can_be_wrong(number, side)])
         phrases[side] = chance.choice(pair.wrong_counterparts(number, side))
     question = (
         f"Given the following parallel sentence between {pair.source.language} and {pair.target.language},"
@@ -94,10 +89,9 @@ def hint(pair: SentencePair, chance: random.Random) -> Instruction | None:
 
 def revision(pair: SentencePair, chance: random.Random) -> Instruction | None:
     """ReviseInstruct (6.2.3): a translation in which another phrase stands in the place of an aligned one."""
-    numbers = [number for number in range(len(pair.phrases)) if pair.wrong_counterparts(number, 1)]
-    if not numbers:
+    number = _first(pair, chance, lambda number: pair.can_be_wrong(number, 1))
+    if number is None:
         return None
-    number = chance.choice(numbers)
     wrong, right = chance.choice(pair.wrong_counterparts(number, 1)), pair.phrases[number][1]
     source, target = pair.source, pair.target
     return Instruction(
@@ -127,6 +121,13 @@ def half_sentence(pair: SentencePair, chance: random.Random) -> Instruction | No
         return None
     half = len(units) // 2
     return Instruction(f"{COMPLETE} {space.join(units[:half])}", space.join(units[half:]))
+
+
+def _first(pair: SentencePair, chance: random.Random, fits: Callable[[int], bool]) -> int | None:
+    """One of the aligned pairs that fit, each with even odds; None if none does."""
+    numbers = list(range(len(pair.phrases)))
+    chance.shuffle(numbers)
+    return next(filter(fits, numbers), None)
 
 
 def _sentences(pair: SentencePair) -> str:
