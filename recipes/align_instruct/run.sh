@@ -104,8 +104,7 @@ stage_prepare() {
 
 # A model of languages that the systems are not taught, for a laboratory: made, and trained on other pairs.
 stage_base() {
-  run python -m llm new-model --text "$OUTPUT/text" --languages "$(tr ' ' , <<< "${KNOWN[*]}")" "${BASE_OPTIONS[@]}" \
-    --output "$OUTPUT/new-model"
+  run python -m llm new-model --text "$OUTPUT/text" "${BASE_OPTIONS[@]}" --output "$OUTPUT/new-model"
   run python -m llm instruct --text "$OUTPUT/text" --tasks mt --directions "$(english_centric "${KNOWN[@]}")" \
     --output "$OUTPUT/base-instructions"
   tune "$OUTPUT/base" 1 --model "$OUTPUT/new-model" --instructions "$OUTPUT/base-instructions" --curriculum mt --lora-rank 0 \

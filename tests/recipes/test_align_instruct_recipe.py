@@ -190,7 +190,6 @@ def test_the_laboratory_makes_its_model_of_other_languages_than_it_teaches():
     config = ["--config", "phrasebook", "--output", "out"]
     made = dry_run("align_instruct", *config, "--stages", "base")
     assert [words[words.index("llm") + 1] for words in made] == ["new-model", "instruct", "tune"]
-    assert parsed(made[0]).languages == ["de", "en", "es", "fr"]
     assert parsed(made[2]).lora_rank == 0
     args = parsed(tunings("--systems", "mt", config=config)["mt"])
     assert str(args.model) == "out/base/stage-1"

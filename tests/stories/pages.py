@@ -129,6 +129,7 @@ STORIES = {
                 recipe("zero_shot", "phrasebook", "--systems 1,2 --seeds 1"),
             ),
             ("^python -m benchmarks.training_speed .*", rf"\g<0> {BENCHMARK}"),
+            ("^python -m benchmarks.answer_loss .*", r"\g<0> --vocabulary 500 --width 16 --layers 1"),
         ),
     ),
     "interlingua": Story(
