@@ -8,16 +8,25 @@ from data_prep.languages import find_language
 
 def language_names(codes: Iterable[str]) -> dict[str, str]:
     """Code -> English name, "German"; with script and region where two of the languages share a name, as in
-    "Chinese (Simplified)"; the code itself where no registry has it.
+    "Chinese (Simplified)", or with the code where these are the same, too, "German (deu)"; the code itself
+    where no registry has it.
     """
-    codes = list(codes)
     known = {code: find_language(code) for code in codes}
     names = {code: code if language is None else language.name for code, language in known.items()}
-    shared = Counter(names.values())
-    return {code: name if shared[name] == 1 else _full_name(code) for code, name in names.items()}
+    for longer in (_with_region, _with_code):
+        shared = Counter(names.values())
+        names = {code: name if shared[name] == 1 else longer(code, name) for code, name in names.items()}
+    return names
 
 
-def _full_name(code: str) -> str:
+def _with_region(code: str, name: str) -> str:
     import langcodes
 
-    return langcodes.Language.get(code).display_name()
+    try:
+        return langcodes.Language.get(code).display_name()
+    except langcodes.LanguageTagError:  # only the first part of the code is known
+        return name
+
+
+def _with_code(code: str, name: str) -> str:
+    return f"{name} ({code})"
