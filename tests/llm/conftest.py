@@ -1,0 +1,76 @@
+"""A small text, instructions made of it, a tiny model, and a way to run commands."""
+
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from llm.__main__ import COMMANDS
+from tests.llm.tiny_model import write_bloom
+from tests.llm.toy_text import WORDS, write_texts
+
+Result = namedtuple("Result", "status out err")
+
+
+def run_quietly(*words) -> None:
+    from command_line.dispatch import run
+
+    assert run("llm", "", COMMANDS, [str(word) for word in words]) == 0, words
+
+
+@pytest.fixture(scope="session")
+def texts(tmp_path_factory) -> Path:
+    """Folders text, words and alignments of de-en and en-fr, which no test may change."""
+    return write_texts(tmp_path_factory.mktemp("texts") / "toy")
+
+
+@pytest.fixture(scope="session")
+def instructions(tmp_path_factory, texts) -> Path:
+    """All tasks in all directions of `texts`, which no test may change."""
+    output = tmp_path_factory.mktemp("instructions") / "made"
+    folders = ("--text", texts / "text", "--words", texts / "words", "--alignments", texts / "alignments")
+    tasks = "mt,align,hint,revise,mono-full,mono-half"
+    run_quietly("instruct", *folders, "--tasks", tasks, "--workers", 1, "--output", output)
+    return output
+
+
+@pytest.fixture(scope="session")
+def bloom(tmp_path_factory) -> Path:
+    """A BLOOM of width 8 with one layer, which no test may change."""
+    lines = [" ".join(words) for words in WORDS.values()]
+    return write_bloom(tmp_path_factory.mktemp("bloom") / "tiny-bloom", lines, 300, width=8, layers=1)
+
+
+@pytest.fixture(scope="session")
+def tokenizer(bloom):
+    from llm.language_model import load_tokenizer
+
+    return load_tokenizer(bloom)
+
+
+@pytest.fixture
+def command(capsys):
+    """Run `python -m llm …` in this process."""
+
+    def call(*argv) -> Result:
+        from command_line.dispatch import run
+
+        capsys.readouterr()
+        status = run("llm", "", COMMANDS, [str(one) for one in argv])
+        return Result(status, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def refusal(command):
+    """Run a command that is to be refused; its one line."""
+
+    def call(*argv) -> str:
+        result = command(*argv)
+        assert result.status == 2
+        errors = [line for line in result.err.splitlines() if not line.startswith("warning: ")]
+        assert len(errors) == 1 and errors[0].startswith("error: "), result.err
+        return errors[0].removeprefix("error: ")
+
+    return call
