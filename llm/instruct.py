@@ -25,7 +25,16 @@ from data_prep.alignment.job import TEXT_SUFFIX
 from data_prep.alignment.links import check_range, parse_line
 from data_prep.blocks import Block, read_blocks
 from data_prep.formats.directions import DIRECTIONS, Direction, format_direction
-from data_prep.formats.texts import LANGUAGE, TEST, TRAIN, Text, find_bitexts, languages_of, open_outputs
+from data_prep.formats.texts import (
+    LANGUAGE,
+    TEST,
+    TRAIN,
+    Text,
+    find_bitexts,
+    languages_of,
+    open_outputs,
+    pair_name,
+)
 from data_prep.languages import is_english
 from data_prep.step_folder import StepFolder
 from llm.instructions.folder import INDEX, STEP, InstructionFolder, encode, file_name
@@ -128,8 +137,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     job = from_arguments(InstructionJob, args)
     bitexts = bitexts_of(job)
-    languages = languages_of(bitexts)
-    check_languages(job, languages)
+    check_languages(job, bitexts)
     files = {bitext: files_of(job, bitext) for bitext in bitexts}
     reads = [path for paths in files.values() for path in paths]
     inputs = [folder for folder in (job.text, job.words, job.alignments) if folder]
@@ -137,7 +145,7 @@ def main(args) -> None:
     if folder.is_complete(args.force):
         return
     folder.begin(lambda path: path.suffix == ".jsonl" or path.name == INDEX)
-    names = language_names(languages)
+    names = language_names(languages_of(bitexts))
     with Workers(job.workers) as workers:
         counts = {}
         for bitext, paths in files.items():
@@ -161,12 +169,13 @@ def bitexts_of(job: InstructionJob) -> list[Text]:
     return [bitext for bitext in found if bitext.pair in trained]
 
 
-def check_languages(job: InstructionJob, languages: list[str]) -> None:
+def check_languages(job: InstructionJob, bitexts: list[Text]) -> None:
     """Refuse options that name what the text does not have.
 
     Raises:
         InputError: they do.
     """
+    languages = languages_of(bitexts)
     for option, named in (
         ("--directions", [language for one in job.directions or [] for language in one.split("-")]),
         ("--mono-languages", job.mono_languages or []),
@@ -176,6 +185,12 @@ def check_languages(job: InstructionJob, languages: list[str]) -> None:
                 raise InputError(
                     f"{option}: {language!r} is no language of {job.text}: {', '.join(languages)}"
                 )
+    pairs = {bitext.pair for bitext in bitexts}
+    for direction in job.directions or []:
+        if pair_name(*direction.split("-")) not in pairs:
+            raise InputError(
+                f"--directions: no text of {direction} in {job.text}, only of {', '.join(sorted(pairs))}"
+            )
 
 
 def files_of(job: InstructionJob, bitext: Text) -> list[Path]:

@@ -214,6 +214,7 @@ def test_files_that_do_not_belong_together(own, tmp_path, refusal, name, lines, 
     [
         (["--tasks", "mt,nothing"], "--tasks: found 'nothing', expected one of mt, align"),
         (["--directions", "en-ja"], "--directions: 'ja' is no language of"),
+        (["--directions", "de-fr"], "--directions: no text of de-fr in"),
         (["--mono-languages", "ja"], "--mono-languages: 'ja' is no language of"),
     ],
 )
