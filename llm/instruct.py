@@ -317,8 +317,9 @@ def _aligned(job: InstructionJob, texts, words_and_links, paths, number: int) ->
 
 
 def _characters(places: list[Characters], spans: list[tuple[int, int]]) -> list[Characters]:
-    """Spans of words as spans of characters."""
-    return [(places[start][0], places[end - 1][1]) for start, end in spans]
+    """Spans of words as spans of characters; words that the line does not spell are nowhere."""
+    there = [[place for place in places[start:end] if place[0] < place[1]] for start, end in spans]
+    return [(found[0][0], found[-1][1]) if found else (0, 0) for found in there]
 
 
 def summary(counts: dict[str, dict]) -> str:

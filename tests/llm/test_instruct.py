@@ -142,6 +142,19 @@ def test_raw_text_is_asserted_whatever_the_words_look_like(own, tmp_path, comman
     assert hints == [("ours", "Müllers"), ("R&D", "R&D"), ("It", "ist"), ("'s", "'s")]
 
 
+def test_a_word_that_the_raw_line_does_not_spell_moves_no_phrase(own, tmp_path, command):
+    """An invisible character, for example, that was only removed from the text."""
+    write_lines(own / "text/train.de-en.de", ["ein Haus"])
+    write_lines(own / "words/train.de-en.de", ["ein \u200b Haus"])
+    write_lines(own / "text/train.de-en.en", ["a house"])
+    write_lines(own / "words/train.de-en.en", ["a house \u200b"])
+    write_lines(own / "alignments/train.de-en.align", ["0-0 1-1 2-1 2-2"])
+    given = ("--tasks", "hint", "--directions", "de-en")
+    assert command(*options(own, tmp_path / "out", *given)).status == 0
+    (line,) = files(tmp_path / "out")["train.hint.de-en.jsonl"]
+    assert "- (a, ein),\n- (house, Haus),\n" in line["input"]
+
+
 def test_the_longest_phrase(own, tmp_path, command):
     write_lines(own / "text/train.de-en.de", ["eins zwei drei vier"])
     write_lines(own / "words/train.de-en.de", ["eins zwei drei vier"])
