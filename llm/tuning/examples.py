@@ -73,7 +73,8 @@ def _line_begins(path: Path) -> np.ndarray:
         start + np.flatnonzero(content[start : start + _AT_ONCE] == ord("\n"))
         for start in range(0, len(content), _AT_ONCE)
     ]
-    return np.append(0, np.concatenate(ends)[:-1] + 1)
+    begins = np.append(0, np.concatenate(ends) + 1)
+    return begins[begins < len(content)]  # behind the last line end there is none
 
 
 _AT_ONCE = 1 << 26  # bytes

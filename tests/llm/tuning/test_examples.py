@@ -35,7 +35,7 @@ def records(count: int, name: str = "é") -> list[dict]:
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 64, 1 << 26])
-@pytest.mark.parametrize("end", ["\n"])
+@pytest.mark.parametrize("end", ["\n", ""])
 def test_any_line_of_several_files(tmp_path, monkeypatch, at_once, end):
     """However large the blocks are in which lines are counted, and with or without a last line end."""
     monkeypatch.setattr(examples, "_AT_ONCE", at_once)
