@@ -11,7 +11,7 @@ import pytest
 from command_line.dispatch import run
 from command_line.errors import InputError
 from llm.__main__ import COMMANDS
-from llm.instructions.folder import InstructionFolder
+from llm.instructions.folder import InstructionFolder, Instructions
 from tests.kill_points import sweep
 from tests.llm.toy_text import EMPTY, LINES, sentences, text_of, write_lines, write_texts
 
@@ -64,7 +64,7 @@ def test_the_index_says_what_there_is(instructions):
     assert folder.directions == ["de-en", "en-de", "en-fr", "fr-en"]
     counts = {name: len(lines) for name, lines in files(instructions).items()}
     assert {name: entry["instructions"] for name, entry in folder.files.items()} == counts
-    assert [path.name for path in folder.paths("valid", ["align", "mono-half"])] == [
+    assert [path.name for path in Instructions([folder]).paths("valid", ["align", "mono-half"])] == [
         "valid.align.de-en.jsonl", "valid.align.en-fr.jsonl", "valid.mono-half.de-en.jsonl",
         "valid.mono-half.en-fr.jsonl",
     ]  # fmt: skip
@@ -262,9 +262,29 @@ def test_a_task_without_instructions_is_no_objective(own, tmp_path, command):
     folder = InstructionFolder.load(tmp_path / "out")
     assert folder.files["valid.align.de-en.jsonl"]["instructions"] == 0
     with pytest.raises(
-        InputError, match=r"no valid instructions of align, there are those of align, mt; make"
+        InputError, match=r"out: valid instructions of align: there are none; make them by .* --tasks align"
     ):
-        folder.paths("valid", ["align"])
+        Instructions([folder]).paths("valid", ["align"])
+
+
+def test_objectives_may_lie_in_different_folders(own, tmp_path, command):
+    for task in ("mt", "align"):
+        assert command(*options(own, tmp_path / task, "--tasks", task)).status == 0
+    found = Instructions.load([tmp_path / "mt", tmp_path / "align"])
+    together = InstructionFolder.load(tmp_path / "mt")
+    assert (found.languages, found.directions) == (together.languages, together.directions)
+    assert [path.parent.name for path in found.paths("train", ["align", "mt"])] == ["align", "mt"]
+    with pytest.raises(InputError, match="train instructions of mt: two folders have them"):
+        Instructions.load([tmp_path / "mt", tmp_path / "mt"]).paths("train", ["mt"])
+
+
+def test_folders_that_call_a_language_by_two_names_are_not_taken_together(own, tmp_path, command):
+    for name in ("one", "other"):
+        assert command(*options(own, tmp_path / name)).status == 0
+    index = tmp_path / "other/instructions.json"
+    index.write_text(index.read_text().replace('"German"', '"Deutsch"'))
+    with pytest.raises(InputError, match="de is called 'Deutsch', but 'German' in another folder"):
+        Instructions.load([tmp_path / "one", tmp_path / "other"])
 
 
 def test_killed_half_way_nothing_is_complete(own, tmp_path):
