@@ -69,6 +69,11 @@ PROBES = {
     "combination": Probe(
         "eval.probes.combination", "do gains of two changes add up? with intervals (9.2)", "combination"
     ),
+    "language-groups": Probe(
+        "eval.probes.language_groups",
+        "translation from one group of languages into another, seen and unseen (6.4.4)",
+        "language-groups",
+    ),
     "cost": Probe(
         "eval.probes.cost", "updates, words, arithmetic and processor time of trainings, from logs", "cost"
     ),

@@ -226,6 +226,20 @@ SCHEMAS = {
             }
         ]
     },
+    "language-groups": {
+        "runs": [
+            {
+                **SEARCHED,
+                "split": str,
+                "pairs": Objects(
+                    {
+                        "directions": int,
+                        **dict.fromkeys(("bleu", "chrf", "comet", "off_target"), Optional(float)),
+                    }
+                ),
+            }
+        ]
+    },
     "cost": {
         "runs": [
             {

@@ -13,7 +13,7 @@ TRAINING_STAGES=tune
 CONFIGURED="CORPUS LANGUAGES TAUGHT LEARNING_RATE EPOCHS UPDATE_SENTENCES BATCH_SENTENCES"
 SEEDS=1 # the thesis ran everything once
 
-MODEL='' FLORES=''
+MODEL='' FLORES='' LANGUAGE_GROUPS=''
 PRECISION=auto
 # What 6.3.2 has for all models; a configuration changes it.
 EPOCHS=5
@@ -160,7 +160,8 @@ add_folder() { # SYSTEM SEED
   [[ -z $FLORES || ${EVALUATION_OPTIONS[$1]} == *--pivot* ]] || FOLDERS+=("$OUTPUT/translations/flores/$(model_name "$@")")
 }
 
-# Figure 6.3: what MTInstruct changes in the layers of the model, and what AlignInstruct changes then, for the first seed.
+# Figure 6.3: what MTInstruct changes in the layers of the model, and what AlignInstruct changes then, for the first seed. Table 6.6:
+# from seen and unseen languages into seen and unseen ones.
 stage_probe() {
   local system stores=()
   for system in base mt mt+align; do
@@ -173,10 +174,11 @@ stage_probe() {
   if [[ ${#stores[@]} -gt 1 ]]; then
     run python -m eval probe cosine "${stores[@]}" --split valid --output "$OUTPUT/cosine"
   fi
+  [[ -z $LANGUAGE_GROUPS ]] || run python -m eval probe language-groups "${FOLDERS[@]}" --groups "$LANGUAGE_GROUPS" --output "$OUTPUT/groups"
 }
 
 stage_report() {
-  add_probe_files "$OUTPUT/cosine/cosine.json"
+  add_probe_files "$OUTPUT/groups/language-groups.json" "$OUTPUT/cosine/cosine.json"
   report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
 }
 

@@ -82,6 +82,7 @@ WORDS = {
     "eval probe validation-curves": "MNMT={w}/train.log --dataset toy --output {o}",
     "eval probe training-speed": "EMS={w}/train.log --dataset toy --output {o}",
     "eval probe combination": "{w}/out {w}/other --combine A:B:A:B --output {o}",
+    "eval probe language-groups": "{w}/out {w}/other --groups {w}/groups.toml --output {o}",
     "eval probe cost": "EMS={w}/train.log --dataset toy --output {o}",
     "eval probe data-size": "{w}/retrieved --sizes {w}/sizes.tsv --of languages --output {o}",
     "eval probe retrieval-curves": "{w}/retrieved-course --output {o}",
@@ -152,6 +153,7 @@ def make_world(world: Path) -> None:
     _write_retrieved(world)
     _write_monolingual(world)
     (world / "train.log").write_text(LOG)
+    (world / "groups.toml").write_text('seen = ["de", "en"]\nunseen = ["fr"]\n')
     (world / "claims.toml").write_text(CLAIMS)
     (world / "pilot.sh").write_text(PILOT)
     _run("fairseq_ext pilot --output {w}/pilots --data {w}/data --name toy -- sh {w}/pilot.sh", world)

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from embeddings.groups import read_groups
 from tests.our_commands import parse_command
 from tests.recipes.commands import ROOT, assert_refused, dry_run, recipe, write_program
 
@@ -195,6 +196,15 @@ def test_the_laboratory_makes_its_model_of_other_languages_than_it_teaches():
     assert str(args.model) == "out/base/stage-1"
     taught = translations("--systems", "mt", config=config)["mt-seed1"].supervised
     assert not set(parsed(made[1]).directions) & set(taught)
+
+
+def test_groups_of_table_6_6_are_of_the_languages_that_are_tested():
+    for config, model in (("bloomz3", ["--model", "m"]), ("bloomz6", ["--model", "m"]), ("phrasebook", [])):
+        given = ["--config", config, *model, "--output", "out"]
+        (words,) = commands("--stages", "probe", step="language-groups", config=given)
+        groups = read_groups(parse_command(words).groups)
+        text = next(words for words in commands("--stages", "prepare", step="--langs", config=given))
+        assert sorted(["en", *groups["seen"], *groups["unseen"]]) == value(text, "--langs").split(",")
 
 
 def test_only_finished_models_are_evaluated(tmp_path):

@@ -10,3 +10,4 @@ CORPUS_OPTIONS=(--train-pairs 200000)
 # 32 GPUs with 4 instructions each (6.3.2)
 UPDATE_SENTENCES=128
 BATCH_SENTENCES=4
+LANGUAGE_GROUPS=$HERE/groups/bloomz3.toml

@@ -16,3 +16,4 @@ BATCH_SENTENCES=32
 TUNING_OPTIONS=(--valid-instructions 400)
 DECODING_OPTIONS=(--batch-sentences 64 --max-output 100)
 PROBE_LINES=200
+LANGUAGE_GROUPS=$HERE/groups/phrasebook.toml

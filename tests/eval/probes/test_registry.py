@@ -90,6 +90,7 @@ def test_the_order_of_the_report():
         "probes.training_speed",
         "probes.learning_curves",
         "probes.combination",
+        "probes.language_groups",
         "probes.cost",
         "probes.retrieval_curves",
         "reporting.sections.sentence_retrieval",

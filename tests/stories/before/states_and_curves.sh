@@ -18,3 +18,4 @@ for one in pre-1:system1-seed1 pre-10:system1-seed10 pre-20:system1-seed20 post-
   python -m eval probe states --checkpoint $out/models/${one#*:}/checkpoint_best.pt --data DATA --forced reference \
     --cpu --output states/${one%:*}
 done
+printf 'near = ["de", "en"]\n' > groups.toml

@@ -1,0 +1,83 @@
+"""`python -m eval probe language-groups`: means over directions between groups, against plain ones."""
+
+import json
+
+import pytest
+
+BLEU = {"ar-de": 1.0, "de-ar": 2.0, "ar-zh": 4.0, "zh-ar": 6.0, "de-zh": 8.0, "de-en": 16.0, "en-de": 32.0}
+
+
+def write_scores(folder, name: str, seed: int, shift: float = 0.0, comet: bool = True):
+    directions = {
+        direction: {
+            "kind": "supervised" if "en" in direction else "zero-shot",
+            "bleu": bleu + shift,
+            "chrf": 2 * bleu,
+            "comet": 0.5 if comet or direction != "de-en" else None,
+            "off_target": 0.25,
+            "reference_sha256": direction,
+            "bleu_signature": "s",
+        }
+        for direction, bleu in BLEU.items()
+    }
+    record = {
+        "format": 1, "kind": "scores", "system": {"name": name, "seed": seed}, "data": {"path": "toy"},
+        "split": "test", "scoring": {}, "averages": {}, "directions": directions,
+    }  # fmt: skip
+    folder.mkdir()
+    (folder / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def groups(tmp_path):
+    path = tmp_path / "groups.toml"
+    path.write_text('seen = ["ar", "zh"]\nunseen = ["de", "nl"]\n')
+    return path
+
+
+def runs_of(command, tmp_path, groups, *folders) -> list[dict]:
+    found = command("probe", "language-groups", *folders, "--groups", groups, "--output", tmp_path / "out")
+    assert found.status == 0, found.err
+    return json.loads((tmp_path / "out/language-groups.json").read_text(encoding="utf-8"))["runs"]
+
+
+def test_means_over_the_directions_between_groups(command, tmp_path, groups):
+    (run,) = runs_of(command, tmp_path, groups, write_scores(tmp_path / "a", "A", 1))
+    found = {name: (entry["directions"], entry["bleu"]) for name, entry in run["pairs"].items()}
+    assert found == {
+        "seen→seen": (2, 5.0),
+        "seen→unseen": (1, 1.0),
+        "unseen→seen": (2, 5.0),
+        "en→unseen": (1, 32.0),
+        "unseen→en": (1, 16.0),
+    }
+    assert run["pairs"]["unseen→seen"] | {"bleu": 0} == {
+        "directions": 2, "bleu": 0, "chrf": 10.0, "comet": 0.5, "off_target": 0.25,
+    }  # fmt: skip
+
+
+def test_a_mean_is_not_known_where_a_direction_has_no_number(command, tmp_path, groups):
+    (run,) = runs_of(command, tmp_path, groups, write_scores(tmp_path / "a", "A", 1, comet=False))
+    assert run["pairs"]["unseen→en"]["comet"] is None
+    assert run["pairs"]["en→unseen"]["comet"] == 0.5
+
+
+def test_the_table_has_seeds_of_a_system_together(command, tmp_path, groups):
+    folders = [write_scores(tmp_path / f"a{seed}", "A", seed, shift=seed) for seed in (1, 3)]
+    runs_of(command, tmp_path, groups, *folders, write_scores(tmp_path / "b", "B", 1))
+    result = command("report", tmp_path / "out/language-groups.json", "--output", tmp_path / "report")
+    assert result.status == 0
+    text = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    assert "| A | seen→seen | 2 | 7.0 ± 1.4 | 10.0 ± 0.0 | 50.00 ± 0.00 | 25.00 ± 0.00% |" in text
+    assert "| B | en→unseen | 1 | 32.0 | 64.0 | 50.00 | 25.00% |" in text
+    rows = (tmp_path / "report/tables/language_groups_toy.csv").read_text(encoding="utf-8").splitlines()
+    assert "toy,A,3,seen→unseen,bleu,4.0" in rows
+
+
+def test_a_language_of_two_groups_is_refused(command, tmp_path, groups):
+    groups.write_text('seen = ["ar"]\nunseen = ["ar", "de"]\n')
+    folder = write_scores(tmp_path / "a", "A", 1)
+    found = command("probe", "language-groups", folder, "--groups", groups, "--output", tmp_path / "out")
+    assert found.status == 2
+    assert f"{groups}: ar is in seen and in unseen, expected in one" in found.err
