@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
 
 from command_line.outputs import scratch_folder, write_json
 from data_prep.transformers_trainer import Progress, last_state
@@ -48,6 +48,7 @@ def tune_stage(job: Tuning, stage: Stage, tokenizer, rate: float, state: Path, t
     Raises:
         InputError: the loss is no number any more, or the model cannot be adapted.
     """
+    set_seed(job.seed)  # of a new adapter, which is made before the trainer does it
     model = tuned_model(job, stage.before)
     arguments = training_arguments(job, rate, state)
     padding = Padding(tokenizer.pad_token_id)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.documented_commands import ROOT, Command
 
-PACKAGES = ("command_line", "data_prep", "embeddings", "eval", "fairseq_ext", "multilingual_nmt")
+PACKAGES = ("command_line", "data_prep", "embeddings", "eval", "fairseq_ext", "llm", "multilingual_nmt")
 STORIES = ROOT / "tests/stories"
 
 

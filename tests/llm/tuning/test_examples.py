@@ -1,7 +1,7 @@
 """Instructions as tokens: any line at once, where the answer begins, and what is cut."""
 
-import itertools
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -55,7 +55,7 @@ def test_of_many_lines_some_evenly_spread(tmp_path, most):
     )
     taken = [(records(6) + records(4, "x")).index(found[index]) for index in range(len(found))]
     assert len(taken) == min(most, 10) and taken[0] == 0
-    steps = {second - first for first, second in itertools.pairwise(taken)}
+    steps = {second - first for first, second in pairwise(taken)}
     assert not steps or (taken[-1] == 9 and min(steps) >= 1 and max(steps) - min(steps) <= 1)
 
 
