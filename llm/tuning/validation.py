@@ -36,7 +36,8 @@ def validate(
 def _of_objective(model, answers, examples: Examples, padding: Padding, batch: int, accelerator) -> dict:
     mine = Subset(examples, range(accelerator.process_index, len(examples), accelerator.num_processes))
     sums = torch.zeros(3, dtype=torch.float64)  # nats, tokens, right answers
-    for inputs in DataLoader(mine, batch_size=batch, collate_fn=padding):
+    own = torch.Generator()  # a loader draws a number, which is not to be missing in the training
+    for inputs in DataLoader(mine, batch_size=batch, collate_fn=padding, generator=own):
         inputs = {name: value.to(accelerator.device) for name, value in inputs.items()}
         scores, tokens = answers(model, inputs)
         wrong = torch.zeros(len(inputs["labels"]), device=scores.device)

@@ -250,3 +250,11 @@ def test_the_loss_is_the_mean_over_the_tokens_of_answers(bloom, tokenizer):
     assert found["mt"]["loss"] == pytest.approx(nats / tokens, rel=1e-5)
     assert list(found) == ["mt", "align"] and found["align"]["instructions"] == 2
     assert model.training
+
+
+def test_validation_draws_nothing(bloom, tokenizer):
+    """Else what comes after it would depend on whether it was done again."""
+    model = load_model(bloom, "float32")
+    before = torch.get_rng_state()
+    validated(model, {"mt": Examples(toy_records(), tokenizer, 99, 99)})
+    assert torch.get_rng_state().equal(before)
