@@ -150,12 +150,20 @@ class Course(TrainerCallback):
         self.epochs: list[dict] = []
 
     def on_train_begin(self, settings, state, control, **kwargs):
-        if state.global_step and self.file.is_file():
+        if not state.global_step:
+            return
+        if self.file.is_file():
             from command_line.records import read_json
 
             self.epochs = [one for one in read_json(self.file) if one["update"] <= state.global_step]
+        is_end = state.global_step % (state.max_steps // state.num_train_epochs) == 0
+        if is_end and state.global_step not in [one["update"] for one in self.epochs]:
+            self._validate(state)  # it was killed meanwhile
 
     def on_epoch_end(self, settings, state, control, **kwargs):
+        self._validate(state)
+
+    def _validate(self, state) -> None:
         objectives = self.measure()
         entry = {"epoch": round(state.epoch), "update": state.global_step}
         entry |= {"loss": mean_loss(objectives), "objectives": objectives}

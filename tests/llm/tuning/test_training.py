@@ -126,12 +126,14 @@ def test_weights_of_the_model_stay(tune, bloom, first_models):
 
 MOMENTS = {
     "in an epoch": (2, "step", 5),
+    "validating": (4, "validation", 1),
+    "validating last": (9, "validation", 2),
 }
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_goes_on_where_it_was_killed(tune, monkeypatch, moment):
-    """Four updates an epoch."""
+    """Four updates an epoch; behind a state in an epoch, at the end of the first, and of the last one."""
     save, kind, number = MOMENTS[moment]
     words = ("--epochs", 2, "--save-updates", save, "--learning-rate", 1e-2, "--lora-dropout", 0.3)
     whole = tune("whole", *words)
