@@ -102,9 +102,11 @@ def begin(stamp: Stamp, folder: Path, force: bool) -> None:
     """Make the folder ready for this training, or for its rest.
 
     Raises:
-        InputError: another training has been here, which nobody has allowed to be forgotten.
+        InputError: another training has been here, or one that cannot go on, which nobody has allowed to be
+            forgotten.
     """
     work = folder / STATE / WORK
+    goes_on = work.is_file() and not force
     known = {} if force else stamp.recorded() or (read_json(work) if work.is_file() else {})
     for part in ("settings", "inputs") if known else ():
         before, now = known.get(part, {}), stamp.work[part]
@@ -114,8 +116,14 @@ def begin(stamp: Stamp, folder: Path, force: bool) -> None:
                     f"{folder}: was tuned with another {name}; give another --output, or --force to begin"
                     " anew"
                 )
+    kept = sorted(path.name for path in folder.glob("stage-*"))
+    if kept and not (goes_on or force):  # copied without the record, or one of them was removed
+        raise InputError(
+            f"{folder}: has {kept[0]}, but neither the record of a complete tuning nor a state to go on from;"
+            " give another --output, or --force to tune anew"
+        )
     stamp.begin()
-    if not known:
+    if not goes_on:
         for path in (folder / STATE, *folder.glob("stage-*")):
             if path.is_dir():
                 shutil.rmtree(path)

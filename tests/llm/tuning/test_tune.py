@@ -1,0 +1,222 @@
+"""`llm tune`: stages, learning rates, the record, what is refused, and what a kill leaves."""
+
+import functools
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from command_line.dispatch import run
+from command_line.errors import InputError
+from llm.__main__ import COMMANDS
+from llm.tuned import Tuned, curriculum_title
+from llm.tuning import training
+from tests.kill_points import sweep
+
+
+@pytest.fixture
+def options(bloom, instructions):
+    """The words of a small tuning."""
+
+    def words(output: Path, *others) -> list[str]:
+        given = ("--model", bloom, "--instructions", instructions, "--cpu", "--loader-workers", 0)
+        small = ("--curriculum", "mono-full", "--epochs", 1, "--valid-instructions", 3)
+        return [str(one) for one in ("tune", *given, *small, "--output", output, *others)]
+
+    return words
+
+
+def record_of(folder: Path) -> dict:
+    return json.loads((folder / "tuning.json").read_text())
+
+
+def adapter(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / "adapter_model.safetensors")
+
+
+def visible(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def test_the_record_says_what_was_taught(options, command, tmp_path, bloom):
+    done = command(*options(tmp_path / "out", "--curriculum", "mt+align,mt"))
+    assert done.status == 0, done.err
+    assert visible(tmp_path / "out") == ["stage-1", "stage-2", "tuning.json"]
+    record = record_of(tmp_path / "out")
+    assert record["curriculum"] == "MT+Align→MT"
+    assert record["model"] == {"path": str(bloom), "name": "tiny-bloom"}
+    assert record["directions"] == ["de-en", "en-de", "en-fr", "fr-en"]
+    assert record["languages"] == {"de": "German", "en": "English", "fr": "French"}
+    assert (record["settings"]["seed"], record["settings"]["lora_rank"]) == (1, 8)
+    first, second = record["stages"]
+    assert (first["folder"], first["objectives"]) == ("stage-1", ["mt", "align"])
+    assert (second["folder"], second["objectives"]) == ("stage-2", ["mt"])
+    assert set(first["epochs"][0]["objectives"]) == {"mt", "align"}
+    assert first["epochs"][0]["objectives"]["mt"]["instructions"] == 3
+    assert (first["updates"], second["updates"]) == (11, 6)  # of 88 and 44 instructions, by eights
+    assert first["loss"] == first["epochs"][-1]["loss"]
+    found = Tuned.load(tmp_path / "out")
+    assert found.is_adapter and found.last_stage == tmp_path / "out/stage-2"
+
+
+def test_stages_follow_each_other(options, command, tmp_path, monkeypatch):
+    begun = []
+    make = training.tuned_model
+    monkeypatch.setattr(
+        training, "tuned_model", lambda job, before: begun.append(before) or make(job, before)
+    )
+    assert command(*options(tmp_path / "out", "--curriculum", "mono-half,mono-full,mono-full")).status == 0
+    assert begun == [None, tmp_path / "out/stage-1", tmp_path / "out/stage-2"]
+    stages = [adapter(tmp_path / f"out/stage-{number}") for number in (1, 2, 3)]
+    for name, value in stages[0].items():
+        assert not value.equal(stages[1][name]) and not stages[1][name].equal(stages[2][name])
+
+
+def test_of_several_learning_rates_the_one_with_the_lowest_loss_is_kept(options, command, tmp_path):
+    rates = "1e-9,5e-2,1e-7"
+    done = command(*options(tmp_path / "out", "--learning-rate", rates, "--epochs", 2))
+    assert done.status == 0, done.err
+    (stage,) = record_of(tmp_path / "out")["stages"]
+    losses = stage["losses_of_rates"]
+    assert list(losses) == ["1e-09", "0.05", "1e-07"]
+    assert stage["learning_rate"] == 0.05 and stage["loss"] == losses["0.05"] == min(losses.values())
+    assert command(*options(tmp_path / "alone", "--learning-rate", 5e-2, "--epochs", 2)).status == 0
+    torch.testing.assert_close(
+        adapter(tmp_path / "out/stage-1"), adapter(tmp_path / "alone/stage-1"), rtol=0, atol=0
+    )
+    assert "learning rate 0.05 is kept" in done.err
+
+
+def test_without_an_adapter_every_stage_is_a_whole_model(options, command, tmp_path, bloom):
+    words = options(tmp_path / "out", "--curriculum", "mono-full,mono-full", "--lora-rank", 0)
+    done = command(*words)
+    assert done.status == 0, done.err
+    found = Tuned.load(tmp_path / "out")
+    assert not found.is_adapter
+    for stage in ("stage-1", "stage-2"):
+        assert {"model.safetensors", "tokenizer.json", "config.json"} <= set(
+            visible(tmp_path / "out" / stage)
+        )
+    weights = [load_file(folder / "model.safetensors") for folder in (bloom, found.last_stage)]
+    assert not weights[0]["transformer.word_embeddings.weight"].equal(
+        weights[1]["transformer.word_embeddings.weight"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("curriculum", "title"),
+    [
+        ([["mt"]], "MT"),
+        ([["align"], ["mt"]], "Align→MT"),
+        ([["mt", "align", "hint", "revise"]], "MT+Align+Hint+Revise"),
+        ([["mt", "mono-half", "align"]], "MT+Mono-half+Align"),
+    ],
+)
+def test_titles_are_those_of_the_tables(curriculum, title):
+    assert curriculum_title(curriculum) == title
+
+
+def test_what_is_done_is_skipped_and_another_tuning_is_refused(options, command, refusal, tmp_path):
+    words = options(tmp_path / "out")
+    assert command(*words).status == 0
+    before = adapter(tmp_path / "out/stage-1")
+    assert "complete, skipped" in command(*words).err
+    assert command(*words, "--save-updates", 3).status == 0
+    line = refusal(*words, "--seed", 2)
+    assert line == (
+        f"{tmp_path}/out: was tuned with another seed; give another --output, or --force to begin anew"
+    )
+    torch.testing.assert_close(adapter(tmp_path / "out/stage-1"), before, rtol=0, atol=0)
+    assert command(*words, "--seed", 2, "--force").status == 0
+    assert record_of(tmp_path / "out")["settings"]["seed"] == 2
+
+
+def test_other_instructions_are_another_tuning(options, command, refusal, tmp_path, instructions):
+    own = shutil.copytree(instructions, tmp_path / "own")
+    words = options(tmp_path / "out", "--instructions", own)
+    assert command(*words).status == 0
+    path = own / "train.mono-full.de-en.jsonl"
+    path.write_text(path.read_text().replace("Haus", "Haut"))
+    assert f"was tuned with another {path}" in refusal(*words)
+
+
+@pytest.mark.parametrize("gone", [".tuning.done", "stage-1/adapter_model.safetensors"])
+def test_stages_are_never_removed_unasked(options, command, refusal, tmp_path, gone):
+    """Copied without the hidden record, or thinned out to save disk."""
+    words = options(tmp_path / "out", "--curriculum", "mono-full,mono-full")
+    assert command(*words).status == 0
+    before = adapter(tmp_path / "out/stage-2")
+    (tmp_path / "out" / gone).unlink()
+    line = refusal(*words)
+    assert "has stage-1, but neither the record of a complete tuning nor a state to go on from" in line
+    torch.testing.assert_close(adapter(tmp_path / "out/stage-2"), before, rtol=0, atol=0)
+    assert command(*words, "--force").status == 0
+    torch.testing.assert_close(adapter(tmp_path / "out/stage-2"), before, rtol=0, atol=0)
+
+
+def test_killed_anywhere_it_goes_on_to_the_same_adapters(options, tmp_path, monkeypatch):
+    """With two learning rates, in two stages. Last it removes what is needed to go on."""
+    monkeypatch.setattr("llm.tune.time.monotonic", lambda: 0.0)  # seconds are recorded
+    monkeypatch.setattr("llm.tune.command_typed", lambda package: package)
+    work = tmp_path / "work"
+    rates = ("--learning-rate", "1e-3,1e-2", "--save-updates", 2)
+    words = options(work / "out", "--curriculum", "mono-full,mono-half", *rates)
+
+    def reset() -> None:
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+
+    sweep(
+        functools.partial(run, "llm", "", COMMANDS, words),
+        [work],
+        reset,
+        lambda: Tuned.load(work / "out"),
+        InputError,
+        most=9,
+        comparable=lambda found: {name: one for name, one in found.items() if "/training" not in name},
+    )
+
+
+@pytest.mark.parametrize(
+    ("others", "line"),
+    [
+        (["--curriculum", "mt+nothing"], "--curriculum: found 'nothing', expected some of mt, align, hint"),
+        (["--curriculum", "mt+mt"], "--curriculum: found 'mt+mt', expected every objective once"),
+        (["--curriculum", "mt,,mt"], "--curriculum: found '', expected some of mt"),
+        (["--instructions", "/nothing"], "/nothing"),
+        (["--model", "/nothing"], "--model /nothing: no such folder"),
+        (
+            ["--lora-modules", "q_proj"],
+            "--lora-modules: Target modules {'q_proj'} not found in the base",
+        ),
+    ],
+)
+def test_refusals(options, refusal, tmp_path, others, line):
+    assert line in refusal(*options(tmp_path / "out", *others))
+    assert not (tmp_path / "out/tuning.json").exists()
+
+
+def test_an_objective_without_instructions(bloom, refusal, command, texts, tmp_path):
+    made = ("--text", texts / "text", "--tasks", "mt", "--workers", 1, "--output", tmp_path / "made")
+    assert command("instruct", *made).status == 0
+    given = ("--model", bloom, "--instructions", tmp_path / "made", "--output", tmp_path / "out", "--cpu")
+    assert "no train instructions of align, there are those of mt; make them" in refusal("tune", *given)
+
+
+def test_an_unfinished_tuning_is_none(options, command, tmp_path):
+    assert command(*options(tmp_path / "out")).status == 0
+    (tmp_path / "out/.tune.unfinished").touch()
+    with pytest.raises(InputError, match="`tune` did not finish here; run it again"):
+        Tuned.load(tmp_path / "out")
+
+
+def test_a_record_that_leads_elsewhere(options, command, tmp_path):
+    assert command(*options(tmp_path / "out")).status == 0
+    record = record_of(tmp_path / "out")
+    record["stages"][-1]["folder"] = "../stranger"
+    (tmp_path / "out/tuning.json").write_text(json.dumps(record))
+    with pytest.raises(InputError, match=r"field stages\.folder is '\.\./stranger'"):
+        Tuned.load(tmp_path / "out")
