@@ -61,6 +61,7 @@ def main(args) -> None:
         args.output / ".tuning.done", "tune", by_name(job), [*sorted(inputs), *model_files(job.model)]
     )
     if stamp.is_current(args.force):
+        shutil.rmtree(args.output / STATE, ignore_errors=True)  # of a run that was killed at its very end
         print(args.output)
         return
     processes = Processes(job.cpu)

@@ -123,7 +123,9 @@ def test_what_is_done_is_skipped_and_another_tuning_is_refused(options, command,
     words = options(tmp_path / "out")
     assert command(*words).status == 0
     before = adapter(tmp_path / "out/stage-1")
+    (tmp_path / "out/training").mkdir()  # by a kill at its very end
     assert "complete, skipped" in command(*words).err
+    assert visible(tmp_path / "out") == ["stage-1", "tuning.json"]
     assert command(*words, "--save-updates", 3).status == 0
     line = refusal(*words, "--seed", 2)
     assert line == (
@@ -178,6 +180,7 @@ def test_killed_anywhere_it_goes_on_to_the_same_adapters(options, tmp_path, monk
         most=9,
         comparable=lambda found: {name: one for name, one in found.items() if "/training" not in name},
     )
+    assert not (work / "out/training").exists()
 
 
 @pytest.mark.parametrize(
