@@ -92,6 +92,7 @@ class Answers:
             attention_mask=there,
             generation_config=self.config,
             stopping_criteria=StoppingCriteriaList(stop),
+            use_model_defaults=False,  # which sample, for example
         )
         texts = self.tokenizer.batch_decode(output[:, width:], skip_special_tokens=True, **_CLEAN)
         return [first_line(text) for text in texts]
