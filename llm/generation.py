@@ -9,6 +9,7 @@ from transformers import GenerationConfig, StoppingCriteria, StoppingCriteriaLis
 
 from command_line.journal import Journal
 from command_line.progress import progress
+from llm.language_model import text_end
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,9 @@ class Answers:
         return [known[prompt] for prompt in prompts]
 
     def _tokens(self, prompt: str) -> list[int]:
-        return self.tokenizer(prompt)["input_ids"][: self.search.max_input]
+        found = self.tokenizer(prompt, return_special_tokens_mask=True)
+        whole = found["input_ids"][: text_end(found["special_tokens_mask"])]  # as in tuning
+        return whole[: self.search.max_input]
 
     @torch.inference_mode()
     def _answer(self, batch: list[list[int]]) -> list[str]:

@@ -3,6 +3,7 @@
 No code in them is run.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from command_line.completion import check_finished
@@ -36,6 +37,15 @@ def load_tokenizer(folder: Path):
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
+
+
+def text_end(special: Sequence[int]) -> int:
+    """How many tokens a text has without those that the tokenizer puts behind it.
+
+    Args:
+        special: the tokenizer's special_tokens_mask of the text.
+    """
+    return len(special) - next((count for count, one in enumerate(reversed(special)) if not one), 0)
 
 
 def load_model(folder: Path, precision: str, device_map: str | None = None):

@@ -12,6 +12,7 @@ from torch.utils.data import Dataset
 from command_line.errors import InputError, at
 from command_line.lines import decode
 from command_line.records import check
+from llm.language_model import text_end
 
 IGNORED = -100  # the label of a token that is not learned
 SCHEMA = {"direction": str, "input": str, "output": str}
@@ -117,8 +118,7 @@ def split_tokens(tokenizer, question: str, answer: str) -> tuple[list[int], list
         (place for place, end in enumerate(ends) if end > len(question) and not special[place]), len(ends)
     )
     ids = found["input_ids"]
-    last = len(ids) - next((n for n, is_special in enumerate(reversed(special)) if not is_special), 0)
-    return ids[:first], ids[first:last]
+    return ids[:first], ids[first : text_end(special)]
 
 
 class Padding:

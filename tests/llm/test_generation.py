@@ -85,6 +85,19 @@ def test_what_the_model_says_about_sampling_is_not_followed(ask, parts):
     assert ask(of=(model, tokenizer)) == before
 
 
+def test_a_tokenizer_that_ends_texts_is_not_asked_behind_the_end(ask, parts):
+    """As in tuning, where the answer follows the question."""
+    from tokenizers import processors
+
+    model, tokenizer = parts
+    before = ask()
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", tokenizer.eos_token_id)]
+    )
+    assert tokenizer("dog")["input_ids"][-1] == tokenizer.eos_token_id
+    assert ask(of=(model, tokenizer)) == before
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
