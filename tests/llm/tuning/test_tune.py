@@ -206,7 +206,7 @@ def test_an_objective_without_instructions(bloom, refusal, command, texts, tmp_p
     made = ("--text", texts / "text", "--tasks", "mt", "--workers", 1, "--output", tmp_path / "made")
     assert command("instruct", *made).status == 0
     given = ("--model", bloom, "--instructions", tmp_path / "made", "--output", tmp_path / "out", "--cpu")
-    assert "no train instructions of align, there are those of mt; make them" in refusal("tune", *given)
+    assert "train instructions of align: there are none; make them" in refusal("tune", *given)
 
 
 def test_an_unfinished_tuning_is_none(options, command, tmp_path):
