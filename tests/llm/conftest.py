@@ -48,6 +48,26 @@ def tokenizer(bloom):
     return load_tokenizer(bloom)
 
 
+@pytest.fixture(scope="session")
+def tuned(tmp_path_factory, bloom, instructions) -> Path:
+    """An adapter that has seen translations of de-en and en-fr, which no test may change."""
+    return tuned_model(tmp_path_factory, bloom, instructions, "--lora-rank", 4)
+
+
+@pytest.fixture(scope="session")
+def tuned_whole(tmp_path_factory, bloom, instructions) -> Path:
+    """The same without an adapter."""
+    return tuned_model(tmp_path_factory, bloom, instructions, "--lora-rank", 0)
+
+
+def tuned_model(tmp_path_factory, bloom: Path, instructions: Path, *words) -> Path:
+    output = tmp_path_factory.mktemp("tuned") / "tuned"
+    given = ("--model", bloom, "--instructions", instructions, "--curriculum", "mt", "--cpu", "--epochs", 2)
+    rest = ("--learning-rate", 0.1, "--loader-workers", 0, "--output", output)
+    run_quietly("tune", *given, *rest, *words)
+    return output
+
+
 @pytest.fixture
 def command(capsys):
     """Run `python -m llm …` in this process."""

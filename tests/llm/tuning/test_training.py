@@ -2,8 +2,10 @@
 
 import copy
 import json
+import math
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -94,6 +96,13 @@ def test_an_update_follows_the_mean_over_the_tokens_of_its_answers(tune, bloom, 
     clipped = min(1.0, 1.0 / norm.item())  # as the trainer does
     for name, one in model.named_parameters():
         torch.testing.assert_close(found[name], one.grad * clipped, rtol=1e-3, atol=1e-6, msg=name)
+
+
+def test_a_device_has_its_part_of_the_sum_as_gradients_of_devices_are_averaged():
+    answers = lambda model, inputs: (torch.zeros(3, 4), torch.tensor([0, 1, 2]))  # noqa: E731
+    trainer = SimpleNamespace(answers=answers, args=SimpleNamespace(world_size=2))
+    loss = training.AnswerTrainer.compute_loss(trainer, None, {}, num_items_in_batch=12)
+    assert loss.item() == pytest.approx(2 * 3 * math.log(4) / 12)
 
 
 def test_recomputed_activations_change_nothing(tune):

@@ -1,0 +1,102 @@
+"""Adapters and models of strangers: nothing in them is run, and what does not fit is one line."""
+
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from command_line.errors import InputError
+from command_line.option_classes import from_arguments
+from llm.prompted_model import PromptedModel
+from tests.llm.tiny_model import write_bloom
+from tests.our_commands import parse_command
+
+
+def prompted(bloom: Path, *words) -> PromptedModel:
+    given = ("translate", "--model", bloom, "--data", "data", "--output", "out", "--cpu", *words)
+    return from_arguments(PromptedModel, parse_command(["python", "-m", "llm", *map(str, given)]))
+
+
+@pytest.fixture
+def adapter(tuned, tmp_path) -> Path:
+    return shutil.copytree(tuned / "stage-1", tmp_path / "stranger")
+
+
+class Harm:
+    """Leaves a file where it is read."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_an_adapter_that_is_pickled_is_refused_unread(bloom, adapter, tmp_path):
+    (adapter / "adapter_model.safetensors").unlink()
+    (adapter / "adapter_model.bin").write_bytes(pickle.dumps(Harm(tmp_path / "harm")))
+    with pytest.raises(InputError, match=r"adapter_model\.safetensors: no such file; expected an adapter"):
+        prompted(bloom, "--tuned", adapter).load()
+    assert not (tmp_path / "harm").exists()
+
+
+def test_beside_safe_weights_pickled_ones_are_not_read(bloom, adapter, tmp_path):
+    (adapter / "adapter_model.bin").write_bytes(pickle.dumps(Harm(tmp_path / "harm")))
+    prompted(bloom, "--tuned", adapter).load()
+    assert not (tmp_path / "harm").exists()
+
+
+def test_a_model_that_is_pickled_is_refused_unread(bloom, tmp_path):
+    folder = shutil.copytree(bloom, tmp_path / "pickled")
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Harm(tmp_path / "harm")))
+    with pytest.raises(InputError, match=r"pytorch_model\.bin: weights in a format that can run code"):
+        prompted(folder).load()
+    assert not (tmp_path / "harm").exists()
+
+
+@pytest.mark.parametrize("change", ["width", "layers", "names"])
+def test_an_adapter_of_another_model_is_one_line(bloom, adapter, tmp_path, change):
+    model, expected = bloom, "not a model of adapters of peft"
+    if change == "width":
+        model = write_bloom(tmp_path / "other", ["a"], 300, width=16, layers=1)
+    elif change == "layers":
+        config = json.loads((adapter / "adapter_config.json").read_text())
+        (adapter / "adapter_config.json").write_text(json.dumps(config | {"target_modules": ["q_proj"]}))
+    else:
+        (adapter / "adapter_config.json").write_text("{}")
+    with pytest.raises(InputError, match=expected) as found:
+        prompted(model, "--tuned", adapter).load()
+    assert "\n" not in str(found.value) and str(adapter) in str(found.value)
+
+
+def test_it_is_loaded_as_it_was_tuned(bloom, tuned, tuned_whole):
+    """An adapter is merged into the weights; without one the weights are those of the last stage."""
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM
+
+    tokens = torch.tensor([[5, 6, 7, 8]])
+    plain = AutoModelForCausalLM.from_pretrained(bloom).eval()
+    with torch.inference_mode():
+        expected = [
+            plain(tokens).logits,
+            AutoModelForCausalLM.from_pretrained(tuned_whole / "stage-1").eval()(tokens).logits,
+            PeftModel.from_pretrained(plain, tuned / "stage-1").eval()(tokens).logits,
+        ]
+        for words, one in zip(((), ("--tuned", tuned_whole), ("--tuned", tuned)), expected, strict=True):
+            model, _ = prompted(bloom, *words).load()
+            assert not model.training
+            torch.testing.assert_close(model(tokens).logits, one)
+    assert not torch.allclose(expected[0], expected[1]) and not torch.allclose(expected[0], expected[2])
+
+
+def test_what_output_depends_on(bloom, tuned, tuned_whole):
+    files = {kind: prompted(bloom, *words).files() for kind, words in
+             (("plain", ()), ("tuned", ("--tuned", tuned)), ("whole", ("--tuned", tuned_whole)))}  # fmt: skip
+    assert set(files["plain"]) < set(files["tuned"])
+    assert {tuned / "tuning.json", tuned / "stage-1/adapter_model.safetensors"} < set(files["tuned"])
+    assert bloom / "model.safetensors" not in files["whole"]
+    assert {tuned_whole / "tuning.json", tuned_whole / "stage-1/model.safetensors"} < set(files["whole"])
