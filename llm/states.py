@@ -147,7 +147,8 @@ def store(job: Extraction, model, tokenizer, lines: list[str], path: Path) -> It
     from eval.probes.storing import PartWriter
 
     tokens = [tokenizer(line)["input_ids"][: job.max_input] for line in lines]
-    if empty := [number for number, each in enumerate(tokens, start=1) if not each]:
+    words = [line.strip() and each for line, each in zip(lines, tokens, strict=True)]
+    if empty := [number for number, each in enumerate(words, start=1) if not each]:
         raise InputError(
             f"{path.name}: line {empty[0]} is empty, which has no states; leave it out of the data"
         )

@@ -1,0 +1,134 @@
+"""`llm states`: means over the tokens of sentences in every layer, and the probes that take them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from eval.__main__ import COMMANDS as EVAL
+from eval.probes.store import StateStore
+from llm.language_model import load_model, load_tokenizer
+from tests.llm.tiny_model import write_bloom
+from tests.llm.toy_text import WORDS, sentences, text_of, write_lines, write_texts
+
+LAYERS = ["L0", "L1", "encoder-norm"]
+
+
+@pytest.fixture(scope="module")
+def deeper(tmp_path_factory) -> Path:
+    lines = [" ".join(words) for words in WORDS.values()]
+    return write_bloom(tmp_path_factory.mktemp("deeper") / "bloom", lines, 300, width=8, layers=2)
+
+
+@pytest.fixture
+def states(command, texts, tmp_path):
+    """Extract the states of a model; their store."""
+
+    def call(model: Path, *words, output: str = "states") -> StateStore:
+        given = ("--model", model, "--data", texts, "--cpu", "--output", tmp_path / output, *words)
+        done = command("states", *given)
+        assert done.status == 0, done.err
+        return StateStore.open(tmp_path / output)
+
+    return call
+
+
+def plain_means(model, tokenizer, lines: list[str], most: int = 384) -> np.ndarray:
+    """Layers x sentences x C, sentence by sentence."""
+    rows = []
+    for line in lines:
+        tokens = torch.tensor([tokenizer(line)["input_ids"][:most]])
+        with torch.inference_mode():
+            hidden = model(tokens, output_hidden_states=True).hidden_states
+        rows.append([layer[0].mean(dim=0).numpy() for layer in hidden])
+    return np.array(rows).transpose(1, 0, 2)
+
+
+@pytest.mark.parametrize(("batch", "most"), [(1, 384), (3, 384), (16, 5)])
+def test_a_sentence_is_the_mean_of_its_tokens_in_every_layer(states, deeper, batch, most):
+    store = states(deeper, "--batch-sentences", batch, "--max-input", most)
+    model, tokenizer = load_model(deeper, "float32").eval(), load_tokenizer(deeper)
+    for direction in (("de", "en"), ("en", "de"), ("fr", "en")):
+        lines = [text_of(one, direction[0]) for one in sentences("valid", "-".join(sorted(direction)))]
+        expected = plain_means(model, tokenizer, lines, most)
+        part = store.encoder("valid", direction)
+        assert len(part) == len(lines)
+        for layer, values in zip(LAYERS, expected, strict=True):
+            np.testing.assert_allclose(part.mean_pooled(layer), values, rtol=1e-4, atol=1e-6)
+
+
+def test_only_the_first_lines(states, deeper):
+    assert len(states(deeper, "--max-lines", 2, "--split", "test").encoder("test", ("de", "en"))) == 2
+
+
+def cosines(first: np.ndarray, second: np.ndarray) -> list[float]:
+    """Per layer, the mean over parallel sentences."""
+    products = (first * second).sum(axis=2)
+    return (products / np.linalg.norm(first, axis=2) / np.linalg.norm(second, axis=2)).mean(axis=1).tolist()
+
+
+def evaluate(*words) -> int:
+    from command_line.dispatch import run
+
+    return run("eval", "", EVAL, [str(word) for word in words])
+
+
+def test_the_change_of_cosines_between_two_models(states, bloom, tuned, tmp_path):
+    """As in Figure 6.3."""
+    states(bloom, output="before")
+    states(bloom, "--tuned", tuned, output="after")
+    words = ("probe", "cosine", tmp_path / "before", tmp_path / "after", "--split", "valid")
+    assert evaluate(*words, "--output", tmp_path / "cosine") == 0
+    record = json.loads((tmp_path / "cosine/cosine.json").read_text())
+    (difference,) = record["differences"]
+    assert (difference["baseline"], difference["system"]) == ("tiny-bloom w/o fine-tuning", "tiny-bloom MT")
+    assert difference["layers"] == ["L0", "output"]
+    from peft import PeftModel
+
+    tokenizer = load_tokenizer(bloom)
+    plain = load_model(bloom, "float32").eval()
+    adapted = PeftModel.from_pretrained(load_model(bloom, "float32"), tuned / "stage-1").eval()
+    lines = {one: [text_of(each, one) for each in sentences("valid", "de-en")] for one in ("de", "en")}
+    before, after = (
+        cosines(*(plain_means(model, tokenizer, lines[one]) for one in ("de", "en")))
+        for model in (plain, adapted)
+    )
+    found = difference["pairs"]["de-en"]["cosine"]
+    assert found == pytest.approx([b - a for a, b in zip(before, after, strict=True)], abs=1e-5)
+    assert found[0] == pytest.approx(0, abs=1e-6) and abs(found[1]) > 1e-4
+
+
+def test_a_probe_of_decoders_is_refused_in_one_line(states, deeper, tmp_path, capsys):
+    states(deeper)
+    capsys.readouterr()
+    words = ("probe", "llr", tmp_path / "states", "--split", "valid", "--output", tmp_path / "llr")
+    assert evaluate(*words) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 1 and errors[0].startswith("error: ")
+
+
+@pytest.mark.parametrize("line", ["", "  "])
+def test_a_line_without_words_has_no_states(command, deeper, tmp_path, line):
+    data = write_texts(tmp_path / "data", pairs=["de-en"])
+    write_lines(data / "text/valid.de-en.de", ["das Haus", line, "ein Baum", "a"])
+    given = ("--model", deeper, "--data", data, "--cpu", "--output", tmp_path / "states")
+    refused = command("states", *given)
+    assert refused.status == 2
+    assert "valid.encoder.de-en: line 2 is empty, which has no states" in refused.err
+    assert not (tmp_path / "states/states.json").exists()
+
+
+def test_what_is_done_is_skipped(states, deeper, command, texts, tmp_path):
+    states(deeper)
+    given = ("--model", deeper, "--data", texts, "--cpu", "--output", tmp_path / "states")
+    assert "complete, skipped" in command("states", *given).err
+    assert "complete, skipped" not in command("states", *given, "--max-lines", 3).err
+
+
+def test_a_set_that_is_not_there(deeper, refusal, texts, tmp_path):
+    for path in write_texts(tmp_path / "own").glob("text/valid.*"):
+        path.unlink()
+    given = ("--model", deeper, "--data", tmp_path / "own", "--cpu", "--output", tmp_path / "states")
+    assert refusal("states", *given).endswith("text: no valid set")
