@@ -69,7 +69,9 @@ def tune_stage(job: Tuning, stage: Stage, tokenizer, rate: float, state: Path, t
     trainer.add_callback(course)
     with warnings.catch_warnings():  # states are numbered: their order needs no times of files
         warnings.filterwarnings("ignore", message="mtime may not be reliable")
-        trainer.train(resume_from_checkpoint=last_state(state))
+        with trainer.accelerator.main_process_first():  # which removes what is not whole
+            begun = last_state(state)
+        trainer.train(resume_from_checkpoint=begun)
     record = {
         "learning_rate": rate,
         "updates": trainer.state.global_step,
