@@ -106,9 +106,11 @@ _AS_IT_IS = {"skip_special_tokens": False, **_CLEAN}
 
 
 def first_line(text: str) -> str:
-    """The first line with something in it, without spaces around it; models that were not tuned go on."""
-    lines = (" ".join(line.split()) for line in text.splitlines())
-    return next(filter(None, lines), "")
+    """The first line with something in it, without spaces around it; models that were not tuned go on.
+
+    Only a line feed ends it: other separators, and spaces that do not break, are text, as in what is taught.
+    """
+    return next(filter(None, map(str.strip, text.split("\n"))), "")
 
 
 class _AtLineEnd(StoppingCriteria):

@@ -1,5 +1,6 @@
 """The language model that is evaluated: as it is, or with what it was taught; and what tables call it."""
 
+import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -85,7 +86,7 @@ class PromptedModel:
         weights = [folder / ADAPTER_WEIGHTS] if self.adapter else sorted(folder.glob("*.safetensors"))
         return {
             "system": self.system(prompt),
-            "checkpoint": {"path": str(folder), "sha256": checksum(weights[0])},
+            "checkpoint": {"path": str(folder), "sha256": checksum_of_all(weights)},
             "precision": self.precision,
             "command": command_typed("llm"),
             "versions": versions("torch", "transformers", "peft", "tokenizers", "sacrebleu"),
@@ -117,6 +118,14 @@ class PromptedModel:
         if not self.spread:
             model = model.to("cuda" if torch.cuda.is_available() and not self.cpu else "cpu")
         return model.eval(), tokenizer
+
+
+def checksum_of_all(files: list[Path]) -> str:
+    """That of a file; of the shards of a large model, of all their checksums, one per line."""
+    sums = [checksum(path) for path in files]
+    if len(sums) == 1:
+        return sums[0]
+    return hashlib.sha256("".join(f"{one}\n" for one in sums).encode()).hexdigest()
 
 
 def add_model_arguments(parser) -> None:

@@ -48,7 +48,7 @@ class PromptedJob:
 
     Attributes:
         data: folder with text/.
-        directions: one of SETS alone, or such as "de-fr".
+        directions: one of SETS, or a list such as "de-fr,fr-de".
         prompt: a key of PROMPTS.
         pivot: language through which zero-shot directions are translated.
     """
@@ -57,7 +57,7 @@ class PromptedJob:
     data: Path
     dataset: str | None
     split: str
-    directions: list[str]
+    directions: str
     prompt: str
     pivot: str | None
     search: SearchOptions
@@ -80,7 +80,7 @@ class PromptedJob:
             for direction in (bitext.languages, bitext.languages[::-1]):
                 found[direction] = paths[direction[0]]
         taught = self.model.taught()
-        wanted = ",".join(self.directions)
+        wanted = self.directions
         if wanted in SETS:
             chosen = [one for one in found if wanted == ALL or (one in taught) == (wanted == SUPERVISED)]
         else:
@@ -112,9 +112,9 @@ def add_arguments(parser) -> None:
         "--directions",
         "--direction",
         type=directions_or(*SETS),
-        default=[ALL],
+        default=ALL,
         metavar="A-B,…",
-        help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (default: all)",
+        help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de",
     )
     add("--prompt", choices=PROMPTS, default=DEFAULT, help="of Table D.2; the default one is that of tuning")
     add(

@@ -9,7 +9,7 @@ Direction = tuple[str, str]  # (source language, target language)
 
 def _direction(text: str) -> str:
     source, _, target = text.partition("-")
-    require(LANGUAGE(source) != LANGUAGE(target))
+    require(bool(source and target) and LANGUAGE(source) != LANGUAGE(target))
     return text
 
 
@@ -17,11 +17,13 @@ DIRECTIONS = items(OptionType("a direction such as en-de", _direction))
 
 
 def directions_or(*sets: str) -> OptionType:
-    """A list of directions, or the name of a set of them, as a list of one."""
+    """A list of directions, or the name of a set of them, as it was given."""
     listed = ", ".join(sets)
 
-    def read(text: str) -> list[str]:
-        return [text] if text in sets else DIRECTIONS(text)
+    def read(text: str) -> str:
+        if text not in sets:
+            DIRECTIONS(text)
+        return text
 
     return OptionType(f"{listed}, or {DIRECTIONS.expected}", read)
 

@@ -17,8 +17,10 @@ from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
+from data_prep.formats.directions import directions_or
 from eval.probes.store import INDEX, KIND, write_index
 from eval.translation.evaluated_model import (
+    SETS,
     EvaluatedModel,
     add_directions_argument,
     add_model_arguments,
@@ -65,7 +67,7 @@ def add_arguments(parser) -> None:
     add_directions_argument(parser)
     parser.add_argument(
         "--valid-directions",
-        type=options.text,
+        type=directions_or(*SETS),
         default="supervised",
         metavar="LIST",
         help="the same of the set `valid` (default: supervised, on which llr trains; retrieval between all"

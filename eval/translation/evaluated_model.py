@@ -11,6 +11,7 @@ from command_line.errors import InputError, check_file
 from command_line.option_classes import by_name
 from command_line.outputs import checksum
 from command_line.provenance import command_typed
+from data_prep.formats.directions import directions_or
 from data_prep.formats.package import Package, checkpoints_of, dataset_of, is_package, single_checkpoint
 
 SETS = ("all", "supervised", "zero-shot")  # of directions
@@ -149,7 +150,8 @@ def add_directions_argument(parser) -> None:
     parser.add_argument(
         "--directions",
         "--direction",
-        type=options.text,
+        type=directions_or(*SETS),
         default="all",
+        metavar="A-B,…",
         help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)",
     )

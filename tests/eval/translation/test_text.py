@@ -216,8 +216,8 @@ def test_long_lines_are_cut_with_a_warning_or_split(root, translate, tmp_path):
     [
         ("--input {r}/text.de", "--direction all: with --input, expected one such as de-fr"),
         ("--input {r}/text.de --direction zero-shot", "with --input, expected one such as de-fr"),
-        ("--input {r}/text.de --direction de", "'de' is not SOURCE-TARGET"),
-        ("--input {r}/text.de --direction de-de", "'de-de' is not SOURCE-TARGET"),
+        ("--input {r}/text.de --direction de", "found 'de', expected a direction such as en-de"),
+        ("--input {r}/text.de --direction de-de", "found 'de-de', expected a direction such as en-de"),
         ("--input {r}/text.de --direction de-ja", "language 'ja': the model has no tag for it"),
         ("--input {r}/text.de --direction de-fr,en-fr --output {t}", "a text has one language"),
         ("--input {r}/text.de --direction de-fr,de-en", "--output: is missing; several directions"),
