@@ -121,6 +121,7 @@ def test_zero_shot_directions_through_a_language(options, command, asked, three,
         ("--directions zero-shot", {"de-fr", "fr-de"}),
         ("--directions zero-shot --supervised de-en,fr-de", {"de-fr", "en-de", "en-fr", "fr-en"}),
         ("--directions fr-de,de-en", {"de-en", "fr-de"}),
+        ("--pivot en --supervised de-fr", {"fr-de"}),
     ],
 )
 def test_directions(options, command, asked, three, tuned, tmp_path, words, expected):
