@@ -95,13 +95,7 @@ def begin(stamp: Stamp, folder: Path, force: bool) -> None:
     """
     work, goes_on = folder / STATE / WORK, any((folder / STATE).glob("checkpoint-*"))
     known = {} if force else stamp.recorded() or _begun(work)
-    for part in ("settings", "inputs") if known else ():
-        for name in known[part] | stamp.work[part]:
-            if known[part].get(name) != stamp.work[part].get(name):
-                raise InputError(
-                    f"{folder}: was trained with another {name}; give another --output, or --force to begin"
-                    " anew"
-                )
+    stamp.check_same(known, "trained")
     kept = sorted(path.name for path in folder.glob("update-*"))
     if kept and not (goes_on or force):  # copied without the record, or one of them was removed
         raise InputError(

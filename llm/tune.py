@@ -109,14 +109,7 @@ def begin(stamp: Stamp, folder: Path, force: bool) -> None:
     work = folder / STATE / WORK
     goes_on = work.is_file() and not force
     known = {} if force else stamp.recorded() or (read_json(work) if work.is_file() else {})
-    for part in ("settings", "inputs") if known else ():
-        before, now = known.get(part, {}), stamp.work[part]
-        for name in before | now:
-            if before.get(name) != now.get(name):
-                raise InputError(
-                    f"{folder}: was tuned with another {name}; give another --output, or --force to begin"
-                    " anew"
-                )
+    stamp.check_same(known, "tuned")
     kept = sorted(path.name for path in folder.glob("stage-*"))
     if kept and not (goes_on or force):  # copied without the record, or one of them was removed
         raise InputError(

@@ -81,19 +81,10 @@ check_recipe() {
 
 # Text, its words and alignments, and the instructions of every objective that the systems have.
 stage_prepare() {
-  local raw=$OUTPUT/raw source=() languages objective
-  languages=$(tr ' ' , <<< "${LANGUAGES[*]}")
-  [[ -z $DATA_ROOT ]] || source=(--from-folder "$DATA_ROOT")
-  if [[ $CORPUS == text ]]; then
-    raw=$DATA_ROOT
-  elif [[ $CORPUS == phrasebook ]]; then
-    run python -m data_prep phrasebook --langs "$languages" "${CORPUS_OPTIONS[@]}" --output "$raw"
-  else
-    run python -m data_prep download "$CORPUS" --langs "$languages" "${source[@]}" "${CORPUS_OPTIONS[@]}" --output "$raw"
-  fi
-  [[ -z $FLORES ]] ||
-    run python -m data_prep download flores200 --langs "$languages" --from-folder "$FLORES" --output "$OUTPUT/flores/text"
-  run python -m data_prep clean --input "$raw" --output "$OUTPUT/text" --max-length "$MAX_LENGTH" "${CLEAN_OPTIONS[@]}"
+  local objective
+  prepare_text
+  [[ -z $FLORES ]] || run python -m data_prep download flores200 --langs "$(tr ' ' , <<< "${LANGUAGES[*]}")" \
+    --from-folder "$FLORES" --output "$OUTPUT/flores/text"
   run python -m data_prep tokenize "${TOKENIZER_OPTIONS[@]}" --input "$OUTPUT/text" --output "$OUTPUT/tokenized"
   run python -m data_prep align "${ALIGNER_OPTIONS[@]}" --input "$OUTPUT/tokenized" --output "$OUTPUT/aligned"
   for objective in $(for_each_model objectives | sort -u); do

@@ -218,8 +218,13 @@ stage_prepare() {
   prepare
 }
 
-# CORPUS=text are the user's own SPLIT.A-B.LANG files in --data-root; CORPUS=phrasebook is made.
 prepare() {
+  prepare_text
+  segment "$OUTPUT/text" "$OUTPUT" "$DATA" "${SUBWORD_OPTIONS[@]}"
+}
+
+# CORPUS=text are the user's own SPLIT.A-B.LANG files in --data-root; CORPUS=phrasebook is made.
+prepare_text() {
   local source=() raw=$OUTPUT/raw languages
   languages=$(tr ' ' , <<< "${LANGUAGES[*]}")
   [[ -z $DATA_ROOT ]] || source=(--from-folder "$DATA_ROOT")
@@ -231,7 +236,6 @@ prepare() {
     run python -m data_prep download "$CORPUS" --langs "$languages" "${source[@]}" "${CORPUS_OPTIONS[@]}" --output "$raw"
   fi
   run python -m data_prep clean --input "$raw" --output "$OUTPUT/text" --max-length "${MAX_WORDS:-$MAX_LENGTH}" "${CLEAN_OPTIONS[@]}"
-  segment "$OUTPUT/text" "$OUTPUT" "$DATA" "${SUBWORD_OPTIONS[@]}"
 }
 
 # Tokenize, apply or learn subwords, binarize. Tokenizers of transformers read raw text.

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from command_line.errors import InputError
+from llm.new_model import learn_tokenizer
 from llm.tuning import examples
 from llm.tuning.examples import IGNORED, Examples, InstructionLines, Padding, split_tokens
-from tests.llm.tiny_model import byte_level_tokenizer
 
 TEXTS = [
     ("Translate from German to English.\nGerman: Das Haus.\nEnglish:", "The house."),
@@ -88,7 +88,7 @@ def adding(template: str):
     """A tokenizer that puts special tokens around a text."""
     from tokenizers import processors
 
-    tokenizer = byte_level_tokenizer(["Das Haus The house Translate from German to English"], 320)
+    tokenizer = learn_tokenizer(["Das Haus The house Translate from German to English"], 320)
     ends = [("<s>", tokenizer.bos_token_id), ("</s>", tokenizer.eos_token_id)]
     tokenizer.backend_tokenizer.post_processor = processors.Sequence(
         [
