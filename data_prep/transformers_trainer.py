@@ -12,6 +12,14 @@ from transformers import TrainerCallback
 from command_line.errors import InputError
 
 SECONDS_BETWEEN_LINES = 10.0
+QUIET = {  # arguments of a training that keeps its last state, and of which we say how it goes
+    "save_total_limit": 1,
+    "logging_steps": 1,
+    "logging_nan_inf_filter": False,
+    "report_to": "none",
+    "disable_tqdm": True,
+    "remove_unused_columns": False,
+}
 
 
 def last_state(folder: Path) -> str | None:

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from command_line.outputs import scratch_folder, write_json
-from data_prep.transformers_trainer import Progress, last_state
+from data_prep.transformers_trainer import QUIET, Progress, last_state
 from embeddings.pretraining.examples import Batches, Masking
 from embeddings.pretraining.options import STATE, VALIDATION, Pretraining, encoder_folder
 from embeddings.pretraining.validation import mean_of, validate
@@ -47,12 +47,7 @@ def train(
         adam_epsilon=1e-6,
         max_grad_norm=job.clip_norm,
         save_steps=job.save_updates,
-        save_total_limit=1,
-        logging_steps=1,
-        logging_nan_inf_filter=False,
-        report_to="none",
-        disable_tqdm=True,
-        remove_unused_columns=False,
+        **QUIET,
         bf16=job.precision == "bfloat16",
         gradient_checkpointing=job.gradient_checkpointing,
         use_cpu=job.cpu or not torch.cuda.is_available(),

@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
 
 from command_line.outputs import scratch_folder, write_json
-from data_prep.transformers_trainer import Progress, last_state
+from data_prep.transformers_trainer import QUIET, Progress, last_state
 from llm.tuning.answers import AnswerTokens
 from llm.tuning.examples import Examples, Padding
 from llm.tuning.model import trained_parameters, tuned_model
@@ -102,12 +102,7 @@ def training_arguments(job: Tuning, rate: float, state: Path) -> TrainingArgumen
         warmup_ratio=job.warmup_ratio,
         lr_scheduler_type="linear",
         save_steps=job.save_updates,
-        save_total_limit=1,
-        logging_steps=1,
-        logging_nan_inf_filter=False,
-        report_to="none",
-        disable_tqdm=True,
-        remove_unused_columns=False,
+        **QUIET,
         bf16=job.precision == "bfloat16",
         fp16=job.precision == "float16",
         gradient_checkpointing=job.gradient_checkpointing,
