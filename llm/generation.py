@@ -1,7 +1,6 @@
 """Answers of a language model to prompts, in batches of about equal lengths."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -9,23 +8,9 @@ from transformers import GenerationConfig, StoppingCriteria, StoppingCriteriaLis
 
 from command_line.journal import Journal
 from command_line.progress import progress
+from llm.batches import padded
 from llm.language_model import text_end
-
-
-@dataclass(frozen=True)
-class Search:
-    """How answers are searched.
-
-    Attributes:
-        beam: 1 takes the likeliest token every time.
-        max_input, max_output: in tokens; a longer prompt is cut behind.
-        batch_sentences: prompts at a time.
-    """
-
-    beam: int
-    max_input: int
-    max_output: int
-    batch_sentences: int
+from llm.search import Search
 
 
 class Answers:
@@ -82,13 +67,8 @@ class Answers:
     @torch.inference_mode()
     def _answer(self, batch: list[list[int]]) -> list[str]:
         width = max(map(len, batch))
-        pad = self.tokenizer.pad_token_id
-        tokens, there = (
-            torch.tensor(
-                [[fill] * (width - len(row)) + given(row) for row in batch], device=self.model.device
-            )
-            for fill, given in ((pad, list), (0, lambda row: [1] * len(row)))
-        )
+        tokens = padded(batch, self.tokenizer.pad_token_id, left=True).to(self.model.device)
+        there = padded([[1] * len(row) for row in batch], 0, left=True).to(self.model.device)
         stop = [] if self.search.beam > 1 else [_AtLineEnd(self.line_ends, width)]
         output = self.model.generate(
             input_ids=tokens,

@@ -138,7 +138,7 @@ def main(args) -> None:
     job = from_arguments(InstructionJob, args)
     bitexts = bitexts_of(job)
     check_languages(job, bitexts)
-    files = {bitext: files_of(job, bitext) for bitext in bitexts}
+    files = files_of(job, bitexts)
     reads = [path for paths in files.values() for path in paths]
     inputs = [folder for folder in (job.text, job.words, job.alignments) if folder]
     folder = StepFolder(args.output, STEP, by_name(job), reads, inputs)
@@ -193,22 +193,27 @@ def check_languages(job: InstructionJob, bitexts: list[Text]) -> None:
             )
 
 
-def files_of(job: InstructionJob, bitext: Text) -> list[Path]:
-    """What is read of a pair, line-parallel: text of both sides, and, if needed, words of both and links.
+def files_of(job: InstructionJob, bitexts: list[Text]) -> dict[Text, list[Path]]:
+    """What is read of every pair, line-parallel: text of both sides, and, if needed, words of both and links.
 
     Raises:
         InputError: words or links of a text are missing.
     """
     if not job.needs_words:
-        return list(bitext.paths)
+        return {bitext: list(bitext.paths) for bitext in bitexts}
     words = {(one.split, one.pair): one.paths for one in find_bitexts(job.words)}
-    found = words.get((bitext.split, bitext.pair))
-    if found is None:
-        raise InputError(f"{job.words}: no {bitext.split} text of {bitext.pair}, expected that of {job.text}")
-    links = job.alignments / f"{bitext.split}.{bitext.pair}{TEXT_SUFFIX}"
-    if not links.is_file():
-        raise InputError(f"{links}: no such file; expected the output of `python -m data_prep align`")
-    return [*bitext.paths, *found, links]
+    files = {}
+    for bitext in bitexts:
+        found = words.get((bitext.split, bitext.pair))
+        if found is None:
+            raise InputError(
+                f"{job.words}: no {bitext.split} text of {bitext.pair}, expected that of {job.text}"
+            )
+        links = job.alignments / f"{bitext.split}.{bitext.pair}{TEXT_SUFFIX}"
+        if not links.is_file():
+            raise InputError(f"{links}: no such file; expected the output of `python -m data_prep align`")
+        files[bitext] = [*bitext.paths, *found, links]
+    return files
 
 
 def instruct(

@@ -8,12 +8,17 @@ from pathlib import Path
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
-from data_prep.huggingface import check_complete, check_folder, reading
+from data_prep.huggingface import SETTINGS, WEIGHTS, check_complete, check_folder, reading
 
 KIND = "causal language models of transformers"
 PRECISIONS = ("float32", "bfloat16", "float16")
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 ADAPTER_CONFIGURATION = "adapter_config.json"
+
+
+def model_files(folder: Path) -> list[Path]:
+    """The files of a model, or of an adapter, that its output depends on."""
+    return sorted(path for ending in (WEIGHTS, *SETTINGS) for path in folder.glob(ending))
 
 
 def load_tokenizer(folder: Path):

@@ -2,14 +2,16 @@
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from command_line import options as types
 from command_line.outputs import checksum
 from command_line.provenance import command_typed, versions
-from data_prep.formats.directions import DIRECTIONS, parse_directions
+from data_prep.formats.directions import DIRECTIONS
+from eval.results.files import split_direction
 from llm.instructions.prompts import DEFAULT
-from llm.language_model import ADAPTER_WEIGHTS, PRECISIONS
+from llm.language_model import ADAPTER_WEIGHTS, PRECISIONS, model_files
 from llm.tuned import TUNING, Tuned
 
 UNTUNED = "w/o fine-tuning"
@@ -34,13 +36,14 @@ class PromptedModel:
     spread: bool = field(compare=False)
     cpu: bool = field(compare=False)
 
+    @cached_property
     def _record(self) -> Tuned | None:
         return Tuned.load(self.tuned) if self.tuned and (self.tuned / TUNING).exists() else None
 
     @property
     def adapter(self) -> Path | None:
         """The folder of the adapter, if there is one."""
-        record = self._record()
+        record = self._record
         if record is None:
             return self.tuned
         return record.last_stage if record.is_adapter else None
@@ -48,23 +51,23 @@ class PromptedModel:
     @property
     def weights(self) -> Path:
         """The folder of the model that an adapter is added to."""
-        record = self._record()
+        record = self._record
         return self.model if record is None or record.is_adapter else record.last_stage
 
     def taught(self) -> set[tuple[str, str]]:
         """The directions that it was taught."""
-        record = self._record()
+        record = self._record
         taught = record.record["directions"] if record and self.supervised is None else self.supervised or []
-        return set(parse_directions(",".join(taught), TUNING))
+        return {split_direction(one, TUNING) for one in taught}
 
     def languages(self) -> dict[str, str]:
         """Code -> name of the languages that it was taught."""
-        record = self._record()
+        record = self._record
         return record.record["languages"] if record else {}
 
     def system(self, prompt: str) -> dict:
         """The record of the system in result files."""
-        record = self._record()
+        record = self._record
         if record:
             taught, seed = record.record["curriculum"], record.record["settings"]["seed"]
         else:
@@ -95,11 +98,9 @@ class PromptedModel:
     def files(self) -> list[Path]:
         """The files that its output depends on."""
         found = [path for path in (self.tuned and self.tuned / TUNING,) if path and path.is_file()]
-        for folder in (self.weights, self.adapter):
-            if folder:
-                for ending in ("*.safetensors", "*.json", "*.txt", "*.model"):
-                    found += sorted(folder.glob(ending))
-        return found
+        return found + [
+            path for folder in (self.weights, self.adapter) if folder for path in model_files(folder)
+        ]
 
     def load(self):
         """The model in evaluation mode on its device, and its tokenizer.

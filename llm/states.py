@@ -21,10 +21,10 @@ from command_line.option_classes import by_name, from_arguments
 from command_line.progress import progress
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, format_direction
-from data_prep.formats.texts import check_parallel, find_bitexts
 from eval.probes.parallel import FINAL_NORM
-from eval.probes.store import INDEX, KIND, write_index
+from eval.probes.store import KIND, store_files, write_index
 from llm.instructions.prompts import DEFAULT
+from llm.parallel_sets import source_files
 from llm.prompted_model import PromptedModel, add_model_arguments
 
 
@@ -51,15 +51,10 @@ class Extraction:
         Raises:
             InputError: there is no such set.
         """
-        bitexts = [one for one in find_bitexts(self.data / "text") if one.split == self.split]
-        if not bitexts:
+        found = source_files(self.data / "text", self.split)
+        if not found:
             raise InputError(f"{self.data / 'text'}: no {self.split} set")
-        check_parallel(bitexts)
-        return {
-            direction: path
-            for bitext in bitexts
-            for direction, path in zip((bitext.languages, bitext.languages[::-1]), bitext.paths, strict=True)
-        }
+        return found
 
 
 def add_arguments(parser) -> None:
@@ -88,7 +83,7 @@ def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: 
     started = time.monotonic()
     model, tokenizer = job.model.load()
     stamp.begin()
-    for path in _written(output):  # of an earlier extraction
+    for path in store_files(output):  # of an earlier extraction
         path.unlink()
     sentences = {direction: list(read_lines(path))[: job.max_lines] for direction, path in texts.items()}
     total = sum(map(len, sentences.values()))
@@ -121,7 +116,7 @@ def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: 
         "seconds": {"states": round(time.monotonic() - started, 2)},
     }
     write_index(output, record)
-    stamp.finish(_written(output))
+    stamp.finish(store_files(output))
 
 
 def layer_names(layers: int) -> list[str]:
@@ -131,11 +126,6 @@ def layer_names(layers: int) -> list[str]:
 
 def part_name(split: str, direction: Direction) -> str:
     return f"{split}.encoder.{format_direction(direction)}"
-
-
-def _written(output: Path) -> list[Path]:
-    patterns = (INDEX, "*.states.npy", "*.tokens.npy", "*.offsets.npy")
-    return [path for pattern in patterns for path in sorted(output.glob(pattern))]
 
 
 def store(job: Extraction, model, tokenizer, lines: list[str], path: Path) -> Iterator[int]:
@@ -171,13 +161,12 @@ def pooled_states(model, batch: list[list[int]]) -> np.ndarray:
     """
     import torch
 
-    width = max(map(len, batch))
-    rows = [[*row, *[0] * (width - len(row))] for row in batch]
-    there = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in batch], device=model.device)
+    from llm.batches import padded
+
+    tokens = padded(batch, 0).to(model.device)
+    there = padded([[1] * len(row) for row in batch], 0).to(model.device)
     with torch.inference_mode():
-        output = model(
-            input_ids=torch.tensor(rows, device=model.device), attention_mask=there, output_hidden_states=True
-        )
+        output = model(input_ids=tokens, attention_mask=there, output_hidden_states=True)
         counts = there.sum(dim=1, keepdim=True)
         means = [(states.float() * there.unsqueeze(2)).sum(dim=1) / counts for states in output.hidden_states]
     return torch.stack(means).cpu().numpy()

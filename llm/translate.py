@@ -11,7 +11,8 @@ ends where the answer begins, of which the first line is taken.
 """
 
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
@@ -23,23 +24,15 @@ from command_line.option_classes import by_name, from_arguments
 from command_line.outputs import checksum, write_json, write_text
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, directions_or, format_direction, parse_directions
-from data_prep.formats.texts import check_parallel, find_bitexts
 from eval.results.scores import TRANSLATION
+from eval.translation.evaluated_model import SETS
 from llm.instructions.language_names import language_names
 from llm.instructions.prompts import DEFAULT, PROMPTS
+from llm.parallel_sets import source_files
 from llm.prompted_model import PromptedModel, add_model_arguments
+from llm.search import Search
 
-SETS = ALL, SUPERVISED, _ = "all", "supervised", "zero-shot"
-
-
-@dataclass(frozen=True)
-class SearchOptions:
-    """As `llm.generation.Search`, which needs torch."""
-
-    beam: int
-    max_input: int
-    max_output: int
-    batch_sentences: int
+ALL, SUPERVISED, _ = SETS
 
 
 @dataclass(frozen=True)
@@ -60,7 +53,7 @@ class PromptedJob:
     directions: str
     prompt: str
     pivot: str | None
-    search: SearchOptions
+    search: Search
 
     @property
     def text(self) -> Path:
@@ -72,13 +65,7 @@ class PromptedJob:
         Raises:
             InputError: there is no such set, or a direction without one is asked for.
         """
-        found = {}
-        bitexts = [one for one in find_bitexts(self.text) if one.split == self.split]
-        check_parallel(bitexts)
-        for bitext in bitexts:
-            paths = dict(zip(bitext.languages, bitext.paths, strict=True))
-            for direction in (bitext.languages, bitext.languages[::-1]):
-                found[direction] = paths[direction[0]]
+        found = source_files(self.text, self.split)
         taught = self.model.taught()
         wanted = self.directions
         if wanted in SETS:
@@ -153,15 +140,15 @@ def translate(
         stamp: describes the work, for which a journal is kept.
         continued: take what is in the journal of a run that was killed.
     """
-    from llm.generation import Answers, Search
+    from llm.generation import Answers
 
     started = time.monotonic()
-    answers = Answers(*job.model.load(), Search(**asdict(job.search)))
+    answers = Answers(*job.model.load(), job.search)
     lines = {path: [line.strip() for line in read_lines(path)] for path in set(sources.values())}
     texts = [lines[path] for path in sources.values()]
     stamp.begin()
     with Journal(output / ".journal.jsonl", stamp.work, keep=continued) as journal:
-        ask = Asking(job, answers, journal)
+        ask = Asking(job, answers, journal, sources)
         if job.pivot:
             to_pivot = [(source, job.pivot) for source, _ in sources]
             texts = ask(to_pivot, texts, f"to {job.pivot}")
@@ -180,11 +167,12 @@ class Asking:
 
     Args:
         answers: `llm.generation.Answers`.
+        directions: all that are translated.
     """
 
-    def __init__(self, job: PromptedJob, answers, journal: Journal):
+    def __init__(self, job: PromptedJob, answers, journal: Journal, directions: Iterable[Direction]):
         self.prompt, self.answers, self.journal = PROMPTS[job.prompt], answers, journal
-        known = {language for direction in job.sources() for language in direction}
+        known = {language for direction in directions for language in direction}
         if job.pivot:
             known.add(job.pivot)
         self.names = language_names(sorted(known)) | job.model.languages()

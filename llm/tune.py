@@ -26,6 +26,7 @@ from command_line.provenance import command_typed, versions
 from command_line.records import read_json
 from data_prep.huggingface import check_folder
 from llm.instructions.folder import Instructions
+from llm.language_model import model_files
 from llm.tuned import TUNING, curriculum_title
 from llm.tuning.options import Tuning, add_tuning_arguments
 
@@ -90,13 +91,6 @@ class Processes:
         """Until all have come here."""
         if self.state is not None:
             self.state.wait_for_everyone()
-
-
-def model_files(model: Path) -> list[Path]:
-    """The files of a model that its output depends on."""
-    return sorted(
-        path for ending in ("*.safetensors", "*.json", "*.txt", "*.model") for path in model.glob(ending)
-    )
 
 
 def begin(stamp: Stamp, folder: Path, force: bool) -> None:

@@ -18,7 +18,7 @@ from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from data_prep.formats.directions import directions_or
-from eval.probes.store import INDEX, KIND, write_index
+from eval.probes.store import KIND, store_files, write_index
 from eval.translation.evaluated_model import (
     SETS,
     EvaluatedModel,
@@ -104,12 +104,6 @@ def main(args) -> None:
         extract(job, args.output, stamp, continued=not args.force)
 
 
-def _written(output: Path) -> list[Path]:
-    """The files of an extraction, the index first."""
-    patterns = (INDEX, "*.states.npy", "*.tokens.npy", "*.offsets.npy")
-    return [path for pattern in patterns for path in sorted(output.glob(pattern))]
-
-
 def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True) -> None:
     """Load, translate, force, store.
 
@@ -132,7 +126,7 @@ def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True)
     parts = [load_sources(task, data, split, direction, job.max_lines) for split, direction in keys]
     stamp.begin()
     with Journal(output / ".journal.jsonl", stamp.work, keep=continued) as journal:
-        for path in _written(output):  # of an earlier extraction
+        for path in store_files(output):  # of an earlier extraction
             path.unlink()
         outputs = forced_tokens(decoder, journal, job, keys, parts)
     translated = time.monotonic()
@@ -142,7 +136,7 @@ def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True)
     record = describe(job, loaded, layers, splits, seconds)
     write_index(output, record | {"encoder_output": available["encoder"][-1]})
     journal.remove()
-    stamp.finish(_written(output))
+    stamp.finish(store_files(output))
 
 
 def choose_layers(available: dict[str, list[str]], wanted: list[str]) -> dict[str, dict[str, int]]:

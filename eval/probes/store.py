@@ -256,6 +256,12 @@ class StateStore:
         return part
 
 
+def store_files(folder) -> list[Path]:
+    """The files of an extraction, the index first."""
+    patterns = (INDEX, "*.states.npy", "*.tokens.npy", "*.offsets.npy")
+    return [path for pattern in patterns for path in sorted(Path(folder).glob(pattern))]
+
+
 def write_index(folder, record: dict) -> None:
     """Make a folder of parts a `StateStore`; the last thing that extraction does."""
     write_json(Path(folder) / INDEX, {"format": FORMAT, "kind": KIND, **record})

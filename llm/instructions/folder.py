@@ -71,10 +71,9 @@ class InstructionFolder:
             plain_name(name, f"{path}: a name in files")
         return cls(Path(folder), **content)
 
-    def save(self) -> Path:
+    def save(self) -> None:
         content = {name: value for name, value in vars(self).items() if name != "folder"}
         write_json(self.folder / INDEX, {"format": FORMAT, **content})
-        return self.folder / INDEX
 
     def paths(self, split: str, task: str) -> list[Path]:
         """The files of a task that have instructions."""

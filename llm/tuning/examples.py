@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
 from command_line.errors import InputError, at
 from command_line.lines import decode
 from command_line.records import check
+from llm.batches import padded
 from llm.language_model import text_end
 
 IGNORED = -100  # the label of a token that is not learned
@@ -132,12 +132,9 @@ class Padding:
         self.pad = pad
 
     def __call__(self, examples: Sequence[dict[str, list[int]]]) -> dict[str, Tensor]:
-        longest = max(len(one["input_ids"]) for one in examples)
+        tokens = [one["input_ids"] for one in examples]
         return {
-            "input_ids": self._padded([one["input_ids"] for one in examples], longest, self.pad),
-            "attention_mask": self._padded([[1] * len(one["input_ids"]) for one in examples], longest, 0),
-            "labels": self._padded([one["labels"] for one in examples], longest, IGNORED),
+            "input_ids": padded(tokens, self.pad),
+            "attention_mask": padded([[1] * len(row) for row in tokens], 0),
+            "labels": padded([one["labels"] for one in examples], IGNORED),
         }
-
-    def _padded(self, rows: Sequence[list[int]], longest: int, value: int) -> Tensor:
-        return torch.tensor([[*row, *[value] * (longest - len(row))] for row in rows])

@@ -11,6 +11,7 @@ from torch.nn.functional import cross_entropy
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
 
 from command_line.outputs import scratch_folder, write_json
+from command_line.records import read_json
 from data_prep.transformers_trainer import QUIET, Progress, last_state
 from llm.tuning.answers import AnswerTokens
 from llm.tuning.examples import Examples, Padding
@@ -150,8 +151,6 @@ class Course(TrainerCallback):
         if not state.global_step:
             return
         if self.file.is_file():
-            from command_line.records import read_json
-
             self.epochs = [one for one in read_json(self.file) if one["update"] <= state.global_step]
         is_end = state.global_step % (state.max_steps // state.num_train_epochs) == 0
         if is_end and state.global_step not in [one["update"] for one in self.epochs]:

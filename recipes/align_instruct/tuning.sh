@@ -34,7 +34,7 @@ choose_precision() {
 
 # Tune into a folder, an update having UPDATE_SENTENCES instructions on any number of devices.
 tune() { # FOLDER SEED OPTION...
-  local world=$((GPUS * NODES)) batches force=() command
+  local world=$((GPUS * NODES)) batches force=()
   batches=$((UPDATE_SENTENCES / (BATCH_SENTENCES * world)))
   if [[ $((batches * BATCH_SENTENCES * world)) != "$UPDATE_SENTENCES" ]]; then
     batches=$((batches > 0 ? batches : 1))
@@ -43,9 +43,8 @@ tune() { # FOLDER SEED OPTION...
   # shellcheck disable=SC2153  # of the command line
   [[ $FORCE != yes ]] || force=(--force)
   set_tuning_launch "$1"
-  command=("${TUNING_LAUNCH[@]}" llm tune --output "$1" --seed "$2" --batch-sentences "$BATCH_SENTENCES" --batches-per-update "$batches"
-    --precision "$ARITHMETIC" "${DEVICE[@]}" "${@:3}" "${force[@]}")
-  run "${command[@]}"
+  run "${TUNING_LAUNCH[@]}" llm tune --output "$1" --seed "$2" --batch-sentences "$BATCH_SENTENCES" --batches-per-update "$batches" \
+    --precision "$ARITHMETIC" "${DEVICE[@]}" "${@:3}" "${force[@]}"
 }
 
 # Fill TUNING_LAUNCH, the words in front of `llm tune`: a process per device.
