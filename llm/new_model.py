@@ -102,7 +102,7 @@ def main(args) -> None:
 def lines_of(files: list[Path], most: int) -> Iterator[str]:
     """Lines of every file, evenly spread."""
     for path in files:
-        step = max(1, count_lines(path) // most)
+        step = max(1, -(-count_lines(path) // most))  # rounded up: at most so many
         yield from (line for number, line in enumerate(read_lines(path)) if number % step == 0)
 
 

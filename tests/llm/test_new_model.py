@@ -73,6 +73,7 @@ def test_of_long_files_lines_are_evenly_spread(tmp_path):
     path = tmp_path / "train.de"
     path.write_text("".join(f"{number}\n" for number in range(10)))
     assert list(lines_of([path], 5)) == ["0", "2", "4", "6", "8"]
+    assert list(lines_of([path], 6)) == ["0", "2", "4", "6", "8"]  # not all ten
     assert list(lines_of([path], 10)) == list(lines_of([path], 99)) == [str(number) for number in range(10)]
 
 
