@@ -88,7 +88,7 @@ def add_adapter(model, folder: Path, is_trainable: bool = False):
     for name in (ADAPTER_CONFIGURATION, ADAPTER_WEIGHTS):
         if not (folder / name).is_file():
             raise InputError(f"{folder / name}: no such file; expected an adapter, the output of `llm tune`")
-    with reading(folder, "adapters of peft", "--adapter"):
+    with reading(folder, "adapters of peft", "--tuned"):
         from peft import PeftModel
 
         return PeftModel.from_pretrained(model, str(folder), is_trainable=is_trainable, local_files_only=True)
