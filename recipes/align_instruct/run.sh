@@ -56,7 +56,8 @@ usage_of_training() {
                       number of them (default: $GPUS)
   --nodes N           nodes of one training, with slurm (default: $NODES)
   --cpus-per-task N   cores of a step, and of a training on each node, with slurm (default: what Slurm gives)
-  --jobs N            trainings at a time: they share the cores, and have GPUs of their own (default: $JOBS)
+  --jobs N            models at a time, in tuning and translation: they share the cores, and have GPUs of their own
+                      (default: $JOBS)
   --jobs-per-gpu N    trainings that may share one GPU (default: $JOBS_PER_GPU)
   --precision NAME    bf16, fp16 or float32; auto is fp16 on GPUs, as in the thesis, and float32 on a processor
                       (default: $PRECISION)
@@ -120,7 +121,7 @@ need_data() { # of what `train_systems` trains on
 }
 
 stage_translate() {
-  for_each_model translate
+  for_each_model_at_once translate
 }
 
 translate() { # SYSTEM SEED

@@ -188,7 +188,7 @@ set_languages_of_teacher() {
 
 stage_evaluate() {
   evaluate_teacher
-  for_each_model evaluate_encoder
+  for_each_model_at_once evaluate_encoder
   measure_speed
 }
 

@@ -87,7 +87,7 @@ add_log() { # SYSTEM SEED
 
 # Validation losses of all trainings (Figure 7.3), besides.
 stage_probe() {
-  for_each_model probe
+  for_each_model_at_once probe
   LOGS=()
   for_each_model add_log
   [[ ${#LOGS[@]} == 0 ]] ||

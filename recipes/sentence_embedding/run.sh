@@ -72,7 +72,7 @@ set_translation() {
 }
 
 # Retrieval in every test set, and the case of 2.4.8.
-stage_evaluate() { for_each_model evaluate_with_case; }
+stage_evaluate() { for_each_model_at_once evaluate_with_case; }
 
 evaluate_with_case() { # SYSTEM SEED
   evaluate "$@" # fills ENCODER_OPTIONS

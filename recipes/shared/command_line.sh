@@ -3,6 +3,7 @@
 
 DRY_RUN=no
 PLAN=no
+IN_JOB=no
 
 die() {
   local message=$*
@@ -20,7 +21,7 @@ run() {
   set_place "$@"
   set -- "${PLACE[@]}" "$@"
   if [[ $DRY_RUN != yes ]]; then
-    "$@"
+    if [[ $IN_JOB == yes ]]; then run_in_job "$@"; else "$@"; fi
     return
   fi
   for word in "$@"; do

@@ -184,6 +184,21 @@ for_each_model() { # COMMAND...
   done
 }
 
+# The same, --jobs at a time: what the command sets is lost where it is a job.
+for_each_model_at_once() { # COMMAND
+  for_each_model start_named "$1"
+  finish_jobs models
+}
+
+start_named() { # COMMAND SYSTEM SEED
+  start_job named "$(model_name "${@:2}")" "$@"
+}
+
+named() { # NAME COMMAND...
+  JOB_NAME=$1
+  "${@:2}"
+}
+
 # A line per system and seed.
 list_models() {
   local system seed
@@ -300,7 +315,7 @@ train_on_data() { # FOLDER SEED OPTION...
 }
 
 stage_translate() {
-  for_each_model translate
+  for_each_model_at_once translate
 }
 
 translate() { # SYSTEM SEED

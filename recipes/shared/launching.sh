@@ -18,7 +18,8 @@ usage_of_training() {
                       number of them (default: $GPUS)
   --nodes N           nodes of one training, with slurm (default: $NODES)
   --cpus-per-task N   cores of a step, and of a training on each node, with slurm (default: what Slurm gives)
-  --jobs N            trainings at a time: they share the cores, and have GPUs of their own (default: $JOBS)
+  --jobs N            models at a time, in training, translation and probes: they share the cores, and have GPUs of
+                      their own (default: $JOBS)
   --jobs-per-gpu N    trainings that may share one GPU (default: $JOBS_PER_GPU)
   --precision NAME    auto, bf16, fp16 or float32; auto is the fastest that the device which trains has in hardware,
                       and that of its beginning for a training that resumes (default: $PRECISION)

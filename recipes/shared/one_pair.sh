@@ -204,7 +204,7 @@ train_system() { # SYSTEM SEED
     --maximize-best-checkpoint-metric "${options[@]}"
 }
 
-stage_evaluate() { for_each_model evaluate; }
+stage_evaluate() { for_each_model_at_once evaluate; }
 
 stage_report() {
   RESULTS=() RETRIEVAL=()

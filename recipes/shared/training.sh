@@ -118,7 +118,8 @@ find_course() { # RUN_FOLDER
   note "$1: no checkpoints, no learning curve"
 }
 
-# Run `"$@"`, several at a time when --jobs allows, each with GPUs of its own; one that fails does not stop the others.
+# Run `"$@"`, several at a time when --jobs allows, each with its share of the cores and with GPUs of its own; one that fails does
+# not stop the others.
 JOB_PIDS=()
 PLACES=() # who runs in each of the --jobs places
 start_job() {
@@ -131,11 +132,13 @@ start_job() {
   until place=$(free_place); do
     sleep 1
   done
-  if [[ ${#GPUS_OF_JOB[@]} == 0 ]]; then
-    "$@" &
-  else
-    CUDA_VISIBLE_DEVICES=${GPUS_OF_JOB[place]} "$@" &
-  fi
+  {
+    # shellcheck disable=SC2034  # run() reads it
+    IN_JOB=yes
+    [[ $LAUNCHER == slurm ]] || { OMP_NUM_THREADS=$(threads) && export OMP_NUM_THREADS; } # cores there are other machines'
+    [[ ${#GPUS_OF_JOB[@]} == 0 ]] || export CUDA_VISIBLE_DEVICES=${GPUS_OF_JOB[place]}
+    "$@"
+  } &
   PLACES[place]=$!
   JOB_PIDS+=($!)
 }
@@ -149,13 +152,28 @@ free_place() {
   return 1
 }
 
-finish_jobs() {
+# A command of a job: stopped with it, and what it says has the name of its model in front.
+run_in_job() { # COMMAND...
+  local pid speaker status=0
+  exec 8> >(sed -u "s#^#${JOB_NAME:+$JOB_NAME: }#" >&2)
+  speaker=$!
+  "$@" 2>&8 8>&- &
+  pid=$!
+  exec 8>&-
+  trap 'kill "$pid" 2> /dev/null; wait "$pid" || true; exit 143' INT TERM
+  wait "$pid" || status=$?
+  trap - INT TERM
+  wait "$speaker" || true # what it said comes before our own words
+  return "$status"
+}
+
+finish_jobs() { # [WHAT_THEY_WERE]
   local pid failed=0
   for pid in "${JOB_PIDS[@]}"; do
     wait "$pid" || failed=$((failed + 1))
   done
   JOB_PIDS=()
-  [[ $failed == 0 ]] || die "$failed trainings failed; $(how_to_go_on they were)"
+  [[ $failed == 0 ]] || die "$failed ${1:-trainings} failed; $(how_to_go_on they were)"
 }
 
 stop_jobs() {

@@ -30,7 +30,7 @@ correlate() { # BASELINE
 }
 
 stage_probe() {
-  for_each_model probe
+  for_each_model_at_once probe
   for_each_baseline correlate
 }
 

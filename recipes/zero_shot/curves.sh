@@ -7,6 +7,7 @@ stage_curves() {
   local llr=()
   CURVE=() RECOGNIZED=()
   for_each_model curve
+  finish_jobs checkpoints
   [[ ${#RECOGNIZED[@]} == 0 ]] || llr=(--llr "${RECOGNIZED[@]}")
   [[ ${#CURVE[@]} == 0 ]] || run python -m eval probe learning-curves "${CURVE[@]}" "${llr[@]}" --output "$OUTPUT/curves"
 }
@@ -17,7 +18,7 @@ last_checkpoint() { # CHECKPOINT...
 }
 
 curve() { # SYSTEM SEED
-  local name checkpoint updates folder decoding last
+  local name checkpoint updates folder results decoding last
   [[ ${TRAINED_AS[$1]} == "$1" ]] || return 0
   name=$(model_name "$@")
   decoding=(--data "$DATA" --beam 1 "${SEARCH_OPTIONS[@]}")
@@ -28,21 +29,28 @@ curve() { # SYSTEM SEED
   for checkpoint in "${COURSE[@]}"; do
     updates=${checkpoint##*_} updates=${updates%.pt}
     folder=$OUTPUT/curves/$name/$updates
-    run python -m eval translate --checkpoint "$checkpoint" "${decoding[@]}" --split valid --output "$folder"
-    run python -m eval score "$folder"
     CURVE+=("$folder")
-    [[ $CURVE_LLR == none || ($CURVE_LLR == last && $checkpoint != "$last") ]] || curve_llr "$checkpoint" "$folder"
+    results=''
+    if [[ $CURVE_LLR == all || ($CURVE_LLR == last && $checkpoint == "$last") ]]; then
+      results=$folder/llr
+      [[ $LLR_PROTOCOL == converged ]] || results+=-$LLR_PROTOCOL
+      RECOGNIZED+=("$results")
+    fi
+    start_job named "$name-$updates" measure_checkpoint "$checkpoint" "$folder" "$results"
   done
+}
+
+measure_checkpoint() { # CHECKPOINT FOLDER RESULTS_OF_RECOGNITION
+  run python -m eval translate --checkpoint "$1" "${decoding[@]}" --split valid --output "$2"
+  run python -m eval score "$2"
+  [[ -z $3 ]] || recognize_checkpoint "$@"
 }
 
 # Classifiers learn from states of the validation set and are tested on those of the test set, as for the final model. States are not
 # extracted again for what is recognized already: they take much room, and are gone.
-curve_llr() { # CHECKPOINT FOLDER
-  local results=$2/llr
-  [[ $LLR_PROTOCOL == converged ]] || results+=-$LLR_PROTOCOL
-  RECOGNIZED+=("$results")
-  [[ ! $results/llr.json -nt $1 ]] || return 0
+recognize_checkpoint() { # CHECKPOINT FOLDER RESULTS
+  [[ ! $3/llr.json -nt $1 ]] || return 0
   run python -m eval probe states --checkpoint "$1" "${decoding[@]}" --max-lines "$CURVE_LINES" --output "$2/states"
-  recognize "$2/states" "$results"
+  recognize "$2/states" "$3"
   run rm -r "$2/states"
 }

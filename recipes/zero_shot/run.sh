@@ -130,7 +130,7 @@ probe() { # SYSTEM SEED
 }
 
 stage_probe() {
-  for_each_model probe
+  for_each_model_at_once probe
   run python -m eval probe off-target "${FOLDERS[@]}" --output "$OUTPUT/probes"
 }
 

@@ -1,0 +1,161 @@
+"""--jobs: translations, probes and checkpoints of learning curves that run at a time."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.recipes.commands import ROOT, recipe, write_program
+
+# Notes what it was asked for; a file `wait` lets it wait until so many are there, `stay` a minute.
+PYTHON = """#!/bin/bash
+[[ $1 != -c ]] || { echo 4 && exit; }
+output=${*: -1}
+mkdir -p "$output"
+echo "${OMP_NUM_THREADS:-all} ${CUDA_VISIBLE_DEVICES:-none} $*" >> calls
+case " $* " in
+  *" -m eval translate "* | *" probe states "*)
+    echo $$ > "$output/pid"
+    echo "working" >&2
+    if [[ -e stay ]]; then sleep 60 > /dev/null 2>&1 & wait; fi
+    while [[ -e wait && $(find out -name pid | wc -l) -lt $(< wait) ]]; do sleep 0.05; done
+    [[ ! -e fail || $output != *$(< fail)* ]] || { echo "error: no memory" >&2; exit 2; }
+    ;;
+esac
+[[ $4 == states || $3 != probe ]] || touch "$output/$4.json"
+"""
+
+
+@pytest.fixture
+def laboratory(tmp_path, monkeypatch):
+    """A folder with two trained models, each with two checkpoints of its course."""
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    write_program(tmp_path / "bin/python", PYTHON)
+    write_program(tmp_path / "bin/fairseq-train", "")
+    write_program(tmp_path / "bin/nproc", "#!/bin/sh\necho 6\n")
+    for system in "12":
+        for name in ("checkpoint_best.pt", "checkpoint_9_960.pt", "checkpoint_10_1200.pt"):
+            path = tmp_path / f"out/models/system{system}-seed1" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+    return tmp_path
+
+
+def words(*options: str) -> list[str]:
+    return ["--config", "phrasebook", "--systems", "1,2", "--seeds", "1", "--output", "out", *options]
+
+
+def environment(folder) -> dict:
+    return {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+
+
+def run(folder, *options: str) -> subprocess.CompletedProcess:
+    return recipe("zero_shot", *words(*options), cwd=folder, env=environment(folder), timeout=60)
+
+
+def calls(folder, command: str) -> list[str]:
+    """`THREADS GPUS` of every call of a command."""
+    lines = (folder / "calls").read_text().splitlines()
+    return sorted(" ".join(line.split()[:2]) for line in lines if f" -m eval {command} " in line)
+
+
+@pytest.mark.parametrize(
+    ("stage", "command", "models"),
+    [("translate", "translate", 2), ("probe", "probe states", 2), ("curves", "translate", 4)],
+)
+def test_at_a_time(laboratory, stage, command, models):
+    """They wait for each other here; every one has its share of the cores."""
+    (laboratory / "wait").write_text(str(models))
+    result = run(laboratory, "--stages", stage, "--jobs", str(models))
+    assert result.returncode == 0, result.stderr
+    assert calls(laboratory, command) == [f"{6 // models} none"] * models
+
+
+def test_slurm_hands_out_cores_of_its_own(laboratory):
+    write_program(laboratory / "bin/srun", '#!/bin/bash\nwhile [[ $1 == --* ]]; do shift 2; done\n"$@"\n')
+    result = run(laboratory, "--stages", "translate", "--jobs", "2", "--launcher", "slurm")
+    assert result.returncode == 0, result.stderr
+    assert calls(laboratory, "translate") == ["all none"] * 2
+
+
+def test_what_follows_all_of_them(laboratory):
+    """The curves of all checkpoints, in the order of systems and updates."""
+    result = run(laboratory, "--stages", "curves", "--jobs", "4")
+    assert result.returncode == 0, result.stderr
+    last = (laboratory / "calls").read_text().splitlines()[-1].split()
+    folders = [f"out/curves/system{system}-seed1/{updates}" for system in "12" for updates in (1200, 960)]
+    recognized = [f"{folder}/llr" for folder in folders]
+    assert last[2:] == [
+        "-m", "eval", "probe", "learning-curves", *folders, "--llr", *recognized, "--output", "out/curves",
+    ]  # fmt: skip
+    assert not list(laboratory.glob("out/curves/*/*/states"))
+
+
+def test_one_at_a_time_is_the_default(laboratory):
+    result = run(laboratory, "--stages", "translate")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.splitlines().count("working") == 2  # as it said it, with no name in front
+
+
+def test_lines_have_the_name_of_their_model(laboratory):
+    result = run(laboratory, "--stages", "translate,curves", "--jobs", "2")
+    assert result.returncode == 0, result.stderr
+    names = {
+        line.removesuffix(": working") for line in result.stderr.splitlines() if line.endswith("working")
+    }
+    models = {f"system{system}-seed1" for system in "12"}
+    assert names == models | {f"{model}-{updates}" for model in models for updates in (960, 1200)}
+
+
+def test_every_job_has_gpus_of_its_own(laboratory):
+    (laboratory / "wait").write_text("2")
+    result = run(laboratory, "--stages", "translate", "--jobs", "2", "--launcher", "gpu", "--gpus", "2")
+    assert result.returncode == 0, result.stderr
+    assert [call.split()[1] for call in calls(laboratory, "translate")] == ["0,1", "2,3"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "failing", "message"),
+    [
+        ("translate", "system1", "error: 1 models failed; the same command continues where they were"),
+        ("curves", "960", "error: 2 checkpoints failed; the same command continues where they were"),
+    ],
+)
+def test_one_that_fails_does_not_stop_the_others(laboratory, stage, failing, message):
+    (laboratory / "fail").write_text(failing)
+    result = run(laboratory, "--stages", stage, "--jobs", "2")
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1] == message
+    assert (
+        f"{failing}-seed1: error: no memory" in result.stderr
+        or f"-{failing}: error: no memory" in result.stderr
+    )
+    assert len(calls(laboratory, "translate")) == (2 if stage == "translate" else 4)
+    assert "learning-curves" not in (laboratory / "calls").read_text()
+
+
+def test_stopping_the_recipe_stops_them(laboratory):
+    (laboratory / "stay").touch()
+    script = str(ROOT / "recipes/zero_shot/run.sh")
+    process = subprocess.Popen(
+        ["bash", script, *words("--stages", "translate", "--jobs", "2")],
+        cwd=laboratory, env=environment(laboratory), stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    started = wait_for(
+        lambda: [path for path in laboratory.glob("out/translations/*/pid") if path.read_text()], 2
+    )
+    processes = [int(path.read_text()) for path in started]
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 2
+    assert process.stderr.read().endswith("error: stopped; the same command continues where it was\n")
+    wait_for(lambda: [pid for pid in processes if not os.path.exists(f"/proc/{pid}")], 2)
+
+
+def wait_for(find, number: int) -> list:
+    deadline = time.monotonic() + 30
+    while len(found := find()) < number:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.05)
+    return found
