@@ -2,11 +2,14 @@
 
 Takes any mixture of result files (scores.json, sentence-retrieval.json, comparisons, …) and of folders, which
 stand for all result files in them; those with the same system name and other seeds become one system with
-mean and standard deviation. Writes report.html (self-contained), report.md, tables/*.csv and plots/*.png.
+mean and standard deviation. Writes report.html (self-contained), report.md, tables/*.csv and plots/*.png, and
+removes tables and plots that an earlier report wrote there and this one does not (files.txt lists them).
 Tables follow Table 8.2 and Tables E.3-E.8 of the thesis. The same files give the same bytes.
 """
 
 import importlib
+import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +18,7 @@ from command_line.outputs import remove_leftovers, write_text
 from embeddings.averages import FROM, TO
 from embeddings.search.sentence_scores import MEASURES
 from eval.probes import PROBES
-from eval.reporting.exhibits import write_exhibits
+from eval.reporting.exhibits import exhibit_files, write_exhibits
 from eval.reporting.pages import html, markdown
 from eval.results.result_set import ResultSet
 
@@ -45,6 +48,9 @@ SENTENCE_ENCODERS = (  # what `python -m embeddings` has measured
     ("sts", f"{_TASKS}:sts"),
 )
 SOURCES = (("scores", "eval.reporting.sections.provenance"),)
+
+FILES = "files.txt"  # the tables and plots of a report: those that the next one does not write are removed
+_EXHIBIT = re.compile(r"(tables/[\w-]+\.csv|plots/[\w-]+\.png)")
 
 
 def sections() -> list[tuple[str, str]]:
@@ -109,10 +115,34 @@ def write_report(
     known = sections()
     results = ResultSet.load(files, dict.fromkeys(kind for kind, _ in known), similarity, direction)
     results.check_checkpoints()
+    for scores, checkpoint in results.overwritten():
+        print(
+            f"warning: {scores}: is of an earlier {checkpoint}, which was trained anew or further since;"
+            " translate and score again to report on that one",
+            file=sys.stderr,
+        )
     shown = [section_of(place)(results) for kind, place in known if results.of_kind(kind)]
     shown = [section for section in shown if section.exhibits]
     for folder in (output, output / "tables", output / "plots"):
         remove_leftovers(folder)
-    write_exhibits(shown, output / "tables", output / "plots")
+    files = exhibit_files(shown, output / "tables", output / "plots")
+    names = {str(file.relative_to(output)) for file in files}
+    before = _listed(output)
+    _write_list(output, before | names)  # first, so that a killed report leaves nothing that is not listed
+    write_exhibits(files)
     write_text(output / "report.md", markdown(title, shown))
     write_text(output / "report.html", html(title, shown))
+    for name in before - names:
+        (output / name).unlink(missing_ok=True)
+    _write_list(output, names)
+
+
+def _listed(output: Path) -> set[str]:
+    """Tables and plots that reports have written into this folder, by their list in it."""
+    path = output / FILES
+    lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
+    return {line for line in lines if _EXHIBIT.fullmatch(line)}
+
+
+def _write_list(output: Path, names: set[str]) -> None:
+    write_text(output / FILES, "".join(f"{name}\n" for name in sorted(names)))

@@ -23,7 +23,7 @@ from command_line.outputs import checksum
 from eval.claims.declared import Value
 from eval.probes.equal_supervised import crossing
 from eval.probes.training_logs import validations
-from eval.results.files import read_result
+from eval.results.files import is_overwritten, read_result
 from eval.results.scores import SCORES, Scores
 from fairseq_ext.checkpoints.progress import BEST
 from fairseq_ext.training_record import has_ended
@@ -99,8 +99,7 @@ def check_inputs(path: Path, folder: Path) -> None:
 
 @functools.cache
 def check_checkpoint(path: Path, folder: Path, training: Path) -> None:
-    """A training that was made anew leaves results of the one before behind. Only of results that are older
-    than the checkpoint the checksums are compared, as copies may have other times.
+    """A training that was made anew leaves results of the one before behind.
 
     Raises:
         InputError: the result is of another checkpoint than the training's.
@@ -108,9 +107,9 @@ def check_checkpoint(path: Path, folder: Path, training: Path) -> None:
     record = read_result(path)
     of_course = path.is_relative_to(folder / CURVES)
     pattern = f"checkpoint_*_{_checkpoint(record).get('updates')}.pt" if of_course else BEST
-    made, known = path.stat().st_mtime_ns, _checksums(record)
+    known = _checksums(record)
     for checkpoint in training.glob(pattern) if known else ():
-        if checkpoint.stat().st_mtime_ns > made and checksum(checkpoint) not in known:
+        if is_overwritten(checkpoint, path, known):
             raise InputError(f"{path}: is of another checkpoint than {checkpoint}; run its stage again")
 
 

@@ -17,7 +17,7 @@ from embeddings.groups import groups_file, read_groups
 from eval.reporting.exhibits import Section, Table, cells, measure_cell, slug, tidy
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import result_file, split_direction
-from eval.results.measures import MEASURES
+from eval.results.measures import MEASURES, means
 from eval.results.result_set import ResultSet
 from eval.results.scores import SCORES, Scores
 from eval.results.systems import System, by_dataset
@@ -87,20 +87,18 @@ def group_of_languages(groups: Mapping[str, list[str]], path: Path) -> dict[str,
 
 
 def of_groups(directions: Mapping[str, Mapping], groups: Mapping[str, str]) -> dict[str, dict]:
-    """ "seen→unseen" -> "directions", how many, and the mean of every measure; None where one lacks it."""
+    """ "seen→unseen" -> "directions", how many, and the mean of every measure; see `means`."""
     members: dict[str, list[Mapping]] = {}
     for direction, entry in directions.items():
         name = "→".join(groups.get(language, language) for language in split_direction(direction))
         members.setdefault(name, []).append(entry)
     return {
-        name: {"directions": len(entries), **{measure: _mean(entries, measure) for measure in SHOWN}}
-        for name, entries in sorted(members.items())
+        name: {"directions": len(found), **_shown(means(found))} for name, found in sorted(members.items())
     }
 
 
-def _mean(entries: list[Mapping], measure: str) -> float | None:
-    values = [entry.get(measure) for entry in entries]
-    return None if None in values else sum(values) / len(values)
+def _shown(record: Mapping) -> dict:
+    return {measure: record[measure] for measure in SHOWN}
 
 
 # --- the section of the report
@@ -120,8 +118,7 @@ def table(dataset: str, systems: list[System]) -> Table:
         if rows:
             rules.add(len(rows))
         for name, entry in system.runs[0].record["pairs"].items():
-            means = [system.mean("pairs", name, measure) for measure in SHOWN]
-            shown = [measure_cell(MEASURES[one], mean) for one, mean in zip(SHOWN, means, strict=True)]
+            shown = [measure_cell(MEASURES[one], system.mean("pairs", name, one)) for one in SHOWN]
             rows.append([*cells(system.name, name, str(entry["directions"])), *shown])
             data += [
                 [dataset, system.name, label, name, measure, record["pairs"][name][measure]]

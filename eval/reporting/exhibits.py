@@ -3,12 +3,12 @@
 import csv
 import hashlib
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from command_line.errors import InputError
-from command_line.outputs import atomic_path, write_text
+from command_line.outputs import atomic_path
 from eval.results.labels import UNKNOWN
 from eval.results.measures import Measure
 from eval.results.systems import MeanStd
@@ -144,12 +144,12 @@ class Section:
         return [one for one in self.exhibits if isinstance(one, Figure)]
 
 
-def write_exhibits(sections: Iterable[Section], tables: Path, plots: Path) -> list[Path]:
-    """Every table and the numbers of every figure as `tables/NAME.csv`, every figure as `plots/NAME.png`;
-    returns these files.
+def exhibit_files(sections: Iterable[Section], tables: Path, plots: Path) -> dict[Path, bytes]:
+    """Contents of files: every table and the numbers of every figure as `tables/NAME.csv`, every figure as
+    `plots/NAME.png`.
 
     Raises:
-        InputError: two of them have one name; nothing is written then.
+        InputError: two of them have one name.
     """
     sections = list(sections)
     names = [table.name for section in sections for table in section.tables]
@@ -157,16 +157,21 @@ def write_exhibits(sections: Iterable[Section], tables: Path, plots: Path) -> li
         raise InputError(
             f"two tables are called {twice!r}, of results with the same names; report them apart"
         )
-    written = []
+    found = {}
     for section in sections:
         for table in section.tables:
-            written.append(tables / f"{table.name}.csv")
-            write_text(written[-1], table.csv())
+            found[tables / f"{table.name}.csv"] = table.csv().encode()
         for figure in section.figures:
-            written.append(plots / f"{figure.name}.png")
-            with atomic_path(written[-1]) as path:
-                path.write_bytes(figure.png)
-    return written
+            found[plots / f"{figure.name}.png"] = figure.png
+    return found
+
+
+def write_exhibits(files: Mapping[Path, bytes]) -> list[Path]:
+    """Write what `exhibit_files` returns; returns the files."""
+    for file, contents in files.items():
+        with atomic_path(file) as path:
+            path.write_bytes(contents)
+    return list(files)
 
 
 def _csv_value(one: Cell):

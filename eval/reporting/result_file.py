@@ -5,7 +5,7 @@ from pathlib import Path
 
 from command_line import result_file
 from command_line.result_file import write_result
-from eval.reporting.exhibits import Section, write_exhibits
+from eval.reporting.exhibits import Section, exhibit_files, write_exhibits
 from eval.results.result_set import ResultSet
 
 
@@ -38,6 +38,7 @@ def publish(
     """
 
     def show(file: Path, record: dict) -> list[Path]:
-        return write_exhibits([section(ResultSet({kind: [(file, record)]}))], Path(output), Path(output))
+        sections = [section(ResultSet({kind: [(file, record)]}))]
+        return write_exhibits(exhibit_files(sections, Path(output), Path(output)))
 
     write_result("eval", kind, options, inputs, measure, output, force, version, beside=show)

@@ -5,12 +5,13 @@ file says `"format": 1` and, from `score` on, its `"kind"`, so that the report c
 files.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
 from command_line.options import shown
+from command_line.outputs import checksum
 from command_line.records import check, field, read_json
 from command_line.result_file import FORMAT
 from eval.results.record_schemas import SCHEMAS, check_result
@@ -39,6 +40,16 @@ def split_direction(direction: str, path="direction") -> tuple[str, str]:
         raise InputError(f"{path}: {direction!r} is not a direction such as 'de-fr' or 'eng_Latn-zh_Hans'")
     plain_name(direction, f"{path}: direction")
     return source, target
+
+
+def is_overwritten(checkpoint: Path, result: Path, known: Container[str]) -> bool:
+    """Whether a checkpoint is another one now than those that a result is of, as after training anew or on.
+    The checksum is computed only of one that is newer than the result; copies may have other times.
+
+    Args:
+        known: checksums of the result's checkpoints.
+    """
+    return checkpoint.stat().st_mtime_ns > result.stat().st_mtime_ns and checksum(checkpoint) not in known
 
 
 def result_files(path, kinds: Iterable[str]) -> list[Path]:

@@ -101,15 +101,16 @@ def averages(directions: Mapping[str, Mapping]) -> dict[str, dict]:
         for group in groups_of(direction, entry["kind"]):
             members[group].append(entry)
     return {
-        group: {"directions": len(entries), **_means(entries)}
-        for group, entries in members.items()
-        if entries
+        group: {"directions": len(entries), **means(entries)} for group, entries in members.items() if entries
     }
 
 
-def _means(entries: list[Mapping]) -> dict[str, float | None]:
-    means = {}
+def means(entries: list[Mapping]) -> dict[str, float | None]:
+    """The mean of every measure over the directions that have it, as into a language that the identifier does
+    not know there is no off-target rate; None where none has.
+    """
+    found = {}
     for name in MEASURES:
         values = [entry[name] for entry in entries if entry.get(name) is not None]
-        means[name] = sum(values) / len(values) if values else None
-    return means
+        found[name] = sum(values) / len(values) if values else None
+    return found

@@ -9,10 +9,10 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.records import field
-from eval.results.files import read_result, result_files
+from eval.results.files import is_overwritten, read_result, result_files
 from eval.results.labels import PLACEMENT, differing_axis, order
 from eval.results.measures import common_measure
-from eval.results.scores import Scores, check_comet, group_scores
+from eval.results.scores import TRANSLATION, Scores, check_comet, group_scores
 from eval.results.systems import Run, System, by_dataset, group_probed
 
 RETRIEVAL = "sentence-retrieval"  # of which comparisons are made, too
@@ -153,6 +153,21 @@ class ResultSet:
                     raise InputError(
                         f"{path}: is of another search of {one.name!r} than {one.path}; probe that one again"
                     )
+
+    def overwritten(self) -> list[tuple[Path, Path]]:
+        """Scores, and the checkpoint that their translations were made with, where that is another one now.
+        Its path is as it was given then: from elsewhere it may not be found, and nothing is known.
+        """
+        found = []
+        for path, record in self.of_kind("scores"):
+            known = record.get("checkpoint") or {}
+            checkpoint, translated = Path(known.get("path", "")), path.with_name(TRANSLATION)
+            made = (
+                translated if translated.exists() else path
+            )  # scores may be made again, of old translations
+            if checkpoint.is_file() and is_overwritten(checkpoint, made, {known.get("sha256")}):
+                found.append((path, checkpoint))
+        return found
 
     def rivals(self, system: System) -> list[System]:
         """Systems whose off-target rates are compared with that of `system`: PostNorm of PreNorm, as in Table

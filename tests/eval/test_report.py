@@ -1,9 +1,12 @@
 """`python -m eval report`: layout of Tables 8.2 and E.3-E.8, escaping, determinism."""
 
 import base64
+import contextlib
 import csv
+import hashlib
 import html.parser
 import json
+import os
 import re
 from itertools import pairwise
 
@@ -403,6 +406,80 @@ def test_same_files_give_the_same_bytes(folders, report):
     assert names == sorted(path.relative_to(second) for path in second.rglob("*") if path.is_file())
     for name in names:
         assert (first / name).read_bytes() == (second / name).read_bytes(), name
+
+
+def test_tables_of_an_earlier_report_go(folders, report, command, tmp_path):
+    """Those of results that this one has not; nobody takes them for its numbers."""
+    comparison = tmp_path / "comparison.json"
+    assert command("compare", *folders, "--output", comparison).status == 0
+    output = report(*folders, comparison)
+    before = {path.relative_to(output) for path in output.rglob("*.*")}
+    own = [output / "tables/mine.csv", output / "plots/mine.png", output / "notes.txt"]
+    for path in own:
+        path.touch()
+    report(*folders)
+    alone = report(*folders, folder="other")
+    expected = {path.relative_to(alone) for path in alone.rglob("*.*")}
+    assert expected < before
+    assert {path.relative_to(output) for path in output.rglob("*.*")} == expected | {
+        path.relative_to(output) for path in own
+    }
+
+
+def test_a_killed_report_leaves_nothing_that_the_next_one_does_not_remove(
+    folders, report, command, tmp_path, monkeypatch
+):
+    comparison = tmp_path / "comparison.json"
+    assert command("compare", *folders, "--output", comparison).status == 0
+
+    def killed(title, sections):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("eval.report.markdown", killed)
+        with contextlib.suppress(BaseException):
+            report(*folders, comparison)
+    output = report(*folders)
+    alone = report(*folders, folder="other")
+    assert sorted(path.name for path in output.rglob("*.*")) == sorted(
+        path.name for path in alone.rglob("*.*")
+    )
+
+
+def test_a_list_of_files_leads_nowhere_else(folders, report, tmp_path):
+    output = report(*folders)
+    other = tmp_path / "tables.csv"
+    other.touch()
+    with open(output / "files.txt", "a") as stream:
+        stream.write("../tables.csv\ntables/../../tables.csv\n/etc/none.csv\n\n")
+    report(*folders)
+    assert other.exists()
+
+
+def test_scores_of_a_model_that_was_trained_anew_are_named(scored, texts, command, tmp_path, monkeypatch):
+    """Also where they were scored again since, of the old translations."""
+    monkeypatch.chdir(tmp_path)
+    checkpoint = tmp_path / "checkpoint_best.pt"
+    checkpoint.write_bytes(b"first")
+    known = {
+        "path": checkpoint.name,
+        "sha256": hashlib.sha256(b"first").hexdigest(),
+        "epoch": 3,
+        "updates": 300,
+    }
+    out = scored("A", {"de-en": texts["en"]}, checkpoint=known)
+    assert command("report", out, "--output", "report") == (0, "report/report.html\n", "")
+    later = (out / "translate.json").stat().st_mtime_ns + 1
+    os.utime(checkpoint, ns=(later, later))  # a copy of the same
+    assert command("report", out, "--output", "report").err == ""
+    checkpoint.write_bytes(b"second")
+    os.utime(checkpoint, ns=(later, later))
+    found = command("report", out, "--output", "report")
+    assert found.status == 0
+    assert found.err == (
+        f"warning: {out}/scores.json: is of an earlier checkpoint_best.pt, which was trained anew or further"
+        " since; translate and score again to report on that one\n"
+    )
 
 
 def test_unknown_kind_and_missing_file(tmp_path, command):

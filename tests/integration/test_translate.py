@@ -222,7 +222,7 @@ def test_bad_data(data, trained, forked, tmp_path, damage):
             ["--directions", "de-it"],
             "language 'it': the model has no tag for it; known languages: cs, de, en, fr",
         ),
-        (["--directions", "de"], "--directions: 'de' is not SOURCE-TARGET"),
+        (["--directions", "de"], "--directions/--direction: found 'de', expected a direction such as en-de"),
         (["--pivot", "it"], "language 'it': the model has no tag for it; known languages: cs, de, en, fr"),
         (["--pivot", "en", "--directions", "de-en"], "DATA: no test set for de-en directions"),
         (["--split", "test2"], "DATA: no test2 set for all directions between the languages of the model"),
