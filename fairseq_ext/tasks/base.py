@@ -25,6 +25,7 @@ from fairseq_ext.losses.weighted_loss import ModelSizes
 from fairseq_ext.modules.all_gather import contributing_nothing, world_size
 from fairseq_ext.modules.compiled_layers import compile_layers
 from fairseq_ext.modules.language_embeddings import embed_languages
+from fairseq_ext.tasks import patience
 from fairseq_ext.tasks.improvements import Improvements
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_training
 
@@ -90,6 +91,7 @@ class BaseTask(FairseqTask):
             "dictionary_sha256": self.fingerprint,
             origin.FIELD: self.initialized_from,
             **self.improvements.state_dict(),
+            **patience.state_dict(),
         }
 
     def check_dictionary(self, state: dict) -> None:

@@ -2,8 +2,9 @@
 
 fairseq saves that and gives it back to a task at inference alone: a training would go on, and say nothing,
 with another dictionary of the same size, with languages in another order, with another teacher, and with the
-count of improvements begun anew. Of the file, which one process reads and sends to the others, the trainer
-keeps nothing but "extra_state", in which the state of the task therefore travels.
+count of improvements, or of validations without one, begun anew. Of the file, which one process reads and
+sends to the others, the trainer keeps nothing but "extra_state", in which the state of the task therefore
+travels.
 """
 
 import functools
@@ -17,6 +18,7 @@ from fairseq_ext.checkpoints.origin import SCHEMA as ORIGIN
 from fairseq_ext.checkpoints.progress import LAST
 from fairseq_ext.checkpoints.tasks import TASK_STATE
 from fairseq_ext.data.teachers import STATE as TEACHER
+from fairseq_ext.tasks import patience
 from fairseq_ext.tasks.base import BaseTask
 from fairseq_ext.tasks.improvements import NAME as IMPROVEMENTS
 from fairseq_ext.tasks.improvements import STATE as COUNT
@@ -31,6 +33,7 @@ SCHEMA = {
     "unify_task_tokens": Optional(bool),
     "translates": Optional(bool),
     IMPROVEMENTS: Optional(COUNT),
+    patience.NAME: Optional(patience.STATE),
     "teacher": Optional(TEACHER),
 }
 
@@ -79,6 +82,8 @@ def _with_task(load: Callable) -> Callable:
         # --finetune-from-model): also with another teacher
         if saved and self.get_num_updates():
             _restore(self.task, saved, filename)
+            if not options.get("reset_meters"):  # with which fairseq forgets the best validation, too
+                patience.go_on(saved)
         elif saved:
             _check_start(self.task, saved, filename, getattr(self.get_criterion(), "knows_languages", False))
         return extra

@@ -1,5 +1,7 @@
 """A training goes on with what its task has saved, or not at all."""
 
+import shutil
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,7 @@ from data_prep.formats.sentences import file_prefix
 from data_prep.formats.teacher_vectors import create_teacher_vectors, sentences_identity, vectors_path
 from tests.fairseq_ext.folders import write_toy_folder
 from tests.integration.commands import USER_DIR
-from tests.integration.training import LOGS, final_state
+from tests.integration.training import LOGS, final_state, logged
 
 LINES, WIDTH = 12, 16
 ENCODERS = {  # name of the encoder, and a file of its weights with the checksum
@@ -79,3 +81,22 @@ def test_a_training_goes_on_with_its_own_teacher_only(train, folder, tmp_path):
     goes_on = train("model", 4)
     assert goes_on.status == 0 and "Loaded checkpoint" in goes_on.text, goes_on.text[-3000:]
     assert final_state(tmp_path / "model")["task_state"]["initialized_from"] == {}
+
+
+def test_patience_counts_on(train, tmp_path):
+    """With a learning rate of 0 the first validation is the best, and three more end the training."""
+    stopping = ("--lr", 0, "--patience", 3, "--validate-interval-updates", 1)
+
+    def validations(model: str, updates: int, *options) -> int:
+        result = train(model, updates, *stopping, *options)
+        assert result.status == 0, result.text[-3000:]
+        return len(logged(result, "valid"))
+
+    assert validations("whole", 20) == 4
+    assert validations("parts", 2) == 2
+    shutil.copytree(tmp_path / "parts", tmp_path / "forgetful")
+    checkpoint = tmp_path / "parts/checkpoint_last.pt"
+    assert validations("parts", 20) == 2  # not four, nor three beside a first one
+    assert validations("parts", 20) == 1  # of more updates than had been asked for
+    assert validations("forgetful", 20, "--reset-meters") == 4
+    assert validations("tuned", 20, "--finetune-from-model", checkpoint) == 4
