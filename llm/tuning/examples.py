@@ -23,7 +23,9 @@ class InstructionLines(Dataset):
 
     Args:
         paths: the files.
-        most: of all lines so many are taken, evenly spread; None for all.
+        most: of all lines so many are taken, evenly spread; None for all. Which of its neighbours each one is
+            is drawn, the same ones every time: directions and tasks take turns in the files, and even steps
+            would meet one of them only.
     """
 
     def __init__(self, paths: Sequence[Path], most: int | None = None):
@@ -33,7 +35,8 @@ class InstructionLines(Dataset):
         self.begins = np.concatenate(begins)
         self.numbers = np.concatenate([np.arange(1, len(each) + 1) for each in begins])
         if most is not None and most < len(self.begins):
-            chosen = np.linspace(0, len(self.begins) - 1, most).round().astype(np.int64)
+            edges = np.linspace(0, len(self.begins), most + 1).round().astype(np.int64)
+            chosen = np.random.default_rng(most).integers(edges[:-1], edges[1:])
             self.files, self.begins, self.numbers = (
                 each[chosen] for each in (self.files, self.begins, self.numbers)
             )

@@ -1,6 +1,7 @@
 """Instructions as tokens: any line at once, where the answer begins, and what is cut."""
 
 import json
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
@@ -50,13 +51,28 @@ def test_any_line_of_several_files(tmp_path, monkeypatch, at_once, end):
 
 @pytest.mark.parametrize("most", [1, 2, 3, 5, 9, 10, 11])
 def test_of_many_lines_some_evenly_spread(tmp_path, most):
-    found = InstructionLines(
-        [write(tmp_path / "a", records(6)), write(tmp_path / "b", records(4, "x"))], most
-    )
+    paths = [write(tmp_path / "a", records(6)), write(tmp_path / "b", records(4, "x"))]
+    found = InstructionLines(paths, most)
     taken = [(records(6) + records(4, "x")).index(found[index]) for index in range(len(found))]
-    assert len(taken) == min(most, 10) and taken[0] == 0
-    steps = {second - first for first, second in pairwise(taken)}
-    assert not steps or (taken[-1] == 9 and min(steps) >= 1 and max(steps) - min(steps) <= 1)
+    assert len(taken) == min(most, 10)
+    parts = [round(10 * number / most) for number in range(most + 1)] if most < 10 else range(11)
+    assert all(start <= one < end for one, (start, end) in zip(taken, pairwise(parts), strict=True))
+    again = InstructionLines(paths, most)
+    assert [again[index] for index in range(len(again))] == [found[index] for index in range(len(found))]
+
+
+@pytest.mark.parametrize("most", [100, 200])
+def test_lines_that_are_taken_are_of_both_directions_of_every_pair(tmp_path, most):
+    """Which take turns in the files."""
+    paths = []
+    for pair in ("de-en", "en-fi"):
+        directions = [pair, "-".join(reversed(pair.split("-")))] * 100
+        lines = [{"direction": one, "input": "x", "output": "y"} for one in directions]
+        paths.append(write(tmp_path / pair, lines))
+    found = InstructionLines(paths, most)
+    counts = Counter(found[index]["direction"] for index in range(most))
+    assert set(counts) == {"de-en", "en-de", "en-fi", "fi-en"}
+    assert min(counts.values()) > 0.15 * most
 
 
 @pytest.mark.parametrize(
