@@ -22,6 +22,10 @@ QUIET = {  # arguments of a training that keeps its last state, and of which we 
 }
 
 
+class Diverged(InputError):
+    """The loss of a training is no number any more."""
+
+
 def last_state(folder: Path) -> str | None:
     """The trainer's newest state that was written to its end; removes the others."""
     found = {int(path.name.rpartition("-")[2]): path for path in folder.glob("checkpoint-*")}
@@ -64,7 +68,7 @@ class Progress(TrainerCallback):
         if loss is None:
             return
         if not math.isfinite(loss):
-            raise InputError(
+            raise Diverged(
                 f"--learning-rate {settings.learning_rate}: the loss is {loss} at update {state.global_step};"
                 f" expected a number; give a smaller one, or {self.advice}"
             )

@@ -149,23 +149,35 @@ def tune(
 def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, processes: Processes) -> None:
     """Train a stage with every learning rate; the result with the lowest validation loss becomes the stage's.
 
-    The thesis chose the rate of each experiment so (6.3.2).
+    The thesis chose the rate of each experiment so (6.3.2). A rate that is too high for the stage has none.
+
+    Raises:
+        InputError: no rate ends with a loss that is a number.
     """
+    from data_prep.transformers_trainer import Diverged
     from llm.tuning.training import VALIDATION, tune_stage
 
-    found = {}
+    found, reasons = {}, []
     for rate in job.learning_rate:
         result = state / f"rate-{rate:g}"
         if not (result / VALIDATION).is_file():
-            tune_stage(job, stage, tokenizer, rate, state / f"rate-{rate:g}-state", result)
+            try:
+                tune_stage(job, stage, tokenizer, rate, state / f"rate-{rate:g}-state", result)
+            except Diverged as error:
+                reasons.append(str(error))  # the error itself would hold the model
+                continue
         found[rate] = read_json(result / VALIDATION)
+    if not found:
+        raise InputError(reasons[-1])
+    for reason in reasons if processes.is_first else ():
+        print(f"tune: {stage.title}: {reason}; goes on without it", file=sys.stderr)
     best = min(found, key=lambda rate: found[rate]["loss"])
     processes.wait()  # all have read what the first one moves
     if processes.is_first:
-        losses = {f"{rate:g}": one["loss"] for rate, one in found.items()}
+        losses = {f"{rate:g}": found[rate]["loss"] if rate in found else None for rate in job.learning_rate}
         result = state / f"rate-{best:g}"
         write_json(result / VALIDATION, found[best] | {"losses_of_rates": losses})
-        if len(found) > 1:
+        if len(losses) > 1:
             print(
                 f"tune: {stage.title}: learning rate {best:g} is kept, valid losses {losses}", file=sys.stderr
             )

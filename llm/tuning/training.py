@@ -1,5 +1,6 @@
 """One stage of tuning by `transformers.Trainer`, on one or more devices; it goes on where it was killed."""
 
+import math
 import os
 import sys
 import warnings
@@ -12,7 +13,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 
 from command_line.outputs import scratch_folder, write_json
 from command_line.records import read_json
-from data_prep.transformers_trainer import QUIET, Progress, last_state
+from data_prep.transformers_trainer import QUIET, Diverged, Progress, last_state
 from llm.tuning.answers import AnswerTokens
 from llm.tuning.examples import Examples, Padding
 from llm.tuning.model import trained_parameters, tuned_model
@@ -47,7 +48,8 @@ def tune_stage(job: Tuning, stage: Stage, tokenizer, rate: float, state: Path, t
         target: folder of the result, which appears whole.
 
     Raises:
-        InputError: the loss is no number any more, or the model cannot be adapted.
+        Diverged: the loss is no number any more.
+        InputError: the model cannot be adapted.
     """
     set_seed(job.seed)  # of a new adapter, which is made before the trainer does it
     model = tuned_model(job, stage.before)
@@ -154,15 +156,20 @@ class Course(TrainerCallback):
             self.epochs = [one for one in read_json(self.file) if one["update"] <= state.global_step]
         is_end = state.global_step % (state.max_steps // state.num_train_epochs) == 0
         if is_end and state.global_step not in [one["update"] for one in self.epochs]:
-            self._validate(state)  # it was killed meanwhile
+            self._validate(state, settings.learning_rate)  # it was killed meanwhile
 
     def on_epoch_end(self, settings, state, control, **kwargs):
-        self._validate(state)
+        self._validate(state, settings.learning_rate)
 
-    def _validate(self, state) -> None:
+    def _validate(self, state, rate: float) -> None:
         objectives = self.measure()
         entry = {"epoch": round(state.epoch), "update": state.global_step}
         entry |= {"loss": mean_loss(objectives), "objectives": objectives}
+        if not math.isfinite(loss := entry["loss"]):
+            raise Diverged(
+                f"--learning-rate {rate}: the validation loss is {loss} after epoch {entry['epoch']};"
+                " expected a number; give a smaller one"
+            )
         self.epochs = [one for one in self.epochs if one["epoch"] != entry["epoch"]] + [entry]
         if not state.is_world_process_zero:
             return

@@ -90,6 +90,48 @@ def test_of_several_learning_rates_the_one_with_the_lowest_loss_is_kept(options,
     assert "learning rate 0.05 is kept" in done.err
 
 
+@pytest.fixture
+def diverging(monkeypatch):
+    """Trainings by rates above 1e-3 lose their numbers: in the loss, or in that of the validation."""
+
+    def diverge(kind: str) -> None:
+        right, measure, rates = training.AnswerTrainer.compute_loss, training.validate, []
+
+        def compute_loss(self, *args, **kwargs):
+            rates.append(self.args.learning_rate)
+            loss = right(self, *args, **kwargs)
+            return loss * float("nan") if kind == "loss" and rates[-1] > 1e-3 else loss
+
+        def validate(*args):
+            found = measure(*args)
+            if kind == "validation" and rates[-1] > 1e-3:
+                found = {name: one | {"loss": float("inf")} for name, one in found.items()}
+            return found
+
+        monkeypatch.setattr(training.AnswerTrainer, "compute_loss", compute_loss)
+        monkeypatch.setattr(training, "validate", validate)
+
+    return diverge
+
+
+@pytest.mark.parametrize("kind", ["loss", "validation"])
+def test_a_rate_that_is_too_high_does_not_end_the_search(options, command, tmp_path, diverging, kind):
+    diverging(kind)
+    done = command(*options(tmp_path / "out", "--learning-rate", "5e-2,1e-4,1e-2"))
+    assert done.status == 0, done.err
+    (stage,) = record_of(tmp_path / "out")["stages"]
+    assert stage["learning_rate"] == 1e-4
+    assert stage["losses_of_rates"] == {"0.05": None, "0.0001": stage["loss"], "0.01": None}
+    assert "tune: stage 1 of 1, Mono-full: --learning-rate 0.05: the " in done.err
+
+
+@pytest.mark.parametrize("kind", ["loss", "validation"])
+def test_rates_that_are_all_too_high(options, refusal, tmp_path, diverging, kind):
+    diverging(kind)
+    line = refusal(*options(tmp_path / "out", "--learning-rate", "5e-2,1e-2"))
+    assert line.startswith("--learning-rate 0.01: the ") and "expected a number; give a smaller one" in line
+
+
 def test_without_an_adapter_every_stage_is_a_whole_model(options, command, tmp_path, bloom):
     words = options(tmp_path / "out", "--curriculum", "mono-full,mono-full", "--lora-rank", 0)
     done = command(*words)
