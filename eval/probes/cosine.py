@@ -1,10 +1,12 @@
 """Cosine between parallel sentences in every encoder layer, and its change between systems (thesis 6.4.5).
 
 A sentence is the mean of its states in a layer, as in Figure 6.3. With several systems, differences of the
-first one to every other are given too: how the second training, loss or normalization moved the languages
-together or apart. The thesis does this for a decoder-only model, whose layers all see the source; here it is
-the encoder.
+first one to every other are given too, and of every other one to the next: how the second training, loss or
+normalization moved the languages together or apart, and what a third one changed then. The thesis does this
+for a decoder-only model, whose layers all see the source; of translation models it is the encoder.
 """
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -63,13 +65,14 @@ def parallel_cosine(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def differences(systems: list[System]) -> list[dict]:
-    """Means over the seeds of every further system minus those of the first one on the same dataset, where
-    they have the same layers and sentences.
+    """Means over the seeds of every further system minus those of the first one on the same dataset, and
+    minus those of the one before it, where they have the same layers and sentences.
     """
     found = []
-    for dataset, (baseline, *others) in by_dataset(systems).items():
-        first = baseline.records[0]
-        for system in others:
+    for dataset, members in by_dataset(systems).items():
+        pairs = [*((members[0], system) for system in members[1:]), *pairwise(members[1:])]
+        for baseline, system in pairs:
+            first = baseline.records[0]
             if any(mismatch_of(first, run) for run in (*baseline.records, *system.records)):
                 continue
             changes = {

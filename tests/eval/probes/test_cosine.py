@@ -80,6 +80,18 @@ def test_the_change_from_the_first_system_with_means_over_seeds(store, probe, fi
     assert html.count("<figure>") == html.count('download="') == 2
 
 
+def test_the_change_from_every_further_system_to_the_next(store, probe, findings, tmp_path):
+    """As in Figure 6.3: from the model as it is to the baseline, and from there to what was added then."""
+    folders = [store(name, [0, angle, 90], name=name) for name, angle in (("A", 90), ("B", 60), ("C", 0))]
+    assert probe(*folders).status == 0
+    found = {
+        (one["baseline"], one["system"]): one["averages"]["supervised"]["cosine"][1]
+        for one in findings()["differences"]
+    }
+    assert found == pytest.approx({("A", "B"): 0.5, ("A", "C"): 1.0, ("B", "C"): 0.5}, abs=1e-5)
+    assert (tmp_path / "out/cosine_change_toy_B_C.csv").is_file()
+
+
 def test_a_mean_of_different_angles(store, tmp_path, probe, findings):
     angles = np.array([0, 30, 60, 90, 120, 150])
     radians = np.radians(angles)
