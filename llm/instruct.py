@@ -12,7 +12,7 @@ OUTPUT/instructions.json, the counts. Memory does not grow with the text.
 import functools
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -88,6 +88,10 @@ class InstructionJob:
         """What is instructed in a direction: monolingual tasks where its target is one of their languages."""
         return [task for task in self.tasks if not TASKS[task].is_monolingual or self._is_mono(direction[1])]
 
+    def has_some_for(self, bitext: Text) -> bool:
+        """Whether anything is instructed of a pair."""
+        return any(self.tasks_of(direction) for direction in self.chosen(bitext))
+
     def _is_mono(self, language: str) -> bool:
         return not is_english(language) if self.mono_languages is None else language in self.mono_languages
 
@@ -138,7 +142,7 @@ def main(args) -> None:
     job = from_arguments(InstructionJob, args)
     bitexts = bitexts_of(job)
     check_languages(job, bitexts)
-    files = files_of(job, bitexts)
+    files = files_of(job, filter(job.has_some_for, bitexts))
     reads = [path for paths in files.values() for path in paths]
     inputs = [folder for folder in (job.text, job.words, job.alignments) if folder]
     folder = StepFolder(args.output, STEP, by_name(job), reads, inputs)
@@ -193,7 +197,7 @@ def check_languages(job: InstructionJob, bitexts: list[Text]) -> None:
             )
 
 
-def files_of(job: InstructionJob, bitexts: list[Text]) -> dict[Text, list[Path]]:
+def files_of(job: InstructionJob, bitexts: Iterable[Text]) -> dict[Text, list[Path]]:
     """What is read of every pair, line-parallel: text of both sides, and, if needed, words of both and links.
 
     Raises:

@@ -105,6 +105,22 @@ def test_directions(texts, tmp_path, command):
     assert InstructionFolder.load(tmp_path / "out").directions == ["en-de", "fr-en"]
 
 
+def test_what_is_not_instructed_is_not_read(tmp_path, command):
+    """Neither words nor links of the other pairs are needed; their languages keep their names."""
+    own = write_texts(tmp_path / "own")
+    for path in own.glob("*/*.en-fr.*"):
+        if path.parent.name != "text":
+            path.unlink()
+    (own / "text/train.en-fr.fr").write_bytes(b"\xff\n" * LINES["train"])
+    words = options(own, tmp_path / "out", "--tasks", "mt,align", "--directions", "de-en,en-de")
+    done = command(*words)
+    assert done.status == 0, done.err
+    assert {name.split(".")[2] for name in files(tmp_path / "out")} == {"de-en"}
+    folder = InstructionFolder.load(tmp_path / "out")
+    assert folder.languages == {"de": "German", "en": "English", "fr": "French"}
+    assert folder.directions == ["de-en", "en-de"]
+
+
 def test_languages_of_monolingual_tasks(texts, tmp_path, command):
     given = ("--tasks", "mono-full", "--mono-languages", "en,fr")
     assert command(*options(texts, tmp_path / "out", *given)).status == 0
