@@ -152,13 +152,14 @@ add_folder() { # SYSTEM SEED
   [[ -z $FLORES || ${EVALUATION_OPTIONS[$1]} == *--pivot* ]] || FOLDERS+=("$OUTPUT/translations/flores/$(model_name "$@")")
 }
 
-# Figure 6.3: what MTInstruct changes in the layers of the model, and what AlignInstruct changes then, for the first seed. Table 6.6:
-# from seen and unseen languages into seen and unseen ones.
+# Figure 6.3: what MTInstruct changes in the layers of the model, and what AlignInstruct changes then, for the first seed that there is.
+# Table 6.6: from seen and unseen languages into seen and unseen ones.
 stage_probe() {
-  local system stores=()
+  local system seed stores=()
   for system in base mt mt+align; do
-    is_among "$system" "${SYSTEM_IDS[@]}" || continue
-    set_prompted "$system" "${SEED_LIST[0]}"
+    seed=$(for_each_model echo | awk -v wanted="$system" '$1 == wanted && !found++ { print $2 }')
+    [[ -n $seed ]] || continue
+    set_prompted "$system" "$seed"
     stores+=("$OUTPUT/states/$system")
     run python -m llm states "${PROMPTED[@]}" --data "$OUTPUT" --dataset "$NAME" --max-lines "$PROBE_LINES" \
       --output "$OUTPUT/states/$system"

@@ -217,6 +217,17 @@ def test_only_finished_models_are_evaluated(tmp_path):
     assert [value(words, "--output") for words in found] == ["out/translations/mt-seed2"]
 
 
+def test_layers_are_of_the_first_seed_that_has_finished(tmp_path):
+    for name in ("mt-seed2", "mt+align-seed1", "mt+align-seed2"):
+        (tmp_path / "out/models" / name).mkdir(parents=True)
+        (tmp_path / "out/models" / name / "tuning.json").write_text("{}")
+    (tmp_path / "bloomz-1b1").mkdir()
+    options = ["--systems", "base,mt,mt+align,align", "--seeds", "1,2", "--stages", "translate,probe"]
+    found = dry_run("align_instruct", *BLOOMZ, *options, "--finished-only", cwd=tmp_path)
+    tuned = [parsed(words).tuned for words in found if "states" in words]
+    assert list(map(str, tuned)) == ["None", "out/models/mt-seed2", "out/models/mt+align-seed1"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
