@@ -22,10 +22,12 @@ TUNING_OPTIONS=()            # of `llm tune`
 DECODING_OPTIONS=()          # of `llm translate`
 ALIGNER_OPTIONS=(--aligner fast_align --train-sample 0 --no-one-to-one)
 KNOWN=() BASE_OPTIONS=() BASE_TUNING=() # of a configuration that makes its own model, of these languages, in the stage base
-# Tables 6.2 to 6.5 and D.3 compare with MTInstruct; Table 6.2 also has the model as it is.
+# Tables 6.2 to 6.5 and D.3 compare with MTInstruct, Table D.3 by the same prompt; Table 6.2 also has the model as it is.
 COMPARISONS=(base:mt mt:align mt:mt+align mt:align-mt mt:mt+align-mt mt:mt+hint mt:mt+revise mt:mt+align+hint mt:mt+align+revise
-  mt:mt+hint+revise mt:mt+align+hint+revise mt:mt+mono-full mt:mt+mono-half mt+mono-full:mt+mono-full+align
-  mt+mono-half:mt+mono-half+align mt:mt-pivot mt+align:mt+align-pivot mt-pivot:mt+align-pivot)
+  mt:mt+hint+revise mt:mt+align+hint+revise mt:mt-pivot mt+align:mt+align-pivot mt-pivot:mt+align-pivot
+  mt:mt+mono-{full,half}{,+align,+align+hint+revise} mt+mono-full:mt+mono-full+align mt+mono-half:mt+mono-half+align
+  mt-prompt-1:mt+align-prompt-1 mt-prompt-2:mt+align-prompt-2 mt-prompt-3:mt+align-prompt-3 mt-prompt-4:mt+align-prompt-4
+  mt-prompt-5:mt+align-prompt-5)
 
 usage() {
   cat << END

@@ -251,3 +251,13 @@ def test_comparisons_are_of_systems_that_there_are():
             ("base", "mt"), ("mt", "align"), ("mt", "mt+align"), ("mt", "align-mt"), ("mt", "mt+align-mt"),
         )
     ]  # fmt: skip
+
+
+def test_every_system_is_compared_with_mtinstruct():
+    """In Tables 6.2 to 6.5; in Table D.3, by the same prompt."""
+    (words,) = commands("--stages", "report", "--systems", "all", step="compare")
+    pairs = words[words.index("--pairs") + 1 : words.index("--output")]
+    compared = {tuple(one.split("/")[-1].removesuffix("-seed1") for one in pair.split(":")) for pair in pairs}
+    trained = set(tunings("--systems", "all")) - {"mt"}
+    assert {("mt", system) for system in trained} <= compared
+    assert {(f"mt-prompt-{one}", f"mt+align-prompt-{one}") for one in range(1, 6)} <= compared
