@@ -69,10 +69,13 @@ def test_phrases_need_links_of_several_words():
 
 
 @pytest.mark.parametrize(("gpus", "nodes"), [(1, 1), (2, 1), (8, 1), (8, 4), (8, 16)])
-def test_an_update_has_the_instructions_of_the_thesis_on_any_number_of_gpus(gpus, nodes):
+@pytest.mark.parametrize(("name", "size"), [("bloomz24", 1024), ("bloomz24_7b1", 512), ("bloomz3", 128)])
+def test_an_update_has_the_instructions_of_the_thesis_on_any_number_of_gpus(gpus, nodes, name, size):
+    """As long as these are no more than the thesis had."""
     options = ["--launcher", "slurm", "--gpus", str(gpus), "--nodes", str(nodes), "--systems", "mt"]
-    args = parsed(tunings(*options)["mt"])
-    assert args.batch_sentences * args.batches_per_update * gpus * nodes == 1024
+    config = ["--config", name, "--model", "m", "--output", "out"]
+    args = parsed(tunings(*options, config=config)["mt"])
+    assert args.batch_sentences * args.batches_per_update * gpus * nodes == max(size, 4 * gpus * nodes)
 
 
 def test_devices_that_do_not_share_an_update_evenly_are_named():
