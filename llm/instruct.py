@@ -1,9 +1,11 @@
 """Make instructions of bitext: translate it, judge and use its word alignments, complete it (thesis 6.2).
 
---text is a folder of raw text, the output of `data_prep clean` or one's own. Instructions with words (align,
-hint, revise) also need --words, the same text as `data_prep tokenize` has it, and --alignments, the output of
-`data_prep align --no-one-to-one`, as the pairs of the thesis join several words. Every sentence pair gives
-one instruction of each task per direction; one without aligned words gives none of those tasks.
+--text is a folder of raw text, the output of `data_prep clean` or one's own, of which the train and valid
+sets are taken; `llm tune` needs both. Instructions with words (align, hint, revise) also need --words, the
+same text as `data_prep tokenize` has it, and --alignments, the output of `data_prep align --no-one-to-one`,
+as the pairs of the thesis join several words. Every sentence pair gives one instruction of each task per
+direction; one without aligned words gives none of those tasks, nor of align and revise one in which nothing
+can be made wrong.
 
 Writes OUTPUT/SPLIT.TASK.A-B.jsonl, a line per instruction ("direction", "input", "output"), and
 OUTPUT/instructions.json, the counts. Memory does not grow with the text.

@@ -132,7 +132,8 @@ class Instructions:
                 wrong = "there are none" if not having else "two folders have them"
                 raise InputError(
                     f"--instructions {where}: {split} instructions of {task}: {wrong}; make them by"
-                    f" `python -m llm {STEP} --tasks {task}`, and give one folder that has them"
+                    f" `python -m llm {STEP} --tasks {task}` of text with a {split} set, and give one folder"
+                    " that has them"
                 )
             found += having[0]
         return found

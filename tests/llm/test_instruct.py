@@ -278,7 +278,9 @@ def test_a_task_without_instructions_is_no_objective(own, tmp_path, command):
     folder = InstructionFolder.load(tmp_path / "out")
     assert folder.files["valid.align.de-en.jsonl"]["instructions"] == 0
     with pytest.raises(
-        InputError, match=r"out: valid instructions of align: there are none; make them by .* --tasks align"
+        InputError,
+        match=r"out: valid instructions of align: there are none; make them by .* --tasks align` of text with"
+        " a valid set, and give one folder that has them",
     ):
         Instructions([folder]).paths("valid", ["align"])
 
