@@ -195,8 +195,20 @@ def test_without_an_adapter_all_weights_learn_the_answers(tune, tokenizer, tmp_p
     assert validation(again)["loss"] == pytest.approx(epochs[-1]["loss"], rel=1e-3)
 
 
-def test_half_precision(tune):
-    assert validation(tune("out", "--precision", "bfloat16"))["loss"] == pytest.approx(5.7, abs=0.3)
+def test_half_precision(tune, first_models, monkeypatch):
+    """Of the weights that stay, and of the arithmetic, also of float32 adapters."""
+    found, right = [], training.AnswerTrainer.compute_loss
+
+    def compute_loss(self, model, *args, **kwargs):
+        found.append(torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu"))
+        return right(self, model, *args, **kwargs)
+
+    monkeypatch.setattr(training.AnswerTrainer, "compute_loss", compute_loss)
+    half, full = (validation(tune(name, "--precision", name))["loss"] for name in ("bfloat16", "float32"))
+    assert set(found[: len(found) // 2]) == {torch.bfloat16} and set(found[len(found) // 2 :]) == {False}
+    assert half == pytest.approx(full, abs=0.05) and half != full
+    kinds = [{one.dtype for name, one in begun.items() if ".lora_" not in name} for _, begun in first_models]
+    assert kinds == [{torch.bfloat16}, {torch.float32}]
 
 
 def test_a_loss_that_is_no_number(tune, monkeypatch):
