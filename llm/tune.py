@@ -58,9 +58,8 @@ def main(args) -> None:
         for train, valid in stages
         for path in (*train, *(one for each in valid.values() for one in each))
     }
-    stamp = Stamp(
-        args.output / ".tuning.done", "tune", by_name(job), [*sorted(inputs), *model_files(job.model)]
-    )
+    settings = by_name(job) | {"batches_per_update": job.batches_per_update * world_size()}  # of all devices
+    stamp = Stamp(args.output / ".tuning.done", "tune", settings, [*sorted(inputs), *model_files(job.model)])
     if stamp.is_current(args.force):
         shutil.rmtree(args.output / STATE, ignore_errors=True)  # of a run that was killed at its very end
         print(args.output)
@@ -73,12 +72,17 @@ def main(args) -> None:
     print(args.output)
 
 
+def world_size() -> int:
+    """How many processes torchrun has started; without it there is one."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
 class Processes:
     """Those of torchrun, of which the first one writes records; without it there is one."""
 
     def __init__(self, cpu: bool):
         self.state = None
-        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        if world_size() > 1:
             from accelerate import PartialState
 
             self.state = PartialState(cpu=cpu)

@@ -4,6 +4,7 @@ import functools
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -176,6 +177,17 @@ def test_what_is_done_is_skipped_and_another_tuning_is_refused(options, command,
     torch.testing.assert_close(adapter(tmp_path / "out/stage-1"), before, rtol=0, atol=0)
     assert command(*words, "--seed", 2, "--force").status == 0
     assert record_of(tmp_path / "out")["settings"]["seed"] == 2
+
+
+def test_an_update_is_the_same_on_another_number_of_devices(options, command, refusal, tmp_path, monkeypatch):
+    """One that has as many batches of all devices together; another update is another tuning."""
+    words = options(tmp_path / "out", "--batch-sentences", 2)
+    assert command(*words, "--batches-per-update", 2).status == 0
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr("llm.tune.Processes", lambda cpu: SimpleNamespace(is_first=True, wait=lambda: None))
+    assert "complete, skipped" in command(*words).err
+    line = refusal(*words, "--batches-per-update", 2)
+    assert line.startswith(f"{tmp_path}/out: was tuned with another batches_per_update; ")
 
 
 def test_other_instructions_are_another_tuning(options, command, refusal, tmp_path, instructions):
