@@ -121,14 +121,20 @@ def _checksums(record: Mapping) -> set[str]:
 
 
 def _at_level(value: Value, path: Path, names: Mapping, folder: Path) -> float:
-    """NaN for a curve that begins above the level or ends below it."""
-    files = [Path(_filled(str(path), {"updates": updates})) for updates in value.course]
-    for file, updates in zip(files, value.course, strict=True):
+    """NaN for a curve that begins above the level or ends below it. What comes after the level may still be
+    missing.
+    """
+    along, numbers = [], []
+    for updates in value.course:
+        file = Path(_filled(str(path), {"updates": updates}))
         _check_updates(file, updates)
         if file.exists():
             check_checkpoint(file, folder, folder / "models" / names["model"])
-    curves = ([_number(file, value, key, names) for file in files] for key in (value.along, value.key))
-    along, numbers = ([None if math.isnan(one) else one for one in curve] for curve in curves)
+        found = [_number(file, value, key, names) for key in (value.along, value.key)]
+        for curve, one in zip((along, numbers), found, strict=True):
+            curve.append(None if math.isnan(one) else one)
+        if found[0] >= value.level:
+            break
     there = crossing(along, value.level)
     found = there and there.of(numbers)
     return math.nan if found is None else found
