@@ -19,10 +19,14 @@ class Answers:
     Args:
         model: on its device.
         tokenizer: the model's.
+
+    Attributes:
+        cut: the prompts that were longer than --max-input and lost their ends.
     """
 
     def __init__(self, model, tokenizer, search: Search):
         self.model, self.tokenizer, self.search = model, tokenizer, search
+        self.cut: set[str] = set()
         self.config = GenerationConfig(
             max_new_tokens=search.max_output,
             num_beams=search.beam,
@@ -48,8 +52,8 @@ class Answers:
             if entry["task"] == task
             for prompt, text in entry["answers"]
         }
-        asked = [prompt for prompt in dict.fromkeys(prompts) if prompt not in known]
-        tokens = {prompt: self._tokens(prompt) for prompt in asked}
+        tokens = {prompt: self._tokens(prompt) for prompt in dict.fromkeys(prompts)}  # known ones are counted
+        asked = [prompt for prompt in tokens if prompt not in known]
         asked.sort(key=lambda prompt: -len(tokens[prompt]))
         size = self.search.batch_sentences
         batches = [asked[start : start + size] for start in range(0, len(asked), size)]
@@ -62,6 +66,8 @@ class Answers:
     def _tokens(self, prompt: str) -> list[int]:
         found = self.tokenizer(prompt, return_special_tokens_mask=True)
         whole = found["input_ids"][: text_end(found["special_tokens_mask"])]  # as in tuning
+        if len(whole) > self.search.max_input:
+            self.cut.add(prompt)
         return whole[: self.search.max_input]
 
     @torch.inference_mode()

@@ -10,8 +10,10 @@ and from there (D.4). The thesis does not say how it searched; here it is greedi
 ends where the answer begins, of which the first line is taken.
 """
 
+import sys
 import time
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -157,7 +159,9 @@ def translate(
             found = ask(list(sources), texts, "translate")
     for direction, hypotheses in zip(sources, found, strict=True):
         write_text(output / f"{format_direction(direction)}.txt", "".join(f"{line}\n" for line in hypotheses))
-    write_json(output / TRANSLATION, describe(job, sources, output, found, time.monotonic() - started))
+    record = describe(job, sources, output, found, ask.cut, time.monotonic() - started)
+    write_json(output / TRANSLATION, record)
+    warn_of_cut(job.search.max_input, ask)
     journal.remove()
     stamp.finish([output / TRANSLATION, *(output / f"{format_direction(one)}.txt" for one in sources)])
 
@@ -168,6 +172,10 @@ class Asking:
     Args:
         answers: `llm.generation.Answers`.
         directions: all that are translated.
+
+    Attributes:
+        asked, cut: number of a text -> how many prompts it had, and how many of them were too long and lost
+            their ends.
     """
 
     def __init__(self, job: PromptedJob, answers, journal: Journal, directions: Iterable[Direction]):
@@ -176,6 +184,8 @@ class Asking:
         if job.pivot:
             known.add(job.pivot)
         self.names = language_names(sorted(known)) | job.model.languages()
+        self.asked: Counter = Counter()
+        self.cut: Counter = Counter()
 
     def __call__(self, directions: list[Direction], texts: list[list[str]], task: str) -> list[list[str]]:
         """The translation of every line; that of an empty one is empty.
@@ -184,25 +194,47 @@ class Asking:
             directions: one per text.
         """
         prompts = [
-            self.prompt.format(source=self.names[source], target=self.names[target], text=line)
+            [
+                self.prompt.format(source=self.names[source], target=self.names[target], text=line)
+                for line in lines
+                if line
+            ]
             for (source, target), lines in zip(directions, texts, strict=True)
-            for line in lines
-            if line
         ]
-        found = iter(self.answers.to(prompts, self.journal, task))
+        found = iter(self.answers.to([one for each in prompts for one in each], self.journal, task))
+        for number, each in enumerate(prompts):
+            self.asked[number] += len(each)
+            self.cut[number] += sum(one in self.answers.cut for one in each)
         return [[next(found) if line else "" for line in lines] for lines in texts]
 
 
-def describe(job: PromptedJob, sources, output: Path, found: list[list[str]], seconds: float) -> dict:
-    """The contents of `translate.json`."""
+def warn_of_cut(max_input: int, ask: Asking) -> None:
+    """A line on standard error if prompts lost their ends, of which the last words ask for the answer."""
+    if cut := ask.cut.total():
+        print(
+            f"warning: {cut:,} of {ask.asked.total():,} prompts are longer than --max-input {max_input} and"
+            " lost their ends; give a larger one",
+            file=sys.stderr,
+        )
+
+
+def describe(
+    job: PromptedJob, sources, output: Path, found: list[list[str]], cut: Mapping[int, int], seconds: float
+) -> dict:
+    """The contents of `translate.json`.
+
+    Args:
+        cut: number of a direction -> prompts that lost their ends.
+    """
     taught = job.model.taught()
     entries = {
         format_direction(direction): {
             "kind": "supervised" if direction in taught else "zero-shot",
             "lines": len(hypotheses),
+            "cut_prompts": cut[number],
             "sha256": checksum(output / f"{format_direction(direction)}.txt"),
         }
-        for direction, hypotheses in zip(sources, found, strict=True)
+        for number, (direction, hypotheses) in enumerate(zip(sources, found, strict=True))
     }
     return {
         "format": 1,

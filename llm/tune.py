@@ -14,7 +14,6 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 from command_line import options as types
@@ -50,15 +49,13 @@ def main(args) -> None:
     check_folder(job.model)
     instructions = Instructions.load(job.instructions)
     stages = [
-        (instructions.paths("train", tasks), {task: instructions.paths("valid", [task]) for task in tasks})
+        [{task: instructions.paths(split, [task]) for task in tasks} for split in ("train", "valid")]
         for tasks in job.curriculum
     ]
-    inputs = {
-        path
-        for train, valid in stages
-        for path in (*train, *(one for each in valid.values() for one in each))
-    }
+    inputs = {path for sets in stages for paths in sets for each in paths.values() for path in each}
     settings = by_name(job) | {"batches_per_update": job.batches_per_update * world_size()}  # of all devices
+    if not job.skip_overlong:  # tunings of before the option stay complete
+        del settings["skip_overlong"]
     stamp = Stamp(args.output / ".tuning.done", "tune", settings, [*sorted(inputs), *model_files(job.model)])
     if stamp.is_current(args.force):
         shutil.rmtree(args.output / STATE, ignore_errors=True)  # of a run that was killed at its very end
@@ -86,6 +83,11 @@ class Processes:
             from accelerate import PartialState
 
             self.state = PartialState(cpu=cpu)
+
+    @property
+    def number(self) -> int:
+        """Of this one, from 0."""
+        return 0 if self.state is None else self.state.process_index
 
     @property
     def is_first(self) -> bool:
@@ -126,24 +128,38 @@ def tune(
     job: Tuning, instructions: Instructions, stages: list, output: Path, processes: Processes, stamp: Stamp
 ):
     """All stages, one after the other, and the record."""
+    from torch.utils.data import ConcatDataset
+
     from llm.language_model import load_tokenizer
     from llm.tuning.examples import Examples, InstructionLines
+    from llm.tuning.overlong import ENDING, Overlong
     from llm.tuning.training import VALIDATION, Stage
 
     started = time.monotonic()
     tokenizer = load_tokenizer(job.model)
 
-    def examples(paths: Iterable[Path], most: int | None = None) -> Examples:
-        return Examples(InstructionLines(list(paths), most), tokenizer, job.max_input, job.max_output)
+    def examples(lines, notes: Overlong | None = None) -> Examples:
+        limits = job.max_input, job.max_output
+        return Examples(lines, tokenizer, *limits, notes, job.skip_overlong)
+
+    def training(paths: dict[str, list[Path]], state: Path) -> Examples:
+        lines = {task: InstructionLines(each) for task, each in paths.items()}
+        sizes = {task: len(each) for task, each in lines.items()}
+        notes = Overlong(state / f"device-{processes.number}{ENDING}", sizes)
+        return examples(ConcatDataset(lines.values()), notes)
 
     before: Path | None = None
     for number, (train, valid) in enumerate(stages, start=1):
         target = output / f"stage-{number}"
         if not (target / VALIDATION).is_file():
             title = f"stage {number} of {len(stages)}, {curriculum_title([job.curriculum[number - 1]])}"
-            held_out = {task: examples(paths, job.valid_instructions) for task, paths in valid.items()}
-            stage = Stage(title, examples(train), held_out, before)
-            best_of_rates(job, stage, tokenizer, output / STATE / target.name, target, processes)
+            state = output / STATE / target.name
+            held_out = {
+                task: examples(InstructionLines(paths, job.valid_instructions))
+                for task, paths in valid.items()
+            }
+            stage = Stage(title, training(train, state), held_out, before)
+            best_of_rates(job, stage, tokenizer, state, target, processes)
         before = target
     if processes.is_first:
         finish(job, instructions, stamp, output, time.monotonic() - started)
@@ -176,11 +192,13 @@ def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, proc
     for reason in reasons if processes.is_first else ():
         print(f"tune: {stage.title}: {reason}; goes on without it", file=sys.stderr)
     best = min(found, key=lambda rate: found[rate]["loss"])
+    stage.training.flush()
     processes.wait()  # all have read what the first one moves
     if processes.is_first:
         losses = {f"{rate:g}": found[rate]["loss"] if rate in found else None for rate in job.learning_rate}
         result = state / f"rate-{best:g}"
-        write_json(result / VALIDATION, found[best] | {"losses_of_rates": losses})
+        overlong = stage.training.overlong.counts()
+        write_json(result / VALIDATION, found[best] | {"losses_of_rates": losses, "overlong": overlong})
         if len(losses) > 1:
             print(
                 f"tune: {stage.title}: learning rate {best:g} is kept, valid losses {losses}", file=sys.stderr

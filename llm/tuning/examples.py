@@ -13,6 +13,7 @@ from command_line.lines import decode
 from command_line.records import check
 from llm.batches import padded
 from llm.language_model import text_end
+from llm.tuning.overlong import Overlong, overlong_line
 
 IGNORED = -100  # the label of a token that is not learned
 SCHEMA = {"direction": str, "input": str, "output": str}
@@ -94,22 +95,52 @@ class Examples(Dataset):
         instructions: with fields "input" and "output".
         tokenizer: a fast one of `transformers`, which knows where its tokens are.
         max_input, max_output: tokens; what is longer is cut behind.
+        overlong: notes what is longer.
+        skip_overlong: of what is longer nothing is learned.
     """
 
-    def __init__(self, instructions: Dataset, tokenizer, max_input: int, max_output: int):
+    def __init__(
+        self,
+        instructions: Dataset,
+        tokenizer,
+        max_input: int,
+        max_output: int,
+        overlong: Overlong | None = None,
+        skip_overlong: bool = False,
+    ):
         self.instructions, self.tokenizer = instructions, tokenizer
         self.max_input, self.max_output = max_input, max_output
+        self.overlong, self.skip_overlong = overlong, skip_overlong
 
     def __len__(self) -> int:
         return len(self.instructions)
 
     def __getitem__(self, index: int) -> dict[str, list[int]]:
-        """ "input_ids" and "labels" of one instruction, equally long."""
+        """ "input_ids" and "labels" of one instruction, equally long; of one that is skipped no token is
+        learned.
+        """
         record = self.instructions[index]
         question, answer = split_tokens(self.tokenizer, record["input"], record["output"])
+        longer = len(question) > self.max_input, len(answer) >= self.max_output  # with the end of the answer
+        if self.overlong is not None:
+            self.overlong.note(index, *longer)
+        end = self.tokenizer.eos_token_id
+        if self.skip_overlong and any(longer):
+            return {"input_ids": [end], "labels": [IGNORED]}
         question = question[: self.max_input]
-        answer = [*answer[: self.max_output - 1], self.tokenizer.eos_token_id]
+        answer = [*answer[: self.max_output - 1], end]
         return {"input_ids": question + answer, "labels": [IGNORED] * len(question) + answer}
+
+    def flush(self) -> None:
+        """Make what was noted visible to other devices."""
+        if self.overlong is not None:
+            self.overlong.flush()
+
+    def overlong_line(self) -> str | None:
+        """What to tell the user of what is longer; None if there is nothing."""
+        if self.overlong is None:
+            return None
+        return overlong_line(self.overlong.counts(), self.max_input, self.max_output, self.skip_overlong)
 
 
 def split_tokens(tokenizer, question: str, answer: str) -> tuple[list[int], list[int]]:

@@ -42,7 +42,7 @@ class Tuning:
         learning_rate: with several, every stage is trained with each of them, and the one with the lowest
             validation loss is kept.
         warmup_ratio: share of the updates over which the rate grows; then it falls to 0 linearly.
-        max_input, max_output: in tokens; what is longer is cut.
+        max_input, max_output: in tokens; what is longer is cut, or with `skip_overlong` not learned.
         valid_instructions: of each objective, that the validation loss is of.
         save_updates: the state to go on from is written every so many.
     """
@@ -58,6 +58,7 @@ class Tuning:
     warmup_ratio: float
     max_input: int
     max_output: int
+    skip_overlong: bool
     valid_instructions: int
     precision: str
     gradient_checkpointing: bool
@@ -133,6 +134,12 @@ def add_tuning_arguments(parser) -> None:
     add("--warmup-ratio", type=types.number(0, 1, below=True), default=0.03, help="of the updates")
     add("--max-input", type=types.positive, default=384, help="tokens of a question")
     add("--max-output", type=types.whole_number(2), default=384, help="tokens of an answer")
+    add(
+        "--skip-overlong",
+        action="store_true",
+        help="leave out instructions that are longer than these (default: they lose their ends, as in the"
+        " thesis)",
+    )
     add("--valid-instructions", type=types.positive, default=2000, help="of each objective, for validation")
     add(
         "--precision",

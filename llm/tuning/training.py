@@ -68,7 +68,7 @@ def tune_stage(job: Tuning, stage: Stage, tokenizer, rate: float, state: Path, t
         batch = job.batch_sentences
         return validate(model, trainer.answers, stage.held_out, padding, batch, trainer.accelerator)
 
-    course = Course(stage.title, state, measure)
+    course = Course(stage.title, state, measure, stage.training if rate == job.learning_rate[0] else None)
     trainer.add_callback(course)
     with warnings.catch_warnings():  # states are numbered: their order needs no times of files
         warnings.filterwarnings("ignore", message="mtime may not be reliable")
@@ -133,7 +133,8 @@ class AnswerTrainer(Trainer):
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         scores, tokens = self.answers(model, inputs)
         # Gradients of devices are averaged.
-        return cross_entropy(scores, tokens, reduction="sum") / num_items_in_batch * self.args.world_size
+        count = max(num_items_in_batch, 1)  # there is none where all instructions of an update are skipped
+        return cross_entropy(scores, tokens, reduction="sum") / count * self.args.world_size
 
 
 class Course(TrainerCallback):
@@ -143,10 +144,11 @@ class Course(TrainerCallback):
         title: of the stage.
         state: folder of the trainer.
         measure: validates the model.
+        training: the instructions, of whose lengths it warns after the first epoch; None to warn of none.
     """
 
-    def __init__(self, title: str, state: Path, measure):
-        self.title, self.file, self.measure = title, state / VALIDATION, measure
+    def __init__(self, title: str, state: Path, measure, training: Examples | None = None):
+        self.title, self.file, self.measure, self.training = title, state / VALIDATION, measure, training
         self.epochs: list[dict] = []
 
     def on_train_begin(self, settings, state, control, **kwargs):
@@ -162,7 +164,9 @@ class Course(TrainerCallback):
         self._validate(state, settings.learning_rate)
 
     def _validate(self, state, rate: float) -> None:
-        objectives = self.measure()
+        if self.training is not None:
+            self.training.flush()
+        objectives = self.measure()  # in which devices meet
         entry = {"epoch": round(state.epoch), "update": state.global_step}
         entry |= {"loss": mean_loss(objectives), "objectives": objectives}
         if not math.isfinite(loss := entry["loss"]):
@@ -176,3 +180,5 @@ class Course(TrainerCallback):
         write_json(self.file, self.epochs)
         shown = ", ".join(f"{name} {one['loss']:.3f}" for name, one in objectives.items())
         print(f"tune: {self.title}: epoch {entry['epoch']}: valid loss {shown}", file=sys.stderr)
+        if entry["epoch"] == 1 and self.training is not None and (line := self.training.overlong_line()):
+            print(f"warning: {self.title}: {line}", file=sys.stderr)

@@ -187,3 +187,12 @@ def test_answers_of_another_task_are_others(parts, tmp_path, asked):
         Answers(*parts, search).to(["dog", "b"], journal, "from en")
         Answers(*parts, search).to(["dog", "b"], journal, "from en")
     assert asked == [1, 2]
+
+
+def test_prompts_that_lose_their_ends_are_known_whenever_they_were_answered(parts, tmp_path):
+    search = Search(beam=1, max_input=3, max_output=2, batch_sentences=1)
+    for keep in (False, True):
+        answers = Answers(*parts, search)
+        with Journal(tmp_path / "journal", {}, keep=keep) as journal:
+            answers.to(["dog", PROMPTS[2], PROMPTS[2]], journal, "translate")
+        assert answers.cut == {PROMPTS[2]}

@@ -114,6 +114,19 @@ def test_zero_shot_directions_through_a_language(options, command, asked, three,
     assert record_of(tmp_path / "out")["pivot"] == "en"
 
 
+def test_prompts_that_lose_their_ends_are_counted_and_said(options, command, three, tmp_path):
+    german = lines_of(three / "text/test.de-fr.de")
+    write_lines(three / "text/test.de-fr.de", [*german[:-1], "Haus " * 200])
+    given = ("--data", three, "--directions", "de-fr,fr-de", "--max-output", 2)
+    done = command(*options(tmp_path / "out", *given))
+    entries = record_of(tmp_path / "out")["directions"]
+    assert {name: one["cut_prompts"] for name, one in entries.items()} == {"de-fr": 1, "fr-de": 0}
+    assert [line for line in done.err.splitlines() if "max-input" in line] == [
+        "warning: 1 of 6 prompts are longer than --max-input 384 and lost their ends; give a larger one"
+    ]
+    assert "max-input" not in command(*options(tmp_path / "whole", *given, "--max-input", 999)).err
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

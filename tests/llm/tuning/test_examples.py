@@ -1,17 +1,20 @@
 """Instructions as tokens: any line at once, where the answer begins, and what is cut."""
 
 import json
+import pickle
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import torch
+from torch.utils.data import DataLoader, Subset
 
 from command_line.errors import InputError
 from llm.new_model import learn_tokenizer
 from llm.tuning import examples
 from llm.tuning.examples import IGNORED, Examples, InstructionLines, Padding, split_tokens
+from llm.tuning.overlong import Overlong
 
 TEXTS = [
     ("Translate from German to English.\nGerman: Das Haus.\nEnglish:", "The house."),
@@ -154,6 +157,48 @@ def test_what_is_longer_is_cut_behind(tokenizer):
     assert found["labels"] == [*[IGNORED] * 3, *answer[:3], tokenizer.eos_token_id]
     (whole,) = Examples([record], tokenizer, len(question), len(answer) + 1)
     assert whole["input_ids"] == [*question, *answer, tokenizer.eos_token_id]
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_what_is_longer_is_noted(tokenizer, tmp_path, skip):
+    """By whichever device and process of its loader; of what is skipped nothing is learned."""
+    question, answer = split_tokens(tokenizer, *TEXTS[0])
+    limits = len(question), len(answer) + 1
+    texts = [TEXTS[0], (f"a {TEXTS[0][0]}", "b"), ("a", f"{TEXTS[0][1]} b"), TEXTS[0], ("a", "b")]
+    lines = [{"input": first, "output": second} for first, second in texts]
+    parts = [
+        Examples(lines, tokenizer, *limits, Overlong(tmp_path / f"{number}.overlong", SIZES), skip)
+        for number in range(2)
+    ]
+    found = list(DataLoader(Subset(parts[0], [1, 2]), batch_size=None, num_workers=1, collate_fn=list_of))
+    assert [any(label != IGNORED for label in labels) for labels in found] == [not skip] * 2
+    parts[1] = pickle.loads(pickle.dumps(parts[1]))
+    assert parts[1][0]["labels"][-2:] == [answer[-1], tokenizer.eos_token_id]
+    parts[1][2]
+    again = Overlong(tmp_path / "0.overlong", SIZES)  # after a kill
+    assert again.counts() == {
+        "mt": {"instructions": 2, "questions": 1, "answers": 0},
+        "align": {"instructions": 1, "questions": 0, "answers": 1},
+    }
+    done = "were left out; give larger limits" if skip else "lost their ends; give larger limits"
+    assert parts[0].overlong_line() == (
+        f"longer than --max-input {limits[0]}: 1 of 2 questions of mt; longer than --max-output {limits[1]}:"
+        f" 1 of 1 answers of align, which {done}{'' if skip else ', or --skip-overlong'}"
+    )
+    assert Examples(lines, tokenizer, *limits).overlong_line() is None
+
+
+SIZES = {"mt": 2, "align": 3}
+
+
+def list_of(example: dict) -> list[int]:
+    return example["labels"]
+
+
+def test_where_all_are_short_enough_there_is_nothing_to_say(tokenizer, tmp_path):
+    notes = Overlong(tmp_path / "0.overlong", {"mt": 1})
+    found = Examples([{"input": "a", "output": "b"}], tokenizer, 9, 9, notes)
+    assert found[0] and found.overlong_line() is None
 
 
 def test_batches_are_padded_behind():

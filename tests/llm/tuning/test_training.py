@@ -32,11 +32,11 @@ NO_DROPOUT = ("--lora-dropout", 0, "--warmup-ratio", 0, "--learning-rate", 1e-2)
 def tune(bloom, tokenizer, tmp_path):
     """Train on toy instructions; the folder of the result, in which all is written that came of it."""
 
-    def call(name: str, *words, before: Path | None = None, records=None) -> Path:
+    def call(name: str, *words, before: Path | None = None, records=None, examples=None) -> Path:
         job = tuning_job(bloom, *words)
-        examples = Examples(records or toy_records(), tokenizer, 99, 99)
+        held_out = Examples(records or toy_records(), tokenizer, 99, 99)
         target = tmp_path / name
-        stage = Stage("stage 1 of 1, MT", examples, {"mt": examples}, before)
+        stage = Stage("stage 1 of 1, MT", examples or held_out, {"mt": held_out}, before)
         tune_stage(job, stage, tokenizer, job.learning_rate[0], tmp_path / f"{name}-state", target)
         return target
 
@@ -220,6 +220,23 @@ def test_a_loss_that_is_no_number(tune, monkeypatch):
         tune("out")
 
 
+LONG = {"input": "Say x:", "output": "house " * 50}
+
+
+def test_an_update_of_nothing_but_skipped_instructions_changes_nothing(tune, tokenizer):
+    folder = tune("out", *NO_DROPOUT, examples=Examples([LONG] * 4, tokenizer, 99, 20, skip_overlong=True))
+    assert validation(folder)["updates"] == 2
+    assert not any(value.any() for name, value in adapter(folder).items() if "lora_B" in name)
+
+
+def test_an_update_is_that_of_the_instructions_that_are_not_skipped(tune, tokenizer):
+    few = toy_records(3)
+    skipping = Examples([few[0], LONG, *few[1:], LONG], tokenizer, 99, 20, skip_overlong=True)
+    one = tune("one", *NO_DROPOUT, "--batch-sentences", 1, "--batches-per-update", 5, examples=skipping)
+    two = tune("two", *NO_DROPOUT, "--batch-sentences", 3, records=few)
+    assert_same(one, two, rtol=1e-3, atol=1e-5)
+
+
 # --- validation
 
 
@@ -249,10 +266,11 @@ def validated(model, held_out, batch: int = 3) -> dict:
 
 
 @pytest.mark.parametrize("batch", [1, 3, 100])
-def test_accuracy_is_the_share_of_answers_that_are_right_to_the_end(tokenizer, batch):
+@pytest.mark.parametrize("skipped", [0, 2])
+def test_accuracy_is_the_share_of_answers_that_are_right_to_the_end(tokenizer, batch, skipped):
     answers = ["True", "False", "True", "Tru", "True enough", "True", "False"]
     records = [{"input": f"{number} is it", "output": answer} for number, answer in enumerate(answers)]
-    examples = Examples(records, tokenizer, 99, 99)
+    examples = Examples([LONG] * skipped + records, tokenizer, 99, 20, skip_overlong=True)
     found = validated(AlwaysTrue(tokenizer), {"align": examples}, batch)
     assert found["align"]["accuracy"] == pytest.approx(3 / 7)
     assert found["align"]["instructions"] == 7

@@ -63,6 +63,26 @@ def test_the_record_says_what_was_taught(options, command, tmp_path, bloom):
     assert found.is_adapter and found.last_stage == tmp_path / "out/stage-2"
 
 
+@pytest.mark.parametrize("skip", [False, True])
+def test_instructions_that_are_too_long_are_counted_and_said(options, command, tmp_path, tokenizer, skip):
+    """By objective, once for all epochs and learning rates."""
+    words = ("--curriculum", "mt+align", "--max-input", 64, "--epochs", 2, "--learning-rate", "1e-3,1e-4")
+    done = command(*options(tmp_path / "out", *words, *["--skip-overlong"] * skip, "--loader-workers", 1))
+    if skip:  # assertions do not fit
+        assert "--skip-overlong: all 3 valid instructions of align are longer than --max-input 64" in done.err
+        return
+    assert done.status == 0, done.err
+    (stage,) = record_of(tmp_path / "out")["stages"]
+    assert stage["overlong"] == {
+        "mt": {"instructions": 44, "questions": 0, "answers": 0},
+        "align": {"instructions": 44, "questions": 44, "answers": 0},
+    }
+    assert [line for line in done.err.splitlines() if "max-input" in line] == [
+        "warning: stage 1 of 1, MT+Align: longer than --max-input 64: 44 of 44 questions of align, which lost"
+        " their ends; give larger limits, or --skip-overlong"
+    ]
+
+
 def test_stages_follow_each_other(options, command, tmp_path, monkeypatch):
     begun = []
     make = training.tuned_model
