@@ -6,7 +6,7 @@ No code in them is run.
 from collections.abc import Sequence
 from pathlib import Path
 
-from command_line.completion import check_finished
+from command_line.completion import check_finished, file_identity
 from command_line.errors import InputError
 from data_prep.huggingface import SETTINGS, WEIGHTS, check_complete, check_folder, reading
 
@@ -19,6 +19,13 @@ ADAPTER_CONFIGURATION = "adapter_config.json"
 def model_files(folder: Path) -> list[Path]:
     """The files of a model, or of an adapter, that its output depends on."""
     return sorted(path for ending in (WEIGHTS, *SETTINGS) for path in folder.glob(ending))
+
+
+def weights_identity(folder: Path) -> dict[str, dict]:
+    """What tells the weights of a model from others of the same shape: file -> its identity, at a bounded
+    cost for files of any size.
+    """
+    return {path.name: file_identity(path) for path in sorted(folder.glob(WEIGHTS))}
 
 
 def load_tokenizer(folder: Path):

@@ -106,13 +106,15 @@ class PromptedModel:
         """The model in evaluation mode on its device, and its tokenizer.
 
         Raises:
-            InputError: as `load_model`, `load_tokenizer`, `add_adapter`.
+            InputError: as `load_model`, `load_tokenizer`, `add_adapter`, `Tuned.check_model`.
         """
         import torch
 
         from llm.language_model import add_adapter, load_model, load_tokenizer
 
         tokenizer = load_tokenizer(self.weights)
+        if self._record is not None:
+            self._record.check_model(self.model)
         model = load_model(self.weights, self.precision, "auto" if self.spread else None)
         if self.adapter:
             model = add_adapter(model, self.adapter).merge_and_unload()

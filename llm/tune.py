@@ -25,7 +25,7 @@ from command_line.provenance import command_typed, versions
 from command_line.records import read_json
 from data_prep.huggingface import check_folder
 from llm.instructions.folder import Instructions
-from llm.language_model import model_files
+from llm.language_model import model_files, weights_identity
 from llm.tuned import TUNING, curriculum_title
 from llm.tuning.options import Tuning, add_tuning_arguments
 
@@ -215,7 +215,11 @@ def finish(job: Tuning, instructions: Instructions, stamp: Stamp, output: Path, 
     record = {
         "format": 1,
         "kind": "tuning",
-        "model": {"path": str(job.model), "name": job.model.resolve().name},
+        "model": {
+            "path": str(job.model),
+            "name": job.model.resolve().name,
+            "weights": weights_identity(job.model),
+        },
         "curriculum": curriculum_title(job.curriculum),
         "settings": stamp.settings,
         "directions": instructions.directions,

@@ -6,12 +6,13 @@ from pathlib import Path
 from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
-from command_line.records import Objects, check, read_json
+from command_line.records import Objects, Optional, check, read_json
 from llm.instructions.tasks import TASKS
+from llm.language_model import weights_identity
 
 TUNING = "tuning.json"
 SCHEMA = {
-    "model": {"path": str, "name": str},
+    "model": {"path": str, "name": str, "weights": Optional(Objects({}))},  # None before it was recorded
     "curriculum": str,
     "settings": {"seed": int, "lora_rank": int},
     "directions": [str],
@@ -52,6 +53,20 @@ class Tuned:
     @property
     def last_stage(self) -> Path:
         return self.folder / self.record["stages"][-1]["folder"]
+
+    def check_model(self, model: Path) -> None:
+        """Refuse a model to which an adapter fits by its shape alone.
+
+        Raises:
+            InputError: its weights are not those that were tuned.
+        """
+        known = self.record["model"].get("weights")
+        if self.is_adapter and known is not None and weights_identity(model) != known:
+            raise InputError(
+                f"--model {model}: its weights are not those that {self.folder} was tuned on,"
+                f" {self.record['model']['path']}; give that model, or, if they are the same in other files,"
+                f" --tuned {self.last_stage}"
+            )
 
     @property
     def is_adapter(self) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
@@ -72,6 +73,34 @@ def test_an_adapter_of_another_model_is_one_line(bloom, adapter, tmp_path, chang
     with pytest.raises(InputError, match=expected) as found:
         prompted(model, "--tuned", adapter).load()
     assert "\n" not in str(found.value) and str(adapter) in str(found.value)
+
+
+def test_an_adapter_is_of_the_weights_that_were_tuned(bloom, tuned, tuned_whole, tmp_path):
+    """Others of the same shape give no error but nonsense; the same in another place are the same."""
+    copied = shutil.copytree(bloom, tmp_path / "copied")
+    prompted(copied, "--tuned", tuned).load()
+    other = write_bloom(tmp_path / "other", ["a"], 300, width=8, layers=1)
+    weights = load_file(bloom / "model.safetensors")
+    save_file(
+        {name: one + 1 for name, one in weights.items()}, copied / "model.safetensors", {"format": "pt"}
+    )
+    for model in (copied, other):
+        with pytest.raises(InputError) as found:
+            prompted(model, "--tuned", tuned).load()
+        assert str(found.value) == (
+            f"--model {model}: its weights are not those that {tuned} was tuned on, {bloom}; give that model,"
+            f" or, if they are the same in other files, --tuned {tuned}/stage-1"
+        )
+    prompted(copied, "--tuned", tuned / "stage-1").load()
+    prompted(copied, "--tuned", tuned_whole).load()  # of which it takes nothing but the name
+
+
+def test_records_without_the_weights_stay_valid(bloom, tuned, tmp_path):
+    old = shutil.copytree(tuned, tmp_path / "old")
+    record = json.loads((old / "tuning.json").read_text())
+    assert record["model"].pop("weights").keys() == {"model.safetensors"}
+    (old / "tuning.json").write_text(json.dumps(record))
+    prompted(bloom, "--tuned", old).load()
 
 
 def test_it_is_loaded_as_it_was_tuned(bloom, tuned, tuned_whole):

@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from command_line.completion import file_identity
 from command_line.dispatch import run
 from command_line.errors import InputError
 from llm.__main__ import COMMANDS
@@ -48,6 +49,8 @@ def test_the_record_says_what_was_taught(options, command, tmp_path, bloom):
     assert visible(tmp_path / "out") == ["stage-1", "stage-2", "tuning.json"]
     record = record_of(tmp_path / "out")
     assert record["curriculum"] == "MT+Align→MT"
+    (weights,) = record["model"].pop("weights").items()
+    assert weights == ("model.safetensors", file_identity(bloom / "model.safetensors"))
     assert record["model"] == {"path": str(bloom), "name": "tiny-bloom"}
     assert record["directions"] == ["de-en", "en-de", "en-fr", "fr-en"]
     assert record["languages"] == {"de": "German", "en": "English", "fr": "French"}
