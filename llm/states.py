@@ -1,11 +1,13 @@
 """Sentences in every layer of a language model, for `eval probe cosine` (thesis 6.4.5, Figure 6.3).
 
 A sentence is read as it is, without a prompt; it becomes the mean of the states of its tokens, in every
-layer. DATA/text has parallel sets, SPLIT.A-B.LANG. OUTPUT is a folder as of `eval probe states`, with one
+layer. DATA/text has parallel sets, SPLIT.A-B.LANG; of lines that are empty on either side neither is read, so
+that sides stay parallel. OUTPUT is a folder as of `eval probe states`, with one
 state per sentence and layer: L0 is the embeddings, L1 … the layers, the last one behind the final norm,
 "output" in figures. Of two such folders, `eval probe cosine BEFORE AFTER` shows the change.
 """
 
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.option_classes import by_name, from_arguments
+from command_line.options import shown
 from command_line.progress import progress
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, format_direction
@@ -85,12 +88,15 @@ def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: 
     stamp.begin()
     for path in store_files(output):  # of an earlier extraction
         path.unlink()
-    sentences = {direction: list(read_lines(path))[: job.max_lines] for direction, path in texts.items()}
+    lines = {direction: list(read_lines(path))[: job.max_lines] for direction, path in texts.items()}
+    sentences = with_words(lines, f"{job.data / 'text'}: {job.split} set")
+    skipped = {direction: len(lines[direction]) - len(kept) for direction, kept in sentences.items()}
+    say_skipped(skipped, job.split)
     total = sum(map(len, sentences.values()))
     work = (
         count
-        for direction, lines in sentences.items()
-        for count in store(job, model, tokenizer, lines, output / part_name(job.split, direction))
+        for direction, kept in sentences.items()
+        for count in store(job, model, tokenizer, kept, output / part_name(job.split, direction))
     )
     for _ in progress(work, total, "states", "sentence", size=int):
         pass
@@ -98,9 +104,10 @@ def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: 
     directions = {
         format_direction(direction): {
             "encoder": part_name(job.split, direction),
-            "sentences": len(lines),
+            "sentences": len(kept),
+            "skipped_lines": skipped[direction],
         }
-        for direction, lines in sentences.items()
+        for direction, kept in sentences.items()
     }
     record = {
         **job.model.provenance(DEFAULT),
@@ -119,6 +126,37 @@ def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: 
     stamp.finish(store_files(output))
 
 
+def with_words(lines: dict[Direction, list[str]], source: str) -> dict[Direction, list[str]]:
+    """The lines that have words on both sides, whatever the model: of several the same ones are compared.
+
+    Args:
+        lines: of both directions of every pair.
+        source: where they are from, for the error.
+
+    Raises:
+        InputError: a pair has no such lines.
+    """
+    kept = {}
+    for (first, second), own in lines.items():
+        sides = zip(own, lines[second, first], strict=True)
+        kept[first, second] = [line for line, other in sides if line.strip() and other.strip()]
+        if not kept[first, second]:
+            raise InputError(f"{source} of {first}-{second}: no line has words on both sides; expected some")
+    return kept
+
+
+def say_skipped(skipped: dict[Direction, int], split: str) -> None:
+    """A line on standard error if there are some."""
+    if found := [
+        f"{count:,} of {'-'.join(pair)}"
+        for pair, count in skipped.items()
+        if count and pair == tuple(sorted(pair))
+    ]:
+        print(
+            f"states: {split} lines that are empty on a side are skipped: {', '.join(found)}", file=sys.stderr
+        )
+
+
 def layer_names(layers: int) -> list[str]:
     """Of what `transformers` calls hidden states: the embeddings, then every layer, the last one normed."""
     return [*(f"L{number}" for number in range(layers)), FINAL_NORM]
@@ -132,15 +170,14 @@ def store(job: Extraction, model, tokenizer, lines: list[str], path: Path) -> It
     """Write the part of one direction; yields the number of sentences of each batch.
 
     Raises:
-        InputError: a sentence is empty, and has no mean.
+        InputError: a sentence has no tokens, and no mean.
     """
     from eval.probes.storing import PartWriter
 
     tokens = [tokenizer(line)["input_ids"][: job.max_input] for line in lines]
-    words = [line.strip() and each for line, each in zip(lines, tokens, strict=True)]
-    if empty := [number for number, each in enumerate(words, start=1) if not each]:
+    if empty := [line for line, each in zip(lines, tokens, strict=True) if not each]:
         raise InputError(
-            f"{path.name}: line {empty[0]} is empty, which has no states; leave it out of the data"
+            f"{path.name}: the tokenizer has no tokens for {shown(empty[0])}; leave the line out of the data"
         )
     layers = model.config.num_hidden_layers + 1
     one_each = [np.zeros(1, dtype=np.int64)] * len(lines)

@@ -109,14 +109,39 @@ def test_a_probe_of_decoders_is_refused_in_one_line(states, deeper, tmp_path, ca
     assert len(errors) == 1 and errors[0].startswith("error: ")
 
 
-@pytest.mark.parametrize("line", ["", "  "])
-def test_a_line_without_words_has_no_states(command, deeper, tmp_path, line):
+def test_lines_that_are_empty_on_a_side_are_skipped_on_both(command, states, bloom, tuned, tmp_path):
+    """The same ones of every system, so that the probe compares pairs."""
+    data = write_texts(tmp_path / "data", pairs=["de-en", "en-fr"])
+    german, english = ["das Haus", "  ", "ein Baum", "a", "Kind"], ["the house", "x", "a tree", "", "child"]
+    for whole, folder in ((True, data), (False, write_texts(tmp_path / "kept", pairs=["de-en", "en-fr"]))):
+        for language, lines in (("de", german), ("en", english)):
+            kept = lines if whole else [lines[0], lines[2], lines[4]]
+            write_lines(folder / f"text/valid.de-en.{language}", kept)
+    store = states(bloom, "--data", data, output="before")
+    states(bloom, "--tuned", tuned, "--data", data, output="after")
+    expected = states(bloom, "--data", tmp_path / "kept", output="expected")
+    for direction in (("de", "en"), ("en", "de"), ("en", "fr")):
+        parts = [one.encoder("valid", direction).mean_pooled("encoder-norm") for one in (store, expected)]
+        np.testing.assert_allclose(*parts, rtol=1e-5, atol=1e-7)
+    entries = store.record["splits"]["valid"]
+    assert {name: one["skipped_lines"] for name, one in entries.items()} == {
+        "de-en": 2, "en-de": 2, "en-fr": 0, "fr-en": 0,
+    }  # fmt: skip
+    words = ("probe", "cosine", tmp_path / "before", tmp_path / "after", "--split", "valid")
+    assert evaluate(*words, "--output", tmp_path / "cosine") == 0
+    record = json.loads((tmp_path / "cosine/cosine.json").read_text())
+    assert [run["pairs"]["de-en"]["lines"] for run in record["runs"]] == [3, 3]
+    given = ("--model", bloom, "--data", data, "--cpu", "--output", tmp_path / "again")
+    said = [line for line in command("states", *given).err.splitlines() if "skipped" in line]
+    assert said == ["states: valid lines that are empty on a side are skipped: 2 of de-en"]
+
+
+def test_a_set_without_words(refusal, deeper, tmp_path):
     data = write_texts(tmp_path / "data", pairs=["de-en"])
-    write_lines(data / "text/valid.de-en.de", ["das Haus", line, "ein Baum", "a"])
+    write_lines(data / "text/valid.de-en.de", ["", "ein Baum"])
+    write_lines(data / "text/valid.de-en.en", ["the house", " "])
     given = ("--model", deeper, "--data", data, "--cpu", "--output", tmp_path / "states")
-    refused = command("states", *given)
-    assert refused.status == 2
-    assert "valid.encoder.de-en: line 2 is empty, which has no states" in refused.err
+    assert "text: valid set of de-en: no line has words on both sides" in refusal("states", *given)
     assert not (tmp_path / "states/states.json").exists()
 
 
