@@ -117,7 +117,9 @@ class PromptedModel:
             self._record.check_model(self.model)
         model = load_model(self.weights, self.precision, "auto" if self.spread else None)
         if self.adapter:
-            model = add_adapter(model, self.adapter).merge_and_unload()
+            # In half precision the float32 product of an adapter is added to the weights in float32 and
+            # rounded once, behind the sum; `safe_merge` would round the product before it, too.
+            model = add_adapter(model, self.adapter).merge_and_unload(safe_merge=False)
         if not self.spread:
             model = model.to("cuda" if torch.cuda.is_available() and not self.cpu else "cpu")
         return model.eval(), tokenizer

@@ -123,6 +123,21 @@ def test_it_is_loaded_as_it_was_tuned(bloom, tuned, tuned_whole):
     assert not torch.allclose(expected[0], expected[1]) and not torch.allclose(expected[0], expected[2])
 
 
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_half_precision_rounds_once_behind_the_sum(bloom, tuned, precision):
+    """The product of an adapter is float32, as it was beside the weights in tuning."""
+    name = "transformer.h.0.self_attention.query_key_value"
+    layer = "base_model.model." + name
+    weights = load_file(tuned / "stage-1/adapter_model.safetensors")
+    product = weights[f"{layer}.lora_B.weight"] @ weights[f"{layer}.lora_A.weight"] * (32 / 4)
+    kind = getattr(torch, precision)
+    before = load_file(bloom / "model.safetensors")[f"{name}.weight"].to(kind)
+    model, _ = prompted(bloom, "--tuned", tuned, "--precision", precision).load()
+    found = model.get_submodule(name).weight
+    assert found.equal((before.float() + product).to(kind))
+    assert not found.equal(before + product.to(kind))
+
+
 def test_what_output_depends_on(bloom, tuned, tuned_whole):
     files = {kind: prompted(bloom, *words).files() for kind, words in
              (("plain", ()), ("tuned", ("--tuned", tuned)), ("whole", ("--tuned", tuned_whole)))}  # fmt: skip
