@@ -26,6 +26,7 @@ from command_line.option_classes import by_name, from_arguments
 from command_line.outputs import checksum, write_json, write_text
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, directions_or, format_direction, parse_directions
+from data_prep.formats.texts import LANGUAGE
 from eval.results.scores import TRANSLATION
 from eval.translation.evaluated_model import SETS
 from llm.instructions.language_names import language_names
@@ -65,10 +66,17 @@ class PromptedJob:
         """Direction -> file of its sources, of those that are translated.
 
         Raises:
-            InputError: there is no such set, or a direction without one is asked for.
+            InputError: there is no such set, or a direction without one is asked for; or the pivot is neither
+                a language of the sets nor a taught one.
         """
         found = source_files(self.text, self.split)
         taught = self.model.taught()
+        known = {language for direction in (*found, *taught) for language in direction}
+        if self.pivot and found and self.pivot not in known:
+            raise InputError(
+                f"--pivot: {self.pivot!r} is no language of the {self.split} sets of {self.text}, nor taught:"
+                f" {', '.join(sorted(known))}"
+            )
         wanted = self.directions
         if wanted in SETS:
             chosen = [one for one in found if wanted == ALL or (one in taught) == (wanted == SUPERVISED)]
@@ -108,7 +116,7 @@ def add_arguments(parser) -> None:
     add("--prompt", choices=PROMPTS, default=DEFAULT, help="of Table D.2; the default one is that of tuning")
     add(
         "--pivot",
-        type=options.text,
+        type=LANGUAGE,
         metavar="LANG",
         help="translate zero-shot directions through this language",
     )
