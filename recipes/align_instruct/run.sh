@@ -133,9 +133,14 @@ translate() { # SYSTEM SEED
   options=("${PROMPTED[@]}" "${DECODING_OPTIONS[@]}" "${options[@]}")
   run python -m llm translate "${options[@]}" --data "$OUTPUT" --dataset "$NAME" \
     --output "$OUTPUT/translations/$(model_name "$@")"
-  [[ -z $FLORES || ${EVALUATION_OPTIONS[$1]} == *--pivot* ]] ||
+  ! has_flores "$1" ||
     run python -m llm translate "${options[@]}" --data "$OUTPUT/flores" --dataset Flores-200 --directions "$PAIRS" \
       --output "$OUTPUT/translations/flores/$(model_name "$@")"
+}
+
+# Tables D.3 and D.4, other prompts and pivots, are of OPUS-100 alone.
+has_flores() { # SYSTEM
+  [[ -n $FLORES && ${EVALUATION_OPTIONS[$1]} != *--p@(ivot|rompt)* ]]
 }
 
 # Fill PROMPTED, the model of a system for `llm translate` and `llm states`.
@@ -151,7 +156,7 @@ set_prompted() { # SYSTEM SEED
 
 add_folder() { # SYSTEM SEED
   FOLDERS+=("$OUTPUT/translations/$(model_name "$@")")
-  [[ -z $FLORES || ${EVALUATION_OPTIONS[$1]} == *--pivot* ]] || FOLDERS+=("$OUTPUT/translations/flores/$(model_name "$@")")
+  ! has_flores "$1" || FOLDERS+=("$OUTPUT/translations/flores/$(model_name "$@")")
 }
 
 # Figure 6.3: what MTInstruct changes in the layers of the model, and what AlignInstruct changes then, for the first seed that there is.

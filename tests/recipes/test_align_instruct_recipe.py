@@ -180,6 +180,15 @@ def test_flores_is_a_test_set_of_the_taught_directions():
     assert parse_command(words).langs == sorted(parse_command(words).langs)
 
 
+def test_other_prompts_and_pivots_are_of_opus_alone():
+    """Also in scores and the report."""
+    options = ("--systems", "mt,mt-prompt-1,mt-prompt-5,mt-pivot", "--flores", "flores200_dataset")
+    flores = [name for name in translations(*options) if name.startswith("flores/")]
+    assert flores == ["flores/mt-seed1"]
+    (words,) = commands("--stages", "score", *options, step="score")
+    assert [one for one in words if "/flores/" in one] == ["out/translations/flores/mt-seed1"]
+
+
 def test_zero_shot_test_sets_are_of_all_six_languages():
     config = ["--config", "bloomz3", "--model", "m", "--output", "out"]
     (words,) = commands("--stages", "prepare", step="opus100", config=config)
