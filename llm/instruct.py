@@ -37,7 +37,7 @@ from data_prep.formats.texts import (
     open_outputs,
     pair_name,
 )
-from data_prep.languages import is_english
+from data_prep.languages import is_english, is_unspaced
 from data_prep.step_folder import StepFolder
 from llm.instructions.folder import INDEX, STEP, InstructionFolder, encode, file_name
 from llm.instructions.language_names import language_names
@@ -290,7 +290,7 @@ def read_sides(
         if not all(texts):
             continue
         sides = [
-            {"language": names[code], "text": text}
+            {"language": names[code], "text": text, "is_unspaced": is_unspaced(code)}
             for code, text in zip(bitext.languages, texts, strict=True)
         ]
         if words_and_links:

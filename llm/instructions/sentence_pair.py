@@ -16,12 +16,14 @@ class Side:
         text: the raw sentence.
         words: where its words are in the text.
         phrases: where those phrases are that have a counterpart in the other sentence, number by number.
+        is_unspaced: whether its language has no spaces between words.
     """
 
     language: str
     text: str
     words: Sequence[Characters] = ()
     phrases: Sequence[Characters] = ()
+    is_unspaced: bool = False
 
     def spelled(self, place: Characters) -> str:
         return self.text[place[0] : place[1]]

@@ -8,6 +8,8 @@ import random
 from collections.abc import Callable
 from typing import NamedTuple
 
+import regex
+
 from llm.instructions.prompts import DEFAULT, PROMPTS
 from llm.instructions.sentence_pair import SentencePair
 
@@ -113,14 +115,22 @@ def whole_sentence(pair: SentencePair, chance: random.Random) -> Instruction:
 def half_sentence(pair: SentencePair, chance: random.Random) -> Instruction | None:
     """MonoInstruct-half (6.2.4, 6.4.3): the second half of a sentence, given the first one.
 
-    Halves are of words as spaces separate them, of characters where there are none.
+    Halves are of words as spaces separate them; of characters in a single word, and in languages without
+    spaces between words, where a space between clauses may be anywhere.
     """
     words = pair.target.text.split()
-    units, space = (words, " ") if len(words) > 1 else (list(pair.target.text.strip()), "")
+    by_words = len(words) > 1 and not pair.target.is_unspaced
+    units = words if by_words else _CHARACTER.findall(pair.target.text.strip())
     if len(units) < 2:
         return None
-    half = len(units) // 2
-    return Instruction(f"{COMPLETE} {space.join(units[:half])}", space.join(units[half:]))
+    space, half = " " if by_words else "", len(units) // 2
+    first, second = (space.join(part).strip() for part in (units[:half], units[half:]))
+    return Instruction(f"{COMPLETE} {first}", second)
+
+
+# What a reader takes for a character: a grapheme cluster (UAX 29), with the vowel signs of Burmese, which are
+# clusters of their own there, and the consonant below that a sign of Burmese, Khmer or Tai Tham announces.
+_CHARACTER = regex.compile(r"(?:\X\p{M}*(?<=[\u1039\u17D2\u1A60]))*\X\p{M}*")
 
 
 def _first(pair: SentencePair, chance: random.Random, fits: Callable[[int], bool]) -> int | None:

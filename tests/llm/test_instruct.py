@@ -144,6 +144,19 @@ def test_tasks_without_words_need_none(own, tmp_path, command):
     assert command(*words, "--tasks", "mt,mono-full,mono-half").status == 0
 
 
+def test_halves_follow_the_language_of_the_text(own, tmp_path, command):
+    for path in own.glob("text/*.de"):
+        path.rename(path.with_name(path.name.replace("de-en.de", "en-my.my")))
+    for path in own.glob("text/*.de-en.en"):
+        path.rename(path.with_name(path.name.replace("de-en", "en-my")))
+    write_lines(own / "text/train.en-my.my", ["က ကာကာကာ"])
+    write_lines(own / "text/train.en-my.en", ["It is a house"])
+    given = ("--tasks", "mono-half", "--mono-languages", "en,my")
+    assert command(*options(own, tmp_path / "out", *given)).status == 0
+    made = [line["output"] for line in files(tmp_path / "out")["train.mono-half.en-my.jsonl"]]
+    assert sorted(made) == ["a house", "ကာကာကာ"]
+
+
 def test_raw_text_is_asserted_whatever_the_words_look_like(own, tmp_path, command):
     """Escaped by Moses, joined by links, and spaces in places where words have none."""
     write_lines(own / "text/train.de-en.de", ["Müllers  R&D ist's."])

@@ -169,6 +169,28 @@ def test_halves_are_of_words_or_where_there_are_no_spaces_of_characters(text, ha
     assert made("mono-half", pair) == (halves and (start + halves[0], halves[1]))
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "halves"),
+    [
+        ("Chinese", "好 我们去学校吃饭。", ("好 我们去", "学校吃饭。")),
+        ("Chinese", "我们去  学校。", ("我们去", "学校。")),
+        ("Thai", "ค่ะ ฉันไปโรงเรียน", ("ค่ะ ฉันไป", "โรงเรียน")),
+        ("Thai", "น้ำดี", ("น้ำ", "ดี")),
+        ("Lao", "ຂ້ອຍ", ("ຂ້", "ອຍ")),
+        ("Khmer", "ខ្មែរ", ("ខ្មែ", "រ")),
+        ("Khmer", "កកក្ខ", ("ក", "កក្ខ")),
+        ("Burmese", "ကာကာ", ("ကာ", "ကာ")),
+        ("Burmese", "တက္ကသိုလ်", ("တက္က", "သိုလ်")),
+        ("Japanese", "か\u3099は", ("か\u3099", "は")),  # written with a combining mark
+    ],
+)
+def test_halves_of_languages_without_spaces_are_of_whole_characters(language, text, halves):
+    """With their vowels, tones and consonants below, and whatever spaces there are."""
+    pair = SentencePair(Side("English", "-"), Side(language, text, is_unspaced=True))
+    start = "Given the context, complete the following sentence: "
+    assert made("mono-half", pair) == (start + halves[0], halves[1])
+
+
 def random_pair(draw: random.Random) -> SentencePair:
     """Words in two orders, some of them twice, some without a counterpart; and a period."""
     numbers = [draw.randrange(10) for _ in range(draw.randint(1, 9))]
