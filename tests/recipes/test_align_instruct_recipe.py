@@ -62,6 +62,13 @@ def test_a_system_is_given_the_instructions_of_its_objectives():
     assert [parsed(words).tasks for words in made] == [["align"], ["hint"], ["mt"]]
 
 
+def test_instructions_are_drawn_once_for_all_seeds():
+    options = ("--systems", "mt+align", "--seeds", "2,3")
+    made = commands("--stages", "prepare", *options, step="instruct")
+    assert [(parsed(words).tasks, parsed(words).seed) for words in made] == [(["align"], 1), (["mt"], 1)]
+    assert [parsed(words).seed for words in commands("--stages", "tune", *options, step="tune")] == [2, 3]
+
+
 def test_phrases_need_links_of_several_words():
     (words,) = [words for words in commands("--stages", "prepare", step="align") if "data_prep" in words]
     assert not parse_command(words).one_to_one
