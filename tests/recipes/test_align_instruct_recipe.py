@@ -1,6 +1,7 @@
 """The recipe of chapter 6: the thesis's settings reach the commands, whatever the number of devices."""
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -60,6 +61,23 @@ def test_a_system_is_given_the_instructions_of_its_objectives():
     assert list(map(str, args.instructions)) == ["out/instructions/mt", "out/instructions/align"]
     made = commands("--stages", "prepare", "--systems", "mt+align-mt,mt+hint", step="instruct")
     assert [parsed(words).tasks for words in made] == [["align"], ["hint"], ["mt"]]
+
+
+def test_a_configuration_may_keep_what_is_cleaned_away(tmp_path):
+    """As the page says."""
+    page = (ROOT / "recipes/align_instruct/README.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"`(CLEAN_OPTIONS=\(.+?\))`", page)
+    config = tmp_path / "raw.sh"
+    config.write_text(f'source "$ROOT/recipes/align_instruct/configs/bloomz24.sh"\n{line}\n')
+    given = ["--config", str(config), "--model", "m", "--output", "out"]
+    (words,) = commands("--stages", "prepare", step="clean", config=given)
+    args = parse_command(words)
+    assert (args.keep_duplicates, args.max_ratio, args.max_length, args.max_characters) == (
+        True,
+        1000,
+        256,
+        5000,
+    )
 
 
 def test_instructions_are_drawn_once_for_all_seeds():
