@@ -18,9 +18,10 @@ echo "${OMP_NUM_THREADS:-all} ${CUDA_VISIBLE_DEVICES:-none} $*" >> calls
 case " $* " in
   *" -m eval translate "* | *" probe states "*)
     echo $$ > "$output/pid"
+    echo $$ >> started # stays, when the states of one that was faster are gone
     echo "working" >&2
     if [[ -e stay ]]; then sleep 60 > /dev/null 2>&1 & wait; fi
-    while [[ -e wait && $(find out -name pid | wc -l) -lt $(< wait) ]]; do sleep 0.05; done
+    while [[ -e wait && $(grep -c . started) -lt $(< wait) ]]; do sleep 0.05; done
     [[ ! -e fail || $output != *$(< fail)* ]] || { echo "error: no memory" >&2; exit 2; }
     ;;
 esac

@@ -234,7 +234,15 @@ def test_an_update_is_that_of_the_instructions_that_are_not_skipped(tune, tokeni
     skipping = Examples([few[0], LONG, *few[1:], LONG], tokenizer, 99, 20, skip_overlong=True)
     one = tune("one", *NO_DROPOUT, "--batch-sentences", 1, "--batches-per-update", 5, examples=skipping)
     two = tune("two", *NO_DROPOUT, "--batch-sentences", 3, records=few)
-    assert_same(one, two, rtol=1e-3, atol=1e-5)
+    assert distance(one, two) < 0.05  # Adam makes much of the rounding of gradients near 0
+    everything = Examples(skipping.instructions, tokenizer, 99, 20)
+    assert distance(tune("three", *NO_DROPOUT, "--batch-sentences", 5, examples=everything), two) > 0.2
+
+
+def distance(first: Path, second: Path) -> float:
+    """Of two adapters, as a share of the second one's size, where they differ most."""
+    ours, theirs = adapter(first), adapter(second)
+    return max(float((ours[name] - theirs[name]).norm() / theirs[name].norm()) for name in theirs)
 
 
 # --- validation
