@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from command_line import options
+from command_line.lines import read_lines
 from command_line.outputs import remove_leftovers, write_text
 from embeddings.averages import FROM, TO
 from embeddings.search.sentence_scores import MEASURES
@@ -140,7 +141,7 @@ def write_report(
 def _listed(output: Path) -> set[str]:
     """Tables and plots that reports have written into this folder, by their list in it."""
     path = output / FILES
-    lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
+    lines = read_lines(path) if path.exists() else ()
     return {line for line in lines if _EXHIBIT.fullmatch(line)}
 
 

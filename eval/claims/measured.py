@@ -130,10 +130,10 @@ def _at_level(value: Value, path: Path, names: Mapping, folder: Path) -> float:
         _check_updates(file, updates)
         if file.exists():
             check_checkpoint(file, folder, folder / "models" / names["model"])
-        found = [_number(file, value, key, names) for key in (value.along, value.key)]
-        for curve, one in zip((along, numbers), found, strict=True):
+        for curve, key in ((along, value.along), (numbers, value.key)):
+            one = _number(file, value, key, names)
             curve.append(None if math.isnan(one) else one)
-        if found[0] >= value.level:
+        if along[-1] is not None and along[-1] >= value.level:
             break
     there = crossing(along, value.level)
     found = there and there.of(numbers)

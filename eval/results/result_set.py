@@ -162,9 +162,8 @@ class ResultSet:
         for path, record in self.of_kind("scores"):
             known = record.get("checkpoint") or {}
             checkpoint, translated = Path(known.get("path", "")), path.with_name(TRANSLATION)
-            made = (
-                translated if translated.exists() else path
-            )  # scores may be made again, of old translations
+            # Scores may have been made again, of old translations.
+            made = translated if translated.exists() else path
             if checkpoint.is_file() and is_overwritten(checkpoint, made, {known.get("sha256")}):
                 found.append((path, checkpoint))
         return found

@@ -11,11 +11,8 @@ from command_line.records import Anything
 
 NAME = "patience"
 STATE = {"best": Anything, "validations": int}  # numbers; a loss may be infinite
-_MODULES = (
-    "__main__",
-    "__mp_main__",
-    "fairseq_cli.train",
-)  # of `python -m`, of its processes, of the program
+# Of `python -m`, of its processes, of the program fairseq-train.
+_MODULES = ("__main__", "__mp_main__", "fairseq_cli.train")
 
 
 def state_dict() -> dict:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 SEEN, QUESTION, ANSWER = 1, 2, 4
+ENDING = ".overlong"
 
 
 class Overlong:
@@ -50,9 +51,6 @@ class Overlong:
             }
             for objective, part in zip(self.sizes, np.split(marks, ends[:-1]), strict=True)
         }
-
-
-ENDING = ".overlong"
 
 
 def overlong_line(counts: Mapping[str, dict], max_input: int, max_output: int, skipped: bool) -> str | None:

@@ -44,9 +44,7 @@ train_or_skip() { # RUN_FOLDER DATA OPTION...
   "${command[@]}" >&8 2>&1 &
   pid=$!
   exec 8>&-
-  trap 'kill "$pid" 2> /dev/null; wait "$pid" || true; note_cpu_seconds_since "$before" "$folder"; exit 143' INT TERM
-  wait "$pid" || status=$?
-  trap - INT TERM
+  wait_for "$pid" note_cpu_seconds_since "$before" "$folder" || status=$?
   note_cpu_seconds_since "$before" "$folder"
   wait "$progress_pid" || true # the end of the log comes before our own words
   if [[ $status != 0 ]]; then
@@ -160,10 +158,17 @@ run_in_job() { # COMMAND...
   "$@" 2>&8 8>&- &
   pid=$!
   exec 8>&-
-  trap 'kill "$pid" 2> /dev/null; wait "$pid" || true; exit 143' INT TERM
-  wait "$pid" || status=$?
-  trap - INT TERM
+  wait_for "$pid" || status=$?
   wait "$speaker" || true # what it said comes before our own words
+  return "$status"
+}
+
+# Wait for a process of this shell, whose status this has; if the shell is stopped, stop it, too, and run a command then.
+wait_for() { # PID [COMMAND...]
+  local status=0
+  trap 'kill "$1" 2> /dev/null; wait "$1" || true; "${@:2}"; exit 143' INT TERM
+  wait "$1" || status=$?
+  trap - INT TERM
   return "$status"
 }
 

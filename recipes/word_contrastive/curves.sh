@@ -22,15 +22,8 @@ curve() { # SYSTEM SEED
     updates=${checkpoint##*_} updates=${updates%.pt}
     folder=$OUTPUT/curves/$name/$updates
     CURVE+=("$folder")
-    start_job named "$name-$updates" retrieve "$checkpoint" "$folder" --name "${TABLE_NAME[$1]}" "${device[@]}"
+    [[ ! $folder/retrieval.json -nt $checkpoint ]] || continue
+    start_job named "$name-$updates" retrieve "$folder/states" "$folder" --checkpoint "$checkpoint" --data "$DATA" \
+      --name "${TABLE_NAME[$1]}" "${device[@]}"
   done
-}
-
-# States are not extracted again for what is probed already: they take much room, and are gone.
-retrieve() { # CHECKPOINT FOLDER OPTION...
-  [[ ! $2/retrieval.json -nt $1 ]] || return 0
-  run python -m eval probe states --checkpoint "$1" --data "$DATA" "${@:3}" --splits valid --valid-directions all \
-    --forced reference --layers encoder-norm --output "$2/states"
-  run python -m eval probe retrieval "$2/states" --split valid --words "$DATA" --output "$2"
-  run rm -r "$2/states"
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sentence and word retrieval on top of the encoder, and what it has to do with BLEU. Sourced by run.sh.
 
-# On the validation set (5.3.3, 5.3.4), between all pairs of languages. The states go afterwards.
+# On the validation set (5.3.3, 5.3.4), between all pairs of languages.
 probe() { # SYSTEM SEED
   local name states results
   name=$(model_name "$@")
@@ -11,10 +11,15 @@ probe() { # SYSTEM SEED
     note "$results: probed, skipped"
     return
   fi
-  run python -m eval probe states "${EVALUATED[@]}" --splits valid --valid-directions all --forced reference \
-    --layers encoder-norm --output "$states"
-  run python -m eval probe retrieval "$states" --split valid --words "$DATA" --output "$results"
-  run rm -r "$states"
+  retrieve "$states" "$results" "${EVALUATED[@]}"
+}
+
+# The states take much room, and go afterwards.
+retrieve() { # STATES RESULTS OPTION_OF_STATES...
+  run python -m eval probe states "${@:3}" --splits valid --valid-directions all --forced reference --layers encoder-norm \
+    --output "$1"
+  run python -m eval probe retrieval "$1" --split valid --words "$DATA" --output "$2"
+  run rm -r "$1"
 }
 
 # Change in BLEU, on the test set, against change in sentence (5.3.3) and word retrieval (5.3.4): needs several systems, and
