@@ -26,7 +26,7 @@ def read_groups(path: Path) -> dict[str, list[str]]:
     """Group -> codes of languages.
 
     Raises:
-        InputError: the file is missing, no TOML, or has something else than lists of language codes.
+        InputError: the file is missing, empty, no TOML, or has something else than lists of language codes.
     """
     try:
         groups = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -34,6 +34,8 @@ def read_groups(path: Path) -> dict[str, list[str]]:
         raise InputError(f"{path}: no such file; expected groups of languages, NAME = ['de', 'fr']") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: no TOML: {error}") from None
+    if not groups:
+        raise InputError(f"{path}: has no group; expected lines like NAME = ['de', 'fr']")
     for name, codes in groups.items():
         if not isinstance(codes, list) or not codes or not all(map(_is_code, codes)):
             raise InputError(f"{path}: {name} = {codes!r:.100}; expected a list of language codes")

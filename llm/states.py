@@ -92,11 +92,17 @@ def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: 
     sentences = with_words(lines, f"{job.data / 'text'}: {job.split} set")
     skipped = {direction: len(lines[direction]) - len(kept) for direction, kept in sentences.items()}
     say_skipped(skipped, job.split)
-    total = sum(map(len, sentences.values()))
+    tokens = {
+        direction: tokens_of(tokenizer, kept, part_name(job.split, direction))
+        for direction, kept in sentences.items()
+    }
+    cut = {direction: sum(len(each) > job.max_input for each in own) for direction, own in tokens.items()}
+    total = sum(map(len, tokens.values()))
+    warn_of_cut(sum(cut.values()), total, job.max_input)
     work = (
         count
-        for direction, kept in sentences.items()
-        for count in store(job, model, tokenizer, kept, output / part_name(job.split, direction))
+        for direction, own in tokens.items()
+        for count in store(job, model, own, output / part_name(job.split, direction))
     )
     for _ in progress(work, total, "states", "sentence", size=int):
         pass
@@ -106,6 +112,7 @@ def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: 
             "encoder": part_name(job.split, direction),
             "sentences": len(kept),
             "skipped_lines": skipped[direction],
+            "cut_lines": cut[direction],
         }
         for direction, kept in sentences.items()
     }
@@ -157,6 +164,30 @@ def say_skipped(skipped: dict[Direction, int], split: str) -> None:
         )
 
 
+def tokens_of(tokenizer, lines: list[str], part: str) -> list[list[int]]:
+    """Of every sentence.
+
+    Raises:
+        InputError: a sentence has no tokens, and no mean.
+    """
+    tokens = [tokenizer(line)["input_ids"] for line in lines]
+    if empty := [line for line, each in zip(lines, tokens, strict=True) if not each]:
+        raise InputError(
+            f"{part}: the tokenizer has no tokens for {shown(empty[0])}; leave the line out of the data"
+        )
+    return tokens
+
+
+def warn_of_cut(cut: int, sentences: int, max_input: int) -> None:
+    """A line on standard error if sentences are longer than what is read of them."""
+    if cut:
+        print(
+            f"warning: {cut:,} of {sentences:,} sentences are longer than --max-input {max_input}, and the"
+            " mean is of their beginnings; give a larger one",
+            file=sys.stderr,
+        )
+
+
 def layer_names(layers: int) -> list[str]:
     """Of what `transformers` calls hidden states: the embeddings, then every layer, the last one normed."""
     return [*(f"L{number}" for number in range(layers)), FINAL_NORM]
@@ -166,26 +197,17 @@ def part_name(split: str, direction: Direction) -> str:
     return f"{split}.encoder.{format_direction(direction)}"
 
 
-def store(job: Extraction, model, tokenizer, lines: list[str], path: Path) -> Iterator[int]:
-    """Write the part of one direction; yields the number of sentences of each batch.
-
-    Raises:
-        InputError: a sentence has no tokens, and no mean.
-    """
+def store(job: Extraction, model, tokens: list[list[int]], path: Path) -> Iterator[int]:
+    """Write the part of one direction; yields the number of sentences of each batch."""
     from eval.probes.storing import PartWriter
 
-    tokens = [tokenizer(line)["input_ids"][: job.max_input] for line in lines]
-    if empty := [line for line, each in zip(lines, tokens, strict=True) if not each]:
-        raise InputError(
-            f"{path.name}: the tokenizer has no tokens for {shown(empty[0])}; leave the line out of the data"
-        )
     layers = model.config.num_hidden_layers + 1
-    one_each = [np.zeros(1, dtype=np.int64)] * len(lines)
+    one_each = [np.zeros(1, dtype=np.int64)] * len(tokens)
     writer = PartWriter(path, one_each, layers, model.config.hidden_size, "float32")
-    order = sorted(range(len(lines)), key=lambda number: -len(tokens[number]))
+    order = sorted(range(len(tokens)), key=lambda number: -len(tokens[number]))
     for start in range(0, len(order), job.batch_sentences):
         batch = order[start : start + job.batch_sentences]
-        writer.write(batch, pooled_states(model, [tokens[number] for number in batch]))
+        writer.write(batch, pooled_states(model, [tokens[number][: job.max_input] for number in batch]))
         yield len(batch)
     writer.close()
 

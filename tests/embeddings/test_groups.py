@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line.errors import InputError
 from embeddings.groups import average_by_group, groups_file, read_groups
 
 # Table 2.4: P@1 on Tatoeba of three of its systems.
@@ -86,6 +87,12 @@ def test_a_file_of_ones_own_goes_first(tmp_path, monkeypatch):
     Path("ems").write_text('mine = ["de"]\n')
     assert read_groups(groups_file(Path("ems"))) == {"mine": ["de"]}
     assert groups_file(Path("folder/ems")) == Path("folder/ems")
+
+
+def test_a_file_without_groups(tmp_path):
+    (tmp_path / "own.toml").write_text("# none yet\n")
+    with pytest.raises(InputError, match=r"own\.toml: has no group; expected lines like NAME = "):
+        read_groups(tmp_path / "own.toml")
 
 
 def test_a_single_pair_with_english_is_that_of_the_other_language():

@@ -59,6 +59,21 @@ def test_a_sentence_is_the_mean_of_its_tokens_in_every_layer(states, deeper, bat
             np.testing.assert_allclose(part.mean_pooled(layer), values, rtol=1e-4, atol=1e-6)
 
 
+def test_sentences_of_which_only_the_beginning_is_read_are_said(command, deeper, tmp_path):
+    data = write_texts(tmp_path / "data", pairs=["de-en"])
+    write_lines(data / "text/valid.de-en.de", ["Haus " * 200, "ein Baum"])
+    write_lines(data / "text/valid.de-en.en", ["the house", "a tree"])
+    given = ("--model", deeper, "--data", data, "--cpu", "--output", tmp_path / "states")
+    said = [line for line in command("states", *given).err.splitlines() if "max-input" in line]
+    assert said == [
+        "warning: 1 of 4 sentences are longer than --max-input 384, and the mean is of their beginnings;"
+        " give a larger one"
+    ]
+    entries = StateStore.open(tmp_path / "states").record["splits"]["valid"]
+    assert {name: one["cut_lines"] for name, one in entries.items()} == {"de-en": 1, "en-de": 0}
+    assert "max-input" not in command("states", *given, "--max-input", 999).err
+
+
 def test_only_the_first_lines(states, deeper):
     assert len(states(deeper, "--max-lines", 2, "--split", "test").encoder("test", ("de", "en"))) == 2
 
