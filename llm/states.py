@@ -106,17 +106,29 @@ def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: 
     )
     for _ in progress(work, total, "states", "sentence", size=int):
         pass
-    layers = layer_names(model.config.num_hidden_layers)
     directions = {
         format_direction(direction): {
             "encoder": part_name(job.split, direction),
-            "sentences": len(kept),
+            "sentences": len(own),
             "skipped_lines": skipped[direction],
             "cut_lines": cut[direction],
         }
-        for direction, kept in sentences.items()
+        for direction, own in tokens.items()
     }
-    record = {
+    layers = layer_names(model.config.num_hidden_layers)
+    write_index(output, describe(job, output, layers, directions, time.monotonic() - started))
+    stamp.finish(store_files(output))
+
+
+def describe(
+    job: Extraction, output: Path, layers: list[str], directions: dict[str, dict], seconds: float
+) -> dict:
+    """What the folder's index says.
+
+    Args:
+        directions: name of a direction -> its part.
+    """
+    return {
         **job.model.provenance(DEFAULT),
         "data": {"path": path_in_record(job.data, output)},
         "dataset": job.dataset or job.data.resolve().name,
@@ -127,10 +139,8 @@ def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: 
         "tags": [],
         "eos": -1,
         "splits": {job.split: directions},
-        "seconds": {"states": round(time.monotonic() - started, 2)},
+        "seconds": {"states": round(seconds, 2)},
     }
-    write_index(output, record)
-    stamp.finish(store_files(output))
 
 
 def with_words(lines: dict[Direction, list[str]], source: str) -> dict[Direction, list[str]]:
