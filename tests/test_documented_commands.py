@@ -185,6 +185,12 @@ def test_pages_that_name_a_pipeline_of_spacy_say_what_it_is():
             assert "python -m spacy download en_core_web_sm" in text, page
 
 
+@pytest.mark.parametrize("name", STORIES)
+def test_a_story_has_the_commands_that_it_prepares_or_replaces(name):
+    commands = [command for command in STORIES[name].in_order(SHOWN) if not reasons(command)]
+    assert STORIES[name].script(commands)
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize("name", STORIES)
 def test_commands_run_as_they_stand(name, programs, tmp_path):

@@ -2,7 +2,6 @@
 
 import gzip
 import html
-import json
 import lzma
 import shutil
 from pathlib import Path
@@ -101,22 +100,3 @@ def _enju(words: list[str]) -> str:
     ]
     phrase = f'<cons id="c0" cat="S" head="p0">{" ".join(leaves)}</cons>'
     return f'<sentence id="s0" parse_status="success">{phrase}</sentence>\n'
-
-
-def write_translations(folder: Path, system: str, seed: int, data: Path, *directions: str) -> None:
-    """Translations made elsewhere (docs/evaluation.md): the references, but for one line in three."""
-    folder.mkdir(parents=True)
-    kinds = {direction: {"kind": "supervised"} for direction in directions}
-    record = {
-        "format": 1,
-        "system": {"name": system, "seed": seed},
-        "data": {"path": str(data)},
-        "split": "test",
-    }
-    (folder / "translate.json").write_text(json.dumps({**record, "directions": kinds}))
-    for direction in directions:
-        source, target = direction.split("-")
-        pair = "-".join(sorted((source, target)))
-        lines = (data / f"text/test.{pair}.{target}").read_text("utf-8").splitlines()
-        lines = [system if (number + seed) % 3 == 0 else line for number, line in enumerate(lines)]
-        (folder / f"{direction}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

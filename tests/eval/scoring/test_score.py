@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import re
 
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
 from eval.scoring.language_identification import NO_LETTERS
+from tests.documented_commands import ROOT
 
 
 @pytest.fixture
@@ -46,6 +48,23 @@ def test_averages_are_means_over_directions(scored, scores_of, hypotheses):
     assert averages["all"]["bleu"] == pytest.approx(sum(one["bleu"] for one in directions.values()) / 3)
     assert averages["zero-shot"]["off_target"] == 0.75
     assert averages["zero-shot"]["comet"] is None
+
+
+def test_translations_made_elsewhere_need_the_record_of_the_guide_alone(data, command, tmp_path, hypotheses):
+    guide = (ROOT / "docs/evaluation.md").read_text(encoding="utf-8")
+    (record,) = re.findall(r'```json\n(\{"format": 1, "system".*?)```', guide, flags=re.S)
+    out = tmp_path / "OUT"
+    out.mkdir()
+    for direction in ("de-fr", "en-de"):
+        text = "".join(f"{line}\n" for line in hypotheses[direction])
+        (out / f"{direction}.txt").write_text(text, encoding="utf-8")
+    (out / "translate.json").write_text(record, encoding="utf-8")
+    data.rename(tmp_path / "DATA")
+    result = command("score", out, "--data", tmp_path / "DATA", "--workers", "1")
+    assert result.status == 0, result.err
+    directions = json.loads((out / "scores.json").read_text(encoding="utf-8"))["directions"]
+    assert directions["en-de"]["bleu"] == pytest.approx(100.0)
+    assert directions["de-fr"]["kind"] == "zero-shot"
 
 
 @pytest.fixture
