@@ -122,6 +122,11 @@ def write_report(
             " translate and score again to report on that one",
             file=sys.stderr,
         )
+    for result, file in results.outdated():
+        print(
+            f"warning: {result}: was made from an earlier {file}; make it again to report on that one",
+            file=sys.stderr,
+        )
     shown = [section_of(place)(results) for kind, place in known if results.of_kind(kind)]
     shown = [section for section in shown if section.exhibits]
     for folder in (output, output / "tables", output / "plots"):

@@ -22,7 +22,7 @@ class Decision:
         estimates: one per contrast, or of the correlation.
         deviations: over seeds: of every system, or of the paired contrast.
         p_value: after Holm's correction.
-        cost: of all its trainings; None where none of the experiment is known.
+        cost: of all its trainings; None where a system has none, nor any that may stand for it.
     """
 
     claim: Claim

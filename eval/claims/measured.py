@@ -92,7 +92,7 @@ def check_inputs(path: Path, folder: Path) -> None:
     """
     for one in read_result(path).get("inputs", []):
         file = Path(one["path"])
-        is_own = file.suffix == ".json" and file.resolve().is_relative_to(folder.resolve())
+        is_own = file.suffix in (".json", ".log") and file.resolve().is_relative_to(folder.resolve())
         if is_own and file.exists() and checksum(file) != one["sha256"]:
             raise InputError(f"{path}: {file} has changed since; run the stage that makes this result again")
 
@@ -105,12 +105,23 @@ def check_checkpoint(path: Path, folder: Path, training: Path) -> None:
         InputError: the result is of another checkpoint than the training's.
     """
     record = read_result(path)
-    of_course = path.is_relative_to(folder / CURVES)
-    pattern = f"checkpoint_*_{_checkpoint(record).get('updates')}.pt" if of_course else BEST
     known = _checksums(record)
-    for checkpoint in training.glob(pattern) if known else ():
+    for checkpoint in _checkpoints_now(path, record, folder, training) if known else ():
         if is_overwritten(checkpoint, path, known):
             raise InputError(f"{path}: is of another checkpoint than {checkpoint}; run its stage again")
+
+
+def _checkpoints_now(path: Path, record: Mapping, folder: Path, training: Path) -> list[Path]:
+    """Those that lie where a result's were. A system that uses the model of another has no training: where
+    the result says that it is.
+    """
+    found = [_checkpoint(one) for one in (record, *record.get("runs", []))]
+    if not training.is_dir():
+        return [Path(one["path"]) for one in found if Path(one.get("path", "")).is_file()]
+    of_course = path.is_relative_to(folder / CURVES)
+    updates = {one["updates"] for one in found if "updates" in one}
+    patterns = [f"checkpoint_*_{one}.pt" for one in updates] if of_course else [BEST]
+    return [checkpoint for pattern in patterns for checkpoint in training.glob(pattern)]
 
 
 def _checksums(record: Mapping) -> set[str]:

@@ -32,7 +32,8 @@ from eval.scoring.significance import holm
 KIND = "learning-curves"
 VERSION = 3  # of what is measured: tests over systems
 LLR_FILE = "llr.json"
-RECOGNIZED_WITH = ("split", "protocol", "epochs", "patience", "lr", "batch_size")  # of the field "training"
+# Of the field "training".
+RECOGNIZED_WITH = ("split", "sentences", "protocol", "epochs", "patience", "lr", "batch_size")
 FEWEST = 3  # points: through two there is always a line
 KINDS = ("zero-shot", "supervised")
 MEASURES = {"bleu": ("BLEU", 1), "off_target": ("off-target %", 100)}  # title, and factor for people
@@ -138,12 +139,12 @@ def recognition(folders: Iterable[Path]) -> dict[str, dict]:
     Raises:
         InputError: two are of one checkpoint, or were measured in different ways.
     """
-    found, first = {}, None
+    found, first = {}, {}
     results = ResultSet.load((result_file(folder, LLR_FILE) for folder in folders), ["llr"])
     for path, record in results.of_kind("llr"):
         for one in record["runs"]:
-            first = first or Run(path, one)
-            check_recognized_alike(first, Run(path, one))
+            run = Run(path, one)  # other data sets have other numbers of sentences
+            check_recognized_alike(first.setdefault(run.dataset, run), run)
             accuracy = {
                 question: {layer: float(np.mean(values)) for layer, values in layers.items() if values}
                 for question, layers in one["averages"].get("zero-shot", {}).items()

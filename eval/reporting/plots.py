@@ -59,7 +59,7 @@ def dots(
             [value.mean for _, value in known],
             [row + offset for row, _ in known],
             xerr=[value.std or 0.0 for _, value in known],
-            fmt=MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],  # no pair of colour and marker twice
+            fmt=_marker(i),
             markersize=5.5,
             elinewidth=1,
             color=COLOURS[i % len(COLOURS)],
@@ -166,13 +166,17 @@ def _legend(figure, axes, names: Sequence[str]) -> None:
         figure.legend(lines_shown, shown, loc="outside upper center", ncols=columns, frameon=False)
 
 
+def _marker(number: int) -> str:
+    """Of a series, so that no two have the same colour and marker."""
+    return MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]
+
+
 def _curve(axis, number: int, name: str | None, values: Sequence[MeanStd | None]) -> None:
     """One series: the number chooses colour and marker. Without a name, what it is compared with: dashed."""
     known = [(x, value) for x, value in enumerate(values) if value]
     xs, means = [x for x, _ in known], [value.mean for _, value in known]
-    marker = MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]  # no pair of colour and marker twice
     colour = COLOURS[number % len(COLOURS)]
-    style = {"marker": marker, "markersize": 5, "linewidth": 1.5, "label": name}
+    style = {"marker": _marker(number), "markersize": 5, "linewidth": 1.5, "label": name}
     axis.plot(xs, means, color=colour, **(style if name else {"linestyle": "--", "linewidth": 1.2}))
     spread = [value.std or 0.0 for _, value in known]
     if any(spread):
@@ -203,7 +207,7 @@ def scatter(
     for i, (name, points) in enumerate(series.items()):
         xs, ys = np.array([point[:2] for point in points], dtype=float).T
         colour = COLOURS[i % len(COLOURS)]
-        axes.scatter(xs, ys, s=26, marker=MARKERS[i % len(MARKERS)], color=colour, label=name, zorder=3)
+        axes.scatter(xs, ys, s=26, marker=_marker(i), color=colour, label=name, zorder=3)
         for x, y, label in points:
             axes.annotate(label, (x, y), xytext=(4, 4), textcoords="offset points", fontsize=7.5, color=INK)
         if np.ptp(xs) > 0 and not by_magnitude:

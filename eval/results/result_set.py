@@ -8,7 +8,7 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from command_line.records import field
+from command_line.records import field, read_json
 from eval.results.files import is_overwritten, read_result, result_files
 from eval.results.labels import PLACEMENT, differing_axis, order
 from eval.results.measures import common_measure
@@ -17,6 +17,7 @@ from eval.results.systems import Run, System, by_dataset, group_probed
 
 RETRIEVAL = "sentence-retrieval"  # of which comparisons are made, too
 OF_TRANSLATIONS = ("off-target", "adequacy")  # probes of what was translated and scored
+COMPARED = ("scores", "comparison")  # kinds that have checks of their own
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +169,13 @@ class ResultSet:
                 found.append((path, checkpoint))
         return found
 
+    def outdated(self) -> list[tuple[Path, Path]]:
+        """What probes found, and files that it was made from, where these are others now: logs, checkpoints,
+        results, and checkpoints that these results are of. Paths as for `overwritten`.
+        """
+        probed = [file for kind, files in self.files.items() if kind not in COMPARED for file in files]
+        return [(path, file) for path, record in probed for file in _changed_inputs(path, record)]
+
     def rivals(self, system: System) -> list[System]:
         """Systems whose off-target rates are compared with that of `system`: PostNorm of PreNorm, as in Table
         8.2; on datasets without two such systems all that differ from it in that placement only.
@@ -229,3 +237,25 @@ def are_pre_and_post(first: System, second: System) -> bool:
     settings = (first.settings, second.settings)
     placements = {one.get("norm_placement") for one in settings}
     return placements == {"pre", "post"} and all(one.get("encoder_final_norm", True) for one in settings)
+
+
+def _changed_inputs(path: Path, record: dict) -> list[Path]:
+    changed = []
+    for one in record.get("inputs", []):
+        file = Path(one.get("path", ""))
+        if not file.is_file():
+            continue
+        if is_overwritten(file, path, {one["sha256"]}):
+            changed.append(file)
+        elif file.suffix == ".json":
+            changed += _changed_checkpoint(file)
+    return changed
+
+
+def _changed_checkpoint(result: Path) -> list[Path]:
+    """The checkpoint that a result is of, if it is another one now."""
+    record = read_json(result)
+    known = (record.get("checkpoint") if isinstance(record, dict) else None) or {}
+    checkpoint = Path(known.get("path", ""))
+    is_another = checkpoint.is_file() and is_overwritten(checkpoint, result, {known.get("sha256")})
+    return [checkpoint] if is_another else []

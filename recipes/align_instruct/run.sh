@@ -12,6 +12,7 @@ ALL_STAGES="prepare base tune translate score probe report"
 TRAINING_STAGES=tune
 CONFIGURED="CORPUS LANGUAGES TAUGHT LEARNING_RATE EPOCHS UPDATE_SENTENCES BATCH_SENTENCES"
 SEEDS=1 # the thesis ran everything once
+PROBE_READS=scores.json # of groups of languages
 
 MODEL='' FLORES='' LANGUAGE_GROUPS=''
 PRECISION=auto

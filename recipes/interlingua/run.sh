@@ -11,6 +11,7 @@ INTERLINGUA_LENGTH=
 INTERLINGUA_OPTIONS=() # of the model of all systems that have one
 REQUIRED_SETTINGS=(INTERLINGUA_LENGTH)
 SPACY_MODEL=''
+PROBE_READS='' # what it translates, the probe translates itself
 COMPARISONS=( # differ on two axes: bridge and losses, language tags and initialization
   mnmt:fixed-universal mnmt:fixed-specific mnmt:variable fixed-universal:variable fixed-specific:variable mnmt:t-enc
   mnmt:variable-per-token mnmt:variable+w2w mnmt:t-enc+w2w mnmt+w2w:variable+w2w mnmt+w2w:t-enc+w2w
@@ -98,29 +99,39 @@ add_probe_results() { # SYSTEM SEED
   add_probe_files "$OUTPUT/probes/$1-seed$2/interlingua.json"
 }
 
-# Do gains add up (9.2)? Where all four systems are asked for: without, with each, with both changes.
+# Do gains add up (9.2)? Where all four systems are asked for, and one seed of all is there: without, with each, with both changes.
 COMBINATIONS=(
   mnmt:variable:mnmt+w2w:variable+w2w mnmt:t-enc:mnmt+w2w:t-enc+w2w mnmt:variable:mnmt@deshuffling:variable@deshuffling
 )
 combine() {
-  local four system folder folders chosen=()
+  local four seed folders chosen=()
   for four in "${COMBINATIONS[@]}"; do
-    folders=
-    for system in ${four//:/ }; do
-      folder=$(folder_of "$system" "${FOLDERS[@]}")
-      [[ -n $folder ]] || continue 2
-      folders+=:$folder
+    for seed in "${SEED_LIST[@]}"; do
+      folders=$(folders_of_four "$four" "$seed") || continue
+      chosen+=("$folders")
+      break # the probe finds the other seeds
     done
-    chosen+=("${folders#:}")
   done
-  [[ ${#chosen[@]} == 0 ]] ||
-    run python -m eval probe combination "${FOLDERS[@]}" --combine "${chosen[@]}" --paired --output "$OUTPUT/probes"
+  [[ ${#chosen[@]} -gt 0 ]] || return 0
+  run python -m eval probe combination "${FOLDERS[@]}" --combine "${chosen[@]}" --paired --output "$OUTPUT/probes"
+  add_probe_files "$OUTPUT/probes/combination.json"
+}
+
+# Their translations, if all four are asked for.
+folders_of_four() { # SYSTEM:SYSTEM:SYSTEM:SYSTEM SEED
+  local system folder folders=
+  for system in ${1//:/ }; do
+    folder=$OUTPUT/translations/$(model_name "$system" "$2")
+    is_among "$folder" "${FOLDERS[@]}" || return 1
+    folders+=:$folder
+  done
+  echo "${folders#:}"
 }
 
 stage_report() {
-  combine
   for_each_model add_probe_results
-  add_probe_files "$OUTPUT/probes"/{validation-curves,combination}.json
+  add_probe_files "$OUTPUT/probes/validation-curves.json"
+  combine
   report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
 }
 

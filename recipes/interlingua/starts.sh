@@ -32,25 +32,29 @@ pretrained_folder() { # PRETRAINING SEED
 train_starts() {
   local start starts pretrainings system one seed
   need_data "$DATA"
+  [[ $FORCE != yes ]] ||
+    note "--force: what these systems start from is trained anew, too; systems that are not among them no longer share it"
   starts=$(for system in "${SYSTEM_IDS[@]}"; do start_of "$system"; done | sort -u)
   pretrainings=$(for start in $starts; do [[ $start != *@* ]] || echo "${start##*@}"; done | sort -u)
   for one in $pretrainings; do
-    for seed in "${SEED_LIST[@]}"; do start_job pretrain "$one" "$seed"; done
+    for seed in "${SEED_LIST[@]}"; do start_job apart pretrain "$one" "$seed"; done
   done
   finish_jobs
   for start in $starts; do
-    for seed in "${SEED_LIST[@]}"; do start_job train_start "$start" "$seed"; done
+    for seed in "${SEED_LIST[@]}"; do start_job apart train_start "$start" "$seed"; done
   done
   finish_jobs
 }
 
-pretrain() ( # PRETRAINING SEED
+# Of a shell of its own, as the settings are those of this training (`apart`).
+pretrain() { # PRETRAINING SEED
   pretraining_settings
   read -ra options <<< "$(pretraining_options "$1")"
   train_configured "$(pretrained_folder "$@")" "$2" --task linguistic_pretraining "${options[@]}"
-)
+}
 
-train_start() ( # STARTING_SYSTEM SEED
+# Likewise.
+train_start() { # STARTING_SYSTEM SEED
   from=()
   if [[ $1 == *@* ]]; then
     pretraining_settings
@@ -61,4 +65,4 @@ train_start() ( # STARTING_SYSTEM SEED
   load_systems "$HERE/systems.sh"
   read -ra options <<< "${TRAINING_OPTIONS[$1]}"
   train_translation "$(start_folder "$@")" "$2" "${options[@]}" "${from[@]}"
-)
+}

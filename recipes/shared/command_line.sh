@@ -21,7 +21,7 @@ run() {
   set_place "$@"
   set -- "${PLACE[@]}" "$@"
   if [[ $DRY_RUN != yes ]]; then
-    if [[ $IN_JOB == yes ]]; then run_in_job "$@"; else "$@"; fi
+    if [[ $IN_JOB == yes ]]; then run_in_job "$@"; else "$@" & wait_for $!; fi
     return
   fi
   for word in "$@"; do
@@ -83,6 +83,11 @@ check_folders() { # VARIABLE_OF_OPTION...
   for option in "$@"; do
     [[ $DRY_RUN == yes || -z ${!option} || -d ${!option} ]] || die "--$(tr 'A-Z_' 'a-z-' <<< "$option"): ${!option}: no such folder"
   done
+}
+
+# Whether a pattern, which the shell leaves as it is where no file has it, names files.
+any_file() { # FILE...
+  [[ -e $1 ]]
 }
 
 is_among() { # VALUE CHOICE...

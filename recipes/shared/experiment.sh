@@ -222,9 +222,14 @@ checkpoint_of() { # SYSTEM SEED
 
 checkpoint_in() { # FOLDER STAGE_THAT_TRAINS_IT
   leaves_nothing || [[ -e $1/checkpoint_best.pt ]] || die "$1/checkpoint_best.pt: no such file; run the stage $2 first"
-  leaves_nothing || [[ ! -e $1/training.json ]] || ! grep -q '"outputs": null' "$1/training.json" ||
+  leaves_nothing || has_ended "$1" ||
     die "$1: its training has not come to its end; run the stage $2 again, or give --finished-only"
   echo "$1/checkpoint_best.pt"
+}
+
+# Whether a training has come to its end, as far as its folder says.
+has_ended() { # RUN_FOLDER
+  [[ ! -e $1/training.json ]] || ! grep -q '"outputs": null' "$1/training.json"
 }
 
 # --- stages --------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 # --finished-only: evaluate what there is while other trainings go on, whatever number of seeds each system has by then. Sourced.
 
 FINISHED_ONLY=no
+PROBE_READS=translate.json # what stage probe needs of translations, besides their model; '': nothing
 declare -A FINISHED # the models that are left, as list_models writes them
 
 # The stages after the last one that trains.
@@ -43,9 +44,11 @@ is_translated() { # SYSTEM SEED
   ! has_stage translate || return 0
   if has_stage report && ! has_stage score; then
     needed=scores.json
-  elif ! has_stage score && ! has_stage probe; then
-    return 0
+  elif ! has_stage score; then
+    needed=
+    ! has_stage probe || needed=$PROBE_READS
   fi
+  [[ -n $needed ]] || return 0
   add_folder "$@"
   for folder in "${FOLDERS[@]}"; do [[ -e $folder/$needed ]] || return 1; done
 }

@@ -33,7 +33,7 @@ use_environment() {
     PATH=$ROOT/.venv/bin:$PATH
   fi
   # Our packages come first, and python -m does not run what lies in the current folder in their place.
-  export PYTHONPATH=$ROOT${PYTHONPATH:+:$PYTHONPATH} PYTHONSAFEPATH=1
+  export PYTHONPATH=$ROOT PYTHONSAFEPATH=1
 }
 
 # --- trainings -----------------------------------------------------------------------------------------------------

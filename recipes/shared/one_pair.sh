@@ -173,7 +173,7 @@ untrained_folder() { # FOLDER LAYER
 }
 
 stage_train() {
-  if [[ $PLAN == yes && $LAYER_SUMS == yes ]] && ! compgen -G "$DATA/train.*.frozen.layers" > /dev/null; then
+  if [[ $PLAN == yes && $LAYER_SUMS == yes ]] && ! any_file "$DATA"/train.*.frozen.layers; then
     note "no sums of layers are stored yet: the plan is of trainings that encode every batch, and too long"
   elif [[ $LAYER_SUMS == yes ]]; then
     store_layer_sums

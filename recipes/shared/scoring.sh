@@ -51,12 +51,12 @@ folder_of() { # SYSTEM FOLDER...
   done
 }
 
-# What the trainings took whose logs there are: those of the folders of translations, and of what they started from.
+# What the trainings took that have ended: those of the folders of translations, and all starts that there are.
 measure_cost() { # OUTPUT FOLDER...
   local model logs=()
   for model in "${@:2}" "$OUTPUT"/models/{start,pretrained}*-seed*; do
     model=$OUTPUT/models/${model##*/}
-    [[ ! -e $model/train.log ]] || logs+=("$(basename "${model%-seed*}")=$model/train.log")
+    [[ ! -e $model/train.log ]] || ! has_ended "$model" || logs+=("$(basename "${model%-seed*}")=$model/train.log")
   done
   [[ ${#logs[@]} -gt 0 ]] || return 0
   run python -m eval probe cost "${logs[@]}" --dataset "${NAME:-$(basename "$OUTPUT")}" --output "$1/cost"

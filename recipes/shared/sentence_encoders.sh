@@ -47,7 +47,7 @@ check_test_sets() {
   [[ -z $UNITED_NATIONS || " ${CORPUS_OPTIONS[*]} " != *-unpc-* ]] ||
     die "--united-nations: $NAME trains on UNPC, which has sentences of this test set (thesis, footnote 25); expected a configuration without it"
   if [[ -n $STS && $DRY_RUN != yes ]]; then
-    compgen -G "$STS/STS.*" > /dev/null || die "--sts: $STS: no files STS.*; expected STS.en-ar.tsv, …"
+    any_file "$STS"/STS.* || die "--sts: $STS: no files STS.*; expected STS.en-ar.tsv, …"
   fi
   if [[ -n $BUCC && $DRY_RUN != yes ]]; then
     texts_of_bucc

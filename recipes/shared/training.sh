@@ -93,9 +93,9 @@ note_cpu_seconds() { # VARIABLE
 note_precision() { # RUN_FOLDER
   local file=$1/precision.txt
   [[ $PRECISION != auto ]] || return 0
-  [[ ! -e $file || $(< "$file") == "$PRECISION" ]] ||
+  [[ -s $file ]] || echo "$PRECISION" > "$file" # empty where a disk was full
+  [[ $(< "$file") == "$PRECISION" ]] ||
     die "$1: began with --precision $(< "$file"), found $PRECISION; give that or auto, or choose another --output"
-  echo "$PRECISION" > "$file"
 }
 
 # The whole log into a file, one short line per report to the terminal.
@@ -116,8 +116,8 @@ find_course() { # RUN_FOLDER
   note "$1: no checkpoints, no learning curve"
 }
 
-# Run `"$@"`, several at a time when --jobs allows, each with its share of the cores and with GPUs of its own; one that fails does
-# not stop the others.
+# Run `"$@"`, several at a time when --jobs allows, each with its share of the cores and with GPUs of its own; one that fails then
+# does not stop the others.
 JOB_PIDS=()
 PLACES=() # who runs in each of the --jobs places
 start_job() {
@@ -161,6 +161,12 @@ run_in_job() { # COMMAND...
   wait_for "$pid" || status=$?
   wait "$speaker" || true # what it said comes before our own words
   return "$status"
+}
+
+# Run a function in a shell of its own, which loses what it sets and is stopped with this one.
+apart() { # COMMAND...
+  ("$@") &
+  wait_for $!
 }
 
 # Wait for a process of this shell, whose status this has; if the shell is stopped, stop it, too, and run a command then.

@@ -7,7 +7,7 @@ probe() { # SYSTEM SEED
   name=$(model_name "$@")
   states=$OUTPUT/states/$name results=$OUTPUT/probes/$name
   set_evaluated "$@"
-  if [[ $results/retrieval.json -nt ${EVALUATED[1]} ]]; then
+  if [[ $results/retrieval.json -nt ${EVALUATED[1]} && ! -e $results/.retrieval.unfinished ]]; then
     note "$results: probed, skipped"
     return
   fi
@@ -26,7 +26,7 @@ retrieve() { # STATES RESULTS OPTION_OF_STATES...
 # three pairs of languages.
 correlate() { # BASELINE
   local measure folder retrieval=()
-  [[ ${#SYSTEM_IDS[@]} -gt 1 && ${#LANGUAGES[@]} -gt 3 ]] || return 0
+  [[ ${#SYSTEM_IDS[@]} -gt 1 && ${#LANGUAGES[@]} -gt 2 ]] || return 0
   for folder in "${FOLDERS[@]}"; do retrieval+=("$OUTPUT/probes/${folder##*/}"); done
   for measure in sentence word; do
     run python -m eval probe correlate "${FOLDERS[@]}" --retrieval "${retrieval[@]}" \

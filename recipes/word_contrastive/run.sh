@@ -7,6 +7,7 @@ source "$(dirname "$0")/../shared/experiment.sh"
 
 RECIPE=word_contrastive TITLE="Word-level contrastive learning"
 SEEDS=1
+PROBE_READS=scores.json # of changes in BLEU
 ALL_STAGES="prepare train translate score curves probe report"
 SAMPLING_OPTIONS=() STOPPING_OPTIONS=()
 COMPARISONS=(mlsc-less-dropout:mlsc-less-dropout+w2w) # the model's dropout is its architecture's, or an option of the loss

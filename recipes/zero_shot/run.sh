@@ -114,7 +114,7 @@ probe() { # SYSTEM SEED
   states=$OUTPUT/states/$name results=$OUTPUT/probes/$name
   [[ ! $results/finished -nt ${EVALUATED[1]} ]] || { read -r before && read -r known; } < "$results/finished" || true
   [[ $before == "$settings" ]] || known=''
-  for one in "${PROBE_LIST[@]}"; do [[ " $known " == *" $one "* ]] || missing+=("$one"); done
+  for one in "${PROBE_LIST[@]}"; do [[ " $known " == *" $one "* && -e $results/$one.json ]] || missing+=("$one"); done
   if [[ ${#missing[@]} == 0 ]]; then
     note "$results: probed, skipped"
     return

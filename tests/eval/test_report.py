@@ -9,6 +9,7 @@ import json
 import os
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -479,6 +480,36 @@ def test_scores_of_a_model_that_was_trained_anew_are_named(scored, texts, comman
     assert found.err == (
         f"warning: {out}/scores.json: is of an earlier checkpoint_best.pt, which was trained anew or further"
         " since; translate and score again to report on that one\n"
+    )
+
+
+def test_what_a_probe_was_made_from_and_has_changed_since_is_named(
+    scored, texts, command, tmp_path, monkeypatch
+):
+    """Scores, and the checkpoints that they are of."""
+    monkeypatch.chdir(tmp_path)
+    folders = []
+    for updates in (100, 200):
+        Path(f"{updates}.pt").write_bytes(b"first")
+        sha256 = hashlib.sha256(f"{updates}".encode()).hexdigest()
+        known = {"path": f"{updates}.pt", "sha256": sha256, "epoch": 1, "updates": updates}
+        hypotheses = {"de-en": texts["en"], "de-fr": texts["fr"]}
+        folders.append(scored("A", hypotheses, folder=f"A-{updates}", checkpoint=known))
+        os.utime(f"{updates}.pt", ns=(0, 0))
+    assert command("probe", "learning-curves", *folders, "--output", "curves").status == 0
+    given = ("report", "curves/learning-curves.json", "--output", "report")
+    assert command(*given).err == ""
+    later = (Path("curves/learning-curves.json").stat().st_mtime_ns + 1,) * 2
+    os.utime("200.pt", ns=later)
+    scores = folders[0] / "scores.json"
+    scores.write_text(scores.read_text() + " ")
+    os.utime(scores, ns=later)
+    found = command(*given)
+    assert found.status == 0
+    assert found.err == "".join(
+        f"warning: curves/learning-curves.json: was made from an earlier {one}; make it again to report on"
+        " that one\n"
+        for one in (scores, "200.pt")
     )
 
 

@@ -69,6 +69,25 @@ def test_what_is_read_and_not_made_must_be_there(out, stages, file):
     assert [one for one in reading if one] == [["system1-seed10"]] * (1 + stages.count(","))
 
 
+@pytest.mark.parametrize(
+    ("name", "system", "there", "probed"),
+    [
+        ("word_contrastive", "mlsc", "translate.json", False),  # its correlations are of scores
+        ("word_contrastive", "mlsc", "scores.json", True),
+        ("interlingua", "variable", None, True),  # translates itself
+    ],
+)
+def test_what_the_probes_of_a_recipe_read_must_be_there(tmp_path, name, system, there, probed):
+    training(tmp_path / f"models/{system}-seed1", {})
+    if there:
+        (tmp_path / f"translations/{system}-seed1").mkdir(parents=True)
+        (tmp_path / f"translations/{system}-seed1" / there).touch()
+    options = ["--config", "phrasebook", "--systems", system, "--seeds", "1", "--output", str(tmp_path)]
+    result = recipe(name, *options, "--finished-only", "--stages", "probe", "--dry-run")
+    assert (result.returncode == 0) == probed, result.stderr
+    assert ("no system and seed is there yet" in result.stderr) != probed
+
+
 def test_every_way_to_decode_must_be_there(out):
     for name in ("system1-seed1", "system1-seed10", "system1-seed10-contrast"):
         (out / "translations" / name).mkdir(parents=True)

@@ -1,5 +1,11 @@
 """`recipes/interlingua`: the systems of Table 7.2 with the hyperparameters of thesis 7.3."""
 
+import json
+import os
+import signal
+import subprocess
+import time
+
 import pytest
 
 from tests.our_commands import parse_command
@@ -11,6 +17,7 @@ from tests.recipes.commands import (
     parse_training,
     parse_trainings,
     recipe,
+    write_trainer,
 )
 
 CONFIGS = configurations("interlingua")
@@ -235,3 +242,79 @@ def test_combinations_of_which_all_four_systems_are_there():
         "variable+w2w-seed10",
     ]
     assert set(four.split(":")) <= set(words)
+
+
+def finished(folder, ended: bool = True) -> None:
+    folder.mkdir(parents=True)
+    (folder / "training.json").write_text(
+        json.dumps({"format": 1, "options": {}, "inputs": {}, "outputs": {} if ended else None})
+    )
+    (folder / "train.log").touch()
+
+
+def report_of_finished(out, *systems: str) -> list[list[str]]:
+    for system in systems:
+        finished(out / "models" / system)
+        (out / "translations" / system).mkdir(parents=True)
+        (out / "translations" / system / "scores.json").touch()
+    options = ["--config", "phrasebook", "--systems", "mnmt,variable,mnmt+w2w,variable+w2w"]
+    options += ["--seeds", "1,10", "--output", str(out), "--finished-only", "--stages", "report"]
+    return dry_run("interlingua", *options)
+
+
+@pytest.mark.parametrize(("last", "combined"), [(1, True), (10, False)])
+def test_combinations_of_which_all_four_have_a_seed(tmp_path, last, combined):
+    """And a result of other trainings is not reported."""
+    (tmp_path / "probes").mkdir()
+    (tmp_path / "probes/combination.json").touch()
+    first = ("mnmt-seed1", "mnmt-seed10", "variable-seed1", "mnmt+w2w-seed1")
+    found = report_of_finished(tmp_path, *first, f"variable+w2w-seed{last}")
+    made = [words for words in found if words[3:5] == ["probe", "combination"]]
+    assert len(made) == combined
+    assert (f"{tmp_path}/probes/combination.json" in found[-1]) == combined
+
+
+def test_the_cost_is_of_starts_that_have_ended(tmp_path):
+    finished(tmp_path / "models/start-seed1")
+    finished(tmp_path / "models/start-seed10", ended=False)
+    (cost,) = [words for words in report_of_finished(tmp_path, "mnmt-seed1") if words[4:5] == ["cost"]]
+    logs = [word.split("/models/")[1] for word in cost if "/models/" in word]
+    assert logs == ["mnmt-seed1/train.log", "start-seed1/train.log"]
+
+
+TRAINER = """#!/bin/bash
+folder=$(sed 's/.*--save-dir \\([^ ]*\\).*/\\1/' <<< "$*")
+echo $$ > "$folder/pid"
+sleep 60 & wait
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_stopping_the_recipe_stops_starts_too(tmp_path, jobs):
+    write_trainer(tmp_path / "bin", TRAINER, tmp_path / "out/data/phrasebook")
+    script = str(ROOT / "recipes/interlingua/run.sh")
+    options = ["--config", "phrasebook", "--systems", "mnmt", "--seeds", "1,10", "--stages", "train"]
+    process = subprocess.Popen(
+        ["bash", script, *options, "--jobs", str(jobs), "--output", str(tmp_path / "out")],
+        env={**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"},
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    paths = [tmp_path / f"out/models/start-seed{seed}/pid" for seed in (1, 10)[:jobs]]
+    wait_until(lambda: all(path.exists() and path.read_text().strip() for path in paths))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) in (2, 143), process.stderr.read()
+    wait_until(lambda: not any(os.path.exists(f"/proc/{path.read_text().strip()}") for path in paths))
+
+
+def wait_until(is_so) -> None:
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_force_says_that_starts_are_trained_anew():
+    options = ["--config", "phrasebook", "--systems", "variable", "--seeds", "1", "--stages", "train"]
+    for force, said in (([], False), (["--force"], True)):
+        result = recipe("interlingua", *options, *force, "--dry-run")
+        assert ("--force: what these systems start from is trained anew, too" in result.stderr) == said

@@ -535,6 +535,13 @@ def test_probes_that_are_asked_for_later_join_those_of_the_same_settings(probed,
     assert probed("--probe-lines", "5") == ["states", *(one for one in PROBES if one != "llr"), "off-target"]
 
 
+def test_a_result_that_is_gone_is_made_again(probed, tmp_path):
+    probed()
+    (tmp_path / "out/probes/system1-seed1/cosine.json").unlink()
+    assert probed() == ["states", "cosine", "off-target"]
+    assert probed() == ["off-target"]
+
+
 def test_learning_curves_are_of_every_checkpoint_that_a_configuration_keeps(probed, tmp_path):
     """States are removed, and not extracted again before another checkpoint is there."""
     config = ["--config", "phrasebook"]
@@ -555,9 +562,26 @@ def test_learning_curves_are_of_every_checkpoint_that_a_configuration_keeps(prob
     ]  # fmt: skip
     assert not (tmp_path / folders[0] / "states").exists()
     assert probed(*config, stages="curves") == ["learning-curves"]
+    unfinished = tmp_path / folders[1] / "llr/.llr.unfinished"
+    unfinished.touch()  # a kill before its tables were written
+    assert probed(*config, stages="curves") == ["states", "llr", "learning-curves"]
+    unfinished.unlink()
     (models / "checkpoint_2_320.pt").touch()
     assert probed(*config, stages="curves") == ["states", "llr", "learning-curves"]
     assert probed(stages="curves") == []  # of the papers' configurations
+
+
+def test_learning_curves_of_a_configuration_that_says_nothing_of_lines_are_of_all(tmp_path):
+    text = (ROOT / "recipes/zero_shot/configs/iwslt.sh").read_text()
+    (tmp_path / "mine.sh").write_text(f"{text}\nKEEP_UPDATES=-1\n")
+    checkpoint = tmp_path / "out/models/system1-seed1/checkpoint_1_160.pt"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.touch()
+    own = ["--config", str(tmp_path / "mine.sh"), "--output", str(tmp_path / "out"), "--seeds", "1"]
+    for words in dry_run("zero_shot", *own, "--systems", "1", "--stages", "curves"):
+        assert "--max-lines" not in words
+        if words[0] != "rm":
+            parse_command(words)
 
 
 def test_fewer_probes_and_fewer_recognitions(probed, tmp_path):
@@ -750,6 +774,17 @@ def test_other_options_train_anew_only_by_force(models):
     assert result.returncode == 0, result.stderr
     assert "trained, skipped" in run_training(models, "--systems", "1", "--", "--lr", "1").stderr
     assert (models / "system1-seed1/calls").read_text() == "started\n" * 2
+
+
+def test_a_precision_that_a_full_disk_left_unsaid_is_said_again(models):
+    (models / "fail").touch()
+    run_training(models, "--systems", "1", "--precision", "float32")
+    said = models / "system1-seed1/precision.txt"
+    said.write_text("")
+    run_training(models, "--systems", "1", "--precision", "float32")
+    assert said.read_text() == "float32\n"
+    other = run_training(models, "--systems", "1", "--precision", "bf16")
+    assert "began with --precision float32, found bf16; give that or auto" in other.stderr
 
 
 def test_a_training_without_a_readable_best_checkpoint_has_not_come_to_its_end(models):

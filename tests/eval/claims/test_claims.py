@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -416,11 +417,14 @@ def test_a_probe_of_another_checkpoint_than_the_scores_is_refused(tmp_path):
     assert measured(value, tmp_path, "x", 1) == 3
 
 
+@pytest.mark.parametrize("is_probed", [False, True])  # a probe names the checkpoint of every run
 @pytest.mark.parametrize(
     ("name", "checkpoint", "course"),
     [("translations/{model}/x.json", "best", ()), ("curves/{model}/{updates}/x.json", "1_5", (5, 10))],
 )
-def test_results_that_a_training_made_anew_has_left_behind_are_refused(name, checkpoint, course, tmp_path):
+def test_results_that_a_training_made_anew_has_left_behind_are_refused(
+    name, checkpoint, course, is_probed, tmp_path
+):
     """Known by the times of files, which copies may not have, and then by contents."""
     own = tmp_path / "models/a-seed1" / f"checkpoint_{checkpoint}.pt"
     own.parent.mkdir(parents=True)
@@ -430,8 +434,9 @@ def test_results_that_a_training_made_anew_has_left_behind_are_refused(name, che
     for updates in course or (5,):
         path = tmp_path / name.format(model="a-seed1", updates=updates)
         path.parent.mkdir(parents=True)
-        of = {"sha256": checksum(own), "updates": updates}
-        path.write_text(json.dumps({"format": 1, "checkpoint": of, "x": 3, "along": updates}), "utf-8")
+        of = {"checkpoint": {"sha256": checksum(own), "updates": updates}}
+        record = {"format": 1, "x": 3, "along": updates, **({"runs": [of]} if is_probed else of)}
+        path.write_text(json.dumps(record), "utf-8")
     value = Value("x", "x", name, ("x",), course=course, along=("along",) if course else (), level=6)
     os.utime(own, (path.stat().st_mtime + 100,) * 2)  # a copy
     assert measured(value, tmp_path, "a", 1) == 3
@@ -442,8 +447,26 @@ def test_results_that_a_training_made_anew_has_left_behind_are_refused(name, che
         measured(value, tmp_path, "a", 1)
 
 
-def test_a_result_of_scores_that_have_changed_since_is_refused(tmp_path):
-    scores, path = tmp_path / "scores.json", tmp_path / "a-seed1/correlation.json"
+def test_a_system_that_uses_the_model_of_another_is_of_that_one(tmp_path):
+    own = tmp_path / "models/system4-seed1/checkpoint_best.pt"
+    path = tmp_path / "translations/system0-seed1/x.json"
+    for file in (own, path):
+        file.parent.mkdir(parents=True)
+    own.write_bytes(b"before")
+    of = {"path": str(own), "sha256": checksum(own)}
+    path.write_text(json.dumps({"format": 1, "checkpoint": of, "x": 3}), encoding="utf-8")
+    value = Value("x", "x", "translations/{model}/x.json", ("x",))
+    assert measured(value, tmp_path, "0", 1) == 3
+    own.write_bytes(b"anew")
+    os.utime(own, (path.stat().st_mtime + 100,) * 2)
+    check_checkpoint.cache_clear()
+    with pytest.raises(InputError, match=rf"x\.json: is of another checkpoint than {own}"):
+        measured(value, tmp_path, "0", 1)
+
+
+@pytest.mark.parametrize("name", ["scores.json", "train.log"])
+def test_a_result_of_scores_that_have_changed_since_is_refused(name, tmp_path):
+    scores, path = tmp_path / name, tmp_path / "a-seed1/correlation.json"
     scores.write_text("{}")
     path.parent.mkdir()
     inputs = [{"path": str(one), "sha256": checksum(scores)} for one in (scores, "gone.json")]
@@ -453,7 +476,7 @@ def test_a_result_of_scores_that_have_changed_since_is_refused(tmp_path):
     assert measured(value, tmp_path, "a", 1) == 3
     scores.write_text('{"bleu": 1}')
     check_inputs.cache_clear()
-    with pytest.raises(InputError, match=r"correlation\.json: .*scores\.json has changed since"):
+    with pytest.raises(InputError, match=rf"correlation\.json: .*{re.escape(name)} has changed since"):
         measured(value, tmp_path, "a", 1)
     (tmp_path / "copy").mkdir()
     path.parent.rename(tmp_path / "copy/a-seed1")  # what lies elsewhere may be another experiment's
