@@ -53,6 +53,7 @@ SCORES = {
         "statistics": Optional({"file": str, "sha256": str}),
     },
 }
+INPUTS = {"inputs": [{"path": str, "sha256": str}]}  # what a result was made from, where it says so
 TESTED = {
     **dict.fromkeys(("baseline", "system", "difference", "low", "high"), float),
     **dict.fromkeys(("p_value", "adjusted_p_value"), float),
@@ -66,7 +67,7 @@ COMPARISON = {
     "samples": int,
     "seed": int,
     "level": float,
-    "inputs": [{"sha256": str}],
+    **INPUTS,
     "comparisons": [
         {
             **dict.fromkeys(("dataset", "baseline", "system"), str),
@@ -359,6 +360,8 @@ def check_result(record: dict, kind: str, path) -> None:
     if kind == "comparison" and "correction" not in record:
         return  # of version 0.1, which the report refuses by that name
     check(record, SCHEMAS[kind], path)
+    if "inputs" in record:
+        check(record, INPUTS, path)
     for number, run in enumerate(record.get("runs", [])):
         if kind in ("similarity", "cosine"):
             rows = [

@@ -242,7 +242,7 @@ def are_pre_and_post(first: System, second: System) -> bool:
 def _changed_inputs(path: Path, record: dict) -> list[Path]:
     changed = []
     for one in record.get("inputs", []):
-        file = Path(one.get("path", ""))
+        file = Path(one["path"])
         if not file.is_file():
             continue
         if is_overwritten(file, path, {one["sha256"]}):
@@ -254,8 +254,10 @@ def _changed_inputs(path: Path, record: dict) -> list[Path]:
 
 def _changed_checkpoint(result: Path) -> list[Path]:
     """The checkpoint that a result is of, if it is another one now."""
-    record = read_json(result)
-    known = (record.get("checkpoint") if isinstance(record, dict) else None) or {}
-    checkpoint = Path(known.get("path", ""))
+    record = read_json(result)  # of whatever kind
+    known = record.get("checkpoint") if isinstance(record, dict) else None
+    if not isinstance(known, dict) or not isinstance(known.get("path"), str):
+        return []
+    checkpoint = Path(known["path"])
     is_another = checkpoint.is_file() and is_overwritten(checkpoint, result, {known.get("sha256")})
     return [checkpoint] if is_another else []

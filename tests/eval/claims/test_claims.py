@@ -417,6 +417,13 @@ def test_a_probe_of_another_checkpoint_than_the_scores_is_refused(tmp_path):
     assert measured(value, tmp_path, "x", 1) == 3
 
 
+def train_anew(checkpoint: Path, result: Path) -> None:
+    """After the result was made."""
+    checkpoint.write_bytes(b"anew")
+    os.utime(checkpoint, (result.stat().st_mtime + 100,) * 2)
+    check_checkpoint.cache_clear()
+
+
 @pytest.mark.parametrize("is_probed", [False, True])  # a probe names the checkpoint of every run
 @pytest.mark.parametrize(
     ("name", "checkpoint", "course"),
@@ -440,9 +447,7 @@ def test_results_that_a_training_made_anew_has_left_behind_are_refused(
     value = Value("x", "x", name, ("x",), course=course, along=("along",) if course else (), level=6)
     os.utime(own, (path.stat().st_mtime + 100,) * 2)  # a copy
     assert measured(value, tmp_path, "a", 1) == 3
-    own.write_bytes(b"anew")
-    os.utime(own, (path.stat().st_mtime + 100,) * 2)
-    check_checkpoint.cache_clear()
+    train_anew(own, path)
     with pytest.raises(InputError, match=rf"x\.json: is of another checkpoint than {own}; run its stage"):
         measured(value, tmp_path, "a", 1)
 
@@ -457,9 +462,7 @@ def test_a_system_that_uses_the_model_of_another_is_of_that_one(tmp_path):
     path.write_text(json.dumps({"format": 1, "checkpoint": of, "x": 3}), encoding="utf-8")
     value = Value("x", "x", "translations/{model}/x.json", ("x",))
     assert measured(value, tmp_path, "0", 1) == 3
-    own.write_bytes(b"anew")
-    os.utime(own, (path.stat().st_mtime + 100,) * 2)
-    check_checkpoint.cache_clear()
+    train_anew(own, path)
     with pytest.raises(InputError, match=rf"x\.json: is of another checkpoint than {own}"):
         measured(value, tmp_path, "0", 1)
 
