@@ -23,7 +23,7 @@ from command_line.outputs import checksum
 from eval.claims.declared import Value
 from eval.probes.equal_supervised import crossing
 from eval.probes.training_logs import validations
-from eval.results.files import is_overwritten, read_result
+from eval.results.files import checkpoint_now, is_overwritten, read_result
 from eval.results.scores import SCORES, Scores
 from fairseq_ext.checkpoints.progress import BEST
 from fairseq_ext.training_record import has_ended
@@ -115,11 +115,11 @@ def _checkpoints_now(path: Path, record: Mapping, folder: Path, training: Path) 
     """Those that lie where a result's were. A system that uses the model of another has no training: where
     the result says that it is.
     """
-    found = [_checkpoint(one) for one in (record, *record.get("runs", []))]
+    runs = [record, *record.get("runs", [])]
     if not training.is_dir():
-        return [Path(one["path"]) for one in found if Path(one.get("path", "")).is_file()]
+        return [checkpoint for checkpoint in map(checkpoint_now, runs) if checkpoint]
     of_course = path.is_relative_to(folder / CURVES)
-    updates = {one["updates"] for one in found if "updates" in one}
+    updates = {_checkpoint(one)["updates"] for one in runs if "updates" in _checkpoint(one)}
     patterns = [f"checkpoint_*_{one}.pt" for one in updates] if of_course else [BEST]
     return [checkpoint for pattern in patterns for checkpoint in training.glob(pattern)]
 

@@ -42,6 +42,13 @@ def split_direction(direction: str, path="direction") -> tuple[str, str]:
     return source, target
 
 
+def checkpoint_now(record) -> Path | None:
+    """The file that the field "checkpoint" of a result, or of one of its runs, names, if it is there now."""
+    known = record.get("checkpoint") if isinstance(record, dict) else None
+    path = known.get("path") if isinstance(known, dict) else None
+    return Path(path) if isinstance(path, str) and Path(path).is_file() else None
+
+
 def is_overwritten(checkpoint: Path, result: Path, known: Container[str]) -> bool:
     """Whether a checkpoint is another one now than those that a result is of, as after training anew or on.
     The checksum is computed only of one that is newer than the result; copies may have other times.

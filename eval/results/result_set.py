@@ -9,7 +9,7 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.records import field, read_json
-from eval.results.files import is_overwritten, read_result, result_files
+from eval.results.files import checkpoint_now, is_overwritten, read_result, result_files
 from eval.results.labels import PLACEMENT, differing_axis, order
 from eval.results.measures import common_measure
 from eval.results.scores import TRANSLATION, Scores, check_comet, group_scores
@@ -161,11 +161,10 @@ class ResultSet:
         """
         found = []
         for path, record in self.of_kind("scores"):
-            known = record.get("checkpoint") or {}
-            checkpoint, translated = Path(known.get("path", "")), path.with_name(TRANSLATION)
+            checkpoint, translated = checkpoint_now(record), path.with_name(TRANSLATION)
             # Scores may have been made again, of old translations.
             made = translated if translated.exists() else path
-            if checkpoint.is_file() and is_overwritten(checkpoint, made, {known.get("sha256")}):
+            if checkpoint and is_overwritten(checkpoint, made, {record["checkpoint"].get("sha256")}):
                 found.append((path, checkpoint))
         return found
 
@@ -255,9 +254,6 @@ def _changed_inputs(path: Path, record: dict) -> list[Path]:
 def _changed_checkpoint(result: Path) -> list[Path]:
     """The checkpoint that a result is of, if it is another one now."""
     record = read_json(result)  # of whatever kind
-    known = record.get("checkpoint") if isinstance(record, dict) else None
-    if not isinstance(known, dict) or not isinstance(known.get("path"), str):
-        return []
-    checkpoint = Path(known["path"])
-    is_another = checkpoint.is_file() and is_overwritten(checkpoint, result, {known.get("sha256")})
+    checkpoint = checkpoint_now(record)
+    is_another = checkpoint and is_overwritten(checkpoint, result, {record["checkpoint"].get("sha256")})
     return [checkpoint] if is_another else []

@@ -1,8 +1,10 @@
 """Running recipes, and fairseq's view of the trainings that they print."""
 
+import json
 import re
 import shlex
 import subprocess
+import time
 import zipfile
 from argparse import Namespace
 from pathlib import Path
@@ -56,6 +58,22 @@ def parse_trainings(commands: list[list[str]]) -> dict[str, Namespace]:
     """Name of the model's folder without the seed (1) -> fairseq's view of its training."""
     found = [parse_training(words) for words in commands if any(map(is_training, words))]
     return {args.save_dir.split("/")[-1].removesuffix("-seed1"): args for args in found}
+
+
+def write_training(folder: Path, outputs: dict | None) -> None:
+    """The record of a training, which has come to its end if it has outputs."""
+    folder.mkdir(parents=True)
+    record = {"format": 1, "options": {}, "inputs": {}, "outputs": outputs}
+    (folder / "training.json").write_text(json.dumps(record))
+
+
+def wait_for(find, number: int) -> list:
+    """What is found, when there is that much of it."""
+    deadline = time.monotonic() + 30
+    while len(found := find()) < number:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.05)
+    return found
 
 
 def write_program(path: Path, text: str) -> None:

@@ -1,11 +1,10 @@
 """`--finished-only`: what has come to its end is evaluated, with whatever number of seeds each system has."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.recipes.commands import dry_run, recipe
+from tests.recipes.commands import dry_run, recipe, write_training
 
 SEEDS = ["--seeds", "1,10,20"]
 
@@ -16,16 +15,10 @@ def out(tmp_path) -> Path:
     for name, outputs in {
         "system1-seed1": {}, "system1-seed10": {}, "system2-seed1": {}, "system2-seed10": None,
     }.items():  # fmt: skip
-        training(tmp_path / "out/models" / name, outputs)
+        write_training(tmp_path / "out/models" / name, outputs)
     (tmp_path / "out/models/system4-seed20").mkdir()
     (tmp_path / "out/models/system4-seed20/finished").touch()
     return tmp_path / "out"
-
-
-def training(folder: Path, outputs: dict | None) -> None:
-    folder.mkdir(parents=True)
-    record = {"format": 1, "options": {}, "inputs": {}, "outputs": outputs}
-    (folder / "training.json").write_text(json.dumps(record))
 
 
 def commands(out: Path, *options: str, name: str = "zero_shot", config: str = "iwslt") -> list[list[str]]:
@@ -78,7 +71,7 @@ def test_what_is_read_and_not_made_must_be_there(out, stages, file):
     ],
 )
 def test_what_the_probes_of_a_recipe_read_must_be_there(tmp_path, name, system, there, probed):
-    training(tmp_path / f"models/{system}-seed1", {})
+    write_training(tmp_path / f"models/{system}-seed1", {})
     if there:
         (tmp_path / f"translations/{system}-seed1").mkdir(parents=True)
         (tmp_path / f"translations/{system}-seed1" / there).touch()
@@ -98,14 +91,14 @@ def test_every_way_to_decode_must_be_there(out):
 
 def test_systems_of_another_recipe_too(tmp_path):
     for name in ("mlsc-seed1", "mlsc+FA-seed1", "mlsc+FA-seed20"):
-        training(tmp_path / "models" / name, {})
+        write_training(tmp_path / "models" / name, {})
     found = commands(tmp_path, "--stages", "translate,score,report", name="word_contrastive", config="enja")
     (words,) = [words for words in found if words[3:4] == ["report"]]
     assert folders(words) == ["mlsc-seed1", "mlsc+FA-seed1", "mlsc+FA-seed20"]
 
 
 def test_fine_tunings_of_several_sizes_and_directions(tmp_path):
-    training(tmp_path / "models/none-3000-en-ja-seed10", {})
+    write_training(tmp_path / "models/none-3000-en-ja-seed10", {})
     options = ["--spacy-model", "m", "--systems", "none,mass", "--stages", "translate"]
     (words,) = commands(tmp_path, *options, name="jass_enss", config="enja")
     assert folders(words) == ["none-3000-en-ja-seed10"]
@@ -113,7 +106,7 @@ def test_fine_tunings_of_several_sizes_and_directions(tmp_path):
 
 def test_learning_curves_of_a_system_with_a_name_have_it(tmp_path):
     """A schedule is on no axis: unnamed, its checkpoints would be those of the usual system again."""
-    training(tmp_path / "models/system2-rate-seed1", {})
+    write_training(tmp_path / "models/system2-rate-seed1", {})
     (tmp_path / "models/system2-rate-seed1/checkpoint_1_240.pt").touch()
     (translate, _, states, *_) = commands(
         tmp_path, "--systems", "2-rate", "--stages", "curves", config="phrasebook"

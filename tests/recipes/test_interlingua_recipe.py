@@ -1,10 +1,8 @@
 """`recipes/interlingua`: the systems of Table 7.2 with the hyperparameters of thesis 7.3."""
 
-import json
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -17,7 +15,9 @@ from tests.recipes.commands import (
     parse_training,
     parse_trainings,
     recipe,
+    wait_for,
     write_trainer,
+    write_training,
 )
 
 CONFIGS = configurations("interlingua")
@@ -245,10 +245,7 @@ def test_combinations_of_which_all_four_systems_are_there():
 
 
 def finished(folder, ended: bool = True) -> None:
-    folder.mkdir(parents=True)
-    (folder / "training.json").write_text(
-        json.dumps({"format": 1, "options": {}, "inputs": {}, "outputs": {} if ended else None})
-    )
+    write_training(folder, {} if ended else None)
     (folder / "train.log").touch()
 
 
@@ -300,17 +297,12 @@ def test_stopping_the_recipe_stops_starts_too(tmp_path, jobs):
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     paths = [tmp_path / f"out/models/start-seed{seed}/pid" for seed in (1, 10)[:jobs]]
-    wait_until(lambda: all(path.exists() and path.read_text().strip() for path in paths))
+    wait_for(lambda: [path for path in paths if path.exists() and path.read_text().strip()], jobs)
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=30) in (2, 143), process.stderr.read()
-    wait_until(lambda: not any(os.path.exists(f"/proc/{path.read_text().strip()}") for path in paths))
-
-
-def wait_until(is_so) -> None:
-    deadline = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for(
+        lambda: [path for path in paths if not os.path.exists(f"/proc/{path.read_text().strip()}")], jobs
+    )
 
 
 def test_force_says_that_starts_are_trained_anew():

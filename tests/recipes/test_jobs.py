@@ -3,11 +3,10 @@
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 
-from tests.recipes.commands import ROOT, recipe, write_program
+from tests.recipes.commands import ROOT, recipe, wait_for, write_program
 
 # Notes what it was asked for; a file `wait` lets it wait until so many are there, `stay` a minute.
 PYTHON = """#!/bin/bash
@@ -154,11 +153,3 @@ def test_stopping_the_recipe_stops_them(laboratory, jobs):
     assert process.wait(timeout=30) == (2 if jobs == 2 else 143)
     assert process.stderr.read().endswith(said)
     wait_for(lambda: [pid for pid in processes if not os.path.exists(f"/proc/{pid}")], jobs)
-
-
-def wait_for(find, number: int) -> list:
-    deadline = time.monotonic() + 30
-    while len(found := find()) < number:
-        assert time.monotonic() < deadline, found
-        time.sleep(0.05)
-    return found
