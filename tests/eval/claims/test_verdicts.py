@@ -95,6 +95,17 @@ def test_false_verdicts_of_a_difference():
         assert 0.02 < share(verdicts) < TOLERATED
 
 
+@pytest.mark.parametrize(
+    ("seeds", "r", "low", "high"), [(10, 0.8, 0.0, 0.01), (5, -0.5, 0.07, 0.13), (3, -0.5, 0.05, 0.11)]
+)
+def test_false_verdicts_where_trainings_of_a_seed_go_together(seeds, r, low, high):
+    """As docs/claims.md says of rows that take them as independent."""
+    rng = np.random.default_rng(20)
+    pairs = (rng.multivariate_normal([0, 0], [[1, r], [r, 1]], seeds) for _ in range(2000))
+    found = [decided(Expectation("above"), difference([(1, one[:, 0]), (-1, one[:, 1])])) for one in pairs]
+    assert low <= share(found) <= high
+
+
 def test_false_verdicts_of_an_interaction():
     signs = (1, -1, -1, 1)
     found = [

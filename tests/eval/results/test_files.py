@@ -5,7 +5,7 @@ import json
 import pytest
 
 from command_line.errors import InputError
-from eval.results.files import read_result, split_direction
+from eval.results.files import checkpoint_now, read_result, split_direction
 from eval.results.scores import Scores, Translation, group_scores
 from eval.results.systems import MeanStd
 
@@ -25,6 +25,11 @@ def test_malformed_json(tmp_path, text, message):
     with pytest.raises(InputError, match=message) as error:
         read_result(path)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("known", [None, {}, {"path": None}, {"path": "gone.pt"}, [1]])
+def test_a_checkpoint_that_is_not_named_or_not_there(known):
+    assert checkpoint_now({"checkpoint": known}) is None
 
 
 @pytest.mark.parametrize(
