@@ -6,10 +6,12 @@ import torch
 import torch.nn.functional as F
 from fairseq.incremental_decoding_utils import with_incremental_state
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from fairseq_ext.modules.dropout import cheap_dropout
 
 FEW_QUERIES = 16  # at most so many queries per sentence make a step of decoding: a beam
+UNPLANNED_KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 LONGEST_WEIGHTS = 512  # keys: training on a CPU keeps the weights of all pairs of positions up to here
 
 
@@ -28,9 +30,14 @@ def scaled_dot_product(q, k, v, mask: Tensor | None, causal: bool, dropout: floa
     Not on a CPU where two batched products are faster: in training in bfloat16, because torch has no fast
     backward pass for it there, nor any fast dropout, and for the few queries of a step of decoding. What else
     is bfloat16 on a CPU goes through the kernel in float32.
+
+    Nor with cuDNN's kernel, which torch prefers on Hopper GPUs and which is planned anew for each shape, when
+    batches of sentences have thousands of shapes. (H200, torch 2.11, 3 + 3 layers of width 192 in bfloat16: 3
+    updates a second at first, 8 after 1,000, 26 after 3,000; without it 33 from the first hundred on.)
     """
     if q.device.type != "cpu":
-        return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
+        with sdpa_kernel(UNPLANNED_KERNELS):
+            return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
     with torch.autocast("cpu", enabled=False):
         if q.requires_grad and q.dtype == torch.bfloat16 and k.size(2) <= LONGEST_WEIGHTS:
             return _weighted_values(q, k, v, _visible(q, k, mask, causal), dropout)

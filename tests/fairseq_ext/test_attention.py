@@ -99,3 +99,17 @@ def test_hypotheses_may_change_places_twice_before_a_step():
         module.reorder_incremental_state(found, order)
     outputs = [module(second, incremental_state=state)[0] for state in (found, expected)]
     torch.testing.assert_close(*outputs)
+
+
+def test_a_gpu_does_not_use_kernels_that_are_planned_for_each_shape(monkeypatch):
+    kernel, allowed = F.scaled_dot_product_attention, []
+
+    def watched(*args):
+        allowed.append(torch.backends.cuda.cudnn_sdp_enabled())
+        return kernel(*args)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", watched)
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    scaled_dot_product(*(torch.empty(2, 4, 5, 8, device="meta") for _ in range(3)), None, False, 0.0)
+    assert allowed == [False]
+    assert before and torch.backends.cuda.cudnn_sdp_enabled()
