@@ -41,7 +41,7 @@ _NOT_LEARNED = {
     "--log-format", "--log-interval", "--log-file", "--no-progress-bar", "--tensorboard-logdir",
     "--wandb-project", "--num-workers", "--data-buffer-size", "--keep-interval-updates",
 }  # fmt: skip
-_TRANSLATIONS = "--translation-data"
+_PRETRAINING, _TRANSLATIONS = "--pretraining-tasks", "--translation-data"
 _SHARE, _BATCH = "--update-freq", "--batches-per-update"
 
 
@@ -124,11 +124,16 @@ class TrainingRecord:
             if known.get(name) != found.get(name):
                 before, now = (_shown(name, options.get(name)) for options in (known, found))
                 raise InputError(f"{self.folder}: {done} {before}, found {now}; {_ADVICE}")
+        for option in sorted(_starts(self.inputs) - _starts(record["inputs"])):
+            raise InputError(f"{self.folder}: {done} without {option}, found with {option}; {_ADVICE}")
         for name, identity in record["inputs"].items():
             if self.inputs.get(name) != identity:
                 path = self.files.get(name, name)
                 what = "has changed" if name in self.inputs else "is gone"
                 raise InputError(f"{self.folder}: {done} with other data: {path} {what} since; {_ADVICE}")
+        for name in sorted(_texts_of_pretraining(self.inputs, self.options) - record["inputs"].keys()):
+            path = self.files[name]
+            raise InputError(f"{self.folder}: {done} with other data: {path} is new since; {_ADVICE}")
 
     def _write(self, outputs: dict | None) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -238,13 +243,34 @@ def _files_of_start(option: str, path: Path) -> dict[str, Path]:
     return {option: path}
 
 
+def _starts(inputs: Iterable[str]) -> set[str]:
+    """The options that name what a training starts from, by its inputs."""
+    return {name.split()[0] for name in inputs} & set(_STARTS)
+
+
+def _mixtures(options: dict[str, str]) -> dict[str, dict[str, float]]:
+    """The tasks of a pre-training by language; none of other trainings."""
+    if _PRETRAINING not in options:
+        return {}
+    from fairseq_ext.data.noising.tasks import parse_mixtures
+
+    return parse_mixtures(options[_PRETRAINING], _PRETRAINING)
+
+
+def _texts_of_pretraining(inputs: Iterable[str], options: dict[str, str]) -> set[str]:
+    """A pre-training reads all binarized texts of its languages, `SPLIT.….LANG.idx`; other trainings name the
+    pairs that they read.
+    """
+    endings = tuple(f".{language}.idx" for language in _mixtures(options))
+    return {name for name in inputs if name.endswith(endings) and not name.startswith("--")}
+
+
 def _structures(options: dict[str, str]) -> set[str]:
     """The kinds of analyses that the tasks of a pre-training need."""
-    if "--pretraining-tasks" not in options:
+    if not (mixtures := _mixtures(options)):
         return set()
-    from fairseq_ext.data.noising.tasks import TASKS, parse_mixtures
+    from fairseq_ext.data.noising.tasks import TASKS
 
-    mixtures = parse_mixtures(options["--pretraining-tasks"], "--pretraining-tasks")
     return {TASKS[task].needs for mixture in mixtures.values() for task in mixture} - {None}
 
 

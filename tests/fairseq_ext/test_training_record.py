@@ -133,6 +133,20 @@ def test_a_pretraining_reads_the_analyses_of_its_tasks(model, data):
     assert "train.de-en.de.bunsetsu has changed" in found
 
 
+def test_a_pretraining_reads_all_texts_of_its_languages(model, data):
+    words = ["--pretraining-tasks", "de=mass,en=mass:2"]
+    trained(model, data, *words)
+    trained(model.with_name("translation"), data)
+    for name in ("train.mono.fr.idx", "train.mono.en.bin", "dict.en.txt"):
+        (data / name).touch()
+    assert not begin(model, data, *words)
+    (data / "train.mono.en.idx").touch()
+    assert refusal(model, data, *words) == (
+        f"{model}: was trained with other data: {data / 'train.mono.en.idx'} is new since{ADVICE}"
+    )
+    assert not begin(model.with_name("translation"), data)  # it reads the pairs that it names
+
+
 @pytest.mark.parametrize("option", ["--pretrained-checkpoint", "--finetune-from-model"])
 def test_the_checkpoint_to_start_from_counts_by_its_contents(model, data, tmp_path, option):
     start = checkpoint(tmp_path / "start.pt")
@@ -143,6 +157,17 @@ def test_the_checkpoint_to_start_from_counts_by_its_contents(model, data, tmp_pa
     assert f"{moved} has changed since" in refusal(model, data, *WORDS, option, str(moved))
     assert f"{option} {start}: no such file" in refusal(model, data, *WORDS, option, str(start))
     assert "is gone since" in refusal(model, data)
+
+
+@pytest.mark.parametrize(
+    "option", ["--pretrained-checkpoint", "--finetune-from-model", "--teacher-checkpoint"]
+)
+@pytest.mark.parametrize(("end", "done"), [(True, "was trained"), (False, "began")])
+def test_a_start_or_teacher_that_it_did_not_have_is_refused(model, data, tmp_path, option, end, done):
+    """It would be skipped, or go on from its own checkpoint, as if it had begun there."""
+    (trained if end else begin)(model, data)
+    words = [*WORDS, option, str(checkpoint(tmp_path / "start.pt"))]
+    assert refusal(model, data, *words) == f"{model}: {done} without {option}, found with {option}{ADVICE}"
 
 
 def test_every_option_that_names_a_start_is_known():
