@@ -1,6 +1,5 @@
-"""What importing `fairseq_ext` does: everything is registered, fairseq reads checkpoints safely,
-trainings go on with what their tasks have saved, fairseq starts quietly and its threads end before the
-process, hundreds of directions may be open at a time, and in its own commands bad input is one line.
+"""What importing `fairseq_ext` does: everything is registered, and the calls below, of which the package's
+docstring says what each is for.
 """
 
 from command_line import open_files
@@ -30,4 +29,4 @@ restore_tasks()
 start_up.be_quiet()
 end_readers_with_the_process()
 open_files.allow_many()
-uncaught.report_input_errors()
+uncaught.report_in_one_line()

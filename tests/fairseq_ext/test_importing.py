@@ -1,9 +1,14 @@
-"""Importing `fairseq_ext` registers everything and does nothing else."""
+"""Importing `fairseq_ext` registers everything and does nothing else, but what it says."""
 
+import ast
+import inspect
 import json
 import subprocess
 import sys
 from pathlib import Path
+
+import fairseq_ext
+from fairseq_ext import plug_ins
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,3 +80,12 @@ from fairseq.utils import import_user_module
 import_user_module(Namespace(user_dir={str(ROOT / "fairseq_ext")!r}))
 """
     check(probe(load, tmp_path, path=False))
+
+
+def test_the_package_says_what_importing_it_does():
+    lines = ast.parse(inspect.getsource(plug_ins)).body
+    calls = [line.value for line in lines if isinstance(line, ast.Expr) and isinstance(line.value, ast.Call)]
+    owners = [getattr(plug_ins, ast.unparse(call.func).split(".")[0]) for call in calls]
+    modules = {inspect.getmodule(owner).__name__ for owner in owners}
+    assert "fairseq_ext.uncaught" in modules
+    assert [name for name in sorted(modules) if f"`{name}`" not in fairseq_ext.__doc__] == []
