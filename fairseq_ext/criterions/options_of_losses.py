@@ -14,6 +14,7 @@ from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import ModelSizes, WeightedLoss
 
 TRANSLATION = "translation"
+TRANSLATION_LOG = "nmt_loss"  # how that loss alone is logged beside others; `loss` is the sum of all
 
 
 @dataclasses.dataclass
@@ -79,6 +80,21 @@ def names_of_losses(cfg) -> list[str]:
         if names.count(name) > 1:
             raise InputError(f"--losses {cfg.losses}: {name!r} occurs twice")
     return names
+
+
+def unused_options(cfg, names: list[str]) -> list[str]:
+    """Options, as the command line has them, that were given to losses that are not trained.
+
+    Args:
+        names: of all losses that are.
+    """
+    return [
+        f"--{name}-{option.name}".replace("_", "-")
+        for name, loss in LOSSES.items()
+        if name not in names
+        for option in dataclasses.fields(loss.Options)
+        if getattr(cfg, f"{name}_{option.name}") != option.default
+    ]
 
 
 def build_losses(cfg, names: list[str], sizes: ModelSizes | None) -> dict[str, WeightedLoss]:

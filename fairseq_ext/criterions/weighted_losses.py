@@ -21,12 +21,14 @@ from fairseq.logging import metrics
 from command_line.errors import InputError
 from fairseq_ext.criterions.options_of_losses import (
     TRANSLATION,
+    TRANSLATION_LOG,
     WeightedLossesConfig,
     build_losses,
     build_translation,
     check_cached_gradients,
     check_trained,
     names_of_losses,
+    unused_options,
 )
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import ModelOutputs, WeightedLoss, has_decoder, vectors_of
@@ -35,7 +37,6 @@ from fairseq_ext.modules.dropout import set_dropout
 
 logger = logging.getLogger(__name__)
 LANGUAGES = {"source_languages", "target_languages"}  # batch fields: numbers of languages
-TRANSLATION_LOG = "nmt_loss"  # how the translation loss alone is logged; `loss` is the sum of all
 
 
 @contextlib.contextmanager
@@ -121,6 +122,7 @@ class WeightedLosses(FairseqCriterion):
         dropouts = [loss.model_dropout for loss in losses.values() if loss.model_dropout is not None]
         self.model_dropout = dropouts[0] if dropouts else None
         self.restored: set[str] = set()  # losses that have parameters of a checkpoint
+        self.unused_options: list[str] = []  # that losses which are not trained were given
 
     @classmethod
     def build_criterion(cls, cfg, task):
@@ -130,12 +132,25 @@ class WeightedLosses(FairseqCriterion):
         losses = build_losses(cfg, others, getattr(task, "model_sizes", None))
         check_trained(names, losses, getattr(task, "model_sizes", None))
         check_cached_gradients(cfg.cached_gradients, losses, translates=translation is not None)
-        return cls(task, translation, losses, cfg.translation_weight, cfg.sentence_avg, cfg.cached_gradients)
+        weights = cfg.translation_weight, cfg.sentence_avg, cfg.cached_gradients
+        criterion = cls(task, translation, losses, *weights)
+        criterion.unused_options = unused_options(cfg, names)
+        return criterion
 
     @property
     def names(self) -> tuple[str, ...]:
         """What is learned."""
         return (*([TRANSLATION] if self.translation else []), *self.losses)
+
+    @property
+    def is_translation_loss(self) -> bool:
+        """Is it fairseq's, which logs no more than that?"""
+        return self.names == (TRANSLATION,) and self.translation_weight == 1
+
+    @property
+    def report_accuracy(self) -> bool:
+        """As fairseq's criteria have it: is the accuracy of translation logged?"""
+        return self.translation is not None and self.translation.report_accuracy
 
     @property
     def knows_languages(self) -> bool:
@@ -145,7 +160,7 @@ class WeightedLosses(FairseqCriterion):
     def forward(self, model, sample, reduce=True):
         if not reduce and self.translation is None:
             raise InputError(f"--losses {','.join(self.losses)}: losses per token are those of {TRANSLATION}")
-        if not reduce or (self.names == (TRANSLATION,) and self.translation_weight == 1):
+        if not reduce or self.is_translation_loss:
             return self.translation(model, sample, reduce)
         if self.model_dropout is not None:
             set_dropout(model, self.model_dropout)

@@ -17,19 +17,22 @@ from data_prep.formats.dictionary import (
     load_shared_dictionary,
 )
 from fairseq_ext.checkpoints import initializing, origin
-from fairseq_ext.criterions.options_of_losses import TRANSLATION
+from fairseq_ext.criterions.options_of_losses import TRANSLATION, TRANSLATION_LOG
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.data.multipart_dataset import MultipartDataset
 from fairseq_ext.data.updates import UpdateIterator, check_update_freq, pass_of, steps_of
+from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import ModelSizes
 from fairseq_ext.modules.all_gather import contributing_nothing, world_size
 from fairseq_ext.modules.compiled_layers import compile_layers
 from fairseq_ext.modules.language_embeddings import embed_languages
 from fairseq_ext.tasks import patience
 from fairseq_ext.tasks.improvements import Improvements
-from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_training
+from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_training, chosen_measures
 
 logger = logging.getLogger(__name__)
+ACCURACY = "accuracy"
+OF_TRANSLATION = (TRANSLATION_LOG, "nll_loss", "ppl", ACCURACY)  # measures that its loss logs
 WAITING_BACKENDS = ("c10d", "pytorch_ddp")  # which wait for the gradients of all parameters
 
 
@@ -57,6 +60,8 @@ class BaseTask(FairseqTask):
         batch_fields: what the criterion needs in a batch beyond fairseq's (`fairseq_ext.data.batch_fields`).
         model_sizes: of the model that was built, for the criterion.
         required_losses: losses that the model that was built cannot do without.
+        unused_options: that were given to losses which are not trained.
+        unlogged: measures that a validation does not log, and what it would take.
         after_update: what the criterion does after every update, or None.
         epochs_of_pass: into how many virtual epochs every pass over the data is divided; None before the
             first batch, and without `--virtual-epoch-updates`.
@@ -75,6 +80,8 @@ class BaseTask(FairseqTask):
         self.model_sizes: ModelSizes | None = None
         self.required_losses: tuple[str, ...] = ()
         self.loss_names: tuple[str, ...] = ()
+        self.unused_options: list[str] = []
+        self.unlogged: dict[str, str] = {}
         self.after_update = None
         self.initialized_from: dict | None = None
         self.epochs_of_pass: int | None = None
@@ -273,15 +280,39 @@ class BaseTask(FairseqTask):
                     f"--criterion weighted_losses --losses translation,{name}"
                 )
         self.loss_names = getattr(criterion, "names", (TRANSLATION,))
+        self.unused_options = getattr(criterion, "unused_options", [])
+        self.unlogged = self._unlogged(criterion)
         self.batch_fields = getattr(criterion, "batch_fields", ())
         self.after_update = getattr(criterion, "after_update", None)
         return criterion
 
+    def _unlogged(self, criterion) -> dict[str, str]:
+        missing = {name: f"{name} among --losses" for name in LOSSES if name not in self.loss_names}
+        if TRANSLATION not in self.loss_names:
+            return missing | dict.fromkeys(OF_TRANSLATION, f"{TRANSLATION} among --losses")
+        if getattr(criterion, "is_translation_loss", True):
+            missing[TRANSLATION_LOG] = f"losses beside {TRANSLATION}, where it is what loss is"
+        if not getattr(criterion, "report_accuracy", False):
+            missing[ACCURACY] = "--report-accuracy"
+        return missing
+
     def begin_epoch(self, epoch, model):
         """fairseq's hook, before the first update of an epoch."""
         super().begin_epoch(epoch, model)
+        self._check_options_of_losses()
         self._check_decoder_is_trained()
         self._check_whole_sets_are_measured()
+
+    def _check_options_of_losses(self) -> None:
+        """When a training begins: to whom a checkpoint is read for something else, they do not matter."""
+        if self.unused_options:
+            raise InputError(
+                f"{self.unused_options[0]}: is of a loss that --losses {','.join(self.loss_names)} does not"
+                " name; add the loss, or leave the option out"
+            )
+        for measure in chosen_measures(self.cfg):
+            if measure in self.unlogged:  # fairseq would find out at the first validation
+                raise InputError(f"{measure} is not measured without {self.unlogged[measure]}")
 
     def _check_decoder_is_trained(self) -> None:
         """DistributedDataParallel waits for the gradients of all parameters."""

@@ -33,7 +33,7 @@ from fairseq_ext.data.noising.tasks import (
 from fairseq_ext.data.pretraining_dataset import ParallelText, PretrainingDataset, binarized_texts, load_text
 from fairseq_ext.modules.decoder_positions import DecoderPositions
 from fairseq_ext.tasks import validation
-from fairseq_ext.tasks.base import BaseTask
+from fairseq_ext.tasks.base import ACCURACY, BaseTask
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options, languages_with_tag
 
 
@@ -187,6 +187,7 @@ class LinguisticPretrainingTask(BaseTask):
                 f"--losses: they read {', '.join(self.batch_fields)} of sentence pairs, which --task"
                 " linguistic_pretraining does not have; expected --task multilingual_nmt"
             )
+        self.unlogged.pop(ACCURACY, None)  # the task measures it
         return criterion
 
     def build_model(self, cfg, from_checkpoint=False):

@@ -250,6 +250,12 @@ class MultilingualNmtTask(GeneratingTask):
     # --- model
 
     def build_model(self, cfg, from_checkpoint=False):
+        if self.cfg.source_lang and not from_checkpoint:
+            source, target = self.cfg.source_lang, self.cfg.target_lang
+            raise InputError(
+                f"--source-lang {source} --target-lang {target}: choose a direction at inference; a training"
+                f" has --lang-pairs, for example {format_direction((source, target))}"
+            )
         model = super().build_model(cfg, from_checkpoint)
         if not from_checkpoint:
             _check_start(self.cfg, self.initialized_from)

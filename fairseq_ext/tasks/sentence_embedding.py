@@ -197,7 +197,8 @@ class SentenceEmbeddingTask(SentencePairTask):
 
     def valid_step(self, sample, model, criterion):
         sample = self._with_vectors(sample)
-        loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
+        measured = validation.without_forced_tags(sample, self.dictionary.pad())
+        loss, sample_size, logging_output = super().valid_step(measured, model, criterion)
         with torch.no_grad(), self.computing(sample):  # what losses see may have been altered for them
             inputs = {name: of for name, of in sample["net_input"].items() if name != "prev_output_tokens"}
             sides = inputs, sample["mirror"]

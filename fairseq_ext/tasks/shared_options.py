@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import List, Optional
 
 import torch
@@ -15,10 +16,10 @@ from fairseq_ext.tasks.improvements import NAME as IMPROVEMENTS
 
 # First words of the names of measures, and options without which validation does not log them.
 MEASURED_WITH = {
-    "bleu": "eval_bleu",
-    "zero_shot_bleu": "eval_bleu",
-    "retrieval": "eval_retrieval",
-    IMPROVEMENTS: "improvement_metrics",
+    "bleu": ("eval_bleu",),
+    "zero_shot_bleu": ("eval_bleu", "zero_shot_lang_pairs"),
+    "retrieval": ("eval_retrieval",),
+    IMPROVEMENTS: ("improvement_metrics",),
 }
 
 
@@ -121,6 +122,12 @@ def check_shared_options(cfg) -> None:
         )
 
 
+def chosen_measures(cfg) -> list[str]:
+    """What of a validation decides which checkpoint is the best, and when a training stops."""
+    improving = (name.strip() for name in cfg.improvement_metrics.split(","))
+    return [str(cfg.best_checkpoint_metric), *filter(None, improving)]
+
+
 def check_training(cfg) -> None:
     """Refuse options of fairseq that a training with our tasks does not have, or that do not go together.
 
@@ -156,11 +163,12 @@ def _check_validation(cfg) -> None:
             f"--valid-subset {cfg.valid_subset}: {cfg.train_subset} is what is trained on, sampled and mixed;"
             " expected other sets"
         )
-    name = str(cfg.best_checkpoint_metric)
-    for measure in (name, *(one.strip() for one in cfg.improvement_metrics.split(","))):
-        for first, option in MEASURED_WITH.items():
-            if measure.startswith(first) and not getattr(cfg, option, None):  # else it ends after an epoch
+    for measure in chosen_measures(cfg):
+        needed = (options for first, options in MEASURED_WITH.items() if measure.startswith(first))
+        for option in chain.from_iterable(needed):
+            if not getattr(cfg, option, None):  # else it ends after an epoch
                 raise InputError(f"{measure} is not measured without --{option.replace('_', '-')}")
+    name = str(cfg.best_checkpoint_metric)
     larger = name.startswith((*LARGER_IS_BETTER, IMPROVEMENTS))
     if larger and cfg.maximize_best_checkpoint_metric is False:
         raise InputError(

@@ -229,6 +229,83 @@ def test_checkpoint_of_another_task(folder):
     make_task(folder).load_state_dict({})  # training that starts from a stock checkpoint
 
 
+# --- what a training does not have
+
+
+def begun(task, **criterion):
+    """The task when its first epoch begins, of a training with these options of the criterion."""
+    model = task.build_model(Namespace(_name="mnmt_transformer", arch="mnmt_transformer", **SIZES))
+    usual = {"criterion": "weighted_losses", "label_smoothing": 0.1, "sentence_avg": False}
+    task.build_criterion(Namespace(**usual, **criterion))
+    task.begin_epoch(1, model)
+    return task
+
+
+def test_a_training_is_not_reduced_to_a_direction_of_inference(folder):
+    task = make_task(folder, source_lang="de", target_lang="en")
+    message = refused(begun, task)
+    assert message.startswith("--source-lang de --target-lang en: choose a direction at inference; a train")
+    options = Namespace(_name="mnmt_transformer", arch="mnmt_transformer", **SIZES)
+    task.build_model(options, from_checkpoint=True)  # which translates
+
+
+def test_options_of_losses_that_are_not_trained_are_refused(folder):
+    options = {"losses": "translation,sentence_contrastive", "sentence_contrastive_temperature": 0.2}
+    begun(make_task(folder), **options)
+    message = refused(begun, make_task(folder), **options, word_contrastive_dim=8)
+    assert message.startswith("--word-contrastive-dim: is of a loss that --losses translation,sentence_contr")
+    task = make_task(folder)
+    task.model_sizes = begun(make_task(folder)).model_sizes
+    task.build_criterion(Namespace(criterion="weighted_losses", word_contrastive_dim=8))  # as for validation
+
+
+@pytest.mark.parametrize(
+    ("measure", "losses", "missing", "given"),
+    [
+        (
+            "nmt_loss",
+            "translation",
+            "losses beside translation, where it is what loss is",
+            {"losses": "translation,sentence_contrastive"},
+        ),
+        ("nmt_loss", "sentence_contrastive", "translation among --losses", {"translation_weight": 0.5}),
+        ("accuracy", "translation", "--report-accuracy", {"report_accuracy": True}),
+        ("ppl", "sentence_contrastive", "translation among --losses", {"losses": "translation"}),
+        (
+            "word_contrastive",
+            "translation",
+            "word_contrastive among --losses",
+            {"losses": "translation,word_contrastive"},
+        ),
+    ],
+)
+@pytest.mark.parametrize("option", ["best_checkpoint_metric", "improvement_metrics"])
+def test_measures_that_no_validation_logs_are_refused(folder, option, measure, losses, missing, given):
+    """At the first epoch; fairseq would look for them after it."""
+    chosen = {"best_checkpoint_metric": "loss", "improvement_metrics": "", option: measure}
+    message = refused(begun, make_task(folder, **chosen), losses=losses)
+    assert message == f"{measure} is not measured without {missing}"
+    begun(make_task(folder, **chosen), **{"losses": "translation", **given})
+
+
+def test_zero_shot_bleu_needs_zero_shot_directions(folder):
+    task = make_task(folder, best_checkpoint_metric="zero_shot_bleu", eval_bleu=True)
+    assert refused(begun, task) == "zero_shot_bleu is not measured without --zero-shot-lang-pairs"
+
+
+def test_fairseqs_own_criterion_logs_accuracy_if_it_is_asked_to(folder):
+    chosen = {"best_checkpoint_metric": "accuracy", "maximize_best_checkpoint_metric": True}
+    plain = {"criterion": "label_smoothed_cross_entropy", "sentence_avg": False}
+
+    def begin(**options) -> None:
+        task = make_task(folder, **chosen)
+        task.build_criterion(Namespace(**plain, **options))
+        task.begin_epoch(1, None)
+
+    assert refused(begin) == "accuracy is not measured without --report-accuracy"
+    begin(report_accuracy=True)
+
+
 # --- losses per direction
 
 

@@ -261,6 +261,26 @@ def test_a_decoder_has_the_language_in_front(folder):
     assert task.state_dict()["language_tags"] == "t-dec"
 
 
+@pytest.mark.parametrize("losses", ["translation", "translation,sentence_contrastive"])
+def test_in_validation_the_language_is_given_and_not_predicted(folder, losses):
+    """As a translation task has it."""
+    task = make_task(folder)
+    model, criterion = make_model(task, decoder_layers=1), make_criterion(task, losses)
+    task.load_dataset("valid")
+    found = validate(task, model, criterion)
+    model.eval()
+    bits, tokens = 0.0, 0
+    for number in range(2):
+        batch = whole_part(task, "valid", number)
+        with torch.no_grad():
+            log_p = model(**batch["net_input"])[0].log_softmax(-1)[:, 1:]
+        words = batch["target"][:, 1:]
+        assert batch["target"][:, 0].unique().tolist() == [task.dictionary.index("__en__")]
+        bits -= float(log_p.gather(2, words[:, :, None]).sum()) / math.log(2)
+        tokens += words.numel()
+    assert found["nll_loss"] == pytest.approx(bits / tokens, abs=2e-3)
+
+
 def refused(call, *arguments, **options) -> str:
     with pytest.raises(InputError) as caught:
         call(*arguments, **options)
