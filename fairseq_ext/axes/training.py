@@ -49,15 +49,15 @@ EXAMPLE = Axis(
 
 # --- sentences
 
-_REMADE = {
+_SENTENCE_OPTIONS = {
     field.name: default_of(field)
     for field in fields(RemadeSentencesConfig)
     if field.name != "word_dictionaries"  # a path on somebody's machine
-}
+} | {"sampling_temperature": None}  # how often which of them are read
 
 
 def _sentences(training: Training) -> dict:
-    found = unusual(training.cfg.get("task"), _REMADE)
+    found = unusual(training.cfg.get("task"), _SENTENCE_OPTIONS)
     return {"sentence_options": found} if found else {}
 
 

@@ -118,6 +118,7 @@ def systems() -> dict[str, dict]:
     trainings = {
         **{f"norm {name}": ["--norm-placement", name] for name in norms},
         "simple": ["--no-norm-affine"],
+        "sampling": ["--sampling-temperature", "1.5"],
         "without final norm": ["--norm-placement", "pre", "--no-encoder-final-norm"],
         **{f"tags {name}": ["--language-tags", name] for name in tags},
         **{f"residual {layers}": ["--drop-residual-layers", layers] for layers in ("4", "2,3")},
@@ -197,6 +198,7 @@ def test_names():
     jass = ["--pretraining-tasks", "ja=bmass+brss.f:2,en=mass", "--dropout", "0.3"]
     pretraining = record_of(*jass, task="linguistic_pretraining")
     assert pretraining["name"] == "PostNorm MASS (en) BMASS+BRSS.F:2 (ja)"
+    assert record_of("--sampling-temperature", "5")["name"] == "PostNorm S-ENC-T-DEC (sampling temperature 5)"
     tuned = record_of("--dropout", "0.3", initialized_from={"system": pretraining})
     assert tuned["name"] == "PostNorm S-ENC-T-DEC from MASS (en) BMASS+BRSS.F:2 (ja)"
     again = record_of("--arch", "mnmt_transformer_tiny", initialized_from={"system": tuned})
