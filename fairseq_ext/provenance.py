@@ -5,10 +5,12 @@ from pathlib import Path
 
 from command_line.outputs import checksum
 from command_line.provenance import versions
+from fairseq_ext.axes.options import option
 from fairseq_ext.checkpoints.origin import initialized_from
 from fairseq_ext.checkpoints.progress import epoch_of, updates_of
 from fairseq_ext.inference import LoadedModel
 
+VALIDATION_LOSSES = ("loss", "nll_loss", "nmt_loss")  # of the measures that choose the best checkpoint
 ORIGIN = ("file", "sha256", "seed")  # what is no choice of the system
 
 
@@ -20,7 +22,8 @@ def describe_checkpoint(path, state: dict) -> dict:
         state: its contents; the weights are not needed.
     """
     extra = state.get("extra_state") or {}
-    loss = extra.get("best")
+    measure = option((state.get("cfg") or {}).get("checkpoint"), "best_checkpoint_metric", "loss")
+    loss = extra.get("best") if measure in VALIDATION_LOSSES else None
     origin = initialized_from(state, path)
     return {
         "path": str(path),
