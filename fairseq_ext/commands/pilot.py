@@ -25,7 +25,11 @@ RECORD = {
         }
     ),
 }
-_STARTS = ("--pretrained-checkpoint", "--finetune-from-model")  # may not be there yet, and change no rate
+_LEFT_OUT = {
+    *("--pretrained-checkpoint", "--finetune-from-model"),  # may not be there yet, and change no rate
+    *("--pretrained-dictionary", "--new-rows"),  # go with the first
+    *("--log-file", "--tensorboard-logdir", "--wandb-project", "--aim-repo"),  # are the training's own
+}
 
 
 def add_arguments(parser) -> None:
@@ -89,7 +93,9 @@ def measured(words: list[str], folder, seconds: float) -> dict:
 def _short(words: list[str], scratch: Path) -> list[str]:
     """The command, which saves and validates nothing."""
     kept = [
-        word for before, word in zip(["", *words], words, strict=False) if not {before, word} & set(_STARTS)
+        word
+        for before, word in zip(["", *words], words, strict=False)
+        if before not in _LEFT_OUT and word.partition("=")[0] not in _LEFT_OUT
     ]
     short = ["--save-dir", str(scratch), "--no-save", "--disable-validation"]
     return [*kept, *short, "--log-format", "simple", "--log-interval", "1"]

@@ -73,6 +73,19 @@ def test_the_command_is_the_trainings_but_saves_nothing_and_starts_from_nothing(
     assert [path.name for path in (tmp_path / "plan").iterdir()] == ["toy.json"]  # and it is gone
 
 
+@pytest.mark.parametrize("form", ["{} {}", "{}={}"])
+def test_options_of_the_start_and_of_logs_are_left_out(run, tmp_path, form):
+    """A dictionary and new rows without the checkpoint are refused; logs are those of the training."""
+    given = {
+        "--pretrained-checkpoint": "a.pt", "--finetune-from-model": "b.pt", "--pretrained-dictionary": "d.txt",
+        "--new-rows": "mean,__af__=__nl__", "--log-file": "c.log", "--tensorboard-logdir": "d",
+        "--wandb-project": "e", "--aim-repo": "f",
+    }  # fmt: skip
+    run("--lr", "1", *" ".join(form.format(*each) for each in given.items()).split(), "--seed=3", "--fp16")
+    words = (tmp_path / "words").read_text().split()
+    assert words[: words.index("--save-dir")] == ["--lr", "1", "--seed=3", "--fp16"]
+
+
 def test_other_seeds_are_counted_and_missing_data_are_said(run, tmp_path, capsys):
     run("--max-update", "300")
     first = run("--max-update", "300")
