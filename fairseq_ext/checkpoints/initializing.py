@@ -39,6 +39,7 @@ NEVER_OTHERS = (  # of them, also where fairseq takes the weights over
     "no_scale_embedding",
 )
 OPTION, DICTIONARY_OPTION = "--pretrained-checkpoint", "--pretrained-dictionary"
+FINETUNING_OPTION = "--finetune-from-model"
 
 
 def initialize(model, options, task, path) -> dict:
@@ -82,10 +83,11 @@ def finetuned_from(options) -> dict | None:
     In a distributed training the first process saves, and knows it alone.
 
     Raises:
-        InputError: it is a folder, with which fairseq would begin from nothing and not say so; or of another
-            number of heads or activation, from whose weights something else would be computed.
+        InputError: there is no such file, unless the training goes on from its own checkpoint; it is a
+            folder, with which fairseq would begin from nothing and not say so; or of another number of heads
+            or activation, from whose weights something else would be computed.
     """
-    option, path = "--finetune-from-model", getattr(options, "finetune_from_model", None)
+    option, path = FINETUNING_OPTION, getattr(options, "finetune_from_model", None)
     if not path and getattr(options, "reset_optimizer", False):
         option, path = "--restore-file", getattr(options, "restore_file", LAST)
     if not path or path == LAST:
@@ -94,7 +96,10 @@ def finetuned_from(options) -> dict | None:
         raise InputError(
             f"{option} {path}: is a folder, expected a checkpoint, such as the model.pt of a packaged system"
         )
-    if get_global_rank() != 0 or not Path(path).is_file():  # goes on without the file it began with
+    is_file, last = Path(path).is_file(), Path(getattr(options, "save_dir", "")) / LAST
+    if option == FINETUNING_OPTION and not (is_file or last.is_file()):
+        raise InputError(f"{option} {path}: no such file, expected a checkpoint")
+    if get_global_rank() != 0 or not is_file:  # goes on without the file it began with
         return None
     state = read_checkpoint(path)
     known = state["cfg"]["model"]

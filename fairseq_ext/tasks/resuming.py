@@ -14,6 +14,7 @@ from fairseq import checkpoint_utils, trainer
 
 from command_line.errors import InputError
 from command_line.records import Optional, check
+from fairseq_ext.checkpoints.origin import FIELD as ORIGIN_FIELD
 from fairseq_ext.checkpoints.origin import SCHEMA as ORIGIN
 from fairseq_ext.checkpoints.progress import LAST
 from fairseq_ext.checkpoints.tasks import TASK_STATE
@@ -86,6 +87,8 @@ def _with_task(load: Callable) -> Callable:
                 patience.go_on(saved)
         elif saved:
             _check_start(self.task, saved, filename, getattr(self.get_criterion(), "knows_languages", False))
+            if self.task.initialized_from == {}:  # its own checkpoint, with --reset-optimizer
+                self.task.initialized_from = saved.get(ORIGIN_FIELD)
         return extra
 
     return load_checkpoint

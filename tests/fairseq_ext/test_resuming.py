@@ -62,6 +62,15 @@ def test_what_a_training_began_with_is_what_it_was(task):
     assert task.initialized_from == {"file": "mbart.pt"}
 
 
+def test_without_its_optimizer_a_training_still_began_with_what_it_did(task):
+    """--reset-optimizer begins anew with the weights of --save-dir; those of another file have its name."""
+    saved = {**task.state_dict(), "initialized_from": {"file": "mbart.pt"}}
+    for own, expected in (({}, {"file": "mbart.pt"}), ({"file": "other.pt"}, {"file": "other.pt"})):
+        task.initialized_from = own
+        load(task, saved, updates=0)
+        assert task.initialized_from == expected
+
+
 @pytest.mark.parametrize(
     "changes, said",
     [

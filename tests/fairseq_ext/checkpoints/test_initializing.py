@@ -150,8 +150,17 @@ def test_a_folder_to_finetune_from_is_refused(tmp_path):
     """fairseq would say that there is no checkpoint, and train from nothing."""
     with pytest.raises(InputError, match="is a folder, expected a checkpoint, such as the model"):
         finetuned_from(Namespace(finetune_from_model=str(tmp_path)))
-    gone = Namespace(finetune_from_model=str(tmp_path / "gone.pt"))  # a training that goes on does without
-    assert finetuned_from(gone) is None and finetuned_from(Namespace()) == {}
+    assert finetuned_from(Namespace()) == {}
+
+
+def test_a_file_to_finetune_from_that_is_not_there_is_refused(tmp_path):
+    """Unless the training goes on, which does without."""
+    gone = Namespace(finetune_from_model=str(tmp_path / "gone.pt"), save_dir=str(tmp_path / "model"))
+    with pytest.raises(InputError, match=r"^--finetune-from-model \S+gone\.pt: no such file, expected a ch"):
+        finetuned_from(gone)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/checkpoint_last.pt").touch()
+    assert finetuned_from(gone) is None
 
 
 @pytest.mark.parametrize("option", ["finetune_from_model", "restore_file"])
@@ -169,11 +178,10 @@ def test_weights_of_other_heads_or_activations_are_refused(folder, pretrained, o
             built(folder, None, model={**start, **other})
 
 
-@pytest.mark.parametrize(
-    "start", [{"finetune_from_model": "other.pt"}, {"restore_file": "other.pt", "reset_optimizer": True}]
-)
-def test_a_second_start_is_refused(folder, pretrained, start):
+@pytest.mark.parametrize("option", ["finetune_from_model", "restore_file"])
+def test_a_second_start_is_refused(folder, pretrained, option):
     """Its weights would be trained, under the name of the first."""
+    start = {option: str(pretrained), "reset_optimizer": option == "restore_file"}
     with pytest.raises(InputError, match=r"--finetune-from-model, or .* would replace its weights; give one"):
         built(folder, pretrained, model=start)
     built(folder, pretrained, model={"restore_file": "own.pt"})  # a training that goes on

@@ -68,7 +68,9 @@ def test_fairseqs_option_is_known_too(folder, pretrained, tmp_path):  # noqa: F8
     path = saved(task, model, options(), tmp_path / "tuned.pt")
     assert task.state_dict()["initialized_from"]["seed"] == 3
     assert load_for_inference(path, folder).system()["initialization"]["system"]["pretraining_tasks"]
-    task, _ = built(folder, None, model={"finetune_from_model": str(tmp_path / "removed.pt")})
+    (tmp_path / "checkpoint_last.pt").touch()
+    removed = {"finetune_from_model": str(tmp_path / "removed.pt"), "save_dir": str(tmp_path)}
+    task, _ = built(folder, None, model=removed)
     assert task.state_dict()["initialized_from"] is None  # goes on, without what it began with
 
 

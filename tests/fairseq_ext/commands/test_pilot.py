@@ -77,7 +77,7 @@ def test_the_command_is_the_trainings_but_saves_nothing_and_starts_from_nothing(
 def test_options_of_the_start_and_of_logs_are_left_out(run, tmp_path, form):
     """A dictionary and new rows without the checkpoint are refused; logs are those of the training."""
     given = {
-        "--pretrained-checkpoint": "a.pt", "--finetune-from-model": "b.pt", "--pretrained-dictionary": "d.txt",
+        "--pretrained-checkpoint": "a.pt", "--finetune-from-model": "b.pt", "--pretrained-dictionary": "dict",
         "--new-rows": "mean,__af__=__nl__", "--log-file": "c.log", "--tensorboard-logdir": "d",
         "--wandb-project": "e", "--aim-repo": "f",
     }  # fmt: skip
