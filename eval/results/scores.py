@@ -8,6 +8,7 @@ from typing import Any
 from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
+from command_line.outputs import checksum
 from command_line.records import check
 from data_prep.bleu import tokenizer_of
 from eval.results.files import read_result, split_direction
@@ -95,9 +96,20 @@ class Scores(Translation):
             if self.record.get(name) != translation.record.get(name):
                 raise self._refusal(f"field {name!r}")
         for direction in sorted(set(self.directions) | set(translation.directions)):
-            scored, written = (one.directions.get(direction) for one in (self, translation))
-            if not scored or not written or scored.get("sha256") != written.get("sha256"):
+            if not self._is_of(translation, direction):
                 raise self._refusal(f"direction {direction}")
+
+    def _is_of(self, translation: Translation, direction: str) -> bool:
+        """Whether a direction was scored as it is translated. Of translations made elsewhere the record does
+        not say what is in their files, so that the files are looked at, where they are still there.
+        """
+        scored, written = (one.directions.get(direction) for one in (self, translation))
+        if not scored or not written:
+            return False
+        known, file = scored.get("sha256"), translation.folder / f"{direction}.txt"
+        if known and written.get("sha256") is None:
+            return not file.is_file() or checksum(file) == known
+        return known == written.get("sha256")
 
     def _refusal(self, where: str) -> InputError:
         return InputError(
@@ -176,10 +188,10 @@ def check_references(scores: Iterable[Scores]) -> None:
         InputError: a direction of a dataset has other references; names both files.
     """
     references = (
-        (run, direction, checksum)
+        (run, direction, sha256)
         for run in scores
         for direction, entry in run.directions.items()
-        if (checksum := entry.get("reference_sha256"))
+        if (sha256 := entry.get("reference_sha256"))
     )
     for run, direction, found, expected, first in _conflicts(references):
         raise InputError(

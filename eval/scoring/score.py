@@ -152,6 +152,7 @@ def score_direction(
         "identifier_error": target.rate(expected, expected),
         "identified_languages": by_number(Counter(found)),
         "identified_reference_languages": by_number(Counter(expected)),
+        "sha256": checksum(files.hypothesis),  # what `translate` records, too, but other programs do not
         "source_sha256": checksum(files.source),
         "reference_sha256": checksum(files.reference),
     }

@@ -35,8 +35,13 @@ def with_checksums(out) -> None:
 # --- translated again, not scored again
 
 
-def reword(out) -> None:
+def reword_elsewhere(out) -> None:
+    """Other programs leave their record, which does not say what the hypotheses are, as it was."""
     (out / "de-fr.txt").write_text("un\ndeux\ntrois\nquatre\n", encoding="utf-8")
+
+
+def reword(out) -> None:
+    reword_elsewhere(out)
     with_checksums(out)
 
 
@@ -82,6 +87,19 @@ def test_scores_of_another_translation_are_not_read(translated, command, hypothe
     assert command(*score).status == 0
     for reader in readers:
         assert command(*reader).status == 0
+
+
+def test_scores_of_translations_made_elsewhere_are_of_these_hypotheses(scored, command, hypotheses, tmp_path):
+    out = scored("A", hypotheses)
+    report = ("report", out, "--output", tmp_path / "report")
+    assert command(*report).status == 0
+    reword_elsewhere(out)
+    assert command(*report).err == (
+        f"error: {out}/scores.json: is of another translation than translate.json beside it (direction"
+        " de-fr); score again\n"
+    )
+    (out / "de-fr.txt").unlink()  # as where only results are kept
+    assert command(*report).status == 0
 
 
 def test_how_long_a_translation_took_and_where_scores_lie_does_not_matter(scored, hypotheses, tmp_path):
@@ -144,6 +162,15 @@ def test_comet_scores_are_kept_where_hypotheses_are_the_same(with_comet, command
     assert record["scoring"]["comet_model"] == "a/model"
     result = command("score", with_comet, "--workers", "1")
     assert checksum(with_comet / "line_statistics.npz") == statistics
+
+
+def test_comet_scores_of_translations_made_elsewhere_are_kept(with_comet, command):
+    """Their record does not say what the hypotheses are."""
+    expected = comet_of(with_comet)
+    assert all(expected.values())
+    result = command("score", with_comet, "--workers", "1")
+    assert result.status == 0 and "complete, skipped" in result.err
+    assert comet_of(with_comet) == expected
 
 
 def test_comet_scores_of_other_hypotheses_go_and_it_is_said(with_comet, command):
