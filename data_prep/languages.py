@@ -17,6 +17,7 @@ HAN = frozenset(("Hans", "Hant", "Hani", "Hanb"))
 KOREAN = frozenset(("Kore", "Hang"))
 # Class SA of Unicode's line breaking (UAX 14: no spaces between words), and Tibetan, which marks syllables.
 UNSPACED = frozenset(("Thai", "Laoo", "Khmr", "Mymr", "Tale", "Talu", "Lana", "Tavt", "Ahom", "Tibt"))
+ONE_LANGUAGE = 1  # CLDR's distance of Bokmål from Norwegian; Mandarin to Chinese is 0, Malay to Indonesian 14
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,21 @@ def same_written_language(first: str, second: str) -> bool:
     if one is None or other is None:
         return first == second
     return (one.subtag, one.script) == (other.subtag, other.script)
+
+
+def same_language(first: str, second: str) -> bool:
+    """Whether two codes are usual names of one language, as far as they say it: `zh` and `cmn_Hant`, `ms` and
+    `zsm`. Neither are `ms` and `id`, though both are Malay (`msa`) to ISO 639-3, nor `zh_Hans` and `zh_Hant`.
+    """
+    from langcodes import tag_distance
+
+    one, other = find_language(first), find_language(second)
+    if one is None or other is None:
+        return first == second
+    both_say_more = first != primary_subtag(first) and second != primary_subtag(second)
+    if both_say_more and one.script != other.script:
+        return False
+    return tag_distance(one.subtag, other.subtag) <= ONE_LANGUAGE
 
 
 def display_name(code: str) -> str:

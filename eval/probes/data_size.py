@@ -16,7 +16,7 @@ from command_line import options as types
 from command_line.errors import InputError, at
 from command_line.lines import read_lines
 from command_line.option_classes import from_arguments
-from data_prep.languages import closest
+from data_prep.languages import same_language
 from embeddings.averages import FROM, TO
 from eval.reporting.exhibits import Figure, Section, Table, cell, cells, number_cell, slug
 from eval.reporting.plots import scatter
@@ -164,8 +164,7 @@ def size_of(name: str, sizes: dict[str, float], of: str) -> float | None:
     """That of an encoder; or of a language, whatever the standard of its code."""
     if name in sizes or of == ENCODERS:
         return sizes.get(name)
-    code = closest(name, sizes) or next((each for each in sizes if closest(each, [name])), None)
-    return sizes.get(code)
+    return next((size for code, size in sizes.items() if same_language(code, name)), None)
 
 
 def of_all(system: System, options: Options) -> tuple[str, float]:

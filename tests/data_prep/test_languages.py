@@ -12,6 +12,7 @@ from data_prep.languages import (
     find_language,
     is_english,
     is_unspaced,
+    same_language,
     same_written_language,
     subtag,
 )
@@ -80,6 +81,18 @@ def test_a_language_in_two_scripts_is_two():
     assert not same_written_language("zh_CN", "zho_Hant")
     assert not same_written_language("arz", "arb") and not same_written_language("nb", "nn")
     assert same_written_language("xa", "xa") and not same_written_language("xa", "xb")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [("zh", "cmn", True), ("zh", "zho_Hant", True), ("cmn_Hans", "zho_Hans", True), ("ms", "zsm_Latn", True),
+     ("ar", "arb", True), ("no", "nob", True), ("sr", "srp_Latn", True), ("klingon", "klingon", True),
+     ("ms", "id", False), ("id", "zsm", False), ("zh", "yue", False), ("zho_Hans", "zho_Hant", False),
+     ("ar", "arz", False), ("no", "nn", False), ("no", "da", False), ("hr", "bs", False),
+     ("klingon", "xa", False), ("klingon", "de", False)],
+)  # fmt: skip
+def test_usual_names_of_one_language(first, second, expected):
+    assert same_language(first, second) is same_language(second, first) is expected
 
 
 def test_names():

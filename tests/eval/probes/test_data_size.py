@@ -76,6 +76,20 @@ def test_a_point_per_language(probe, tmp_path):
     assert record_of(tmp_path)["without_size"] == ["fr"]
 
 
+def test_no_language_has_the_size_of_another(command, tmp_path):
+    """Malay and Indonesian are one macro-language of ISO 639-3; Mandarin is what is called Chinese."""
+    directions = dict.fromkeys(["ms-ind", "cmn-ms", "yue-cmn", "nob-arz", "xa-xb"], 0.5)
+    folder = write_result(tmp_path / "one", "one", directions)
+    for table, expected in {
+        "id\t7\nzh\t5\nno\t4\nar\t3\nxa\t2\n": {"ind": 7, "cmn": 5, "nob": 4, "xa": 2},
+        "zsm\t8\n": {"ms": 8},
+    }.items():
+        (tmp_path / "sizes.tsv").write_text(table)
+        words = ("--sizes", tmp_path / "sizes.tsv", "--of", "languages", "--output", tmp_path / "out")
+        assert command("probe", "data-size", folder, *words).status == 0
+        assert {name: size for (_, name), (size, _) in points(tmp_path).items()} == expected
+
+
 def test_of_one_direction_and_all_seeds(command, tmp_path):
     """Figure 1 in the paper's direction: from the language of all pairs."""
 
