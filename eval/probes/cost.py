@@ -99,7 +99,9 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(LogOptions, args)
-    probe_logs(KIND, options, measure, section, output=args.output, force=args.force)
+    seconds = dict.fromkeys(log.parent / CPU_SECONDS for _, log in options.logs)
+    noted = [file for file in seconds if file.is_file()]
+    probe_logs(KIND, options, measure, section, noted, output=args.output, force=args.force)
 
 
 def measure(log: Path) -> dict:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,13 +37,19 @@ def add_log_arguments(parser, kind: str) -> None:
 
 
 def probe_logs(
-    kind: str, options: LogOptions, measure: Callable[[Path], dict], section: Callable, **published
+    kind: str,
+    options: LogOptions,
+    measure: Callable[[Path], dict],
+    section: Callable,
+    beside: Sequence[Path] = (),
+    **published,
 ) -> None:
     """What a probe of logs does: one run per log, in a result file of this kind.
 
     Args:
         measure: log -> what the run has besides system, dataset and log.
         section: of the report.
+        beside: what is read beside the logs.
         published: where to, as `publish` takes it.
     """
 
@@ -53,7 +59,7 @@ def probe_logs(
     def runs() -> dict:
         return {"runs": [run(name, log) for name, log in options.logs]}
 
-    publish(kind, options, log_files(options), runs, section, **published)
+    publish(kind, options, [*log_files(options), *beside], runs, section, **published)
 
 
 def log_files(options: LogOptions) -> list[Path]:

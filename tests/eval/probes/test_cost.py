@@ -20,7 +20,7 @@ def probe(command, tmp_path):
             (tmp_path / folder).mkdir(exist_ok=True)
             (tmp_path / folder / "train.log").write_text(text)
             words.append(f"{(names or {}).get(folder, folder)}={tmp_path / folder / 'train.log'}")
-        result = command("probe", "cost", *words, "--dataset", "toy", "--output", tmp_path / "out", "--force")
+        result = command("probe", "cost", *words, "--dataset", "toy", "--output", tmp_path / "out")
         assert result.status == 0, result.err
         return json.loads((tmp_path / "out/cost.json").read_text())["runs"]
 
@@ -94,6 +94,19 @@ def test_processor_seconds_of_all_starts(probe, command, tmp_path):
     (tmp_path / "b/cpu_seconds.txt").write_text("many\n")
     words = [f"x={tmp_path}/b/train.log", "--dataset", "toy", "--output", tmp_path / "out", "--force"]
     assert "b/cpu_seconds.txt: could not convert" in command("probe", "cost", *words).err
+
+
+def test_processor_seconds_that_are_noted_later_are_measured(probe, tmp_path):
+    """A training that was continued, and one that had none when it was measured first."""
+    names = {"a": "x", "b": "x"}
+    folders = dict.fromkeys(names, log((1, 1)))
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/cpu_seconds.txt").write_text("3600.0\n")
+    assert [one["cpu_seconds"] for one in probe(folders, names)] == [3600, None]
+    for folder in names:
+        with open(tmp_path / folder / "cpu_seconds.txt", "a") as file:
+            file.write("1800.0\n")
+    assert [one["cpu_seconds"] for one in probe(folders, names)] == [5400, 1800]
 
 
 @pytest.mark.parametrize(
