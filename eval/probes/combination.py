@@ -139,7 +139,7 @@ def combination(names: Sequence[str], four: list[System], paired: bool) -> dict:
         InputError: the systems were measured differently, or, paired, have no seed in common.
     """
     checked([Pair(four[0], one) for one in four[1:]])
-    if other := next((one for one in four if one.directions() != four[0].directions()), None):
+    if other := next((one for one in four if set(one.directions()) != set(four[0].directions())), None):
         raise InputError(
             f"{other.runs[0].path} and {four[0].runs[0].path}: other directions; expected averages over the"
             " same ones"

@@ -81,6 +81,24 @@ def test_of_other_seeds_and_by_folders(probe, folders, tmp_path):
     assert effects(tmp_path)["sum"] == {"effect": 5, "low": None, "high": None}
 
 
+def test_directions_are_the_same_in_whatever_order(probe, folders, tmp_path):
+    for folder in folders:
+        record = json.loads((folder / "scores.json").read_text())
+        names = ["de-fr", "fr-de"] if folder.name.startswith("base") else ["fr-de", "de-fr"]
+        record["directions"] = dict.fromkeys(names, record["directions"]["de-fr"])
+        (folder / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+    assert probe(*folders, "--combine", "base:a:b:a+b").status == 0
+    for folder in folders[-3:]:
+        record = json.loads((folder / "scores.json").read_text())
+        del record["directions"]["de-fr"]
+        (folder / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+    result = probe(*folders, "--combine", "base:a:b:a+b")
+    assert result.err == (
+        f"error: {folders[-3]}/scores.json and {folders[0]}/scores.json: other directions; expected averages"
+        " over the same ones\n"
+    )
+
+
 def test_in_the_report(probe, folders, command, tmp_path):
     assert probe(*folders, "--combine", "base:a:b:a+b", "--paired").status == 0
     result = command("report", tmp_path / "out/combination.json", "--output", tmp_path / "report")
