@@ -201,7 +201,7 @@ def check_references(scores: Iterable[Scores]) -> None:
 
 
 def check_comet(scores: Iterable[Scores]) -> None:
-    """COMET of all that is shown together is of one model, wherever that is stored.
+    """COMET of all that is shown or compared together is of one model, wherever that is stored.
 
     Raises:
         InputError: it is of two; names both files.
@@ -221,5 +221,5 @@ def check_comet(scores: Iterable[Scores]) -> None:
             )
             raise InputError(
                 f"{run.path}: COMET by {found}, but {expected} in {first[0].path}; score both by one"
-                " --comet-model, or report them apart"
+                " --comet-model, or give them apart"
             )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from command_line.records import field
 from eval.results.measures import MEASURES, groups_of
-from eval.results.scores import Scores, group_scores
+from eval.results.scores import Scores, check_comet, group_scores
 from eval.results.system_pairs import Pair, check_equal
 from eval.scoring.compared import Compared, common_directions, named_once
 from eval.scoring.human_agreement import agreement
@@ -32,15 +32,11 @@ def groups_to_test(pair: Pair) -> dict[str, dict[str, list[str]]]:
 def check_measure(pairs: Sequence[Pair], measure: str) -> None:
     """Both systems of every pair were scored by the same chrF++ or COMET; else an `InputError`."""
     for pair in pairs:
-        first = pair.baseline.runs[0]
-        for run in (*pair.baseline.runs[1:], *pair.system.runs):
-            if measure == "comet":
-                models = [one.record["scoring"].get("comet_model") for one in (first, run)]
-                check_equal("scoring.comet_model", first, run, *models)
-                known = [(one.record["scoring"].get("comet") or {}).get("sha256") for one in (first, run)]
-                if None not in known:
-                    check_equal("scoring.comet.sha256", first, run, *known)
-            for direction in set(first.directions) & set(run.directions) if measure == "chrf" else ():
+        first, *others = (*pair.baseline.runs, *pair.system.runs)
+        if measure == "comet":
+            check_comet([first, *others])
+        for run in others if measure == "chrf" else ():
+            for direction in set(first.directions) & set(run.directions):
                 found = [
                     field(one.directions[direction], "chrf_signature", str, one.path) for one in (first, run)
                 ]

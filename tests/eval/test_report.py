@@ -314,7 +314,7 @@ def test_comet_of_two_models_is_in_no_mean_and_no_table(
     assert (result.status, result.err) == (
         2,
         f"error: {outs[1]}/scores.json: COMET by {found} in {outs[0]}/scores.json; score both by one"
-        " --comet-model, or report them apart\n",
+        " --comet-model, or give them apart\n",
     )
     with_comet(outs[1], "elsewhere/a.ckpt", models[0][1] or "56" * 32)
     if models[0][1]:

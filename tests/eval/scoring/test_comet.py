@@ -114,8 +114,29 @@ def test_another_model_in_the_same_folder_is_another_model(
     result = command("score", outs[0], *options)
     assert result.status == 0 and "skipped" not in result.err
     result = command("compare", *outs, "--metric", "comet")
-    assert result.status == 2 and "scoring.comet.sha256 is" in result.err
+    assert result.status == 2 and f"COMET by '{folder}' (" in result.err
     assert command("score", outs[1], "--workers", "1").err.count("complete, skipped") == 1
+
+
+def test_one_model_under_two_paths_is_one(translated, command, texts, other_python, checkpoint, tmp_path):
+    """Two people's downloads of it; those of two checkpoints are two."""
+    copy = tmp_path / "copy.ckpt"
+    outs = []
+    for name, model in (("A", checkpoint), ("B", copy)):
+        model.write_text("weights")
+        outs.append(translated(name, {"en-de": texts["de"], "de-fr": texts["en"]}))
+        options = ("--comet-model", model, "--comet-python", other_python, "--workers", "1")
+        assert command("score", outs[-1], *options).status == 0
+    result = command("compare", *outs, "--all-pairs", "--metric", "comet")
+    assert result.status == 0, result.err
+    copy.write_text("other weights")
+    assert command("score", outs[1], *options).status == 0
+    result = command("compare", *outs, "--all-pairs", "--metric", "comet")
+    known = [hashlib.sha256(weights).hexdigest()[:12] for weights in (b"other weights", b"weights")]
+    assert result.err == (
+        f"error: {outs[1]}/scores.json: COMET by '{copy}' ({known[0]}), but '{checkpoint}' ({known[1]}) in"
+        f" {outs[0]}/scores.json; score both by one --comet-model, or give them apart\n"
+    )
 
 
 def test_a_killed_scoring_by_another_model_leaves_no_lines_to_the_kept_scores(
