@@ -139,7 +139,8 @@ class BeamSearch:
         if lost and contrast is None:
             raise NoScore(lost[0])
         if lost:
-            inputs = (one[lost] for one in (src_tokens, src_lengths, prefix))
+            # as wide as without contrasts: the width is what limits the length of hypotheses
+            inputs = (one[lost] for one in (src_tokens[:, :longest], src_lengths, prefix))
             others = {name: rows[lost] for name, rows in encoder_arguments.items()}
             try:
                 again = self.n_best(*inputs, count=count, starts=starts[lost], **others)

@@ -168,6 +168,23 @@ def test_a_sentence_of_which_nothing_is_left_is_searched_without():
 
 
 @torch.no_grad()
+def test_sentences_that_are_searched_without_are_no_longer_than_those_of_a_batch_without():
+    """Their contrasts may be longer, from which the limit of a hypothesis does not follow."""
+    model = build(MnmtTransformerModel, DICTIONARY, seed=1).eval()
+    batch = random_batch(DICTIONARY, [*LENGTHS, (30, 1), (12, 1), (20, 1)], seed=1)["net_input"]
+    sources, lengths = batch["src_tokens"], batch["src_lengths"]
+    prefix = torch.full((len(sources), 1), DICTIONARY.index("w3"))
+    search = BeamSearch(model, DICTIONARY, SearchOptions(max_len_a=1.5, max_len_b=1))
+    weights = torch.tensor([[0.5, 1e6, 1e6]])  # of the last two nothing is left
+    found = search.n_best(sources, lengths, prefix, count=1, contrast=weights)
+    own = slice(len(LENGTHS))
+    plain = search.n_best(sources[own, : max(lengths[own])], lengths[own], prefix[own], count=1)
+    assert found[1:] == rounded(plain[1:])
+    longest = search.max_length(int(max(lengths[own])))
+    assert max(len(words) for ((words, _),) in plain) > longest - 3  # they run on as far as they may
+
+
+@torch.no_grad()
 def test_what_the_encoder_is_given_besides_is_given_to_the_second_search_too(monkeypatch):
     model = model_that_ends(MnmtTransformerModel, DICTIONARY, seed=1)
     batch = random_batch(DICTIONARY, LENGTHS, seed=1)["net_input"]
