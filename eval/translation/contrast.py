@@ -18,12 +18,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from command_line.errors import InputError
 from data_prep.formats.directions import Direction, format_direction
 from data_prep.languages import is_english
 from eval.translation.search_options import ContrastOptions
-from fairseq_ext.data.multilingual_dataset import DirectionData
+from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 from fairseq_ext.data.unpaired import ChosenSentences
 
 SOURCE = "source"  # the language of the source, among contrast languages
@@ -40,6 +41,35 @@ class Variant:
 
     parts: list[DirectionData]
     weights: list[float]
+
+
+class ContrastedSentences(MultilingualDataset):
+    """Sentences at inference, whose contrasts are searched in the same batch. The length of a sentence is
+    that of the longest source beside it, its own or a contrast's: a batch has room for all of them.
+
+    Args:
+        parts: the sentences.
+        variants: their contrasts; there may be none.
+        pad, eos: token ids.
+    """
+
+    def __init__(self, parts: Sequence[DirectionData], variants: Sequence[Variant], pad: int, eos: int):
+        super().__init__(parts, pad, eos, shuffle=False)
+        self.variants = variants
+        self.others = [MultilingualDataset(one.parts, pad, eos, shuffle=False) for one in variants]
+        self.source_sizes = np.max([one.source_sizes for one in (self, *self.others)], axis=0)
+
+    def batch(self, indices: Sequence[int]) -> dict:
+        """B sentences collated, then their first contrasts, and so on. With V contrasts, `contrast` (V x B)
+        has their weights.
+        """
+        sample = self.collater([one[index] for one in (self, *self.others) for index in indices])
+        if self.variants:
+            parts = sample["parts"][: len(indices)]
+            sample["contrast"] = torch.tensor(
+                [[one.weights[part] for part in parts] for one in self.variants]
+            )
+        return sample
 
 
 class Contrast:

@@ -91,7 +91,7 @@ class Ctranslate2Decoder(Decoder):
         self.options, self.max_tokens = options.search, options.max_tokens
         self.stripped = self.task.tags.all_ids()
         self.longest = loaded.model.max_decoder_positions() - 1
-        self.seconds = 0.0
+        self.contrast, self.seconds = None, 0.0
 
     @property
     def cost(self) -> dict[str, float | None]:

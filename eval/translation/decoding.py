@@ -13,7 +13,7 @@ from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import Preparation
 from data_prep.formats.sentences import file_prefix, load_sentences
 from eval.translation.beam_search import BeamSearch, NoScore
-from eval.translation.contrast import Contrast
+from eval.translation.contrast import Contrast, ContrastedSentences
 from eval.translation.finished_hypotheses import Found
 from eval.translation.length_search import LengthSearch
 from eval.translation.rescoring import LanguageRescorer
@@ -23,7 +23,7 @@ from eval.translation.search_options import (
     LengthOptions,
     RescoringOptions,
 )
-from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
+from fairseq_ext.data.multilingual_dataset import DirectionData
 from fairseq_ext.data.sentence_pairs import CutSentences
 
 
@@ -54,8 +54,9 @@ class Decoder:
     Args:
         loaded: a `fairseq_ext.inference.LoadedModel`.
         search: a `BeamSearch` of the model, or a `LengthSearch` around one.
-        max_tokens: source tokens of a batch, padding included. Batches hold sentences of similar length
-            from all directions, so that few steps are spent on finished sentences.
+        max_tokens: source tokens of the sentences of a batch, padding included, and as many of each contrast.
+            Batches hold sentences of similar length from all directions, so that few steps are spent on
+            finished sentences.
         device: where to translate.
         keep_tags: hypotheses are as found, with language tags that the model produced by itself.
         contrast: what the search is to turn away from, if anything.
@@ -87,9 +88,11 @@ class Decoder:
         """What was spent until now: seconds from batch to hypotheses, and tokens of the decoder."""
         return {"seconds": self.seconds, "decoder_tokens": self.search.decoder_tokens}
 
-    def batches(self, parts: list[DirectionData]) -> tuple[MultilingualDataset, list]:
+    def batches(self, parts: list[DirectionData]) -> tuple[ContrastedSentences, list]:
         """All sentences, and their batches; the longest come first, to run out of memory early if at all."""
-        sentences = self._dataset(parts)
+        variants = self.contrast.variants(parts) if self.contrast else []
+        dictionary = self.task.dictionary
+        sentences = ContrastedSentences(parts, variants, dictionary.pad(), dictionary.eos())
         room = max(self.max_tokens, int(sentences.sizes.max()))  # a batch holds at least the longest sentence
         batches = sentences.batch_by_size(sentences.ordered_indices(), max_tokens=room)
         return sentences, batches[::-1]
@@ -116,22 +119,18 @@ class Decoder:
         yield from self._searched(parts, sentences, batches, "translate", count)
 
     def _searched(
-        self, parts: list[DirectionData], sentences: MultilingualDataset, batches: Iterable, task: str, count
+        self, parts: list[DirectionData], sentences: ContrastedSentences, batches: Iterable, task: str, count
     ) -> Iterator[tuple[list[int], list[list[Found]]]]:
         """Yield example numbers and their hypotheses, batch by batch."""
-        variants = self.contrast.variants(parts) if self.contrast else []
-        others = [self._dataset(variant.parts) for variant in variants]
         for batch in batches:
             started = time.monotonic()
-            sample = sentences.collater([one[index] for one in (sentences, *others) for index in batch])
-            sample = to_device(sample, self.device)
+            sample = to_device(sentences.batch(batch), self.device)
             of_parts = [parts[number] for number in sample["parts"][: len(batch)]]
             options = dict(sample.get("encoder_arguments", {}))
             if "decoder_start" in sample:
                 options["starts"] = sample["decoder_start"]
-            if variants:
-                weights = [[one.weights[number] for number in sample["parts"]] for one in variants]
-                options["contrast"] = torch.tensor(weights, device=self.device)[:, : len(batch)]
+            if "contrast" in sample:
+                options["contrast"] = sample["contrast"]
             try:
                 with self.task.autocast(sample):
                     found = self.search.n_best(
@@ -154,10 +153,6 @@ class Decoder:
                 found = [each[:count] for each in ranked]
             self.seconds += time.monotonic() - started
             yield sample["id"].tolist()[: len(batch)], found
-
-    def _dataset(self, parts: list[DirectionData]) -> MultilingualDataset:
-        dictionary = self.task.dictionary
-        return MultilingualDataset(parts, dictionary.pad(), dictionary.eos(), shuffle=False)
 
     def _strip(self, tokens: list[int]) -> list[int]:
         """Without language tags that the model produced by itself."""

@@ -27,8 +27,11 @@ def tags(placement: str = "s-enc-t-dec", exist: bool = True) -> LanguageTags:
 
 
 def part(known: LanguageTags, direction, lines: int = 5) -> DirectionData:
-    sentences = [np.array([10 + line, 2]) for line in range(lines)]
-    sources = CutSentences(sentences, 9, 2, np.full(lines, 2))
+    return part_of(known, direction, [np.array([10 + line, 2]) for line in range(lines)])
+
+
+def part_of(known: LanguageTags, direction, sentences: list[np.ndarray]) -> DirectionData:
+    sources = CutSentences(sentences, 60, 2, np.array([len(one) for one in sentences]))
     return DirectionData.with_tags(known, direction, sources, None, sources.sizes, None)
 
 
@@ -151,6 +154,25 @@ def test_a_decoder_finds_what_the_equation_says(system):
             ((words, score),) = found[number * len(own) + line]
             stripped = [token for token in expected[0][1] if token not in task.tags.all_ids()]
             assert (words, score) == (stripped, pytest.approx(expected[0][0], abs=1e-4))
+
+
+@pytest.mark.parametrize("sources", [1, 2])
+def test_a_batch_has_room_for_the_sources_of_contrasts(system, sources):
+    """Of short sentences, too, that are contrasted with long ones."""
+    loaded, room = load_for_inference(*system), 96
+    options = DecodingOptions(SearchOptions(beam=2, max_len_b=3), max_tokens=room, cpu=True)
+    contrasts = ContrastOptions(source_contrast=0.5, contrast_sources=sources)
+    decoder = build_decoder(loaded, options, contrast=contrasts)
+    lengths = [3, 4, 24, 5, 3, 20, 4, 6, 3, 5, 18, 4]
+    sentences = [np.array([*[5 + line] * (length - 1), 2]) for line, length in enumerate(lengths)]
+    given = []
+    loaded.model.encoder.register_forward_pre_hook(lambda _, inputs: given.append(tuple(inputs[0].shape)))
+    parts = [part_of(loaded.task.tags, direction, sentences) for direction in (("de", "fr"), ("de", "en"))]
+    found = [number for numbers, _ in decoder.translate(parts) for number in numbers]
+    assert sorted(found) == list(range(24))
+    assert sum(rows for rows, _ in given) >= 24 * (1 + sources)
+    assert max(rows * width for rows, width in given) <= room
+    assert max(rows for rows, _ in given) > 1 + sources  # short ones beside each other
 
 
 @pytest.fixture
