@@ -80,7 +80,7 @@ class BeamSearch:
         self.decoder_tokens = 0
 
     def max_length(self, source_length: int) -> int:
-        """Most tokens of a hypothesis without `</s>`, as fairseq defines it."""
+        """Most tokens of a hypothesis without `</s>`, as fairseq defines it, by a batch's longest source."""
         longest = int(self.options.max_len_a * source_length + self.options.max_len_b)
         return min(longest, self.model.max_decoder_positions() - 1)
 

@@ -15,6 +15,7 @@ class SearchOptions:
     """Options of beam search, with the defaults of `fairseq-generate`.
 
     Attributes:
+        max_len_a, max_len_b: a hypothesis has at most a x (tokens of its batch's longest source) + b tokens.
         score_without_tag: the forced prefix, the language tag, does not count in the score, neither its
             log-probability nor its length; in fairseq it does. Every hypothesis of a sentence has the same
             prefix: an improbable one, the tag of a language that the model was never trained to translate
@@ -147,7 +148,8 @@ def add_decoding_arguments(parser) -> None:
         "--max-len-a",
         type=options.number(0, 100),
         default=SearchOptions.max_len_a,
-        help="output has at most a * source + b tokens",
+        help="output has at most a * source + b tokens, where the source is the longest of the batch, as in"
+        " fairseq: with a above 0, what runs on may end elsewhere in another batch",
     )
     parser.add_argument(
         "--max-len-b", type=options.positive, default=SearchOptions.max_len_b, help="see --max-len-a"

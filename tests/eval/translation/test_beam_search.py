@@ -126,6 +126,18 @@ def test_no_hypothesis_is_longer_than_the_model_can_write():
     assert all(len(hypothesis) <= 7 for hypothesis in found)
 
 
+def test_the_longest_source_of_a_batch_limits_all_of_its_hypotheses():
+    """As the help of --max-len-a says."""
+    dictionary = toy_dictionary()
+    model = build(MnmtTransformerModel, dictionary).eval()  # the first sentence ends at its limit only
+    batch = random_batch(dictionary, [(3, 1), (11, 1)])["net_input"]
+    search = BeamSearch(model, dictionary, SearchOptions(beam=2, max_len_a=2, max_len_b=1))
+    sources, lengths, prefix = batch["src_tokens"], batch["src_lengths"], torch.empty(2, 0, dtype=torch.long)
+    beside_another, _ = search(sources, lengths, prefix)
+    (alone,) = search(sources[:1, :4], lengths[:1], prefix[:1])
+    assert (len(beside_another), len(alone)) == (2 * 12 + 1, 2 * 4 + 1)
+
+
 class Stop(Exception):
     pass
 
