@@ -17,14 +17,18 @@ units; the p-value is the share of differences at least as large as the observed
 trained models: whether other trainings would differ, too, is `p_value_with_seeds`.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 CHUNK = 320  # samples at a time; a multiple of 32, for which numpy draws the same bits as all at once
 DRAWN_AT_ONCE = 4_000_000
+NUMBERS_AT_ONCE = 10_000_000  # of an array of all lines or samples: 80 MB
+PAIRS = 16  # of seeds, or a multiple: on one thread, products of so many columns have the bits of all at once
 FEWEST_SEEDS = 3
 Score = Callable[[np.ndarray], np.ndarray]
 
@@ -35,7 +39,7 @@ def exchanged_differences(
     """Differences (system minus baseline) after the outputs for random lines changed sides.
 
     With different numbers of seeds, outputs are repeated until the numbers agree, which leaves the means as
-    they are.
+    they are; of so many pairs, some at a time are looked at.
 
     Args:
         baseline, system: statistics, N lines x D directions x S seeds x C columns.
@@ -44,18 +48,48 @@ def exchanged_differences(
     Returns:
         samples x D, means over seeds.
     """
-    seeds = math.lcm(baseline.shape[2], system.shape[2])
-    first, second = (one[:, :, np.arange(seeds) % one.shape[2]] for one in (baseline, system))
-    totals = second.sum(axis=0, dtype=np.float64)
-    both = totals + first.sum(axis=0, dtype=np.float64)
-    changes = _as_float(first - second)
-    lines, rng = len(first), np.random.default_rng(seed)
+    lines, rng = len(baseline), np.random.default_rng(seed)
+    pairs = math.lcm(baseline.shape[2], system.shape[2])
+    room = NUMBERS_AT_ONCE // (max(lines, CHUNK) * baseline.shape[1] * baseline.shape[3])
+    at_once = max(1, room // PAIRS) * PAIRS
+
+    @functools.lru_cache(maxsize=1)  # all pairs are prepared once, if they are looked at together
+    def changes(start: int) -> _Changes:
+        return _Changes.of(baseline, system, np.arange(start, min(start + at_once, pairs)))
+
     found = []
     for count in _chunks(samples):
-        exchange = rng.integers(2, size=(count, lines), dtype=bool).astype(changes.dtype)
-        one = totals + (exchange @ changes.reshape(lines, -1)).reshape(-1, *totals.shape)
-        found.append((score(one) - score(both - one)).mean(axis=-1))
+        exchange = rng.integers(2, size=(count, lines), dtype=bool)
+        differences = [changes(start).differences(exchange, score) for start in range(0, pairs, at_once)]
+        found.append(np.concatenate(differences, axis=-1).mean(axis=-1))
     return np.concatenate(found)
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """What it changes that P pairs of seeds exchange their outputs for a line.
+
+    Attributes:
+        totals: of the system, D x P x C.
+        both: totals of both together.
+        changes: N x D x P x C.
+    """
+
+    totals: np.ndarray
+    both: np.ndarray
+    changes: np.ndarray
+
+    @classmethod
+    def of(cls, baseline: np.ndarray, system: np.ndarray, pairs: np.ndarray) -> "_Changes":
+        first, second = (one[:, :, pairs % one.shape[2]] for one in (baseline, system))
+        totals = second.sum(axis=0, dtype=np.float64)
+        return cls(totals, totals + first.sum(axis=0, dtype=np.float64), _as_float(first - second))
+
+    def differences(self, exchange: np.ndarray, score: Score) -> np.ndarray:
+        """Samples x D x P, where `exchange` (samples x N) says which lines change sides."""
+        changed = exchange.astype(self.changes.dtype) @ self.changes.reshape(len(self.changes), -1)
+        one = self.totals + changed.reshape(-1, *self.totals.shape)
+        return score(one) - score(self.both - one)
 
 
 def resampled_scores(

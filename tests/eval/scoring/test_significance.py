@@ -1,6 +1,7 @@
 """Paired tests: false positives and power in simulations, and agreement with scipy's and sacreBLEU's."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -248,6 +249,24 @@ def test_exchanging_is_the_definition():
                 bleu(np.where(swap, one, other).sum(0)) - bleu(np.where(swap, other, one).sum(0))
             )
         assert found[sample, direction] == pytest.approx(np.mean(differences))
+
+
+def test_many_pairs_of_seeds_take_no_more_memory_than_some(monkeypatch):
+    """15 and 16 seeds are 240 pairs."""
+    first, second = (flat(one) for one in counts(19, 1, 2, 16))
+
+    def found_and_most_memory() -> tuple[np.ndarray, int]:
+        tracemalloc.start()
+        differences = exchanged_differences(first[:, :, :15], second, bleu, 700, 5)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return differences, most
+
+    together, most = found_and_most_memory()
+    monkeypatch.setattr("eval.scoring.significance.NUMBERS_AT_ONCE", 400_000)
+    in_portions, less = found_and_most_memory()
+    assert (in_portions == together).all()
+    assert less < most / 4
 
 
 def test_large_counts_are_added_exactly():
