@@ -26,12 +26,14 @@ class Options:
         results: experiment -> its folder, the --output of a recipe.
         numbers: file that keeps the number of every training; None for none.
         page: whose tables are made anew; None for the terminal.
+        paired: print what rows that are not paired would find if they were, and no verdicts.
     """
 
     claims: Path
     results: list[tuple[str, Path]]
     numbers: Path | None
     page: Path | None
+    paired: bool = False
 
 
 def add_arguments(parser) -> None:
@@ -58,17 +60,29 @@ def add_arguments(parser) -> None:
         metavar="FILE.md",
         help="put the tables between the marks of this page",
     )
+    parser.add_argument(
+        "--paired",
+        action="store_true",
+        help="print another table: of rows that treat trainings of one seed as independent, p-values before"
+        " Holm's correction, and what they would be by the differences of every seed",
+    )
 
 
 def main(args) -> None:
-    from eval.claims.decisions import decide
+    from eval.claims.decisions import decide, decide_paired
     from eval.claims.declared import read_claims
-    from eval.claims.tables import filled, tables
+    from eval.claims.tables import filled, paired_table, tables
     from eval.claims.trainings import Trainings
 
     options = from_arguments(Options, args)
+    if options.paired and options.page:
+        raise InputError(f"--page {options.page}: not with --paired, whose table has no place on it")
     claims = read_claims(options.claims)
     trainings = Trainings(folders_of(options, claims.experiments), options.numbers)
+    if options.paired:
+        print(paired_table(claims, decide_paired(claims, trainings)))
+        trainings.keep()
+        return
     found = tables(claims, decide(claims, trainings))
     trainings.keep()
     if options.page is None:

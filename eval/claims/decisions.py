@@ -53,6 +53,20 @@ def decide(claims: Claims, trainings: Trainings) -> list[Decision]:
     return decisions
 
 
+def decide_paired(claims: Claims, trainings: Trainings) -> list[tuple[Decision, Decision]]:
+    """Every row that has its numbers and takes trainings of one seed for independent ones: as it finds them
+    so, and as it would by the differences of every seed. No p-value is corrected.
+    """
+    found = []
+    for claim in claims.claims:
+        if claim.paired or max(map(len, claim.contrasts), default=0) < 2:
+            continue
+        declared, paired = (_measured(one, trainings) for one in (claim, replace(claim, paired=True)))
+        if declared.found is not None:
+            found.append((declared, paired))
+    return found
+
+
 def _measured(claim: Claim, trainings: Trainings) -> Decision:
     if claim.not_tried:
         return Decision(claim)

@@ -13,6 +13,7 @@ COLUMNS = (
     "#", "claim", "section", "experiment", "smallest difference",
     "effect", "p", "deviations", "cost", "verdict",
 )  # fmt: skip
+PAIRED_COLUMNS = ("#", "claim", "effect", "p before Holm", "effect, paired", "p before Holm, paired")
 DECLARED = 5  # columns that are known before any training
 NOTHING = "–"
 WAITING = "waiting"
@@ -23,11 +24,28 @@ def tables(claims: Claims, decisions: Sequence[Decision]) -> dict[str, str]:
     found = {}
     for chapter in claims.chapters:
         rows = [row(claims, one) for one in decisions if one.claim.chapter == chapter]
-        lines = [COLUMNS, ["---"] * len(COLUMNS), *rows]
-        found[chapter] = "\n".join(
-            f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |" for cells in lines
-        )
+        found[chapter] = _markdown(COLUMNS, rows)
     return found
+
+
+def paired_table(claims: Claims, decisions: Sequence[tuple[Decision, Decision]]) -> str:
+    """Rows of `decide_paired`."""
+    rows = [
+        [
+            str(both[0].claim.number),
+            both[0].claim.claim,
+            *(cell for one in both for cell in (_effects(claims, one), p_text(one.found.p_value))),
+        ]
+        for both in decisions
+    ]
+    return _markdown(PAIRED_COLUMNS, rows)
+
+
+def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+        for cells in (columns, ["---"] * len(columns), *rows)
+    )
 
 
 def row(claims: Claims, decision: Decision) -> list[str]:
@@ -43,7 +61,7 @@ def row(claims: Claims, decision: Decision) -> list[str]:
         return [*start, *[NOTHING] * 3, took, f"{WAITING} ({done} of {planned})" if done else WAITING]
     if decision.found is None:
         return [*start, *[NOTHING] * 3, took, decision.verdict]
-    effects = "; ".join(effect(claim, one, claims.level) for one in decision.estimates)
+    effects = _effects(claims, decision)
     deviations = "; ".join(f"{name}: {_number(claim, one)}" for name, one in decision.deviations)
     return [*start, effects, p_text(decision.p_value), deviations or NOTHING, took, decision.verdict]
 
@@ -84,6 +102,10 @@ def smallest(claims: Claims, claim: Claim) -> str:
     if known is None:
         return f"{found:.1f} deviations{' of the differences' if claim.paired else ''}"
     return f"{_number(claim, found * known)}{_unit(claim)}"
+
+
+def _effects(claims: Claims, decision: Decision) -> str:
+    return "; ".join(effect(decision.claim, one, claims.level) for one in decision.estimates)
 
 
 def effect(claim: Claim, estimate, level: float) -> str:

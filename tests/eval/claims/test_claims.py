@@ -12,11 +12,11 @@ from scipy import stats
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from eval.claims.decisions import decide
+from eval.claims.decisions import decide, decide_paired
 from eval.claims.declared import Value, read_claims
 from eval.claims.measured import check_checkpoint, check_inputs, measured
 from eval.claims.power import largest_deviation, smallest_difference
-from eval.claims.tables import DECLARED, tables
+from eval.claims.tables import DECLARED, p_text, tables
 from eval.claims.trainings import Trainings
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -148,6 +148,31 @@ def test_numbers_are_those_of_scipy(path, command, tmp_path):
     assert found["3"][5] == "-23.5 [-26.0, -21.0] BLEU"  # of 4 and of 100 x (0.2 + 0.35) / 2
     assert found["3"][-3:] == ["1 - 1:share: 1.0", "–", "contradicts"]
     assert found["4"][3:] == ["–"] * 6 + ["not tried: too large"]
+
+
+def test_what_rows_would_find_by_the_differences_of_every_seed(path, command, tmp_path):
+    for system, numbers in BLEU.items():
+        for seed, bleu in zip(SEEDS, numbers, strict=True):
+            write(tmp_path / "lab", system, seed, bleu)
+    found = rows(command("claims", path, f"lab={tmp_path / 'lab'}", "--paired").out)
+    assert list(found) == ["1", "2"]  # the third is declared so
+    one = stats.ttest_ind(BLEU["2"], BLEU["1"], equal_var=False)
+    paired = stats.ttest_rel(BLEU["2"], BLEU["1"])
+    assert found["1"] == [
+        "1",
+        "2 is better",
+        "+8.0 [{:+.1f}, {:+.1f}] BLEU".format(*one.confidence_interval(0.95)),
+        f"{one.pvalue:.3f}"[1:] if one.pvalue >= 0.0005 else "< .001",
+        "+8.0 [{:+.1f}, {:+.1f}] BLEU".format(*paired.confidence_interval(0.95)),
+        f"{paired.pvalue:.3f}"[1:],
+    ]
+    (tmp_path / "lab/translations/x+y-seed1.json").unlink()
+    assert list(rows(command("claims", path, f"lab={tmp_path / 'lab'}", "--paired").out)) == ["1"]
+    result = command("claims", path, "--paired", "--page", path)
+    assert (result.status, result.err) == (
+        2,
+        f"error: --page {path}: not with --paired, whose table has no place on it\n",
+    )
 
 
 def test_a_correlation_over_systems_is_of_means_over_seeds(path, command, tmp_path):
@@ -594,6 +619,16 @@ def test_the_page_of_claims_is_what_is_declared_and_what_the_kept_numbers_give()
     page = rows((DOCS / "claims.md").read_text(encoding="utf-8"))
     printed = tables(claims, decide(claims, Trainings({}, DOCS / "claims.json")))
     assert page == rows("\n".join(printed.values()))
+
+
+def test_what_the_page_of_claims_says_of_rows_if_they_were_paired():
+    claims = read_claims(DOCS / "claims.toml")
+    found = decide_paired(claims, Trainings({}, DOCS / "claims.json"))
+    p = {declared.claim.number: p_text(paired.found.p_value) for declared, paired in found}
+    text = " ".join((DOCS / "claims.md").read_text(encoding="utf-8").split())
+    assert f"rows 8, 18 and 47 would have p of {p[8]}, {p[18]} and {p[47]} before Holm" in text
+    assert f"row 2 would have {p[2]}; rows 10 and 12 {p[10]} and {p[12]}" in text
+    assert f"row 57 would have {p[57]} and row 65 {p[65]}" in text
 
 
 def test_what_the_page_of_claims_says_of_families():
