@@ -1,17 +1,15 @@
 """The language model that is evaluated: as it is, or with what it was taught; and what tables call it."""
 
-import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from command_line import options as types
-from command_line.outputs import checksum
 from command_line.provenance import command_typed, versions
 from data_prep.formats.directions import DIRECTIONS
-from eval.results.files import split_direction
+from eval.results.files import checkpoint_checksum, split_direction
 from llm.instructions.prompts import DEFAULT
-from llm.language_model import ADAPTER_WEIGHTS, PRECISIONS, model_files
+from llm.language_model import PRECISIONS, model_files
 from llm.tuned import TUNING, Tuned
 
 UNTUNED = "w/o fine-tuning"
@@ -86,10 +84,9 @@ class PromptedModel:
     def provenance(self, prompt: str) -> dict:
         """What a result says of its model."""
         folder = self.adapter or self.weights
-        weights = [folder / ADAPTER_WEIGHTS] if self.adapter else sorted(folder.glob("*.safetensors"))
         return {
             "system": self.system(prompt),
-            "checkpoint": {"path": str(folder), "sha256": checksum_of_all(weights)},
+            "checkpoint": {"path": str(folder), "sha256": checkpoint_checksum(folder)},
             "precision": self.precision,
             "command": command_typed("llm"),
             "versions": versions("torch", "transformers", "peft", "tokenizers", "sacrebleu"),
@@ -123,14 +120,6 @@ class PromptedModel:
         if not self.spread:
             model = model.to("cuda" if torch.cuda.is_available() and not self.cpu else "cpu")
         return model.eval(), tokenizer
-
-
-def checksum_of_all(files: list[Path]) -> str:
-    """That of a file; of the shards of a large model, of all their checksums, one per line."""
-    sums = [checksum(path) for path in files]
-    if len(sums) == 1:
-        return sums[0]
-    return hashlib.sha256("".join(f"{one}\n" for one in sums).encode()).hexdigest()
 
 
 def add_model_arguments(parser) -> None:

@@ -5,6 +5,7 @@ file says `"format": 1` and, from `score` on, its `"kind"`, so that the report c
 files.
 """
 
+import hashlib
 from collections.abc import Container, Iterable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from command_line.options import shown
 from command_line.outputs import checksum
 from command_line.records import check, field, read_json
 from command_line.result_file import FORMAT
+from data_prep.huggingface import WEIGHTS
 from eval.results.record_schemas import SCHEMAS, check_result
 
 
@@ -43,10 +45,25 @@ def split_direction(direction: str, path="direction") -> tuple[str, str]:
 
 
 def checkpoint_now(record) -> Path | None:
-    """The file that the field "checkpoint" of a result, or of one of its runs, names, if it is there now."""
+    """What the field "checkpoint" of a result, or of one of its runs, names, if it is there now: a file, or
+    the folder of a language model or adapter.
+    """
     known = record.get("checkpoint") if isinstance(record, dict) else None
     path = known.get("path") if isinstance(known, dict) else None
-    return Path(path) if isinstance(path, str) and Path(path).is_file() else None
+    return Path(path) if isinstance(path, str) and weight_files(Path(path)) else None
+
+
+def weight_files(checkpoint: Path) -> list[Path]:
+    """The files of a checkpoint: itself; or, of a folder, the shards of the weights. Empty if there is none."""
+    return [checkpoint] if checkpoint.is_file() else sorted(checkpoint.glob(WEIGHTS))
+
+
+def checkpoint_checksum(checkpoint: Path) -> str:
+    """SHA-256 of its file; of the shards of a large model, that of all their checksums, one per line."""
+    sums = [checksum(path) for path in weight_files(checkpoint)]
+    if len(sums) == 1:
+        return sums[0]
+    return hashlib.sha256("".join(f"{one}\n" for one in sums).encode()).hexdigest()
 
 
 def is_overwritten(checkpoint: Path, result: Path, known: Container[str]) -> bool:
@@ -54,9 +71,11 @@ def is_overwritten(checkpoint: Path, result: Path, known: Container[str]) -> boo
     The checksum is computed only of one that is newer than the result; copies may have other times.
 
     Args:
+        checkpoint: from `checkpoint_now`, or another file.
         known: checksums of the result's checkpoints.
     """
-    return checkpoint.stat().st_mtime_ns > result.stat().st_mtime_ns and checksum(checkpoint) not in known
+    changed = max(path.stat().st_mtime_ns for path in weight_files(checkpoint))
+    return changed > result.stat().st_mtime_ns and checkpoint_checksum(checkpoint) not in known
 
 
 def result_files(path, kinds: Iterable[str]) -> list[Path]:

@@ -157,7 +157,8 @@ class ResultSet:
 
     def overwritten(self) -> list[tuple[Path, Path]]:
         """Scores, and the checkpoint that their translations were made with, where that is another one now.
-        Its path is as it was given then: from elsewhere it may not be found, and nothing is known.
+        Its path is as it was given then: from elsewhere it may not be found, and nothing is known. Of a
+        language model it is the folder of what was tuned last.
         """
         found = []
         for path, record in self.of_kind("scores"):

@@ -11,8 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
-from command_line.outputs import checksum
-from llm.prompted_model import PromptedModel, checksum_of_all
+from llm.prompted_model import PromptedModel
 from tests.llm.tiny_model import write_bloom
 from tests.our_commands import parse_command
 
@@ -145,13 +144,3 @@ def test_what_output_depends_on(bloom, tuned, tuned_whole):
     assert {tuned / "tuning.json", tuned / "stage-1/adapter_model.safetensors"} < set(files["tuned"])
     assert bloom / "model.safetensors" not in files["whole"]
     assert {tuned_whole / "tuning.json", tuned_whole / "stage-1/model.safetensors"} < set(files["whole"])
-
-
-def test_a_checksum_is_of_all_shards_of_a_model(tmp_path):
-    paths = [tmp_path / name for name in ("1", "2", "3")]
-    for path, content in zip(paths, ("one", "two", "two"), strict=True):
-        path.write_text(content)
-    first, second, third = paths
-    assert checksum_of_all([first]) == checksum(first)
-    assert checksum_of_all([first, second]) == checksum_of_all([first, third])
-    assert len({checksum_of_all(some) for some in ([first], [second], [first, second], [second, first])}) == 4

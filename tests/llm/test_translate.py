@@ -1,9 +1,12 @@
 """`llm translate`: what is asked, what is written, and that the commands of translation models take it."""
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from eval.__main__ import COMMANDS as EVAL
 from llm.generation import Answers
@@ -190,6 +193,27 @@ def test_scores_and_comparisons_take_it(options, command, texts, tuned, tmp_path
     assert set(scores["averages"]) >= {"all", "supervised", "zero-shot"}
     compared = ("--output", tmp_path / "compared")
     assert score("compare", tmp_path / "a", tmp_path / "b", *compared) == 0
+
+
+@pytest.mark.parametrize("kind", ["tuned", "tuned_whole"])
+def test_scores_of_a_model_that_was_tuned_anew_are_named(options, command, tmp_path, request, kind, capsys):
+    folder = shutil.copytree(request.getfixturevalue(kind), tmp_path / "tuned")
+    assert command(*options(tmp_path / "out", "--tuned", folder)).status == 0
+    assert score("score", tmp_path / "out", "--workers", 1) == 0
+    report = ("report", tmp_path / "out", "--output", tmp_path / "report")
+    (path,) = (folder / "stage-1").glob("*.safetensors")
+    later = (tmp_path / "out/translate.json").stat().st_mtime_ns + 1
+    os.utime(path, ns=(later, later))  # a copy of the same
+    capsys.readouterr()
+    assert score(*report) == 0
+    assert capsys.readouterr().err == ""
+    save_file({name: one + 1 for name, one in load_file(path).items()}, path, {"format": "pt"})
+    os.utime(path, ns=(later, later))
+    assert score(*report) == 0
+    assert capsys.readouterr().err == (
+        f"warning: {tmp_path}/out/scores.json: is of an earlier {folder}/stage-1, which was trained anew or"
+        " further since; translate and score again to report on that one\n"
+    )
 
 
 def test_a_killed_run_goes_on(options, command, tmp_path, monkeypatch):

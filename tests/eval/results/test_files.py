@@ -1,11 +1,21 @@
 """Malformed result files give one line; runs are grouped into systems."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
 from command_line.errors import InputError
-from eval.results.files import checkpoint_now, read_result, split_direction
+from command_line.outputs import checksum
+from eval.results.files import (
+    checkpoint_checksum,
+    checkpoint_now,
+    is_overwritten,
+    read_result,
+    split_direction,
+    weight_files,
+)
 from eval.results.scores import Scores, Translation, group_scores
 from eval.results.systems import MeanStd
 
@@ -30,6 +40,45 @@ def test_malformed_json(tmp_path, text, message):
 @pytest.mark.parametrize("known", [None, {}, {"path": None}, {"path": "gone.pt"}, [1]])
 def test_a_checkpoint_that_is_not_named_or_not_there(known):
     assert checkpoint_now({"checkpoint": known}) is None
+
+
+def test_a_folder_without_weights_is_no_checkpoint(tmp_path):
+    (tmp_path / "tuning.json").touch()
+    assert checkpoint_now({"checkpoint": {"path": str(tmp_path)}}) is None
+
+
+@pytest.fixture
+def shards(tmp_path) -> Path:
+    """A folder with the weights of a model in two files, and what belongs to them."""
+    (tmp_path / "model").mkdir()
+    for name in ("model-1.safetensors", "model-2.safetensors", "config.json"):
+        (tmp_path / "model" / name).write_text(name)
+    return tmp_path / "model"
+
+
+def test_a_checksum_is_of_all_shards_of_a_model(shards):
+    first, second = weight_files(shards)
+    assert checkpoint_checksum(first) == checksum(first)
+    before = checkpoint_checksum(shards)
+    content = second.read_text()
+    second.write_text(first.read_text())
+    first.write_text(content)
+    assert checkpoint_checksum(shards) != before
+    first.unlink()
+    assert checkpoint_checksum(shards) == checksum(second)
+
+
+def test_one_shard_that_is_another_makes_another_model(shards, tmp_path):
+    result = tmp_path / "scores.json"
+    result.touch()
+    record = {"checkpoint": {"path": str(shards)}}
+    known = {checkpoint_checksum(shards)}
+    later = result.stat().st_mtime_ns + 1
+    os.utime(shards / "model-2.safetensors", ns=(later, later))  # a copy
+    assert not is_overwritten(checkpoint_now(record), result, known)
+    (shards / "model-2.safetensors").write_text("anew")
+    os.utime(shards / "model-2.safetensors", ns=(later, later))
+    assert is_overwritten(checkpoint_now(record), result, known)
 
 
 @pytest.mark.parametrize(
