@@ -75,7 +75,7 @@ class Answers:
         width = max(map(len, batch))
         tokens = padded(batch, self.tokenizer.pad_token_id, left=True).to(self.model.device)
         there = padded([[1] * len(row) for row in batch], 0, left=True).to(self.model.device)
-        stop = [] if self.search.beam > 1 else [_AtLineEnd(self.line_ends, width)]
+        stop = [] if self.search.beam > 1 else [_BehindFirstLine(self, width)]
         output = self.model.generate(
             input_ids=tokens,
             attention_mask=there,
@@ -83,8 +83,11 @@ class Answers:
             stopping_criteria=StoppingCriteriaList(stop),
             use_model_defaults=False,  # which sample, for example
         )
-        texts = self.tokenizer.batch_decode(output[:, width:], skip_special_tokens=True, **_CLEAN)
-        return [first_line(text) for text in texts]
+        return [first_line(text) for text in self.texts(output[:, width:])]
+
+    def texts(self, tokens: Tensor) -> list[str]:
+        """Those of answers, n x T."""
+        return self.tokenizer.batch_decode(tokens, skip_special_tokens=True, **_CLEAN)
 
 
 _CLEAN = {"clean_up_tokenization_spaces": False}  # which some tokenizers do, to text that was right
@@ -99,18 +102,21 @@ def first_line(text: str) -> str:
     return next(filter(None, map(str.strip, text.split("\n"))), "")
 
 
-class _AtLineEnd(StoppingCriteria):
-    """Ends an answer behind its first line; without it models go on to the maximal length.
+class _BehindFirstLine(StoppingCriteria):
+    """Ends an answer behind the line that is taken of it; without it models go on to the maximal length.
 
     Args:
-        line_ends: tokens that contain one.
-        begin: of answers.
+        begin: of answers, in tokens.
     """
 
-    def __init__(self, line_ends: set[int], begin: int):
-        self.line_ends, self.begin = sorted(line_ends), begin
+    def __init__(self, answers: Answers, begin: int):
+        self.answers, self.begin, self.line_ends = answers, begin, sorted(answers.line_ends)
 
     def __call__(self, input_ids: Tensor, scores: Tensor, **kwargs) -> Tensor:
-        answer = input_ids[:, self.begin :]
-        ends = torch.isin(answer, torch.tensor(self.line_ends, device=answer.device))
-        return ends[:, -1] & ~ends.all(dim=1)
+        found = input_ids[:, self.begin :]
+        ends = torch.isin(found[:, -1], torch.tensor(self.line_ends, device=found.device))
+        if ends.any():  # of few tokens; only lines with something in them count, whatever they are made of
+            texts = self.answers.texts(found[ends])
+            has_line = [bool(first_line(text.rpartition("\n")[0])) for text in texts]
+            ends[ends.clone()] = torch.tensor(has_line, device=found.device)
+        return ends

@@ -54,7 +54,7 @@ def checkpoint_now(record) -> Path | None:
 
 
 def weight_files(checkpoint: Path) -> list[Path]:
-    """The files of a checkpoint: itself; or, of a folder, the shards of the weights. Empty if there is none."""
+    """The files of a checkpoint: itself; or, of a folder, the shards of the weights. Empty without any."""
     return [checkpoint] if checkpoint.is_file() else sorted(checkpoint.glob(WEIGHTS))
 
 

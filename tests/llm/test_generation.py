@@ -132,7 +132,11 @@ class Typing(torch.nn.Module):
 
 @pytest.mark.parametrize(
     ("text", "line", "least"),
-    [(" dog house\n river river river", "dog house", 3), ("\n\n dog\n river river river", "dog", 4)],
+    [
+        (" dog house\n river river river", "dog house", 3),
+        ("\n\n dog\n river river river", "dog", 4),
+        (" \n \n dog\n river river river", "dog", 6),  # lines of spaces are none
+    ],
 )
 def test_an_answer_ends_behind_its_first_line(ask, parts, text, line, least):
     model, tokenizer = parts
