@@ -57,6 +57,7 @@ def main(args) -> None:
         begin(stamp, args.output, args.force)
         pretrain(job, texts, args.output)
         finish(job, stamp, args.output)
+    shutil.rmtree(args.output / STATE, ignore_errors=True)  # also of a run that was killed at its very end
     print(encoder_folder(args.output, job.updates))
 
 
@@ -170,7 +171,7 @@ def tokenizer_of(job: Pretraining, texts: list[Path], state: Path):
 
 
 def finish(job: Pretraining, stamp: Stamp, folder: Path) -> None:
-    """Write the record of the training and remove what was needed to go on."""
+    """Write the record of the training; from here on nothing is needed to go on."""
     kept = sorted({*range(job.save_updates, job.updates, job.save_updates), job.updates})
     folders = [encoder_folder(folder, update) for update in kept]
     record = {
@@ -184,4 +185,3 @@ def finish(job: Pretraining, stamp: Stamp, folder: Path) -> None:
     write_json(folder / f"{KIND}.json", record)
     files = [path for one in folders for path in one.iterdir()]
     stamp.finish([folder / f"{KIND}.json", *files])
-    shutil.rmtree(folder / STATE)

@@ -103,6 +103,15 @@ def test_what_is_done_is_skipped_and_another_training_is_refused(trained, text, 
     assert (trained / "update-6/model.safetensors").is_file()
 
 
+def test_what_a_kill_at_the_very_end_leaves_is_removed(trained, text, command, tmp_path):
+    output = shutil.copytree(trained, tmp_path / "out")
+    shutil.copytree(trained / "update-4", output / "training/checkpoint-4")
+    done = command(*options(text, output))
+    assert done.status == 0 and "complete, skipped" in done.err
+    assert not (output / "training").exists()
+    assert same(weights(trained / "update-4"), weights(output / "update-4"))
+
+
 @pytest.mark.parametrize("gone", [".pretraining.done", "update-2"])
 def test_encoders_are_never_removed_unasked(trained, text, command, tmp_path, gone):
     """Copied without the hidden record, or thinned out to save disk."""
