@@ -111,16 +111,16 @@ stage_tune() {
 }
 
 train_system() { # SYSTEM SEED
-  local options instructions
+  local options objective instructions=()
   read -ra options <<< "${TRAINING_OPTIONS[$1]}"
   [[ ${#options[@]} -gt 0 ]] || return 0 # the model as it is
-  mapfile -t instructions < <(objectives "$1" | sed "s#^#$OUTPUT/instructions/#")
+  for objective in $(objectives "$1"); do instructions+=("$OUTPUT/instructions/$objective"); done
   tune "$OUTPUT/models/$(model_name "$@")" "$2" --model "$MODEL" --instructions "${instructions[@]}" \
     --epochs "$EPOCHS" --learning-rate "$LEARNING_RATE" "${options[@]}" "${TUNING_OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
 }
 
-need_data() { # of what `train_systems` trains on
-  leaves_nothing || [[ -d $OUTPUT/instructions ]] || die "$OUTPUT/instructions: no such folder; run the stage prepare first"
+need_data() { # of what `train_systems` trains on, if the systems are more than the model as it is
+  leaves_nothing || [[ -d $OUTPUT/instructions || -z $(for_each_model objectives) ]] || die "$OUTPUT/instructions: no such folder; run the stage prepare first"
 }
 
 stage_translate() {
