@@ -53,4 +53,4 @@ reduction() { # NAME WIDTH OPTION...
 }
 
 for width in "${REDUCTIONS[@]}"; do default_systems < <(reduction "$width" "$width"); done
-other_systems < <(reduction nested "${REDUCTIONS[0]}" --additive-margin-nested-widths "$(ascending "${REDUCTIONS[@]:1}")")
+[[ ${#REDUCTIONS[@]} == 0 ]] || other_systems < <(reduction nested "${REDUCTIONS[0]}" --additive-margin-nested-widths "$(ascending "${REDUCTIONS[@]:1}")")
