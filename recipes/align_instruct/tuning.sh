@@ -34,17 +34,15 @@ choose_precision() {
 
 # Tune into a folder, an update having UPDATE_SENTENCES instructions on any number of devices.
 tune() { # FOLDER SEED OPTION...
-  local world=$((GPUS * NODES)) batches force=()
+  local world=$((GPUS * NODES)) batches
   batches=$((UPDATE_SENTENCES / (BATCH_SENTENCES * world)))
   if [[ $((batches * BATCH_SENTENCES * world)) != "$UPDATE_SENTENCES" ]]; then
     batches=$((batches > 0 ? batches : 1))
     note "$1: $world devices of $BATCH_SENTENCES instructions: $((batches * BATCH_SENTENCES * world)) in an update, not $UPDATE_SENTENCES"
   fi
-  # shellcheck disable=SC2153  # of the command line
-  [[ $FORCE != yes ]] || force=(--force)
   set_tuning_launch "$1"
   run "${TUNING_LAUNCH[@]}" llm tune --output "$1" --seed "$2" --batch-sentences "$BATCH_SENTENCES" --batches-per-update "$batches" \
-    --precision "$ARITHMETIC" "${DEVICE[@]}" "${@:3}" "${force[@]}"
+    --precision "$ARITHMETIC" "${DEVICE[@]}" "${@:3}" "${ANEW[@]}"
 }
 
 # Fill TUNING_LAUNCH, the words in front of `llm tune`: a process per device.
@@ -67,7 +65,7 @@ list_finished() {
   local folder
   model_name base "${SEED_LIST[0]}"
   for folder in "$OUTPUT"/models/*/; do
-    [[ ! -e $folder/tuning.json ]] || basename "$folder"
+    [[ ! -e $folder/tuning.json || -e $folder/.tune.unfinished ]] || basename "$folder" # or begun anew since
   done
 }
 

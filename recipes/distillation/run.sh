@@ -125,10 +125,10 @@ stage_encode() {
     store_vectors "$REDUCED_VECTORS" "${TEACHER_OPTIONS[@]}" "${REDUCED_VECTORS_OPTIONS[@]}" "${text[@]}"
 }
 
-# The vectors of an encoder, of the pairs that are trained on.
+# The vectors of an encoder, of the pairs that are trained on; with --force in place of those of another encoder.
 store_vectors() { # NAME ENCODER_OPTION...
   run python -m embeddings encode --data "$DATA" --split train,valid --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --name "$1" \
-    --dtype "$VECTORS_DTYPE" "${ENCODE_OPTIONS[@]}" "${@:2}"
+    --dtype "$VECTORS_DTYPE" "${ENCODE_OPTIONS[@]}" "${@:2}" "${ANEW[@]}"
 }
 
 # The teachers of synchronized distillation (A.1), which are systems here, come before their students.
@@ -146,13 +146,11 @@ stage_train() {
   SYSTEM_IDS=("${asked[@]}")
 }
 
-# The vectors of a reduced teacher, of the first seed for students of all seeds; anew if it was trained anew.
+# The vectors of a reduced teacher, of the first seed for students of all seeds.
 encode_reduced() { # SYSTEM
-  local anew=()
   [[ $PLAN != yes ]] || return 0
-  [[ $FORCE != yes ]] || anew=(--force)
   set_encoder_options "$1" "${SEED_LIST[0]}"
-  store_vectors "$(model_name "$1" "${SEED_LIST[0]}")" "${ENCODER_OPTIONS[@]}" "${anew[@]}"
+  store_vectors "$(model_name "$1" "${SEED_LIST[0]}")" "${ENCODER_OPTIONS[@]}"
 }
 
 # Losses that gather compare the pairs of all GPUs at a time; gradients of further batches add up, but their pairs do not meet.

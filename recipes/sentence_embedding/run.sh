@@ -13,6 +13,7 @@ ALL_STAGES="prepare train evaluate report"
 REQUIRED_SETTINGS=(BATCH_PAIRS TRANSLATION_MODEL)
 TRANSLATION=translation # the system that is no sentence encoder
 CASE=$HERE/case.en      # the two sentences of 2.4.8
+FURTHER_RESULTS=(case/neighbours.json)
 
 # What 2.3.3 has for all systems; a configuration changes it.
 WARMUP_UPDATES=10000
@@ -81,17 +82,13 @@ evaluate_with_case() { # SYSTEM SEED
 
 stage_report() {
   RESULTS=() RETRIEVAL=() LOGS=()
-  for_each_model add_retrieval_with_case
+  for_each_model add_retrieval
   for_each_model add_log
   run python -m eval probe training-speed "${LOGS[@]}" --dataset "$NAME" --output "$OUTPUT/speed"
   RESULTS+=("$OUTPUT/speed/training-speed.json")
   [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_with_first
   run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
-}
-
-add_retrieval_with_case() { # SYSTEM SEED
-  add_encoder_results "$(retrieval_folder "$@")" case/neighbours.json
 }
 
 add_log() { # SYSTEM SEED

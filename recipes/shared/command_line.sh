@@ -53,6 +53,7 @@ read_options() { # OPTIONS FLAGS ARGUMENT...
     fi
   done
   EXTRA_OPTIONS=("${@:2}")
+  [[ $FORCE != yes ]] || ANEW=(--force)
 }
 
 # Fill an array with the items of a list, none of them empty, none twice.

@@ -27,7 +27,7 @@ choose_finished() {
     read -ra model <<< "$line"
     name=$(model_name "${TRAINED_AS[${model[0]}]}" "${model[@]:1}")
     is_among "$name" "${ended[@]}" || continue
-    is_translated "${model[@]}" || continue
+    has_what_is_read "${model[@]}" || continue
     FINISHED[$line]=yes
     is_among "${model[0]}" "${systems[@]}" || systems+=("${model[0]}")
   done
@@ -37,10 +37,8 @@ choose_finished() {
 }
 
 # Whether what the stages read besides the model is there: stages that make no translations read those of before.
-is_translated() { # SYSTEM SEED
+has_what_is_read() { # SYSTEM SEED
   local needed=translate.json FOLDERS=() folder
-  # shellcheck disable=SC2086  # a list of words
-  is_among translate $ALL_STAGES || return 0
   ! has_stage translate || return 0
   if has_stage report && ! has_stage score; then
     needed=scores.json

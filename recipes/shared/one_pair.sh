@@ -40,6 +40,9 @@ check_recipe() {
   local folder twice
   check_test_sets
   use_own_encoder
+  if [[ -n $PRETRAINED ]] && { has_stage untrained || has_stage evaluate; }; then
+    warn_of_late_test_sets pretrain "$OUTPUT/monolingual/clean.json"
+  fi
   [[ -n $ENCODER ]] || die "--encoder: expected a folder of transformers; \`python -m embeddings pretrain\` makes one"
   [[ -n $PRETRAINED ]] || check_folders ENCODER
   [[ -z $COMPARED ]] || split_list --compared "$COMPARED" COMPARED_FOLDERS
@@ -85,7 +88,7 @@ stage_pretrain() {
   fi
   test_texts
   run python -m data_prep clean --input "$table" --output "$text" --exclude-text "$DATA_ROOT"/multiway/test.* "${TEST_TEXTS[@]}"
-  run python -m embeddings pretrain --text "$text" --languages "$codes" "${options[@]}" --output "$PRETRAINED"
+  run python -m embeddings pretrain --text "$text" --languages "$codes" "${options[@]}" --output "$PRETRAINED" "${ANEW[@]}"
 }
 
 # A text under another name, which ends as its own does if it is compressed.
@@ -187,7 +190,7 @@ store_layer_sums() {
   [[ $LAUNCHER != cpu ]] || encoder+=(--cpu)
   pairs=$(for system in "${SYSTEM_IDS[@]}"; do pairs_of "$system" | tr , '\n'; done | sort -u | paste -sd,)
   [[ $PLAN == yes ]] ||
-    run python -m embeddings encode --data "$DATA" --pairs "$pairs" --layer-sums --name frozen --max-tokens "$MAX_LENGTH" "${encoder[@]}"
+    run python -m embeddings encode --data "$DATA" --pairs "$pairs" --layer-sums --name frozen --max-tokens "$MAX_LENGTH" "${encoder[@]}" "${ANEW[@]}"
   OPTIMIZER_OPTIONS+=(--layer-sums frozen)
 }
 

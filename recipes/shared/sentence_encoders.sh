@@ -54,17 +54,17 @@ check_test_sets() {
     [[ ${#BUCC_TEXTS[@]} -gt 0 ]] || die "--bucc: $BUCC: no files PAIR.PART.LANG, nor below it; expected those of BUCC"
   fi
   [[ -z $COMET ]] || die "--comet $COMET: sentence encoders do not translate; expected none"
-  warn_of_late_test_sets
+  ! has_stage evaluate || warn_of_late_test_sets prepare "$OUTPUT/text/clean.json"
 }
 
-# A test set that `prepare` was not given may be in the text that the models have read.
-warn_of_late_test_sets() {
-  local record=$OUTPUT/text/clean.json late
-  if [[ $DRY_RUN == yes || ! -e $record ]] || has_stage prepare || ! has_stage evaluate; then return; fi
+# A test set that a stage which cleans text was not given may be in what the models have read.
+warn_of_late_test_sets() { # STAGE RECORD_OF_CLEAN
+  local late
+  if [[ $DRY_RUN == yes || ! -e $2 ]] || has_stage "$1"; then return; fi
   test_texts
   [[ ${#TEST_TEXTS[@]} -gt 0 ]] || return 0
-  late=$(LC_ALL=C comm -23 <(printf '%s\n' "${TEST_TEXTS[@]}" | real_paths) <(sed 's/^ *"//; s/",\?$//' "$record" | real_paths) | sed -n 1p)
-  [[ -z $late ]] || note "$late: not kept out of the training text, and perhaps in it; give its folder to prepare and train, too"
+  late=$(LC_ALL=C comm -23 <(printf '%s\n' "${TEST_TEXTS[@]}" | real_paths) <(sed 's/^ *"//; s/",\?$//' "$2" | real_paths) | sed -n 1p)
+  [[ -z $late ]] || note "$late: not kept out of the text of the stage $1, and perhaps in it; give its folder to $1 and train, too"
 }
 
 # Absolute paths of lines, sorted; lines that are none do no harm.
@@ -198,18 +198,35 @@ compare_retrieval() { # NAME OPTION...
 
 add_retrieval() { add_encoder_results "$(retrieval_folder "$@")"; } # SYSTEM SEED
 
-# Add the results below a folder, and further files there, to RESULTS; those of retrieval to RETRIEVAL, too.
-add_encoder_results() { # FOLDER FILE...
-  local file files=("${@:2}") stage=evaluate
+# Fill RESULT_FILES: what is measured of an encoder, below its folder.
+FURTHER_RESULTS=() # of the encoders of a recipe, besides those of its test sets
+set_result_files() {
+  RESULT_FILES=()
+  [[ ${#MULTIWAY[@]} == 0 ]] || RESULT_FILES+=(multiway/sentence-retrieval.json)
+  [[ -z $TATOEBA ]] || RESULT_FILES+=(tatoeba/sentence-retrieval.json)
+  [[ -z $FLORES ]] || RESULT_FILES+=(flores/sentence-retrieval.json)
+  [[ -z $UNITED_NATIONS ]] || RESULT_FILES+=(un/sentence-retrieval.json)
+  [[ -z $NEW_TATOEBA ]] || RESULT_FILES+=(new-tatoeba-{english,others}/sentence-retrieval.json)
+  [[ -z $BUCC ]] || RESULT_FILES+=(bucc/mining.json)
+  [[ -z $STS ]] || RESULT_FILES+=(sts/sts.json)
+  RESULT_FILES+=("${FURTHER_RESULTS[@]}")
+}
+
+# Whether a report, if the encoders are not measured for it, has what it reads of one (finished.sh).
+has_what_is_read() { # SYSTEM SEED
+  local file folder
+  ! has_stage evaluate || return 0
+  folder=$(retrieval_folder "$@")
+  set_result_files
+  for file in "${RESULT_FILES[@]}"; do [[ -e $folder/$file ]] || return 1; done
+}
+
+# Add the results below a folder to RESULTS; those of retrieval to RETRIEVAL, too.
+add_encoder_results() { # FOLDER
+  local file stage=evaluate
   [[ $1 != "$OUTPUT"/untrained/* ]] || stage=untrained
-  [[ -z $STS ]] || files=(sts/sts.json "${files[@]}")
-  [[ -z $BUCC ]] || files=(bucc/mining.json "${files[@]}")
-  [[ -z $NEW_TATOEBA ]] || files=(new-tatoeba-{english,others}/sentence-retrieval.json "${files[@]}")
-  [[ -z $UNITED_NATIONS ]] || files=(un/sentence-retrieval.json "${files[@]}")
-  [[ -z $FLORES ]] || files=(flores/sentence-retrieval.json "${files[@]}")
-  [[ -z $TATOEBA ]] || files=(tatoeba/sentence-retrieval.json "${files[@]}")
-  [[ ${#MULTIWAY[@]} == 0 ]] || files=(multiway/sentence-retrieval.json "${files[@]}")
-  for file in "${files[@]}"; do
+  set_result_files
+  for file in "${RESULT_FILES[@]}"; do
     [[ $DRY_RUN == yes || -e $1/$file ]] || die "$1/$file: no such file; run the stage $stage first"
     RESULTS+=("$1/$file")
     [[ $file != */sentence-retrieval.json ]] || RETRIEVAL+=("$1/$file")

@@ -2,6 +2,7 @@
 # Trainings that are skipped when done, continued after a kill, and locked; several at a time. Sourced.
 
 FORCE=no
+ANEW=() # --force, for commands that train, and that store what a training reads
 
 # Train into a folder until fairseq-train says that it is done.
 train() { # RUN_FOLDER DATA OPTION...
@@ -24,12 +25,11 @@ train() { # RUN_FOLDER DATA OPTION...
 # checkpoint_last.pt, anything else is refused (fairseq_ext/training_record.py), and a folder is never trained into twice at
 # a time. Runs the `command` of `train`.
 train_or_skip() { # RUN_FOLDER DATA OPTION...
-  local folder=$1 status=0 pid progress_pid found force=() before
-  [[ $FORCE != yes ]] || force=(--force)
+  local folder=$1 status=0 pid progress_pid found before
   mkdir -p "$folder"
   exec 9>> "$folder/lock" # held by fairseq-train too, should this script be killed before it
-  lock "$folder" 9
-  found=$(python -m fairseq_ext begin-training --output "$folder" --data "$2" --processes $((GPUS * NODES)) "${force[@]}" \
+  lock "$folder" 9 trained
+  found=$(python -m fairseq_ext begin-training --output "$folder" --data "$2" --processes $((GPUS * NODES)) "${ANEW[@]}" \
     -- "${@:3}") || exit 2
   if [[ $found == finished ]]; then
     note "$folder: trained, skipped"
@@ -63,11 +63,26 @@ show_end() { # RUN_FOLDER
 }
 
 # Where the file system has no locks, or the machine no such program, nobody is refused (as in command_line/locking.py).
-lock() { # FOLDER DESCRIPTOR
+lock() { # FOLDER DESCRIPTOR WHAT_IS_DONE
   local status=0
   flock --nonblock "$2" 2> /dev/null || status=$?
-  [[ $status != 1 ]] || die "$1: is being trained by another process"
-  [[ $status == 0 ]] || note "$1: cannot be locked here; train it once at a time"
+  [[ $status != 1 ]] || die "$1: is being $3 by another process; wait for its end"
+  [[ $status == 0 ]] || note "$1: cannot be locked here; have it $3 once at a time"
+}
+
+# Run a function in a shell of its own, for which a folder is locked until its commands have ended. The lock is on the folder
+# itself, not on the file of `train`, which a recipe may lock meanwhile to find that the training has finished.
+alone() { # FOLDER WHAT_IS_DONE COMMAND...
+  apart locked "$@"
+}
+
+locked() { # FOLDER WHAT_IS_DONE COMMAND...
+  if ! leaves_nothing; then
+    mkdir -p "$1"
+    exec 9< "$1" # held by the commands, too, should this shell be killed before them
+    lock "$1" 9 "$2"
+  fi
+  "${@:3}"
 }
 
 # Processor seconds do not depend on what else the machine does, as the time of day does; the file cpu_seconds.txt has a line for

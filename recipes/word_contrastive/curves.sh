@@ -23,7 +23,7 @@ curve() { # SYSTEM SEED
     folder=$OUTPUT/curves/$name/$updates
     CURVE+=("$folder")
     [[ ! $folder/retrieval.json -nt $checkpoint || -e $folder/.retrieval.unfinished ]] || continue
-    start_job named "$name-$updates" retrieve "$folder/states" "$folder" --checkpoint "$checkpoint" --data "$DATA" \
+    start_job named "$name-$updates" alone "$folder" measured retrieve "$folder/states" "$folder" --checkpoint "$checkpoint" --data "$DATA" \
       --name "${TABLE_NAME[$1]}" "${device[@]}"
   done
 }

@@ -3,10 +3,12 @@
 
 # On the validation set (5.3.3, 5.3.4), between all pairs of languages.
 probe() { # SYSTEM SEED
-  local name states results
-  name=$(model_name "$@")
-  states=$OUTPUT/states/$name results=$OUTPUT/probes/$name
   set_evaluated "$@"
+  alone "${EVALUATED[1]%/*}" probed probe_evaluated "$(model_name "$@")"
+}
+
+probe_evaluated() { # NAME
+  local states=$OUTPUT/states/$1 results=$OUTPUT/probes/$1
   if [[ $results/retrieval.json -nt ${EVALUATED[1]} && ! -e $results/.retrieval.unfinished ]]; then
     note "$results: probed, skipped"
     return

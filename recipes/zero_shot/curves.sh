@@ -36,7 +36,7 @@ curve() { # SYSTEM SEED
       [[ $LLR_PROTOCOL == converged ]] || results+=-$LLR_PROTOCOL
       RECOGNIZED+=("$results")
     fi
-    start_job named "$name-$updates" measure_checkpoint "$checkpoint" "$folder" "$results"
+    start_job named "$name-$updates" alone "$folder" measured measure_checkpoint "$checkpoint" "$folder" "$results"
   done
 }
 

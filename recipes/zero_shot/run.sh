@@ -103,12 +103,17 @@ recognize() { # STATES RESULTS
   run python -m eval probe llr "$1" --protocol "$LLR_PROTOCOL" --output "$2"
 }
 
-# What the probes find in one model. Its hidden states take much room, and go when the probes are done. Results of another
-# checkpoint, or of other layers, lines or protocol, go before, so that all of a folder are of the same.
+# What the probes find in one model.
 probe() { # SYSTEM SEED
-  local name states results one settings="$PROBE_LAYERS ${PROBE_LINES:-all}" before='' known='' missing=() lines=()
   [[ ${TRAINED_AS[$1]} == "$1" ]] || return 0 # the pivot's model is that of another system
   set_evaluated "$@"
+  alone "${EVALUATED[1]%/*}" probed probe_evaluated "$@"
+}
+
+# The hidden states take much room, and go when the probes are done. Results of another checkpoint, or of other layers, lines or
+# protocol, go before, so that all of a folder are of the same.
+probe_evaluated() { # SYSTEM SEED
+  local name states results one settings="$PROBE_LAYERS ${PROBE_LINES:-all}" before='' known='' missing=() lines=()
   [[ $LLR_PROTOCOL == converged ]] || settings+=" $LLR_PROTOCOL"
   name=$(model_name "$@")
   states=$OUTPUT/states/$name results=$OUTPUT/probes/$name

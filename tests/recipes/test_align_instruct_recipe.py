@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from command_line.completion import unfinished_mark
 from embeddings.groups import read_groups
 from tests.our_commands import parse_command
 from tests.recipes.commands import ROOT, assert_refused, dry_run, recipe, write_program
@@ -78,6 +79,22 @@ def test_a_configuration_may_keep_what_is_cleaned_away(tmp_path):
         256,
         5000,
     )
+
+
+def test_a_folder_of_any_name_has_instructions():
+    config = [*BLOOMZ[:4], "--output", "R&D #1"]
+    args = parsed(tunings("--systems", "mt+align", config=config)["mt+align"])
+    assert list(map(str, args.instructions)) == ["R&D #1/instructions/mt", "R&D #1/instructions/align"]
+
+
+def test_the_model_as_it_is_is_tuned_on_nothing(tmp_path):
+    (tmp_path / "bloomz-1b1").mkdir()
+    options = [*BLOOMZ, "--stages", "tune", "--systems"]
+    result = recipe("align_instruct", *options, "base", cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "== tune: bloomz24\n")
+    result = recipe("align_instruct", *options, "base,mt-pivot", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "error: out/instructions: no such folder; run the stage prepare first" in result.stderr
 
 
 def test_instructions_are_drawn_once_for_all_seeds():
@@ -245,11 +262,14 @@ def test_groups_of_table_6_6_are_of_the_languages_that_are_tested():
 
 
 def test_only_finished_models_are_evaluated(tmp_path):
-    (tmp_path / "out/models/mt-seed2").mkdir(parents=True)
-    (tmp_path / "out/models/mt-seed2/tuning.json").write_text("{}")
-    (tmp_path / "out/models/mt-seed1").mkdir()
+    """Not one whose tuning has been begun anew, beside the record of the one before."""
+    for seed in (1, 2, 3):
+        (tmp_path / f"out/models/mt-seed{seed}").mkdir(parents=True)
+    for seed in (2, 3):
+        (tmp_path / f"out/models/mt-seed{seed}/tuning.json").write_text("{}")
+    unfinished_mark(tmp_path / "out/models/mt-seed3", "tune").touch()
     (tmp_path / "bloomz-1b1").mkdir()
-    options = ["--systems", "mt,align", "--seeds", "1,2", "--stages", "translate", "--finished-only"]
+    options = ["--systems", "mt,align", "--seeds", "1,2,3", "--stages", "translate", "--finished-only"]
     found = dry_run("align_instruct", *BLOOMZ, *options, cwd=tmp_path)
     assert [value(words, "--output") for words in found] == ["out/translations/mt-seed2"]
 

@@ -134,6 +134,24 @@ def test_synchronized_distillation_learns_from_the_reduced_teacher():
     assert found["large-ams-syn"].feature_distillation_weight == 1e4
 
 
+@pytest.mark.parametrize("forced", [False, True])
+def test_vectors_are_stored_anew_for_trainings_anew(forced):
+    """Those of a teacher that was trained anew are of another encoder, and refused otherwise."""
+    options = ["--systems", "thin-half-ams-syn,thin-half-all,reduced-96", *(["--force"] if forced else [])]
+    found = commands("l10n", *options, stages="encode,train")
+    stored = [parse_command(words) for words in found if "encode" in words]
+    assert [(args.name, args.force) for args in stored] == [("teacher", forced), ("reduced-96-seed1", forced)]
+
+
+def test_a_configuration_without_reduced_teachers(tmp_path):
+    config = tmp_path / "own.sh"
+    config.write_text('source "$HERE/configs/l10n.sh"\nREDUCTIONS=()\n')
+    options = ["--config", str(config), *TEACHER["l10n"], "--stages", "train", "--output", "out"]
+    result = recipe(RECIPE, "--dry-run", *options)
+    assert (result.returncode, result.stderr) == (0, "== train: own\n")
+    assert "models/thin-half-all-seed1" in result.stdout and "reduced-" not in result.stdout
+
+
 def test_a_synchronized_student_without_its_teacher(tmp_path):
     (tmp_path.parent / "data").mkdir(exist_ok=True)
     (tmp_path.parent / "teacher.pt").touch()

@@ -178,6 +178,9 @@ def test_frozen_layers_are_stored_once_and_trained_on():
     args = parse_command(encode)
     assert (args.layer_sums, args.name, str(args.model), args.max_tokens) == (True, "frozen", "mlm", 100)
     assert args.pairs == ["de-en", "ru-en"]  # of these systems alone
+    assert not args.force
     for args in parse_trainings(training).values():
         assert (args.layer_sums, args.freeze_encoder, args.max_source_positions) == ("frozen", True, 100)
     assert {args.layer_sums for args in trainings("xlm_r").values()} == {None}  # terabytes
+    encode, *_ = commands(*L10N, "--systems", systems, "--force", stages="train")
+    assert parse_command(encode).force  # of an encoder that was trained anew, perhaps

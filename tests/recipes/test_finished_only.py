@@ -1,5 +1,6 @@
 """`--finished-only`: what has come to its end is evaluated, with whatever number of seeds each system has."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,36 @@ def test_what_the_probes_of_a_recipe_read_must_be_there(tmp_path, name, system, 
     result = recipe(name, *options, "--finished-only", "--stages", "probe", "--dry-run")
     assert (result.returncode == 0) == probed, result.stderr
     assert ("no system and seed is there yet" in result.stderr) != probed
+
+
+@pytest.mark.parametrize(
+    ("name", "system", "further"),
+    [("sentence_embedding", "ems", "case/neighbours.json"), ("one_aligner", "de-en", None)],
+)
+def test_a_report_is_of_the_sentence_encoders_that_were_measured(tmp_path, name, system, further):
+    """In all test sets; what is measured for the report need not be there."""
+    out = tmp_path / "out"
+    files = [
+        "multiway/sentence-retrieval.json",
+        "tatoeba/sentence-retrieval.json",
+        *([further] * bool(further)),
+    ]
+    for seed, there in ((1, files), (10, files[1:]), (20, files[:-1])):
+        write_training(out / f"models/{system}-seed{seed}", {})
+        for file in there:
+            path = out / f"retrieval/{system}-seed{seed}" / file
+            path.parent.mkdir(parents=True)
+            path.touch()
+    (tmp_path / "mlm").mkdir()
+    options = ["--systems", system, "--tatoeba", str(tmp_path), "--finished-only", *SEEDS, "--dry-run"]
+    options += ["--encoder", str(tmp_path / "mlm")] if name == "one_aligner" else []
+    found = recipe(name, "--config", "l10n", "--output", str(out), *options, "--stages", "report")
+    assert "finished: 1 of 3 systems and seeds" in found.stderr
+    *_, report = map(shlex.split, found.stdout.splitlines())
+    read = [word for word in report if "/retrieval/" in word]
+    assert read == [f"{out}/retrieval/{system}-seed1/{file}" for file in files]
+    found = recipe(name, "--config", "l10n", "--output", str(out), *options, "--stages", "evaluate,report")
+    assert "finished: 3 of 3 systems and seeds" in found.stderr
 
 
 def test_every_way_to_decode_must_be_there(out):

@@ -1,5 +1,6 @@
 """`recipes/one_aligner`: pairs of Tables 3 to 7, hyperparameters of section 3, the grid of Table 1."""
 
+import json
 import os
 import shlex
 from argparse import Namespace
@@ -394,6 +395,35 @@ def test_without_an_encoder_the_small_configuration_trains_its_own():
     args = parse_command(languages)  # of pre-training, between all of them
     assert (str(args.sizes), args.unit) == ("out/language-sizes.tsv", "bytes of text")
     assert [str(path) for path in args.retrieval] == ["out/retrieval/de-en-seed1/multiway"]
+
+
+@pytest.mark.parametrize(("forced", "expected"), [([], False), (["--force"], True)])
+def test_its_own_encoder_is_trained_anew_like_the_systems(forced, expected):
+    options = ["--config", "l10n", "--data-root", "table", "--tatoeba", "v1", *forced]
+    _, pretrain = map(parse_command, commands(*options, stages="pretrain"))
+    assert pretrain.force is expected
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("stage", ["untrained", "evaluate"])
+def test_a_test_set_that_the_pre_training_was_not_given_is_said(late, stage, tmp_path):
+    """Also where the trainings were: the encoder may have read it before."""
+    sets, out = tmp_path / "sets", tmp_path / "out"
+    names = [sets / f"tatoeba.deu-eng.{language}" for language in ("deu", "eng")]
+    (out / "mlm/update-13000").mkdir(parents=True)
+    sets.mkdir()
+    for name in names:
+        name.write_text("eins\n", encoding="utf-8")
+    for folder, kept_out in (("text", names), ("monolingual", names[: 1 if late else 2])):
+        (out / folder).mkdir()
+        settings = {"settings": {"exclude_text": [["", str(name)] for name in kept_out]}}
+        (out / folder / "clean.json").write_text(json.dumps(settings, indent=2), encoding="utf-8")
+    options = ["--config", "l10n", "--data-root", str(tmp_path), "--tatoeba", str(sets), "--output", str(out)]
+    said = recipe(RECIPE, *options, "--compared", str(sets), "--stages", stage).stderr
+    line = (
+        f"{names[1]}: not kept out of the text of the stage pretrain, and perhaps in it; give its folder to"
+    )
+    assert (line in said) is late and "stage prepare" not in said
 
 
 def test_new_tatoeba_is_measured_with_and_without_english():

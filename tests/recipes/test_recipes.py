@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from tests.recipes.commands import (
     options_of,
     parse_training,
     recipe,
+    wait_for,
     write_program,
     write_trainer,
 )
@@ -481,6 +483,7 @@ PYTHON = """#!/bin/bash
 echo "$*" >> calls
 output=${*: -1}
 mkdir -p "$output"
+while [[ -e wait-$4 ]]; do sleep 0.05; done
 [[ $4 == states || $3 != probe ]] || touch "$output/$4.json"
 """
 
@@ -497,16 +500,24 @@ def probed(tmp_path):
     def run(*options: str, stages: str = "probe") -> list[str]:
         calls = tmp_path / "calls"
         calls.write_text("")
-        own = ["--systems", "1", "--seeds", "1", "--stages", stages, "--output", "out"]
-        environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
-        config = () if "--config" in options else ("--config", "iwslt")
-        result = recipe("zero_shot", *config, *own, *options, cwd=tmp_path, env=environment, timeout=60)
+        result = run_probes(tmp_path, *options, stages=stages)
         assert result.returncode == 0, result.stderr
-        return [
-            line.split()[3] for line in calls.read_text().splitlines() if line.startswith("-m eval probe")
-        ]
+        return probes_called(calls)
 
     return run
+
+
+def run_probes(
+    folder: Path, *options: str, stages: str = "probe", name: str = "zero_shot", system: str = "1"
+) -> subprocess.CompletedProcess:
+    own = ["--systems", system, "--seeds", "1", "--stages", stages, "--output", "out"]
+    environment = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+    config = () if "--config" in options else ("--config", "iwslt")
+    return recipe(name, *config, *own, *options, cwd=folder, env=environment, timeout=60)
+
+
+def probes_called(calls: Path) -> list[str]:
+    return [line.split()[3] for line in calls.read_text().splitlines() if line.startswith("-m eval probe")]
 
 
 def test_a_probed_model_is_skipped_until_it_or_the_options_change(probed, tmp_path):
@@ -521,6 +532,42 @@ def test_a_probed_model_is_skipped_until_it_or_the_options_change(probed, tmp_pa
         tmp_path / "out/models/system1-seed1/checkpoint_best.pt", ns=(finished.stat().st_mtime_ns + 1,) * 2
     )
     assert probed("--probe-lines", "5") == everything
+
+
+@pytest.mark.parametrize(
+    ("name", "system", "model", "stage", "place"),
+    [
+        ("zero_shot", "1", "system1-seed1", "probe", "out/models/system1-seed1: is being probed"),
+        ("word_contrastive", "mlsc", "mlsc-seed1", "probe", "out/models/mlsc-seed1: is being probed"),
+        ("zero_shot", "1", "system1-seed1", "curves", "out/curves/system1-seed1/160: is being measured"),
+        ("word_contrastive", "mlsc", "mlsc-seed1", "curves", "out/curves/mlsc-seed1/160: is being measured"),
+    ],
+)
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_model_is_probed_once_at_a_time(probed, tmp_path, name, system, model, stage, place, jobs):
+    """Two would remove the states under each other's hands."""
+    folder = tmp_path / "out/models" / model
+    folder.mkdir(exist_ok=True)
+    for checkpoint in ("checkpoint_best.pt", "checkpoint_1_160.pt"):
+        (folder / checkpoint).touch()
+    calls = tmp_path / "calls"
+    calls.write_text("")
+    options = ("--config", "phrasebook", "--jobs", jobs)
+    given = {"name": name, "system": system, "stages": stage}
+    wait = "llr" if (name, stage) == ("zero_shot", "curves") else "retrieval"
+    (tmp_path / f"wait-{wait}").touch()
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(run_probes, tmp_path, *options, **given)
+        try:
+            wait_for(lambda: [one for one in probes_called(calls) if one == wait], 1)
+            second = run_probes(tmp_path, *options, **given)
+        finally:
+            (tmp_path / f"wait-{wait}").unlink()
+    assert second.returncode == 2
+    assert f"error: {place} by another process; wait for its end" in second.stderr
+    assert first.result().returncode == 0, first.result().stderr
+    assert probes_called(calls).count("states") == 1
+    assert run_probes(tmp_path, *options, **given).returncode == 0
 
 
 def test_probes_that_are_asked_for_later_join_those_of_the_same_settings(probed, tmp_path):
@@ -811,7 +858,7 @@ def test_a_file_system_without_locks_trains(models, status):
     write_program(models.parents[1] / "bin/flock", f"#!/bin/sh\nexit {status}\n")
     result = run_training(models, "--systems", "1")
     assert result.returncode == 0, result.stderr
-    assert "system1-seed1: cannot be locked here; train it once at a time" in result.stderr
+    assert "system1-seed1: cannot be locked here; have it trained once at a time" in result.stderr
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -58,7 +58,7 @@ def test_a_test_set_that_came_after_the_training_text_is_said(late, tmp_path):
     (tmp_path / "out/text/clean.json").write_text(json.dumps(settings, indent=2), encoding="utf-8")
     words = ["--config", "l10n", "--tatoeba", str(tmp_path), "--output", str(tmp_path / "out")]
     said = recipe(RECIPE, *words, "--stages", "evaluate").stderr
-    assert ("tatoeba.deu-eng.eng: not kept out of the training text" in said) is late
+    assert ("tatoeba.deu-eng.eng: not kept out of the text of the stage prepare" in said) is late
 
 
 @pytest.mark.parametrize(
