@@ -287,6 +287,7 @@ class BaseTask(FairseqTask):
         return criterion
 
     def _unlogged(self, criterion) -> dict[str, str]:
+        """What a validation with the criterion does not log, and what it would take."""
         missing = {name: f"{name} among --losses" for name in LOSSES if name not in self.loss_names}
         if TRANSLATION not in self.loss_names:
             return missing | dict.fromkeys(OF_TRANSLATION, f"{TRANSLATION} among --losses")

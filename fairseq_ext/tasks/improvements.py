@@ -105,10 +105,8 @@ class Improvements:
         try:
             return {name: float(value(name)) for name in self.names}
         except KeyError as error:
-            name = error.args[0]
-            hint = "; add --report-accuracy" if name == "accuracy" else ""
             raise InputError(
-                f"{OPTION} {','.join(self.names)}: validation does not log {name!r}{hint}"
+                f"{OPTION} {','.join(self.names)}: validation does not log {error.args[0]!r}"
             ) from None
 
     def _is_improvement(self, values: dict[str, float]) -> bool:
