@@ -10,6 +10,7 @@ from tests.integration.commands import USER_DIR, run_forked, train_in_processes
 from tests.integration.training import LOGS, final_state, logged
 
 EMS = "token_reconstruction,sentence_contrast"
+EMS_SIZES = ("--token-reconstruction-language-dim", 8, "--sentence-contrast-dim", 16)
 TASK = ("--task", "sentence_embedding", "--pairs", "en-de,cs-en,en-fr")
 SIZE = (
     "--arch", "ems_small", "--encoder-layers", 1, "--encoder-embed-dim", 32, "--encoder-ffn-embed-dim", 64,
@@ -19,9 +20,10 @@ CHANCE = 100 / 30  # percent of 30 validation lines
 
 
 def training(data, save_dir, *options) -> list:
+    """Of EMS, if the options name no other losses."""
+    losses = () if "--losses" in options else ("--losses", EMS, *EMS_SIZES)
     return [
-        data, *USER_DIR, *TASK, *SIZE, "--criterion", "weighted_losses", "--losses", EMS,
-        "--token-reconstruction-language-dim", 8, "--sentence-contrast-dim", 16, "--optimizer", "fused_adam",
+        data, *USER_DIR, *TASK, *SIZE, "--criterion", "weighted_losses", *losses, "--optimizer", "fused_adam",
         "--lr", 0.003, "--lr-scheduler", "inverse_sqrt", "--warmup-updates", 20, "--max-sentences", 32,
         *LOGS, "--save-dir", save_dir, *options,
     ]  # fmt: skip
@@ -36,7 +38,7 @@ SELECTION = (
     "options",
     [
         ("--random-sides", "--sampling-temperature", 2),
-        ("--losses", f"translation,{EMS}", "--decoder-layers", 1, "--sentence-width", 16),
+        ("--losses", f"translation,{EMS}", *EMS_SIZES, "--decoder-layers", 1, "--sentence-width", 16),
         ("--pooling", "pooler", "--norm-placement", "pre", "--autocast-bf16"),
         ("--pooling", "max", "--pooling-layer", "mix", "--pooling-without-eos"),
     ],
