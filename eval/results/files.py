@@ -50,7 +50,7 @@ def checkpoint_now(record) -> Path | None:
     """
     known = record.get("checkpoint") if isinstance(record, dict) else None
     path = known.get("path") if isinstance(known, dict) else None
-    return Path(path) if isinstance(path, str) and weight_files(Path(path)) else None
+    return Path(path) if path and isinstance(path, str) and weight_files(Path(path)) else None
 
 
 def weight_files(checkpoint: Path) -> list[Path]:

@@ -88,13 +88,13 @@ def unused_options(cfg, names: list[str]) -> list[str]:
     Args:
         names: of all losses that are.
     """
-    return [
+    return sorted(
         f"--{name}-{option.name}".replace("_", "-")
         for name, loss in LOSSES.items()
         if name not in names
         for option in dataclasses.fields(loss.Options)
         if getattr(cfg, f"{name}_{option.name}") != option.default
-    ]
+    )
 
 
 def build_losses(cfg, names: list[str], sizes: ModelSizes | None) -> dict[str, WeightedLoss]:

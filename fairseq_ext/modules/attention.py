@@ -32,8 +32,7 @@ def scaled_dot_product(q, k, v, mask: Tensor | None, causal: bool, dropout: floa
     is bfloat16 on a CPU goes through the kernel in float32.
 
     Nor with cuDNN's kernel, which torch prefers on Hopper GPUs and which is planned anew for each shape, when
-    batches of sentences have thousands of shapes. (H200, torch 2.11, 3 + 3 layers of width 192 in bfloat16: 3
-    updates a second at first, 8 after 1,000, 26 after 3,000; without it 33 from the first hundred on.)
+    batches of sentences have thousands of shapes: trainings began slowly with it (docs/performance.md).
     """
     if q.device.type != "cpu":
         with sdpa_kernel(UNPLANNED_KERNELS):

@@ -300,17 +300,22 @@ class BaseTask(FairseqTask):
     def begin_epoch(self, epoch, model):
         """fairseq's hook, before the first update of an epoch."""
         super().begin_epoch(epoch, model)
-        self._check_options_of_losses()
+        self._warn_of_unused_options()
+        self._check_measures_are_logged()
         self._check_decoder_is_trained()
         self._check_whole_sets_are_measured()
 
-    def _check_options_of_losses(self) -> None:
-        """When a training begins: to whom a checkpoint is read for something else, they do not matter."""
+    def _warn_of_unused_options(self) -> None:
+        """Not refused: recipes give the options behind `--` to systems with and without the loss."""
         if self.unused_options:
-            raise InputError(
-                f"{self.unused_options[0]}: is of a loss that --losses {','.join(self.loss_names)} does not"
-                " name; add the loss, or leave the option out"
+            logger.warning(
+                "%s without effect: of losses that --losses %s does not name",
+                ", ".join(self.unused_options),
+                ",".join(self.loss_names),
             )
+        self.unused_options = []  # said once
+
+    def _check_measures_are_logged(self) -> None:
         for measure in chosen_measures(self.cfg):
             if measure in self.unlogged:  # fairseq would find out at the first validation
                 raise InputError(f"{measure} is not measured without {self.unlogged[measure]}")

@@ -50,7 +50,8 @@ usage_of_experiment() {
   --data-root DIR     local folder of the corpus, in place of a download
   --output DIR        folder for everything (default: outputs/$RECIPE/CONFIG)
 $(usage_of_comet && usage_of_training)
-  --force             retrain what is trained or was begun, also with other options or data
+  --force             retrain what is trained or was begun, also with other options or data, and make anew what it reads
+                      (a pre-training, stored vectors); systems that read other ones then are refused until they are trained anew
   --plan              print what the trainings will take, from a pilot of half a minute of each; trains nothing
 END
 }

@@ -249,11 +249,17 @@ def test_a_training_is_not_reduced_to_a_direction_of_inference(folder):
     task.build_model(options, from_checkpoint=True)  # which translates
 
 
-def test_options_of_losses_that_are_not_trained_are_refused(folder):
+def test_options_of_losses_that_are_not_trained_are_named_once(folder, caplog):
     options = {"losses": "translation,sentence_contrastive", "sentence_contrastive_temperature": 0.2}
     begun(make_task(folder), **options)
-    message = refused(begun, make_task(folder), **options, word_contrastive_dim=8)
-    assert message.startswith("--word-contrastive-dim: is of a loss that --losses translation,sentence_contr")
+    assert not caplog.messages
+    task = begun(make_task(folder), **options, word_contrastive_dim=8, interlingua_alignment_weight=2.0)
+    expected = (
+        "--interlingua-alignment-weight, --word-contrastive-dim without effect: of losses that --losses"
+        " translation,sentence_contrastive does not name"
+    )
+    assert caplog.messages == [expected]
+    task.begin_epoch(2, None)
     task = make_task(folder)
     task.model_sizes = begun(make_task(folder)).model_sizes
     task.build_criterion(Namespace(criterion="weighted_losses", word_contrastive_dim=8))  # as for validation

@@ -56,6 +56,12 @@ def shards(tmp_path) -> Path:
     return tmp_path / "model"
 
 
+def test_no_path_is_not_the_working_directory(shards, monkeypatch):
+    monkeypatch.chdir(shards)
+    assert checkpoint_now({"checkpoint": {"path": "."}}) == Path(".")
+    assert checkpoint_now({"checkpoint": {"path": ""}}) is None
+
+
 def test_a_checksum_is_of_all_shards_of_a_model(shards):
     first, second = weight_files(shards)
     assert checkpoint_checksum(first) == checksum(first)
