@@ -19,6 +19,7 @@ from command_line.errors import InputError
 from command_line.outputs import copy_file, write_json
 from command_line.records import Objects, OneOf, Optional, read_record
 from data_prep.formats.alignments import is_alignment_file
+from data_prep.formats.sentences import index_path
 from data_prep.formats.structures import is_structure_file
 from data_prep.formats.teacher_vectors import is_stored_file, is_stored_of
 from fairseq_ext.checkpoints.progress import BEST, LAST
@@ -261,8 +262,8 @@ def _texts_of_pretraining(inputs: Iterable[str], options: dict[str, str]) -> set
     """A pre-training reads all binarized texts of its languages, `SPLIT.….LANG.idx`; other trainings name the
     pairs that they read.
     """
-    endings = tuple(f".{language}.idx" for language in _mixtures(options))
-    return {name for name in inputs if name.endswith(endings) and not name.startswith("--")}
+    indices = tuple(index_path(Path(f".{language}")).name for language in _mixtures(options))
+    return {name for name in inputs if name.endswith(indices) and not name.startswith("--")}
 
 
 def _structures(options: dict[str, str]) -> set[str]:
