@@ -57,7 +57,8 @@ def main(args) -> None:
         begin(stamp, args.output, args.force)
         pretrain(job, texts, args.output)
         finish(job, stamp, args.output)
-    shutil.rmtree(args.output / STATE, ignore_errors=True)  # also of a run that was killed at its very end
+    if (args.output / STATE).exists():  # also of a run that was killed at its very end
+        shutil.rmtree(args.output / STATE)
     print(encoder_folder(args.output, job.updates))
 
 
