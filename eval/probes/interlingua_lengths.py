@@ -9,8 +9,9 @@ from command_line.errors import InputError
 from command_line.progress import progress
 from data_prep.bleu import bleu_metric
 from data_prep.formats.sentences import load_pair, with_data
+from eval.probes.interlingua import LEVEL
 from eval.scoring.paired_test import PairedTest
-from eval.scoring.significance import holm
+from eval.scoring.significance import check_samples, holm
 from eval.scoring.surface_metrics import surface_scores
 from eval.translation.decoding import build_decoder, load_sources, text_of, to_device
 from fairseq_ext.data.dataset_parts import BatchField
@@ -49,6 +50,7 @@ def predictions(decoder, loaded, options) -> dict[str, dict]:
         raise InputError(
             f"{options.model.data}: no {options.split} set into {centric}, the centric language of the model"
         )
+    check_samples(options.samples, len(directions), LEVEL)
     forced = build_decoder(loaded, options.decoding)
     found = {direction[0]: of_direction(decoder, forced, options, direction) for direction in directions}
     adjusted = holm([entry["p_value"] for entry in found.values()])

@@ -26,7 +26,7 @@ from eval.results.files import field, result_file
 from eval.results.result_set import ResultSet
 from eval.results.scores import SCORES, Scores, check_measured_alike, check_references
 from eval.results.system_pairs import check_equal
-from eval.results.systems import MeanStd, Run, System, by_dataset
+from eval.results.systems import MeanStd, Run, System, by_dataset, check_one_training
 from eval.scoring.significance import holm
 
 KIND = "learning-curves"
@@ -117,6 +117,7 @@ def check_beside(scores: Scores, checkpoints: dict[int, Scores]) -> None:
     if other := checkpoints.get(updates_of(scores)):
         raise InputError(f"{scores.path} and {other.path}: both are after {updates_of(scores)} updates")
     for other in checkpoints.values():
+        check_one_training(other, scores)
         if other.record["split"] != scores.record["split"]:
             raise InputError(f"{scores.path} and {other.path}: are of different sets")
 

@@ -15,13 +15,20 @@ import numpy as np
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
-from eval.probes.training_logs import LOG, validations
+from eval.probes.training_logs import LOG, finite, validations
 from eval.probes.validation_curves import METRICS
 from eval.reporting.exhibits import Section, Table, cells, mean_cell, slug, tidy
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import field, result_file
 from eval.results.result_set import ResultSet
-from eval.results.systems import MeanStd, Run, System, by_dataset, check_probed_alike
+from eval.results.systems import (
+    MeanStd,
+    Run,
+    System,
+    by_dataset,
+    check_one_training,
+    check_probed_alike,
+)
 
 KIND = "retrieval-curves"
 FEWEST = 3  # points: through two there is always a line
@@ -76,9 +83,11 @@ def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:
         for one in record["runs"]:
             run = Run(path, one)
             updates = field(one, "checkpoint.updates", int, path)
-            known = found[run.dataset, run.name, run.seed].setdefault(updates, run)
+            checkpoints = found[run.dataset, run.name, run.seed]
+            known = checkpoints.setdefault(updates, run)
             if known is not run:
                 raise InputError(f"{path} and {known.path}: both are after {updates} updates")
+            check_one_training(next(iter(checkpoints.values())), run)
             check_probed_alike(first.setdefault((run.dataset, run.name), run), run)
     return {key: dict(sorted(runs.items())) for key, runs in found.items()}
 
@@ -123,12 +132,13 @@ def curve(checkpoints: dict[int, Run]) -> dict:
     return found
 
 
-def loss_after(updates: int, log: Path, after: dict[int, dict[str, float]]) -> float:
+def loss_after(updates: int, log: Path, after: dict[int, dict[str, float]]) -> float | None:
+    """None where it was not a number, or infinite."""
     if updates not in after:
         raise InputError(
             f"{log}: no validation after {updates} updates, only after {', '.join(map(str, after))}"
         )
-    return next(after[updates][name] for name in METRICS if name in after[updates])
+    return finite(next(after[updates][name] for name in METRICS if name in after[updates]))
 
 
 def precision(run: Run, name: str) -> float | None:
@@ -139,12 +149,15 @@ def precision(run: Run, name: str) -> float | None:
     return float(np.mean([np.ravel(value)[-1] for value in values]))  # of the layers, the last
 
 
-def pearson(loss: list[float], values: list[float]) -> dict:
-    """Number of checkpoints, and the correlation; None where they are too few, or one of both is constant."""
+def pearson(loss: list[float | None], values: list[float]) -> dict:
+    """Number of checkpoints that have a loss, and the correlation: None where they are too few, or where one
+    of both is constant.
+    """
     from scipy.stats import pearsonr
 
-    enough = len(loss) >= FEWEST and np.ptp(loss) > 0 and np.ptp(values) > 0
-    return {"n": len(loss), "r": float(pearsonr(loss, values).statistic) if enough else None}
+    points = np.array([pair for pair in zip(loss, values, strict=True) if None not in pair], dtype=float)
+    enough = len(points) >= FEWEST and np.ptp(points, axis=0).all()
+    return {"n": len(points), "r": float(pearsonr(*points.T).statistic) if enough else None}
 
 
 # --- the section of the report

@@ -1,6 +1,7 @@
 """Updates and validations in logs of trainings, NAME=FILE on the command line: what several probes read."""
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -82,7 +83,7 @@ def validations(path: Path) -> dict[int, dict[str, float]]:
     found = {}
     for line in read_lines(path, nul=True):
         if VALID in line:
-            values = _values(line.split(VALID, 1)[1])
+            values = _values(line.split(VALID, 1)[1], "valid_")
             if "loss" in values and "num_updates" in values:
                 found[int(values["num_updates"])] = values
     if not found:
@@ -109,15 +110,21 @@ def _reports(path: Path, measured: str, kind: str = UPDATES) -> Iterator[tuple[i
     """Number of updates and what was measured, of every report of a kind that has both."""
     for line in read_lines(path, nul=True):
         if kind in line:
-            values = _values(line.split(kind, 1)[1])
+            values = _values(line.split(kind, 1)[1], "train_" if kind == EPOCHS else "")
             if "num_updates" in values and measured in values:
                 yield int(values["num_updates"]), values[measured]
 
 
-def _values(text: str) -> dict[str, float]:
+def finite(value: float) -> float | None:
+    """What a result can hold: a training that diverges logs NaN or infinity."""
+    return value if math.isfinite(value) else None
+
+
+def _values(text: str, prefix: str) -> dict[str, float]:
+    """Of one line; the prefix is that of names in JSON, which the other format does not have."""
     if text.startswith("{"):
         try:
-            entries = json.loads(text).items()
+            entries = [(name.removeprefix(prefix), value) for name, value in json.loads(text).items()]
         except ValueError:
             return {}  # cut off when the training was killed
     else:
@@ -126,7 +133,7 @@ def _values(text: str) -> dict[str, float]:
     values = {}
     for name, value in entries:
         try:
-            values[name.removeprefix("valid_")] = float(value)
+            values[name] = float(value)
         except (TypeError, ValueError):
             continue  # "epoch 001 | valid on 'valid' subset" are words
     return values

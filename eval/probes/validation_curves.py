@@ -9,7 +9,7 @@ bits per token, label smoothing included.
 from pathlib import Path
 
 from command_line.option_classes import from_arguments
-from eval.probes.training_logs import LogOptions, add_log_arguments, probe_logs, validations
+from eval.probes.training_logs import LogOptions, add_log_arguments, finite, probe_logs, validations
 from eval.reporting.exhibits import Figure, Section, Table, cells, number_cell, slug, tidy
 from eval.reporting.plots import lines
 from eval.results.result_set import ResultSet
@@ -34,7 +34,7 @@ def main(args) -> None:
 
 
 def measure(log: Path) -> dict:
-    """The losses of one training.
+    """The losses of one training; None where one was not a number, or infinite.
 
     Raises:
         InputError: no validation in the log.
@@ -44,7 +44,7 @@ def measure(log: Path) -> dict:
     return {
         "metric": metrics[-1],
         "updates": list(found),
-        "loss": [values[metric] for values, metric in zip(found.values(), metrics, strict=True)],
+        "loss": [finite(values[metric]) for values, metric in zip(found.values(), metrics, strict=True)],
     }
 
 

@@ -212,7 +212,7 @@ SCHEMAS = {
         ]
     },
     "pretraining-accuracy": {"runs": [{**RUN, "update": int, "languages": Objects(Objects(Objects(float)))}]},
-    "validation-curves": {"runs": [{**RUN, "metric": str, "updates": [int], "loss": [float]}]},
+    "validation-curves": {"runs": [{**RUN, "metric": str, "updates": [int], "loss": [Optional(float)]}]},
     "training-speed": {"runs": [{**RUN, "updates": int, "seconds_per_1000_updates": float}]},
     "combination": {
         "combinations": [
@@ -267,7 +267,7 @@ SCHEMAS = {
             {
                 **SEEDED,
                 "updates": [int],
-                "loss": [float],
+                "loss": [Optional(float)],
                 **{name: Optional([float]) for name in ("sentence", "word")},
                 "pearson": Objects({"n": int, "r": Optional(float)}),
             }

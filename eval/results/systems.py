@@ -42,6 +42,11 @@ MEASURED_WITH = (  # fields of probes, and of mining
     *("split", "search", "length_candidates", "only_words", "variance", "batch_tokens", "alignments"),
     *("margin", "neighbours", "rescore", "normalize", "normalize_sample", "without_specials", "selection"),
 )
+TRAINED_ON = (
+    "max_update",
+    "max_epoch",
+    "total_num_update",
+)  # of a schedule: others where a training goes on longer
 FILE_MEASURED_WITH = ("neighbours", "normalization", "without_specials", "distractors")  # of a file
 ENCODED_WITH = ("kind", "pooling", "layer", "prefix", "target_lang", "precision")  # of a file's encoder
 SAME_LINES = ("lines", "queries", "texts_sha256")  # of what is one of `PARTS`
@@ -321,6 +326,23 @@ def _check_recorded(first: Run, run: Run, what: str, expected, found) -> None:
 
 def _by_seed(run: Run) -> tuple:
     return (run.seed is None, run.seed if run.seed is not None else 0)
+
+
+def check_one_training(first: Run, run: Run) -> None:
+    """Checkpoints of one training are of one system, whatever its length was to be.
+
+    Raises:
+        InputError: they are not; names both files.
+    """
+    expected, found = (_system_of_any_length(one) for one in (first, run))
+    check_same(first, run, "system", expected, found)
+
+
+def _system_of_any_length(run: Run) -> dict:
+    schedule = run.settings.get("schedule") or {}
+    return run.settings | {
+        "schedule": {name: value for name, value in schedule.items() if name not in TRAINED_ON}
+    }
 
 
 def check_same(first: Run, run: Run, what: str, expected, found) -> None:

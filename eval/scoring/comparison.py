@@ -8,14 +8,13 @@ directions, or times all groups of directions. Pairs with a measure of each side
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from command_line.errors import InputError
 from command_line.progress import progress
 from eval.results.measures import common_measure
 from eval.results.system_pairs import Pair
 from eval.results.systems import System
 from eval.scoring.compared import Compared
 from eval.scoring.paired_test import RANDOMIZATION, PairedTest
-from eval.scoring.significance import holm, is_significant, samples_needed
+from eval.scoring.significance import check_samples, holm, is_significant, samples_needed
 
 FEWEST_SAMPLES = 9999  # p-values near 0.05 are then right to 0.004
 PARTS = ("overall", "directions")
@@ -128,14 +127,10 @@ def _families(comparisons: Iterable[dict], groups: Iterable[dict]) -> dict[tuple
 
 
 def _samples(settings: Settings, tests: int) -> int:
-    needed = samples_needed(tests if settings.correction == "holm" else 1, settings.level)
+    corrected = tests if settings.correction == "holm" else 1
     if settings.samples is None:
-        return max(FEWEST_SAMPLES, needed)
-    if settings.samples < needed:
-        raise InputError(
-            f"--samples {settings.samples}: the smallest possible p-value is 1/{settings.samples + 1}; Holm's"
-            f" correction for {tests} tests at --level {settings.level} needs at least {needed} samples"
-        )
+        return max(FEWEST_SAMPLES, samples_needed(corrected, settings.level))
+    check_samples(settings.samples, corrected, settings.level)
     return settings.samples
 
 

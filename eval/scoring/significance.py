@@ -25,6 +25,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from command_line.errors import InputError
+
 CHUNK = 320  # samples at a time; a multiple of 32, for which numpy draws the same bits as all at once
 DRAWN_AT_ONCE = 4_000_000
 NUMBERS_AT_ONCE = 10_000_000  # of an array of all lines or samples: 80 MB
@@ -235,6 +237,20 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def samples_needed(tests: int, level: float) -> int:
     """The smallest number of samples whose smallest p-value, 1 / (samples + 1), survives the correction."""
     return math.ceil(tests / Fraction(str(level))) - 1
+
+
+def check_samples(samples: int, tests: int, level: float) -> None:
+    """Refuse samples with which no test could be significant.
+
+    Raises:
+        InputError: `tests` corrected together by Holm need more.
+    """
+    needed = samples_needed(tests, level)
+    if samples < needed:
+        raise InputError(
+            f"--samples {samples}: the smallest possible p-value is 1/{samples + 1}; Holm's correction for"
+            f" {tests} tests at level {level} needs at least {needed} samples"
+        )
 
 
 def is_significant(p_value: float, level: float) -> bool:

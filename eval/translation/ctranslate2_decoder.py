@@ -24,6 +24,7 @@ from eval.translation.search_options import DecodingOptions
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 
 SUFFIX = ".ctranslate2"  # of the folder beside a checkpoint
+STORED = "float32"  # weights of that folder; --precision is of the products
 
 
 def engine_decoder(model: EvaluatedModel, loaded, options: DecodingOptions, engine: EngineOptions) -> Decoder:
@@ -49,32 +50,32 @@ def engine_decoder(model: EvaluatedModel, loaded, options: DecodingOptions, engi
 
 
 def engine_folder(model: EvaluatedModel, engine: EngineOptions) -> Path:
-    """The exported folder; one that is not there is made, with all comparisons.
+    """The exported folder, of weights in float32; one that is not there is made, with all comparisons.
 
     Raises:
-        InputError: it is of another checkpoint, or of another format.
+        InputError: it is of another checkpoint, of another format, or of rounded weights.
     """
     from fairseq_ext.commands.export import FORMATS, NAME, make
     from fairseq_ext.export.job import ExportJob
 
-    FORMATS[CTRANSLATE2].check(CTRANSLATE2, "float32")
+    FORMATS[CTRANSLATE2].check(CTRANSLATE2, STORED)
     checkpoint = single_checkpoint(model.checkpoint)
     folder, settings, is_whole = engine.engine_folder or checkpoint.with_suffix(SUFFIX), None, False
     with contextlib.suppress(InputError):  # one that was interrupted, or is damaged, is made again
         settings = read_settings(folder, NAME)
         check_unchanged(folder, NAME)
         is_whole = True
-    wanted = {"to": CTRANSLATE2, "checkpoint_sha256": checksum(checkpoint)}
+    wanted = {"to": CTRANSLATE2, "precision": STORED, "checkpoint_sha256": checksum(checkpoint)}
     is_wanted = bool(settings) and all(settings.get(name) == value for name, value in wanted.items())
     if is_wanted and is_whole:
         return folder
     if settings and not is_wanted and engine.engine_folder:
         raise InputError(
-            f"--engine-folder {folder}: not exported from {checkpoint} for CTranslate2; expected a folder of"
-            " `python -m fairseq_ext export --to ctranslate2`, or none, which is then made"
+            f"--engine-folder {folder}: not exported from {checkpoint} for CTranslate2 in {STORED}; expected"
+            " a folder of `python -m fairseq_ext export --to ctranslate2`, or none, which is then made"
         )
     print(f"{folder}: {checkpoint.name} is written for CTranslate2, and compared", file=sys.stderr)
-    make(ExportJob(checkpoint, model.data, CTRANSLATE2, folder, "float32"))
+    make(ExportJob(checkpoint, model.data, CTRANSLATE2, folder, STORED))
     return folder
 
 

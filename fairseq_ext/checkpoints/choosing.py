@@ -1,9 +1,10 @@
 """Which checkpoints of a training are averaged: the last n, or the n with the best validation.
 
 A training keeps one state under several names (`checkpoint_best.pt`, `checkpoint_3_9000.pt`); what tells two
-checkpoints apart is their number of updates, and that is in the file.
+checkpoints of it apart is their number of updates, and that is in the file.
 """
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -151,8 +152,12 @@ def best(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
 
 
 def _once(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """One checkpoint of each number of updates, and no mean of others."""
-    return list({one.updates: one for one in reversed(candidates) if not one.averaged}.values())
+    """One checkpoint of each training and number of updates, and no mean of others."""
+    states = {}
+    for one in reversed(candidates):
+        if not one.averaged:
+            states[one.updates, json.dumps(one.system, sort_keys=True, default=str)] = one
+    return list(states.values())
 
 
 def _enough(found: list[Candidate], count: int, wanted: str, what: str) -> list[Candidate]:

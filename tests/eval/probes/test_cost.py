@@ -5,6 +5,7 @@ import json
 import pytest
 
 from eval.probes.cost import THESIS, transformer_parameters
+from eval.probes.training_logs import updates_and_seconds
 
 TRAIN = "2026-01-01 | INFO | fairseq_cli.train | "
 MODEL = f"{TRAIN}num. shared model params: 1,200 (num. trained: 1,200)\n"
@@ -58,6 +59,30 @@ def test_updates_after_the_last_report_are_in_that_of_the_epoch(probe):
     text = log((100, 50)) + line.format(150, 50) + log((200, 60)) + line.format(230, 58)
     (found,) = probe({"a": text})
     assert (found["updates"], found["words"]) == (230, 100 * 50 + 100 * 60 + 30 * 58)
+
+
+def test_both_formats_of_logs_as_fairseq_writes_them(probe, caplog, tmp_path):
+    """JSON has names with the prefix `train_` of an epoch, and `train_wall` without it of updates."""
+    from fairseq.logging.progress_bar import progress_bar
+
+    texts = {}
+    for kind in ("simple", "json"):
+        caplog.clear()
+        bar = progress_bar(range(150), log_format=kind, log_interval=100, epoch=1)
+        with caplog.at_level("INFO"):
+            for number, _ in enumerate(bar, 1):
+                bar.log(
+                    {"loss": 9, "wpb": 10, "num_updates": number, "train_wall": 5},
+                    tag="train_inner",
+                    step=number,
+                )
+            bar.print({"loss": 8, "wpb": 10, "num_updates": 150, "train_wall": 7}, tag="train", step=150)
+        rows = [f"2026-01-01 | {one.levelname} | {one.name} | {one.getMessage()}\n" for one in caplog.records]
+        texts[kind] = MODEL + "".join(rows)
+        assert len(rows) == 2
+    for found in probe(texts):
+        assert (found["updates"], found["words"]) == (150, 1500)
+    assert updates_and_seconds(tmp_path / "json/train.log") == [(100, 5.0)]
 
 
 def test_losses_with_a_second_pass_are_named(probe):

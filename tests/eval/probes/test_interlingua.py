@@ -11,6 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from command_line.errors import InputError
 from eval.probes.interlingua import Options
 from eval.probes.interlingua_lengths import GivenLengths, predicted_lengths, right_lengths
 from eval.probes.interlingua_similarity import of_pair, similarities
@@ -181,6 +182,21 @@ def test_right_lengths_are_tested_over_all_languages(monkeypatch):
         assert entry["accuracy"] == pytest.approx(1 / 3)
         assert (entry["absolute_error"], entry["mean_length"]) == pytest.approx((4 / 3, 5))
         assert entry["bias"] == pytest.approx((3 - 1) / 3)
+
+
+def test_too_few_samples_are_refused_before_anything_is_translated(monkeypatch):
+    """With 18 of two languages the smallest p-value is 2/19."""
+    from eval.probes import interlingua_lengths as module
+
+    monkeypatch.setattr(module, "with_data", lambda data, split, directions: directions)
+    decoder = SimpleNamespace(
+        task=SimpleNamespace(tags=SimpleNamespace(languages=["en", "de", "fr"])),
+        model=SimpleNamespace(encoder=SimpleNamespace(centric=0)),
+    )
+    with pytest.raises(
+        InputError, match=r"--samples 18: .* for 2 tests at level 0.05 needs at least 39 samples"
+    ):
+        module.predictions(decoder, None, options_of(Path(), samples=18))
 
 
 # --- the section of the report

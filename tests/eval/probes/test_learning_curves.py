@@ -211,6 +211,28 @@ def test_points_of_a_curve_and_seeds_of_a_system_are_measured_alike(probe, folde
     assert result.err.startswith(f"error: {scored[other]}/scores.json: {message}")
 
 
+def test_checkpoints_of_two_systems_are_no_training(probe, folders):
+    scored, _ = folders
+    changed(scored[1], "scores.json", lambda one: one["system"].update(norm_placement="post"))
+    result = probe(*scored[:3])
+    assert result.status == 2 and result.err.count("\n") == 1
+    assert result.err.startswith(f"error: {scored[1]}/scores.json: system.norm_placement is 'post', but ")
+
+
+def test_a_training_that_was_made_longer_is_one_curve(probe, folders, tmp_path):
+    scored, _ = folders
+    schedule = {"lr": [0.001], "max_update": 200}
+    for number, folder in enumerate(scored[:3]):
+        longer = {"max_update": 300} if number == 2 else {}
+        changed(
+            folder, "scores.json", lambda one, longer=longer: one["system"].update(schedule=schedule | longer)
+        )
+    assert probe(*scored[:3]).status == 0
+    changed(scored[1], "scores.json", lambda one: one["system"].update(schedule=schedule | {"lr": [0.002]}))
+    result = probe(*scored[:3])
+    assert result.status == 2 and "system.schedule is {'lr': [0.002]}, but {'lr': [0.001]} in " in result.err
+
+
 def test_recognition_of_a_checkpoint_is_given_once(probe, folders, tmp_path):
     """Of two protocols, or of all tokens and of words alone, one would be taken."""
     scored, recognized = folders

@@ -97,6 +97,16 @@ def test_a_log_is_read_once(probe, folders, monkeypatch):
     assert len(read) == len(set(read)) == len(RUNS)
 
 
+def test_a_loss_that_is_no_number_is_no_point(probe, command, folders, tmp_path):
+    log = tmp_path / "models/MLSC-1/train.log"
+    log.write_text(log.read_text().replace("nmt_loss 7.0", "nmt_loss nan"))
+    assert probe(*folders[:3]).status == 0
+    (run,) = json.loads((tmp_path / "out/retrieval-curves.json").read_text())["runs"]
+    assert run["loss"] == [9.0, None, 6.5] and run["pearson"] == {"sentence": {"n": 2, "r": None}}
+    result = command("report", tmp_path / "out/retrieval-curves.json", "--output", tmp_path / "page")
+    assert result.status == 0, result.err
+
+
 def test_two_checkpoints_have_no_correlation(probe, folders, tmp_path):
     assert probe(*folders[:2]).status == 0
     (run,) = json.loads((tmp_path / "out/retrieval-curves.json").read_text())["runs"]
@@ -124,6 +134,14 @@ def test_points_of_a_curve_and_seeds_of_a_system_are_measured_alike(probe, folde
     result = probe(*folders)
     assert result.status == 2 and result.err.count("\n") == 1
     assert result.err.startswith(f"error: {folders[other]}/retrieval.json: {message}")
+
+
+def test_checkpoints_of_two_systems_are_no_training(probe, folders):
+    record = json.loads((folders[1] / "retrieval.json").read_text())["runs"][0]
+    write(folders[1], record | {"system": record["system"] | {"norm_placement": "post"}})
+    result = probe(*folders[:3])
+    assert result.status == 2 and result.err.count("\n") == 1
+    assert result.err.startswith(f"error: {folders[1]}/retrieval.json: system.norm_placement is 'post', but ")
 
 
 def test_wrong_folders_are_one_line(probe, folders):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 
@@ -41,6 +42,20 @@ def test_both_formats_and_the_loss_of_translation(probe, tmp_path):
         ("MNMT", "100", "5.9"), ("MNMT", "200", "4.4"), ("ours", "100", "5.1"), ("ours", "200", "4.1"),
     ]  # fmt: skip
     assert (tmp_path / "out/validation_loss_toy.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_training_that_diverged_keeps_its_other_validations(probe, command, tmp_path):
+    (tmp_path / "bad.log").write_text(SIMPLE.replace("loss 5.9", "loss nan"))
+    assert probe(("A", "bad"), ("B", "simple")).status == 0
+    bad, good = json.loads((tmp_path / "out/validation-curves.json").read_text())["runs"]
+    assert (bad["loss"], good["loss"]) == ([None, 4.4], [5.9, 4.4])
+    result = command("report", tmp_path / "out/validation-curves.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    rows = [
+        re.findall("<td[^>]*>(.*?)</td>", row) for row in re.findall("<tr[^>]*>(.*?)</tr>", html, re.DOTALL)
+    ]
+    assert ["A", "1", "–", "4.400"] in rows
 
 
 def test_seeds_and_the_report(probe, command, tmp_path):

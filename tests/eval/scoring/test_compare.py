@@ -148,7 +148,7 @@ def test_samples_follow_the_largest_family(scored, command, tmp_path, long_texts
     assert all(one["significant"] for one in record["comparisons"][0]["directions"].values())
     error = command("compare", *outs, "--all-pairs", "--samples", "38").err
     assert "--samples 38: the smallest possible p-value is 1/39; Holm's correction for 2 tests" in error
-    assert "at --level 0.05 needs at least 39 samples" in error
+    assert "at level 0.05 needs at least 39 samples" in error
     assert command("compare", *outs, "--all-pairs", "--samples", "38", "--correction", "none").status == 0
 
 

@@ -140,6 +140,25 @@ def test_nonsense_is_one_line(root, translate, tmp_path, words, message):
     assert found.err.splitlines()[-1].startswith("error:")
 
 
+def test_a_folder_of_rounded_weights_is_not_called_float32(root, translate, tmp_path):
+    """One that the options name is refused, one beside the checkpoint is made again."""
+    from tests.eval.translation.packages import fairseq_ext
+
+    checkpoint = write_model(tmp_path / "model.pt", root / "data")
+    rounded = tmp_path / "model.ctranslate2"
+    to = ("--to", "ctranslate2", "--precision", "int8", "--data", root / "data", "--check-lines", "1")
+    assert fairseq_ext("export", checkpoint, rounded, *to) == 0
+    before = (rounded / "model.bin").stat().st_size
+    named = translate("--output", tmp_path / "out", "--engine-folder", rounded, checkpoint=checkpoint)
+    assert (
+        named.status == 2
+        and f"{rounded}: not exported from {checkpoint} for CTranslate2 in float32" in named.err
+    )
+    beside = translate("--output", tmp_path / "out", checkpoint=checkpoint)
+    assert beside.status == 0 and "is written for CTranslate2" in beside.err
+    assert (rounded / "model.bin").stat().st_size > before
+
+
 def test_what_cannot_be_exported_is_not_translated_either(root, translate, tmp_path):
     checkpoint = write_checkpoint(tmp_path / "swap.pt", root / "data", norm_placement="swap-pre")
     found = translate("--output", tmp_path / "out", checkpoint=checkpoint)

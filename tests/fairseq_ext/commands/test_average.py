@@ -96,6 +96,26 @@ def test_the_mean_of_what_a_training_has(average, training, tmp_path, data, word
     load_for_inference(tmp_path / "mean.pt", data)
 
 
+@pytest.mark.parametrize("words", [("--last", 2), ("--best", 2)])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_two_trainings_have_no_mean_whichever_comes_first(average, tmp_path, data, words, reverse):
+    """They have checkpoints of as many updates as each other."""
+    for seed in (1, 2):
+        for updates in (10, 20):
+            path = tmp_path / f"seed{seed}/checkpoint_1_{updates}.pt"
+            path.parent.mkdir(exist_ok=True)
+            state = state_of(data, updates, 3.0 - seed + updates / 100)
+            state["cfg"]["common"] = {"seed": seed}
+            save(path, state)
+    folders = sorted(tmp_path.glob("seed*"), reverse=reverse)
+    if words[0] == "--best":  # those of one training are the best; the other one loses nothing by its place
+        assert average(*folders, *words, "--output", tmp_path / "mean.pt")[0] == 0
+        check_mean(tmp_path / "mean.pt", sorted((tmp_path / "seed2").glob("*")))
+        return
+    status, said = average(*folders, *words, "--output", tmp_path / "mean.pt")
+    assert status == 2 and "seed is " in said and "checkpoints of one training have a mean" in said
+
+
 def test_of_counters_the_last_one_counts(tmp_path, data):
     """Whole numbers, such as those of updates in a model's buffers."""
     paths = []
