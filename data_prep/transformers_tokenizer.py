@@ -124,6 +124,11 @@ class TransformersTokenizer:
         ids = map(self._id_of, dictionary.symbols)
         return np.array([-1 if number is None else number for number in ids], dtype=np.int64)
 
+    def mask_in(self, dictionary) -> int | None:
+        """The id of fairseq's that stands for the mask; None without one."""
+        number = self.special[MASK]
+        return None if number is None else dictionary.index(self._symbols[number])
+
     def dictionary_symbols(self, counts: Counter, min_count: int = 0) -> list[str]:
         """The dictionary's symbols in the tokenizer's order, so that it depends on no corpus.
 

@@ -71,7 +71,13 @@ SENTENCES = Axis(
 # --- pairs that a sentence encoder is trained on
 
 FEW = 4  # pairs that a name spells out
-PAIR_OPTIONS = {"pair_budget": None, "min_tokens": 0, "unpaired": False, "random_sides": False}
+PAIR_OPTIONS = {  # with defaults
+    "pair_budget": None,
+    "min_tokens": 0,
+    "max_pair_tokens": None,
+    "unpaired": False,
+    "random_sides": False,
+}
 
 
 def _pairs(training: Training) -> dict:

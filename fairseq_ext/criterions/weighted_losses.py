@@ -111,6 +111,9 @@ class WeightedLosses(FairseqCriterion):
         self.batch_fields = tuple(
             dict.fromkeys(name for loss in losses.values() for name in loss.batch_fields)
         )
+        self.looks_at_mirror = any(
+            "mirror" in loss.batch_fields and not loss.runs_encoder for loss in losses.values()
+        )
         arguments: dict = {}
         for name, loss in losses.items():
             if loss.decodes_again:
@@ -170,7 +173,7 @@ class WeightedLosses(FairseqCriterion):
         sample = {**seen_by_model, **sample}
         compute = self._compute_in_slices if self.cached_gradients else self._compute
         outputs, loss, sample_size, log = compute(model, seen_by_model)
-        outputs.token_embeddings = model.encoder.embed_tokens.weight
+        outputs.token_embeddings, outputs.encoder = model.encoder.embed_tokens.weight, model.encoder
         for name, weighted in self.losses.items():
             term = weighted(self._seen_by(weighted, model, sample, outputs), sample)
             loss = loss + term.loss
@@ -205,7 +208,7 @@ class WeightedLosses(FairseqCriterion):
 
         source = vectors([vectors_of(seen["source"])], others)
         mirror = None
-        if "mirror" in self.batch_fields:
+        if self.looks_at_mirror:
             mirror = vectors([], slices_of(sample["mirror"], self.cached_gradients))
         return ModelOutputs(source, mirror), *called
 
@@ -227,7 +230,7 @@ class WeightedLosses(FairseqCriterion):
         return 0, sample_size, {**counts, "sample_size": sample_size}
 
     def _encode_mirror(self, model, sample, source):
-        if "mirror" not in self.batch_fields:
+        if not self.looks_at_mirror:
             return None
         shared = source.get("mirror_arguments", {})  # what an encoder wants both sentences of a pair to have
         return model.encoder(**sample["mirror"], **shared)

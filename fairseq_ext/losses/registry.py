@@ -10,9 +10,11 @@ from fairseq_ext.losses.global_ranking import GlobalRanking
 from fairseq_ext.losses.interlingua_alignment import InterlinguaAlignment
 from fairseq_ext.losses.length_prediction import LengthPrediction
 from fairseq_ext.losses.logit_distillation import LogitDistillation
+from fairseq_ext.losses.momentum_contrast import MomentumContrast
 from fairseq_ext.losses.sentence_contrast import SentenceContrast
 from fairseq_ext.losses.sentence_contrastive import SentenceContrastive
 from fairseq_ext.losses.token_reconstruction import TokenReconstruction
+from fairseq_ext.losses.translation_language_modelling import TranslationLanguageModelling
 from fairseq_ext.losses.triplet_ranking import TripletRanking
 from fairseq_ext.losses.unified_generation import UnifiedGeneration
 from fairseq_ext.losses.weighted_loss import WeightedLoss
@@ -37,5 +39,7 @@ LOSSES: dict[str, type[WeightedLoss]] = {
         AdversarialAlignment,
         CycleConsistency,
         AdversarialLanguage,
+        MomentumContrast,
+        TranslationLanguageModelling,
     )
 }

@@ -6,7 +6,7 @@ is a decoder.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -31,7 +31,9 @@ class ModelSizes:
     eos: int = 2
     languages: int = 0  # that have a tag: `source_languages` and `target_languages` are below it
     pooled_width: int | None = None  # of `pooled_vectors_of`, where there are any
+    mask: int | None = None  # token id, where the encoder has one
     teacher_width: int | None = None  # of the batch field "teacher", if the task has a teacher
+    word_head: Callable[[], Any] | None = None  # what predicts words above an encoder that has learned to
     above_tokens: tuple[str, ...] = ()  # options with which a vector has parameters of its own
 
     @classmethod
@@ -53,6 +55,8 @@ class ModelSizes:
             sentence_width=getattr(model.encoder, "sentence_width", width),
             languages=len(languages),
             pooled_width=getattr(model.encoder, "pooled_width", None),
+            mask=getattr(model.encoder, "mask", None),
+            word_head=getattr(model.encoder, "word_head", None),
             above_tokens=getattr(model.encoder, "above_tokens", ()),
         )
 
@@ -71,9 +75,10 @@ class ModelOutputs:
     """
 
     source: Mapping[str, Any]  # encoder output of the source sentences
-    mirror: Mapping[str, Any] | None = None  # of the mirror; None unless a loss declares the field "mirror"
+    mirror: Mapping[str, Any] | None = None  # of the mirror; None unless a loss looks at it
     decoder: Mapping[str, Any] | None = None  # the decoder's further outputs, for instance "attn", if any
     token_embeddings: Tensor | None = None  # of the encoder, V x C
+    encoder: nn.Module | None = None  # itself, for losses that run it
 
 
 def states_of(encoder_out: Mapping[str, Any]) -> Tensor:
@@ -164,6 +169,8 @@ class WeightedLoss(nn.Module):
             larger than what the encoder can hold (`fairseq_ext.modules.cached_gradients`).
         looks_at_tokens_only: does it look at the states of tokens, and at no vector, so that what is above
             them learns nothing?
+        runs_encoder: does it run the encoder by itself, on sentences of the batch? Then stored vectors are
+            not enough, and it looks at no encoded mirror.
         hides_tokens: are some tokens hidden from the encoder? Then it has to read every batch anew.
         needs_translations: are the sentences of a pair to be translations of each other?
         sides_are_languages: is one side of all pairs to be in one language, or group of languages?
@@ -184,6 +191,7 @@ class WeightedLoss(nn.Module):
     logged_digits: ClassVar[int] = 6
     looks_at_vectors_only: bool = False
     looks_at_tokens_only: bool = False
+    runs_encoder: ClassVar[bool] = False
     hides_tokens: ClassVar[bool] = False
     needs_translations: ClassVar[bool] = True
     sides_are_languages: ClassVar[bool] = False

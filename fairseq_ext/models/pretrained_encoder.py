@@ -5,6 +5,7 @@ needed when a training starts and never again.
 """
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,8 +20,10 @@ from data_prep.huggingface import reading
 from data_prep.transformers_tokenizer import KIND, TransformersTokenizer, store_tokenizer
 from fairseq_ext.models.pretrained_configuration import OPTION, config_of, read_config, sizes_of
 from fairseq_ext.models.pretrained_weights import (
+    WordHead,
     from_config,
     load_encoder,
+    load_word_head,
     longest_of,
     states_of_tokens,
     without_words,
@@ -50,6 +53,7 @@ class TransformersTokens(FairseqEncoder):
         self.embed_tokens, self.padding_idx = embed_tokens, embed_tokens.padding_idx
         self.layer_norm = None  # the layers' own
         self.started_from: Path | None = None
+        self.tokenizer_ids: Tensor | None = None  # of the dictionary's symbols; -1: none
         self.model = without_words(from_config(config))
         self.longest = longest_of(self.model)
         if cfg.checkpoint_activations:
@@ -82,7 +86,18 @@ class TransformersTokens(FairseqEncoder):
             expected = states_of_tokens(loaded, input_ids=ids[sample])
         self.model.load_state_dict(without_words(loaded).state_dict())
         self._check_states(sample, expected, folder)
-        self.started_from = min(folder.glob("*.safetensors"))
+        self.started_from, self.tokenizer_ids = min(folder.glob("*.safetensors")), ids
+
+    def word_head(self) -> WordHead | None:
+        """What predicts words above the encoder, with a bias for every symbol of the dictionary; None where
+        the folder of the training's start has none, or there was no such folder.
+        """
+        head = load_word_head(self.started_from.parent) if self.started_from else None
+        if head is None:
+            return None
+        unknown = int(self.tokenizer_ids[self.dictionary.unk()].clamp(min=0))
+        ids = torch.where(self.tokenizer_ids < 0, unknown, self.tokenizer_ids)
+        return replace(head, bias=head.bias[ids])
 
     def _take_pooler(self, loaded, folder: Path) -> None:
         pooler = getattr(loaded, "pooler", None)

@@ -1,5 +1,6 @@
 """Models of `transformers` without what we have ourselves: the words' embeddings and the pooling."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -64,6 +65,44 @@ def load_encoder(folder: Path, with_pooler: bool):
         )
     check_complete(folder, notes["missing_keys"], with_pooler, OPTION)
     return model
+
+
+@dataclass(frozen=True)
+class WordHead:
+    """What a masked language model has between its encoder and its embeddings: h = norm(gelu(dense(x))) is
+    multiplied by the embeddings, and the bias added.
+    """
+
+    dense: nn.Linear
+    norm: nn.LayerNorm
+    bias: Tensor  # of the tokenizer's ids
+
+
+def load_word_head(folder: Path) -> WordHead | None:
+    """That of a folder; None if its files have the encoder alone, or a head of another make."""
+    with reading(folder, KIND, OPTION):
+        from transformers import AutoModelForMaskedLM
+
+        try:
+            model, notes = AutoModelForMaskedLM.from_pretrained(
+                folder,
+                use_safetensors=True,
+                local_files_only=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
+        except ValueError:  # a kind of which the library has no masked language model
+            return None
+    config, decoder = model.config, model.get_output_embeddings()
+    inside = set(model.base_model.modules())
+    above = {name: part for name, part in model.named_modules() if part not in inside and part is not decoder}
+    dense = {name: part for name, part in above.items() if isinstance(part, nn.Linear)}
+    norms = {name: part for name, part in above.items() if isinstance(part, nn.LayerNorm)}
+    activation = getattr(config, "hidden_act", getattr(config, "activation", None))
+    is_missing = any(key.startswith((*dense, *norms)) for key in notes["missing_keys"])
+    if len(dense) != 1 or len(norms) != 1 or activation != "gelu" or is_missing or decoder.bias is None:
+        return None
+    return WordHead(*dense.values(), *norms.values(), decoder.bias.detach())
 
 
 def longest_of(model) -> int:

@@ -64,6 +64,8 @@ class SentenceEncoderModel(MnmtTransformerModel):
         tokenizer = adopt(args, task) if args.pretrained_encoder or args.token_encoder else None
         check_options(args)
         model = super().build_model(args, task)
+        if tokenizer:
+            model.encoder.mask = tokenizer.mask_in(model.encoder.dictionary)
         if args.pretrained_encoder:
             model.encoder.start_from(Path(args.pretrained_encoder), tokenizer)
         return model

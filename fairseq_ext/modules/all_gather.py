@@ -62,6 +62,14 @@ def all_gather_rows(rows: Tensor) -> tuple[Tensor, int]:
     return torch.cat([gathered, rows]), sum(counts)
 
 
+def contributed_rows(rows: Tensor) -> Tensor:
+    """The rows of all processes that contribute, in the order of their ranks, the same everywhere; without
+    gradient. All processes must call this equally often.
+    """
+    everywhere, _ = all_gather_rows(rows.detach())
+    return everywhere if _contributes else everywhere[: len(everywhere) - len(rows)]
+
+
 def sum_over_processes(number: int, device) -> int:
     """The sum of a number that every process has, of those that contribute."""
     if world_size() == 1:

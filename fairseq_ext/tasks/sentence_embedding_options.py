@@ -59,6 +59,13 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
             "(Niu et al. 2022, 3.1: 5)"
         },
     )
+    max_pair_tokens: Optional[int] = field(
+        default=None,
+        metadata={
+            "help": "leave out pairs of which both sentences together have more tokens, </s> not included "
+            "(Pan, Hang et al. 2021, 3.1: 128; default: none)"
+        },
+    )
     unpaired: bool = field(
         default=False,
         metadata={
@@ -176,6 +183,8 @@ def check_options(cfg: SentenceEmbeddingConfig) -> None:
             "--encoder-vectors: not with --unpaired, which draws the sentences of a side anew in every epoch;"
             " --layer-sums follow them"
         )
+    if cfg.unpaired and cfg.max_pair_tokens is not None:
+        raise InputError("--max-pair-tokens: not with --unpaired, which has no pairs of sentences")
     if cfg.unpaired and cfg.random_sides:
         raise InputError("--random-sides: not with --unpaired, whose sides are languages")
     if cfg.encoder_vectors and cfg.eval_retrieval_similarity == BERT_SCORE:
@@ -221,7 +230,7 @@ def check_losses(cfg: SentenceEmbeddingConfig, criterion) -> None:
             )
         if name != TRANSLATION and LOSSES[name].sides_are_languages:
             _check_sides(cfg, name)
-        if options and (name == TRANSLATION or not criterion.losses[name].looks_at_vectors_only):
+        if options and (name == TRANSLATION or not _needs_vectors_only(criterion.losses[name])):
             raise InputError(
                 f"{options[0]}: --losses {name} looks at more than vectors of sentences, and "
                 "nothing else is stored; expected losses such as additive_margin"
@@ -231,6 +240,10 @@ def check_losses(cfg: SentenceEmbeddingConfig, criterion) -> None:
                 f"{options[0]}: --losses {name} hides words from the encoder, which has seen them in what is"
                 " stored; leave one of them out"
             )
+
+
+def _needs_vectors_only(loss) -> bool:
+    return loss.looks_at_vectors_only and not loss.runs_encoder
 
 
 def _check_sides(cfg: SentenceEmbeddingConfig, loss: str) -> None:

@@ -65,7 +65,8 @@ class SentencePairTask(BaseTask):
         if is_training:
             sizes = [np.minimum(part.source_sizes, part.target_sizes) for part in parts]
             names = [f"{name} {format_direction(pair)}" for pair in self.pairs]
-            options["chosen"] = TrainingSample.of(self.cfg).lines(names, sizes)
+            both = [part.source_sizes + part.target_sizes for part in parts]
+            options["chosen"] = TrainingSample.of(self.cfg).lines(names, sizes, of_both=both)
         return SentencePairDataset(parts, opposites, self.decodes, **options)
 
     def _unpaired(self, folder: str, name: str, **options) -> UnpairedDataset:

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import ModelOutputs, ModelSizes
@@ -18,6 +18,22 @@ BATCH = {
     "target_languages": torch.tensor([1, 2, 0]),
     "teacher": {"source": torch.eye(3, TEACHER), "target": torch.ones(3, TEACHER)},
 }
+
+
+class Reader(nn.Module):
+    """An encoder for losses that run one by themselves."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(2)
+        self.embeddings = nn.Embedding(30, WIDTH, padding_idx=PAD)
+
+    def max_positions(self) -> int:
+        return 50
+
+    def forward(self, src_tokens: Tensor, src_lengths: Tensor | None = None) -> dict:
+        states = self.embeddings(src_tokens).transpose(0, 1)
+        return {"encoder_out": [states], "encoder_padding_mask": [src_tokens.eq(PAD)]}
 
 
 def vectors(*shape: int, seed: int) -> Tensor:
@@ -46,9 +62,9 @@ def outputs_of(kind: torch.dtype, embeddings: torch.dtype, scale: float) -> tupl
 
     sides = encoding(1), encoding(4)
     attention = given(3, 4, 5, seed=7) / scale
-    return ModelOutputs(
-        *sides, {"attn": [attention.softmax(-1)]}, given(30, WIDTH, seed=8, of=embeddings)
-    ), found
+    embedded = given(30, WIDTH, seed=8, of=embeddings)
+    encoder = Reader().to(embeddings)
+    return ModelOutputs(*sides, {"attn": [attention.softmax(-1)]}, embedded, encoder), found
 
 
 @pytest.mark.parametrize("scale", [1.0, 32.0])

@@ -456,3 +456,52 @@ def test_a_frozen_encoder_without_anything_above_it(xlmr):
 def test_a_loss_that_nothing_learns_from(xlmr, tmp_path):
     with pytest.raises(InputError, match="--freeze-encoder: the losses look at nothing that is trained"):
         train(*xlmr, tmp_path, "--losses", "sentence_contrastive", "--max-update", "1")
+
+
+# --- the head of a masked language model
+
+
+def language_model_of(world_kind: str, folder: Path):
+    """A masked language model in a folder that had an encoder alone, with a bias that is not 0."""
+    import transformers
+
+    kind = {"bert": "Bert", "xlm-roberta": "XLMRoberta"}[world_kind]
+    torch.manual_seed(6)
+    model = getattr(transformers, f"{kind}ForMaskedLM").from_pretrained(folder)
+    torch.nn.init.normal_(model.get_output_embeddings().bias)
+    model.save_pretrained(folder)
+    return model.eval()
+
+
+def modelling_loss(task):
+    cfg = WeightedLossesConfig(losses="translation_language_modelling")
+    owner = SimpleNamespace(target_dictionary=task.dictionary, model_sizes=task.model_sizes)
+    return WeightedLosses.build_criterion(cfg, owner).losses["translation_language_modelling"]
+
+
+def test_translation_language_modelling_begins_with_the_scores_of_the_folders_model(world, tmp_path):
+    """And with its mask, for every word of the dictionary."""
+    given, data = world
+    folder = tmp_path / "model"
+    shutil.copytree(given, folder)
+    kind = json.loads((folder / "config.json").read_text())["model_type"]
+    library = language_model_of(kind, folder)
+    task, model, _ = build(folder, data, pooling="cls")
+    loss = modelling_loss(task)
+    ids = model.encoder.tokenizer_ids
+    assert loss.mask == (ids == data_tokenizer(str(data)).special["mask"]).nonzero().item()
+    tokens = batch_of(task, data)[:1]
+    tokens = tokens[tokens.ne(task.dictionary.pad())][None]
+    read = torch.cat([torch.full_like(tokens[:, :1], task.dictionary.bos()), tokens], dim=1)
+    with torch.no_grad():
+        states = model.encoder(tokens)["read_states"][0][:, 0]
+        found = torch.nn.functional.linear(loss.head(states), model.encoder.embed_tokens.weight, loss.bias)
+        expected = library(ids[read]).logits[0]
+    known = ids >= 0
+    torch.testing.assert_close(found[:, known], expected[:, ids[known]], atol=1e-4, rtol=1e-4)
+
+
+def test_a_folder_with_an_encoder_alone_has_an_untrained_head(world):
+    task, model, _ = build(*world)
+    assert model.encoder.word_head() is None
+    assert not modelling_loss(task).bias.any()

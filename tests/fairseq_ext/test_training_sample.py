@@ -73,8 +73,15 @@ def test_short_sentences_are_left_out_after_the_budget_is_drawn(folder, caplog):
     parts = [sum(part == number for part, *_ in drawn) for number in (0, 1)]
     short = parts[0] - sum(part == 0 for part, *_ in kept)
     assert f"train de-en: {parts[0]} of 40 lines are drawn (--pair-budget)" in caplog.messages
-    left_out = f"{short} of {parts[0]} lines are left out, with fewer than 5 tokens (--min-tokens)"
+    left_out = f"{short} of {parts[0]} lines are left out, not of 5 tokens or more (--min-tokens)"
     assert f"train de-en: {left_out}" in caplog.messages
+
+
+def test_long_pairs_are_left_out(folder):
+    """Line i has 6 and 1 + i % 8 words."""
+    kept = pairs_of(loaded(folder, max_pair_tokens=10))
+    assert kept == [pair for pair in pairs_of(loaded(folder)) if 7 + (pair[1] - 4) % 8 <= 10]
+    assert 0 < len(kept) < 60
 
 
 def test_a_budget_is_sampled_with_a_temperature(folder):
@@ -98,8 +105,11 @@ def test_validation_has_all_pairs(folder):
         ({"min_tokens": -1}, "--min-tokens -1: expected a number, 0 or above"),
         (
             {"min_tokens": 9},
-            "train de-en: nothing to train on; of 40 lines 40 are drawn .*, of which none has 9",
+            "train de-en: nothing to train on; of 40 lines 40 are drawn .*, of which none is of 9",
         ),
+        ({"max_pair_tokens": 0}, "--max-pair-tokens 0: expected a number above 0"),
+        ({"max_pair_tokens": 6}, "none is of 0 tokens or more .*, with its translation up to 6 .--max-pair"),
+        ({**UNPAIRED, "max_pair_tokens": 9}, "--max-pair-tokens: not with --unpaired"),
         ({**UNPAIRED, "random_sides": True}, "--random-sides: not with --unpaired"),
         ({**UNPAIRED, "encoder_vectors": "frozen"}, "--encoder-vectors: not with --unpaired, which draws"),
         (

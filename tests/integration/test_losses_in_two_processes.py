@@ -38,6 +38,10 @@ PAIRED = {  # the first and the fourth pair share their source
         [[0, 1, 2], [3, 4]],
         {"losses": "adversarial_alignment"},
     ),
+    "pairs, with a queue": (
+        [[0, 1, 2], [3, 4]],
+        {"losses": "momentum_contrast", "momentum_contrast_queue": 9, "momentum_contrast_dim": 4},
+    ),
     "pairs, in slices": ([[0, 1, 2, 3], [4]], {**GATHERED, "cached_gradients": 2}),
 }
 

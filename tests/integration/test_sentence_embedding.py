@@ -34,6 +34,16 @@ SELECTION = (
 )  # fmt: skip
 
 
+POST_PRETRAINING = (
+    "--losses", "momentum_contrast,translation_language_modelling", "--momentum-contrast-queue", 100,
+    "--momentum-contrast-dim", 16, "--pooling", "cls", "--random-sides",
+)  # fmt: skip
+FROM_NOTHING = (  # without an encoder that has been pre-trained, in few updates
+    "--momentum-contrast-dim", 0, "--pooling", "mean", "--momentum-contrast-momentum", 0.9,
+    "--translation-language-modelling-weight", 0.1,
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -41,6 +51,7 @@ SELECTION = (
         ("--losses", f"translation,{EMS}", *EMS_SIZES, "--decoder-layers", 1, "--sentence-width", 16),
         ("--pooling", "pooler", "--norm-placement", "pre", "--autocast-bf16"),
         ("--pooling", "max", "--pooling-layer", "mix", "--pooling-without-eos"),
+        (*POST_PRETRAINING, *FROM_NOTHING, "--max-pair-tokens", 60),
     ],
     ids=lambda options: " ".join(map(str, options)),
 )
@@ -170,6 +181,39 @@ def test_a_discriminator_goes_on_from_its_checkpoint_to_the_last_bit(data, forke
     found = discriminator_of(final_state(tmp_path / "parts"))
     for one, other in zip(found, discriminator_of(copy.deepcopy(unpaired)), strict=True):
         assert all(torch.equal(one[name], tensor) for name, tensor in other.items())
+
+
+def queue_of(state: dict) -> dict:
+    """Tensors of model and losses, of the queue and of the slow encoder."""
+    extra = state["criterion"].pop("losses.momentum_contrast._extra_state")
+    assert extra["place"] == 8 * 16 % 100
+    return {**state["model"], **state["criterion"], **extra["weights"], "queue": extra["queue"]}
+
+
+def test_a_queue_is_the_same_in_two_processes(data, forked, tmp_path):
+    options = (
+        "--losses", "momentum_contrast", *POST_PRETRAINING[2:], "--disable-validation", "--max-sentences", 8,
+        "--required-batch-size-multiple", 1, "--max-update", 8,
+    )  # fmt: skip
+    single = forked("train", *training(data, tmp_path / "single", *options, "--update-freq", 2))
+    assert single.status == 0, single.text[-3000:]
+    train_in_processes(tmp_path / "logs", 2, training(data, tmp_path / "double", *options))
+    expected, found = (queue_of(final_state(tmp_path / name)) for name in ("single", "double"))
+    assert found.keys() == expected.keys()
+    for name, tensor in expected.items():
+        if "k_proj.bias" not in name:  # has no influence: its gradient is rounding, which Adam magnifies
+            torch.testing.assert_close(found[name], tensor, atol=1e-4, rtol=1e-3, msg=name)
+
+
+def test_post_pretraining_goes_on_from_its_checkpoint_to_the_last_bit(data, forked, tmp_path):
+    options = (*POST_PRETRAINING, "--max-sentences", 16, "--disable-validation", "--dropout", 0.1)
+    for folder, steps in (("whole", (8,)), ("parts", (3, 8))):
+        for updates in steps:
+            words = (*options, "--save-interval-updates", 3, "--max-update", updates)
+            result = forked("train", *training(data, tmp_path / folder, *words))
+            assert result.status == 0, result.text[-3000:]
+    expected, found = (queue_of(final_state(tmp_path / name)) for name in ("whole", "parts"))
+    assert [name for name, tensor in expected.items() if not torch.equal(found[name], tensor)] == []
 
 
 CHANCE_EVERYWHERE = (

@@ -65,6 +65,7 @@ STORIES = {
             ("docs/interlingua.md", "(?!.* validation-curves)"),
             ("docs/sentence_encoders.md", "(?!.* training-speed)"),
             ("docs/one_pair.md", ""),
+            ("docs/post_pretraining.md", ""),
             ("docs/distillation.md", ""),
             ("docs/translating.md", ""),
             ("docs/zero_shot_options.md", ""),

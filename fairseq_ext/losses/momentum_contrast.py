@@ -1,0 +1,145 @@
+"""Momentum contrast, the sentence-level objective of post-pretraining alignment (Pan, Hang et al. 2021)."""
+
+import math
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from command_line.errors import InputError
+from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, vectors_of
+from fairseq_ext.modules.all_gather import contributed_rows
+from fairseq_ext.modules.float32 import at_least_float32
+from fairseq_ext.modules.moving_average import MovingAverage
+
+
+@dataclass
+class MomentumContrastOptions:
+    weight: float = field(default=1.0, metadata={"help": "of the loss (equation 4: 1)"})
+    temperature: float = field(default=0.05, metadata={"help": "tau of equation 3 (3.3)"})
+    momentum: float = field(default=0.999, metadata={"help": "m of equation 1 (3.3)"})
+    queue: int = field(default=32000, metadata={"help": "K, sentences that are wrong answers (2.1)"})
+    dim: int = field(
+        default=300,
+        metadata={
+            "help": "d_k, width of the vectors of equation 2 (2.1); 0: the sentence vectors themselves"
+        },
+    )
+    unit_vectors: bool = field(
+        default=False,
+        metadata={
+            "help": "what is multiplied in equation 3 has length 1, as in MoCo; in the paper, with dim above "
+            "0, only the sentence vectors below the two layers have"
+        },
+    )
+
+
+class MomentumContrast(WeightedLoss):
+    """Every sentence finds its translation, which a slower copy of the encoder has encoded, among the
+    sentences of batches before.
+
+    Reference: Pan, Hang et al. 2021 ("Multilingual BERT Post-Pretraining Alignment"), 2, after He et al. 2020
+    ("Momentum Contrast for Unsupervised Visual Representation Learning"). With h the sentence vector at unit
+    length, theta_q the weights of encoder and layers and theta_k those of their slow copy, f_k,
+
+        (1)  theta_k = m theta_k + (1 - m) theta_q;   after every update
+        (2)  z = W_2 relu(W_1 h);   with `dim` 0, z = h
+        (3)  L_MoCo = - log exp(z_q z_k+ / tau) / (exp(z_q z_k+ / tau) + sum_k exp(z_q z_k / tau))
+
+    where z_q is that of the source, z_k+ that of its translation by f_k, and k runs over a queue: the last K
+    that f_k had encoded before this update, of all processes. (The printed denominator has the queue alone;
+    the right answer is in it as in He et al.) In the beginning the queue has random vectors h. The paper's
+    sides are random: `--random-sides` of the task.
+
+    f_k and the queue are saved with a training. Validation leaves both as they are.
+
+    Batch fields: `mirror`. Logged per pair. A batch's wrong answers do not depend on its size.
+
+    Cost: a pass of the encoder without gradient, a copy of its weights, and B x K products.
+    """
+
+    name = "momentum_contrast"
+    Options = MomentumContrastOptions
+    batch_fields = ("mirror",)
+    counts_pairs = True
+    looks_at_vectors_only = True
+    runs_encoder = True
+
+    def __init__(self, options: MomentumContrastOptions, sizes):
+        super().__init__(options, sizes)
+        self.require(0 < options.temperature < math.inf, "temperature", "a number above 0")
+        self.require(0 <= options.momentum < 1, "momentum", "a number from 0 to below 1")
+        self.require(options.queue > 0, "queue", "a number above 0")
+        self.require(options.dim >= 0, "dim", "a number above 0, or 0 for no projection")
+        width = sizes.sentence_width or sizes.encoder_width
+        self.projection = None
+        if options.dim:
+            self.projection = nn.Sequential(
+                nn.Linear(width, width, bias=False),  # W_1
+                nn.ReLU(),
+                nn.Linear(width, options.dim, bias=False),  # W_2
+            )
+        self.slow = MovingAverage(options.momentum)
+        with torch.no_grad():
+            self.queue = self._project(torch.randn(options.queue, width), self.projection)
+        self.place = 0  # of the oldest one
+        self.encoded: list[Tensor] = []  # by f_k, since the last update
+
+    def forward(self, outputs, batch) -> Term:
+        queries = self._project(vectors_of(outputs.source), self.projection)
+        keys = self._encoded_slowly(outputs.encoder, batch["mirror"])
+        self.queue = self.queue.to(queries.device)
+        with torch.autocast(queries.device.type, enabled=False):
+            right = (queries * keys).sum(dim=1) / self.options.temperature
+            wrong = queries @ self.queue.type_as(queries).t() / self.options.temperature
+            value = (torch.logaddexp(right, wrong.logsumexp(dim=1)) - right).sum()
+        if torch.is_grad_enabled():  # in training, of whatever process
+            self.encoded.append(contributed_rows(keys))
+        return Term(self.options.weight * value, value.detach(), len(queries))
+
+    @torch.no_grad()
+    def _encoded_slowly(self, encoder: nn.Module, sentences: dict) -> Tensor:
+        """z of f_k, B x d_k."""
+        vectors = vectors_of(functional_call(encoder, self.slow.of("encoder", encoder), (), dict(sentences)))
+        if self.projection is None:
+            return self._project(vectors, None)
+        weights = self.slow.of("projection", self.projection)
+        return self._project(vectors, lambda rows: functional_call(self.projection, weights, (rows,)))
+
+    def _project(self, vectors: Tensor, projection) -> Tensor:
+        """Equation 2 of any sentence vectors: B x C -> B x d_k."""
+        vectors = F.normalize(at_least_float32(vectors), dim=-1)
+        if projection is not None:
+            vectors = at_least_float32(projection(vectors.to(self.projection[0].weight.dtype)))
+        return F.normalize(vectors, dim=-1) if self.options.unit_vectors else vectors
+
+    def after_update(self, model, updates: int) -> None:
+        """Only now, so that an update is the same however its batches are spread over processes."""
+        for keys in self.encoded:
+            self._enqueue(keys)
+        self.encoded.clear()
+        self.slow.update("encoder", model.encoder)
+        if self.projection is not None:
+            self.slow.update("projection", self.projection)
+
+    def _enqueue(self, keys: Tensor) -> None:
+        """The oldest of the queue make room."""
+        newest = keys[-len(self.queue) :]
+        places = torch.arange(self.place, self.place + len(newest), device=newest.device)
+        self.queue[places % len(self.queue)] = newest.type_as(self.queue)
+        self.place = (self.place + len(newest)) % len(self.queue)
+
+    def get_extra_state(self) -> dict:
+        return {"weights": self.slow.weights, "queue": self.queue, "place": self.place}
+
+    def set_extra_state(self, state: dict) -> None:
+        if state["queue"].shape != self.queue.shape:
+            found, expected = ("{} x {}".format(*queue.shape) for queue in (state["queue"], self.queue))
+            raise InputError(
+                f"--momentum-contrast-queue: the checkpoint has a queue of {found}, the options {expected};"
+                " expected the --momentum-contrast-queue and -dim of the training that goes on"
+            )
+        self.slow.weights, self.queue = dict(state["weights"]), state["queue"]
+        self.place = state["place"]
