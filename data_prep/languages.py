@@ -17,6 +17,7 @@ HAN = frozenset(("Hans", "Hant", "Hani", "Hanb"))
 KOREAN = frozenset(("Kore", "Hang"))
 # Class SA of Unicode's line breaking (UAX 14: no spaces between words), and Tibetan, which marks syllables.
 UNSPACED = frozenset(("Thai", "Laoo", "Khmr", "Mymr", "Tale", "Talu", "Lana", "Tavt", "Ahom", "Tibt"))
+TWO_LETTERS = {"hbs": "sh"}  # of a language that langcodes replaces by a variety, without saying so
 ONE_LANGUAGE = 1  # CLDR's distance of Bokmål from Norwegian; Mandarin to Chinese is 0, Malay to Indonesian 14
 
 
@@ -41,20 +42,22 @@ class Language:
 def find_language(code: str) -> Language | None:
     """The language of a code, or None if no registry has it."""
     import langcodes
-    from langcodes.data_dicts import LIKELY_SUBTAGS, MACROLANGUAGES
+    from langcodes.data_dicts import LANGUAGE_REPLACEMENTS, LIKELY_SUBTAGS, MACROLANGUAGES
 
+    primary = primary_subtag(code)
     try:
         tag = langcodes.Language.get(code)
     except langcodes.LanguageTagError:
-        primary = primary_subtag(code)
         return find_language(primary) if primary != code else None
     subtag = tag.language
+    if "-" in LANGUAGE_REPLACEMENTS.get(primary, ""):  # Dari by `fa-AF`, of which `fa` alone is Persian
+        subtag = TWO_LETTERS.get(primary, primary)
     language = langcodes.Language.make(language=subtag)
     if subtag is None or not language.is_valid():
         return None
     macrolanguage = MACROLANGUAGES.get(subtag)
     script = tag.script
-    if script is None and subtag in LIKELY_SUBTAGS:
+    if script is None and tag.language in LIKELY_SUBTAGS:
         script = tag.maximize().script
     elif script is None and macrolanguage is not None:
         script = langcodes.Language.make(language=macrolanguage).maximize().script

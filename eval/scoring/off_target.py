@@ -28,7 +28,6 @@ LABELS = {
     "fil": "tl",
     "egl": "eml",
     "rgn": "eml",
-    "hbs": "sh",
 }
 
 

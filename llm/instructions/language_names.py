@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from data_prep.languages import find_language
+from data_prep.languages import find_language, subtag
 
 
 def language_names(codes: Iterable[str]) -> dict[str, str]:
@@ -23,7 +23,7 @@ def _with_region(code: str, name: str) -> str:
     import langcodes
 
     try:
-        return langcodes.Language.get(code).display_name()
+        return langcodes.Language.get(code).update_dict({"language": subtag(code)}).display_name()
     except langcodes.LanguageTagError:  # only the first part of the code is known
         return name
 

@@ -7,6 +7,7 @@ import pytest
 
 from data_prep.bleu import bleu_tokenizer, tokenizer_of
 from data_prep.languages import (
+    Language,
     closest,
     display_name,
     find_language,
@@ -24,7 +25,8 @@ from data_prep.normalization import measure_length, words, words_of_unspaced
     [("zho_Hans", "zh"), ("zh-Hans", "zh"), ("zh_Hans_CN", "zh"), ("chi", "zh"), ("deu", "de"), ("ger", "de"),
      ("deu_Latn", "de"), ("en_XX", "en"), ("pt_BR", "pt"), ("es_419", "es"), ("nob", "nb"),
      ("arz_Arab", "arz"), ("zho_Foo", "zh"), ("de_informal_1", "de"), ("xa", "xa"),
-     ("klingon", "klingon"), ("xx_Foo", "xx_Foo")],
+     ("klingon", "klingon"), ("xx_Foo", "xx_Foo"), ("prs_Arab", "prs"), ("fa_AF", "fa"), ("hbs", "sh"),
+     ("swc", "swc")],
 )  # fmt: skip
 def test_subtags(code, expected):
     assert subtag(code) == expected
@@ -89,10 +91,19 @@ def test_a_language_in_two_scripts_is_two():
      ("ar", "arb", True), ("no", "nob", True), ("sr", "srp_Latn", True), ("klingon", "klingon", True),
      ("ms", "id", False), ("id", "zsm", False), ("zh", "yue", False), ("zho_Hans", "zho_Hant", False),
      ("ar", "arz", False), ("no", "nn", False), ("no", "da", False), ("hr", "bs", False),
-     ("klingon", "xa", False), ("klingon", "de", False)],
+     ("klingon", "xa", False), ("klingon", "de", False), ("fa", "pes_Arab", True), ("fa", "prs", False),
+     ("pes", "prs", False), ("sh", "hbs", True), ("sh", "sr", False), ("swc", "sw", False)],
 )  # fmt: skip
 def test_usual_names_of_one_language(first, second, expected):
     assert same_language(first, second) is same_language(second, first) is expected
+
+
+def test_a_language_that_others_count_to_another_is_one():
+    """CLDR has Dari as `fa-AF`, and Serbo-Croatian as `sr-Latn`."""
+    assert find_language("prs") == Language("prs", "Arab", "fa", "Dari")
+    assert find_language("hbs") == find_language("sh") == Language("sh", "Latn", None, "Serbo-Croatian")
+    assert find_language("sh_Cyrl").script == "Cyrl"
+    assert closest("prs_Arab", {"fa"}) == "fa"
 
 
 def test_names():

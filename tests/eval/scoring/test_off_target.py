@@ -19,8 +19,8 @@ def test_all_labels():
      ("no", "no"), ("nor", "no"), ("nb", "no"), ("nob_Latn", "no"), ("nn", "nn"), ("nno_Latn", "nn"),
      ("als_Latn", "sq"), ("gsw", "als"), ("tl", "tl"), ("tgl_Latn", "tl"), ("fil", "tl"), ("bho_Deva", "bh"),
      ("azj_Latn", "az"), ("azb_Arab", "azb"), ("ckb_Arab", "ckb"), ("kmr_Latn", "ku"), ("pes_Arab", "fa"),
-     ("hr", "hr"), ("sh", "sh"), ("srp_Cyrl", "sr"), ("lvs_Latn", "lv"), ("swh_Latn", "sw"), ("en_XX", "en"),
-     ("ha", None), ("hau_Latn", None), ("xa", None), ("klingon", None)],
+     ("hr", "hr"), ("sh", "sh"), ("hbs", "sh"), ("srp_Cyrl", "sr"), ("lvs_Latn", "lv"), ("swh_Latn", "sw"),
+     ("en_XX", "en"), ("ha", None), ("hau_Latn", None), ("xa", None), ("klingon", None)],
 )  # fmt: skip
 def test_labels_of_languages(code, label):
     assert identifier_label(code) == label

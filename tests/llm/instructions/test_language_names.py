@@ -6,10 +6,11 @@ from llm.instructions.language_names import language_names
 
 
 def test_codes_of_all_kinds_have_names_in_english():
-    codes = ["deu_Latn", "nb", "gd", "my", "ug", "xx"]
+    codes = ["deu_Latn", "nb", "gd", "my", "ug", "xx", "prs_Arab", "sh"]
     assert language_names(codes) == {
         "deu_Latn": "German", "nb": "Norwegian Bokmål", "gd": "Scottish Gaelic",
         "my": "Burmese", "ug": "Uyghur", "xx": "xx",
+        "prs_Arab": "Dari", "sh": "Serbo-Croatian",
     }  # fmt: skip
 
 
@@ -20,6 +21,8 @@ def test_script_or_region_is_named_only_where_names_are_shared():
         "zh_Hans": "Chinese (Simplified)", "zh_Hant": "Chinese (Traditional)", "pt": "Portuguese",
         "pt_BR": "Portuguese (Brazil)",
     }  # fmt: skip
+    found = language_names(["sh", "sh_Cyrl"])
+    assert found == {"sh": "Serbo-Croatian (Latin)", "sh_Cyrl": "Serbo-Croatian (Cyrillic)"}
 
 
 @pytest.mark.parametrize("other", ["deu", "de_12", "de_1996"])
