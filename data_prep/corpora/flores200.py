@@ -1,5 +1,6 @@
 """Flores-200 (NLLB Team, 2022): sentences of Wikimedia in 204 languages, for evaluation."""
 
+import re
 from collections.abc import Iterator
 
 from command_line.errors import InputError
@@ -11,14 +12,16 @@ from data_prep.languages import find_language
 URL = "https://dl.fbaipublicfiles.com/nllb/flores200_dataset.tar.gz"
 # Of a macrolanguage the one that Flores has, or the standard among several.
 INDIVIDUAL = {
-    "ar": "arb", "ay": "ayr", "az": "azj", "fa": "pes", "gn": "grn", "ku": "kmr", "lv": "lvs", "mg": "plt",
-    "mn": "khk", "ms": "zsm", "ne": "npi", "no": "nob", "om": "gaz", "or": "ory", "ps": "pbt", "qu": "quy",
-    "sq": "als", "sw": "swh", "uz": "uzn", "yi": "ydd",
+    "ar": "arb", "ay": "ayr", "az": "azj", "fa": "pes", "ff": "fuv", "fil": "tgl", "gn": "grn", "kr": "knc",
+    "ku": "kmr", "lv": "lvs", "mg": "plt", "mn": "khk", "ms": "zsm", "ne": "npi", "no": "nob", "om": "gaz",
+    "or": "ory", "ps": "pbt", "qu": "quy", "sq": "als", "sw": "swh", "uz": "uzn", "yi": "ydd",
 }  # fmt: skip
+SCRIPTS = {"Kore": "Hang"}  # of which Flores has one
+ITS_FORM = re.compile("[a-z]{3}_[A-Z][a-z]{3}")
 
 
 def flores_code(code: str) -> str:
-    """The name of a language in Flores-200: `afr_Latn` of `af`, `zho_Hans` of `zh`.
+    """The name of a language in Flores-200: `afr_Latn` of `af`, `zho_Hans` of `zh`; codes of that form stay.
 
     Raises:
         InputError: the code is in no registry.
@@ -30,8 +33,10 @@ def flores_code(code: str) -> str:
         raise InputError(
             f"--langs: {code!r} is no language that Flores-200 can have; expected a code such as af"
         )
-    subtag = INDIVIDUAL.get(language.subtag) or langcodes.Language.get(language.subtag).to_alpha3()
-    return f"{subtag}_{language.script}"
+    if ITS_FORM.fullmatch(code):
+        return code
+    subtag = INDIVIDUAL.get(language.subtag) or langcodes.Language.make(language.subtag).to_alpha3()
+    return f"{subtag}_{SCRIPTS.get(language.script, language.script)}"
 
 
 def read(source: Source, languages: list[str], centric: str) -> Iterator[BitextRows]:

@@ -729,8 +729,17 @@ def test_flores_calls_languages_by_three_letters_and_a_script():
         "zh_Hant": "zho_Hant",
         "deu_Latn": "deu_Latn",
         "sw": "swh_Latn",
+        "fa": "pes_Arab",
+        "prs": "prs_Arab",
+        "ko": "kor_Hang",
+        "tl": "tgl_Latn",
     }
     assert {code: flores200.flores_code(code) for code in others} == others
+
+
+@pytest.mark.parametrize("code", ["prs_Arab", "tgl_Latn", "arb_Latn", "azb_Arab", "crh_Latn", "sat_Beng"])
+def test_a_name_of_flores_is_taken_as_it_is(code):
+    assert flores200.flores_code(code) == code
 
 
 def test_flores_has_sets_for_evaluation_of_every_language_with_english(step, tmp_path, read):
