@@ -9,7 +9,7 @@ artificial one, say); it has no script, no name and no relatives.
 """
 
 import functools
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 JAPANESE = frozenset(("Jpan", "Hira", "Kana", "Hrkt"))
@@ -18,6 +18,8 @@ KOREAN = frozenset(("Kore", "Hang"))
 # Class SA of Unicode's line breaking (UAX 14: no spaces between words), and Tibetan, which marks syllables.
 UNSPACED = frozenset(("Thai", "Laoo", "Khmr", "Mymr", "Tale", "Talu", "Lana", "Tavt", "Ahom", "Tibt"))
 TWO_LETTERS = {"hbs": "sh"}  # of a language that langcodes replaces by a variety, without saying so
+# Pashto, Fula and Quechua as test sets have them; CLDR's standard is another variety.
+STANDARDS = ({"ps", "pbt"}, {"ff", "fuv"}, {"qu", "quy"})
 ONE_LANGUAGE = 1  # CLDR's distance of Bokmål from Norwegian; Mandarin to Chinese is 0, Malay to Indonesian 14
 
 
@@ -119,7 +121,21 @@ def same_language(first: str, second: str) -> bool:
     both_say_more = first != primary_subtag(first) and second != primary_subtag(second)
     if both_say_more and one.script != other.script:
         return False
-    return tag_distance(one.subtag, other.subtag) <= ONE_LANGUAGE
+    subtags = {one.subtag, other.subtag}
+    return subtags in STANDARDS or tag_distance(one.subtag, other.subtag) <= ONE_LANGUAGE
+
+
+def usual_names(code: str, candidates: Iterable[str]) -> set[str]:
+    """Those of other codes that mean the same language: itself; else those of `same_language`, of several the
+    ones in its script, and of these the ones that name it as it does: `zho_Hans` of `zh` and of `cmn`.
+    """
+    candidates = set(candidates)
+    if code in candidates:
+        return {code}
+    own = find_language(code)
+    found = {one: find_language(one) for one in candidates if same_language(one, code)}
+    likeness = {one: (each.script == own.script, each.subtag == own.subtag) for one, each in found.items()}
+    return {one for one, like in likeness.items() if like == max(likeness.values())}
 
 
 def display_name(code: str) -> str:

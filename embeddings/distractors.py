@@ -15,7 +15,7 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.records import Objects, check, read_json
-from embeddings.groups import languages_meant
+from data_prep.languages import usual_names
 from embeddings.test_sets import by_language
 
 MISALIGNED = "misaligned"  # not a changed form of the right sentence, but another one
@@ -48,7 +48,7 @@ class Distractors:
         if self.language is None:
             return self
         there = set(languages)
-        meant = languages_meant(self.language, there)
+        meant = usual_names(self.language, there)
         if len(meant) != 1:
             raise InputError(
                 f"--distractors: are in {self.language}, which is not one language of the test set; there are"

@@ -4,14 +4,14 @@ Groups that come with the project are in `language_groups/NAME.toml`, and go by 
 """
 
 import tomllib
-from collections.abc import Collection, Container
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
 
 from command_line.errors import InputError
 from data_prep.formats.texts import LANGUAGE_CODE
-from data_prep.languages import closest, subtag
+from data_prep.languages import is_english, usual_names
 
 OURS = Path(__file__).with_name("language_groups")
 
@@ -50,7 +50,8 @@ def average_by_group(values: dict[str, float], members: list[str]) -> dict:
     """The mean over those pairs of languages of which the group has both, or all but a common one.
 
     A set with one common language (Tatoeba: English) has a pair per language; of any other set the group's
-    own pairs count.
+    own pairs count. A member stands for the set's usual names of it: `ar` for Tatoeba's `ara`, and for no
+    dialect.
 
     Returns:
         "mean" (None where there is no such pair), "pairs", their "names", and "missing": members that occur
@@ -59,7 +60,8 @@ def average_by_group(values: dict[str, float], members: list[str]) -> dict:
     pairs = {name: set(name.split("-")) for name in values}
     common = common_languages(values)
     there = set().union(*pairs.values())
-    meant = set().union(*(languages_meant(member, there) for member in members))
+    meant_by = {member: usual_names(member, there) for member in members}
+    meant = set().union(*meant_by.values())
     chosen = [
         name for name, languages in pairs.items() if languages <= common | meant and not languages <= common
     ] or [name for name, languages in pairs.items() if languages <= meant]
@@ -68,30 +70,12 @@ def average_by_group(values: dict[str, float], members: list[str]) -> dict:
         "mean": float(np.mean([values[name] for name in chosen])) if chosen else None,
         "pairs": len(chosen),
         "names": chosen,
-        "missing": [code for code in members if not languages_meant(code, seen)],
+        "missing": [member for member, codes in meant_by.items() if not codes & seen],
     }
 
 
 def common_languages(pairs: Collection[str]) -> set[str]:
     """The languages that are in all pairs; of a single pair that has English, English."""
     common = set.intersection(*(set(name.split("-")) for name in pairs)) if pairs else set()
-    english = {code for code in common if is_among(code, ["en"])}
+    english = set(filter(is_english, common))
     return english if len(english) == 1 else common
-
-
-def languages_meant(member: str, there: set[str]) -> set[str]:
-    """Which of the codes of a test set a group's member stands for.
-
-    Its own; else those of the same language (`deu` and `de`: of `ar` Tatoeba's `ara`, and no dialect); else
-    those of its macro-language or of which it is that (`ms` and Tatoeba's `max`, `zsm`).
-    """
-    return (
-        {member} & there
-        or {code for code in there if subtag(code) == subtag(member)}
-        or {code for code in there if is_among(code, [member])}
-    )
-
-
-def is_among(code: str, codes: Container[str]) -> bool:
-    """Whether a language is among others, whatever the standard of their codes: `deu` and `de`."""
-    return code in codes or closest(code, codes) is not None or any(closest(each, [code]) for each in codes)

@@ -6,8 +6,8 @@ from pathlib import Path
 from command_line import options as types
 from command_line.errors import InputError
 from data_prep.formats.texts import LANGUAGE
+from data_prep.languages import usual_names
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
-from embeddings.groups import is_among
 from embeddings.search.neighbours import Search, add_search_arguments
 from embeddings.search.retrieval import COSINE, SIMILARITIES
 from embeddings.search.sentence_scores import (
@@ -126,17 +126,15 @@ class Retrieval:
         if self.languages is None:
             return pairs
         there = {language for pair in pairs for language in pair.languages}
+        meant: set[str] = set()
         for language in self.languages:
-            if not any(is_among(each, [language]) for each in there):
+            if not (found := usual_names(language, there)):
                 raise InputError(
                     f"--languages {language}: not in {self.name}; there are {', '.join(sorted(there))}"
                 )
+            meant |= found
         common = {self.pivot} if self.pivot else set.intersection(*(set(pair.languages) for pair in pairs))
-        chosen = [
-            pair
-            for pair in pairs
-            if all(each in common or is_among(each, self.languages) for each in pair.languages)
-        ]
+        chosen = [pair for pair in pairs if common | meant >= set(pair.languages)]
         if not chosen:
             raise InputError(
                 f"--languages {','.join(self.languages)}: no pair of {self.name} is of these; expected two,"

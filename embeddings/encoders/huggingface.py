@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from command_line.errors import InputError
+from data_prep.languages import usual_names
 from embeddings.encoders.sentence_encoder import LanguageNeeded
-from embeddings.groups import languages_meant
 
 
 def token_ids(tokenizer, texts: Sequence[str], longest: int) -> list[list[int]]:
@@ -44,7 +44,7 @@ def source_code(codes: Sequence[str], language: str | None, name: str) -> str:
     """
     if not language:
         raise LanguageNeeded(f"{name} reads the tag of the language of the text, one of {', '.join(codes)}")
-    found = languages_meant(language, set(codes))
+    found = usual_names(language, codes)
     if len(found) != 1:
         raise InputError(
             f"{name} reads the tag of the language of the text, which is {language}; expected one of"

@@ -16,6 +16,7 @@ from data_prep.languages import (
     same_language,
     same_written_language,
     subtag,
+    usual_names,
 )
 from data_prep.normalization import measure_length, words, words_of_unspaced
 
@@ -92,10 +93,30 @@ def test_a_language_in_two_scripts_is_two():
      ("ms", "id", False), ("id", "zsm", False), ("zh", "yue", False), ("zho_Hans", "zho_Hant", False),
      ("ar", "arz", False), ("no", "nn", False), ("no", "da", False), ("hr", "bs", False),
      ("klingon", "xa", False), ("klingon", "de", False), ("fa", "pes_Arab", True), ("fa", "prs", False),
-     ("pes", "prs", False), ("sh", "hbs", True), ("sh", "sr", False), ("swc", "sw", False)],
+     ("pes", "prs", False), ("sh", "hbs", True), ("sh", "sr", False), ("swc", "sw", False),
+     ("ps", "pbt_Arab", True), ("ff", "fuv", True), ("qu", "quy_Latn", True)],
 )  # fmt: skip
 def test_usual_names_of_one_language(first, second, expected):
     assert same_language(first, second) is same_language(second, first) is expected
+
+
+TATOEBA = "ara arq arz cmn eng fra ind jpn max nno nob wuu yue zsm"
+FLORES = "arb_Arab arb_Latn arz_Arab azb_Arab azj_Latn ind_Latn pes_Arab prs_Arab yue_Hant zho_Hans zho_Hant"
+
+
+@pytest.mark.parametrize(
+    ("code", "there", "expected"),
+    [("ms", TATOEBA, "zsm"), ("ar", TATOEBA, "ara"), ("zh", TATOEBA, "cmn"), ("no", TATOEBA, "nob"),
+     ("arq", TATOEBA, "arq"), ("ja_XX", TATOEBA, "jpn"), ("de", TATOEBA, ""), ("arb_Arab", TATOEBA, "ara"),
+     ("ar", FLORES, "arb_Arab"), ("ar_AR", FLORES, "arb_Arab"), ("ara_Latn", FLORES, "arb_Latn"),
+     ("zh", FLORES, "zho_Hans"), ("zh_CN", FLORES, "zho_Hans"), ("zh_Hant", FLORES, "zho_Hant"),
+     ("cmn_Hans", FLORES, "zho_Hans"), ("zh_Latn", FLORES, ""), ("az", FLORES, "azj_Latn"),
+     ("fa", FLORES, "pes_Arab"), ("prs", FLORES, "prs_Arab"), ("ms", FLORES, ""), ("xa", FLORES, ""),
+     ("xa", "xa xb", "xa"), ("zho", "zh cmn", "zh"), ("zho_Hans", "zh_Latn zh_TW", ""),
+     ("nor", "nb no nn", "no"), ("zh", "zh_CN zho_Hans", "zh_CN zho_Hans")],
+)  # fmt: skip
+def test_what_others_call_a_language(code, there, expected):
+    assert usual_names(code, there.split()) == set(expected.split())
 
 
 def test_a_language_that_others_count_to_another_is_one():

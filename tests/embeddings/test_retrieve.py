@@ -126,6 +126,20 @@ def test_tatoeba_in_the_layout_of_laser_and_groups(command, one_space, tmp_path)
     }
 
 
+@pytest.mark.parametrize(
+    ("asked_for", "pairs"), [("ms", "zsm"), ("ar,zh", "ara cmn"), ("arq", "arq"), ("max,ind", "ind max")]
+)
+def test_a_language_that_is_asked_for_has_no_others_of_its_macrolanguage(
+    command, one_space, tmp_path, asked_for, pairs
+):
+    for language in ("ara", "arq", "cmn", "ind", "max", "yue", "zsm"):
+        for side in (language, "eng"):
+            write(tmp_path / f"v1/tatoeba.{language}-eng.{side}", sentences(3, seed=4))
+    options = ["--tatoeba", tmp_path / "v1", "--languages", asked_for, "--similarity", "cosine"]
+    directions = retrieve(command, one_space, tmp_path / "out", *options)["directions"]
+    assert set(directions) == {name for one in pairs.split() for name in (f"{one}-eng", f"eng-{one}")}
+
+
 def test_averages_of_either_direction_of_a_set_with_a_common_language(command, one_space, encoder, tmp_path):
     """Tatoeba from English, as dual-pivot transfer has it (5.3), and to English; candidates of one text only
     are what makes the two differ.

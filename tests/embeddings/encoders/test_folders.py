@@ -10,6 +10,7 @@ import torch
 
 from command_line.errors import InputError
 from data_prep.huggingface import files_of
+from embeddings.encoders.huggingface import source_code
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import LanguageNeeded
 from tests.embeddings.encoders.folders import (
@@ -181,6 +182,23 @@ def test_a_tokenizer_with_language_tags_is_told_the_language(tmp_path):
         encoder.encode([])
     with pytest.raises(InputError, match="of the language of the text, which is eu; expected one of "):
         encoder.encode([], "eu")
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [("fa", "pes_Arab"), ("prs", "prs_Arab"), ("ar_AR", "arb_Arab"), ("zh_CN", "zho_Hans"),
+     ("lv_LV", "lvs_Latn"), ("cmn_Hant", "zho_Hant"), ("ms", "zsm_Latn"), ("ps", "pbt_Arab"),
+     ("az", "azj_Latn"), ("tw", "twi_Latn")],
+)  # fmt: skip
+def test_the_tag_of_a_language_among_those_of_nllb(language, code):
+    from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES
+
+    assert source_code(FAIRSEQ_LANGUAGE_CODES, language, "NLLB") == code
+
+
+def test_a_language_with_several_tags_is_refused():
+    with pytest.raises(InputError, match=r"of the text, which is de; expected one of de_AT, de_DE$"):
+        source_code(["de_DE", "en_XX", "de_AT"], "de", "mBART")
 
 
 # --- what is refused
