@@ -57,8 +57,7 @@ class StoredVectors(SentenceEncoder):
         places: Places = {}
         for number in order:
             file = self.files[number]
-            language = file.record.get("language")
-            language = language and subtag(language)
+            language = _language_of(file)
             for row, line in enumerate(read_lines(_text_of(file))):
                 places.setdefault((language, line), (number, row))
                 places.setdefault((None, line), (number, row))
@@ -142,12 +141,15 @@ class StoredVectors(SentenceEncoder):
         return self._states[number]
 
     def encode_lines(self, path, rows, sentences, language=None):
-        """The file of this text, by memory map; without one, as `encode`."""
-        text = checksum(path)
-        for file in self.files:
-            if file.record["text"]["sha256"] == text:
-                return file.only(rows)
-        return self.encode(sentences, language)
+        """The file of this text, by memory map; without one, as `encode`. Of several with these lines the one
+        in this language, or else the one at this place.
+        """
+        text, key, place = checksum(path), language and subtag(language), Path(path).resolve()
+        same = [file for file in self.files if file.record["text"]["sha256"] == text]
+        if not same:
+            return self.encode(sentences, language)
+        best = max(same, key=lambda file: (_language_of(file) == key, _text_of(file).resolve() == place))
+        return best.only(rows)
 
     @property
     def system(self) -> dict:
@@ -175,6 +177,12 @@ class StoredVectors(SentenceEncoder):
 def _text_of(file: VectorsFile) -> Path:
     """The text whose lines the vectors are of."""
     return path_of_record(file.record["text"]["path"], file.path.parent)
+
+
+def _language_of(file: VectorsFile) -> str | None:
+    """As `subtag` has it; None where the record does not say it."""
+    language = file.record.get("language")
+    return language and subtag(language)
 
 
 def _made_of(record: dict) -> dict:

@@ -230,6 +230,25 @@ def test_stored_vectors_are_an_encoder(command, checkpoint_options, text, expect
         EncoderOptions(tmp_path / "out").load()
 
 
+def test_stored_vectors_of_equal_texts_are_those_of_the_language(command, checkpoint_options, text, tmp_path):
+    """Or else of the place."""
+    english = shutil.copy(text, tmp_path / "test.en")
+    assert command("encode", text, english, *checkpoint_options, "--output", tmp_path / "out").status == 0
+    encoder = EncoderOptions(tmp_path / "out").load()
+    rows = np.array([0, 3])
+    lines = [LINES[row] for row in rows]
+    for path, language, own in (
+        (text, "de", "de"),
+        (english, "eng", "en"),
+        (text, "en", "en"),
+        (english, "fr", "en"),
+        (english, None, "en"),
+    ):
+        found = encoder.encode_lines(path, rows, lines, language)
+        assert found.path.name == f"test.{own}.npy"
+        np.testing.assert_allclose(found.read(0, 2), encoder.encode(lines, own), atol=1e-5)
+
+
 def test_stored_vectors_are_of_the_training_of_their_encoder(command, checkpoint_options, text, tmp_path):
     """With its seed and axes, so that two of one training are not taken for two seeds."""
     assert command("encode", text, *checkpoint_options, "--output", tmp_path / "out").status == 0
