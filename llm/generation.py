@@ -98,8 +98,9 @@ def first_line(text: str) -> str:
     """The first line with something in it, without spaces around it; models that were not tuned go on.
 
     Only a line feed ends it: other separators, and spaces that do not break, are text, as in what is taught.
+    A NUL, which tokenizers of bytes can write, is left out: no text has one.
     """
-    return next(filter(None, map(str.strip, text.split("\n"))), "")
+    return next(filter(None, map(str.strip, text.replace("\0", "").split("\n"))), "")
 
 
 class _BehindFirstLine(StoppingCriteria):

@@ -5,6 +5,8 @@ import torch
 from transformers import AutoModelForCausalLM, GenerationConfig
 
 from command_line.journal import Journal
+from command_line.lines import read_lines
+from command_line.outputs import write_text
 from llm.generation import Answers, Search, first_line
 from llm.language_model import load_model, load_tokenizer
 from tests.llm.tiny_model import write_bloom
@@ -105,12 +107,22 @@ def test_a_tokenizer_that_ends_texts_is_not_asked_behind_the_end(ask, parts):
         ("\n \n a  b\nc", "a  b"),
         ("a\u2028b\u3000c\u00a0d", "a\u2028b\u3000c\u00a0d"),  # as references have them
         ("a\r\nb", "a"),
+        ("\0\n a\0b\0 \nc", "ab"),  # no text has them
         ("", ""),
         ("\n", ""),
     ],
 )
 def test_the_first_line_is_taken(text, line):
     assert first_line(text) == line
+
+
+@pytest.mark.parametrize("character", [chr(one) for one in (*range(32), 127, 0x85, 0x2028, 0xFEFF, 0xFFFD)])
+def test_a_file_of_answers_has_a_line_of_each(tmp_path, character):
+    """Whatever a tokenizer of bytes makes of them."""
+    answers = [first_line(f"a{character}b"), first_line(f"{character}c"), first_line(f"d{character}")]
+    write_text(tmp_path / "answers.txt", "".join(f"{line}\n" for line in ["", *answers]))
+    assert list(read_lines(tmp_path / "answers.txt")) == ["", *answers]
+    assert all(answers)
 
 
 class Typing(torch.nn.Module):
