@@ -66,8 +66,8 @@ class PromptedJob:
         """Direction -> file of its sources, of those that are translated.
 
         Raises:
-            InputError: there is no such set, or a direction without one is asked for; or the pivot is neither
-                a language of the sets nor a taught one.
+            InputError: there is no such set, or a direction without one is asked for, or one that is not
+                translated through the pivot; or the pivot is neither a language of the sets nor a taught one.
         """
         found = source_files(self.text, self.split)
         taught = self.model.taught()
@@ -86,7 +86,14 @@ class PromptedJob:
                 if direction not in found:
                     raise InputError(f"{self.text}: no {self.split} set of {format_direction(direction)}")
         if self.pivot:
-            chosen = [one for one in chosen if one not in taught and self.pivot not in one]
+            through = [one for one in chosen if one not in taught and self.pivot not in one]
+            if wanted not in SETS and through != chosen:
+                other = next(one for one in chosen if one not in through)
+                raise InputError(
+                    f"--pivot {self.pivot}: {format_direction(other)} of --directions was taught or has"
+                    f" {self.pivot} in it; expected zero-shot directions between other languages"
+                )
+            chosen = through
         if not chosen:
             raise InputError(f"{self.text}: no {self.split} set for {wanted} directions")
         return {direction: found[direction] for direction in sorted(chosen)}

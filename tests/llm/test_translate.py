@@ -248,6 +248,14 @@ def test_a_killed_run_goes_on(options, command, tmp_path, monkeypatch):
         (["--directions", "de-fr"], "text: no test set of de-fr"),
         (["--directions", "supervised"], "text: no test set for supervised directions"),
         (["--pivot", "en"], "text: no test set for all directions"),
+        (
+            ["--pivot", "fr", "--directions", "de-en,en-fr"],
+            "--pivot fr: en-fr of --directions was taught or has",
+        ),
+        (
+            ["--pivot", "fr", "--directions", "en-de,de-en", "--supervised", "de-en"],
+            "--pivot fr: de-en of --directions was taught or has fr in it; expected zero-shot directions",
+        ),
         (["--pivot", "ja"], "--pivot: 'ja' is no language of the test sets of"),
         (["--pivot", "ja"], "text, nor taught: de, en, fr"),
         (["--pivot", "en de"], "--pivot: found 'en de', expected a language code such as en or zho_Hans"),
