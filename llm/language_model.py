@@ -86,6 +86,44 @@ def load_model(folder: Path, precision: str, device_map: str | None = None):
     return model
 
 
+def check_positions(folder: Path, tokens: int, options: str) -> None:
+    """Refuse texts for which a model has too few positions, before its weights are read.
+
+    Args:
+        tokens: of the longest text that it may have to read.
+        options: that allow this many, for the error.
+
+    Raises:
+        InputError: it has learned fewer; or as `load_model`.
+    """
+    check_folder(folder)
+    with reading(folder, KIND):
+        import torch
+        from transformers import AutoConfig, AutoModelForCausalLM
+
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        with torch.device("meta"):
+            most = learned_positions(AutoModelForCausalLM.from_config(config, trust_remote_code=False))
+    if most is not None and tokens > most:
+        raise InputError(
+            f"{options}: allow texts of {tokens} tokens; --model {folder} has learned positions for {most},"
+            " give smaller ones"
+        )
+
+
+def learned_positions(model) -> int | None:
+    """How many tokens a model has learned positions for; None of those that compute them, as BLOOM does."""
+    from torch.nn import Embedding
+
+    rows = getattr(model.config, "max_position_embeddings", None)
+    words = model.get_input_embeddings()
+    for table in model.modules():
+        is_other = isinstance(table, Embedding) and table is not words
+        if is_other and table.num_embeddings - getattr(table, "offset", 0) == rows:
+            return rows if table.padding_idx is None else rows - table.padding_idx - 1  # RoBERTa's like
+    return None
+
+
 def add_adapter(model, folder: Path, is_trainable: bool = False):
     """The model with the adapter in a folder.
 

@@ -27,6 +27,7 @@ from data_prep.formats.directions import Direction, format_direction
 from eval.probes.parallel import FINAL_NORM
 from eval.probes.store import KIND, store_files, write_index
 from llm.instructions.prompts import DEFAULT
+from llm.language_model import check_positions
 from llm.parallel_sets import source_files
 from llm.prompted_model import PromptedModel, add_model_arguments
 
@@ -84,6 +85,7 @@ def main(args) -> None:
 def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: Stamp) -> None:
     """Load, read, store."""
     started = time.monotonic()
+    check_positions(job.model.weights, job.max_input, f"--max-input {job.max_input}")
     model, tokenizer = job.model.load()
     stamp.begin()
     for path in store_files(output):  # of an earlier extraction

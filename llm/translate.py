@@ -31,6 +31,7 @@ from eval.results.scores import TRANSLATION
 from eval.translation.evaluated_model import SETS
 from llm.instructions.language_names import language_names
 from llm.instructions.prompts import DEFAULT, PROMPTS
+from llm.language_model import check_positions
 from llm.parallel_sets import source_files
 from llm.prompted_model import PromptedModel, add_model_arguments
 from llm.search import Search
@@ -160,6 +161,9 @@ def translate(
     from llm.generation import Answers
 
     started = time.monotonic()
+    read = job.search.max_input + job.search.max_output - 1  # all but the last token of an answer
+    limits = f"--max-input {job.search.max_input}, --max-output {job.search.max_output}"
+    check_positions(job.model.weights, read, limits)
     answers = Answers(*job.model.load(), job.search)
     lines = {path: [line.strip() for line in read_lines(path)] for path in set(sources.values())}
     texts = [lines[path] for path in sources.values()]

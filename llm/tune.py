@@ -25,7 +25,7 @@ from command_line.provenance import command_typed, versions
 from command_line.records import read_json
 from data_prep.huggingface import check_folder
 from llm.instructions.folder import Instructions
-from llm.language_model import model_files, weights_identity
+from llm.language_model import check_positions, model_files, weights_identity
 from llm.tuned import TUNING, curriculum_title
 from llm.tuning.options import Tuning, add_tuning_arguments
 
@@ -61,6 +61,8 @@ def main(args) -> None:
         shutil.rmtree(args.output / STATE, ignore_errors=True)  # of a run that was killed at its very end
         print(args.output)
         return
+    limits = f"--max-input {job.max_input}, --max-output {job.max_output}"
+    check_positions(job.model, job.max_input + job.max_output, limits)
     processes = Processes(job.cpu)
     if processes.is_first:
         begin(stamp, args.output, args.force)

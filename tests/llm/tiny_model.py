@@ -15,3 +15,15 @@ def write_bloom(
     random_model(sizes, len(tokenizer)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def write_gpt2(folder: Path, lines: Iterable[str], positions: int) -> Path:
+    """A GPT-2 of random weights, which has learned its positions."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    tokenizer = learn_tokenizer(iter(lines), 300)
+    ends = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
+    config = GPT2Config(len(tokenizer), positions, n_embd=8, n_layer=1, n_head=2, **ends)
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
