@@ -29,7 +29,7 @@ from data_prep.formats.texts import (
     open_outputs,
     paths_of,
 )
-from data_prep.step_folder import StepFolder, read_record
+from data_prep.step_folder import StepFolder, normalization, read_record
 from data_prep.subword_models import MODEL_FILES
 
 BYTES_PER_WORKER = 1 << 18  # fairseq's file splitting repeats lines of files that are small for their workers
@@ -165,7 +165,8 @@ def main(args) -> None:
     reads = [*paths_of(texts), *evaluated, required_dictionary(job.input / DICTIONARY)]
     if record["model"]:
         reads.append(job.input / record["model"])
-    step = StepFolder(job.output, "binarize", settings, reads=reads, inputs=(job.input, job.text))
+    facts = normalization(job.input)
+    step = StepFolder(job.output, "binarize", settings, reads, inputs=(job.input, job.text), facts=facts)
     if step.is_complete(args.force):
         return
     dictionary = load_dictionary(job.input / DICTIONARY)
@@ -177,7 +178,7 @@ def main(args) -> None:
     for path in filter(is_of_sentences, job.output.iterdir()):
         path.unlink()  # of the sentences before; no record of ours lists it
     with Workers(args.workers) as workers:
-        write_data(job, texts, raw, dictionary, record, workers)
+        write_data(job, texts, raw, dictionary, record | facts, workers)
     step.finish()
 
 
@@ -189,7 +190,7 @@ def write_data(
     Args:
         job: its folders.
         raw: the untokenized text of the evaluation sets, by set and pair.
-        record: of the subword text.
+        record: of the subword text, with what is known of its normalization.
     """
     languages = languages_of(texts)
     for language in languages:
@@ -217,4 +218,5 @@ def write_data(
         dictionary_sha256=checksum(job.input / DICTIONARY),
         text_sha256=text_sha256,
         monolingual=monolingual,
+        normalized=record.get("normalized", False),
     ).save()

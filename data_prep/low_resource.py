@@ -30,7 +30,7 @@ from data_prep.formats.texts import (
     open_outputs,
     paths_of,
 )
-from data_prep.step_folder import StepFolder
+from data_prep.step_folder import StepFolder, normalization
 
 MONOLINGUAL, ALL = "monolingual", "all"
 SIZE = options.OptionType(
@@ -86,9 +86,13 @@ def main(args) -> None:
     settings, reads = {"first": args.first, "seed": args.seed}, paths_of(bitexts)
     folder, largest = args.output / MONOLINGUAL, max(limits.values())
     beyond = {} if own else {"beyond": largest}
-    pretraining = StepFolder(folder, "low-resource", settings | beyond, [*reads, *(own or ())], inputs)
+    facts = normalization(args.input)
+    of_both = facts if own is None or normalization(args.monolingual) else {}
+    pretraining = StepFolder(
+        folder, "low-resource", settings | beyond, [*reads, *(own or ())], inputs, of_both
+    )
     for name, size in limits.items():
-        step = StepFolder(args.output / name, "low-resource", settings | {"size": size}, reads, inputs)
+        step = StepFolder(args.output / name, "low-resource", settings | {"size": size}, reads, inputs, facts)
         if not step.is_complete(args.force):
             step.begin(is_corpus_file)
             write_pairs(train, args.output / name, ranks < size)

@@ -7,10 +7,11 @@ from data_prep.languages import is_unspaced
 
 # C0 and C1 controls, direction marks, zero-width space, word joiner, byte order mark, noncharacters.
 # Zero-width joiner and non-joiner stay: Persian and Indic spelling needs them.
-_CONTROLS = re.compile(
+CONTROLS = (
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
     "\ufdd0-\ufdef\ufff9-\ufffb\ufffe\uffff]"
 )
+_CONTROLS = re.compile(CONTROLS)
 CHARACTERS_PER_WORD = 1.6  # of a language without spaces, against the words of one with spaces
 
 

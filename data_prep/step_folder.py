@@ -13,6 +13,9 @@ from command_line.errors import InputError
 from command_line.outputs import remove_leftovers
 from command_line.records import AnyOf, Objects, OneOf
 
+NORMALIZING = ("clean", "phrasebook")  # steps whose text is as `normalization.normalize` leaves it
+PASSING_ON = ("low-resource", "tokenize", "subword")  # steps that record whether their text was
+
 SUBWORD = {
     "type": OneOf("subword-nmt", "sentencepiece", "transformers", "none"),
     "model": AnyOf(OneOf(None), str),
@@ -32,6 +35,8 @@ class StepFolder:
         settings: everything that the output depends on besides the files that are read.
         reads: these files.
         inputs: folders that are read, and so must be others.
+        facts: what later steps read in the record besides; a folder without them, of before, stays complete,
+            and gets them when the step is done again.
 
     Raises:
         InputError: the output is one of the inputs.
@@ -44,12 +49,16 @@ class StepFolder:
         settings: dict,
         reads: Iterable[Path] = (),
         inputs: Iterable[Path] = (),
+        facts: dict | None = None,
     ):
         self.folder, self._inputs = Path(folder), {Path(other).resolve() for other in inputs}
         self._foreign: set[Path] = set()
+        self._facts = facts or {}
         if self.folder.resolve() in self._inputs:
             raise InputError(f"--output {folder}: is the input folder, expected another one")
         self.stamp = Stamp(self.folder / f"{name}.json", name, settings, reads)
+        known = self.stamp.recorded().get("settings", {})
+        self.stamp.settings |= {fact: value for fact, value in self._facts.items() if fact in known}
 
     def is_complete(self, force: bool = False) -> bool:
         """Whether the step has been done with these settings; says so on standard error."""
@@ -67,6 +76,7 @@ class StepFolder:
             InputError: there are such files, and they are not this step's; or it would write into a folder
                 that it reads; or another process does it.
         """
+        self.stamp.settings |= self._facts
         self._writes, self._places = writes, {self.folder, self.folder / subfolder}
         if read := [place for place in self._places if place.resolve() in self._inputs]:
             raise InputError(
@@ -106,3 +116,15 @@ def read_record(folder: Path, name: str) -> dict | None:
     if settings is not None:
         records.check(settings, SCHEMAS[name], Path(folder) / f"{name}.json")
     return settings
+
+
+def normalization(folder: Path) -> dict[str, bool]:
+    """The fact that the text of a folder was normalized before any other step: {"normalized": True}; empty
+    where no record says so.
+
+    Raises:
+        InputError: a step was interrupted, or its record is broken.
+    """
+    made = any(read_settings(folder, step) is not None for step in NORMALIZING)
+    told = ((read_settings(folder, step) or {}).get("normalized") is True for step in PASSING_ON)
+    return {"normalized": True} if made or any(told) else {}

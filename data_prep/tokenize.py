@@ -23,7 +23,7 @@ from data_prep.formats.texts import (
     open_outputs,
     paths_of,
 )
-from data_prep.step_folder import StepFolder
+from data_prep.step_folder import StepFolder, normalization
 from data_prep.tokenizers import TOKENIZERS, choose_tokenizers, make_tokenizer
 
 
@@ -71,7 +71,12 @@ def main(args) -> None:
     texts = find_texts(args.input)
     names = choose_tokenizers(languages_of(texts), args.tokenizer, args.lowercase)
     step = StepFolder(
-        args.output, "tokenize", {"tokenizers": names}, reads=paths_of(texts), inputs=(args.input,)
+        args.output,
+        "tokenize",
+        {"tokenizers": names},
+        reads=paths_of(texts),
+        inputs=(args.input,),
+        facts=normalization(args.input),
     )
     if step.is_complete(args.force):
         return

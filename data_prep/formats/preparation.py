@@ -27,6 +27,7 @@ SCHEMA = {
     "dictionary_sha256": str,
     "text_sha256": Objects(str),
     "monolingual": Optional(Objects(Objects(int))),  # records of 0.1 have none
+    "normalized": Optional(bool),  # nor have records of 0.2 this
 }
 
 
@@ -43,6 +44,7 @@ class Preparation:
         dictionary_sha256: checksum of the joint dictionary file.
         text_sha256: "test.de-en.de" -> checksum of that raw text file.
         monolingual: split -> {"ja": number of lines} of monolingual text.
+        normalized: `clean` or `phrasebook` normalized the text before it was tokenized.
     """
 
     folder: Path
@@ -53,6 +55,7 @@ class Preparation:
     dictionary_sha256: str
     text_sha256: dict[str, str] = dataclasses.field(default_factory=dict)
     monolingual: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
+    normalized: bool = False
 
     @classmethod
     def load(cls, folder) -> "Preparation":
@@ -100,8 +103,18 @@ class Preparation:
         return self.folder / "text" / f"{split}.{pair}.{language}"
 
     def segment(self, language: str, line: str) -> str:
-        """Raw text -> what the model reads: tokenized, then split into subwords separated by spaces."""
-        return self.subwords.segment(self._tokenizer(language).tokenize(line))
+        """Raw text -> what the model reads, subwords separated by spaces."""
+        return self.segment_by(self._tokenizer(language), line)
+
+    def segment_by(self, tokenizer, line: str) -> str:
+        """Raw text -> what the model reads, by a tokenizer of `data_prep.tokenizers`."""
+        return self.subwords.segment(tokenizer.tokenize(self.as_normalized(line)))
+
+    def as_normalized(self, line: str) -> str:
+        """Raw text as `tokenize` was given that of the folder: normalized, or as it is."""
+        from data_prep.normalization import normalize
+
+        return normalize(line) if self.normalized else line
 
     def detokenize(self, language: str, line: str) -> str:
         """What the model writes -> raw text: subwords joined, then detokenized."""

@@ -43,8 +43,7 @@ class Segmentation:
         """
         if self.preparation is None:
             return str
-        tokenize, segment = self._tokenizer(language).tokenize, self.preparation.subwords.segment
-        return lambda line: segment(tokenize(line))
+        return functools.partial(self.preparation.segment_by, self._tokenizer(language))
 
     @functools.cached_property
     def record(self) -> dict | None:
@@ -53,7 +52,8 @@ class Segmentation:
             return None
         kind, model = self.preparation.subword["type"], self.preparation.subword["model"]
         of_model = {"type": kind, "sha256": model and checksum(self.folder / model)}
-        return {"tokenizers": self.preparation.tokenizers, "subword": of_model}
+        normalized = {"normalized": True} if self.preparation.normalized else {}  # as records of before
+        return {"tokenizers": self.preparation.tokenizers, "subword": of_model, **normalized}
 
     def _tokenizer(self, language: str | None):
         """That of the training data; of another language, the one that `data_prep` would take."""

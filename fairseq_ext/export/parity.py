@@ -11,7 +11,7 @@ from command_line.errors import InputError
 from command_line.lines import read_lines
 from data_prep.formats.preparation import Preparation
 from data_prep.formats.texts import language_in_name
-from data_prep.tokenizers import LOWERCASE, make_tokenizer
+from data_prep.tokenizers import LOWERCASE, UNSPLIT, make_tokenizer
 from fairseq_ext.export.tokenizer import ExportedTokenizer, expected_ids
 from fairseq_ext.inference import LoadedModel
 
@@ -53,11 +53,13 @@ def check_texts(
         if not path.is_file():
             raise InputError(f"{path}: no such file; expected text, one sentence per line")
         raw = [line for _, line in zip(range(lines), read_lines(path), strict=False) if line.strip()]
-        name = _tokenizer_name(preparation, language, path)
-        words = make_tokenizer(name.removesuffix(LOWERCASE), language)
+        name = _tokenizer_name(preparation, language, path).removesuffix(LOWERCASE)
+        words = make_tokenizer(name, language)
+        # whoever splits text into words normalizes it before; of other text, the exported tokenizer does
+        whole = raw if name in UNSPLIT else map(preparation.as_normalized, raw)
         known = preparation.languages[0] if language not in preparation.tokenizers else language
         ids = [expected_ids(preparation, dictionary, known, line, longest) for line in raw]
-        found.append(CheckText(language, raw, [words.tokenize(line) for line in raw], ids))
+        found.append(CheckText(language, raw, [words.tokenize(line) for line in whole], ids))
     return found
 
 

@@ -15,7 +15,7 @@ from data_prep.formats.preparation import Preparation
 from fairseq_ext.export.encoder_graph import count_of, refusal
 from fairseq_ext.export.job import ExportJob
 from fairseq_ext.export.model_card import Card, parameters_of
-from fairseq_ext.export.tokenizer import ExportedTokenizer, exported_tokenizer
+from fairseq_ext.export.tokenizer import ExportedTokenizer, exported_tokenizer, save_tokenizer
 from fairseq_ext.inference import LoadedModel
 from fairseq_ext.models.pretrained_configuration import sizes_of
 
@@ -84,6 +84,7 @@ def write_states(card: "PretrainedCard", folder: Path) -> ExportedTokenizer:
 
     loaded, preparation = card.loaded, card.preparation
     loaded.model.encoder.save_pretrained(folder, preparation.subwords)
+    save_tokenizer(preparation, folder)  # over the encoder's, which knows nothing of the text
     expected = exported_tokenizer(
         preparation, loaded.task.dictionary, card.longest, True, False, card.checkpoint
     )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from data_prep.formats.preparation import Preparation
+from data_prep.normalization import CONTROLS
 from data_prep.subword_models import WORD_BEGINNING
 from data_prep.tokenizers import LOWERCASE
 from fairseq_ext.export.encoder_graph import refusal
@@ -82,7 +83,7 @@ def exported_tokenizer(
     lowercase, expects = _word_tokenizers(preparation, pretokenized, path)
     model = read_sentencepiece_model(preparation.folder / preparation.subword["model"])
     vocabulary = Vocabulary.of(model, dictionary)
-    tokenizer = pipeline(model, vocabulary, lowercase)
+    tokenizer = pipeline(model, vocabulary, lowercase, preparation.normalized)
     tokenizer.post_processor = _around(vocabulary, dictionary, has_cls)
     roles = ("bos", "pad", "eos", "unk")
     names = {role: vocabulary.entries[getattr(dictionary, role)()][0] for role in roles}
@@ -104,7 +105,7 @@ def _of_transformers(
         raise refusal(path, "its text was put in lower case in front of a tokenizer of transformers")
     stored = preparation.subwords
     with tempfile.TemporaryDirectory() as folder:
-        stored.save_pretrained(folder)
+        save_tokenizer(preparation, folder)
         tokenizer = Tokenizer.from_file(f"{folder}/tokenizer.json")
     ids = stored.tokenizer_ids(dictionary)
     rows = np.full(max(tokenizer.get_vocab().values()) + 1, dictionary.unk())
@@ -182,11 +183,43 @@ def unwritable(symbol: str) -> str:
     return f"{symbol[:1]} {symbol[1:]}"
 
 
-def pipeline(model: PieceModel, vocabulary: Vocabulary, lowercase: bool):
-    """From raw text to ids, without what is put around a sentence."""
+def normalizers_of_clean() -> list:
+    """What `data_prep.normalization.normalize` does, as steps of `tokenizers`."""
+    from tokenizers import Regex, normalizers
+
+    return [normalizers.Replace(Regex(CONTROLS), ""), normalizers.NFC(), *_single_spaces()]
+
+
+def _single_spaces() -> list:
+    from tokenizers import Regex, normalizers
+
+    return [normalizers.Replace(Regex(WHITESPACE), " "), normalizers.Strip()]
+
+
+def save_tokenizer(preparation: Preparation, folder) -> None:
+    """Write the tokenizer of `transformers` that the data is of; text that `clean` normalized is normalized
+    by it, too, before it does what it does itself.
+    """
+    from tokenizers import Tokenizer, normalizers
+
+    preparation.subwords.save_pretrained(folder)
+    if preparation.normalized:
+        path = f"{folder}/tokenizer.json"
+        tokenizer = Tokenizer.from_file(path)
+        own = [tokenizer.normalizer] if tokenizer.normalizer else []
+        tokenizer.normalizer = normalizers.Sequence([*normalizers_of_clean(), *own])
+        tokenizer.save(path)
+
+
+def pipeline(model: PieceModel, vocabulary: Vocabulary, lowercase: bool, normalized: bool):
+    """From raw text to ids, without what is put around a sentence.
+
+    Args:
+        normalized: text is normalized as `clean` does it.
+    """
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-    steps = [normalizers.Replace(Regex(WHITESPACE), " "), normalizers.Strip()]
+    steps = normalizers_of_clean() if normalized else _single_spaces()
     if lowercase:  # a sigma at the end of a word, which Rust's function for one character cannot see
         steps += [normalizers.Replace(Regex(r"(?<=\p{L})Σ(?!\p{L})"), "ς"), normalizers.Lowercase()]
     if model.character_map:

@@ -18,6 +18,23 @@ from data_prep.formats.preparation import Preparation
 from data_prep.formats.sentences import addresses
 
 ROOT = Path(__file__).parents[2]
+RAW_FILES = [f"{split}.de-en.{language}" for split in ("train", "valid", "test") for language in ("de", "en")]
+
+
+def read_text(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def segment_and_binarize(step, text: Path, root: Path, *force: str) -> Path:
+    """DATA of a folder of text; the steps between write into `root`, too."""
+    tok, sub, data = root / "tok", root / "sub", root / "data"
+    for words in (
+        ["tokenize", "--input", text, "--output", tok],
+        ["subword", "--input", tok, "--output", sub, "--merges", 100],
+        ["binarize", "--input", sub, "--text", text, "--output", data],
+    ):
+        assert step(*words, "--workers", 1, *force)[0] == 0
+    return data
 
 
 def test_stock_fairseq_reads_every_line_back(prepared, read):
@@ -80,6 +97,49 @@ def test_segment_and_detokenize_are_the_steps_and_their_inverse(prepared, read):
         assert record.text_path(*name.split(".")).read_text(encoding="utf-8").split("\n")[:-1] == raw
     with pytest.raises(InputError, match="no language 'ja'; the folder has de, en, fr"):
         record.segment("ja", "x")
+
+
+AS_WRITTEN_BY_OTHERS = "Der Zug fa\u0308hrt\u200b  am\u00a0Freitag ."  # NFD, zero-width and no-break spaces
+
+
+@pytest.mark.parametrize("made_by", ["phrasebook", "clean", "low-resource", None])
+def test_raw_text_is_normalized_as_the_text_of_the_folder_was(
+    prepared, step, write_corpus, tmp_path, made_by
+):
+    files = {name: read_text(prepared / "raw" / name) for name in RAW_FILES}
+    raw = tmp_path / "text" if made_by is None else tmp_path / "raw"
+    write_corpus(raw, files)
+    if made_by == "phrasebook":
+        raw = prepared / "raw"
+    elif made_by:
+        assert step("clean", "--input", raw, "--output", tmp_path / "clean", "--workers", 1)[0] == 0
+        raw = tmp_path / "clean"
+    if made_by == "low-resource":
+        words = ["--input", raw, "--output", tmp_path / "samples", "--sizes", "100"]
+        assert step("low-resource", *words)[0] == 0
+        raw = tmp_path / "samples/100"
+    data = segment_and_binarize(step, raw, tmp_path)
+    record = Preparation.load(data)
+    assert record.normalized == (made_by is not None)
+    found = record.segment("de", AS_WRITTEN_BY_OTHERS)
+    assert (found == record.segment("de", "Der Zug fährt am Freitag .")) == record.normalized
+
+
+def test_a_folder_of_before_keeps_its_text_as_it_was_read(prepared, step, write_corpus, tmp_path):
+    """Nothing is done again for the sake of what its records do not say."""
+    text = write_corpus(tmp_path / "text", {name: read_text(prepared / "raw" / name) for name in RAW_FILES})
+    data = segment_and_binarize(step, text, tmp_path)
+    shutil.copy(prepared / "raw/phrasebook.json", text)  # as if the steps had not read who wrote the text
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    segment_and_binarize(step, text, tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert not Preparation.load(data).normalized
+    record = json.loads((data / "preparation.json").read_text())
+    del record["normalized"]
+    (data / "preparation.json").write_text(json.dumps(record))
+    assert not Preparation.load(data).normalized
+    segment_and_binarize(step, text, tmp_path, "--force")
+    assert Preparation.load(data).normalized
 
 
 def test_the_record_needs_the_standard_library_only(prepared):

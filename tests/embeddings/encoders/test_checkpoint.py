@@ -221,6 +221,19 @@ def test_vectors_are_also_those_of_a_segmentation(data, checkpoint, retokenized)
     assert encoder_identity(load(checkpoint, retokenized(tokenizers)).record()) == before
 
 
+def test_raw_text_is_normalized_where_the_training_text_was(data, checkpoint, retokenized):
+    before = load(checkpoint, data)
+    folder = retokenized(Preparation.load(data).tokenizers)
+    preparation = Preparation.load(folder)
+    preparation.normalized = True
+    preparation.save()
+    normalizing = load(checkpoint, folder)
+    assert normalizing.segmentation.of("de")("u\u0308ber\u200b w1") == "über w1"
+    assert before.segmentation.of("de")("u\u0308ber\u200b w1") == "u\u0308ber\u200b w1"
+    assert set(before.segmentation.record) == {"tokenizers", "subword"}  # as vectors of before have it
+    assert encoder_identity(normalizing.record()) != encoder_identity(before.record())
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

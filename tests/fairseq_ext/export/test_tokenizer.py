@@ -39,6 +39,29 @@ def test_ids_are_those_of_sentencepiece_and_the_dictionary(tmp_path, kind, token
     assert known_runs > 5
 
 
+DECOMPOSED = [
+    "Scho\u0308n\u200bes We\ufefftter",
+    "\u00adΝαι\u0301 \u2028 ο\u0301χι",
+    "a\u0323\u0307 \u212b",
+    "\u200b",
+]
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_text_is_normalized_as_the_checkpoint_reads_it(tmp_path, normalized):
+    data = write_data(tmp_path / "data")
+    preparation = Preparation.load(data)
+    preparation.normalized = normalized
+    preparation.save()
+    made, _, dictionary = of(data)
+    for line in DECOMPOSED + LINES:
+        words = preparation.segment("de", line).split()
+        found = [made.rows[number] for number in made.tokenizer(line)["input_ids"]]
+        assert found == [*map(dictionary.index, words), dictionary.eos()], (line, words)
+    composed = made.tokenizer("Schönes Wetter")["input_ids"]
+    assert (made.tokenizer(DECOMPOSED[0])["input_ids"] == composed) == normalized
+
+
 def test_every_symbol_of_the_dictionary_keeps_its_id(tmp_path):
     made, _, dictionary = of(write_data(tmp_path / "data"))
     assert list(made.rows[: len(dictionary)]) == list(range(len(dictionary)))

@@ -1,12 +1,15 @@
 """`export --to transformers`: a trained encoder of transformers comes back to its library."""
 
 import json
+import shutil
+import unicodedata
 
 import numpy as np
 import pytest
 import torch
 
 from command_line.dispatch import run
+from data_prep.formats.preparation import Preparation
 from embeddings.encoders.options import EncoderOptions
 from fairseq_ext.__main__ import COMMANDS
 from fairseq_ext.losses.weighted_loss import vectors_of
@@ -67,6 +70,25 @@ def test_the_library_computes_the_same_vectors(world, tmp_path, capsys, given, p
     config = json.loads((tmp_path / "out/config.json").read_text())
     assert "auto_map" not in config
     assert not list((tmp_path / "out").glob("*.bin"))  # safetensors alone
+
+
+@pytest.mark.parametrize("to", ["transformers", "sentence-transformers", "onnx"])
+def test_text_is_normalized_as_that_of_the_training_was(world, tmp_path, to):
+    data = shutil.copytree(world[1], tmp_path / "data")
+    preparation = Preparation.load(data)
+    preparation.normalized = True
+    preparation.save()
+    trained(world, tmp_path / "model.pt")
+    raw = tmp_path / "raw.de"
+    composed = TEXT[:4]
+    decomposed = [unicodedata.normalize("NFD", line).replace(" ", "\u200b \ufeff ") for line in composed]
+    raw.write_text("".join(f"{line}\n" for line in decomposed), encoding="utf-8")
+    given = ("--check-text", str(raw), "--check-lines", "4")
+    assert export((world[0], data), tmp_path / "model.pt", tmp_path / "out", *given, to=to) == 0
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert tokenizer(decomposed)["input_ids"] == tokenizer(composed)["input_ids"]
 
 
 def test_the_code_of_the_model_card_runs(world, tmp_path):
