@@ -15,6 +15,7 @@ pair ascend by (start_a, end_a, start_b, end_b), none twice.
 """
 
 import contextlib
+import re
 import shutil
 import struct
 from collections.abc import Iterable
@@ -32,6 +33,7 @@ MAGIC = b"WORDALGN"
 VERSION = 1
 COLUMNS = 4  # start_a, end_a, start_b, end_b
 LONGEST = 2**16 - 1  # subwords of a sentence
+_NAME = re.compile(rf"[^.]+\.[^.]+-[^.]+(\.(?P<aligner>.+))?{re.escape(SUFFIX)}")
 _HEADER = struct.Struct("<8sIIQQ")
 _SPAN = np.dtype("<u2")
 _OFFSET = np.dtype("<u8")
@@ -48,17 +50,19 @@ def alignment_path(data, split: str, pair: tuple[str, str], aligner: str) -> Pat
 
 def is_alignment_file(path: Path, aligner: str | None = None) -> bool:
     """Whether a file is named as alignments are, by this aligner or any."""
-    return path.suffix == SUFFIX and (aligner is None or _aligner(path) == aligner)
+    found = _aligner(path)
+    return found is not None and aligner in (None, found)
 
 
-def _aligner(path: Path) -> str:
-    _, _, *name = path.name.removesuffix(SUFFIX).split(".", 2)
-    return name[0] if name else UNNAMED
+def _aligner(path: Path) -> str | None:
+    """None of other names: of files of others, and of hidden ones, which a killed command has left."""
+    match = _NAME.fullmatch(path.name)
+    return (match["aligner"] or UNNAMED) if match else None
 
 
 def aligners(data) -> list[str]:
     """Whose alignments a binarized folder holds, sorted."""
-    return sorted({_aligner(path) for path in Path(data).glob(f"*{SUFFIX}")})
+    return sorted({name for path in Path(data).glob(f"*{SUFFIX}") if (name := _aligner(path))})
 
 
 def alignment_files(data, split: str, aligner: str) -> list[Path]:

@@ -80,7 +80,7 @@ def _all_prefixes(folder, pattern: str, expected: str) -> list[Path]:
 
 def binarized_pairs(folder) -> set[str]:
     """The pairs of a folder as its files name them, `SPLIT.A-B.LANG`."""
-    return {path.name.split(".")[1] for path in Path(folder).glob(f"*.*-*.*{INDEX}")}
+    return {path.name.split(".")[1] for path in Path(folder).glob(f"[!.]*.*-*.*{INDEX}")}
 
 
 def file_prefix(folder, split: str, direction: Direction, language: str) -> Path:

@@ -83,6 +83,18 @@ def is_structure_file(path: Path) -> bool:
     return path.suffix.removeprefix(".") in KINDS
 
 
+def structure_files(folder) -> list[Path]:
+    """The files of structures of a folder, sorted; hidden ones are what a killed command has left.
+
+    Raises:
+        InputError: there are none.
+    """
+    found = sorted(path for path in Path(folder).glob("[!.]*") if is_structure_file(path))
+    if not found:
+        raise InputError(f"{folder}: no structures, expected files that `bunsetsu` or `phrases` wrote")
+    return found
+
+
 def structure_path(text_path, kind: str) -> Path:
     """The file beside a file of text or the prefix of a binarized one (`DATA/train.en-ja.ja`)."""
     path = Path(text_path)

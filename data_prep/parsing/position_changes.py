@@ -6,7 +6,6 @@ Of every file of structures in a folder; deshuffling is drawn once for the same 
 
 from command_line import options
 from command_line.completion import check_finished
-from command_line.errors import InputError
 
 NAMES = {"bunsetsu": "BRSS", "phrases": "HFSS"}
 
@@ -32,12 +31,10 @@ def shares(structures, seed: int) -> tuple[int, float, float]:
 
 
 def main(args) -> None:
-    from data_prep.formats.structures import KINDS, Structures
+    from data_prep.formats.structures import Structures, structure_files
 
     check_finished(args.input)
-    paths = sorted(path for kind in KINDS for path in args.input.glob(f"*.{kind}"))
-    if not paths:
-        raise InputError(f"{args.input}: no structures, expected files that `bunsetsu` or `phrases` wrote")
+    paths = structure_files(args.input)
     print("| text | words | moved by | | by deshuffling |\n|---|---|---|---|---|")
     for path in paths:
         kind = path.suffix[1:]

@@ -178,7 +178,7 @@ def structures_of_file(paths, output: Path, kind: str, choice: ParserChoice, sha
     numbers: list[int] = []
     todo = _unfinished(read_shards(path, raw, parses, choice.name), shards, numbers)
     results = workers.map(functools.partial(structures_of_shard, choice), todo)
-    finished = sum(read_record(done, SHARD)["lines"] for done in shards.glob("*.json"))
+    finished = sum(read_record(done, SHARD)["lines"] for done in shards.glob("[!.]*.json"))
     total = count_lines(path) - finished
     for result in progress(results, total, f"{kind} {path.name}", "line", size=lambda item: len(item.values)):
         write_structures(_shard_path(shards, result.number), kind, result.values)

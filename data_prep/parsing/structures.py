@@ -34,12 +34,10 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     from data_prep.formats.sentences import index_path
-    from data_prep.formats.structures import KINDS, is_structure_file
+    from data_prep.formats.structures import is_structure_file, structure_files
     from data_prep.subword_spans import type_of_spelled
 
-    files = sorted(path for kind in KINDS for path in args.input.glob(f"*.{kind}"))
-    if not files:
-        raise InputError(f"{args.input}: no structures, expected files that `bunsetsu` or `phrases` wrote")
+    files = structure_files(args.input)
     for folder in (args.input, args.tokenized, args.subword):
         check_finished(folder)
     check_finished(args.data, "binarize")

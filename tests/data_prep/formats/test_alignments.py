@@ -192,6 +192,19 @@ def test_aligners_lie_beside_each_other_and_beside_files_without_a_name(tmp_path
         assert [other for other in names if is_alignment_file(path, other)] == [name]
 
 
+def test_files_that_are_not_of_this_format_are_of_no_aligner(tmp_path):
+    """What a command that was killed on another machine has left, and what others call so."""
+    write_by(tmp_path, "fast_align")
+    for name in (
+        ".partial-deadbeef-4711.train.en-ja.word2word.alignment",
+        "notes.alignment",
+        "my.notes.alignment",
+    ):
+        (tmp_path / name).write_bytes(b"")
+        assert not is_alignment_file(tmp_path / name)
+    assert aligners(tmp_path) == ["fast_align"]
+
+
 @pytest.mark.parametrize(
     ("there", "wanted", "preferred", "expected"),
     [

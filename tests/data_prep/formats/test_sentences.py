@@ -14,6 +14,7 @@ from data_prep.formats.dictionary import dictionary_fingerprint, load_shared_dic
 from data_prep.formats.directions import parse_directions
 from data_prep.formats.sentences import (
     TOKEN_TYPES,
+    binarized_pairs,
     data_path,
     file_prefix,
     index_path,
@@ -70,6 +71,11 @@ def test_one_file_pair_serves_both_directions(folder, direction, source):
     sources, targets = load_pair(folder, "train", direction)
     assert sources[0].tolist() == source
     assert len(sources) == len(targets) == 6
+
+
+def test_what_a_killed_command_has_left_is_no_pair(folder):
+    (folder / ".partial-deadbeef-4711.train.de-en.de.idx").write_bytes(b"")
+    assert binarized_pairs(folder) == {"de-en", "en-fr", "de-fr"}
 
 
 def test_missing_pair(folder):

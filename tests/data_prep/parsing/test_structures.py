@@ -70,6 +70,17 @@ def test_structures_of_binarized_text(step, folders, read):
     assert "complete, skipped" in structures_step(step, root)[1]
 
 
+def test_what_a_killed_command_has_left_is_no_structure(step, folders, capsys):
+    root, _ = folders
+    (root / "ana/.partial-deadbeef-4711.train.en-ja.en.bunsetsu").write_bytes(b"")
+    assert structures_step(step, root)[0] == 0
+    assert (root / "data/train.en-ja.en.bunsetsu").exists()
+    assert step("position-changes", "--input", root / "ana")[0] == 0
+    (root / "ana/train.en-ja.en.bunsetsu").unlink()
+    for found in (structures_step(step, root), step("position-changes", "--input", root / "ana")):
+        assert found[0] == 2 and "ana: no structures, expected files that `bunsetsu` or" in found[1]
+
+
 @pytest.mark.parametrize("space", ["  ", "\u2003", "\u3000", "\t", "\u00a0"])
 def test_subwords_are_counted_as_the_binarizer_counts_them(tmp_path, space):
     path = tmp_path / "train.en.bunsetsu"
