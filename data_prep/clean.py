@@ -34,6 +34,7 @@ from data_prep.formats.texts import (
     Text,
     find_texts,
     is_corpus_file,
+    languages_of,
     open_outputs,
     paths_of,
 )
@@ -93,18 +94,44 @@ class Cleaning:
             settings["ignore_case"] = True
         return settings
 
+    def evaluation_texts(self, texts: list[Text]) -> list[Text]:
+        """The valid and test sets of the other folders.
+
+        Args:
+            texts: of the corpus.
+
+        Raises:
+            InputError: a folder has none, or none in a language of the corpus, so that it excludes nothing.
+        """
+        known, found = languages_of(texts), []
+        for folder in self.also_exclude:
+            sets = [text for text in find_texts(folder) if text.split != TRAIN]
+            if not sets:
+                raise InputError(
+                    f"--also-exclude {folder}: has no valid or test set; --exclude-text takes files of any"
+                    " name"
+                )
+            languages = languages_of(sets)
+            if not set(languages) & set(known):
+                raise InputError(
+                    f"--also-exclude {folder}: its valid and test sets are in {', '.join(languages)};"
+                    f" expected one of the languages of {self.input}: {', '.join(known)}"
+                )
+            found += sets
+        return found
+
     def check(self, texts: list[Text]) -> None:
         """Refuse an evaluation text in a language that the corpus does not have.
 
         Raises:
             InputError: there is one.
         """
-        known = {language for text in texts for language in text.languages}
+        known = languages_of(texts)
         for language, path in self.exclude_text:
             if language != ANY and language not in known:
                 raise InputError(
                     f"--exclude-text {language}={path}: {self.input} has no text in {language!r};"
-                    f" expected one of {', '.join(sorted(known))}"
+                    f" expected one of {', '.join(known)}"
                 )
 
 
@@ -263,8 +290,8 @@ def main(args) -> None:
 
     job = from_arguments(Cleaning, args)
     texts = find_texts(job.input)
-    others = [b for folder in job.also_exclude for b in find_texts(folder) if b.split != TRAIN]
     job.check(texts)
+    others = job.evaluation_texts(texts)
     excluded = [path for _, path in job.exclude_text]
     step = StepFolder(
         job.output,

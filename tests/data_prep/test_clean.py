@@ -219,6 +219,26 @@ def test_texts_that_exclude_nothing_are_one_line(step, tmp_path, write_corpus, t
 
 
 @pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (["train.de-en.de", "train.de-en.en"], "has no valid or test set; --exclude-text takes"),
+        (
+            ["train.de-en.de", "train.de-en.en", "test.deu-fr.deu", "test.deu-fr.fr"],
+            "its valid and test sets are in deu, fr; expected one of the languages of {folder}/in: de, en",
+        ),
+        (["test.de-fr.de", "test.de-fr.fr"], None),  # one language is enough
+    ],
+)
+def test_folders_that_exclude_nothing_are_one_line(step, tmp_path, write_corpus, files, message):
+    folder = corpus(write_corpus, tmp_path / "in", [("eins", "one"), ("zwei", "two")])
+    other = write_corpus(tmp_path / "other", {name: ["eins"] for name in files})
+    arguments = ["--input", folder, "--output", tmp_path / "out", "--workers", 1, "--also-exclude", other]
+    status, error = step("clean", *arguments)
+    assert status == (2 if message else 0)
+    assert f"error: --also-exclude {other}: {message}".format(folder=tmp_path) in error or not message
+
+
+@pytest.mark.parametrize(
     ("one", "other", "reason"),
     [
         ("a b c d e", "a b", None),
