@@ -1,14 +1,17 @@
 """The aligners by name, each in a process of its own. A new one is a module and a line in ALIGNERS.
 
 An aligner has `train(path_a, path_b)`, line-parallel files of words without empty lines, and
-`align(lines_a, lines_b)`, which returns how many links each line has and all links in order: `L x 2` words,
-or `L x 4` half-open spans of words. A directed one links every word of its second side to at most one of the
-first and is made twice, once per direction; the two work at the same time and are symmetrized.
+`align(lines_a, lines_b)`, at least one line, which returns how many links each line has and all links in
+order: `L x 2` words, or `L x 4` half-open spans of words. A directed one links every word of its second side
+to at most one of the first and is made twice, once per direction; the two work at the same time and are
+symmetrized.
 """
 
 import importlib
 import traceback
 from dataclasses import dataclass
+
+import numpy as np
 
 from command_line.errors import InputError
 from command_line.processes import ProcessGroup, wait
@@ -67,6 +70,7 @@ ALIGNERS = {
         100_000,
     ),
 }
+NO_LINKS = np.zeros(0, dtype=int), np.zeros((0, 2), dtype=int)  # of no lines
 DIED = "the aligner's process {}; try a smaller --train-sample"
 
 
@@ -144,7 +148,9 @@ def _serve(connection, choice: AlignerChoice, options: dict) -> None:
             return
         try:
             aligner = aligner or choice.make(options)
-            connection.send(("done", getattr(aligner, request)(first, second)))
+            nothing = request == "align" and not first  # a shard without a usable sentence pair
+            result = NO_LINKS if nothing else getattr(aligner, request)(first, second)
+            connection.send(("done", result))
         except InputError as error:
             connection.send(("input error", str(error)))
         except Exception:

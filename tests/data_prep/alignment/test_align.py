@@ -130,6 +130,17 @@ def test_lines_that_cannot_be_aligned_stay_in_place(step, corpus, read):
     assert counts["empty_or_too_long"] == 2 and counts["unaligned"] == 2
 
 
+@pytest.mark.parametrize("aligner", ALIGNERS)
+def test_a_file_without_a_usable_sentence_pair(step, corpus, program, read, aligner):
+    program()
+    (corpus / "test.de-en.de").write_text("\nn1\n")
+    (corpus / "test.de-en.en").write_text("v1\n\n")
+    status, error = align(step, corpus, "--aligner", aligner)
+    assert status == 0, error
+    assert read(corpus.parent / "align/test.de-en.align") == ["", ""]
+    assert rows(corpus)["test", "de-en"]["empty_or_too_long"] == 2
+
+
 def test_a_sentence_may_be_as_long_as_the_longest():
     assert is_usable(3, 1, 3) and is_usable(1, 3, 3)
     assert not any(is_usable(*words, 3) for words in ((4, 1), (1, 4), (0, 1), (1, 0)))
