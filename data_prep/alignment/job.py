@@ -8,6 +8,7 @@ from data_prep.formats.texts import Text
 
 TEXT_SUFFIX = ".align"
 USUAL_LINKS = ("grow-diag-final-and", True)  # symmetrization, and whether a word has one link
+USUAL_TRANSLATIONS = 5
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class AlignmentJob:
         subword, data: folders of the same text in subwords and binarized; both or none.
         out_of_domain: folders of words whose training files the aligner learns from, too.
         aligner, symmetrization: keys of `aligners.ALIGNERS` and `links.SYMMETRIZATIONS`.
+        translations: of a word that count, of word2word; None: the usual number.
         train_sample: sentence pairs to train on; 0 takes all.
         max_length: in words; longer lines stay unaligned.
 
@@ -35,7 +37,7 @@ class AlignmentJob:
     aligner: str
     symmetrization: str
     one_to_one: bool
-    translations: int
+    translations: int | None
     train_sample: int
     max_length: int
     seed: int
@@ -49,7 +51,11 @@ class AlignmentJob:
                 f"--symmetrization {self.symmetrization}: systran-align gives grow-diag-final-and only; "
                 "--aligner fast_align gives both directions"
             )
-
+        if self.aligner != "word2word" and self.translations is not None:
+            raise InputError(
+                f"--translations {self.translations}: {self.aligner} has no lexicon of translations; leave it"
+                " out, or choose --aligner word2word"
+            )
         if self.aligner == "word2word" and (self.symmetrization, self.one_to_one) != USUAL_LINKS:
             raise InputError(
                 "--symmetrization, --no-one-to-one: word2word looks words up and has no directions to join;"
@@ -58,7 +64,9 @@ class AlignmentJob:
 
     def aligner_options(self) -> dict:
         """The options that the aligner itself takes."""
-        return {"translations": self.translations} if self.aligner == "word2word" else {}
+        if self.aligner != "word2word":
+            return {}
+        return {"translations": self.translations or USUAL_TRANSLATIONS}
 
     def settings(self) -> dict:
         """What the alignments depend on besides the text."""

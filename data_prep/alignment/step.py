@@ -20,7 +20,7 @@ from command_line import options
 from command_line.option_classes import from_arguments
 from command_line.workers import Workers, add_workers_argument
 from data_prep.alignment.aligners import ALIGNERS
-from data_prep.alignment.job import USUAL_LINKS, AlignmentJob
+from data_prep.alignment.job import USUAL_LINKS, USUAL_TRANSLATIONS, AlignmentJob
 from data_prep.alignment.links import SYMMETRIZATIONS
 from data_prep.formats.texts import find_bitexts
 
@@ -58,8 +58,7 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--translations",
         type=options.positive,
-        default=5,
-        help="word2word: best translations of a word that count",
+        help=f"word2word: best translations of a word that count (default: {USUAL_TRANSLATIONS})",
     )
     parser.add_argument(
         "--out-of-domain",

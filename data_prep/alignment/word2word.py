@@ -23,7 +23,6 @@ from data_prep.alignment.word_pairs import NumberedText, Vocabulary
 
 COLLOCATES = 5000  # most frequent words
 CANDIDATES = 100  # translations whose score is computed
-TRANSLATIONS = 10  # that are kept
 _WORDS_AT_ONCE = 512
 
 
@@ -35,7 +34,7 @@ class Lexicon:
         ranks: ranks[side][x] = {y: rank from 0} with y of the other side.
     """
 
-    def __init__(self, path_a: Path, path_b: Path, translations: int = TRANSLATIONS):
+    def __init__(self, path_a: Path, path_b: Path, translations: int):
         self.words = Vocabulary(), Vocabulary()
         text = [
             NumberedText(read_lines(p), w, True) for p, w in zip((path_a, path_b), self.words, strict=True)

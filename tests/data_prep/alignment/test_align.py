@@ -146,6 +146,15 @@ def test_a_sentence_may_be_as_long_as_the_longest():
     assert not any(is_usable(*words, 3) for words in ((4, 1), (1, 4), (0, 1), (1, 0)))
 
 
+def test_the_usual_number_of_translations_is_the_one_that_is_given(step, corpus):
+    word2word = ("--aligner", "word2word")
+    assert align(step, corpus, *word2word)[0] == 0
+    settings = json.loads((corpus.parent / "align/alignments.json").read_text())["settings"]
+    assert settings["translations"] == 5  # as folders of before have it
+    assert "complete, skipped" in align(step, corpus, *word2word, "--translations", 5)[1]
+    assert "was made with another translations" in align(step, corpus, *word2word, "--translations", 1)[1]
+
+
 def test_done_is_skipped_and_other_options_are_not(step, corpus):
     assert align(step, corpus)[0] == 0
     before = rows(corpus)["train", "de-en"]["aligned_pairs"]
@@ -199,6 +208,7 @@ def test_an_aligner_that_dies_is_noticed(step, corpus, monkeypatch):
             "no program `fast_align` on the PATH; --aligner fast_align",
         ),
         (["--aligner", "systran-align", "--symmetrization", "union"], None, "gives grow-diag-final-and only"),
+        (["--translations", 5], None, "--translations 5: fast_align has no lexicon of translations; leave"),
         (["--data", "x"], None, "--subword and --data: found one of them"),
         (["--train-sample", -1], None, "--train-sample: found '-1', expected a whole number from 0"),
         (["--out-of-domain", "missing"], None, "missing: no such folder"),
