@@ -10,6 +10,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
+from typing import Literal
 
 from command_line.errors import InputError, at
 from data_prep.step_folder import read_record
@@ -125,7 +126,8 @@ def _spell_alike(words, surfaces, subword_type: str) -> tuple[list[str], list[st
     """Both sides in the same characters, or None if they are different texts.
 
     Moses' tokenizer escapes XML, which the units of raw text do not have. sentencepiece models of others
-    (mBART's) normalize the text that they split, to NFKC and without some invisible characters.
+    (mBART's) normalize the text that they split, to NFKC and without some invisible characters. Where that
+    made one character of two words (half-width ｶ and ﾞ become ガ), it is taken apart again.
     """
     text = "".join(surfaces)
     unescaped = [html.unescape(word) if "&" in word else word for word in words]  # Moses writes &apos; for '
@@ -134,13 +136,16 @@ def _spell_alike(words, surfaces, subword_type: str) -> tuple[list[str], list[st
             return spelling, surfaces
     if subword_type != "sentencepiece":
         return None
-    normal = [_normalize(word) for word in unescaped], [_normalize(surface) for surface in surfaces]
-    return normal if "".join(normal[0]) == "".join(normal[1]) else None
+    for form in ("NFKC", "NFKD"):
+        normal = [_normalize(word, form) for word in unescaped], [_normalize(one, form) for one in surfaces]
+        if "".join(normal[0]) == "".join(normal[1]):
+            return normal
+    return None
 
 
-def _normalize(text: str) -> str:
-    """NFKC without spaces, control and format characters and what stands for a space or for nothing."""
-    normal = unicodedata.normalize("NFKC", text)
+def _normalize(text: str, form: Literal["NFKC", "NFKD"]) -> str:
+    """The form without spaces, control and format characters and what stands for a space or for nothing."""
+    normal = unicodedata.normalize(form, text)
     return "".join(
         c for c in normal if c not in (WORD_BEGINNING, "\ufffd") and unicodedata.category(c)[0] not in "CZ"
     )

@@ -7,6 +7,7 @@ import pytest
 from command_line.errors import InputError
 from data_prep.subword_models import BytePairs, SentencePieces
 from data_prep.subword_spans import subword_spans, word_boundaries
+from data_prep.tokenizers import make_tokenizer
 
 
 def spans_of(words: str, units: str, subword_type: str) -> list[tuple[int, int]]:
@@ -46,6 +47,8 @@ def spans_of(words: str, units: str, subword_type: str) -> list[tuple[int, int]]
         ("ＡＢ ﬁn", "▁AB ▁fi n", "sentencepiece", [(0, 1), (1, 3)]),
         ("a \u200b b", "▁a ▁b", "sentencepiece", [(0, 1), (1, 1), (1, 2)]),
         ("～ x", "▁～ ▁x", "sentencepiece", [(0, 1), (1, 2)]),
+        # one that makes a character of two words, which both are in its unit
+        ("ｶ ﾞ ﾝﾀ ﾞ ﾑ x", "▁ガ ン ダム ▁x", "sentencepiece", [(0, 1), (0, 1), (1, 3), (2, 3), (2, 3), (3, 4)]),
     ],
 )
 def test_examples(words, units, subword_type, expected):
@@ -99,6 +102,27 @@ def test_what_subword_nmt_makes(tmp_path):
             run = units[start:end]
             assert all(unit.endswith("@@") for unit in run[:-1])
             assert "".join(unit[:-2] for unit in run[:-1]) + run[-1] == word
+
+
+HALF_WIDTH = ["ｱｯﾌﾟﾙのﾊﾟｿｺﾝ", "ｶﾞﾝﾀﾞﾑ", "ﾄﾞﾗｺﾞﾝﾎﾞｰﾙZ", "全角カ゚とか゚", "は゛か゛", "あ゙ー", "う゛ぁ", "ｷﾞｶﾞﾊﾞｲﾄ", "12ｶﾞﾛﾝ"]
+
+
+@pytest.mark.parametrize("tokenizer", [("jieba", "zh"), ("mecab", "ja")])
+def test_half_width_kana_of_other_tokenizers_in_a_model_that_joins_them(tmp_path, tokenizer):
+    import sentencepiece
+
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(HALF_WIDTH * 20), model_writer=model, vocab_size=90, hard_vocab_limit=False,
+        normalization_rule_name="nmt_nfkc", character_coverage=1.0, minloglevel=2,
+    )  # fmt: skip
+    (tmp_path / "model").write_bytes(model.getvalue())
+    pieces = SentencePieces(tmp_path / "model")
+    for line in HALF_WIDTH:
+        words, units = make_tokenizer(*tokenizer).tokenize(line).split(), pieces.segment(line).split()
+        starts, ends = word_boundaries(words, units, "sentencepiece", "x", 1)
+        assert starts == sorted(starts) and ends == sorted(ends) and ends[-1] == len(units)
+        assert all(start < end for start, end in zip(starts, ends, strict=True))
 
 
 @pytest.mark.parametrize("rule", ["identity", "nmt_nfkc"])
