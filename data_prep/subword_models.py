@@ -5,7 +5,7 @@
 
 import codecs
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -64,11 +64,28 @@ class BytePairs:
     def segment(self, line: str) -> str:
         if len(self._bpe.cache) > CACHED_WORDS:
             self._bpe.cache.clear()
-        return " ".join(_without_special(self._bpe.segment_tokens(line.split()), SEPARATOR))
+        units = [unit for words in _groups(line.split()) for unit in self._units(words)]
+        return " ".join(_without_special(units, SEPARATOR))
+
+    def _units(self, words: list[str]) -> list[str]:
+        """Units of words; the last one of a word that ends with the separator is its last character."""
+        units = self._bpe.segment_tokens(words)
+        if units[-1].endswith(SEPARATOR):
+            units[-1:] = [units[-1][:-1] + SEPARATOR, units[-1][-1]]
+        return units
 
     def join(self, line: str) -> str:
         joined = (line.strip() + " ").replace(SEPARATOR + " ", "")
         return joined.strip()
+
+
+def _groups(words: list[str]) -> Iterator[list[str]]:
+    """Words in their order, as many together as end with at most one that has the separator at its end."""
+    first = 0
+    for end, word in enumerate(words, 1):
+        if end == len(words) or word.endswith(SEPARATOR):
+            yield words[first:end]
+            first = end
 
 
 def text_of_pairs(units: Sequence[str]) -> str:

@@ -87,6 +87,18 @@ def test_text_cannot_become_a_special_symbol(tmp_path, line):
     assert len(units.split()) == len(line.split())  # of words as units, one for each
 
 
+def test_a_word_that_ends_like_a_unit_inside_a_word_stays_one(tmp_path):
+    merges = ("@ @</w>", "b @@</w>", "a b@@</w>", "l o", "lo w</w>", "@ @", "x @@", "x@@ y</w>")
+    (tmp_path / "codes").write_text("#version: 0.2\n" + "\n".join(merges) + "\n")
+    model = BytePairs(tmp_path / "codes")
+    assert model.segment("ab@@ low x@@y") == "ab@@@ @ low x@@y"
+    assert model.segment("low x@@y") == "low x@@y"
+    rng = random.Random(1)
+    for _ in range(2000):
+        words = ["".join(rng.choices("ab@", k=rng.randint(1, 5))) for _ in range(rng.randint(0, 4))]
+        assert model.join(model.segment(" ".join(words))) == " ".join(words)
+
+
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
 def test_sentencepiece(step, tmp_path, prepared, read, kind):
     arguments = f"--type sentencepiece --model-type {kind} --vocabulary-size 200 --workers 1".split()
