@@ -126,7 +126,13 @@ class Mecab(UnspacedText):
         self._tagger = mecab.Tagger(f'-O wakati -r /dev/null -d "{dictionary.DICDIR}"')
 
     def tokenize(self, line: str) -> str:
-        return " ".join(self._tagger.parse(line).split())
+        words = self._tagger.parse(line)
+        if words is None:  # of 100,000s of characters that are one word to it
+            raise InputError(
+                f"tokenizer mecab: failed ({self._tagger.what()}) on {line[:80]!r} and what follows,"
+                f" {len(line)} characters; cut the line, or let `clean` remove it"
+            )
+        return " ".join(words.split())
 
 
 class Jumanpp(UnspacedText):

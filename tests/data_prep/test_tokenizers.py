@@ -149,6 +149,16 @@ def test_jumanpp_gives_the_words_of_its_morphemes(monkeypatch):
     assert tokenizer.detokenize("日本 語 だ") == "日本語だ"
 
 
+def test_a_word_that_is_too_long_for_mecab_is_an_error_of_one_line():
+    tokenizer = make_tokenizer("mecab", "ja")
+    with pytest.raises(
+        InputError, match=r"mecab: failed \(too long sentence.*'aaa.*200000 characters"
+    ) as error:
+        tokenizer.tokenize("a" * 200_000)
+    assert "\n" not in str(error.value)
+    assert tokenizer.tokenize("東京都") == "東京 都"
+
+
 def test_a_library_that_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "jieba", None)
     with pytest.raises(InputError, match=r"needs jieba: pip install '\.\[zh\]'"):
