@@ -6,6 +6,8 @@ every sentence pair is seen exactly once per epoch (thesis 8.2.1: no oversamplin
 
 import numpy as np
 
+LARGEST_URN = 10**9  # numpy draws numbers of items by set from less than this
+
 
 def epoch_sizes(sizes: np.ndarray, temperature: float) -> np.ndarray:
     """How many sentence pairs of each direction an epoch holds; the sum stays that of the data.
@@ -33,6 +35,11 @@ def spread(sizes: np.ndarray, budget: int, rng: np.random.Generator) -> list[np.
     sizes = np.asarray(sizes, dtype=np.int64)
     if budget >= sizes.sum():
         return [np.arange(size) for size in sizes]
+    if sizes.sum() >= LARGEST_URN:
+        ends = sizes.cumsum()
+        drawn = np.sort(rng.choice(ends[-1], budget, replace=False, shuffle=False))
+        parts = np.split(drawn, np.searchsorted(drawn, ends[:-1]))
+        return [part - first for part, first in zip(parts, ends - sizes, strict=True)]
     counts = rng.multivariate_hypergeometric(sizes, budget)
     return [
         np.sort(rng.choice(size, count, replace=False)) for size, count in zip(sizes, counts, strict=True)

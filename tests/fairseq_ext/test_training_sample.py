@@ -65,6 +65,21 @@ def test_the_budget_of_several_pairs_follows_their_sizes():
     assert [part.tolist() for part in spread([2, 3], 9, np.random.default_rng(1))] == [[0, 1], [0, 1, 2]]
 
 
+def test_the_budget_may_be_drawn_from_more_lines_than_numpy_takes():
+    sizes = [2_000_000_000, 1, 1_000_000_000]
+    parts = spread(sizes, 3000, np.random.default_rng(1))
+    assert sum(map(len, parts)) == 3000 and len(parts[0]) == pytest.approx(2000, abs=100)
+    for part, size in zip(parts, sizes, strict=True):
+        assert (np.diff(part) > 0).all() and ((part >= 0) & (part < size)).all()
+    for part, size in ((parts[0], sizes[0]), (parts[2], sizes[2])):
+        assert part.mean() == pytest.approx(size / 2, rel=0.05)
+
+
+def test_the_lines_that_a_seed_draws_stay_the_same():
+    drawn = spread([400, 100], 8, np.random.default_rng(1))
+    assert [part.tolist() for part in drawn] == [[102, 108, 122, 163, 167, 329, 343], [83]]
+
+
 def test_short_sentences_are_left_out_after_the_budget_is_drawn(folder, caplog):
     drawn = pairs_of(loaded(folder, pair_budget=30))
     with caplog.at_level(logging.INFO):
