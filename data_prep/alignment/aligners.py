@@ -11,8 +11,6 @@ import importlib
 import traceback
 from dataclasses import dataclass
 
-import numpy as np
-
 from command_line.errors import InputError
 from command_line.processes import ProcessGroup, wait
 
@@ -70,7 +68,6 @@ ALIGNERS = {
         100_000,
     ),
 }
-NO_LINKS = np.zeros(0, dtype=int), np.zeros((0, 2), dtype=int)  # of no lines
 DIED = "the aligner's process {}; try a smaller --train-sample"
 
 
@@ -149,9 +146,16 @@ def _serve(connection, choice: AlignerChoice, options: dict) -> None:
         try:
             aligner = aligner or choice.make(options)
             nothing = request == "align" and not first  # a shard without a usable sentence pair
-            result = NO_LINKS if nothing else getattr(aligner, request)(first, second)
+            result = _no_links() if nothing else getattr(aligner, request)(first, second)
             connection.send(("done", result))
         except InputError as error:
             connection.send(("input error", str(error)))
         except Exception:
             connection.send(("error", traceback.format_exc()))
+
+
+def _no_links() -> tuple:
+    """What an aligner returns of no lines."""
+    import numpy as np
+
+    return np.zeros(0, dtype=int), np.zeros((0, 2), dtype=int)
