@@ -7,6 +7,7 @@ in alphabetical order in what this package writes; text folders that name a pair
 
 import contextlib
 import re
+import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ _ENDINGS = "bak|bin|cfg|csv|err|idx|ini|log|md|npy|npz|out|pdf|pkl|py|tmp|tmx|ts
 _MONOLINGUAL = re.compile(
     rf"(?P<split>[^.]+)\.(?!({_ENDINGS})(\.|$))(?P<language>{LANGUAGE_CODE.pattern}){_COMPRESSED}"
 )
+_OTHER_FILE = re.compile(rf"(?P<split>[^.]+)\.(?P<ending>{_ENDINGS}){_COMPRESSED}")
 
 
 def _languages(text: str) -> list[str]:
@@ -108,6 +110,8 @@ def find_bitexts(folder) -> list[Text]:
 def find_texts(folder) -> list[Text]:
     """The bitexts and the monolingual text of a folder, in the order train, valid, test and by pair.
 
+    Says on standard error which file it takes for no text, though its ending is the code of a language, too.
+
     Raises:
         InputError: the folder is missing or has none, or the step that writes it did not finish; a file lacks
             its other side; two files are the same side; a language does not belong to the pair in its file's
@@ -121,6 +125,7 @@ def find_texts(folder) -> list[Text]:
     for path in sorted(folder.iterdir()):
         match = _match(path)
         if not match:
+            _say_if_skipped(path)
             continue
         language = match["language"]
         codes = match.groupdict().get("pair", language).split("-")
@@ -143,6 +148,17 @@ def find_texts(folder) -> list[Text]:
         )
     order = sorted(sides, key=lambda key: (SPLITS.index(key[0]), key[1]))
     return [Text(*key, tuple(sides[key][language] for language in key[1].split("-"))) for key in order]
+
+
+def _say_if_skipped(path: Path) -> None:
+    match = _OTHER_FILE.fullmatch(path.name)
+    if match and match["split"] in SPLITS:
+        code = match["ending"]
+        print(
+            f"{path}: skipped, as .{code} is the ending of other files; if it is text in {code!r}, name the"
+            f" language by its script, too: {match['split']}.{code}_Latn",
+            file=sys.stderr,
+        )
 
 
 def _match(path: Path) -> re.Match | None:

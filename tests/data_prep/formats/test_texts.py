@@ -78,6 +78,15 @@ def test_other_files_are_no_text_in_a_small_language(ending):
     assert is_corpus_file(Path("train.pt")) and is_corpus_file(Path("valid.zho_Hans.xz"))
 
 
+def test_text_that_is_named_as_other_files_are_is_skipped_with_a_line(tmp_path, capsys):
+    for name in ("train.bak", "notes.bak", "train.bak-ru.bak", "train.bak-ru.ru", "valid.bak_Cyrl", "x.log"):
+        (tmp_path / name).write_text("x\n")
+    assert [text.pair for text in find_texts(tmp_path)] == ["bak-ru", "bak_Cyrl"]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{tmp_path}/train.bak: skipped, as .bak is the ending of other files; if it is")
+    assert line.endswith("too: train.bak_Latn")
+
+
 def test_where_pairs_are_needed_monolingual_text_alone_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"has monolingual text only, expected files SPLIT.SRC-TGT.LANG"):
         find_bitexts(names(tmp_path, "train.ja"))
