@@ -85,7 +85,8 @@ def test_a_killed_step_goes_on_where_it_was(step, tmp_path, write_corpus, model,
         return parse(choice, shard)
 
     monkeypatch.setattr(parsing_step, "structures_of_shard", works)
-    (tmp_path / "out/.shards-phrases.en/.partial-deadbeef-4711.0000003.json").write_text("{")  # elsewhere
+    shards = tmp_path / "out/.shards-phrases.en/train.en.phrases"
+    (shards / ".partial-deadbeef-4711.0000003.json").write_text("{")  # of a kill on another machine
     assert phrases(step, corpus, tmp_path / "out", "--model", model)[0] == 0
     assert done == [0, 1, 2, 3, 4]
     assert reordered(tmp_path / "out/train.en.phrases", PHRASES, lines)[19] == "john19 ball hit ."
