@@ -102,7 +102,7 @@ def build_losses(cfg, names: list[str], sizes: ModelSizes | None) -> dict[str, W
 
     Raises:
         InputError: an option's value that a loss refuses, a task that does not know the model, or a model
-            without the decoder that a loss needs.
+            without the decoder that a loss needs, or none of sentences.
     """
     if names and sizes is None:
         raise InputError(f"--losses {cfg.losses}: need --task multilingual_nmt or sentence_embedding")
@@ -110,6 +110,8 @@ def build_losses(cfg, names: list[str], sizes: ModelSizes | None) -> dict[str, W
     for name in names:
         if LOSSES[name].needs_decoder and not sizes.has_decoder:
             raise InputError(f"--losses {name}: needs a model with a decoder")
+        if LOSSES[name].needs_sentence_encoder and sizes.pooled_width is None:
+            raise InputError(f"--losses {name}: is of sentence encoders; expected --task sentence_embedding")
         given = {
             option.name: getattr(cfg, f"{name}_{option.name}")
             for option in dataclasses.fields(LOSSES[name].Options)

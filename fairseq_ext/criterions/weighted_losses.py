@@ -174,6 +174,7 @@ class WeightedLosses(FairseqCriterion):
         compute = self._compute_in_slices if self.cached_gradients else self._compute
         outputs, loss, sample_size, log = compute(model, seen_by_model)
         outputs.token_embeddings, outputs.encoder = model.encoder.embed_tokens.weight, model.encoder
+        outputs.pairs_at_once = self.cached_gradients
         for name, weighted in self.losses.items():
             term = weighted(self._seen_by(weighted, model, sample, outputs), sample)
             loss = loss + term.loss

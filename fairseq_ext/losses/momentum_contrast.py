@@ -9,8 +9,9 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from command_line.errors import InputError
-from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, vectors_of
+from fairseq_ext.losses.weighted_loss import ModelOutputs, Term, WeightedLoss, vectors_of
 from fairseq_ext.modules.all_gather import contributed_rows
+from fairseq_ext.modules.cached_gradients import slices_of
 from fairseq_ext.modules.float32 import at_least_float32
 from fairseq_ext.modules.moving_average import MovingAverage
 
@@ -53,7 +54,8 @@ class MomentumContrast(WeightedLoss):
     the right answer is in it as in He et al.) In the beginning the queue has random vectors h. The paper's
     sides are random: `--random-sides` of the task.
 
-    f_k and the queue are saved with a training. Validation leaves both as they are.
+    f_k and the queue are saved with a training, and a training that begins with its checkpoint begins with
+    them. Validation leaves both as they are.
 
     Batch fields: `mirror`. Logged per pair. A batch's wrong answers do not depend on its size.
 
@@ -75,6 +77,8 @@ class MomentumContrast(WeightedLoss):
         self.require(options.dim >= 0, "dim", "a number above 0, or 0 for no projection")
         width = sizes.sentence_width or sizes.encoder_width
         self.projection = None
+        # fairseq saves, and distributed training takes, no criterion without parameters
+        self.nothing = None if options.dim else nn.Parameter(torch.zeros(()))
         if options.dim:
             self.projection = nn.Sequential(
                 nn.Linear(width, width, bias=False),  # W_1
@@ -89,20 +93,25 @@ class MomentumContrast(WeightedLoss):
 
     def forward(self, outputs, batch) -> Term:
         queries = self._project(vectors_of(outputs.source), self.projection)
-        keys = self._encoded_slowly(outputs.encoder, batch["mirror"])
+        keys = self._encoded_slowly(outputs, batch["mirror"])
         self.queue = self.queue.to(queries.device)
         with torch.autocast(queries.device.type, enabled=False):
             right = (queries * keys).sum(dim=1) / self.options.temperature
             wrong = queries @ self.queue.type_as(queries).t() / self.options.temperature
             value = (torch.logaddexp(right, wrong.logsumexp(dim=1)) - right).sum()
+        if self.nothing is not None:
+            value = value + 0 * self.nothing
         if torch.is_grad_enabled():  # in training, of whatever process
             self.encoded.append(contributed_rows(keys))
         return Term(self.options.weight * value, value.detach(), len(queries))
 
     @torch.no_grad()
-    def _encoded_slowly(self, encoder: nn.Module, sentences: dict) -> Tensor:
+    def _encoded_slowly(self, outputs: ModelOutputs, sentences: dict) -> Tensor:
         """z of f_k, B x d_k."""
-        vectors = vectors_of(functional_call(encoder, self.slow.of("encoder", encoder), (), dict(sentences)))
+        encoder = outputs.encoder
+        weights = self.slow.of("encoder", encoder)
+        slices = slices_of(sentences, outputs.pairs_at_once) if outputs.pairs_at_once else [sentences]
+        vectors = torch.cat([vectors_of(functional_call(encoder, weights, (), each)) for each in slices])
         if self.projection is None:
             return self._project(vectors, None)
         weights = self.slow.of("projection", self.projection)
@@ -139,7 +148,7 @@ class MomentumContrast(WeightedLoss):
             found, expected = ("{} x {}".format(*queue.shape) for queue in (state["queue"], self.queue))
             raise InputError(
                 f"--momentum-contrast-queue: the checkpoint has a queue of {found}, the options {expected};"
-                " expected the --momentum-contrast-queue and -dim of the training that goes on"
+                " expected the --momentum-contrast-queue and -dim of its training"
             )
         self.slow.weights, self.queue = dict(state["weights"]), state["queue"]
         self.place = state["place"]

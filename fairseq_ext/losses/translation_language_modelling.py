@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, read_by
+from fairseq_ext.losses.weighted_loss import ModelOutputs, Term, WeightedLoss, read_by, states_of
 
 UNCHANGED, RANDOM = 0.1, 0.1  # of the chosen tokens (2.2)
 
@@ -20,8 +20,7 @@ class TranslationLanguageModellingOptions:
     apart: bool = field(
         default=False,
         metadata={
-            "help": "every sentence is read by itself: masked language modelling of the same text ('repl TLM "
-            "w/ MLM' of Table 5 has text of its own)"
+            "help": "every sentence is read by itself: masked language modelling ('repl TLM w/ MLM', Table 5)"
         },
     )
 
@@ -36,12 +35,13 @@ class TranslationLanguageModelling(WeightedLoss):
 
     with positions that go on, and no embeddings of languages. Of all tokens but `<s>`, `</s>`, padding and
     language tags a share is chosen, each at random; 80% of these are read as the mask, 10% as any token, 10%
-    as they are. Every chosen token w is predicted from its state x on top of the encoder,
+    as they are. Every chosen token w is predicted from its state x, one of those that are pooled,
 
         p(w) = softmax(E h + b)_w,   h = LayerNorm(gelu(W x + c))
 
     with E the encoder's embeddings, as BERT has it (Devlin et al. 2019). W, c, the norm and b begin as those
-    of the folder of `--pretrained-encoder`, if it has a masked language model's, else untrained.
+    of the folder of `--pretrained-encoder`, if it has a masked language model's and its last layer is pooled,
+    else untrained.
     The loss is the mean of - log p(w) over the chosen tokens of a batch, for each of its pairs. Pairs that
     are longer than what the encoder reads have no share in it. The mask is that of the tokenizer; an encoder
     whose vocabulary has none reads `<s>`, which sentences do not have. In validation the draw is the same
@@ -49,12 +49,14 @@ class TranslationLanguageModelling(WeightedLoss):
 
     Batch fields: `mirror`. Logged per chosen token.
 
-    Cost: one pass of the encoder over both sentences, and the scores of the chosen tokens.
+    Cost: one pass of the encoder over both sentences, beside that over the sources which all losses share,
+    and the scores of the chosen tokens.
     """
 
     name = "translation_language_modelling"
     Options = TranslationLanguageModellingOptions
     batch_fields = ("mirror",)
+    needs_sentence_encoder = True
     counts_pairs = True
     looks_at_tokens_only = True
     runs_encoder = True
@@ -86,7 +88,7 @@ class TranslationLanguageModelling(WeightedLoss):
         tokens = tokens[fitting]
         generator = None if self.training else torch.Generator().manual_seed(0)
         chosen, read = self.masked(tokens, generator)
-        states, words = self._states(outputs.encoder, read, chosen), tokens[chosen]
+        states, words = self._states(outputs, read, chosen), tokens[chosen]
         features = self.head(states.to(self.bias.dtype))
         scores = F.linear(features, outputs.token_embeddings.to(features.dtype), self.bias)
         value = F.cross_entropy(scores.float(), words, reduction="sum")
@@ -110,12 +112,14 @@ class TranslationLanguageModelling(WeightedLoss):
         read = torch.where(chosen & (kind >= UNCHANGED), others, tokens)
         return chosen, read.masked_fill(chosen & (kind >= UNCHANGED + RANDOM), self.mask)
 
-    def _states(self, encoder: nn.Module, tokens: Tensor, chosen: Tensor) -> Tensor:
-        """Of the chosen tokens, N x C; none, and still the encoder's, where no pair is left."""
+    def _states(self, outputs: ModelOutputs, tokens: Tensor, chosen: Tensor) -> Tensor:
+        """Of the chosen tokens, N x C. Where no pair is left there are none, and distributed training still
+        finds all parameters in them.
+        """
         if not len(tokens):
-            return next(encoder.parameters()).flatten()[:0].reshape(0, self.sizes.encoder_width)
+            return states_of(outputs.source)[:0, 0]
         lengths = tokens.ne(self.sizes.padding).sum(dim=1)
-        states = read_by(encoder(tokens, lengths), tokens).states.transpose(0, 1)
+        states = read_by(outputs.encoder(tokens, lengths), tokens).states.transpose(0, 1)
         return states[:, -tokens.shape[1] :][chosen]  # without a `<s>` of the encoder's own
 
 

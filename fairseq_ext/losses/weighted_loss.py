@@ -79,6 +79,7 @@ class ModelOutputs:
     decoder: Mapping[str, Any] | None = None  # the decoder's further outputs, for instance "attn", if any
     token_embeddings: Tensor | None = None  # of the encoder, V x C
     encoder: nn.Module | None = None  # itself, for losses that run it
+    pairs_at_once: int = 0  # sentence pairs whose activations may exist at a time; 0: all
 
 
 def states_of(encoder_out: Mapping[str, Any]) -> Tensor:
@@ -157,6 +158,8 @@ class WeightedLoss(nn.Module):
             them is `weight`. Field `x` is the option `--NAME-x` of the command line, with dashes.
         batch_fields: names of the batch fields it reads beyond fairseq's (`fairseq_ext.data.batch_fields`).
         needs_decoder: does it look at the decoder? A model without one is refused.
+        needs_sentence_encoder: is it of sentence encoders only, whose sentences have no tags? Other models
+            are refused.
         decoder_arguments: keyword arguments of fairseq's decoder that it depends on.
         decodes_again: the decoder is to run with these arguments a second time, for this loss alone, and the
             translation loss without them.
@@ -183,6 +186,7 @@ class WeightedLoss(nn.Module):
     Options: ClassVar[type]
     batch_fields: ClassVar[tuple[str, ...]] = ()
     needs_decoder: ClassVar[bool] = False
+    needs_sentence_encoder: ClassVar[bool] = False
     decoder_arguments: Mapping[str, Any] = {}
     decodes_again: bool = False
     model_dropout: float | None = None

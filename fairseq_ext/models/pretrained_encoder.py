@@ -90,9 +90,10 @@ class TransformersTokens(FairseqEncoder):
 
     def word_head(self) -> WordHead | None:
         """What predicts words above the encoder, with a bias for every symbol of the dictionary; None where
-        the folder of the training's start has none, or there was no such folder.
+        the folder of the training's start has none, or there was no such folder, or a lower layer is pooled.
         """
-        head = load_word_head(self.started_from.parent) if self.started_from else None
+        is_last = self.layer == len(self.layers)
+        head = load_word_head(self.started_from.parent) if self.started_from and is_last else None
         if head is None:
             return None
         unknown = int(self.tokenizer_ids[self.dictionary.unk()].clamp(min=0))

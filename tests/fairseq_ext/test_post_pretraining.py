@@ -16,7 +16,9 @@ from fairseq_ext.losses.momentum_contrast import MomentumContrast, MomentumContr
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.translation_language_modelling import TranslationLanguageModelling, joined, stacked
 from fairseq_ext.losses.weighted_loss import ModelSizes
+from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
 from fairseq_ext.modules.moving_average import MovingAverage
+from tests.fairseq_ext.models import build
 from tests.fairseq_ext.test_sentence_losses import (
     DICTIONARY,
     assert_close,
@@ -31,11 +33,10 @@ BATCHES = [[(0, 1), (2,)], [(3, 4, 1)], [(2, 0), (4, 3)], [(1,)]]  # of four upd
 PAD, BOS, EOS = DICTIONARY.pad(), DICTIONARY.bos(), DICTIONARY.eos()
 
 
-def contrast(model, **options):
+def contrast(model, cached_gradients: int = 0, **options):
     own = {"queue": QUEUE, "dim": DIM, "momentum": MOMENTUM, "temperature": TEMPERATURE, **options}
-    return make_criterion(
-        "momentum_contrast", model, **{f"momentum_contrast_{name}": value for name, value in own.items()}
-    )
+    named = {f"momentum_contrast_{name}": value for name, value in own.items()}
+    return make_criterion("momentum_contrast", model, cached_gradients=cached_gradients, **named)
 
 
 def learn(model, criterion) -> None:
@@ -108,6 +109,19 @@ def test_its_gradient_is_that_of_the_equation_and_keys_have_none():
         total = total - scores.log_softmax(0)[0]
     total.backward()
     assert_close(gradients, [each.grad for each in [*model.parameters(), *criterion.parameters()]])
+
+
+def test_cached_gradients_bound_what_the_slow_encoder_reads_at_a_time():
+    model, batch = make_model().eval(), make_batch()
+    expected, *_, gradients = run(contrast(model).eval(), model, batch)
+    read = []
+    model.encoder.register_forward_hook(
+        lambda module, given, found: read.append(len(found["sentence_vectors"]))
+    )
+    found, *_, others = run(contrast(model, cached_gradients=2).eval(), model, batch)
+    assert sum(read) == 10 and max(read) == 2  # of both sides
+    torch.testing.assert_close(found, expected)
+    assert_close(others, gradients)
 
 
 def test_a_batch_that_is_larger_than_the_queue_leaves_its_last_sentences():
@@ -300,7 +314,15 @@ def test_without_a_pair_that_fits_every_parameter_of_the_loss_has_a_gradient():
     loss, _, log = criterion(model, batch)
     assert loss.item() == 0 and log["translation_language_modelling:count"] == 0
     loss.backward()
-    assert all(parameter.grad is not None for parameter in criterion.parameters())
+    trained = [*criterion.named_parameters(), *model.named_parameters()]
+    assert [name for name, parameter in trained if parameter.grad is None] == []
+
+
+def test_sentences_with_tags_are_not_joined():
+    """A tag in the middle would be read as a word, or as the language of both."""
+    model = build(MnmtTransformerModel, DICTIONARY)
+    with pytest.raises(InputError, match="translation_language_modelling: is of sentence encoders; expected"):
+        modelling(model)
 
 
 def test_both_objectives_add_up_and_the_mirror_is_not_encoded(monkeypatch):

@@ -499,6 +499,8 @@ def test_translation_language_modelling_begins_with_the_scores_of_the_folders_mo
         expected = library(ids[read]).logits[0]
     known = ids >= 0
     torch.testing.assert_close(found[:, known], expected[:, ids[known]], atol=1e-4, rtol=1e-4)
+    lower = build(folder, data, pooling_layer="2")[1]
+    assert lower.encoder.word_head() is None  # what it reads are other states
 
 
 def test_a_folder_with_an_encoder_alone_has_an_untrained_head(world):

@@ -205,8 +205,13 @@ def test_a_queue_is_the_same_in_two_processes(data, forked, tmp_path):
             torch.testing.assert_close(found[name], tensor, atol=1e-4, rtol=1e-3, msg=name)
 
 
-def test_post_pretraining_goes_on_from_its_checkpoint_to_the_last_bit(data, forked, tmp_path):
-    options = (*POST_PRETRAINING, "--max-sentences", 16, "--disable-validation", "--dropout", 0.1)
+@pytest.mark.parametrize(
+    "losses",
+    [(), ("--losses", "momentum_contrast", "--momentum-contrast-dim", 0)],
+    ids=["both", "without parameters"],
+)
+def test_post_pretraining_goes_on_from_its_checkpoint_to_the_last_bit(data, forked, tmp_path, losses):
+    options = (*POST_PRETRAINING, *losses, "--max-sentences", 16, "--disable-validation", "--dropout", 0.1)
     for folder, steps in (("whole", (8,)), ("parts", (3, 8))):
         for updates in steps:
             words = (*options, "--save-interval-updates", 3, "--max-update", updates)
