@@ -18,6 +18,10 @@ COMMANDS = {
         "embeddings.classify",
         "a perceptron over vectors, taught in one language, tested in others",
     ),
+    "calibrate": (
+        "embeddings.calibrate",
+        "sentence embeddings for an encoder, learned on English alone, before it is compared by retrieval",
+    ),
     "pretrain": ("embeddings.pretrain", "a multilingual encoder of any size from monolingual text, as XLM-R"),
     "speed": ("embeddings.speed", "lines per second of several encoders, side by side"),
     "sts": ("embeddings.sts", "correlation of cosines with rated similarity, in and across languages"),

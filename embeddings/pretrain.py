@@ -7,7 +7,6 @@ complete encoder of transformers, with the loss and the accuracy of held-out lin
 validation.json. A training that was killed goes on.
 """
 
-import os
 import shutil
 from pathlib import Path
 
@@ -17,7 +16,8 @@ from command_line.errors import InputError
 from command_line.option_classes import by_name, from_arguments
 from command_line.outputs import scratch_folder, write_json
 from command_line.provenance import command_typed, versions
-from command_line.records import check, read_json
+from command_line.records import read_json
+from command_line.trainings import begin_training, check_one_process
 from data_prep.formats.texts import TRAIN, VALID, find_texts
 from data_prep.transformers_tokenizer import tokenizer_files
 from embeddings.pretraining.options import (
@@ -29,7 +29,7 @@ from embeddings.pretraining.options import (
 )
 
 KIND = "pretraining"
-WORK, TOKENIZER = "work.json", "tokenizer"  # in the folder of the trainer's state
+TOKENIZER = "tokenizer"  # in the folder of the trainer's state
 
 
 def add_arguments(parser) -> None:
@@ -47,29 +47,19 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     job = from_arguments(Pretraining, args)
     job.check()
-    check_processes()
+    check_one_process("pre-training")
     texts = texts_of(job)
     inputs = [path for pair in texts.values() for path in pair]
     if job.tokenizer and job.tokenizer.is_dir():
         inputs += tokenizer_files(job.tokenizer)
     stamp = Stamp(args.output / f".{KIND}.done", KIND, by_name(job), inputs)
     if not stamp.is_current(args.force):
-        begin(stamp, args.output, args.force)
+        begin_training(stamp, args.output, STATE, "update-*", args.force)
         pretrain(job, texts, args.output)
         finish(job, stamp, args.output)
     if (args.output / STATE).exists():  # also of a run that was killed at its very end
         shutil.rmtree(args.output / STATE)
     print(encoder_folder(args.output, job.updates))
-
-
-def check_processes() -> None:
-    """Refuse to be one of several processes of a launcher, which would all write the same folder."""
-    processes = os.environ.get("WORLD_SIZE", "1")
-    if processes != "1":
-        raise InputError(
-            f"WORLD_SIZE {processes}: pre-training runs in one process, on one device; start it without"
-            " torchrun"
-        )
 
 
 def texts_of(job: Pretraining) -> dict[str, tuple[Path, Path]]:
@@ -86,43 +76,6 @@ def texts_of(job: Pretraining) -> dict[str, tuple[Path, Path]]:
                     f"{job.text}: no {split}.{language}; expected monolingual text of all of --languages"
                 )
     return {language: (found[TRAIN, language], found[VALID, language]) for language in job.languages}
-
-
-def begin(stamp: Stamp, folder: Path, force: bool) -> None:
-    """Make the folder ready for this training, or for its rest.
-
-    Raises:
-        InputError: another training has been here, or one that cannot go on, which nobody has allowed to be
-            forgotten.
-    """
-    work, goes_on = folder / STATE / WORK, any((folder / STATE).glob("checkpoint-*"))
-    known = {} if force else stamp.recorded() or _begun(work)
-    stamp.check_same(known, "trained")
-    kept = sorted(path.name for path in folder.glob("update-*"))
-    if kept and not (goes_on or force):  # copied without the record, or one of them was removed
-        raise InputError(
-            f"{folder}: has {kept[0]}, but neither the record of a complete training nor a state to go on"
-            " from; give another --output, or --force to train anew"
-        )
-    stamp.begin()
-    if force or not goes_on:
-        _forget(folder)
-    write_json(work, stamp.work)
-
-
-def _begun(work: Path) -> dict:
-    """What a training that was killed was doing."""
-    if not work.is_file():
-        return {}
-    known = read_json(work)
-    check(known, {"settings": {}, "inputs": {}}, work)
-    return known
-
-
-def _forget(folder: Path) -> None:
-    for path in (folder / STATE, *folder.glob("update-*")):
-        if path.is_dir():
-            shutil.rmtree(path)
 
 
 def pretrain(job: Pretraining, texts: dict[str, tuple[Path, Path]], folder: Path) -> None:

@@ -1,0 +1,89 @@
+"""Fine-tune an encoder on English alone, so that retrieval compares what encoders know across languages.
+
+Encoders whose pre-training compared no sentences (mBERT, XLM-R) retrieve badly for want of sentence
+embeddings, whatever they know across languages. Here they learn these from English inference (multiple
+negatives ranking loss, over premise, entailed and contradicting hypothesis), then from English similarity
+(cosine similarity loss), as in 3.2 of "Is Cross-lingual Evaluation Only About Cross-lingual?", which calls what
+`retrieve` then measures "calibrated sentence retrieval".
+
+After every tenth of the updates P@1 is measured on --valid-parallel, which must not be what is tested later.
+The best checkpoint becomes DIR/encoder, a folder of sentence-transformers, for --model of every command;
+DIR/calibration.json has P@1 of all, and of the encoder before training. A training that was killed goes on.
+"""
+
+import shutil
+
+from command_line import options as types
+from command_line.completion import Stamp
+from command_line.option_classes import by_name, from_arguments
+from command_line.outputs import write_json
+from command_line.provenance import checksums, command_typed, versions
+from command_line.trainings import begin_training, check_one_process
+from embeddings.calibration.options import ENCODER, STATE, Calibration, add_calibration_arguments
+from embeddings.encoders.options import EncoderOptions
+from embeddings.test_sets import read_sides
+
+KIND = "calibration"
+
+
+def add_arguments(parser) -> None:
+    add_calibration_arguments(parser)
+    parser.add_argument(
+        "--output",
+        required=True,
+        type=types.output_folder,
+        metavar="DIR",
+        help=f"folder for {ENCODER} and {KIND}.json",
+    )
+    parser.add_argument("--force", action="store_true", help="begin anew what is done or was begun")
+
+
+def main(args) -> None:
+    job = from_arguments(Calibration, args)
+    job.check()
+    check_one_process("calibration")
+    pairs = job.pairs()
+    texts = sorted({path for pair in pairs for path in pair.paths})
+    inputs = [*job.nli, job.sts, *texts, *EncoderOptions(job.model).files(args.output)]
+    stamp = Stamp(args.output / f".{KIND}.done", KIND, by_name(job), inputs)
+    if not stamp.is_current(args.force):
+        calibrate(job, pairs, stamp, inputs, args.output, args.force)
+    if (args.output / STATE).exists():  # also of a run that was killed at its very end
+        shutil.rmtree(args.output / STATE)
+    print(args.output / ENCODER)
+
+
+def calibrate(job: Calibration, pairs: list, stamp: Stamp, inputs: list, folder, force: bool) -> None:
+    """Train from the beginning, or from the last state. Nothing is written before all has been read."""
+    from data_prep.huggingface import reading
+    from embeddings.calibration.examples import Course, read_inferences, read_rated
+
+    inferences, rated = read_inferences(job.nli), read_rated(job.sts)
+    for pair in pairs:
+        read_sides(pair)
+    with reading(job.model, "transformers"):
+        from embeddings.calibration.encoder import load_encoder
+        from embeddings.calibration.training import best_of, train
+    import torch
+
+    torch.manual_seed(job.seed)  # of weights that the encoder lacks and does not use
+    model = load_encoder(job)
+    course = Course(inferences, rated, job.nli_epochs, job.sts_epochs, job.batch_size, job.seed)
+    begin_training(stamp, folder, STATE, ENCODER, force)
+    checkpoints = train(job, folder, model, course, pairs)
+    record = {
+        "format": 1,
+        "kind": KIND,
+        "settings": stamp.settings,
+        "examples": {"nli": len(inferences), "sts": len(rated)},
+        "batches": dict(zip(("nli", "sts"), course.stages, strict=True)),
+        "before": checkpoints[0],
+        "best": best_of(checkpoints),
+        "checkpoints": checkpoints[1:],
+        "inputs": checksums(inputs),
+        "command": command_typed("embeddings"),
+        "versions": versions("torch", "transformers", "sentence-transformers", "accelerate"),
+    }
+    write_json(folder / f"{KIND}.json", record)
+    files = [path for path in (folder / ENCODER).rglob("*") if path.is_file()]
+    stamp.finish([folder / f"{KIND}.json", *files])

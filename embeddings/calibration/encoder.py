@@ -1,0 +1,63 @@
+"""The encoder that is calibrated: modules of sentence-transformers, from a folder of either library."""
+
+from pathlib import Path
+
+import numpy as np
+from sentence_transformers import SentenceTransformer
+
+from command_line.errors import InputError
+from data_prep.huggingface import reading
+from data_prep.sentence_transformers_modules import load_modules
+from embeddings.calibration.options import Calibration
+from embeddings.encoders.options import SENTENCE_TRANSFORMERS, TRANSFORMERS, EncoderOptions, kind_of
+from embeddings.encoders.sentence_transformers_folder import SentenceTransformersEncoder
+from embeddings.encoders.transformers_folder import TransformersEncoder
+
+SAMPLE = ("A layer is what is below it.", "Two children are playing.")
+
+
+def load_encoder(job: Calibration) -> SentenceTransformer:
+    """The encoder as it is before training, on the processor.
+
+    Raises:
+        InputError: the folder holds none, code of its own, or pickled weights; the encoder reads tags of
+            languages; or it has no such layer.
+    """
+    if kind_of(job.model) == SENTENCE_TRANSFORMERS:
+        return load_modules(job.model)
+    layer = None if job.layer is None else str(job.layer)
+    options = EncoderOptions(job.model, TRANSFORMERS, pooling=job.pooling, layer=layer, cpu=True)
+    whole = TransformersEncoder.load(options)
+    if whole.codes or whole.model.config.is_encoder_decoder:
+        raise InputError(f"--model {job.model}: is of a translation model; expected an encoder alone")
+    model = _as_modules(job.model, whole.pooling, job.layer, whole.longest)
+    if job.layer is not None:
+        cut = as_encoder(model, job.model, cpu=True)
+        if not np.allclose(whole.encode(SAMPLE), cut.encode(SAMPLE), atol=1e-3):
+            raise InputError(
+                f"--layer {job.layer}: {job.model} ends with more than layers (a norm, for example), so"
+                " that a layer's states are not those of a shorter encoder; leave the option out"
+            )
+    return model
+
+
+def _as_modules(folder: Path, pooling: str, layer: int | None, longest: int) -> SentenceTransformer:
+    """The first layers with a pooling. What is above is not even loaded: it would learn nothing."""
+    with reading(folder, TRANSFORMERS):
+        from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+        given = {"local_files_only": True, "trust_remote_code": False}
+        states = Transformer(
+            str(folder),
+            model_kwargs=given | {"use_safetensors": True},
+            processor_kwargs=given,
+            config_kwargs=given | ({} if layer is None else {"num_hidden_layers": layer}),
+            max_seq_length=longest,
+        )
+        pooled = Pooling(states.get_embedding_dimension(), pooling_mode=pooling)
+        return SentenceTransformer(modules=[states, pooled], device="cpu")
+
+
+def as_encoder(model: SentenceTransformer, folder: Path, cpu: bool) -> SentenceTransformersEncoder:
+    """The model as all commands use it; it is in evaluation mode from then on."""
+    return SentenceTransformersEncoder(model, EncoderOptions(folder, SENTENCE_TRANSFORMERS, cpu=cpu))

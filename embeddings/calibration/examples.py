@@ -1,0 +1,200 @@
+"""What a sentence encoder is calibrated on: examples of English inference and similarity, and their batches.
+
+Which examples a batch has is a function of the seed alone, so that a training that was killed goes on with
+the batches that it would have had.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from command_line.errors import InputError, at
+from command_line.lines import read_lines, uncompressed_name
+from command_line.records import check, parse_json
+from embeddings.sts import read_rated_pairs
+
+NLI, STS = "nli", "sts"
+ENTAILMENT, NEUTRAL, CONTRADICTION, NONE = "entailment", "neutral", "contradiction", "-"
+LABELS = (ENTAILMENT, NEUTRAL, CONTRADICTION, NONE)  # the last one where annotators did not agree
+ALL_NLI = ["split", "dataset", "filename", "sentence1", "sentence2", "label"]
+HIGHEST_RATING = 5.0  # of the STS benchmark; the lowest is 0
+
+
+@dataclass(frozen=True)
+class Inference:
+    """A premise with a hypothesis that it entails, and one that contradicts it, if there is any."""
+
+    anchor: str
+    positive: str
+    negative: str | None
+
+    @property
+    def sentences(self) -> set[str]:
+        return {self.anchor, self.positive, self.negative} - {None}
+
+
+@dataclass(frozen=True)
+class Rated:
+    """Two sentences, and how similar they are, from 0 to 1."""
+
+    first: str
+    second: str
+    similarity: float
+
+
+def read_inferences(paths: Sequence[Path]) -> list[Inference]:
+    """The examples of files of inference: one of every premise and hypothesis that it entails. The
+    contradicting hypotheses of the same premise go round among them.
+
+    Raises:
+        InputError: a line is of neither layout, or no premise entails anything.
+    """
+    premises: dict[str, dict[str, dict[str, None]]] = {}
+    for path in paths:
+        for premise, hypothesis, label in _labelled_pairs(path):
+            if label in (ENTAILMENT, CONTRADICTION) and premise and hypothesis and premise != hypothesis:
+                premises.setdefault(premise, {}).setdefault(label, {})[hypothesis] = None
+    examples = [example for premise, known in premises.items() for example in _of_premise(premise, known)]
+    if not examples:
+        raise InputError(f"{paths[0]}: no premise entails a hypothesis; expected lines labelled {ENTAILMENT}")
+    return examples
+
+
+def _of_premise(premise: str, known: dict[str, dict[str, None]]) -> Iterator[Inference]:
+    positives = known.get(ENTAILMENT, {})
+    negatives = [hypothesis for hypothesis in known.get(CONTRADICTION, {}) if hypothesis not in positives]
+    for number, positive in enumerate(positives):
+        yield Inference(premise, positive, negatives[number % len(negatives)] if negatives else None)
+
+
+def _labelled_pairs(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Premise, hypothesis and label."""
+    ending = uncompressed_name(path).rpartition(".")[2]
+    if ending not in ("jsonl", "tsv"):
+        raise InputError(
+            f"{path}: expected .jsonl (SNLI, MultiNLI) or .tsv (AllNLI), perhaps with .gz or .xz"
+        )
+    read = _read_json_lines if ending == "jsonl" else _read_all_nli
+    for number, first, second, label in read(path):
+        if label not in LABELS:
+            raise InputError(f"{at(path, number)}: label {label!r:.40}, expected one of {', '.join(LABELS)}")
+        yield " ".join(first.split()), " ".join(second.split()), label
+
+
+def _read_json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
+    schema = {"sentence1": str, "sentence2": str, "gold_label": str}
+    for number, line in enumerate(read_lines(path), start=1):
+        record = parse_json(line.encode(), path, number)
+        check(record, schema, at(path, number))
+        yield number, record["sentence1"], record["sentence2"], record["gold_label"]
+
+
+def _read_all_nli(path: Path) -> Iterator[tuple[int, str, str, str]]:
+    """Its training part."""
+    for number, line in enumerate(read_lines(path), start=1):
+        fields = line.split("\t")
+        if len(fields) != len(ALL_NLI) or (number == 1 and fields != ALL_NLI):
+            raise InputError(
+                f"{at(path, number)}: found {line!r:.60}, expected the columns {', '.join(ALL_NLI)}"
+            )
+        if number > 1 and fields[0] == "train":
+            yield number, *fields[3:]
+
+
+def read_rated(path: Path) -> list[Rated]:
+    """The pairs of the STS benchmark, with ratings of 0 to 5 as similarities of 0 to 1.
+
+    Raises:
+        InputError: as of `read_rated_pairs`, or a rating is beyond.
+    """
+    pairs = read_rated_pairs(path)
+    wrong = np.flatnonzero((pairs.ratings < 0) | (pairs.ratings > HIGHEST_RATING))
+    if wrong.size:
+        row = int(wrong[0])
+        raise InputError(
+            f"{path}: row {row + 1} is rated {pairs.ratings[row]:g}, expected 0 to {HIGHEST_RATING:g}"
+        )
+    similarities = (pairs.ratings / HIGHEST_RATING).tolist()
+    return [Rated(*pair) for pair in zip(pairs.first, pairs.second, similarities, strict=True)]
+
+
+def without_duplicates(examples: Sequence[Inference], order: Sequence[int], size: int) -> list[list[int]]:
+    """Batches in which no sentence occurs twice, as the others of a batch are an anchor's negatives.
+
+    Every example is in the first batch that has room for it and none of its sentences; so each is in one
+    batch, and few batches, the last ones, are smaller.
+
+    Args:
+        order: of the examples.
+        size: of a batch.
+    """
+    done, open_ones = [], []
+    for number in order:
+        sentences = examples[number].sentences
+        place = next((each for each in open_ones if each[1].isdisjoint(sentences)), None)
+        if place is None:
+            open_ones.append(place := ([], set()))
+        place[0].append(number)
+        place[1].update(sentences)
+        if len(place[0]) == size:
+            open_ones.remove(place)
+            done.append(place[0])
+    return done + [rows for rows, _ in open_ones]
+
+
+class Course:
+    """All batches of a training: those of inference, then those of similarity.
+
+    Args:
+        inferences: read `nli_epochs` times, each time in another order.
+        rated: read `sts_epochs` times.
+        size: of a batch.
+
+    Attributes:
+        stages: number of batches of either, in this order.
+    """
+
+    def __init__(
+        self,
+        inferences: Sequence[Inference],
+        rated: Sequence[Rated],
+        nli_epochs: int,
+        sts_epochs: int,
+        size: int,
+        seed: int,
+    ):
+        first = [
+            (NLI, [inferences[row] for row in rows])
+            for epoch in range(nli_epochs)
+            for rows in without_duplicates(inferences, _order(len(inferences), seed, 0, epoch), size)
+        ]
+        then = [
+            (STS, [rated[row] for row in order[start : start + size]])
+            for epoch in range(sts_epochs)
+            for order in [_order(len(rated), seed, 1, epoch)]
+            for start in range(0, len(order), size)
+        ]
+        self.stages = len(first), len(then)
+        self.batches = first + then
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __getitem__(self, number: int) -> tuple[str, list]:
+        """Objective and examples of a batch."""
+        return self.batches[number]
+
+
+def _order(length: int, *seeds: int) -> list[int]:
+    return np.random.default_rng(seeds).permutation(length).tolist()
+
+
+def columns_of(objective: str, examples: Sequence) -> list[list[str]]:
+    """The sentences of a batch: anchors, positives, and the negatives that there are; or both of pairs."""
+    if objective == STS:
+        return [[each.first for each in examples], [each.second for each in examples]]
+    negatives = [each.negative for each in examples if each.negative is not None]
+    columns = [[each.anchor for each in examples], [each.positive for each in examples]]
+    return [*columns, negatives] if negatives else columns

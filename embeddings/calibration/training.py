@@ -1,0 +1,258 @@
+"""The calibration by `transformers.Trainer`, which goes on where it was killed.
+
+`DIR/training` holds what the trainer needs to go on, what every checkpoint retrieves (`checkpoints.json`),
+and the encoder of the best one so far, `best-UPDATE`.
+"""
+
+import os
+import shutil
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.losses import (
+    CosineSimilarityLoss,
+    MultipleNegativesRankingLoss,
+)
+from torch import nn
+from torch.optim.lr_scheduler import LambdaLR
+from torch.utils.data import DataLoader
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+
+from command_line.outputs import scratch_folder, write_json
+from command_line.records import read_json
+from data_prep.transformers_trainer import QUIET, Progress, last_state
+from embeddings.calibration.encoder import as_encoder
+from embeddings.calibration.examples import NLI, STS, Course, columns_of
+from embeddings.calibration.options import ENCODER, STATE, Calibration
+from embeddings.encoders.huggingface import padded, token_ids
+from embeddings.encoders.sentence_transformers_folder import SentenceTransformersEncoder
+from embeddings.search.retrieval import COSINE, Neighbourhoods, precision
+from embeddings.test_sets import ParallelFiles, read_sides
+
+CHECKPOINTS = "checkpoints.json"
+TENTHS = 10
+
+
+def train(
+    job: Calibration, folder: Path, model: SentenceTransformer, course: Course, pairs: list[ParallelFiles]
+) -> list[dict]:
+    """Train, or go on; the best encoder is then in `DIR/encoder`.
+
+    Returns:
+        what every checkpoint retrieves, that of update 0 first.
+
+    Raises:
+        InputError: the loss is no number any more.
+    """
+    state = folder / STATE
+    encoder = as_encoder(model, job.model, job.cpu)
+    best = BestEncoder(state, model, lambda: retrieval(encoder, pairs), len(course))
+    arguments = TrainingArguments(
+        output_dir=str(state),
+        max_steps=len(course),
+        per_device_train_batch_size=1,  # an item is a batch
+        learning_rate=job.learning_rate,
+        weight_decay=0.01,  # as sentence-transformers' own training
+        max_grad_norm=1.0,
+        save_strategy="no",  # but when BestEncoder says so
+        save_safetensors=False,  # which has no place for weights that two modules share
+        **QUIET,
+        bf16=job.precision == "bfloat16",
+        use_cpu=job.cpu or not torch.cuda.is_available(),
+        seed=job.seed,
+    )
+    # The trainer would spread a batch over all GPUs of a process by rows, which are each other's negatives.
+    arguments._n_gpu = min(1, arguments.n_gpu)
+    trainer = CourseTrainer(
+        model=Losses(model),
+        args=arguments,
+        train_dataset=course,
+        data_collator=Collation(encoder, job.max_length),
+        callbacks=[best, Progress("calibrate", "another --precision")],
+    )
+    trainer.warmup = job.warmup
+    trainer.remove_callback(PrinterCallback)
+    with warnings.catch_warnings():  # states are numbered: their order needs no times of files
+        warnings.filterwarnings("ignore", message="mtime may not be reliable")
+        trainer.train(resume_from_checkpoint=last_state(state))
+    best.move(folder / ENCODER)
+    return best.checkpoints
+
+
+class Losses(nn.Module):
+    """An encoder with the objectives of Reimers and Gurevych's siamese networks.
+
+    Multiple negatives ranking (Henderson et al. 2017) of anchors a_i and candidates c_1, c_2, …: the positives,
+    c_i of a_i, then the negatives: - mean_i log (exp(20 cos(a_i, c_i)) / sum_j exp(20 cos(a_i, c_j))). Cosine
+    similarity: mean_i (cos(u_i, v_i) - similarity_i)^2.
+    """
+
+    def __init__(self, encoder: SentenceTransformer):
+        super().__init__()
+        self.encoder = encoder
+        # No modules of this one: they hold the encoder, whose weights would be saved three times.
+        self.objectives = {NLI: MultipleNegativesRankingLoss(encoder), STS: CosineSimilarityLoss(encoder)}
+
+    def forward(self, objective: str, columns: list[dict], labels: torch.Tensor | None) -> dict:
+        """The loss of a batch.
+
+        Args:
+            columns: features of B sentences each.
+            labels: B similarities, of STS.
+        """
+        return {"loss": self.objectives[objective](columns, labels)}
+
+
+class Collation:
+    """Features of a batch of examples, with the prefix that the encoder reads in front of every sentence."""
+
+    def __init__(self, encoder: SentenceTransformersEncoder, max_length: int):
+        self.encoder, self.longest = encoder, min(max_length, encoder.longest)
+
+    def __call__(self, items: list[tuple[str, list]]) -> dict:
+        ((objective, examples),) = items
+        labels = torch.tensor([each.similarity for each in examples]) if objective == STS else None
+        columns = [self.features(column) for column in columns_of(objective, examples)]
+        return {"objective": objective, "columns": columns, "labels": labels}
+
+    def features(self, sentences: list[str]) -> dict:
+        tokenizer, prefix = self.encoder.tokenizer, self.encoder.prefix
+        ids = token_ids(tokenizer, [prefix + sentence for sentence in sentences], self.longest)
+        features = padded(tokenizer, ids, "cpu")
+        if self.encoder.unpooled:
+            features["prompt_length"] = self.encoder.unpooled
+        return features
+
+
+class CourseTrainer(Trainer):
+    """Takes the batches in their order; the learning rate rises and falls over either data set.
+
+    Attributes:
+        warmup: share of the updates over which it rises.
+    """
+
+    warmup: float
+
+    def get_train_dataloader(self) -> DataLoader:
+        loader = DataLoader(self.train_dataset, batch_size=1, collate_fn=self.data_collator)
+        return self.accelerator.prepare(loader)
+
+    def create_scheduler(self, num_training_steps, optimizer=None):
+        stages, warmup = (
+            self.train_dataset.stages,
+            self.warmup,
+        )  # not self: a state is not to hold the trainer
+        self.lr_scheduler = LambdaLR(self.optimizer, lambda update: rate(update, stages, warmup))
+        self._created_lr_scheduler = True
+        return self.lr_scheduler
+
+
+def rate(update: int, stages: tuple[int, ...], warmup: float) -> float:
+    """The share of the highest learning rate with which an update, from 0, is made.
+
+    Args:
+        stages: their numbers of updates.
+        warmup: share of each over which it rises from 0.
+    """
+    for updates in stages:
+        if update < updates:
+            rising = int(warmup * updates)
+            return update / rising if update < rising else (updates - update) / (updates - rising)
+        update -= updates
+    return 0.0
+
+
+def tenths(updates: int) -> list[int]:
+    """The updates after every tenth of a training; fewer of one that has fewer."""
+    return sorted({-(-updates * tenth // TENTHS) for tenth in range(1, TENTHS + 1)})
+
+
+class BestEncoder(TrainerCallback):
+    """Has the trainer save after every tenth, measures, and keeps the encoder that retrieves best.
+
+    Args:
+        measure: P@1, "p_at_1", and whatever else belongs to it.
+        updates: of the training.
+
+    Attributes:
+        checkpoints: of every one so far: update, share of the training, and what was measured.
+    """
+
+    def __init__(self, state: Path, model: SentenceTransformer, measure, updates: int):
+        self.state, self.model, self.measure, self.updates = state, model, measure, updates
+        self.tenths = set(tenths(updates))
+        path = state / CHECKPOINTS
+        self.checkpoints = read_json(path) if path.is_file() else []
+
+    def on_train_begin(self, settings, state, control, **kwargs):
+        self.keep(state.global_step)  # 0; or was the training killed between saving and this?
+
+    def on_step_end(self, settings, state, control, **kwargs):
+        control.should_save = state.global_step in self.tenths
+
+    def on_save(self, settings, state, control, **kwargs):
+        self.keep(state.global_step)
+
+    def keep(self, update: int) -> None:
+        """Measure the encoder as it is now, and keep it if it is the best of those that were trained."""
+        if any(each["update"] == update for each in self.checkpoints):
+            return
+        was_training = self.model.training
+        self.model.eval()
+        now = {"update": update, "share": update / self.updates, **self.measure()}
+        self.model.train(was_training)
+        self.checkpoints.append(now)
+        if update and best_of(self.checkpoints) is now:
+            self._save(self.folder_of(update))
+        write_json(self.state / CHECKPOINTS, self.checkpoints)
+        self._remove_others()
+        print(f"calibrate: update {update}: P@1 {now['p_at_1']:.1%} of validation", file=sys.stderr)
+
+    def folder_of(self, update: int) -> Path:
+        return self.state / f"best-{update}"
+
+    def _save(self, folder: Path) -> None:
+        if folder.exists():  # killed before it was recorded
+            shutil.rmtree(folder)
+        with scratch_folder(self.state) as scratch:
+            self.model.save(str(scratch / folder.name), create_model_card=False)
+            os.replace(scratch / folder.name, folder)
+
+    def _remove_others(self) -> None:
+        for path in self.state.glob("best-*"):
+            if path != self.folder_of(best_of(self.checkpoints)["update"]):
+                shutil.rmtree(path)
+
+    def move(self, folder: Path) -> None:
+        """The best encoder to where it is used; it is there already after a kill behind this."""
+        best = self.folder_of(best_of(self.checkpoints)["update"])
+        if best.exists():
+            if folder.exists():
+                shutil.rmtree(folder)
+            os.replace(best, folder)
+
+
+def best_of(checkpoints: list[dict]) -> dict:
+    """The checkpoint of the highest P@1, the first of equal ones; the encoder before training is none."""
+    return max((each for each in checkpoints if each["update"]), key=lambda each: each["p_at_1"])
+
+
+def retrieval(encoder: SentenceTransformersEncoder, pairs: list[ParallelFiles]) -> dict:
+    """P@1 of both directions by cosine, and its mean over all pairs."""
+    found = []
+    for pair in pairs:
+        texts = read_sides(pair)
+        vectors = [
+            encoder.encode(list(side), language) for side, language in zip(texts, pair.languages, strict=True)
+        ]
+        near = Neighbourhoods.of(*vectors, k=1)
+        hits = [
+            precision(each.retrieve(COSINE), side).by_number
+            for each, side in ((near, texts[1]), (near.reversed(), texts[0]))
+        ]
+        found.append({"files": [str(path) for path in pair.paths], "p_at_1": hits})
+    return {"p_at_1": float(np.mean([each["p_at_1"] for each in found])), "pairs": found}

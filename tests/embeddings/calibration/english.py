@@ -1,0 +1,67 @@
+"""Toy data of calibration: sentences of a few words, and their word-by-word translations."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from tests.embeddings.test_retrieve import write
+
+# English and a "German" that has most letters in common, so that a tokenizer of characters sees both.
+WORDS = {
+    "house": "haus", "mouse": "maus", "garden": "garten", "water": "wasser", "winter": "winter", "hand": "hand",
+    "finger": "finger", "night": "nacht", "light": "licht", "bread": "brot", "apple": "apfel", "cat": "katze",
+}  # fmt: skip
+
+
+def sentences(count: int, seed: int = 1) -> list[str]:
+    """Different ones of three words."""
+    random, words, found = np.random.default_rng(seed), list(WORDS), {}
+    while len(found) < count:
+        found[" ".join(random.choice(words, 3, replace=False))] = None
+    return list(found)
+
+
+def translated(sentence: str) -> str:
+    return " ".join(WORDS[word] for word in sentence.split())
+
+
+def write_english(folder: Path, premises: int = 24) -> Path:
+    """`snli.jsonl`, `stsb.csv`, `valid.en` and `valid.de`."""
+    folder.mkdir(parents=True)
+    rows = []
+    lines = sentences(2 * premises)
+    for premise, other in zip(lines[:premises], lines[premises:], strict=True):
+        words = premise.split()
+        rows.append((premise, " ".join(words[::-1]), "entailment"))
+        rows.append((premise, " ".join(words[:2]) + " is", "entailment"))
+        rows.append((premise, "no " + other, "contradiction"))
+        rows.append((premise, other, "neutral"))
+    names = ("sentence1", "sentence2", "gold_label")
+    write(folder / "snli.jsonl", [json.dumps(dict(zip(names, row, strict=True))) for row in rows])
+    rated = [(one, " ".join(one.split()[::-1]), 5.0) for one in lines[:10]]
+    rated += [(one, other, 0.5) for one, other in zip(lines[:10], lines[10:20], strict=True)]
+    write(folder / "stsb.csv", [",".join(map(str, row)) for row in rated])
+    held_out = sentences(12, seed=2)
+    write(folder / "valid.en", held_out)
+    write(folder / "valid.de", map(translated, held_out))
+    return folder
+
+
+def write_bert(folder: Path, **options) -> Path:
+    """A BERT of two layers, of width 16, with random weights."""
+    import torch
+    from transformers import AutoTokenizer, BertConfig, BertModel
+
+    from tests.data_prep.tokenizer_folders import write_bert as write_tokenizer
+
+    write_tokenizer(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(3)
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=48, **options,
+    )  # fmt: skip
+    BertModel(config).eval().save_pretrained(folder)
+    return folder
