@@ -3,8 +3,8 @@
 Encoders whose pre-training compared no sentences (mBERT, XLM-R) retrieve badly for want of sentence
 embeddings, whatever they know across languages. Here they learn these from English inference (multiple
 negatives ranking loss, over premise, entailed and contradicting hypothesis), then from English similarity
-(cosine similarity loss), as in 3.2 of "Is Cross-lingual Evaluation Only About Cross-lingual?", which calls what
-`retrieve` then measures "calibrated sentence retrieval".
+(cosine similarity loss), as in 3.2 of "Is Cross-lingual Evaluation Only About Cross-lingual?". What
+`retrieve` then measures is calibrated sentence retrieval.
 
 After every tenth of the updates P@1 is measured on --valid-parallel, which must not be what is tested later.
 The best checkpoint becomes DIR/encoder, a folder of sentence-transformers, for --model of every command;

@@ -9,8 +9,9 @@ from tests.embeddings.test_retrieve import write
 
 # English and a "German" that has most letters in common, so that a tokenizer of characters sees both.
 WORDS = {
-    "house": "haus", "mouse": "maus", "garden": "garten", "water": "wasser", "winter": "winter", "hand": "hand",
-    "finger": "finger", "night": "nacht", "light": "licht", "bread": "brot", "apple": "apfel", "cat": "katze",
+    "house": "haus", "mouse": "maus", "garden": "garten", "water": "wasser", "winter": "winter",
+    "hand": "hand", "finger": "finger", "night": "nacht", "light": "licht", "bread": "brot",
+    "apple": "apfel", "cat": "katze",
 }  # fmt: skip
 
 
