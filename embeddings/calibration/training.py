@@ -86,7 +86,7 @@ def train(
 class Losses(nn.Module):
     """An encoder with the objectives of Reimers and Gurevych's siamese networks.
 
-    Multiple negatives ranking (Henderson et al. 2017) of anchors a_i and candidates c_1, c_2, …, which are the
+    Multiple negatives ranking (Henderson et al. 2017) of anchors a_i and candidates c_1, c_2, …, the
     positives c_i of a_i and then the negatives:
 
         - mean_i log (exp(20 cos(a_i, c_i)) / sum_j exp(20 cos(a_i, c_j)))

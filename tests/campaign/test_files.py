@@ -122,6 +122,7 @@ TEXTS = {
     "data_prep alignment-error": "gold.txt",
     "data_prep lexicon": "linked/train.de-en.align",
     "embeddings encode": "raw/test.de-en.de",
+    "embeddings calibrate": "english/snli.jsonl",
     "llm instruct": "raw/train.de-en.de",
     "llm new-model": "raw/train.de-en.de",
     "llm translate": "data/text/test.de-en.de",

@@ -67,6 +67,8 @@ WORDS = {
     "embeddings bucc": "{w}/bucc --pairs de-en --model {w}/model.pt --model-data {w}/data --output {o}",
     "embeddings classify": "{w}/labelled --languages de,en --model {w}/model.pt --model-data {w}/data"
     " --epochs 1 --output {o}",
+    "embeddings calibrate": "--model {w}/bert --nli {w}/english/snli.jsonl --sts {w}/english/stsb.csv"
+    " --valid-parallel {w}/english/valid.de {w}/english/valid.en --sts-epochs 1 --cpu --output {o}",
     "embeddings pretrain": "--text {w}/monolingual --languages de,en --layers 1 --width 8 --heads 1"
     " --inner-width 8 --vocabulary-size 120 --batch-tokens 80 --updates 1 --warmup-updates 0 --cpu"
     " --output {o}",
@@ -167,6 +169,7 @@ def make_world(world: Path) -> None:
     _write_mbart(world)
     _write_sentence_encoder(world)
     _write_labelled(world)
+    _write_english(world)
     _write_bucc(world)
     _write_language_model(world)
 
@@ -249,6 +252,14 @@ def _write_labelled(world: Path) -> None:
         for part in ("train", "valid", "test"):
             (world / f"labelled/{language}.{part}.tsv").write_text("a\tone two\nb\tthree\n")
     (world / "sts-de.csv").write_text("one,two,1\nthree,three,5\n")
+
+
+def _write_english(world: Path) -> None:
+    """An encoder, and what it is calibrated on."""
+    from tests.embeddings.calibration.english import write_bert, write_english
+
+    write_english(world / "english", premises=8)
+    write_bert(world / "bert")
 
 
 def _write_mbart(world: Path) -> None:

@@ -1,6 +1,7 @@
 """Every command of docs/embeddings.md as it stands; a tiny model and texts stand for the real ones."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import embeddings.__main__ as embeddings_commands
 import eval.__main__ as eval_commands
 from command_line.dispatch import run
 from tests.documented_commands import shown
+from tests.embeddings.calibration.english import write_bert, write_english
 from tests.embeddings.encoders.folders import TEXT, write_sentence_transformers
 from tests.embeddings.labelled import write_marc, write_review_file
 from tests.embeddings.test_retrieve import write
@@ -62,7 +64,19 @@ def folder(tmp_path, monkeypatch):
     for language in ("en", "de"):
         rated = [f'"{line}",{TEXT[0].replace(",", "")},{number}' for number, line in enumerate(TEXT)]
         write(tmp_path / f"sts/stsb-{language}-test.csv", rated)
+    for_calibration(tmp_path)
     return tmp_path
+
+
+def for_calibration(folder):
+    """An encoder of nine layers; inference, similarity and parallel sentences."""
+    write_bert(folder / "models/mbert", layers=9)
+    english = write_english(folder / "nli", premises=8)
+    (english / "snli.jsonl").rename(english / "snli_1.0_train.jsonl")
+    shutil.copyfile(english / "snli_1.0_train.jsonl", english / "multinli_1.0_train.jsonl")
+    (english / "stsb.csv").rename(folder / "sts/stsb-en-train.csv")
+    for name in ("en-cs.en", "en-cs.cs", "en-de.en", "en-de.de"):
+        write(folder / "wmt20" / name, TEXT)
 
 
 def test_the_commands_of_the_guide_run_as_they_stand(folder, capsys):
@@ -70,7 +84,7 @@ def test_the_commands_of_the_guide_run_as_they_stand(folder, capsys):
     assert [words[3] for words in commands] == [
         "encode", "import", *["retrieve"] * 5, "encode", "retrieve", "retrieve", "encode", "retrieve",
         "compare", "report", *["neighbours"] * 2, *["mine"] * 3, "bucc", "bucc", "encode", "mine",
-        *["classify"] * 4, "sts", "speed", "report",
+        *["classify"] * 4, "sts", "calibrate", "retrieve", "speed", "report",
     ]  # fmt: skip
     for words in commands:
         assert words[:2] == ["python", "-m"]
@@ -79,4 +93,6 @@ def test_the_commands_of_the_guide_run_as_they_stand(folder, capsys):
     assert retrieval["groups"]["mUSE"]["cosine"]["pairs"] == 1
     (bucc,) = json.loads((folder / "bucc-training/mining.json").read_text())["runs"]
     assert bucc["bucc"]["f1"] == 1
+    calibration = json.loads((folder / "calibrated/mbert/calibration.json").read_text())
+    assert len(calibration["checkpoints"]) == 10 and len(calibration["best"]["pairs"]) == 2
     assert np.load(folder / "vectors/test.de.npy").shape == (len(TEXT), 32)

@@ -49,8 +49,8 @@ def write_english(folder: Path, premises: int = 24) -> Path:
     return folder
 
 
-def write_bert(folder: Path, **options) -> Path:
-    """A BERT of two layers, of width 16, with random weights."""
+def write_bert(folder: Path, layers: int = 2) -> Path:
+    """A BERT of width 16, with random weights."""
     import torch
     from transformers import AutoTokenizer, BertConfig, BertModel
 
@@ -61,8 +61,8 @@ def write_bert(folder: Path, **options) -> Path:
     tokenizer.save_pretrained(folder)
     torch.manual_seed(3)
     config = BertConfig(
-        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
-        intermediate_size=32, max_position_embeddings=48, **options,
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=layers, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=48,
     )  # fmt: skip
     BertModel(config).eval().save_pretrained(folder)
     return folder

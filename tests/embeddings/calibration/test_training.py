@@ -123,7 +123,7 @@ def test_a_layer_below_a_last_norm_is_refused(tmp_path):
     XLMRobertaXLModel(config).save_pretrained(tmp_path / "xl")
     tokenizer.save_pretrained(tmp_path / "xl")
     load_encoder(job(tmp_path / "xl"))
-    with pytest.raises(InputError, match="--layer 1: .*xl ends with more than layers"):
+    with pytest.raises(InputError, match=r"--layer 1: .*xl ends with more than layers"):
         load_encoder(job(tmp_path / "xl", layer=1))
     with pytest.raises(InputError, match="--layer 3: expected a number from 0 to 2"):
         load_encoder(job(tmp_path / "xl", layer=3))
