@@ -40,8 +40,8 @@ def write_english(folder: Path, premises: int = 24) -> Path:
         rows.append((premise, other, "neutral"))
     names = ("sentence1", "sentence2", "gold_label")
     write(folder / "snli.jsonl", [json.dumps(dict(zip(names, row, strict=True))) for row in rows])
-    rated = [(one, " ".join(one.split()[::-1]), 5.0) for one in lines[:10]]
-    rated += [(one, other, 0.5) for one, other in zip(lines[:10], lines[10:20], strict=True)]
+    rated = [(one, " ".join(one.split()[::-1]), 5.0) for one in lines[:8]]
+    rated += [(one, other, 0.5) for one, other in zip(lines[:8], lines[8:16], strict=True)]
     write(folder / "stsb.csv", [",".join(map(str, row)) for row in rated])
     held_out = sentences(12, seed=2)
     write(folder / "valid.en", held_out)
