@@ -234,8 +234,6 @@ class BestEncoder(TrainerCallback):
         """The best encoder to where it is used; it is there already after a kill behind this."""
         best = self.folder_of(best_of(self.checkpoints)["update"])
         if best.exists():
-            if folder.exists():
-                shutil.rmtree(folder)
             os.replace(best, folder)
 
 

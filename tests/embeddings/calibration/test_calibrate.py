@@ -97,11 +97,11 @@ def test_the_record_says_what_was_done(trained, english):
 
 def test_the_best_checkpoint_is_kept(english, command, tmp_path, monkeypatch):
     """The first of the highest; the encoder before training, whatever it retrieves, is not chosen."""
-    rates, seen = iter([0.9, 0.1, 0.2, 0.8, 0.5, 0.8, 0.3, 0.3, 0.3, 0.3, 0.3]), []
+    shares, seen = iter([0.9, 0.1, 0.2, 0.8, 0.5, 0.8, 0.3, 0.3, 0.3, 0.3, 0.3]), []
 
     def measured(encoder, pairs):
         seen.append(encoder.encode(SAMPLE))
-        return {"p_at_1": next(rates), "pairs": []}
+        return {"p_at_1": next(shares), "pairs": []}
 
     monkeypatch.setattr(training, "retrieval", measured)
     done = command(*options(english, tmp_path / "out"))
@@ -112,6 +112,18 @@ def test_the_best_checkpoint_is_kept(english, command, tmp_path, monkeypatch):
     assert np.allclose(found, seen[3], atol=1e-6)
     for number in (0, 1, 2, 4, 5, 10):
         assert not np.allclose(found, seen[number], atol=1e-4)
+
+
+def test_the_learning_rate_is_that_of_both_stages(english, command, tmp_path, monkeypatch):
+    def stop(self, folder):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training.BestEncoder, "move", stop)
+    with pytest.raises(KeyboardInterrupt):
+        command(*options(english, tmp_path / "out", "--warmup", 0.5))
+    state = json.loads((tmp_path / "out/training/checkpoint-10/trainer_state.json").read_text())
+    found = [each["learning_rate"] for each in state["log_history"]]  # of each update
+    assert found == pytest.approx([5e-3 * training.rate(update, (4, 6), 0.5) for update in range(10)])
 
 
 def killed_in(name):
@@ -180,8 +192,10 @@ def test_an_encoder_is_never_removed_unasked(trained, english, command, tmp_path
 def test_a_folder_of_sentence_transformers(english, command, tmp_path):
     model = write_sentence_transformers(tmp_path / "model", pooling="cls", dense=8)
     output = tmp_path / "out"
-    done = command(*options(english, output, "--model", model, "--precision", "bfloat16"))
+    done = command(*options(english, output, "--model", model, "--sts-epochs", 4, "--precision", "bfloat16"))
     assert done.status == 0, done.err
+    kept = [each["update"] for each in record_of(output)["checkpoints"]]
+    assert kept == [2, 3, 4, 5, 6, 8, 9, 10, 11, 12]
     assert vectors_of(output / "encoder").shape == (2, 8)
     assert not np.allclose(vectors_of(output / "encoder"), vectors_of(model), atol=1e-3)
 
