@@ -130,18 +130,31 @@ def without_duplicates(examples: Sequence[Inference], order: Sequence[int], size
         order: of the examples.
         size: of a batch.
     """
-    done, open_ones = [], []
+    batches: list[list[int]] = []
+    sentences_of: list[set[str]] = []
+    begin: dict[str, int] = {}  # of a sentence: the batches before are full or have it
+    full = 0  # so many, from the first one
+
+    def first_from(place: int, sentences: set[str]) -> int:
+        while place < len(batches) and (
+            len(batches[place]) == size or not sentences_of[place].isdisjoint(sentences)
+        ):
+            place += 1
+        return place
+
     for number in order:
         sentences = examples[number].sentences
-        place = next((each for each in open_ones if each[1].isdisjoint(sentences)), None)
-        if place is None:
-            open_ones.append(place := ([], set()))
-        place[0].append(number)
-        place[1].update(sentences)
-        if len(place[0]) == size:
-            open_ones.remove(place)
-            done.append(place[0])
-    return done + [rows for rows, _ in open_ones]
+        for one in sentences:
+            begin[one] = first_from(max(full, begin.get(one, 0)), {one})
+        place = first_from(max(begin[one] for one in sentences), sentences)
+        if place == len(batches):
+            batches.append([])
+            sentences_of.append(set())
+        batches[place].append(number)
+        sentences_of[place] |= sentences
+        while full < len(batches) and len(batches[full]) == size:
+            full += 1
+    return batches
 
 
 class Course:
