@@ -11,6 +11,13 @@ from data_prep.huggingface import check_complete, reading
 from data_prep.transformers_tokenizer import KIND
 from fairseq_ext.models.pretrained_configuration import OPTION
 
+SAFELY = {  # arguments of `from_pretrained`
+    "use_safetensors": True,
+    "local_files_only": True,
+    "trust_remote_code": False,
+    "output_loading_info": True,
+}
+
 
 def from_config(config):
     """A model with weights drawn by chance, and hardly any embeddings, which are ours."""
@@ -56,13 +63,7 @@ def load_encoder(folder: Path, with_pooler: bool):
     with reading(folder, KIND, OPTION):
         from transformers import AutoModel
 
-        model, notes = AutoModel.from_pretrained(
-            folder,
-            use_safetensors=True,
-            local_files_only=True,
-            trust_remote_code=False,
-            output_loading_info=True,
-        )
+        model, notes = AutoModel.from_pretrained(folder, **SAFELY)
     check_complete(folder, notes["missing_keys"], with_pooler, OPTION)
     return model
 
@@ -84,13 +85,7 @@ def load_word_head(folder: Path) -> WordHead | None:
         from transformers import AutoModelForMaskedLM
 
         try:
-            model, notes = AutoModelForMaskedLM.from_pretrained(
-                folder,
-                use_safetensors=True,
-                local_files_only=True,
-                trust_remote_code=False,
-                output_loading_info=True,
-            )
+            model, notes = AutoModelForMaskedLM.from_pretrained(folder, **SAFELY)
         except ValueError:  # a kind of which the library has no masked language model
             return None
     config, decoder = model.config, model.get_output_embeddings()
