@@ -135,7 +135,8 @@ def usual_names(code: str, candidates: Iterable[str]) -> set[str]:
     own = find_language(code)
     found = {one: find_language(one) for one in candidates if same_language(one, code)}
     likeness = {one: (each.script == own.script, each.subtag == own.subtag) for one, each in found.items()}
-    return {one for one, like in likeness.items() if like == max(likeness.values())}
+    most = max(likeness.values(), default=None)
+    return {one for one, like in likeness.items() if like == most}
 
 
 def display_name(code: str) -> str:

@@ -7,7 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from transformers import TrainerCallback
+from torch.utils.data import DataLoader
+from transformers import Trainer, TrainerCallback
 
 from command_line.errors import InputError
 
@@ -45,6 +46,14 @@ def _is_whole(state: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
+
+
+class OrderedTrainer(Trainer):
+    """Takes the batches of its data in their order, which is random already."""
+
+    def get_train_dataloader(self) -> DataLoader:
+        loader = DataLoader(self.train_dataset, batch_size=1, collate_fn=self.data_collator)
+        return self.accelerator.prepare(loader)
 
 
 class Progress(TrainerCallback):

@@ -19,12 +19,11 @@ from sentence_transformers.sentence_transformer.losses import (
 )
 from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
-from torch.utils.data import DataLoader
-from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import PrinterCallback, TrainerCallback, TrainingArguments
 
 from command_line.outputs import scratch_folder, write_json
 from command_line.records import read_json
-from data_prep.transformers_trainer import QUIET, Progress, last_state
+from data_prep.transformers_trainer import QUIET, OrderedTrainer, Progress, last_state
 from embeddings.calibration.encoder import as_encoder
 from embeddings.calibration.examples import NLI, STS, Course, columns_of
 from embeddings.calibration.options import ENCODER, STATE, Calibration
@@ -131,18 +130,14 @@ class Collation:
         return features
 
 
-class CourseTrainer(Trainer):
-    """Takes the batches in their order; the learning rate rises and falls over either data set.
+class CourseTrainer(OrderedTrainer):
+    """The learning rate rises and falls over either data set.
 
     Attributes:
         warmup: share of the updates over which it rises.
     """
 
     warmup: float
-
-    def get_train_dataloader(self) -> DataLoader:
-        loader = DataLoader(self.train_dataset, batch_size=1, collate_fn=self.data_collator)
-        return self.accelerator.prepare(loader)
 
     def create_scheduler(self, num_training_steps, optimizer=None):
         stages, warmup = (

@@ -9,11 +9,10 @@ import warnings
 from pathlib import Path
 
 import torch
-from torch.utils.data import DataLoader
-from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import PrinterCallback, TrainerCallback, TrainingArguments
 
 from command_line.outputs import scratch_folder, write_json
-from data_prep.transformers_trainer import QUIET, Progress, last_state
+from data_prep.transformers_trainer import QUIET, OrderedTrainer, Progress, last_state
 from embeddings.pretraining.examples import Batches, Masking
 from embeddings.pretraining.options import STATE, VALIDATION, Pretraining, encoder_folder
 from embeddings.pretraining.validation import mean_of, validate
@@ -67,14 +66,6 @@ def train(
     with warnings.catch_warnings():  # states are numbered: their order needs no times of files
         warnings.filterwarnings("ignore", message="mtime may not be reliable")
         trainer.train(resume_from_checkpoint=last_state(state))
-
-
-class OrderedTrainer(Trainer):
-    """Takes the batches in their order, which is random already."""
-
-    def get_train_dataloader(self) -> DataLoader:
-        loader = DataLoader(self.train_dataset, batch_size=1, collate_fn=self.data_collator)
-        return self.accelerator.prepare(loader)
 
 
 class Encoders(TrainerCallback):

@@ -42,11 +42,7 @@ MEASURED_WITH = (  # fields of probes, and of mining
     *("split", "search", "length_candidates", "only_words", "variance", "batch_tokens", "alignments"),
     *("margin", "neighbours", "rescore", "normalize", "normalize_sample", "without_specials", "selection"),
 )
-TRAINED_ON = (
-    "max_update",
-    "max_epoch",
-    "total_num_update",
-)  # of a schedule: others where a training goes on longer
+LENGTH = ("max_update", "max_epoch", "total_num_update")  # of a schedule
 FILE_MEASURED_WITH = ("neighbours", "normalization", "without_specials", "distractors")  # of a file
 ENCODED_WITH = ("kind", "pooling", "layer", "prefix", "target_lang", "precision")  # of a file's encoder
 SAME_LINES = ("lines", "queries", "texts_sha256")  # of what is one of `PARTS`
@@ -341,7 +337,7 @@ def check_one_training(first: Run, run: Run) -> None:
 def _system_of_any_length(run: Run) -> dict:
     schedule = run.settings.get("schedule") or {}
     return run.settings | {
-        "schedule": {name: value for name, value in schedule.items() if name not in TRAINED_ON}
+        "schedule": {name: value for name, value in schedule.items() if name not in LENGTH}
     }
 
 

@@ -33,7 +33,6 @@ class TrainingSample:
             raise InputError(f"--pair-budget {self.budget}: expected a number above 0")
         if self.min_tokens < 0:
             raise InputError(f"--min-tokens {self.min_tokens}: expected a number, 0 or above")
-
         if self.max_pair_tokens is not None and self.max_pair_tokens < 1:
             raise InputError(f"--max-pair-tokens {self.max_pair_tokens}: expected a number above 0")
 

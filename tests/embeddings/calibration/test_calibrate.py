@@ -157,7 +157,7 @@ def test_goes_on_where_it_was_killed(trained, english, command, tmp_path, monkey
     monkeypatch.setattr(training, "retrieval", retrieval_and_vectors)
     with monkeypatch.context() as patch:
         patch.setattr(training.BestEncoder, name, killed_in(name))
-        patch.setattr(training.Trainer, "_rotate_checkpoints", lambda *args, **kwargs: None)
+        patch.setattr(training.OrderedTrainer, "_rotate_checkpoints", lambda *args, **kwargs: None)
         with pytest.raises(KeyboardInterrupt):
             command(*options(english, output))
     assert not (output / "calibration.json").exists()

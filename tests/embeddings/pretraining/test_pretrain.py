@@ -79,7 +79,7 @@ def test_goes_on_where_it_was_killed(trained, text, command, tmp_path, monkeypat
     output = tmp_path / "out"
     trainers = output / "training"
     monkeypatch.setattr(training.Encoders, "on_save", killed)
-    monkeypatch.setattr(training.Trainer, "_rotate_checkpoints", lambda *args, **kwargs: None)
+    monkeypatch.setattr(training.OrderedTrainer, "_rotate_checkpoints", lambda *args, **kwargs: None)
     with pytest.raises(KeyboardInterrupt):
         command(*options(text, output))
     assert not (output / "update-4").exists()
@@ -182,9 +182,11 @@ def test_another_vocabulary_is_another_training(trained, text, command, tmp_path
 )  # fmt: skip
 def test_refusals(text, command, tmp_path, monkeypatch, others, line):
     if "loss is nan" in line:
-        forward = training.Trainer.compute_loss
+        forward = training.OrderedTrainer.compute_loss
         monkeypatch.setattr(
-            training.Trainer, "compute_loss", lambda *args, **kwargs: forward(*args, **kwargs) * float("nan")
+            training.OrderedTrainer,
+            "compute_loss",
+            lambda *args, **kwargs: forward(*args, **kwargs) * float("nan"),
         )
     refused = command(*options(text, tmp_path / "out", *others))
     assert refused.status == 2
