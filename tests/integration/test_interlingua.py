@@ -98,7 +98,7 @@ def test_several_lengths_and_the_probe(data, bridged, forked, tmp_path):
     assert record["system"]["name"].startswith(
         "PostNorm S-ENC-T-DEC Len-vari. Intl. (layers 1) +interlingua_alignment +length_prediction"
     )
-    probe = ("probe", "interlingua", "--checkpoint", checkpoint, "--data", data, "--cpu", "--samples", 50)
+    probe = ("probe", "interlingua", "--checkpoint", checkpoint, "--data", data, "--cpu", "--samples", 59)
     result = forked("eval", *probe, *search, "--output", tmp_path / "probe")
     assert result.status == 0, result.text
     (run,) = json.loads((tmp_path / "probe" / "interlingua.json").read_text())["runs"]
