@@ -203,7 +203,7 @@ def figure(dataset: str, measured: str, combinations: list[dict]) -> Figure:
     title = f"{kind} {MEASURES[name].title}"
     scale = MEASURES[name].scale
     effects = [one["effects"][measured] for one in combinations]
-    labels = [" + ".join(one["systems"][1:3]) for one in combinations]
+    labels = [" and ".join(_changes(*one["systems"][:3])) for one in combinations]
     series = {TITLES[effect]: [_bar(one[effect], scale) for one in effects] for effect in EFFECTS}
     rows = [
         [
@@ -229,6 +229,11 @@ def figure(dataset: str, measured: str, combinations: list[dict]) -> Figure:
     caption = f"Do gains add up? Changes of {title} on {dataset}, in points."
     table = Table(slugged, caption, [cells(*titles)], rows, data=tidy(columns, data))
     return Figure(slugged, caption, dots(labels, series, f"change of {title}, in points", []), table)
+
+
+def _changes(base: str, *systems: str) -> list[str]:
+    """What systems have that their base has not, where their names begin with its name."""
+    return [one.removeprefix(f"{base} ") for one in systems]
 
 
 def _bar(effect: dict, scale: float) -> MeanStd:

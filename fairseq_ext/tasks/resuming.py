@@ -8,6 +8,7 @@ travels.
 """
 
 import functools
+import textwrap
 from collections.abc import Callable
 
 from fairseq import checkpoint_utils, trainer
@@ -66,7 +67,15 @@ def restore_tasks() -> None:
 def _with_task(load: Callable) -> Callable:
     @functools.wraps(load)
     def load_checkpoint(self, filename, reset_optimizer=False, *arguments, **options):
-        extra = load(self, filename, reset_optimizer, *arguments, **options)
+        try:
+            extra = load(self, filename, reset_optimizer, *arguments, **options)
+        except Exception as error:  # fairseq has no narrower one
+            if other := _other_parameters(error):
+                raise InputError(
+                    f"{filename}: is of another architecture: {other}; give the options of the model that it"
+                    " has, or --pretrained-checkpoint, which takes the layers that both have"
+                ) from None
+            raise
         known = extra if isinstance(extra, dict) else {}
         saved, can_go_on = known.pop(KEY, None), known.pop(CAN_GO_ON, True)
         if not isinstance(self.task, BaseTask):
@@ -92,6 +101,15 @@ def _with_task(load: Callable) -> Callable:
         return extra
 
     return load_checkpoint
+
+
+def _other_parameters(error: Exception) -> str | None:
+    """How parameters of a checkpoint differ from the model's, if that is why they could not be loaded."""
+    refusal = error.__context__
+    if not (type(error) is Exception and isinstance(refusal, RuntimeError)):
+        return None
+    heading, *differences = (line.strip() for line in str(refusal).splitlines())
+    return textwrap.shorten(" ".join(differences), 160, placeholder=" …") if "state_dict" in heading else None
 
 
 def _names_a_file(cfg) -> str | None:

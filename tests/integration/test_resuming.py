@@ -100,3 +100,12 @@ def test_patience_counts_on(train, tmp_path):
     assert validations("parts", 20) == 1  # of more updates than had been asked for
     assert validations("forgetful", 20, "--reset-meters") == 4
     assert validations("tuned", 20, "--finetune-from-model", checkpoint) == 4
+
+
+def test_weights_of_another_architecture_are_one_line(train, tmp_path):
+    assert train("model", 1).status == 0
+    path = tmp_path / "model/checkpoint_last.pt"
+    refused = train("wider", 1, "--encoder-ffn-embed-dim", 40, "--finetune-from-model", path)
+    assert refused.status != 0
+    assert f"{path}: is of another architecture: size mismatch for encoder." in refused.last_error
+    assert "--pretrained-checkpoint" in refused.last_error
