@@ -1,0 +1,119 @@
+"""The interface of what an encoder can be fine-tuned for. A task is one file, and a line in `registry.py`.
+
+A task knows its examples, which come from the files of its corpora, and what a model reads of one: a *window*
+or several, where a text is longer than that. It knows nothing of torch: what a model says of windows are
+arrays.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from command_line.errors import InputError
+
+# What a model reads, by the names of its arguments ("input_ids", "attention_mask", perhaps "token_type_ids":
+# lists of T numbers), with what it is to say: "labels" (a number, or T of which IGNORED ones do not count), or
+# "start_positions" and "end_positions". Further fields, whose names begin with "_", are the task's own.
+Window = dict
+Outputs = dict[
+    str, np.ndarray
+]  # of a window: "logits", C or T x C; or "start_logits" and "end_logits", T each
+Predict = Callable[[Sequence[Window]], Iterator[Outputs]]  # in the order of the windows
+IGNORED = -100  # a label that has no share in the loss
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """How a task is learned.
+
+    Attributes:
+        epochs: over all examples.
+        batch_size: windows of an update.
+        learning_rate: the highest.
+        warmup: updates over which it grows; then it falls to 0 linearly.
+        max_length: tokens of a window.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    warmup: int
+    max_length: int
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What turns examples into windows.
+
+    Attributes:
+        tokenizer: a fast one of transformers.
+        longest: tokens of a window.
+        classes: the names of the labels that the model tells apart, in its order; none of a task without.
+    """
+
+    tokenizer: object
+    longest: int
+    classes: tuple[str, ...] = ()
+
+    def number_of(self, label: str) -> int:
+        return self.classes.index(label)
+
+
+class Task(ABC):
+    """A task.
+
+    Attributes:
+        name: as --task says it.
+        corpus: in tables, where --dataset says nothing.
+        measures: what `measure` gives, in per cent; by the first one checkpoints are chosen.
+        model: the class of transformers that has the encoder and the head.
+        defaults: the paper's.
+    """
+
+    name: ClassVar[str]
+    corpus: ClassVar[str]
+    measures: ClassVar[tuple[str, ...]]
+    model: ClassVar[str]
+    defaults: ClassVar[Hyperparameters]
+
+    @abstractmethod
+    def read(self, path: Path, language: str) -> list:
+        """The examples of a language in a file.
+
+        Raises:
+            InputError: the file is of none of the layouts of the task, or has no example of the language.
+        """
+
+    @abstractmethod
+    def classes(self, examples: Sequence) -> tuple[str, ...]:
+        """The labels that examples of training have; none of a task whose head has none."""
+
+    @abstractmethod
+    def windows(self, example, reader: Reader) -> list[Window]:
+        """What the model reads of an example, and is to say."""
+
+    def count(self, example, reader: Reader) -> int:
+        """How many windows an example has; to be said again where it may be more than one."""
+        return 1
+
+    @abstractmethod
+    def measure(
+        self, examples: Sequence, language: str, reader: Reader, predict: Predict
+    ) -> dict[str, float]:
+        """What the model gets right, in per cent, by the names of `measures`."""
+
+    def switched(self, english: Sequence, others: Sequence, where: str) -> list[tuple]:
+        """Every example of another language in its two code-switched forms, each half of which is English.
+
+        Args:
+            english: examples, of which `others` are translations.
+            where: the file of the others, for errors.
+
+        Raises:
+            InputError: they are no translations of each other, or the task has no two halves.
+        """
+        raise InputError(f"--code-switching: examples of --task {self.name} are no pairs of texts")
