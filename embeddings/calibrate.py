@@ -62,8 +62,9 @@ def calibrate(job: Calibration, pairs: list, stamp: Stamp, inputs: list, folder,
     for pair in pairs:
         read_sides(pair)
     with reading(job.model, "transformers"):
+        from embeddings.best_model import best_of
         from embeddings.calibration.encoder import load_encoder
-        from embeddings.calibration.training import best_of, train
+        from embeddings.calibration.training import SCORE, train
     import torch
 
     torch.manual_seed(job.seed)  # of weights that the encoder lacks and does not use
@@ -78,7 +79,7 @@ def calibrate(job: Calibration, pairs: list, stamp: Stamp, inputs: list, folder,
         "examples": {"nli": len(inferences), "sts": len(rated)},
         "batches": dict(zip(("nli", "sts"), course.stages, strict=True)),
         "before": checkpoints[0],
-        "best": best_of(checkpoints),
+        "best": best_of(checkpoints, SCORE),
         "checkpoints": checkpoints[1:],
         "inputs": checksums(inputs),
         "command": command_typed("embeddings"),

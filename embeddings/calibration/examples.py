@@ -10,15 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from command_line.errors import InputError, at
-from command_line.lines import read_lines, uncompressed_name
-from command_line.records import check, parse_json
+from command_line.errors import InputError
+from embeddings.labelled_pairs import CONTRADICTION, ENTAILMENT, LABELS, check_label, read_labelled_pairs
 from embeddings.sts import read_rated_pairs
 
 NLI, STS = "nli", "sts"
-ENTAILMENT, NEUTRAL, CONTRADICTION, NONE = "entailment", "neutral", "contradiction", "-"
-LABELS = (ENTAILMENT, NEUTRAL, CONTRADICTION, NONE)  # the last one where annotators did not agree
-ALL_NLI = ["split", "dataset", "filename", "sentence1", "sentence2", "label"]
 HIGHEST_RATING = 5.0  # of the STS benchmark; the lowest is 0
 
 
@@ -53,7 +49,9 @@ def read_inferences(paths: Sequence[Path]) -> list[Inference]:
     """
     premises: dict[str, dict[str, dict[str, None]]] = {}
     for path in paths:
-        for premise, hypothesis, label in _labelled_pairs(path):
+        for pair in read_labelled_pairs(path):
+            check_label(pair.label, LABELS, path, pair.line)
+            premise, hypothesis, label = pair.first, pair.second, pair.label
             if label in (ENTAILMENT, CONTRADICTION) and premise and hypothesis and premise != hypothesis:
                 premises.setdefault(premise, {}).setdefault(label, {})[hypothesis] = None
     examples = [example for premise, known in premises.items() for example in _of_premise(premise, known)]
@@ -67,40 +65,6 @@ def _of_premise(premise: str, known: dict[str, dict[str, None]]) -> Iterator[Inf
     negatives = [hypothesis for hypothesis in known.get(CONTRADICTION, {}) if hypothesis not in positives]
     for number, positive in enumerate(positives):
         yield Inference(premise, positive, negatives[number % len(negatives)] if negatives else None)
-
-
-def _labelled_pairs(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Premise, hypothesis and label."""
-    ending = uncompressed_name(path).rpartition(".")[2]
-    if ending not in ("jsonl", "tsv"):
-        raise InputError(
-            f"{path}: expected .jsonl (SNLI, MultiNLI) or .tsv (AllNLI), perhaps with .gz or .xz"
-        )
-    read = _read_json_lines if ending == "jsonl" else _read_all_nli
-    for number, first, second, label in read(path):
-        if label not in LABELS:
-            raise InputError(f"{at(path, number)}: label {label!r:.40}, expected one of {', '.join(LABELS)}")
-        yield " ".join(first.split()), " ".join(second.split()), label
-
-
-def _read_json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
-    schema = {"sentence1": str, "sentence2": str, "gold_label": str}
-    for number, line in enumerate(read_lines(path), start=1):
-        record = parse_json(line.encode(), path, number)
-        check(record, schema, at(path, number))
-        yield number, record["sentence1"], record["sentence2"], record["gold_label"]
-
-
-def _read_all_nli(path: Path) -> Iterator[tuple[int, str, str, str]]:
-    """Its training part."""
-    for number, line in enumerate(read_lines(path), start=1):
-        fields = line.split("\t")
-        if len(fields) != len(ALL_NLI) or (number == 1 and fields != ALL_NLI):
-            raise InputError(
-                f"{at(path, number)}: found {line!r:.60}, expected the columns {', '.join(ALL_NLI)}"
-            )
-        if number > 1 and fields[0] == "train":
-            yield number, *fields[3:]
 
 
 def read_rated(path: Path) -> list[Rated]:

@@ -4,9 +4,6 @@
 and the encoder of the best one so far, `best-UPDATE`.
 """
 
-import os
-import shutil
-import sys
 import warnings
 from pathlib import Path
 
@@ -19,11 +16,10 @@ from sentence_transformers.sentence_transformer.losses import (
 )
 from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
-from transformers import PrinterCallback, TrainerCallback, TrainingArguments
+from transformers import PrinterCallback, TrainingArguments
 
-from command_line.outputs import scratch_folder, write_json
-from command_line.records import read_json
 from data_prep.transformers_trainer import QUIET, OrderedTrainer, Progress, last_state
+from embeddings.best_model import BestModel, shares
 from embeddings.calibration.encoder import as_encoder
 from embeddings.calibration.examples import NLI, STS, Course, columns_of
 from embeddings.calibration.options import ENCODER, STATE, Calibration
@@ -32,7 +28,7 @@ from embeddings.encoders.sentence_transformers_folder import SentenceTransformer
 from embeddings.search.retrieval import COSINE, Neighbourhoods, precision
 from embeddings.test_sets import ParallelFiles, read_sides
 
-CHECKPOINTS = "checkpoints.json"
+SCORE = "p_at_1"
 TENTHS = 10
 
 
@@ -49,7 +45,15 @@ def train(
     """
     state = folder / STATE
     encoder = as_encoder(model, job.model, job.cpu)
-    best = BestEncoder(state, model, lambda: retrieval(encoder, pairs), len(course))
+    best = BestModel(
+        state,
+        model,
+        shares(len(course), TENTHS),
+        SCORE,
+        measure=lambda: retrieval(encoder, pairs),
+        save=lambda path: model.save(str(path), create_model_card=False),
+        shown=lambda now: f"calibrate: update {now['update']}: P@1 {now[SCORE]:.1%} of validation",
+    )
     arguments = TrainingArguments(
         output_dir=str(state),
         max_steps=len(course),
@@ -57,7 +61,7 @@ def train(
         learning_rate=job.learning_rate,
         weight_decay=0.01,  # as sentence-transformers' own training
         max_grad_norm=1.0,
-        save_strategy="no",  # but when BestEncoder says so
+        save_strategy="no",  # but when BestModel says so
         save_safetensors=False,  # which has no place for weights that two modules share
         **QUIET,
         bf16=job.precision == "bfloat16",
@@ -162,79 +166,6 @@ def rate(update: int, stages: tuple[int, ...], warmup: float) -> float:
             return update / rising if update < rising else (updates - update) / (updates - rising)
         update -= updates
     return 0.0
-
-
-def tenths(updates: int) -> list[int]:
-    """The updates after every tenth of a training; fewer of one that has fewer."""
-    return sorted({-(-updates * tenth // TENTHS) for tenth in range(1, TENTHS + 1)})
-
-
-class BestEncoder(TrainerCallback):
-    """Has the trainer save after every tenth, measures, and keeps the encoder that retrieves best.
-
-    Args:
-        measure: P@1, "p_at_1", and whatever else belongs to it.
-        updates: of the training.
-
-    Attributes:
-        checkpoints: of every one so far: update, share of the training, and what was measured.
-    """
-
-    def __init__(self, state: Path, model: SentenceTransformer, measure, updates: int):
-        self.state, self.model, self.measure, self.updates = state, model, measure, updates
-        self.tenths = set(tenths(updates))
-        path = state / CHECKPOINTS
-        self.checkpoints = read_json(path) if path.is_file() else []
-
-    def on_train_begin(self, settings, state, control, **kwargs):
-        self.keep(state.global_step)  # 0; or was the training killed between saving and this?
-
-    def on_step_end(self, settings, state, control, **kwargs):
-        control.should_save = state.global_step in self.tenths
-
-    def on_save(self, settings, state, control, **kwargs):
-        self.keep(state.global_step)
-
-    def keep(self, update: int) -> None:
-        """Measure the encoder as it is now, and keep it if it is the best of those that were trained."""
-        if any(each["update"] == update for each in self.checkpoints):
-            return
-        was_training = self.model.training
-        self.model.eval()
-        now = {"update": update, "share": update / self.updates, **self.measure()}
-        self.model.train(was_training)
-        self.checkpoints.append(now)
-        if update and best_of(self.checkpoints) is now:
-            self._save(self.folder_of(update))
-        write_json(self.state / CHECKPOINTS, self.checkpoints)
-        self._remove_others()
-        print(f"calibrate: update {update}: P@1 {now['p_at_1']:.1%} of validation", file=sys.stderr)
-
-    def folder_of(self, update: int) -> Path:
-        return self.state / f"best-{update}"
-
-    def _save(self, folder: Path) -> None:
-        if folder.exists():  # killed before it was recorded
-            shutil.rmtree(folder)
-        with scratch_folder(self.state) as scratch:
-            self.model.save(str(scratch / folder.name), create_model_card=False)
-            os.replace(scratch / folder.name, folder)
-
-    def _remove_others(self) -> None:
-        for path in self.state.glob("best-*"):
-            if path != self.folder_of(best_of(self.checkpoints)["update"]):
-                shutil.rmtree(path)
-
-    def move(self, folder: Path) -> None:
-        """The best encoder to where it is used; it is there already after a kill behind this."""
-        best = self.folder_of(best_of(self.checkpoints)["update"])
-        if best.exists():
-            os.replace(best, folder)
-
-
-def best_of(checkpoints: list[dict]) -> dict:
-    """The checkpoint of the highest P@1, the first of equal ones; the encoder before training is none."""
-    return max((each for each in checkpoints if each["update"]), key=lambda each: each["p_at_1"])
 
 
 def retrieval(encoder: SentenceTransformersEncoder, pairs: list[ParallelFiles]) -> dict:

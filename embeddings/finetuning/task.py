@@ -16,8 +16,8 @@ import numpy as np
 from command_line.errors import InputError
 
 # What a model reads, by the names of its arguments ("input_ids", "attention_mask", perhaps "token_type_ids":
-# lists of T numbers), with what it is to say: "labels" (a number, or T of which IGNORED ones do not count), or
-# "start_positions" and "end_positions". Further fields, whose names begin with "_", are the task's own.
+# lists of T numbers), with what it is to say: "labels" (a number, or T, of which IGNORED ones do not count),
+# or "start_positions" and "end_positions". Fields whose names begin with "_" are the task's own.
 Window = dict
 Outputs = dict[
     str, np.ndarray

@@ -127,7 +127,7 @@ def test_the_learning_rate_is_that_of_both_stages(english, command, tmp_path, mo
     def stop(self, folder):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training.BestEncoder, "move", stop)
+    monkeypatch.setattr(training.BestModel, "move", stop)
     with pytest.raises(KeyboardInterrupt):
         command(*options(english, tmp_path / "out", "--warmup", 0.5))
     state = json.loads((tmp_path / "out/training/checkpoint-10/trainer_state.json").read_text())
@@ -136,8 +136,8 @@ def test_the_learning_rate_is_that_of_both_stages(english, command, tmp_path, mo
 
 
 def killed_in(name):
-    """Stops behind the first call of a method of BestEncoder; of on_save, in place of that of update 4."""
-    before = getattr(training.BestEncoder, name)
+    """Stops behind the first call of a method of BestModel; of on_save, in place of that of update 4."""
+    before = getattr(training.BestModel, name)
 
     def call(self, *args, **kwargs):
         if name != "on_save" or args[1].global_step < 4:
@@ -156,7 +156,7 @@ def test_goes_on_where_it_was_killed(trained, english, command, tmp_path, monkey
     output, name = tmp_path / "out", "on_save" if moment == "state" else moment
     monkeypatch.setattr(training, "retrieval", retrieval_and_vectors)
     with monkeypatch.context() as patch:
-        patch.setattr(training.BestEncoder, name, killed_in(name))
+        patch.setattr(training.BestModel, name, killed_in(name))
         patch.setattr(training.OrderedTrainer, "_rotate_checkpoints", lambda *args, **kwargs: None)
         with pytest.raises(KeyboardInterrupt):
             command(*options(english, output))
@@ -213,7 +213,7 @@ def test_a_folder_of_sentence_transformers(english, command, tmp_path):
     ("others", "line"),
     [
         (["--model", "/nothing"], "--model /nothing: no such file or folder"),
-        (["--nli", "{data}/stsb.csv"], "stsb.csv: expected .jsonl (SNLI, MultiNLI) or .tsv (AllNLI)"),
+        (["--nli", "{data}/stsb.csv"], "stsb.csv: expected .jsonl (SNLI, MultiNLI) or .tsv (AllNLI, XNLI)"),
         (["--sts", "{data}/valid.en"], "valid.en:1: 1 fields, expected sentence, sentence, rating"),
         (["--layer", "3"], "--layer 3: expected a number from 0 to 2"),
         (["--pivot", "fr"], "--pivot fr: no file of that language; there are en, de"),

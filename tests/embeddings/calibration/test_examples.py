@@ -77,9 +77,9 @@ def test_a_premise_of_several_files_is_one(tmp_path):
          "a.jsonl:1: label 'yes', expected one of entailment, neutral, contradiction, -"),
         ("a.jsonl", ['{"sentence1": "a", "sentence2": "b", "gold_label": "neutral"}'],
          "a.jsonl: no premise entails a hypothesis"),
-        ("a.tsv", ["split\tlabel"], "a.tsv:1: found 'split.*expected the columns split, dataset, filename"),
+        ("a.tsv", ["split\tlabel"], "a.tsv:1: found 'split.*expected sentence, sentence, label"),
         ("a.tsv", ["split\tdataset\tfilename\tsentence1\tsentence2\tlabel", "train\tx"], "a.tsv:2: found"),
-        ("a.csv", [""], r"a.csv: expected .jsonl \(SNLI, MultiNLI\) or .tsv \(AllNLI\)"),
+        ("a.csv", [""], r"a.csv: expected .jsonl \(SNLI, MultiNLI\) or .tsv \(AllNLI, XNLI\)"),
         ("a.jsonl", [], "a.jsonl: no premise entails a hypothesis"),
     ],
 )  # fmt: skip

@@ -11,7 +11,7 @@ from command_line.errors import InputError
 from embeddings.calibration.encoder import SAMPLE, as_encoder, load_encoder
 from embeddings.calibration.examples import NLI, STS, Inference, Rated
 from embeddings.calibration.options import Calibration
-from embeddings.calibration.training import Collation, Losses, rate, tenths
+from embeddings.calibration.training import Collation, Losses, rate
 from embeddings.encoders.options import EncoderOptions
 from tests.embeddings.calibration.english import sentences, write_bert
 from tests.embeddings.encoders.folders import write_sentence_transformers
@@ -85,12 +85,6 @@ def test_the_learning_rate_rises_and_falls_over_either_data_set():
         [0, 1, 2 / 3, 1 / 3] + [0, 1 / 2] + [each / 8 for each in range(8, 0, -1)] + [0]
     )
     assert [rate(update, (2, 2), 0) for update in range(4)] == [1, 1 / 2, 1, 1 / 2]
-
-
-def test_tenths():
-    assert tenths(100) == [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
-    assert tenths(25) == [3, 5, 8, 10, 13, 15, 18, 20, 23, 25]
-    assert tenths(3) == [1, 2, 3]
 
 
 @pytest.mark.parametrize("pooling", [None, "mean", "cls"])

@@ -1,0 +1,6 @@
+"""The tasks that an encoder can be fine-tuned for, by name."""
+
+from embeddings.finetuning.pairs import Pairs
+from embeddings.finetuning.task import Task
+
+TASKS: dict[str, Task] = {task.name: task for task in (Pairs(),)}
