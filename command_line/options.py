@@ -195,12 +195,12 @@ output_folder = OptionType("the path of a folder, in UTF-8 without line ends", _
 output_file = OptionType("the path of a file, in UTF-8 without line ends", _output_file)
 
 
-def assignment(example: str, value: OptionType = text) -> OptionType:
+def assignment(example: str, value: OptionType = text, name: OptionType = text) -> OptionType:
     """`NAME=VALUE`, as the pair of both."""
 
     def read(given: str) -> tuple[str, Any]:
-        name, sign, rest = given.partition("=")
+        first, sign, rest = given.partition("=")
         require(bool(sign))
-        return text.read(name), value.read(rest)
+        return name.read(first), value.read(rest)
 
     return OptionType(f"NAME=VALUE, for example {example}", read)

@@ -22,6 +22,10 @@ COMMANDS = {
         "embeddings.calibrate",
         "sentence embeddings for an encoder, learned on English alone, before it is compared by retrieval",
     ),
+    "finetune": (
+        "embeddings.finetune",
+        "an encoder learns a task in some languages (XNLI, …), and is tested in others",
+    ),
     "pretrain": ("embeddings.pretrain", "a multilingual encoder of any size from monolingual text, as XLM-R"),
     "speed": ("embeddings.speed", "lines per second of several encoders, side by side"),
     "sts": ("embeddings.sts", "correlation of cosines with rated similarity, in and across languages"),

@@ -33,6 +33,7 @@ class Pairs(Task):
     """Two sentences are one input of the encoder; its first token's state says the class."""
 
     name = "pairs"
+    title = "classes of pairs of sentences (XNLI)"
     corpus = "XNLI"
     measures = ("accuracy",)
     model = "AutoModelForSequenceClassification"

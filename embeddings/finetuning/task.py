@@ -52,12 +52,12 @@ class Reader:
     Attributes:
         tokenizer: a fast one of transformers.
         longest: tokens of a window.
-        classes: the names of the labels that the model tells apart, in its order; none of a task without.
+        classes: what the model's head gives a number each, in its order.
     """
 
     tokenizer: object
     longest: int
-    classes: tuple[str, ...] = ()
+    classes: tuple[str, ...]
 
     def number_of(self, label: str) -> int:
         return self.classes.index(label)
@@ -68,6 +68,7 @@ class Task(ABC):
 
     Attributes:
         name: as --task says it.
+        title: what it is, in the help.
         corpus: in tables, where --dataset says nothing.
         measures: what `measure` gives, in per cent; by the first one checkpoints are chosen.
         model: the class of transformers that has the encoder and the head.
@@ -75,6 +76,7 @@ class Task(ABC):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str]
     corpus: ClassVar[str]
     measures: ClassVar[tuple[str, ...]]
     model: ClassVar[str]
@@ -90,7 +92,7 @@ class Task(ABC):
 
     @abstractmethod
     def classes(self, examples: Sequence) -> tuple[str, ...]:
-        """The labels that examples of training have; none of a task whose head has none."""
+        """What the head gives a number each: the labels that examples of training have, for example."""
 
     @abstractmethod
     def windows(self, example, reader: Reader) -> list[Window]:
@@ -117,3 +119,25 @@ class Task(ABC):
             InputError: they are no translations of each other, or the task has no two halves.
         """
         raise InputError(f"--code-switching: examples of --task {self.name} are no pairs of texts")
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The examples of a language in a file."""
+
+    language: str
+    path: Path
+    examples: list
+
+
+def read_files(task: Task, given: Sequence[tuple[str, Path]]) -> list[Examples]:
+    """The examples of files, of which each is given with a language."""
+    return [Examples(language, path, task.read(path, language)) for language, path in given]
+
+
+def by_language(files: Sequence[Examples]) -> dict[str, list]:
+    """All examples of every language, of which there may be several files."""
+    found: dict[str, list] = {}
+    for file in files:
+        found.setdefault(file.language, []).extend(file.examples)
+    return found

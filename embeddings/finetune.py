@@ -1,0 +1,118 @@
+"""Fine-tune an encoder for a task in some languages, and test it in others.
+
+With --train of English alone it is zero-shot transfer; with that of all languages, translated, it is
+translate-train (of all languages in one model), optionally with code-switching. Tasks are those of
+"Multilingual BERT Post-Pretraining Alignment" (2.3) and "Is Cross-lingual Evaluation Only About
+Cross-lingual?" (3, 4); `transfer` compares what was found. Defaults of a task are its paper's.
+
+The checkpoint that is best in validation becomes DIR/model, a folder of transformers. DIR/finetuning.json has
+what every checkpoint reached in validation, and the best one in the test. A training that was killed goes on;
+with other --test files the same model is tested again.
+"""
+
+import shutil
+from pathlib import Path
+
+from command_line import options as types
+from command_line.completion import Stamp
+from command_line.option_classes import by_name, from_arguments
+from command_line.outputs import write_json
+from command_line.provenance import versions
+from command_line.records import read_json
+from command_line.result_file import write_result
+from command_line.trainings import begin_training, check_one_process
+from data_prep.huggingface import files_of as checksums_of
+from embeddings.encoders.options import EncoderOptions, kind_of
+from embeddings.finetuning.options import (
+    MODEL,
+    STATE,
+    Finetuning,
+    Training,
+    add_finetuning_arguments,
+    files_of,
+)
+from embeddings.finetuning.task import read_files
+
+KIND = "finetuning"
+LEARNED = "training.json"  # of the training alone, whatever is tested
+
+
+def add_arguments(parser) -> None:
+    add_finetuning_arguments(parser)
+    parser.add_argument(
+        "--output",
+        required=True,
+        type=types.output_folder,
+        metavar="DIR",
+        help=f"folder for {MODEL} and {KIND}.json",
+    )
+    parser.add_argument("--force", action="store_true", help="begin anew what is done or was begun")
+
+
+def main(args) -> None:
+    job = from_arguments(Finetuning, args)
+    job.training.check()
+    check_one_process("fine-tuning")
+    tests = read_files(job.training.what, job.test)  # before hours of training
+    learn(job.training, args.output, args.force)
+    model = args.output / MODEL
+    inputs = [*files_of(job.test), args.output / LEARNED, *EncoderOptions(model).files()]
+    write_result("embeddings", KIND, job, inputs, lambda: measure(job, args.output, tests), args.output)
+
+
+def learn(job: Training, folder: Path, force: bool) -> None:
+    """Train from the beginning, or from the last state, unless that is done."""
+    inputs = [*files_of(job.train), *files_of(job.valid), *EncoderOptions(job.model).files(folder)]
+    stamp = Stamp(folder / ".training.done", "training", by_name(job), inputs)
+    if not stamp.is_current(force):
+        train, valid = read_files(job.what, job.train), read_files(job.what, job.valid)
+        from data_prep.huggingface import reading
+
+        with reading(job.model, "transformers"):
+            from embeddings.finetuning.training import Learner
+        learner = Learner(job, train, valid)
+        begin_training(stamp, folder, STATE, MODEL, force)
+        checkpoints = learner.train(folder)
+        write_json(folder / LEARNED, learned(job, learner, checkpoints))
+        stamp.finish([folder / LEARNED, *(path for path in (folder / MODEL).rglob("*") if path.is_file())])
+    if (folder / STATE).exists():  # also of a run that was killed at its very end
+        shutil.rmtree(folder / STATE)
+
+
+def learned(job: Training, learner, checkpoints: list[dict]) -> dict:
+    """What the record of a training says."""
+    from embeddings.best_model import best_of
+
+    return {
+        "updates": len(learner.course),
+        "examples": learner.examples,
+        "max_length": learner.reader.longest,
+        "classes": list(learner.reader.classes),
+        "best": best_of(checkpoints, job.what.measures[0]),
+        "checkpoints": checkpoints,
+        "versions": versions("torch", "transformers", "accelerate"),
+    }
+
+
+def measure(job: Finetuning, folder: Path, tests: list) -> dict:
+    """The record of a fine-tuned encoder: what it gets right in every language."""
+    from embeddings.finetuning.training import tested
+
+    training = job.training
+    found = tested(training, folder / MODEL, tests)
+    run = {
+        "system": {"name": job.encoder, "seed": training.seed},
+        "dataset": job.dataset or training.what.corpus,
+        "task": training.task,
+        "measure": training.what.measures[0],
+        "train_languages": training.languages,
+        "code_switching": training.code_switching,
+        **found,
+    }
+    encoder = {
+        "name": job.encoder,
+        "kind": kind_of(training.model),
+        "model": str(training.model),
+        "weights": checksums_of(training.model),
+    }
+    return {"encoder": encoder, "runs": [run], "training": read_json(folder / LEARNED)}

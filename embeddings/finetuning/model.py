@@ -1,0 +1,159 @@
+"""The encoder with a head for a task, what it reads, and what it says."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+
+from command_line.errors import InputError
+from command_line.records import read_json
+from data_prep.huggingface import MODULES_LIST, check_folder, reading
+from data_prep.sentence_transformers_modules import check_modules
+from embeddings.encoders.arithmetic import autocast
+from embeddings.encoders.options import SENTENCE_TRANSFORMERS, TRANSFORMERS, kind_of
+from embeddings.finetuning.task import IGNORED, Outputs, Predict, Reader, Task, Window
+from fairseq_ext.models.pretrained_weights import longest_of
+
+TARGETS = ("labels", "start_positions", "end_positions")
+BATCHES_AT_A_TIME = 64  # whose windows are sorted by length
+GIVEN = {"local_files_only": True, "trust_remote_code": False}
+
+
+def load_tokenizer(folder: Path):
+    """The tokenizer of an encoder.
+
+    Raises:
+        InputError: there is none that knows which characters of a text a token is.
+    """
+    folder = transformer_in(folder)
+    check_folder(folder)
+    with reading(folder, TRANSFORMERS):
+        from transformers import AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(folder, **GIVEN)
+    if not tokenizer.is_fast:
+        raise InputError(
+            f"--model {folder}: its tokenizer does not say where tokens are in a text; expected a fast one,"
+            " with tokenizer.json (AutoTokenizer.from_pretrained(…).save_pretrained writes it where it can)"
+        )
+    tokenizer.padding_side = "right"
+    return tokenizer
+
+
+def load_model(folder: Path, task: Task, classes: Sequence[str] = ()):
+    """The encoder in a folder, with the head of the task, on the processor.
+
+    Args:
+        classes: of a new head, whose weights are drawn by chance; none for the one that the folder has.
+
+    Raises:
+        InputError: no such folder, pickled weights, code of its own, a kind of encoder that transformers has
+            no such head for, or weights of the encoder are missing.
+    """
+    folder = transformer_in(folder)
+    check_folder(folder)
+    given = GIVEN | {"use_safetensors": True, "output_loading_info": True}
+    if classes:
+        given["id2label"] = dict(enumerate(classes))
+        given["label2id"] = {label: number for number, label in enumerate(classes)}
+    with reading(folder, TRANSFORMERS):
+        import transformers
+
+        model, notes = getattr(transformers, task.model).from_pretrained(
+            folder, ignore_mismatched_sizes=bool(classes), **given
+        )
+    _check_encoder(model, notes, folder)
+    return model
+
+
+def _check_encoder(model, notes: dict, folder: Path) -> None:
+    """Refuse an encoder of whose weights some would be drawn by chance; those of a head, and of a pooler
+    below it, may be.
+
+    Raises:
+        InputError: names the first one.
+    """
+    inner = f"{model.base_model_prefix}."
+    names = [*notes["missing_keys"], *(name for name, *_ in notes["mismatched_keys"])]
+    lacking = sorted(name for name in names if name.startswith(inner) and ".pooler." not in name)
+    if lacking:
+        raise InputError(
+            f"--model {folder}: {len(lacking)} weights are missing from its files or of another shape, the"
+            f" first is {lacking[0]}; expected a complete encoder"
+        )
+
+
+def transformer_in(folder: Path) -> Path:
+    """Where the model of transformers is in a folder, which may be one of sentence-transformers.
+
+    Raises:
+        InputError: that has none, or a module of a stranger's.
+    """
+    if kind_of(folder) != SENTENCE_TRANSFORMERS:
+        return folder
+    check_modules(folder)
+    for module in read_json(folder / MODULES_LIST):
+        if module["type"].endswith(".Transformer"):
+            found = folder / module["path"]
+            if not found.resolve().is_relative_to(folder.resolve()):
+                raise InputError(f"{folder / MODULES_LIST}: names {found}, expected folders below {folder}")
+            return found
+    raise InputError(f"{folder / MODULES_LIST}: has no module Transformer; expected one to fine-tune")
+
+
+def longest_window(model, tokenizer, most: int) -> int:
+    """Tokens of a window: as many as are asked for, and no more than the encoder reads."""
+    return min(most, tokenizer.model_max_length, longest_of(model.base_model))
+
+
+def collated(tokenizer, windows: Sequence[Window], with_targets: bool = True) -> dict[str, torch.Tensor]:
+    """B windows as the model takes them, padded at their ends: B x T, and targets, B or B x T."""
+    longest = max(len(window["input_ids"]) for window in windows)
+    padding = {
+        "input_ids": tokenizer.pad_token_id or 0,
+        "token_type_ids": tokenizer.pad_token_type_id,
+        "attention_mask": 0,
+        "labels": IGNORED,
+    }
+    names = [name for name in windows[0] if name[0] != "_" and (with_targets or name not in TARGETS)]
+    features = {}
+    for name in names:
+        values = [window[name] for window in windows]
+        if isinstance(values[0], list):
+            values = [[*one, *[padding[name]] * (longest - len(one))] for one in values]
+        features[name] = torch.tensor(values)
+    return features
+
+
+def predictor(model, reader: Reader, batch_size: int, precision: str) -> Predict:
+    """What the model, as it is when it is asked, says of windows; it must be in evaluation mode."""
+
+    def predict(windows: Sequence[Window]) -> Iterator[Outputs]:
+        at_a_time = batch_size * BATCHES_AT_A_TIME
+        for start in range(0, len(windows), at_a_time):
+            yield from _said_of(model, reader, windows[start : start + at_a_time], batch_size, precision)
+
+    return predict
+
+
+def _said_of(
+    model, reader: Reader, windows: Sequence[Window], batch_size: int, precision: str
+) -> list[Outputs]:
+    """Of a few windows, those of one length together."""
+    device = model.device
+    order = sorted(range(len(windows)), key=lambda row: len(windows[row]["input_ids"]))
+    found: list[Outputs] = [{}] * len(windows)
+    for start in range(0, len(order), batch_size):
+        rows = order[start : start + batch_size]
+        features = collated(reader.tokenizer, [windows[row] for row in rows], with_targets=False)
+        with torch.inference_mode(), autocast(precision, device):
+            output = model(**{name: values.to(device) for name, values in features.items()})
+        said = {name: output[name].float().cpu().numpy() for name in output if name.endswith("logits")}
+        of_tokens = {name for name in said if said[name].ndim == 3 or name != "logits"}
+        for place, row in enumerate(rows):
+            length = len(windows[row]["input_ids"])
+            found[row] = {
+                name: values[place, :length] if name in of_tokens else values[place]
+                for name, values in said.items()
+            }
+    return found

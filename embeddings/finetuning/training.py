@@ -1,0 +1,163 @@
+"""The fine-tuning by `transformers.Trainer`, which goes on where it was killed.
+
+`DIR/training` holds what the trainer needs to go on, what was measured of every checkpoint
+(`checkpoints.json`), and the best one so far, `best-UPDATE`.
+"""
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from transformers import PrinterCallback, TrainingArguments, set_seed
+
+from command_line.errors import InputError
+from data_prep.transformers_trainer import QUIET, OrderedTrainer, Progress, last_state
+from embeddings.best_model import BestModel, shares
+from embeddings.finetuning.course import Course
+from embeddings.finetuning.model import collated, load_model, load_tokenizer, longest_window, predictor
+from embeddings.finetuning.options import MODEL, PIVOT, STATE, Training
+from embeddings.finetuning.task import Examples, Predict, Reader, Task, by_language
+
+WEIGHT_DECAY = 0.01  # post-pretraining alignment, 3.3
+
+
+def groups_of(job: Training, files: list[Examples]) -> Iterator[tuple]:
+    """What is read by one update: an example, or its code-switched forms (2.3)."""
+    english = [example for file in files if file.language == PIVOT for example in file.examples]
+    for file in files:
+        if job.code_switching and file.language != PIVOT:
+            yield from job.what.switched(english, file.examples, str(file.path))
+        else:
+            yield from ((example,) for example in file.examples)
+
+
+class Learner:
+    """An encoder that learns a task.
+
+    Args:
+        files: read from those of `job.train`, and of `job.valid`.
+
+    Attributes:
+        examples: of every language, before they are switched.
+        course: its batches.
+        reader: what turns examples into windows.
+
+    Raises:
+        InputError: the encoder cannot be read, or there are fewer updates than those of the warm-up.
+    """
+
+    def __init__(self, job: Training, train: list[Examples], valid: list[Examples]):
+        self.job, self.valid, how = job, valid, job.how
+        self.examples = {language: len(examples) for language, examples in by_language(train).items()}
+        set_seed(job.seed)  # of the head
+        classes = job.what.classes([example for file in train for example in file.examples])
+        tokenizer = load_tokenizer(job.model)
+        self.model = load_model(job.model, job.what, classes)
+        self.reader = Reader(tokenizer, longest_window(self.model, tokenizer, how.max_length), classes)
+        groups = list(groups_of(job, train))
+        counts = [sum(job.what.count(example, self.reader) for example in group) for group in groups]
+        self.course = Course(groups, counts, how.epochs, how.batch_size, job.seed)
+        if len(self.course) <= how.warmup:
+            raise InputError(
+                f"--warmup {how.warmup}: the training has {len(self.course)} updates in all; expected fewer"
+                " updates of warm-up, a tenth for example"
+            )
+
+    def train(self, folder: Path) -> list[dict]:
+        """Train, or go on; the best model is then in `DIR/model`.
+
+        Returns:
+            what was measured of every checkpoint.
+
+        Raises:
+            InputError: the loss is no number any more.
+        """
+        state, job = folder / STATE, self.job
+        best = self._best(state)
+        trainer = OrderedTrainer(
+            model=self.model,
+            args=_arguments(job, state, len(self.course)),
+            train_dataset=self.course,
+            data_collator=self._collate,
+            callbacks=[best, Progress("finetune", "another --precision")],
+        )
+        trainer.remove_callback(PrinterCallback)
+        with warnings.catch_warnings():  # states are numbered: their order needs no times of files
+            warnings.filterwarnings("ignore", message="mtime may not be reliable")
+            trainer.train(resume_from_checkpoint=last_state(state))
+        best.move(folder / MODEL)
+        return best.checkpoints
+
+    def _best(self, state: Path) -> BestModel:
+        score = self.job.what.measures[0]
+        return BestModel(
+            state,
+            self.model,
+            shares(len(self.course), self.job.checkpoints),
+            score,
+            measure=self._validate,
+            save=self._save,
+            shown=lambda now: f"finetune: update {now['update']}: {score} {now[score]:.1f} of validation",
+            before=False,  # its head knows nothing
+        )
+
+    def _collate(self, batches: list[list]) -> dict[str, torch.Tensor]:
+        (examples,) = batches
+        task, reader = self.job.what, self.reader
+        windows = [window for example in examples for window in task.windows(example, reader)]
+        return collated(reader.tokenizer, windows)
+
+    def _validate(self) -> dict:
+        predict = predictor(self.model, self.reader, self.job.how.batch_size, self.job.precision)
+        return measured(self.job.what, self.valid, self.reader, predict)
+
+    def _save(self, folder: Path) -> None:
+        self.model.save_pretrained(folder)
+        self.reader.tokenizer.save_pretrained(folder)
+
+
+def _arguments(job: Training, state: Path, updates: int) -> TrainingArguments:
+    arguments = TrainingArguments(
+        output_dir=str(state),
+        max_steps=updates,
+        per_device_train_batch_size=1,  # an item is a batch
+        learning_rate=job.how.learning_rate,
+        warmup_steps=job.how.warmup,
+        lr_scheduler_type="linear",
+        weight_decay=WEIGHT_DECAY,
+        max_grad_norm=1.0,
+        save_strategy="no",  # but when BestModel says so
+        **QUIET,
+        bf16=job.precision == "bfloat16",
+        use_cpu=job.cpu or not torch.cuda.is_available(),
+        seed=job.seed,
+    )
+    # The trainer would spread a batch over all GPUs of a process.
+    arguments._n_gpu = min(1, arguments.n_gpu)
+    return arguments
+
+
+def measured(task: Task, files: list[Examples], reader: Reader, predict: Predict) -> dict:
+    """What a model gets right, in per cent: "languages", and the means over them of every measure.
+
+    Several files of a language are one.
+    """
+    found = {
+        language: task.measure(examples, language, reader, predict)
+        for language, examples in by_language(files).items()
+    }
+    means = {name: float(np.mean([one[name] for one in found.values()])) for name in task.measures}
+    return {**means, "languages": found}
+
+
+def tested(job: Training, folder: Path, files: list[Examples]) -> dict:
+    """What the trained model in a folder gets right."""
+    tokenizer = load_tokenizer(folder)
+    model = load_model(folder, job.what)
+    device = torch.device("cuda" if torch.cuda.is_available() and not job.cpu else "cpu")
+    model = model.eval().to(device)
+    classes = tuple(model.config.id2label[number] for number in sorted(model.config.id2label))
+    reader = Reader(tokenizer, longest_window(model, tokenizer, job.how.max_length), classes)
+    return measured(job.what, files, reader, predictor(model, reader, job.how.batch_size, job.precision))

@@ -1,0 +1,172 @@
+"""What is learned against a plain loop, what the model reads and says, and which encoders are taken."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from command_line.errors import InputError
+from embeddings.finetuning.model import collated, load_model, load_tokenizer, predictor
+from embeddings.finetuning.options import Training
+from embeddings.finetuning.pairs import Pairs
+from embeddings.finetuning.task import IGNORED, Reader, read_files
+from embeddings.finetuning.training import Learner
+from tests.embeddings.calibration.english import write_bert
+from tests.embeddings.encoders.folders import write_sentence_transformers
+from tests.embeddings.finetuning.inference import write_inference
+from tests.embeddings.finetuning.precision import own_precision  # noqa: F401
+
+CLASSES = ("contradiction", "entailment", "neutral")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = write_inference(tmp_path_factory.mktemp("inference") / "data", count=12)
+    write_bert(folder / "bert")
+    return folder
+
+
+def job(folder, **options) -> Training:
+    given = {
+        "model": folder / "bert", "task": "pairs", "train": [("en", folder / "train.en.jsonl")],
+        "valid": [("de", folder / "valid.tsv")], "code_switching": False, "epochs": 2, "batch_size": 8,
+        "learning_rate": 1e-3, "warmup": 3, "max_length": 20, "checkpoints": 2, "seed": 5,
+        "precision": "float32", "cpu": True,
+    }  # fmt: skip
+    return Training(**given | options)
+
+
+def learner(job: Training) -> Learner:
+    return Learner(job, read_files(job.what, job.train), read_files(job.what, job.valid))
+
+
+def loss_of(model, batch: dict) -> torch.Tensor:
+    inputs = {name: values for name, values in batch.items() if name != "labels"}
+    return functional.cross_entropy(model(**inputs).logits, batch["labels"])
+
+
+def test_it_learns_as_a_plain_loop_does(folder, tmp_path):
+    """AdamW whose decay spares biases and norms, gradients of length 1 at most, a rate that grows over 3
+    updates and falls to 0; both from the same head.
+    """
+    encoder = shutil.copytree(folder / "bert", tmp_path / "bert")
+    config = json.loads((encoder / "config.json").read_text())
+    without_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    (encoder / "config.json").write_text(json.dumps(config | without_dropout))
+    trained, plain = (learner(job(folder, model=encoder)) for _ in range(2))
+    trained.train(tmp_path / "out")
+
+    model, updates = plain.model.train(), len(plain.course)
+    assert updates == 10
+    decayed = [value for name, value in model.named_parameters() if value.ndim > 1]
+    others = [value for name, value in model.named_parameters() if value.ndim == 1]
+    groups = [{"params": decayed, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups)
+    for update in range(updates):
+        rate = 1e-3 * min(update / 3, (updates - update) / (updates - 3))
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        examples = plain.course[update]
+        windows = [window for one in examples for window in plain.job.what.windows(one, plain.reader)]
+        optimizer.zero_grad()
+        loss_of(model, collated(plain.reader.tokenizer, windows)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    found = trained.model.state_dict()
+    for name, value in model.state_dict().items():
+        torch.testing.assert_close(found[name], value, atol=2e-6, rtol=0)
+
+
+def test_what_the_model_says_of_a_window_does_not_depend_on_the_others(folder):
+    one = learner(job(folder))
+    one.model.eval()
+    examples = one.valid[0].examples + read_files(Pairs(), [("en", folder / "train.en.jsonl")])[0].examples
+    windows = [Pairs().windows(example, one.reader)[0] for example in examples]
+    predict = predictor(one.model, one.reader, batch_size=4, precision="float32")
+    for window, said in zip(windows, predict(windows), strict=True):
+        inputs = {name: torch.tensor([window[name]]) for name in window if name != "labels"}
+        expected = one.model(**inputs).logits[0].detach().numpy()
+        assert np.allclose(said["logits"], expected, atol=1e-5)
+
+
+def test_windows_are_padded_at_their_ends(folder):
+    tokenizer = load_tokenizer(folder / "bert")
+    windows = [
+        {"input_ids": [5, 6, 7], "attention_mask": [1, 1, 1], "labels": [1, 2, 0], "_words": 3},
+        {"input_ids": [5], "attention_mask": [1], "labels": [1], "_words": 1},
+    ]
+    batch = collated(tokenizer, windows)
+    pad = tokenizer.pad_token_id
+    assert batch["input_ids"].tolist() == [[5, 6, 7], [5, pad, pad]]
+    assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
+    assert batch["labels"].tolist() == [[1, 2, 0], [1, IGNORED, IGNORED]]
+    assert set(collated(tokenizer, windows, with_targets=False)) == {"input_ids", "attention_mask"}
+
+
+def test_code_switching_puts_both_forms_of_an_example_into_one_batch(folder):
+    files = [("en", folder / "train.en.jsonl"), ("de", folder / "train.de.tsv")]
+    one = learner(job(folder, train=files, code_switching=True, epochs=1))
+    assert one.examples == {"en": 36, "de": 36}
+    batches = [one.course[number] for number in range(len(one.course))]
+    assert sum(map(len, batches)) == 3 * 36
+    english = read_files(Pairs(), files[:1])[0].examples
+    firsts, seconds = {pair.first for pair in english}, {pair.second for pair in english}
+    switched = [[pair for pair in batch if pair not in english] for batch in batches]
+    assert sum(map(len, switched)) == 2 * 36
+    for batch in switched:
+        places = [pair.place for pair in batch]
+        assert all(places.count(place) == 2 for place in places)
+        assert all((pair.first in firsts) != (pair.second in seconds) for pair in batch)  # one is English
+
+
+def test_the_head_is_drawn_with_the_seed(folder):
+    weights = [learner(job(folder, seed=seed)).model.classifier.weight for seed in (1, 1, 2)]
+    assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
+
+
+def test_a_folder_of_sentence_transformers(folder, tmp_path):
+    """Its transformer is taken, wherever it lies."""
+    path = write_sentence_transformers(tmp_path / "st", dense=8)
+    model, tokenizer = load_model(path, Pairs(), CLASSES), load_tokenizer(path)
+    from sentence_transformers import SentenceTransformer
+
+    states = SentenceTransformer(str(path), device="cpu")[0].auto_model.state_dict()
+    found = model.base_model.state_dict()
+    assert states and all(torch.equal(found[name], value) for name, value in states.items() if name in found)
+    assert model.config.id2label == dict(enumerate(CLASSES)) and tokenizer.is_fast
+
+
+def test_an_encoder_with_the_head_of_another_task(folder, tmp_path):
+    """Of another size it is left out, and drawn anew."""
+    load_model(folder / "bert", Pairs(), CLASSES[:2]).save_pretrained(tmp_path / "two")
+    load_tokenizer(folder / "bert").save_pretrained(tmp_path / "two")
+    assert load_model(tmp_path / "two", Pairs(), CLASSES).classifier.weight.shape[0] == 3
+    assert load_model(tmp_path / "two", Pairs()).classifier.weight.shape[0] == 2
+
+
+def test_an_encoder_that_lacks_weights_is_refused(folder, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    path = write_bert(tmp_path / "bert")
+    weights = load_file(path / "model.safetensors")
+    name = next(name for name in weights if "layer.1" in name)
+    save_file({key: value for key, value in weights.items() if key != name}, path / "model.safetensors",
+              metadata={"format": "pt"})  # fmt: skip
+    with pytest.raises(InputError, match=f"1 weights are missing .*the first is bert.{name}"):
+        load_model(path, Pairs(), CLASSES)
+
+
+def test_more_warm_up_than_updates_is_refused(folder):
+    with pytest.raises(InputError, match="--warmup 10: the training has 10 updates in all"):
+        learner(job(folder, warmup=10))
+
+
+def test_labels_that_training_has_not(folder):
+    reader = Reader(load_tokenizer(folder / "bert"), 20, CLASSES)
+    example = replace(learner(job(folder)).valid[0].examples[0], label="other")
+    with pytest.raises(InputError, match=r"valid.tsv:\d+: label 'other', expected one of contradiction"):
+        Pairs().windows(example, reader)
