@@ -1,0 +1,186 @@
+"""`embeddings finetune`: what is learned in one language helps in another; goes on where it was killed; what
+is refused.
+"""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from embeddings.finetuning import training
+from tests.embeddings.calibration.english import write_bert
+from tests.embeddings.finetuning.inference import write_inference
+from tests.embeddings.finetuning.precision import own_precision  # noqa: F401
+from tests.embeddings.test_retrieve import write
+
+TRAINING = "--epochs 8 --learning-rate 5e-3 --batch-size 16 --warmup 5 --checkpoints 4 --cpu"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = write_inference(tmp_path_factory.mktemp("inference") / "data", count=48)
+    write_bert(folder / "bert")
+    return folder
+
+
+def options(data, output, *others, test=("en", "de")) -> list:
+    valid = [f"{language}={data}/valid.tsv" for language in ("en", "de")]
+    files = ["--train", f"en={data}/train.en.jsonl", "--valid", *valid]
+    tests = [f"{language}={data}/test.tsv" for language in test]
+    task = ["finetune", "--task", "pairs", "--model", data / "bert", *files, "--test", *tests]
+    return [*task, *TRAINING.split(), "--output", output, *others]
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    """A complete training."""
+    from command_line.dispatch import run
+    from embeddings.__main__ import COMMANDS
+
+    output = tmp_path_factory.mktemp("trained") / "out"
+    assert run("embeddings", "", COMMANDS, [str(one) for one in options(data, output)]) == 0
+    return output
+
+
+def record_of(output) -> dict:
+    return json.loads((output / "finetuning.json").read_text())
+
+
+def weights(output) -> dict:
+    return load_file(output / "model/model.safetensors")
+
+
+def same(first, second) -> bool:
+    return all(np.array_equal(second[name], value) for name, value in first.items())
+
+
+def test_what_is_learned_in_english_is_known_in_german(trained, data):
+    """A third would be chance. Whatever transformers makes of the folder is what was tested."""
+    (run,) = record_of(trained)["runs"]
+    assert run["languages"].keys() == {"en", "de"}
+    assert min(one["accuracy"] for one in run["languages"].values()) > 60
+    assert run["accuracy"] == np.mean([one["accuracy"] for one in run["languages"].values()])
+    assert run["system"] == {"name": "bert", "seed": 1}
+    assert (run["train_languages"], run["code_switching"]) == (["en"], False)
+
+    from transformers import pipeline
+
+    classify = pipeline("text-classification", model=str(trained / "model"), device=-1)
+    rows = [line.split("\t") for line in (data / "test.tsv").read_text().splitlines()[1:]]
+    german = [row for row in rows if row[0] == "de"]
+    found = [classify({"text": row[3], "text_pair": row[4]})["label"] == row[1] for row in german]
+    assert 100 * np.mean(found) == pytest.approx(run["languages"]["de"]["accuracy"])
+
+
+def test_the_best_in_validation_is_kept(data, command, tmp_path, monkeypatch):
+    scores, seen = iter([50.0, 70.0, 60.0, 70.0]), []
+
+    def measured(task, files, reader, predict):
+        seen.append(next(scores))
+        return {"accuracy": seen[-1], "languages": {}}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "measured", measured)
+        patch.setattr(training, "tested", lambda *given: {"accuracy": 1.0, "languages": {}})
+        done = command(*options(data, tmp_path / "out"))
+    assert done.status == 0, done.err
+    record = record_of(tmp_path / "out")["training"]
+    assert [one["accuracy"] for one in record["checkpoints"]] == [50, 70, 60, 70]
+    assert record["best"] == record["checkpoints"][1]
+    assert record["updates"] == record["checkpoints"][-1]["update"] == 72
+
+
+@pytest.mark.parametrize("moment", ["on_save", "move"])
+def test_goes_on_where_it_was_killed(trained, data, command, tmp_path, monkeypatch, moment):
+    output, before = tmp_path / "out", getattr(training.BestModel, moment)
+
+    def killed(self, *given, **others):
+        before(self, *given, **others)
+        if moment == "move" or given[1].global_step == 18:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training.BestModel, moment, killed)
+        with pytest.raises(KeyboardInterrupt):
+            command(*options(data, output))
+    assert not (output / "training.json").exists() and not (output / "finetuning.json").exists()
+    done = command(*options(data, output))
+    assert done.status == 0, done.err
+    assert same(weights(trained), weights(output))
+    for part in ("runs", "training"):
+        assert record_of(output)[part] == record_of(trained)[part]
+    assert not (output / "training").exists()
+
+
+def test_other_tests_need_no_training(trained, data, command, tmp_path, monkeypatch):
+    output = shutil.copytree(trained, tmp_path / "out")
+    monkeypatch.setattr(training.Learner, "train", None)
+    done = command(*options(data, output, "--dataset", "Toy", "--encoder-name", "BERT", test=["de"]))
+    assert done.status == 0, done.err
+    (run,) = record_of(output)["runs"]
+    assert run["languages"] == {"de": record_of(trained)["runs"][0]["languages"]["de"]}
+    assert (run["dataset"], run["system"]["name"]) == ("Toy", "BERT")
+    again = command(*options(data, output, "--dataset", "Toy", "--encoder-name", "BERT", test=["de"]))
+    assert again.err.count("complete, skipped") == 2
+    refused = command(*options(data, output, "--seed", 2))
+    assert refused.status == 2
+    assert "another seed; give another --output, or --force to begin anew" in refused.err
+
+
+def test_translations_with_code_switching(data, command, tmp_path):
+    words = options(data, tmp_path / "out", "--code-switching")
+    words.insert(words.index("--valid"), f"de={data}/train.de.tsv")
+    done = command(*words)
+    assert done.status == 0, done.err
+    record = record_of(tmp_path / "out")
+    assert record["runs"][0]["train_languages"] == ["en", "de"] and record["runs"][0]["code_switching"]
+    assert record["training"]["examples"] == {"en": 144, "de": 144}
+    assert 8 * 27 <= record["training"]["updates"] <= 8 * 29  # of 144 + 2 x 144 windows, by 15 or 16
+    assert min(one["accuracy"] for one in record["runs"][0]["languages"].values()) > 60
+
+
+def test_several_files_of_a_language_are_one(trained, data, command, tmp_path):
+    lines = (data / "test.tsv").read_text().splitlines()
+    parts = {"a.tsv": lines[1:12], "b.tsv": lines[12:]}
+    halves = [write(tmp_path / name, [lines[0], *part]) for name, part in parts.items()]
+    output = shutil.copytree(trained, tmp_path / "out")
+    words = options(data, output, test=[])
+    place = words.index("--test") + 1
+    done = command(*words[:place], f"en={halves[0]}", f"en={halves[1]}", *words[place:])
+    assert done.status == 0, done.err
+    assert record_of(output)["runs"][0]["languages"]["en"] == record_of(trained)["runs"][0]["languages"]["en"]
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        (["--task", "other"], "--task: invalid choice"),
+        (["--train", "de={data}/train.de.tsv", "--code-switching"], "--train has de; expected en and"),
+        (["--test", "fr={data}/test.tsv"], "test.tsv: no pair of fr that has a label"),
+        (["--test", "de={data}/none.tsv"], "none.tsv: no such file"),
+        (["--train", "{data}/train.de.tsv"], "expected NAME=VALUE, for example de=train.de.tsv"),
+        (["--train", "en={data}/train.en.jsonl", "de={data}/valid.tsv", "--code-switching"],
+         "valid.tsv: 30 pairs that have a label, and 144 of English"),
+        (["--warmup", "200"], "--warmup 200: the training has 72 updates in all"),
+        (["--model", "{data}/none"], "none: "),
+        (["--model", "{data}"], "data: "),
+        (["--learning-rate", "nan"], "--learning-rate: found 'nan'"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_one_line(data, command, tmp_path, others, message):
+    refused = command(*options(data, tmp_path / "out", *(one.format(data=data) for one in others)))
+    assert refused.status == 2
+    assert message in refused.err and "Traceback" not in refused.err
+    assert not (tmp_path / "out/model").exists()
+
+
+def test_translations_in_another_order_are_refused(data, command, tmp_path):
+    lines = (data / "train.de.tsv").read_text().splitlines()
+    turned = write(tmp_path / "turned.tsv", [lines[0], lines[2], lines[1], *lines[3:]])
+    words = options(data, tmp_path / "out", "--code-switching")
+    words.insert(words.index("--valid"), f"de={turned}")
+    refused = command(*words)
+    assert refused.status == 2
+    assert "turned.tsv:2: label 'contradiction', and of the English pair 'entailment'" in refused.err
