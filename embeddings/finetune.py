@@ -62,7 +62,8 @@ def main(args) -> None:
 
 def learn(job: Training, folder: Path, force: bool) -> None:
     """Train from the beginning, or from the last state, unless that is done."""
-    inputs = [*files_of(job.train), *files_of(job.valid), *EncoderOptions(job.model).files(folder)]
+    texts = [*files_of(job.train), *files_of(job.valid), *(job.code_switching or ())]
+    inputs = [*texts, *EncoderOptions(job.model).files(folder)]
     stamp = Stamp(folder / ".training.done", "training", by_name(job), inputs)
     if not stamp.is_current(force):
         train, valid = read_files(job.what, job.train), read_files(job.what, job.valid)
@@ -106,7 +107,7 @@ def measure(job: Finetuning, folder: Path, tests: list) -> dict:
         "task": training.task,
         "measure": training.what.measures[0],
         "train_languages": training.languages,
-        "code_switching": training.code_switching,
+        "code_switching": bool(training.code_switching),
         **found,
     }
     encoder = {

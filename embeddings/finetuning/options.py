@@ -13,7 +13,7 @@ from embeddings.finetuning.task import Hyperparameters, Task
 
 STATE = "training"  # folder of what the trainer needs to go on
 MODEL = "model"  # folder of the best checkpoint
-PIVOT = "en"  # the language that the others are switched with
+PIVOT = "en"  # the language that others are switched with
 LanguageFile = tuple[str, Path]
 HYPERPARAMETERS = tuple(Hyperparameters.__dataclass_fields__)
 
@@ -26,7 +26,8 @@ class Training:
         model: folder of transformers or sentence-transformers.
         task: a key of TASKS.
         train, valid: languages and files.
-        code_switching: examples of languages but English are read with one text in English.
+        code_switching: files of English examples, of which those of other languages are translations: these
+            are read with one text of their original. None: all are read as they are.
         epochs, batch_size, learning_rate, warmup, max_length: of Hyperparameters; None for the task's.
         checkpoints: so many, of which the best one in validation is kept.
         precision: of the arithmetic.
@@ -36,7 +37,7 @@ class Training:
     task: str
     train: list[LanguageFile]
     valid: list[LanguageFile]
-    code_switching: bool
+    code_switching: list[Path] | None
     epochs: int | None
     batch_size: int | None
     learning_rate: float | None
@@ -74,10 +75,9 @@ class Training:
                 f"--model {self.model}: is an encoder of the kind {kind}, expected a folder of {TRANSFORMERS}"
                 f" or {SENTENCE_TRANSFORMERS}; `fairseq_ext export` makes one"
             )
-        if self.code_switching and (PIVOT not in self.languages or self.languages == [PIVOT]):
+        if self.code_switching and self.languages == [PIVOT]:
             raise InputError(
-                f"--code-switching: --train has {', '.join(self.languages)}; expected {PIVOT} and languages"
-                " that it was translated into"
+                f"--code-switching: --train has {PIVOT} alone; expected languages that it was translated into"
             )
 
 
@@ -132,9 +132,11 @@ def add_finetuning_arguments(parser) -> None:
         )
     add(
         "--code-switching",
-        action="store_true",
-        help="instead of an example of another language, the two with one text of its English original"
-        " (post-pretraining alignment, 2.3); both are in one batch",
+        nargs="+",
+        type=types.path,
+        metavar="FILE",
+        help="English originals of what other languages are trained on: in place of an example of these, the"
+        " two with one text of its original are read (post-pretraining alignment, 2.3), in one batch",
     )
     for option, kind, text in (
         ("epochs", types.positive, "over the examples"),

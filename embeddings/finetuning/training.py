@@ -25,7 +25,7 @@ WEIGHT_DECAY = 0.01  # post-pretraining alignment, 3.3
 
 def groups_of(job: Training, files: list[Examples]) -> Iterator[tuple]:
     """What is read by one update: an example, or its code-switched forms (2.3)."""
-    english = [example for file in files if file.language == PIVOT for example in file.examples]
+    english = [example for path in job.code_switching or () for example in job.what.read(path, PIVOT)]
     for file in files:
         if job.code_switching and file.language != PIVOT:
             yield from job.what.switched(english, file.examples, str(file.path))

@@ -75,6 +75,7 @@ PAIR_OPTIONS = {  # with defaults
     "pair_budget": None,
     "min_tokens": 0,
     "max_pair_tokens": None,
+    "first_pairs": None,
     "unpaired": False,
     "random_sides": False,
 }

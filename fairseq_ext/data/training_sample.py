@@ -14,19 +14,22 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TrainingSample:
-    """A budget that all texts share, and then lengths: nobody need look at more than the budget.
+    """A budget that all texts share, then lengths, so that nobody need look at more than the budget, then the
+    first of what is left.
 
     Attributes:
         budget: number of lines of all texts together; None: all.
         min_tokens: of a sentence, `</s>` not included.
         max_pair_tokens: of both sentences of a pair together, likewise; None: any number.
         seed: of the draw, which is the same in every epoch.
+        first: lines of every text; None: any number (Pan, Hang et al. 2021, 3.1).
     """
 
     budget: int | None
     min_tokens: int
     seed: int
     max_pair_tokens: int | None = None
+    first: int | None = None
 
     def __post_init__(self):
         if self.budget is not None and self.budget < 1:
@@ -35,11 +38,13 @@ class TrainingSample:
             raise InputError(f"--min-tokens {self.min_tokens}: expected a number, 0 or above")
         if self.max_pair_tokens is not None and self.max_pair_tokens < 1:
             raise InputError(f"--max-pair-tokens {self.max_pair_tokens}: expected a number above 0")
+        if self.first is not None and self.first < 1:
+            raise InputError(f"--first-pairs {self.first}: expected a number above 0")
 
     @classmethod
     def of(cls, cfg) -> "TrainingSample":
         """That of a task's options."""
-        return cls(cfg.pair_budget, cfg.min_tokens, cfg.seed, cfg.max_pair_tokens)
+        return cls(cfg.pair_budget, cfg.min_tokens, cfg.seed, cfg.max_pair_tokens, cfg.first_pairs)
 
     def lines(
         self,
@@ -78,7 +83,11 @@ class TrainingSample:
                     f"{name}: nothing to train on; of {length:,} lines {len(lines):,} are drawn "
                     f"(--pair-budget), of which none is {self._expected}"
                 )
-        return chosen
+            if self.first is not None and len(kept) > self.first:
+                logger.info(
+                    f"{name}: the first {self.first:,} of {len(kept):,} lines are read (--first-pairs)"
+                )
+        return [lines[: self.first] for lines in chosen]
 
     def _fitting(self, sizes: np.ndarray, of_both: np.ndarray | None) -> np.ndarray:
         """Which lines have as many tokens as they shall have."""

@@ -66,6 +66,13 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
             "(Pan, Hang et al. 2021, 3.1: 128; default: none)"
         },
     )
+    first_pairs: Optional[int] = field(
+        default=None,
+        metadata={
+            "help": "then take the first so many of every one of --pairs (Pan, Hang et al. 2021, 3.1: 250000, "
+            "600000 or 2000000; default: all)"
+        },
+    )
     unpaired: bool = field(
         default=False,
         metadata={
@@ -183,8 +190,10 @@ def check_options(cfg: SentenceEmbeddingConfig) -> None:
             "--encoder-vectors: not with --unpaired, which draws the sentences of a side anew in every epoch;"
             " --layer-sums follow them"
         )
-    if cfg.unpaired and cfg.max_pair_tokens is not None:
-        raise InputError("--max-pair-tokens: not with --unpaired, which has no pairs of sentences")
+    for option in ("max_pair_tokens", "first_pairs"):
+        if cfg.unpaired and getattr(cfg, option) is not None:
+            name = option.replace("_", "-")
+            raise InputError(f"--{name}: not with --unpaired, which has no pairs of sentences")
     if cfg.unpaired and cfg.random_sides:
         raise InputError("--random-sides: not with --unpaired, whose sides are languages")
     if cfg.encoder_vectors and cfg.eval_retrieval_similarity == BERT_SCORE:

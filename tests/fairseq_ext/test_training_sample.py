@@ -99,6 +99,18 @@ def test_long_pairs_are_left_out(folder):
     assert 0 < len(kept) < 60
 
 
+def test_the_first_of_what_is_left(folder, caplog):
+    """Of every pair of languages, where it has as many."""
+    with caplog.at_level(logging.INFO):
+        kept = pairs_of(loaded(folder, min_tokens=5, first_pairs=12))
+    assert kept == [
+        pair for part, most in ((0, 12), (1, 12))
+        for pair in [one for one in pairs_of(loaded(folder, min_tokens=5)) if one[0] == part][:most]
+    ]  # fmt: skip
+    assert [sum(part == number for part, *_ in kept) for number in (0, 1)] == [12, 8]
+    assert "train de-en: the first 12 of 20 lines (--first-pairs)" in caplog.messages
+
+
 def test_a_budget_is_sampled_with_a_temperature(folder):
     dataset = loaded(folder, pair_budget=30, sampling_temperature=5)
     assert set(pairs_of(dataset)) <= set(pairs_of(loaded(folder, pair_budget=30)))
@@ -124,6 +136,8 @@ def test_validation_has_all_pairs(folder):
         ),
         ({"max_pair_tokens": 0}, "--max-pair-tokens 0: expected a number above 0"),
         ({"max_pair_tokens": 6}, "none is of 0 tokens or more .*, with its translation up to 6 .--max-pair"),
+        ({"first_pairs": 0}, "--first-pairs 0: expected a number above 0"),
+        ({**UNPAIRED, "first_pairs": 9}, "--first-pairs: not with --unpaired"),
         ({**UNPAIRED, "max_pair_tokens": 9}, "--max-pair-tokens: not with --unpaired"),
         ({**UNPAIRED, "random_sides": True}, "--random-sides: not with --unpaired"),
         ({**UNPAIRED, "encoder_vectors": "frozen"}, "--encoder-vectors: not with --unpaired, which draws"),

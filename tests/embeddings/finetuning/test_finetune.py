@@ -130,14 +130,15 @@ def test_other_tests_need_no_training(trained, data, command, tmp_path, monkeypa
 
 
 def test_translations_with_code_switching(data, command, tmp_path):
-    words = options(data, tmp_path / "out", "--code-switching")
-    words.insert(words.index("--valid"), f"de={data}/train.de.tsv")
-    done = command(*words)
+    english = data / "train.en.jsonl"
+    switched = ["--train", f"de={data}/train.de.tsv", "--code-switching", english]
+    done = command(*options(data, tmp_path / "out", *switched))
     assert done.status == 0, done.err
     record = record_of(tmp_path / "out")
-    assert record["runs"][0]["train_languages"] == ["en", "de"] and record["runs"][0]["code_switching"]
-    assert record["training"]["examples"] == {"en": 144, "de": 144}
-    assert 8 * 27 <= record["training"]["updates"] <= 8 * 29  # of 144 + 2 x 144 windows, by 15 or 16
+    assert record["runs"][0]["train_languages"] == ["de"] and record["runs"][0]["code_switching"]
+    assert record["training"]["examples"] == {"de": 144}
+    assert record["training"]["updates"] == 8 * 18  # of 2 x 144 windows, by 16
+    assert str(english) in json.loads((tmp_path / "out/.training.done").read_text())["inputs"]
     assert min(one["accuracy"] for one in record["runs"][0]["languages"].values()) > 60
 
 
@@ -157,11 +158,11 @@ def test_several_files_of_a_language_are_one(trained, data, command, tmp_path):
     ("others", "message"),
     [
         (["--task", "other"], "--task: invalid choice"),
-        (["--train", "de={data}/train.de.tsv", "--code-switching"], "--train has de; expected en and"),
+        (["--code-switching", "{data}/train.en.jsonl"], "--train has en alone; expected languages that"),
         (["--test", "fr={data}/test.tsv"], "test.tsv: no pair of fr that has a label"),
         (["--test", "de={data}/none.tsv"], "none.tsv: no such file"),
         (["--train", "{data}/train.de.tsv"], "expected NAME=VALUE, for example de=train.de.tsv"),
-        (["--train", "en={data}/train.en.jsonl", "de={data}/valid.tsv", "--code-switching"],
+        (["--train", "de={data}/valid.tsv", "--code-switching", "{data}/train.en.jsonl"],
          "valid.tsv: 30 pairs that have a label, and 144 of English"),
         (["--warmup", "200"], "--warmup 200: the training has 72 updates in all"),
         (["--model", "{data}/none"], "none: "),
@@ -179,8 +180,7 @@ def test_what_is_refused_is_one_line(data, command, tmp_path, others, message):
 def test_translations_in_another_order_are_refused(data, command, tmp_path):
     lines = (data / "train.de.tsv").read_text().splitlines()
     turned = write(tmp_path / "turned.tsv", [lines[0], lines[2], lines[1], *lines[3:]])
-    words = options(data, tmp_path / "out", "--code-switching")
-    words.insert(words.index("--valid"), f"de={turned}")
-    refused = command(*words)
+    switched = ["--train", f"de={turned}", "--code-switching", data / "train.en.jsonl"]
+    refused = command(*options(data, tmp_path / "out", *switched))
     assert refused.status == 2
     assert "turned.tsv:2: label 'contradiction', and of the English pair 'entailment'" in refused.err

@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
 def job(folder, **options) -> Training:
     given = {
         "model": folder / "bert", "task": "pairs", "train": [("en", folder / "train.en.jsonl")],
-        "valid": [("de", folder / "valid.tsv")], "code_switching": False, "epochs": 2, "batch_size": 8,
+        "valid": [("de", folder / "valid.tsv")], "code_switching": None, "epochs": 2, "batch_size": 8,
         "learning_rate": 1e-3, "warmup": 3, "max_length": 20, "checkpoints": 2, "seed": 5,
         "precision": "float32", "cpu": True,
     }  # fmt: skip
@@ -109,7 +109,7 @@ def test_windows_are_padded_at_their_ends(folder):
 
 def test_code_switching_puts_both_forms_of_an_example_into_one_batch(folder):
     files = [("en", folder / "train.en.jsonl"), ("de", folder / "train.de.tsv")]
-    one = learner(job(folder, train=files, code_switching=True, epochs=1))
+    one = learner(job(folder, train=files, code_switching=[folder / "train.en.jsonl"], epochs=1))
     assert one.examples == {"en": 36, "de": 36}
     batches = [one.course[number] for number in range(len(one.course))]
     assert sum(map(len, batches)) == 3 * 36
