@@ -69,7 +69,7 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
     first_pairs: Optional[int] = field(
         default=None,
         metadata={
-            "help": "then take the first so many of every one of --pairs (Pan, Hang et al. 2021, 3.1: 250000, "
+            "help": "then take the first so many of every one of --pairs (Pan, Hang et al. 2021: 250000, "
             "600000 or 2000000; default: all)"
         },
     )
