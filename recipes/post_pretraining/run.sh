@@ -1,0 +1,195 @@
+#!/usr/bin/env bash
+# Post-pretraining alignment (Pan, Hang et al. 2021): a multilingual encoder is aligned with bitext, then fine-tuned for inference and
+# for answers in English, or in translations with code-switching; from text to tables of accuracy and F1.
+# shellcheck disable=SC2034  # settings are read by the driver and the table of systems
+set -euo pipefail
+# shellcheck source=recipes/shared/experiment.sh
+source "$(dirname "$0")/../shared/experiment.sh"
+# shellcheck source=recipes/shared/sentence_encoders.sh
+source "$(dirname "$0")/../shared/sentence_encoders.sh"
+
+RECIPE=post_pretraining TITLE="Post-pretraining alignment"
+ENCODER='' XNLI='' MLQA=''
+SEEDS=1
+ALL_STAGES="prepare train export finetune report"
+REQUIRED_SETTINGS=(BATCH_PAIRS SIZES)
+ARCHITECTURE=sentence_encoder
+DROPOUT=0.1   # the encoder's own
+MAX_WORDS=256 # of a line of text
+UNALIGNED=unaligned # the system that is the encoder as it is
+
+# What 3.1 and 3.3 have for all systems; a configuration changes it.
+MAX_PAIR_TOKENS=128 # which is also what the encoder reads of both sentences as one, with <s> and two </s>
+MIN_TOKENS=10
+QUEUE=32000
+WARMUP_SHARE=10 # per cent of the updates
+FINETUNE_OPTIONS=() # in place of the defaults of `embeddings finetune`, which are the paper's
+declare -A PAIRS_OF UPDATES_OF
+
+# A size of the bitext: so many pairs of every language, read in so many updates.
+size() { # NAME PAIRS UPDATES
+  SIZES+=("$1")
+  PAIRS_OF[$1]=$2 UPDATES_OF[$1]=$3
+}
+
+usage() {
+  cat << END
+usage: bash recipes/post_pretraining/run.sh --config NAME --encoder FOLDER [options] [-- OPTION of fairseq-train ...]
+
+Aligns an encoder with bitext (momentum contrast and translation language modelling), exports it, fine-tunes it for XNLI and MLQA,
+zero-shot and on translations, tests it in all languages, reports. What is complete is skipped, what was killed continues.
+README.md beside this file has the paper's numbers.
+
+  --config NAME       ppa (the paper's), or a file like it
+  --encoder FOLDER    the encoder, a folder of transformers: mBERT
+  --systems LIST      of $UNALIGNED, ppa-SIZE, and, not by default, no-moco-SIZE, no-tlm-SIZE, mlm-SIZE, no-cs-SIZE; or 'all'
+  --xnli DIR          XNLI: multinli_1.0/, XNLI-1.0/ and XNLI-MT-1.0/ as they are published
+  --mlqa DIR          MLQA: MLQA_V1/, and squad/ with SQuAD 1.1 and XTREME's translations of it
+$(usage_of_experiment)
+$(usage_of_all)
+
+Example: bash recipes/post_pretraining/run.sh --config ppa --encoder models/mbert --xnli xnli --systems unaligned,ppa-250k --launcher gpu
+END
+}
+
+check_recipe() {
+  check_folders XNLI MLQA
+  [[ -n $ENCODER ]] || die "--encoder: expected a folder of transformers, mBERT for example"
+  check_folders ENCODER
+  SUBWORD_OPTIONS=(--tokenizer "$ENCODER") # all of its symbols: it is fine-tuned on other text
+  [[ -n $XNLI$MLQA ]] || ! has_stage finetune || die "--xnli, --mlqa: expected at least one of them, what the encoders are fine-tuned for"
+  [[ -z $COMET ]] || die "--comet $COMET: sentence encoders do not translate; expected none"
+}
+
+# --- alignment -----------------------------------------------------------------------------------------------------
+
+train_systems() {
+  local system seed trained=" "
+  need_data "$DATA"
+  for seed in "${SEED_LIST[@]}"; do
+    for system in "${SYSTEM_IDS[@]}"; do
+      system=${TRAINED_AS[$system]}
+      [[ $system != "$UNALIGNED" && $trained != *" $system/$seed "* ]] || continue
+      trained+="$system/$seed "
+      start_job train_system "$system" "$seed"
+    done
+  done
+  finish_jobs
+}
+
+# AdamW of fairseq: its `adam` takes the decay from the weights themselves.
+train_system() { # SYSTEM SEED
+  local options updates=${UPDATES_OF[${1##*-}]}
+  read -ra options <<< "${TRAINING_OPTIONS[$1]}"
+  train_on_data "$OUTPUT/models/$(model_name "$@")" "$2" --task sentence_embedding --arch "$ARCHITECTURE" \
+    --pretrained-encoder "$ENCODER" --pooling cls --criterion weighted_losses --pairs "$(pairs_with_english "${LANGUAGES[@]}")" \
+    --random-sides --min-tokens "$MIN_TOKENS" --max-pair-tokens "$MAX_PAIR_TOKENS" --optimizer adam --weight-decay 0.01 \
+    --lr-scheduler polynomial_decay --total-num-update "$updates" --max-update "$updates" \
+    --warmup-updates $((updates * WARMUP_SHARE / 100)) --batch-size "$BATCH_PAIRS" --eval-retrieval "${options[@]}"
+}
+
+# The encoder of a system as a folder of transformers.
+encoder_of() { # SYSTEM SEED
+  if [[ $1 == "$UNALIGNED" ]]; then echo "$ENCODER"; else echo "$OUTPUT/encoders/$(model_name "${TRAINED_AS[$1]}" "$2")"; fi
+}
+
+stage_export() { for_each_model export_encoder; }
+
+# As it is after the last update: the paper chooses none.
+export_encoder() { # SYSTEM SEED
+  local model
+  [[ $1 != "$UNALIGNED" ]] || return 0
+  model=$OUTPUT/models/$(model_name "${TRAINED_AS[$1]}" "$2")
+  checkpoint_in "$model" train > /dev/null # it has come to its end
+  run python -m fairseq_ext export --to transformers "$model/checkpoint_last.pt" --data "$DATA" "$(encoder_of "$@")"
+}
+
+# --- fine-tuning ---------------------------------------------------------------------------------------------------
+
+stage_finetune() { for_each_model_at_once finetune_everywhere; }
+
+finetune_everywhere() { # SYSTEM SEED
+  for_each_training finetune "$@"
+}
+
+# Call `"$@" TASK TRAINING_LANGUAGE TEST_LANGUAGE...` for every fine-tuning of a system: in English, tested in all languages, and in every
+# other one by itself, as Tables 2 and 4 have it (translate-train has the same English). Code-switching changes nothing in English, so
+# that a system without it has the others alone.
+for_each_training() { # COMMAND SYSTEM SEED
+  local task language languages
+  for task in ${XNLI:+pairs} ${MLQA:+answers}; do
+    languages=("${XNLI_LANGUAGES[@]}")
+    [[ $task == pairs ]] || languages=("${MLQA_LANGUAGES[@]}")
+    for language in "${languages[@]}"; do
+      if [[ $language != en ]]; then
+        "$@" "$task" "$language" "$language"
+      elif [[ ${TRAINED_AS[$2]} == "$2" ]]; then
+        "$@" "$task" en "${languages[@]}"
+      fi
+    done
+  done
+}
+
+# Fill TRAIN_FILE, ORIGINALS, VALID_FILE and TEST_FILES, in which LANG stands for a language.
+set_files_of_pairs() { # TRAINING_LANGUAGE
+  TRAIN_FILE=$XNLI/XNLI-MT-1.0/multinli/multinli.train.$1.tsv
+  ORIGINALS=$XNLI/XNLI-MT-1.0/multinli/multinli.train.en.tsv
+  [[ $1 != en ]] || TRAIN_FILE=$XNLI/multinli_1.0/multinli_1.0_train.jsonl
+  VALID_FILE=$XNLI/XNLI-1.0/xnli.dev.tsv
+  TEST_FILES=$XNLI/XNLI-1.0/xnli.test.tsv
+}
+
+set_files_of_answers() { # TRAINING_LANGUAGE
+  TRAIN_FILE=$MLQA/squad/squad.translate.train.en-$1.json
+  ORIGINALS=$MLQA/squad/train-v1.1.json
+  [[ $1 != en ]] || TRAIN_FILE=$ORIGINALS
+  VALID_FILE=$MLQA/MLQA_V1/dev/dev-context-$1-question-$1.json
+  TEST_FILES=$MLQA/MLQA_V1/test/test-context-LANG-question-LANG.json
+}
+
+finetune() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
+  local language tests=() options=("${FINETUNE_OPTIONS[@]}")
+  "set_files_of_$3" "$4"
+  for language in "${@:5}"; do tests+=("$language=${TEST_FILES//LANG/$language}"); done
+  [[ $4 == en || ${EVALUATION_OPTIONS[$1]} == *without-code-switching* ]] || options+=(--code-switching "$ORIGINALS")
+  [[ $LAUNCHER != cpu ]] || options+=(--cpu)
+  [[ $PRECISION != bf16 ]] || options+=(--precision bfloat16)
+  run python -m embeddings finetune --task "$3" --model "$(encoder_of "$1" "$2")" --encoder-name "$1" --seed "$2" \
+    --train "$4=$TRAIN_FILE" --valid "$4=$VALID_FILE" --test "${tests[@]}" "${options[@]}" "${ANEW[@]}" \
+    --output "$(finetuned_folder "$@")"
+}
+
+finetuned_folder() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
+  echo "$OUTPUT/finetuned/$(model_name "$1" "$2")/$3-$4"
+}
+
+# --- report --------------------------------------------------------------------------------------------------------
+
+stage_report() {
+  RESULTS=()
+  for_each_model add_finetuned
+  run python -m eval probe transfer "${RESULTS[@]}" --output "$OUTPUT/transfer"
+  run python -m eval report "${RESULTS[@]}" "$OUTPUT/transfer/transfer.json" --output "$OUTPUT/report" --title "$TITLE: $NAME"
+  [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
+}
+
+add_finetuned() { # SYSTEM SEED
+  for_each_training add_result "$@"
+}
+
+add_result() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
+  local file
+  file=$(finetuned_folder "$@")/finetuning.json
+  [[ $DRY_RUN == yes || -e $file ]] || die "$file: no such file; run the stage finetune first"
+  RESULTS+=("$file")
+}
+
+# Whether what the report reads of a model is there (finished.sh).
+has_what_is_read() { # SYSTEM SEED
+  local file RESULTS=() DRY_RUN=yes
+  ! has_stage finetune || return 0
+  add_finetuned "$@"
+  for file in "${RESULTS[@]}"; do [[ -e $file ]] || return 1; done
+}
+
+experiment "encoder xnli mlqa" "" "$@"
