@@ -63,7 +63,8 @@ def main(args) -> None:
 def learn(job: Training, folder: Path, force: bool) -> None:
     """Train from the beginning, or from the last state, unless that is done."""
     texts = [*files_of(job.train), *files_of(job.valid), *(job.code_switching or ())]
-    inputs = [*texts, *EncoderOptions(job.model).files(folder)]
+    encoders = [EncoderOptions(one).files(folder) for one in (job.model, job.pooler) if one]
+    inputs = [*texts, *(path for files in encoders for path in files)]
     stamp = Stamp(folder / ".training.done", "training", by_name(job), inputs)
     if not stamp.is_current(force):
         train, valid = read_files(job.what, job.train), read_files(job.what, job.valid)

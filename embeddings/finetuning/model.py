@@ -7,7 +7,7 @@ import torch
 
 from command_line.errors import InputError
 from command_line.records import read_json
-from data_prep.huggingface import MODULES_LIST, check_folder, reading
+from data_prep.huggingface import MODULES_LIST, check_complete, check_folder, reading
 from data_prep.sentence_transformers_modules import check_modules
 from embeddings.encoders.arithmetic import autocast
 from embeddings.encoders.options import SENTENCE_TRANSFORMERS, TRANSFORMERS, kind_of
@@ -15,6 +15,7 @@ from embeddings.finetuning.task import IGNORED, Outputs, Predict, Reader, Task, 
 from fairseq_ext.models.pretrained_weights import longest_of
 
 TARGETS = ("labels", "start_positions", "end_positions")
+POOLER = "--pooler"
 BATCHES_AT_A_TIME = 64  # whose windows are sorted by length
 GIVEN = {"local_files_only": True, "trust_remote_code": False}
 
@@ -81,6 +82,30 @@ def _check_encoder(model, notes: dict, folder: Path) -> None:
             f"--model {folder}: {len(lacking)} weights are missing from its files or of another shape, the"
             f" first is {lacking[0]}; expected a complete encoder"
         )
+
+
+def take_pooler(model, folder: Path) -> None:
+    """Give the encoder below a head the pooler of a folder.
+
+    Raises:
+        InputError: either has none, or they have other sizes.
+    """
+    check_folder(folder, POOLER)
+    with reading(folder, TRANSFORMERS, POOLER):
+        from transformers import AutoModel
+
+        loaded, notes = AutoModel.from_pretrained(
+            folder, use_safetensors=True, output_loading_info=True, **GIVEN
+        )
+    check_complete(folder, notes["missing_keys"], True, POOLER)
+    given, own = (getattr(one, "pooler", None) for one in (loaded, model.base_model))
+    if given is None or own is None:
+        which = folder if given is None else f"the model of the task, {type(model).__name__},"
+        raise InputError(f"{POOLER} {folder}: {which} has no pooler; leave the option out")
+    shapes = [{name: value.shape for name, value in one.state_dict().items()} for one in (given, own)]
+    if shapes[0] != shapes[1]:
+        raise InputError(f"{POOLER} {folder}: its pooler is of another size than the encoder's")
+    own.load_state_dict(given.state_dict())
 
 
 def transformer_in(folder: Path) -> Path:

@@ -24,6 +24,7 @@ class Training:
 
     Attributes:
         model: folder of transformers or sentence-transformers.
+        pooler: folder with the pooler of the model's first token, if that is not in `model`.
         task: a key of TASKS.
         train, valid: languages and files.
         code_switching: files of English examples, of which those of other languages are translations: these
@@ -34,6 +35,7 @@ class Training:
     """
 
     model: Path
+    pooler: Path | None
     task: str
     train: list[LanguageFile]
     valid: list[LanguageFile]
@@ -115,6 +117,13 @@ def add_finetuning_arguments(parser) -> None:
         metavar="DIR",
         help="the encoder: a folder of transformers (mBERT, XLM-R, an encoder that was exported after"
         " post-pretraining alignment) or of sentence-transformers (LaBSE, a calibrated encoder)",
+    )
+    add(
+        "--pooler",
+        type=types.path,
+        metavar="DIR",
+        help="folder of transformers whose pooler is the encoder's, too: that from which an alignment began,"
+        " which reads no pooler and so keeps none (default: that of --model, or a new one)",
     )
     add("--task", required=True, choices=list(TASKS), help=_tasks())
     for name, what in (

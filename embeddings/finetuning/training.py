@@ -16,7 +16,14 @@ from command_line.errors import InputError
 from data_prep.transformers_trainer import QUIET, OrderedTrainer, Progress, last_state
 from embeddings.best_model import BestModel, shares
 from embeddings.finetuning.course import Course
-from embeddings.finetuning.model import collated, load_model, load_tokenizer, longest_window, predictor
+from embeddings.finetuning.model import (
+    collated,
+    load_model,
+    load_tokenizer,
+    longest_window,
+    predictor,
+    take_pooler,
+)
 from embeddings.finetuning.options import MODEL, PIVOT, STATE, Training
 from embeddings.finetuning.task import Examples, Predict, Reader, Task, by_language
 
@@ -55,6 +62,8 @@ class Learner:
         classes = job.what.classes([example for file in train for example in file.examples])
         tokenizer = load_tokenizer(job.model)
         self.model = load_model(job.model, job.what, classes)
+        if job.pooler:
+            take_pooler(self.model, job.pooler)
         self.reader = Reader(tokenizer, longest_window(self.model, tokenizer, how.max_length), classes)
         groups = list(groups_of(job, train))
         counts = [sum(job.what.count(example, self.reader) for example in group) for group in groups]

@@ -152,6 +152,7 @@ finetune() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
   "set_files_of_$3" "$4"
   for language in "${@:5}"; do tests+=("$language=${TEST_FILES//LANG/$language}"); done
   [[ $4 == en || ${EVALUATION_OPTIONS[$1]} == *without-code-switching* ]] || options+=(--code-switching "$ORIGINALS")
+  [[ $3 != pairs || $1 == "$UNALIGNED" ]] || options+=(--pooler "$ENCODER") # which the alignment does not read
   [[ $LAUNCHER != cpu ]] || options+=(--cpu)
   [[ $PRECISION != bf16 ]] || options+=(--precision bfloat16)
   run python -m embeddings finetune --task "$3" --model "$(encoder_of "$1" "$2")" --encoder-name "$1" --seed "$2" \

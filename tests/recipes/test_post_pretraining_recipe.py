@@ -85,6 +85,7 @@ def test_english_for_all_languages_and_each_other_language_for_itself(system):
         assert (args.epochs, args.batch_size, args.learning_rate) == (None, None, None)  # the paper's
         model = "mbert" if system == "unaligned" else "out/encoders/ppa-250k-seed1"
         assert str(args.model) == model and args.encoder_name == system
+        assert (args.pooler is None) == (system == "unaligned" or args.task == "answers")
     chinese = next(args for args in found if args.task == "answers" and args.train[0][0] == "zh")
     assert str(chinese.train[0][1]) == "mlqa/squad/squad.translate.train.en-zh.json"
     assert str(chinese.test[0][1]) == "mlqa/MLQA_V1/test/test-context-zh-question-zh.json"

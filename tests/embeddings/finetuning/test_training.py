@@ -32,8 +32,8 @@ def folder(tmp_path_factory):
 
 def job(folder, **options) -> Training:
     given = {
-        "model": folder / "bert", "task": "pairs", "train": [("en", folder / "train.en.jsonl")],
-        "valid": [("de", folder / "valid.tsv")], "code_switching": None, "epochs": 2, "batch_size": 8,
+        "model": folder / "bert", "pooler": None, "task": "pairs",
+        "train": [("en", folder / "train.en.jsonl")], "valid": [("de", folder / "valid.tsv")], "code_switching": None, "epochs": 2, "batch_size": 8,
         "learning_rate": 1e-3, "warmup": 3, "max_length": 20, "checkpoints": 2, "seed": 5,
         "precision": "float32", "cpu": True,
     }  # fmt: skip
@@ -146,6 +146,27 @@ def test_an_encoder_with_the_head_of_another_task(folder, tmp_path):
     load_tokenizer(folder / "bert").save_pretrained(tmp_path / "two")
     assert load_model(tmp_path / "two", Pairs(), CLASSES).classifier.weight.shape[0] == 3
     assert load_model(tmp_path / "two", Pairs()).classifier.weight.shape[0] == 2
+
+
+def test_the_pooler_of_another_folder(folder, tmp_path):
+    """Of an encoder that has none, as it is after an alignment."""
+    from transformers import AutoModel, BertConfig, BertModel
+
+    model = AutoModel.from_pretrained(folder / "bert")
+    whole, model.pooler = model.pooler.state_dict(), None
+    bare = shutil.copytree(folder / "bert", tmp_path / "bare")
+    model.save_pretrained(bare)
+    new = learner(job(folder, model=bare)).model.bert.pooler.state_dict()
+    taken = learner(job(folder, model=bare, pooler=folder / "bert")).model.bert.pooler.state_dict()
+    assert all(torch.equal(taken[name], value) for name, value in whole.items())
+    assert not torch.equal(new["dense.weight"], whole["dense.weight"])
+
+    with pytest.raises(InputError, match=f"--pooler {bare}: 2 weights are missing"):
+        learner(job(folder, pooler=bare))
+    narrow = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=1)
+    BertModel(narrow).save_pretrained(tmp_path / "narrow")
+    with pytest.raises(InputError, match="narrow: its pooler is of another size than the encoder's"):
+        learner(job(folder, pooler=tmp_path / "narrow"))
 
 
 def test_an_encoder_that_lacks_weights_is_refused(folder, tmp_path):
