@@ -2,6 +2,7 @@
 
 import gzip
 import html
+import json
 import lzma
 import shutil
 from pathlib import Path
@@ -65,6 +66,66 @@ def write_xlmr(folder: Path) -> None:
     from tests.fairseq_ext.test_pretrained_encoder import write_model
 
     write_model(folder, "xlmr", num_hidden_layers=8, max_position_embeddings=130)
+
+
+def write_mbert(folder: Path) -> None:
+    """mBERT in the format of transformers, of two layers, with the head that predicts words."""
+    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+
+    from tests.data_prep.tokenizer_folders import write_bert
+
+    tokenizer = AutoTokenizer.from_pretrained(write_bert(folder))
+    tokenizer.save_pretrained(folder)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(folder)
+
+
+def write_xnli(folder: Path, *languages: str) -> None:
+    """MultiNLI, its translations, and XNLI, as they are published."""
+    labels = {"entailment": "entailment", "neutral": "neutral", "contradiction": "contradictory"}
+    translated = folder / "XNLI-MT-1.0/multinli"
+    for part in (translated, folder / "XNLI-1.0", folder / "multinli_1.0"):
+        part.mkdir(parents=True)
+    pairs = [
+        (f"Two children play, {n}.", f"Children {label} {n}.", label) for n in range(8) for label in labels
+    ]
+    names = ("sentence1", "sentence2", "gold_label")
+    objects = [json.dumps(dict(zip(names, pair, strict=True))) for pair in pairs]
+    (folder / "multinli_1.0/multinli_1.0_train.jsonl").write_text("\n".join(objects) + "\n")
+    for language in languages:
+        rows = ["premise\thypo\tlabel", *(f"{a} ({language})\t{b}\t{labels[label]}" for a, b, label in pairs)]
+        (translated / f"multinli.train.{language}.tsv").write_text("\n".join(rows) + "\n")
+    for split in ("dev", "test"):
+        rows = ["language\tgold_label\tsentence1\tsentence2"]
+        rows += [f"{language}\t{label}\t{a}\t{b}" for language in languages for a, b, label in pairs[:9]]
+        (folder / f"XNLI-1.0/xnli.{split}.tsv").write_text("\n".join(rows) + "\n")
+
+
+def write_mlqa(folder: Path, *languages: str) -> None:
+    """MLQA, SQuAD, and translations of it, as they are published."""
+    for part in ("squad", "MLQA_V1/dev", "MLQA_V1/test"):
+        (folder / part).mkdir(parents=True)
+    for language in languages:
+        questions = [
+            {
+                "id": str(n),
+                "question": f"Who plays {n}?",
+                "answers": [{"text": "children", "answer_start": 4}],
+            }
+            for n in range(6)
+        ]
+        context = f"Two children play football in the park ({language})."
+        squad = {
+            "version": "1.1",
+            "data": [{"title": "x", "paragraphs": [{"context": context, "qas": questions}]}],
+        }
+        name = "train-v1.1" if language == "en" else f"squad.translate.train.en-{language}"
+        texts = [f"squad/{name}.json"]
+        texts += [
+            f"MLQA_V1/{part}/{part}-context-{language}-question-{language}.json" for part in ("dev", "test")
+        ]
+        for text in texts:
+            (folder / text).write_text(json.dumps(squad), encoding="utf-8")
 
 
 def write_mbart(folder: Path, text: Path) -> None:

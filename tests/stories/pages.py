@@ -52,6 +52,13 @@ def for_one_pair(folder: Path) -> None:
     materials.write_tatoeba(folder / "LASER/data/tatoeba/v1")
 
 
+def for_transfer(folder: Path) -> None:
+    materials.write_mbert(folder / "models/mbert")
+    materials.write_pairs(folder / "bitext", "de", "en", train=80)
+    materials.write_xnli(folder / "xnli", "de", "en", "fr")
+    materials.write_mlqa(folder / "mlqa", "de", "en")
+
+
 def for_jass_enss(folder: Path) -> None:
     materials.write_table(folder / "TANAKA", "en", "ja", train=200)
     materials.write_pipeline(folder / "en_core_web_sm")
@@ -206,6 +213,24 @@ STORIES = {
                 + " --encoder outputs/one_aligner/l10n/mlm/update-4 --systems paired-de-en,unpaired-de-en",
             ),
             ("--config l10n", '--config "$SMALL/one_aligner/l10n.sh"'),
+        ),
+    ),
+    "transfer": Story(
+        (("recipes/post_pretraining/README.md", ""), ("docs/transfer.md", "")),
+        (
+            "outputs/post_pretraining/ppa/report/report.html",
+            "outputs/post_pretraining/ppa/encoders/ppa-250k-seed1/model.safetensors",
+            "finetuned/mbert-de/finetuning.json",
+            "transfer/transfer.json",
+        ),
+        for_transfer,
+        small=(
+            (
+                "^bash recipes/.*",
+                recipe("post_pretraining", "ppa", "--data-root bitext --encoder models/mbert")
+                + " --xnli xnli --mlqa mlqa --systems unaligned,ppa-250k,no-cs-250k",
+            ),
+            ("^python -m embeddings finetune .*", r"\g<0> --epochs 1 --batch-size 8 --warmup 1 --cpu"),
         ),
     ),
     "instructions": Story(

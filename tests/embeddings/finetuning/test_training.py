@@ -32,9 +32,9 @@ def folder(tmp_path_factory):
 
 def job(folder, **options) -> Training:
     given = {
-        "model": folder / "bert", "pooler": None, "task": "pairs",
-        "train": [("en", folder / "train.en.jsonl")], "valid": [("de", folder / "valid.tsv")], "code_switching": None, "epochs": 2, "batch_size": 8,
-        "learning_rate": 1e-3, "warmup": 3, "max_length": 20, "checkpoints": 2, "seed": 5,
+        "model": folder / "bert", "pooler": None, "task": "pairs", "code_switching": None, "epochs": 2,
+        "train": [("en", folder / "train.en.jsonl")], "valid": [("de", folder / "valid.tsv")],
+        "batch_size": 8, "learning_rate": 1e-3, "warmup": 3, "max_length": 20, "checkpoints": 2, "seed": 5,
         "precision": "float32", "cpu": True,
     }  # fmt: skip
     return Training(**given | options)
