@@ -12,6 +12,7 @@ from embeddings.encoders.sentence_encoder import BATCH_TOKENS, SentenceEncoder
 
 PRECISIONS = ("float32", "bfloat16", "int8")
 AVERAGE = "average"  # of all layers
+RECORDS = "[!.]*.npy.json"  # of stored vectors; a hidden one is half-written
 POOLINGS = ("mean", "words", "cls", "pooler")
 CHECKPOINT, TRANSFORMERS, SENTENCE_TRANSFORMERS, ONNX, STORED = (
     "checkpoint",
@@ -127,7 +128,7 @@ def kind_of(model: Path) -> str:
         return SENTENCE_TRANSFORMERS
     if (model / "config.json").is_file():
         return TRANSFORMERS
-    if any(model.glob("*.npy.json")):
+    if any(model.glob(RECORDS)):
         return STORED
     raise InputError(
         f"--model {model}: no encoder in this folder; expected modules.json (sentence-transformers),"

@@ -14,6 +14,7 @@ from data_prep.formats.teacher_vectors import encoder_identity, encoder_title
 from data_prep.formats.token_states import TokenStatesFile, paths_of
 from data_prep.formats.vectors import VectorsFile
 from data_prep.languages import subtag
+from embeddings.encoders.options import RECORDS
 from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
 from embeddings.encoders.sizes import EncoderSize
 
@@ -77,7 +78,7 @@ class StoredVectors(SentenceEncoder):
         Raises:
             InputError: the folder has no vectors, or of several encoders, or a text has changed since.
         """
-        paths = sorted(folder.glob("*.npy.json"))
+        paths = sorted(folder.glob(RECORDS))
         if not paths:
             raise InputError(f"{option} {folder}: no vectors in it; expected NAME.npy and NAME.npy.json")
         files = [VectorsFile.open(path.with_suffix("")) for path in paths]

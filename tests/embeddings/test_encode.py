@@ -225,6 +225,8 @@ def test_stored_vectors_are_an_encoder(command, checkpoint_options, text, expect
     assert abs(encoder.encode([LINES[0]], "en") - expected[:1]).max() > 1e-3  # the tag is another
     with pytest.raises(InputError, match="no stored vector of the sentence 'w2' of en"):
         encoder.encode(["w2"], "en")
+    (tmp_path / "out/.partial-here-1.test.fr.npy.json").write_text("{")  # of a command that was killed
+    assert EncoderOptions(tmp_path / "out").load().width == 32
     text.write_text("w1\n")
     with pytest.raises(InputError, match=r"test\.de: is gone, or has changed since"):
         EncoderOptions(tmp_path / "out").load()
