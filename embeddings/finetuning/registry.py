@@ -1,6 +1,7 @@
 """The tasks that an encoder can be fine-tuned for, by name."""
 
+from embeddings.finetuning.names import Names
 from embeddings.finetuning.pairs import Pairs
 from embeddings.finetuning.task import Task
 
-TASKS: dict[str, Task] = {task.name: task for task in (Pairs(),)}
+TASKS: dict[str, Task] = {task.name: task for task in (Pairs(), Names())}
