@@ -62,7 +62,7 @@ class Names(Task):
             raise InputError(f"{path}: has no word, expected on every line {_EXPECTED}")
         prefix = _prefix(word for words, _ in sentences for word in words)
         return [
-            TaggedSentence(tuple(word.removeprefix(prefix) for word in words), tags)
+            TaggedSentence(tuple(word.removeprefix(prefix).strip() for word in words), tags)
             for words, tags in sentences
         ]
 
@@ -165,10 +165,7 @@ def _prefix(words: Iterator[str]) -> str:
 
 def _pieces(words: Sequence[str], reader: Reader) -> list[list[int]]:
     """The subwords of every word: the unknown one, where it has none or more than a window has room for."""
-    encoded = reader.tokenizer(list(words), is_split_into_words=True, add_special_tokens=False, verbose=False)
-    pieces: list[list[int]] = [[] for _ in words]
-    for piece, word in zip(encoded["input_ids"], encoded.word_ids(), strict=True):
-        pieces[word].append(piece)
+    pieces = reader.tokenizer(list(words), add_special_tokens=False, verbose=False)["input_ids"]
     room, unknown = _room(reader), [reader.tokenizer.unk_token_id]
     return [one if 0 < len(one) <= room else unknown for one in pieces]
 
@@ -196,7 +193,7 @@ def _room(reader: Reader) -> int:
 
 def _specials(reader: Reader) -> tuple[list[int], list[int]]:
     """The tokens at the beginning and at the end of a window."""
-    encoded = reader.tokenizer(["a"], is_split_into_words=True, return_special_tokens_mask=True)
+    encoded = reader.tokenizer("a", return_special_tokens_mask=True)
     ids, mask = encoded["input_ids"], encoded["special_tokens_mask"]
     first = mask.index(0)
     return ids[:first], ids[first + mask.count(0) :]
