@@ -11,6 +11,7 @@ with other --test files the same model is tested again.
 """
 
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 from command_line import options as types
@@ -109,6 +110,7 @@ def measure(job: Finetuning, folder: Path, tests: list) -> dict:
         "measure": training.what.measures[0],
         "train_languages": training.languages,
         "code_switching": bool(training.code_switching),
+        "hyperparameters": asdict(training.how),
         **found,
     }
     encoder = {

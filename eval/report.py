@@ -47,6 +47,8 @@ SENTENCE_ENCODERS = (  # what `python -m embeddings` has measured
     ("mining", f"{_TASKS}:mining"),
     ("classification", f"{_TASKS}:classification"),
     ("sts", f"{_TASKS}:sts"),
+    ("finetuning", f"{_TASKS}:finetuning"),
+    ("transfer", PROBES["transfer"].module),
 )
 SOURCES = (("scores", "eval.reporting.sections.provenance"),)
 

@@ -77,6 +77,12 @@ PROBES = {
     "cost": Probe(
         "eval.probes.cost", "updates, words, arithmetic and processor time of trainings, from logs", "cost"
     ),
+    "transfer": Probe(
+        "eval.probes.transfer",
+        "zero-shot transfer of fine-tuned encoders against translate-train: gap and rate (Is Cross-lingual"
+        " Evaluation Only About Cross-lingual?, 4)",
+        "transfer",
+    ),
     "retrieval-curves": Probe(
         "eval.probes.retrieval_curves",
         "retrieval during training beside the validation loss (5.3.2)",

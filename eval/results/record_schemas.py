@@ -127,6 +127,14 @@ RETRIEVED = {
     **dict.fromkeys(SIMILARITIES, Optional(MEASURED)),
 }
 CUT = {"cut": Optional(int)}  # sentences of which an encoder read a part, as far as the file says it
+ESTIMATE = {"effect": float, "low": Optional(float), "high": Optional(float)}
+MEAN = {"mean": float, "std": Optional(float)}
+TRANSFERRED = {
+    "zero_shot": MEAN,
+    "translate_train": Optional(MEAN),
+    "rate": Optional(float),
+    "retrieval": Optional(float),
+}
 PEARSON = dict.fromkeys(("r", "p_value", "low", "high", "language_low", "language_high"), Optional(float))
 SCHEMAS = {
     "scores": SCORES,
@@ -221,9 +229,7 @@ SCHEMAS = {
                 "systems": [str],
                 "seeds": [int],
                 "paired": bool,
-                "effects": Objects(
-                    Objects({"effect": float, "low": Optional(float), "high": Optional(float)})
-                ),
+                "effects": Objects(Objects(ESTIMATE)),
             }
         ]
     },
@@ -335,6 +341,44 @@ SCHEMAS = {
         ],
     },
     "classification": {**CUT, "runs": [{**SEEDED, "directions": Objects({"accuracy": float})}]},
+    "finetuning": {
+        "runs": [
+            {
+                **SEEDED,
+                "task": str,
+                "measure": str,
+                "train_languages": [str],
+                "code_switching": bool,
+                "languages": Objects(Objects(float)),
+            }
+        ]
+    },
+    "transfer": {
+        "transfers": [
+            {
+                **dict.fromkeys(("dataset", "task", "measure", "encoder", "source"), str),
+                "seeds": {"zero_shot": int, "translate_train": Optional([int])},
+                "translate_train": Optional(OneOf("all", "each")),
+                "source_score": Optional(MEAN),
+                "languages": Objects(TRANSFERRED),
+                "average": TRANSFERRED,
+                "gap": Optional(ESTIMATE),
+                "rate": Optional(ESTIMATE),
+            }
+        ],
+        "correlations": [
+            {
+                **dict.fromkeys(("dataset", "task", "measure", "source"), str),
+                "encoders": [str],
+                "pearson": Objects(
+                    {
+                        "languages": Objects(Optional(float)),
+                        "average": Optional({"r": float, "low": Optional(float), "high": Optional(float)}),
+                    }
+                ),
+            }
+        ],
+    },
     "sts": {**CUT, "runs": [{**SEEDED, "languages": Objects({"spearman": float, "pearson": float})}]},
     "adequacy": {
         "encoder": {"name": str, "model": str},

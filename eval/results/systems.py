@@ -38,15 +38,22 @@ NAMED = {  # options of a search that make it a system of its own, and what belo
     "language_rescoring": ("rescoring_identifier",),
 }
 
-MEASURED_WITH = (  # fields of probes, and of mining
+MEASURED_WITH = (  # fields of probes, of mining and of fine-tuning
     *("split", "search", "length_candidates", "only_words", "variance", "batch_tokens", "alignments"),
     *("margin", "neighbours", "rescore", "normalize", "normalize_sample", "without_specials", "selection"),
+    "hyperparameters",
 )
 LENGTH = ("max_update", "max_epoch", "total_num_update")  # of a schedule
 FILE_MEASURED_WITH = ("neighbours", "normalization", "without_specials", "distractors")  # of a file
 ENCODED_WITH = ("kind", "pooling", "layer", "prefix", "target_lang", "precision")  # of a file's encoder
 SAME_LINES = ("lines", "queries", "texts_sha256")  # of what is one of `PARTS`
-PARTS = {"directions": "direction", "pairs": "pair", "lengths": "language", "similarity": "pair"}
+PARTS = {
+    "directions": "direction",
+    "pairs": "pair",
+    "lengths": "language",
+    "similarity": "pair",
+    "languages": "language",
+}
 
 
 @dataclass(frozen=True)

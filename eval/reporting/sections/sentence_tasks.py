@@ -1,11 +1,12 @@
 """What sentence encoders can do: classification (Tables 2.11 to 2.13), similarity, mining (Table 2.9), cases
-like that of 2.4.8.
+like that of 2.4.8, and tasks that they are fine-tuned for.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from eval.reporting.exhibits import Section, Table, cells, mean_cell, number_cell, slug
+from eval.reporting.exhibits import Cell, Section, Table, cells, mean_cell, number_cell, slug
+from eval.results.fine_tuned import FineTuned, fine_tuned, title_of
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, Run, System, by_dataset
 
@@ -44,15 +45,21 @@ def _by_column(
     Args:
         keys: of the record: the table's columns, and the number of each.
     """
-    columns = list(dict.fromkeys(column for one in systems for column in one.runs[0].value(keys[0])))
-    rows = []
-    for one in systems:
-        means = [one.mean(keys[0], column, *keys[1:]) for column in columns]
-        runs = [[run.value(keys[0], column, *keys[1:]) for column in columns] for run in one.runs]
-        average = MeanStd.of(None if None in run else sum(run) / len(run) for run in runs)
-        numbers = (mean_cell(mean, digits) for mean in [*means, average])
-        rows.append([*cells(one.name, len(one.runs)), *numbers])
+    columns = _columns(systems, keys)
+    rows = [[*cells(one.name, len(one.runs)), *_number_cells(one, columns, keys, digits)] for one in systems]
     return Table(slug(name, dataset), caption, [cells("Encoder", "Seeds", *columns, "Avg.")], rows)
+
+
+def _columns(systems: list[System], keys: tuple[str, ...]) -> list[str]:
+    return list(dict.fromkeys(column for one in systems for column in one.runs[0].value(keys[0])))
+
+
+def _number_cells(one: System, columns: list[str], keys: tuple[str, ...], digits: int = 1) -> list[Cell]:
+    """A row of the numbers of all columns, and of their mean."""
+    means = [one.mean(keys[0], column, *keys[1:]) for column in columns]
+    runs = [[run.value(keys[0], column, *keys[1:]) for column in columns] for run in one.runs]
+    average = MeanStd.of(None if None in run else sum(run) / len(run) for run in runs)
+    return [mean_cell(mean, digits) for mean in [*means, average]]
 
 
 def classification(results: ResultSet) -> Section:
@@ -69,6 +76,34 @@ def sts(results: ResultSet) -> Section:
         return _by_column("sts", dataset, caption, systems, ("languages", "spearman"))
 
     return Section("Semantic similarity", _tables(results, "sts", table))
+
+
+def finetuning(results: ResultSet) -> Section:
+    """Encoders and what they learned from, by the language of the test; a table for every measure."""
+    groups: dict[tuple[str, str, str], list[FineTuned]] = {}
+    for one in fine_tuned(results):
+        for measure in one.measures:
+            groups.setdefault((one.dataset, one.task, measure), []).append(one)
+    tables = [_fine_tuned(*key, members) for key, members in groups.items()]
+    return Section("Fine-tuned encoders", tables)
+
+
+def _fine_tuned(dataset: str, task: str, measure: str, members: list[FineTuned]) -> Table:
+    keys = ("languages", measure)
+    columns = _columns([one.system for one in members], keys)
+    rows = [
+        [
+            *cells(one.encoder, one.setting, len(one.system.runs)),
+            *_number_cells(one.system, columns, keys),
+        ]
+        for one in members
+    ]
+    caption = (
+        f"{title_of(measure).capitalize()} (%) on {dataset} by the language of the test, after fine-tuning"
+        " (Training) on one language, on all (translate-train-all), or on others. Avg.: of all languages."
+    )
+    titles = ["Encoder", "Training", "Seeds", *columns, "Avg."]
+    return Table(slug("finetuning", task, dataset, measure), caption, [cells(*titles)], rows)
 
 
 def neighbours(results: ResultSet) -> Section:

@@ -103,6 +103,8 @@ def test_the_order_of_the_report():
         "reporting.sections.sentence_tasks:mining",
         "reporting.sections.sentence_tasks:classification",
         "reporting.sections.sentence_tasks:sts",
+        "reporting.sections.sentence_tasks:finetuning",
+        "probes.transfer",
         "reporting.sections.provenance",
     ]
 

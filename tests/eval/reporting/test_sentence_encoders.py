@@ -329,6 +329,60 @@ def test_tasks_have_a_table_each(report):
     assert "| ems | 1 | 12.0 | 90.0 | 80.0 | 84.7 | 1.0500 |" in text
 
 
+def finetuned(languages, train=("en",), **others):
+    """What was found of an encoder that learned from some languages."""
+    learned = {"task": "questions", "measure": "f1", "train_languages": list(train), "code_switching": False}
+    return record("finetuning", languages=languages, **learned | others)
+
+
+def test_fine_tuned_encoders_by_what_they_learned_from(report):
+    """A table for every measure; trainings on the same languages, in whatever order, are seeds."""
+    text, folder = report(
+        finetuned({"en": {"f1": 80.0, "exact_match": 60.0}, "de": {"f1": 70.0, "exact_match": 50.0}}),
+        finetuned({"en": {"f1": 82.0, "exact_match": 62.0}, "de": {"f1": 72.0, "exact_match": 52.0}}, seed=2),
+        finetuned({"en": {"f1": 84.0}, "de": {"f1": 74.0}}, ["de", "en"]),
+        finetuned({"en": {"f1": 84.0}, "de": {"f1": 76.0}}, ["en", "de"], seed=2),
+        finetuned({"en": {"f1": 83.0}, "de": {"f1": 75.0}}, ["en", "de"], code_switching=True),
+        finetuned({"de": {"f1": 69.0}}, ["de"], name="other"),
+        finetuned({"en": {"f1": 68.0}, "de": {"f1": 69.0}}, ["en", "fr"], name="other"),
+        finetuned({"en": {"accuracy": 90.0}}, task="pairs", measure="accuracy"),
+    )
+    table = text[text.index("| Encoder | Training | Seeds | en | de | Avg. |") :].splitlines()
+    assert table[2:7] == [
+        "| ems | zero-shot from en | 2 | 81.0 ± 1.4 | 71.0 ± 1.4 | 76.0 ± 1.4 |",
+        "| ems | translate-train-all | 2 | 84.0 ± 0.0 | 75.0 ± 1.4 | 79.5 ± 0.7 |",
+        "| ems | code-switched, en, de | 1 | 83.0 | 75.0 | 79.0 |",
+        "| other | on de | 1 | – | 69.0 | – |",
+        "| other | on en, fr | 1 | 68.0 | 69.0 | 68.5 |",
+    ]
+    assert "F1 (%) on set by the language of the test" in text and "Exact match (%) on set" in text
+    names = {path.stem for path in folder.glob("tables/finetuning*")}
+    assert {name.rpartition("-")[0] for name in names if "match" in name} == {
+        "finetuning_questions_set_exact_match"
+    }
+    assert {"finetuning_questions_set_f1", "finetuning_pairs_set_accuracy"} < names
+    assert "| ems | on en | 1 | 90.0 | 90.0 |" in text
+
+
+def test_fine_tunings_that_differ_in_more_than_their_seed_are_refused(tmp_path):
+    """In their languages of the test, or in how they were learned."""
+    from eval.results.fine_tuned import fine_tuned
+
+    def load(*records):
+        for number, one in enumerate(records):
+            (tmp_path / f"{number}.json").write_text(json.dumps(one))
+        paths = [tmp_path / f"{number}.json" for number in range(len(records))]
+        return fine_tuned(ResultSet.load(paths, ["finetuning"]))
+
+    german = {"de": {"f1": 70.0}}
+    assert len(load(finetuned(german), finetuned(german, seed=2), finetuned(german, dataset="other"))) == 2
+    with pytest.raises(InputError, match=r"1\.json: no language en, which .*0\.json has"):
+        load(finetuned(german | {"en": {"f1": 80.0}}), finetuned(german, seed=2))
+    rates = [{"hyperparameters": {"epochs": 2, "learning_rate": rate}} for rate in (1e-5, 2e-5)]
+    with pytest.raises(InputError, match=r"hyperparameters\.learning_rate is 2e-05, but 1e-05 in"):
+        load(finetuned(german, **rates[0]), finetuned(german, seed=2, **rates[1]))
+
+
 def test_other_scores_of_pairs_are_no_seeds_of_the_encoder(report):
     bucc = {"precision": 0.9, "recall": 0.8, "f1": 0.847}
     ways = [{}, {"margin": "absolute", "rescore": "bert-score", "normalize": 0.75}, {"margin": "distance"}]
@@ -361,6 +415,7 @@ def test_neighbours_are_listed_with_how_many_seeds_find_them(report):
         ("sentence-retrieval", {"directions": {"de-en": {"cosine": {"p_at_1": "high"}}}, "average": {}}),
         ("classification", {"directions": {"de-en": {}}}),
         ("sts", {"languages": {"de": 3}}),
+        ("finetuning", {"languages": {"de": {"accuracy": 3}}}),
         ("mining", {"pairs": "many"}),
     ],
 )

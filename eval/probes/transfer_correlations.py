@@ -1,0 +1,138 @@
+"""Do encoders that transfer better learn the task better, or retrieve better?
+
+Pearson's correlation over encoders, by language and of averages ("Is Cross-lingual Evaluation Only About
+Cross-lingual?", Tables 3, 4 and 8).
+"""
+
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from command_line.errors import InputError
+from data_prep.languages import usual_names
+from eval.probes.transfer_indexes import LEVEL
+from eval.results.fine_tuned import FineTuned
+from eval.results.result_set import RETRIEVAL, ResultSet
+from eval.results.systems import System
+from eval.scoring.estimates import FEWEST_UNITS, Correlation
+
+FEWEST = 3  # encoders: through two points there is always a line
+# Table 3, and Table 4.
+CORRELATED = (("retrieval", "zero_shot"), ("translate_train", "zero_shot"), ("retrieval", "rate"))
+
+
+class Retrieval:
+    """What was retrieved by the encoders that were fine-tuned.
+
+    Args:
+        names: of encoders, and how retrieval calls them, where that differs.
+        similarity: which P@1.
+        tuned: all encoders.
+
+    Raises:
+        InputError: results are of several test sets, or --retrieved-as names an encoder that is not there.
+    """
+
+    def __init__(self, files: list[Path], names: dict[str, str], similarity: str, tuned: list[FineTuned]):
+        systems = ResultSet.load(files, [RETRIEVAL]).probed(RETRIEVAL)
+        self.systems = {one.name: one for one in systems}
+        self.similarity, self.names = similarity, names
+        if len(datasets := dict.fromkeys(one.dataset for one in systems)) > 1:
+            raise InputError(f"--retrieval: of {' and of '.join(datasets)}, expected results of one test set")
+        known = {one.encoder for one in tuned}
+        if unknown := next((name for name in self.names if name not in known), None):
+            raise InputError(
+                f"--retrieved-as {unknown}={self.names[unknown]}: no encoder {unknown!r} was fine-tuned;"
+                f" expected one of {', '.join(sorted(known))}"
+            )
+
+    def of(self, one: FineTuned) -> dict[str, float]:
+        """Language -> P@1 in per cent of its pair with the source language, the mean of both directions and
+        of seeds, for languages that have such a pair.
+
+        Raises:
+            InputError: nothing of this encoder, or not by this similarity.
+        """
+        name = self.names.get(one.encoder, one.encoder)
+        if name not in self.systems:
+            raise InputError(
+                f"--retrieval: nothing of encoder {name!r}, only of"
+                f" {', '.join(map(repr, self.systems))}; --retrieved-as {one.encoder}=OTHER says how it is"
+                " called there"
+            )
+        (source,) = one.taught
+        pairs = {
+            language: self._of_pair(self.systems[name], source, language)
+            for language in one.tested
+            if language != source
+        }
+        return {language: value for language, value in pairs.items() if value is not None}
+
+    def _of_pair(self, system: System, source: str, language: str) -> float | None:
+        directions = system.directions()
+        codes = {code for direction in directions for code in direction.split("-")}
+        one, other = (usual_names(code, codes) for code in (source, language))
+        pairs = {f"{a}-{b}" for first, second in ((one, other), (other, one)) for a in first for b in second}
+        values = [
+            value
+            for direction in directions
+            if direction in pairs
+            for value in system.values("directions", direction, self.similarity, "p_at_1")
+        ]
+        if None in values:
+            raise InputError(
+                f"--similarity {self.similarity}: no such P@1 of {system.name} on {system.dataset}; measure"
+                " it with `python -m embeddings retrieve`"
+            )
+        return 100 * fmean(values) if values else None
+
+
+def correlations(members: list[dict]) -> dict:
+    """Of the transfers of several encoders, by language and of averages; those of which nothing is known are
+    left out. A language that one encoder lacks, and a number that is the same for all, have none; averages
+    are compared where they are of the same languages.
+    """
+    shared = [name for name in members[0]["languages"] if all(name in one["languages"] for one in members)]
+    same = all(set(one["languages"]) == set(shared) for one in members)
+    found = {}
+    for pair in CORRELATED:
+        columns = {
+            language: [[_number(one["languages"][language], name) for one in members] for name in pair]
+            for language in shared
+        }
+        averages = [[_number(one["average"], name) for one in members] for name in pair]
+        of = {
+            "languages": {language: pearson(*values) for language, values in columns.items()},
+            "average": _with_interval(pearson(*averages), len(members)) if same else None,
+        }
+        if of["average"] or set(of["languages"].values()) - {None}:
+            found[f"{pair[0]} {pair[1]}"] = of
+    names = ("dataset", "task", "measure", "source")
+    return {
+        **{name: members[0][name] for name in names},
+        "encoders": [one["encoder"] for one in members],
+        "pearson": found,
+    }
+
+
+def _number(entry: dict, name: str) -> float | None:
+    value = entry[name]
+    return value["mean"] if isinstance(value, dict) else value
+
+
+def pearson(first: list[float | None], second: list[float | None]) -> float | None:
+    """r; None where a number is not known, or all are the same."""
+    if None in first or None in second:
+        return None
+    columns = np.array([first, second], dtype=float)
+    if not np.ptp(columns, axis=1).all():
+        return None
+    return float(np.clip(np.corrcoef(columns)[0, 1], -1, 1))
+
+
+def _with_interval(r: float | None, encoders: int) -> dict | None:
+    if r is None:
+        return None
+    low, high = Correlation(r, encoders).interval(LEVEL) if encoders >= FEWEST_UNITS else (None, None)
+    return {"r": r, "low": low, "high": high}

@@ -1,0 +1,116 @@
+"""Encoders that were fine-tuned for a task: what `embeddings finetune` has found, by what they learned from.
+
+Trainings of one encoder on other languages are systems of their own; those that differ in their seed are one.
+"""
+
+from dataclasses import dataclass
+
+from command_line.errors import InputError
+from eval.results.result_set import ResultSet
+from eval.results.systems import Run, System, group_probed
+
+KIND = "finetuning"
+TRANSLATE_TRAIN = "translate-train-all"
+TITLES = {"f1": "F1"}  # of measures that are not called as they are written
+
+
+@dataclass(frozen=True)
+class FineTuned:
+    """The trainings of an encoder for a task on some languages, over seeds."""
+
+    system: System
+
+    @property
+    def record(self) -> dict:
+        """Of the first seed."""
+        return self.system.records[0]
+
+    @property
+    def encoder(self) -> str:
+        return self.system.name
+
+    @property
+    def dataset(self) -> str:
+        return self.system.dataset
+
+    @property
+    def task(self) -> str:
+        return self.record["task"]
+
+    @property
+    def measure(self) -> str:
+        """The one by which the task is judged."""
+        return self.record["measure"]
+
+    @property
+    def measures(self) -> list[str]:
+        """All that every language has."""
+        entries = list(self.record["languages"].values())
+        return [name for name in entries[0] if all(name in one for one in entries)]
+
+    @property
+    def taught(self) -> list[str]:
+        """The languages of training."""
+        return list(dict.fromkeys(self.record["train_languages"]))
+
+    @property
+    def tested(self) -> list[str]:
+        return list(self.record["languages"])
+
+    @property
+    def is_switched(self) -> bool:
+        """Whether examples had a half in English each."""
+        return self.record["code_switching"]
+
+    @property
+    def is_zero_shot(self) -> bool:
+        """Whether it learned from one language, and was tested in others."""
+        return not self.is_switched and len(self.taught) == 1 and self.tested != self.taught
+
+    @property
+    def is_translate_train_all(self) -> bool:
+        """Whether it learned from all languages that it was tested in, in one training."""
+        return not self.is_switched and len(self.taught) > 1 and set(self.taught) >= set(self.tested)
+
+    @property
+    def setting(self) -> str:
+        """In tables: "zero-shot from en", "translate-train-all", "code-switched, en, de", …"""
+        languages = ", ".join(self.taught)
+        if self.is_switched:
+            return f"code-switched, {languages}"
+        if self.is_translate_train_all:
+            return TRANSLATE_TRAIN
+        return f"zero-shot from {languages}" if self.is_zero_shot else f"on {languages}"
+
+
+def fine_tuned(results: ResultSet) -> list[FineTuned]:
+    """All fine-tuned encoders, in the order given.
+
+    Raises:
+        InputError: two files are of one seed, or seeds of a training differ in something else; or a file
+            lacks what its task is judged by.
+    """
+    groups: dict[tuple, list[Run]] = {}
+    for path, record in results.of_kind(KIND):
+        for one in record["runs"]:
+            run = Run(path, one, record)
+            _check_complete(run)
+            learned = (one["task"], one["code_switching"], frozenset(one["train_languages"]))
+            groups.setdefault((run.dataset, run.name, *learned), []).append(run)
+    return [FineTuned(system) for runs in groups.values() for system in group_probed(runs)]
+
+
+def _check_complete(run: Run) -> None:
+    if not (run.record["train_languages"] and run.record["languages"]):
+        raise InputError(f"{run.path}: a run without languages of training or of the test, expected both")
+    measure = run.record["measure"]
+    if lacking := next((name for name, one in run.record["languages"].items() if measure not in one), None):
+        raise InputError(
+            f"{run.path}: no {measure!r} of {lacking}, by which the task is judged; run"
+            " `python -m embeddings finetune` again"
+        )
+
+
+def title_of(measure: str) -> str:
+    """In captions: "accuracy", "F1", "exact match"."""
+    return TITLES.get(measure, measure.replace("_", " "))

@@ -1,0 +1,429 @@
+"""`python -m eval probe transfer`: the tables of "Is Cross-lingual Evaluation Only About Cross-lingual?"."""
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr, ttest_1samp
+
+LANGUAGES = ["fr", "es", "de", "el", "bg", "ru", "tr", "ar", "vi", "th", "zh", "hi", "sw", "ur"]
+CODES = ["fra", "spa", "deu", "ell", "bul", "rus", "tur", "ara", "vie", "tha", "cmn", "hin", "swh", "urd"]
+# Table 8: encoder -> numbers by language, and of all of them.
+ZERO_SHOT = {
+    "mBERT": "73.4 73.5 70.0 65.3 68.0 67.8 60.9 64.3 69.3 54.1 67.8 58.9 49.7 57.2 64.3",
+    "XLM-R base": "79.7 80.7 78.7 77.5 79.6 78.1 74.2 73.8 76.5 74.6 76.7 72.4 66.5 68.3 75.5",
+    "XLM-R": "84.1 85.1 83.9 82.9 84.0 81.2 79.6 79.8 80.8 78.1 80.2 76.9 73.9 73.8 80.3",
+    "LaBSE": "81.0 81.2 79.3 79.3 80.7 78.6 76.4 75.4 77.3 70.4 77.0 73.2 71.8 69.6 76.5",
+}
+RETRIEVAL = {
+    "mBERT": "70.9 73.7 82.9 29.4 57.3 66.4 37.8 33.2 65.7 14.6 79.1 37.4 14.9 37.2 50.0",
+    "XLM-R base": "87.0 90.0 96.6 76.6 83.1 87.9 81.6 62.6 89.7 79.9 87.1 84.7 34.9 70.5 79.4",
+    "XLM-R": "91.8 94.9 97.4 84.8 89.6 90.9 91.2 77.7 94.0 91.8 93.0 94.0 35.4 84.3 86.5",
+    "LaBSE": "96.0 97.9 99.2 96.4 95.1 94.8 98.0 90.1 98.0 96.5 96.6 98.1 88.2 95.8 95.8",
+}
+TRANSLATE_TRAIN = {
+    "mBERT": "77.8 79.1 77.6 75.9 77.6 75.4 74.3 73.8 77.0 70.0 77.6 70.7 70.5 67.4 74.6",
+    "XLM-R base": "81.4 82.2 80.3 80.4 81.3 79.7 78.6 77.3 79.7 77.9 80.2 76.1 73.1 73.0 78.7",
+    "XLM-R": "85.1 86.6 85.7 85.3 85.9 83.5 83.2 83.1 83.7 81.5 83.7 81.6 78.0 78.1 83.2",
+    "LaBSE": "81.9 82.9 81.9 81.5 82.4 80.8 78.5 78.1 80.8 75.1 80.2 76.3 74.7 72.1 79.1",
+}
+RATE = {
+    "mBERT": "94.3 92.9 90.2 86.0 87.6 89.9 82.0 87.1 90.0 77.3 87.4 83.3 70.5 84.9 86.0",
+    "XLM-R base": "97.9 98.2 98.0 96.4 97.9 98.0 94.4 95.5 96.0 95.8 95.6 95.1 91.0 93.6 96.0",
+    "XLM-R": "98.8 98.3 97.9 97.2 97.8 97.2 95.7 96.0 96.5 95.8 95.8 94.2 94.7 94.5 96.5",
+    "LaBSE": "98.9 97.9 96.8 97.3 97.9 97.3 97.3 96.5 95.7 93.7 96.0 95.9 96.1 96.5 96.7",
+}
+PEARSON = {
+    "retrieval zero_shot": "90.4 90.0 90.0 93.8 94.4 95.3 96.6 87.4 91.4 92.1 85.3 96.8 63.6 89.9 91.0",
+    "translate_train zero_shot": "98.5 96.7 94.4 96.1 94.3 96.5 91.6 94.2 96.6 96.3 91.4 93.5 89.5 93.9 95.1",
+    "retrieval rate": "98.6 93.9 95.8 97.6 95.6 95.5 99.6 92.7 95.8 96.2 87.8 97.9 69.8 98.0 95.7",
+}
+QUANTITIES = {
+    "zero_shot": ZERO_SHOT,
+    "translate_train": TRANSLATE_TRAIN,
+    "rate": RATE,
+    "retrieval": RETRIEVAL,
+}
+# Table 2: source ur, then en, fr, …, sw; average of all 15, and gap.
+FROM_URDU = [
+    "61.8 68.1 64.7 65.1 64.0 61.4 63.2 64.8 57.9 59.7 63.1 48.3 65.2 60.6 46.5 61.0 +0.9",
+    "66.9 75.8 72.1 73.6 71.8 71.5 73.0 72.0 69.0 68.5 71.5 69.8 71.0 68.7 63.2 70.5 -3.9",
+    "73.5 88.6 83.2 84.1 82.8 82.6 83.3 80.7 79.2 79.2 79.7 77.2 80.0 76.6 71.8 80.1 -7.1",
+    "67.8 78.3 75.1 75.5 74.2 74.2 75.3 74.2 73.1 71.5 74.1 68.4 72.9 70.5 69.7 72.9 -5.5",
+    "54.5 59.8 57.6 59.4 59.4 56.7 59.0 59.5 53.7 55.3 58.0 49.9 57.0 57.4 44.8 56.1 -1.7",
+    "60.3 67.9 64.7 64.4 62.7 63.5 65.8 63.4 60.9 59.9 64.0 61.6 62.1 62.0 55.3 62.5 -2.4",
+    "67.2 75.6 73.1 72.5 73.9 72.6 73.6 71.2 69.5 70.4 70.9 69.4 71.1 69.6 64.0 70.9 -4.0",
+    "62.2 66.6 65.6 67.8 65.7 64.5 66.4 64.3 65.1 62.6 64.9 57.4 62.9 64.0 60.3 64.0 -1.9",
+]
+
+
+def numbers(row: str) -> list[float]:
+    return [float(one) for one in row.split()]
+
+
+def by_language(row: str) -> dict[str, float]:
+    return dict(zip(LANGUAGES, numbers(row), strict=False))
+
+
+@pytest.fixture
+def finetuned(tmp_path):
+    """Function that writes what `embeddings finetune` has found, and returns its folder."""
+
+    def write(name: str, languages: dict[str, float], train=("en",), seed: int = 1, **others):
+        run = {
+            "system": {"name": name, "seed": seed},
+            "dataset": "XNLI",
+            "task": "pairs",
+            "measure": "accuracy",
+            "train_languages": list(train),
+            "code_switching": False,
+            "languages": {language: {"accuracy": value} for language, value in languages.items()},
+            **others,
+        }
+        folder = tmp_path / f"finetuned-{len(list(tmp_path.glob('finetuned-*')))}"
+        folder.mkdir()
+        record = {"format": 1, "kind": "finetuning", "encoder": {"name": name}, "runs": [run]}
+        (folder / "finetuning.json").write_text(json.dumps(record), encoding="utf-8")
+        return folder
+
+    return write
+
+
+@pytest.fixture
+def retrieved(tmp_path):
+    """Function that writes P@1 in per cent of languages with English, its direction from English 1 point
+    higher than the other, and returns the folder.
+    """
+
+    def write(name: str, languages: dict[str, float], dataset: str = "Tatoeba", english: str = "eng"):
+        directions = {}
+        for language, value in languages.items():
+            for direction, one in (
+                (f"{language}-{english}", value - 0.5),
+                (f"{english}-{language}", value + 0.5),
+            ):
+                directions[direction] = {
+                    "queries": 9, "candidates": 9, "cosine": {"p_at_1": one / 100, "error": 1 - one / 100}
+                }  # fmt: skip
+        run = {
+            "system": {"name": name}, "dataset": dataset, "directions": directions,
+            "average": {}, "groups": {},
+        }  # fmt: skip
+        folder = tmp_path / f"retrieved-{len(list(tmp_path.glob('retrieved-*')))}"
+        folder.mkdir()
+        record = {"format": 1, "kind": "sentence-retrieval", "encoder": {"name": name}, "runs": [run]}
+        (folder / "sentence-retrieval.json").write_text(json.dumps(record), encoding="utf-8")
+        return folder
+
+    return write
+
+
+@pytest.fixture
+def probe(command, tmp_path):
+    def call(*words):
+        return command("probe", "transfer", *words, "--output", tmp_path / "out", "--force")
+
+    return call
+
+
+@pytest.fixture
+def found(probe, tmp_path):
+    """Function of a right use: what it wrote."""
+
+    def call(*words) -> dict:
+        result = probe(*words)
+        assert result.status == 0, result.err
+        return json.loads((tmp_path / "out/transfer.json").read_text())
+
+    return call
+
+
+@pytest.fixture
+def paper(finetuned, retrieved):
+    """The words of the command for the results of the paper."""
+    folders = [finetuned(name, by_language(row)) for name, row in ZERO_SHOT.items()]
+    train = ("en", *LANGUAGES)
+    folders += [finetuned(name, by_language(row), train) for name, row in TRANSLATE_TRAIN.items()]
+    codes = dict(zip(LANGUAGES, CODES, strict=True))
+    results = [
+        retrieved(name, {codes[language]: value for language, value in by_language(row).items()})
+        for name, row in RETRIEVAL.items()
+    ]
+    return [*folders, "--retrieval", *results]
+
+
+# --- the paper's numbers
+
+
+def shown(value: float) -> str:
+    return f"{value:.1f}"
+
+
+def test_table_8(paper, found):
+    """All scores, rates and averages as they are printed. The average of rates is the mean of those of the
+    languages: mBERT's rate of averages would be 86.2.
+    """
+    record = found(*paper)
+    assert [one["encoder"] for one in record["transfers"]] == list(ZERO_SHOT)
+    for one in record["transfers"]:
+        assert (one["source"], one["translate_train"]) == ("en", "all")
+        assert one["source_score"] is one["gap"] is None  # English was not in this table
+        for quantity, rows in QUANTITIES.items():
+            entries = [*(one["languages"][language] for language in LANGUAGES), one["average"]]
+            values = [entry[quantity] for entry in entries]
+            values = [value["mean"] if isinstance(value, dict) else value for value in values]
+            assert " ".join(map(shown, values)) == rows[one["encoder"]], (one["encoder"], quantity)
+        assert one["rate"]["effect"] == pytest.approx(one["average"]["rate"])
+
+
+def test_correlations_of_tables_3_4_and_8(paper, found):
+    """By language: those with zero-shot performance as they are printed. The paper has rounded rates and
+    averages before it correlated them; of the numbers as they are, some are up to 0.4 from it.
+    """
+    (record,) = found(*paper)["correlations"]
+    assert record["encoders"] == list(ZERO_SHOT) and list(record["pearson"]) == list(PEARSON)
+    for pair, row in PEARSON.items():
+        *printed, average = row.split()
+        of = record["pearson"][pair]
+        ours = [100 * of["languages"][language] for language in LANGUAGES]
+        if pair != "retrieval rate":
+            assert list(map(shown, ours)) == printed, pair
+        np.testing.assert_allclose([*ours, 100 * of["average"]["r"]], numbers(row), atol=0.42)
+        rounded = [
+            np.array([numbers(QUANTITIES[name][encoder]) for encoder in ZERO_SHOT]).T for name in pair.split()
+        ]
+        by_them = [100 * pearsonr(first, second)[0] for first, second in zip(*rounded, strict=True)]
+        assert list(map(shown, by_them)) == [*printed, average], pair
+    low, high = (record["pearson"]["retrieval zero_shot"]["average"][end] for end in ("low", "high"))
+    assert low < 0 < 0.99 < high  # of four encoders
+
+
+def test_gaps_of_table_2(finetuned, found):
+    """The paper cuts digits off. Its averages are over all languages, the source too; its gaps are not."""
+    languages = ["ur", "en", *LANGUAGES[:-1]]
+    rows = {f"encoder {number}": numbers(row) for number, row in enumerate(FROM_URDU)}
+    folders = [finetuned(name, dict(zip(languages, row, strict=False)), ["ur"]) for name, row in rows.items()]
+    transfers = found(*folders)["transfers"]
+    assert len(transfers) == len(rows)
+    for one in transfers:
+        *scores, average, gap = rows[one["encoder"]]
+        assert one["source"] == "ur" and one["source_score"]["mean"] == scores[0]
+        assert math.trunc(10 * one["gap"]["effect"] + 1e-9) == round(10 * gap)
+        of_all = (14 * one["average"]["zero_shot"]["mean"] + scores[0]) / 15
+        assert of_all == pytest.approx(average, abs=0.1)
+        assert one["translate_train"] is None and one["rate"] is None
+
+
+# --- what translate-train is
+
+
+def test_each_language_alone_where_no_training_had_all(finetuned, found):
+    """Also where these are tested in other languages; a training with code-switching is neither."""
+    zero = finetuned("a", {"en": 80.0, "de": 60.0, "fr": 45.0})
+    others = [
+        finetuned("a", {"de": 80.0}, ["de"]),
+        finetuned("a", {"fr": 50.0, "de": 99.0, "en": 30.0}, ["fr"]),
+        finetuned("a", {"en": 99.0, "de": 99.0, "fr": 99.0}, ["en", "de", "fr"], code_switching=True),
+        finetuned("b", {"de": 61.0}, ["de"]),
+        finetuned("a", {"de": 62.0}, ["de"], dataset="other"),
+    ]
+    german, french = found(zero, *others)["transfers"]
+    assert (german["source"], french["source"]) == ("en", "fr")
+    assert german["translate_train"] == "each"
+    assert [one["rate"] for one in german["languages"].values()] == [75, 90]
+    assert german["rate"] == {"effect": pytest.approx(82.5), "low": None, "high": None}
+    assert german["average"]["translate_train"] == {"mean": 65, "std": None}
+    assert german["seeds"] == {"zero_shot": 1, "translate_train": [1, 1]}
+    assert french["languages"]["de"]["rate"] == pytest.approx(100 * 99 / 80)
+    together = finetuned("a", {"en": 81.0, "de": 64.0, "fr": 60.0}, ["fr", "de", "en"])
+    first = found(zero, *others, together)["transfers"][0]
+    assert first["translate_train"] == "all"
+    assert first["languages"]["de"]["rate"] == pytest.approx(100 * 60 / 64)
+
+
+def test_a_language_without_translate_train_leaves_no_average_rate(finetuned, found):
+    folders = [
+        finetuned("a", {"de": 60.0, "fr": 45.0}), finetuned("a", {"de": 80.0}, ["de"]),
+        finetuned("b", {"de": 60.0, "fr": 45.0}), finetuned("b", {"de": 0.0, "fr": 50.0}, ["de", "fr", "en"]),
+    ]  # fmt: skip
+    lacking, nothing = found(*folders)["transfers"]
+    assert {name: one["rate"] for name, one in lacking["languages"].items()} == {"de": 75, "fr": None}
+    assert {name: one["rate"] for name, one in nothing["languages"].items()} == {"de": None, "fr": 90}
+    for one in (lacking, nothing):
+        assert one["rate"] is None and one["average"]["rate"] is None
+    assert lacking["average"]["translate_train"] is None
+
+
+# --- seeds
+
+
+def test_means_and_intervals_over_seeds(finetuned, found):
+    """The gap's interval is that of a t-test."""
+    draw = np.random.default_rng(1)
+    scores = {"en": draw.normal(80, 1, 5), "de": draw.normal(70, 1, 5), "fr": draw.normal(60, 1, 5)}
+    folders = [
+        finetuned("a", {language: values[seed] for language, values in scores.items()}, seed=seed + 1)
+        for seed in range(5)
+    ]
+    train = {"de": draw.normal(75, 1, 3), "fr": draw.normal(70, 1, 3)}
+    folders += [
+        finetuned("a", {language: values[seed] for language, values in train.items()}, ["de", "fr"], seed + 7)
+        for seed in range(3)
+    ]
+    (one,) = found(*folders)["transfers"]
+    assert one["seeds"] == {"zero_shot": 5, "translate_train": [3]}
+    gaps = scores["en"] - (scores["de"] + scores["fr"]) / 2
+    interval = ttest_1samp(gaps, 0).confidence_interval(0.95)
+    assert tuple(one["gap"].values()) == pytest.approx((gaps.mean(), *interval))
+    of_german = {"mean": scores["de"].mean(), "std": scores["de"].std(ddof=1)}
+    assert one["languages"]["de"]["zero_shot"] == pytest.approx(of_german)
+    rate = np.mean([100 * scores[language].mean() / train[language].mean() for language in train])
+    assert one["rate"]["effect"] == pytest.approx(rate)
+    means = (scores["de"] + scores["fr"]) / 2
+    assert one["average"]["zero_shot"] == pytest.approx({"mean": means.mean(), "std": means.std(ddof=1)})
+
+
+@pytest.mark.parametrize("how", ["all", "each"])
+def test_the_interval_of_the_rate_holds(how):
+    """In 95 of 100 draws of seeds, it holds the rate of scores without noise."""
+    from eval.probes.transfer_indexes import transfer_rate
+
+    draw = np.random.default_rng(2)
+    truth = {"de": (70.0, 75.0), "fr": (50.0, 70.0), "sw": (30.0, 60.0)}
+    expected = np.mean([100 * zero / train for zero, train in truth.values()])
+    held, draws = 0, 1000
+    for _ in range(draws):
+        shared = draw.normal(0, 1, (2, 5))  # what the languages of one training have in common
+        zero = {one: means[0] + shared[0] + draw.normal(0, 1, 5) for one, means in truth.items()}
+        train = {
+            one: means[1] + (shared[1] if how == "all" else 0) + draw.normal(0, 1, 5)
+            for one, means in truth.items()
+        }
+        rate = transfer_rate(zero, how, train)
+        held += rate["low"] <= expected <= rate["high"]
+    assert 0.93 < held / draws < 0.97
+
+
+def test_one_seed_twice_and_other_hyperparameters_are_refused(finetuned, probe, one_line):
+    folders = [finetuned("a", {"de": 60.0}) for _ in range(2)]
+    one_line(probe(*folders), "both are seed 1 of system 'a'")
+    others = [
+        finetuned("a", {"de": 60.0}, seed=seed, hyperparameters={"epochs": epochs, "warmup": 0})
+        for seed, epochs in ((1, 2), (2, 3))
+    ]
+    one_line(probe(*others), "hyperparameters.epochs is 3, but 2 in")
+    one_line(probe(folders[0], finetuned("a", {"de": 60.0, "fr": 50.0}, seed=2)), "no language fr, which")
+
+
+# --- retrieval
+
+
+def test_encoders_with_other_names_in_retrieval(paper, found, retrieved):
+    own = paper[: paper.index("--retrieval")]
+    results = [
+        retrieved(f"{name}-calibrated", by_language(row), english="en") for name, row in RETRIEVAL.items()
+    ]
+    names = [f"{name}={name}-calibrated" for name in RETRIEVAL]
+    again = found(*own, "--retrieval", *results, "--retrieved-as", *names)
+    assert again["correlations"] == found(*paper)["correlations"]
+
+
+def test_no_correlation_of_what_is_not_known(finetuned, found, retrieved):
+    """Retrieval lacks a language; one encoder was not tested in another; a score is the same for all."""
+    scores = {"a": {"de": 60.0, "fr": 50.0}, "b": {"de": 60.0, "fr": 55.0}, "c": {"de": 60.0, "fr": 52.0}}
+    folders = [finetuned(name, of) for name, of in scores.items()]
+    results = [retrieved(name, {"de": 50 + number}) for number, name in enumerate(scores)]
+    record = found(*folders, "--retrieval", *results)
+    assert record["correlations"] == []
+    assert record["transfers"][0]["languages"]["fr"]["retrieval"] is None
+    results = [retrieved(name, {"fr": value, "de": 3.0}) for name, value in (("a", 1), ("b", 2), ("c", 3))]
+    (found_ones,) = found(*folders, "--retrieval", *results)["correlations"]
+    of = found_ones["pearson"]["retrieval zero_shot"]
+    assert of["languages"] == {"de": None, "fr": pytest.approx(pearsonr([1, 2, 3], [50, 55, 52])[0])}
+    assert of["average"]["r"] == pytest.approx(of["languages"]["fr"])
+    assert of["average"]["low"] is None  # of three
+    wider = finetuned("d", {"de": 61.0, "fr": 53.0, "es": 40.0})
+    results.append(retrieved("d", {"fr": 4.0, "de": 5.0, "es": 5.0}))
+    (found_ones,) = found(*folders, wider, "--retrieval", *results)["correlations"]
+    of = found_ones["pearson"]["retrieval zero_shot"]
+    assert list(of["languages"]) == ["de", "fr"] and of["average"] is None
+
+
+# --- what people see
+
+
+def test_tables_and_the_figure(paper, probe, command, tmp_path, row_of):
+    assert probe(*paper).status == 0
+    (plot,) = (tmp_path / "out").glob("*.png")
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    rows = list(csv.DictReader((tmp_path / "out/transfer_pairs_XNLI_en.csv").open(encoding="utf-8")))
+    assert len(rows) == 4 * 15 and rows[2]["encoder"] == "mBERT" and rows[2]["language"] == "de"
+    assert float(rows[2]["rate"]) == pytest.approx(100 * 70.0 / 77.6)
+    assert command("report", tmp_path / "out", "--output", tmp_path / "report").status == 0
+    page = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    assert "Zero-shot transfer" in page and page.count("<figure>") == 1
+    for name, quantity in (("Zero-shot", ZERO_SHOT), ("Transfer rate", RATE), ("Retrieval", RETRIEVAL)):
+        assert row_of(page, name, "LaBSE") == quantity["LaBSE"].split()
+    assert row_of(page, "XLM-R", "1/1") == ["–", "80.3", "83.2", "–", "96.5", "86.5"]
+    interval = row_of(page, "Retrieval and zero-shot")
+    assert interval[:14] == PEARSON["retrieval zero_shot"].split()[:14] and " to " in interval[-1]
+
+
+def test_figure_without_translate_train(finetuned, probe, tmp_path, row_of, command):
+    folders = [finetuned("a", {"en": 80.0, "de": 60.0, "fr": 50.0 + seed}, seed=seed) for seed in (1, 2)]
+    assert probe(*folders).status == 0
+    assert command("report", tmp_path / "out", "--output", tmp_path / "report").status == 0
+    page = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    zero, (*rest, gap, rate, _) = "55.8 ± 0.4", row_of(page, "a", "2")
+    assert [*rest, rate] == ["80.0 ± 0.0", zero, "–", "–"]
+    assert gap.startswith("+24.2 [+21.1, +27.4")
+    assert row_of(page, "Zero-shot", "a") == ["60.0 ± 0.0", "51.5 ± 0.7", zero]
+    assert "Translate-train" not in (tmp_path / "report/tables/transfer_pairs_XNLI_en.csv").read_text()
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--retrieved-as a=b", "--retrieved-as: of --retrieval, which is not given; leave it out"),
+        ("--retrieval A B --retrieved-as z=b", "--retrieved-as z=b: no encoder 'z' was fine-tuned"),
+        ("--retrieval A B C", "2 encoders on XNLI that learned from en, expected at least 3 to correlate"),
+        ("--retrieval A", "--retrieval: nothing of encoder 'b', only of 'a'; --retrieved-as b=OTHER"),
+        ("--retrieval A B --similarity ratio", "--similarity ratio: no such P@1 of a on Tatoeba"),
+        ("--retrieval A OTHER", "--retrieval: of Tatoeba and of Flores, expected results of one test set"),
+        ("--retrieval POLISH MORE", "no pair of en with another language of the task"),
+    ],
+)
+def test_errors(finetuned, retrieved, probe, one_line, words, message):
+    folders = [finetuned("a", {"de": 60.0}), finetuned("b", {"de": 61.0})]
+    made = {
+        "A": retrieved("a", {"de": 5.0}), "B": retrieved("b", {"de": 6.0}), "C": retrieved("c", {"de": 6.0}),
+        "OTHER": retrieved("b", {"de": 5.0}, dataset="Flores"),
+        "POLISH": retrieved("a", {"pl": 9.0}), "MORE": retrieved("b", {"pl": 9.0}),
+    }  # fmt: skip
+    one_line(probe(*folders, *(made.get(word, word) for word in words.split())), message)
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ({"train_languages": ["de", "fr"]}, "found a on XNLI: translate-train-all"),
+        ({"train_languages": ["en", "de"]}, "found a on XNLI: on en, de"),
+        ({"code_switching": True}, "found a on XNLI: code-switched, en"),
+        ({"measure": "f1"}, "no 'f1' of de, by which the task is judged"),
+        ({"train_languages": []}, "a run without languages of training or of the test"),
+        ({"tested": {}}, "a run without languages of training or of the test"),
+        ({"tested": {"de": 3}}, "field 'runs[0].languages.de' is 3, expected an object"),
+    ],
+)
+def test_results_that_show_no_transfer(finetuned, probe, one_line, others, message):
+    folder = finetuned("a", {"de": 60.0, "fr": 50.0}, **others)
+    if "tested" in others:
+        record = json.loads((folder / "finetuning.json").read_text())
+        record["runs"][0]["languages"] = others["tested"]
+        (folder / "finetuning.json").write_text(json.dumps(record))
+    one_line(probe(folder), message)
