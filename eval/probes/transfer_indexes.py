@@ -74,11 +74,7 @@ def translate_train(
     Returns:
         ALL or EACH, None without any; and the scores of those languages that were learned and tested.
     """
-    same = [
-        other
-        for other in tuned
-        if (other.dataset, other.task, other.encoder) == (one.dataset, one.task, one.encoder)
-    ]
+    same = [other for other in tuned if other.subject == one.subject]
     together = [other for other in same if other.is_translate_train_all]
     if together:
         chosen = min(together, key=lambda other: len(other.taught))

@@ -43,6 +43,11 @@ class FineTuned:
         return self.record["measure"]
 
     @property
+    def subject(self) -> tuple[str, str, str, str]:
+        """What its trainings on other languages have in common with it."""
+        return self.dataset, self.task, self.measure, self.encoder
+
+    @property
     def measures(self) -> list[str]:
         """All that every language has."""
         entries = list(self.record["languages"].values())
@@ -95,8 +100,9 @@ def fine_tuned(results: ResultSet) -> list[FineTuned]:
         for one in record["runs"]:
             run = Run(path, one, record)
             _check_complete(run)
-            learned = (one["task"], one["code_switching"], frozenset(one["train_languages"]))
-            groups.setdefault((run.dataset, run.name, *learned), []).append(run)
+            what = (run.dataset, one["task"], one["measure"], run.name)
+            learned = (one["code_switching"], frozenset(one["train_languages"]))
+            groups.setdefault((*what, *learned), []).append(run)
     return [FineTuned(system) for runs in groups.values() for system in group_probed(runs)]
 
 

@@ -158,6 +158,7 @@ JSON = {
     "eval probe correlate": "retrieval/retrieval.json",
     "eval probe off-target": "out/translate.json",
     "eval probe data-size": "retrieved/sentence-retrieval.json",
+    "eval probe transfer": "fine-tuned/zero-shot/finetuning.json",
     "eval adequacy": "out/translate.json",
     "data_prep binarize": "sub/subword.json",
     "fairseq_ext trim-mbart": "data/preparation.json",

@@ -87,6 +87,7 @@ WORDS = {
     "eval probe language-groups": "{w}/out {w}/other --groups {w}/groups.toml --output {o}",
     "eval probe cost": "EMS={w}/train.log --dataset toy --output {o}",
     "eval probe data-size": "{w}/retrieved --sizes {w}/sizes.tsv --of languages --output {o}",
+    "eval probe transfer": "{w}/fine-tuned/zero-shot {w}/fine-tuned/all --output {o}",
     "eval probe retrieval-curves": "{w}/retrieved-course --output {o}",
     "eval probe learning-curves": "{w}/out {w}/other --output {o}",
 }
@@ -153,6 +154,7 @@ def make_world(world: Path) -> None:
     _lay_out_multi30k(world)
     _lay_out_challenge(world)
     _write_retrieved(world)
+    _write_fine_tuned(world)
     _write_monolingual(world)
     (world / "train.log").write_text(LOG)
     (world / "groups.toml").write_text('seen = ["de", "en"]\nunseen = ["fr"]\n')
@@ -213,6 +215,19 @@ def _write_retrieved(world: Path) -> None:
     np.save(world / "foreign.npy", np.eye(lines, 8, dtype=np.float32))
     (world / "sizes.tsv").write_text("de\t30\nen\t400\n")
     _run("embeddings retrieve " + WORDS["embeddings retrieve"].replace("{o}", "{w}/retrieved"), world)
+
+
+def _write_fine_tuned(world: Path) -> None:
+    """What an encoder reached that was fine-tuned on English, and on all languages."""
+    for name, languages, accuracy in (("zero-shot", ["en"], 60.0), ("all", ["de", "en"], 80.0)):
+        run = {
+            "system": {"name": "toy", "seed": 1}, "dataset": "toy", "task": "pairs", "measure": "accuracy",
+            "train_languages": languages, "code_switching": False,
+            "languages": {language: {"accuracy": accuracy} for language in ("de", "en")},
+        }  # fmt: skip
+        (world / "fine-tuned" / name).mkdir(parents=True)
+        record = {"format": 1, "kind": "finetuning", "runs": [run]}
+        (world / "fine-tuned" / name / "finetuning.json").write_text(json.dumps(record), encoding="utf-8")
 
 
 def _lay_out_multi30k(world: Path) -> None:

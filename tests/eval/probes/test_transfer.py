@@ -238,7 +238,8 @@ def test_each_language_alone_where_no_training_had_all(finetuned, found):
     assert german["seeds"] == {"zero_shot": 1, "translate_train": [1, 1]}
     assert french["languages"]["de"]["rate"] == pytest.approx(100 * 99 / 80)
     together = finetuned("a", {"en": 81.0, "de": 64.0, "fr": 60.0}, ["fr", "de", "en"])
-    first = found(zero, *others, together)["transfers"][0]
+    more = finetuned("a", {"en": 82.0, "de": 65.0, "fr": 61.0}, ["fr", "de", "en", "es"])
+    first = found(zero, *others, more, together)["transfers"][0]
     assert first["translate_train"] == "all"
     assert first["languages"]["de"]["rate"] == pytest.approx(100 * 60 / 64)
 
