@@ -57,7 +57,7 @@ class Reader:
 
     tokenizer: object
     longest: int
-    classes: tuple[str, ...]
+    classes: tuple[str, ...] = ()
 
     def number_of(self, label: str) -> int:
         return self.classes.index(label)
