@@ -259,9 +259,9 @@ def test_an_encoder_learns_names_in_one_language_and_finds_them_in_another(tmp_p
         write(tmp_path / f"{language}.tsv", "".join("\t".join(row) + "\n" for row in rows))
     files = {language: [(language, tmp_path / f"{language}.tsv")] for language in ("en", "de")}
     job = Training(
-        model=write_encoder(tmp_path / "bert"), task="names", train=files["en"], valid=files["en"],
-        code_switching=False, epochs=6, batch_size=8, learning_rate=5e-3, warmup=0, max_length=16,
-        checkpoints=2, seed=1, precision="float32", cpu=True,
+        model=write_encoder(tmp_path / "bert"), pooler=None, task="names", train=files["en"],
+        valid=files["en"], code_switching=None, epochs=6, batch_size=8, learning_rate=5e-3, warmup=0,
+        max_length=16, checkpoints=2, seed=1, precision="float32", cpu=True,
     )  # fmt: skip
     train, test = (read_files(job.what, given) for given in (job.train, files["en"] + files["de"]))
     Learner(job, train, train).train(tmp_path / "out")
