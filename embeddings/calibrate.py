@@ -21,6 +21,7 @@ from command_line.provenance import checksums, command_typed, versions
 from command_line.trainings import begin_training, check_one_process
 from embeddings.calibration.options import ENCODER, STATE, Calibration, add_calibration_arguments
 from embeddings.encoders.options import EncoderOptions
+from embeddings.parallel_validation import SCORE, texts_of
 from embeddings.test_sets import read_sides
 
 KIND = "calibration"
@@ -42,9 +43,8 @@ def main(args) -> None:
     job = from_arguments(Calibration, args)
     job.check()
     check_one_process("calibration")
-    pairs = job.pairs()
-    texts = sorted({path for pair in pairs for path in pair.paths})
-    inputs = [*job.nli, job.sts, *texts, *EncoderOptions(job.model).files(args.output)]
+    pairs = job.validation.pairs()
+    inputs = [*job.nli, job.sts, *texts_of(pairs), *EncoderOptions(job.model).files(args.output)]
     stamp = Stamp(args.output / f".{KIND}.done", KIND, by_name(job), inputs)
     if not stamp.is_current(args.force):
         calibrate(job, pairs, stamp, inputs, args.output, args.force)
@@ -64,7 +64,7 @@ def calibrate(job: Calibration, pairs: list, stamp: Stamp, inputs: list, folder,
     with reading(job.model, "transformers"):
         from embeddings.best_model import best_of
         from embeddings.calibration.encoder import load_encoder
-        from embeddings.calibration.training import SCORE, train
+        from embeddings.calibration.training import train
     import torch
 
     torch.manual_seed(job.seed)  # of weights that the encoder lacks and does not use

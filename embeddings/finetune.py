@@ -5,7 +5,8 @@ translate-train (of all languages in one model), optionally with code-switching.
 "Multilingual BERT Post-Pretraining Alignment" (2.3) and "Is Cross-lingual Evaluation Only About
 Cross-lingual?" (3, 4); `transfer` compares what was found. Defaults of a task are its paper's.
 
-The checkpoint that is best in validation becomes DIR/model, a folder of transformers. DIR/finetuning.json has
+The checkpoint that is best in validation, of the task (--valid) or of sentence retrieval (--valid-parallel,
+3.2 of the second paper), becomes DIR/model, a folder of transformers. DIR/finetuning.json has
 what every checkpoint reached in validation, and the best one in the test. A training that was killed goes on;
 with other --test files the same model is tested again.
 """
@@ -33,6 +34,8 @@ from embeddings.finetuning.options import (
     files_of,
 )
 from embeddings.finetuning.task import read_files
+from embeddings.parallel_validation import texts_of
+from embeddings.test_sets import read_sides
 
 KIND = "finetuning"
 LEARNED = "training.json"  # of the training alone, whatever is tested
@@ -63,12 +66,15 @@ def main(args) -> None:
 
 def learn(job: Training, folder: Path, force: bool) -> None:
     """Train from the beginning, or from the last state, unless that is done."""
-    texts = [*files_of(job.train), *files_of(job.valid), *(job.code_switching or ())]
+    pairs = job.validation.pairs()
+    texts = [*files_of(job.train), *files_of(job.valid or ()), *texts_of(pairs), *(job.code_switching or ())]
     encoders = [EncoderOptions(one).files(folder) for one in (job.model, job.pooler) if one]
     inputs = [*texts, *(path for files in encoders for path in files)]
     stamp = Stamp(folder / ".training.done", "training", by_name(job), inputs)
     if not stamp.is_current(force):
-        train, valid = read_files(job.what, job.train), read_files(job.what, job.valid)
+        train, valid = read_files(job.what, job.train), read_files(job.what, job.valid or ())
+        for pair in pairs:
+            read_sides(pair)
         from data_prep.huggingface import reading
 
         with reading(job.model, "transformers"):
@@ -91,7 +97,7 @@ def learned(job: Training, learner, checkpoints: list[dict]) -> dict:
         "examples": learner.examples,
         "max_length": learner.reader.longest,
         "classes": list(learner.reader.classes),
-        "best": best_of(checkpoints, job.what.measures[0]),
+        "best": best_of(checkpoints, learner.validation.score),
         "checkpoints": checkpoints,
         "versions": versions("torch", "transformers", "accelerate"),
     }

@@ -5,9 +5,8 @@ from pathlib import Path
 
 from command_line import options as types
 from command_line.errors import InputError
-from data_prep.formats.texts import LANGUAGE
 from embeddings.encoders.options import SENTENCE_TRANSFORMERS, TRANSFORMERS, kind_of
-from embeddings.test_sets import ParallelFiles, all_pairs, by_language
+from embeddings.parallel_validation import ParallelValidation, add_parallel_validation_arguments
 
 STATE = "training"  # folder of what the trainer needs to go on
 ENCODER = "encoder"  # folder of the best checkpoint
@@ -25,8 +24,7 @@ class Calibration:
         layer: of an encoder of transformers, whose states are pooled; None for the last.
         nli: files of premises, hypotheses and labels.
         sts: file of rated pairs.
-        valid_parallel: sets of line-parallel files, one file per language, by which the best is chosen.
-        pivot: the language that is in every pair of a set; None for all pairs.
+        validation: what the best checkpoint is chosen by.
         max_length: tokens of a sentence in training.
         nli_epochs, sts_epochs: how often each is read, the one after the other.
         warmup: share of the updates on either data set over which the learning rate grows.
@@ -37,8 +35,7 @@ class Calibration:
     layer: int | None
     nli: list[Path]
     sts: Path
-    valid_parallel: list[list[Path]]
-    pivot: str | None
+    validation: ParallelValidation
     max_length: int
     nli_epochs: int
     sts_epochs: int
@@ -68,14 +65,6 @@ class Calibration:
                     " leave the option out"
                 )
 
-    def pairs(self) -> list[ParallelFiles]:
-        """The pairs of languages by which the best checkpoint is chosen.
-
-        Raises:
-            InputError: a set has no two languages, or not the pivot.
-        """
-        return [pair for files in self.valid_parallel for pair in all_pairs(by_language(files), self.pivot)]
-
 
 def add_calibration_arguments(parser) -> None:
     """The options of `Calibration`."""
@@ -103,18 +92,7 @@ def add_calibration_arguments(parser) -> None:
         metavar="FILE",
         help="English similarity: CSV or TSV of sentence, sentence, rating from 0 to 5 (STSb, training part)",
     )
-    add(
-        "--valid-parallel",
-        required=True,
-        action="append",
-        nargs="+",
-        type=types.path,
-        metavar="FILE",
-        help="line-parallel files, one per language, which ends their names, by whose retrieval the best"
-        " checkpoint is chosen; again for texts that are parallel in another set of lines (the paper: seven"
-        " test sets of WMT20); never what is tested later",
-    )
-    add("--pivot", type=LANGUAGE, metavar="LANG", help="validate only pairs with this language")
+    add_parallel_validation_arguments(parser, required=True)
     add(
         "--pooling",
         choices=POOLINGS,

@@ -7,7 +7,6 @@ and the encoder of the best one so far, `best-UPDATE`.
 import warnings
 from pathlib import Path
 
-import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.losses import (
@@ -25,10 +24,9 @@ from embeddings.calibration.examples import NLI, STS, Course, columns_of
 from embeddings.calibration.options import ENCODER, STATE, Calibration
 from embeddings.encoders.huggingface import padded, token_ids
 from embeddings.encoders.sentence_transformers_folder import SentenceTransformersEncoder
-from embeddings.search.retrieval import COSINE, Neighbourhoods, precision
-from embeddings.test_sets import ParallelFiles, read_sides
+from embeddings.parallel_validation import SCORE, retrieval
+from embeddings.test_sets import ParallelFiles
 
-SCORE = "p_at_1"
 TENTHS = 10
 
 
@@ -166,20 +164,3 @@ def rate(update: int, stages: tuple[int, ...], warmup: float) -> float:
             return update / rising if update < rising else (updates - update) / (updates - rising)
         update -= updates
     return 0.0
-
-
-def retrieval(encoder: SentenceTransformersEncoder, pairs: list[ParallelFiles]) -> dict:
-    """P@1 of both directions by cosine, and its mean over all pairs."""
-    found = []
-    for pair in pairs:
-        texts = read_sides(pair)
-        vectors = [
-            encoder.encode(list(side), language) for side, language in zip(texts, pair.languages, strict=True)
-        ]
-        near = Neighbourhoods.of(*vectors, k=1)
-        hits = [
-            precision(each.retrieve(COSINE), side).by_number
-            for each, side in ((near, texts[1]), (near.reversed(), texts[0]))
-        ]
-        found.append({"files": [str(path) for path in pair.paths], "p_at_1": hits})
-    return {"p_at_1": float(np.mean([each["p_at_1"] for each in found])), "pairs": found}

@@ -10,6 +10,7 @@ from data_prep.formats.texts import LANGUAGE
 from embeddings.encoders.options import SENTENCE_TRANSFORMERS, TRANSFORMERS, kind_of
 from embeddings.finetuning.registry import TASKS
 from embeddings.finetuning.task import Hyperparameters, Task
+from embeddings.parallel_validation import ParallelValidation, add_parallel_validation_arguments
 
 STATE = "training"  # folder of what the trainer needs to go on
 MODEL = "model"  # folder of the best checkpoint
@@ -26,7 +27,10 @@ class Training:
         model: folder of transformers or sentence-transformers.
         pooler: folder with the pooler of the model's first token, if that is not in `model`.
         task: a key of TASKS.
-        train, valid: languages and files.
+        train: languages and files.
+        valid: what the best checkpoint is chosen by: languages and files of the task; None for retrieval.
+        validation: the texts of that.
+        layer: of the encoder, whose states are retrieved; None for the last.
         code_switching: files of English examples, of which those of other languages are translations: these
             are read with one text of their original. None: all are read as they are.
         epochs, batch_size, learning_rate, warmup, max_length: of Hyperparameters; None for the task's.
@@ -38,7 +42,9 @@ class Training:
     pooler: Path | None
     task: str
     train: list[LanguageFile]
-    valid: list[LanguageFile]
+    valid: list[LanguageFile] | None
+    validation: ParallelValidation
+    layer: int | None
     code_switching: list[Path] | None
     epochs: int | None
     batch_size: int | None
@@ -66,7 +72,8 @@ class Training:
         return list(dict.fromkeys(language for language, _ in self.train))
 
     def check(self) -> None:
-        """Refuse an encoder of another kind, and code-switching without anything to switch.
+        """Refuse an encoder of another kind, code-switching without anything to switch, and not one way to
+        choose the best checkpoint.
 
         Raises:
             InputError: one line that says what to do.
@@ -81,6 +88,16 @@ class Training:
             raise InputError(
                 f"--code-switching: --train has {PIVOT} alone; expected languages that it was translated into"
             )
+        self._check_validation()
+
+    def _check_validation(self) -> None:
+        by_retrieval = self.validation.valid_parallel is not None
+        if (self.valid is not None) == by_retrieval:
+            found = "both" if by_retrieval else "neither"
+            raise InputError(f"--valid, --valid-parallel: found {found}, expected one of them")
+        for option, value in (("pivot", self.validation.pivot), ("layer", self.layer)):
+            if value is not None and not by_retrieval:
+                raise InputError(f"--{option}: of --valid-parallel, which is not given; leave it out")
 
 
 @dataclass(frozen=True)
@@ -126,19 +143,28 @@ def add_finetuning_arguments(parser) -> None:
         " which reads no pooler and so keeps none (default: that of --model, or a new one)",
     )
     add("--task", required=True, choices=list(TASKS), help=_tasks())
-    for name, what in (
-        ("train", "to learn from; several languages are learned together, in one order by chance"),
-        ("valid", "by whose mean over languages the best checkpoint is chosen"),
-        ("test", "what the best checkpoint is tested on, once"),
+    for name, required, what in (
+        ("train", True, "to learn from; several languages are learned together, in one order by chance"),
+        ("valid", False, "by whose mean over languages the best checkpoint is chosen"),
+        ("test", True, "what the best checkpoint is tested on, once"),
     ):
         add(
             f"--{name}",
-            required=True,
+            required=required,
             nargs="+",
             type=types.assignment(f"de={name}.de.tsv", types.path, LANGUAGE),
             metavar="LANG=FILE",
             help=f"{what}; of a file with several languages, that one (docs/embeddings.md has the layouts)",
         )
+    add_parallel_validation_arguments(parser, required=False)
+    add(
+        "--layer",
+        type=types.positive,
+        metavar="N",
+        help="of --valid-parallel: whose states, of the encoder below the head, are averaged to vectors of"
+        " sentences (default: the last; Is Cross-lingual Evaluation Only About Cross-lingual?: mBERT 8, XLM-R"
+        " base 7, XLM-R 13)",
+    )
     add(
         "--code-switching",
         nargs="+",

@@ -5,7 +5,8 @@
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from transformers import PrinterCallback, TrainingArguments, set_seed
 from command_line.errors import InputError
 from data_prep.transformers_trainer import QUIET, OrderedTrainer, Progress, last_state
 from embeddings.best_model import BestModel, shares
+from embeddings.encoders.options import TRANSFORMERS, EncoderOptions
+from embeddings.encoders.transformers_folder import TransformersEncoder
 from embeddings.finetuning.course import Course
 from embeddings.finetuning.model import (
     collated,
@@ -26,6 +29,8 @@ from embeddings.finetuning.model import (
 )
 from embeddings.finetuning.options import MODEL, PIVOT, STATE, Training
 from embeddings.finetuning.task import Examples, Predict, Reader, Task, by_language
+from embeddings.parallel_validation import SCORE, retrieval
+from embeddings.test_sets import ParallelFiles
 
 WEIGHT_DECAY = 0.01  # post-pretraining alignment, 3.3
 
@@ -40,19 +45,37 @@ def groups_of(job: Training, files: list[Examples]) -> Iterator[tuple]:
             yield from ((example,) for example in file.examples)
 
 
+@dataclass(frozen=True)
+class Validation:
+    """What the best checkpoint is chosen by.
+
+    Attributes:
+        score: which of the measures decides.
+        measure: the model as it is now, which is in evaluation mode; gives measures by name.
+        shown: the score of a checkpoint, in words.
+    """
+
+    score: str
+    measure: Callable[[], dict]
+    shown: Callable[[dict], str]
+
+
 class Learner:
     """An encoder that learns a task.
 
     Args:
-        files: read from those of `job.train`, and of `job.valid`.
+        train: read from the files of `job.train`.
+        valid: from those of `job.valid`; none where retrieval decides.
 
     Attributes:
         examples: of every language, before they are switched.
         course: its batches.
         reader: what turns examples into windows.
+        validation: what the best checkpoint is chosen by.
 
     Raises:
-        InputError: the encoder cannot be read, or there are fewer updates than those of the warm-up.
+        InputError: the encoder cannot be read, or lacks the layer whose states are retrieved, or there are
+            fewer updates than those of the warm-up.
     """
 
     def __init__(self, job: Training, train: list[Examples], valid: list[Examples]):
@@ -73,6 +96,23 @@ class Learner:
                 f"--warmup {how.warmup}: the training has {len(self.course)} updates in all; expected fewer"
                 " updates of warm-up, a tenth for example"
             )
+        pairs = job.validation.pairs()
+        self.validation = self._by_retrieval(pairs) if pairs else self._by_task()
+
+    def _by_task(self) -> Validation:
+        job, score = self.job, self.job.what.measures[0]
+        predict = predictor(self.model, self.reader, job.how.batch_size, job.precision)
+        return Validation(
+            score,
+            lambda: measured(job.what, self.valid, self.reader, predict),
+            lambda now: f"{score} {now[score]:.1f}",
+        )
+
+    def _by_retrieval(self, pairs: list[ParallelFiles]) -> Validation:
+        """What `retrieve` would measure of the folder of the model: the encoder below the head."""
+        options = retrieval_options(self.job)
+        encoder = TransformersEncoder(self.model.base_model, self.reader.tokenizer, options)
+        return Validation(SCORE, lambda: retrieval(encoder, pairs), lambda now: f"P@1 {now[SCORE]:.1%}")
 
     def train(self, folder: Path) -> list[dict]:
         """Train, or go on; the best model is then in `DIR/model`.
@@ -100,15 +140,14 @@ class Learner:
         return best.checkpoints
 
     def _best(self, state: Path) -> BestModel:
-        score = self.job.what.measures[0]
         return BestModel(
             state,
             self.model,
             shares(len(self.course), self.job.checkpoints),
-            score,
-            measure=self._validate,
+            self.validation.score,
+            measure=self.validation.measure,
             save=self._save,
-            shown=lambda now: f"finetune: update {now['update']}: {score} {now[score]:.1f} of validation",
+            shown=lambda now: f"finetune: update {now['update']}: {self.validation.shown(now)} of validation",
             before=False,  # its head knows nothing
         )
 
@@ -117,10 +156,6 @@ class Learner:
         task, reader = self.job.what, self.reader
         windows = [window for example in examples for window in task.windows(example, reader)]
         return collated(reader.tokenizer, windows)
-
-    def _validate(self) -> dict:
-        predict = predictor(self.model, self.reader, self.job.how.batch_size, self.job.precision)
-        return measured(self.job.what, self.valid, self.reader, predict)
 
     def _save(self, folder: Path) -> None:
         self.model.save_pretrained(folder)
@@ -146,6 +181,14 @@ def _arguments(job: Training, state: Path, updates: int) -> TrainingArguments:
     # The trainer would spread a batch over all GPUs of a process.
     arguments._n_gpu = min(1, arguments.n_gpu)
     return arguments
+
+
+def retrieval_options(job: Training) -> EncoderOptions:
+    """How sentences become vectors, by which the best checkpoint is chosen."""
+    layer = None if job.layer is None else str(job.layer)
+    return EncoderOptions(
+        job.model, TRANSFORMERS, pooling="mean", layer=layer, precision=job.precision, cpu=job.cpu
+    )
 
 
 def measured(task: Task, files: list[Examples], reader: Reader, predict: Predict) -> dict:

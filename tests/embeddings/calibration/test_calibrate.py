@@ -8,10 +8,10 @@ import pytest
 from accelerate.state import AcceleratorState
 from safetensors.numpy import load_file
 
-from embeddings import calibrate
 from embeddings.calibration import training
 from embeddings.calibration.encoder import SAMPLE
 from embeddings.encoders.options import EncoderOptions
+from embeddings.parallel_validation import ParallelValidation
 from tests.embeddings.calibration.english import write_bert, write_english
 from tests.embeddings.encoders.folders import write_sentence_transformers
 from tests.embeddings.test_retrieve import write
@@ -262,8 +262,7 @@ def test_it_is_one_process(english, command, tmp_path, monkeypatch):
 def test_sets_of_other_lines_and_a_pivot(english):
     paths = [english / f"valid.{language}" for language in ("en", "de", "fr")]
     shutil.copyfile(paths[1], paths[2])
-    names = dict.fromkeys(calibrate.Calibration.__dataclass_fields__)
-    job = calibrate.Calibration(**names | {"valid_parallel": [paths, paths[1:]]})
-    assert [pair.name for pair in job.pairs()] == ["en-de", "en-fr", "de-fr", "de-fr"]
-    job = calibrate.Calibration(**names | {"valid_parallel": [paths, paths[:2]], "pivot": "en"})
-    assert [pair.name for pair in job.pairs()] == ["en-de", "en-fr", "en-de"]
+    pairs = ParallelValidation([paths, paths[1:]], pivot=None).pairs()
+    assert [pair.name for pair in pairs] == ["en-de", "en-fr", "de-fr", "de-fr"]
+    pairs = ParallelValidation([paths, paths[:2]], pivot="en").pairs()
+    assert [pair.name for pair in pairs] == ["en-de", "en-fr", "en-de"]

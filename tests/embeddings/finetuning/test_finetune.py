@@ -4,17 +4,20 @@ is refused.
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from embeddings import best_model
 from embeddings.finetuning import training
-from tests.embeddings.calibration.english import write_bert
-from tests.embeddings.finetuning.inference import write_inference
+from tests.embeddings.calibration.english import sentences, translated, write_bert
+from tests.embeddings.finetuning.inference import in_german, pairs, write_inference
 from tests.embeddings.finetuning.precision import own_precision  # noqa: F401
 from tests.embeddings.test_retrieve import write
 
+PARALLEL = [("first.en", "first.de"), ("first.en", "first.fr"), ("second.de", "second.en")]
 TRAINING = "--epochs 8 --learning-rate 5e-3 --batch-size 16 --warmup 5 --checkpoints 4 --cpu"
 
 
@@ -140,6 +143,119 @@ def test_translations_with_code_switching(data, command, tmp_path):
     assert record["training"]["updates"] == 8 * 18  # of 2 x 144 windows, by 16
     assert str(english) in json.loads((tmp_path / "out/.training.done").read_text())["inputs"]
     assert min(one["accuracy"] for one in record["runs"][0]["languages"].values()) > 60
+
+
+def by_retrieval(data, output, *others) -> list:
+    """Of two sets, the first of which has a third language."""
+    words = options(data, output, *others)
+    start = words.index("--valid")
+    del words[start : start + 3]
+    lines = sentences(12, seed=4)
+    texts = {"en": lines, "de": map(translated, lines), "fr": lines[1:] + lines[:1]}
+    first = [write(data / f"first.{language}", text) for language, text in texts.items()]
+    second = [write(data / f"second.{language}", text) for language, text in inference_texts().items()]
+    return [*words, "--valid-parallel", *first, "--valid-parallel", *second, "--pivot", "en"]
+
+
+def inference_texts() -> dict[str, list[str]]:
+    """The premises of other pairs."""
+    premises = [first for first, _, label in pairs(10, seed=5) if label == "entailment"]
+    return {"de": [in_german(one) for one in premises], "en": premises}
+
+
+@pytest.mark.parametrize("others", [["--layer", 1], [], ["--precision", "bfloat16"]])
+def test_the_best_in_retrieval_is_kept(data, command, tmp_path, others):
+    """It is what `embeddings retrieve` measures of the folder, by which it is chosen and which is tested."""
+    done = command(*by_retrieval(data, tmp_path / "out", *others))
+    assert done.status == 0, done.err
+    record = record_of(tmp_path / "out")
+    checkpoints, best = record["training"]["checkpoints"], record["training"]["best"]
+    assert len(checkpoints) == 4
+    assert best["p_at_1"] == max(one["p_at_1"] for one in checkpoints) > 0.1
+    assert len({one["p_at_1"] for one in checkpoints}) > 1
+    assert [Path(path).name for pair in best["pairs"] for path in pair["files"]] == [
+        "first.en", "first.de", "first.en", "first.fr", "second.de", "second.en",
+    ]  # fmt: skip
+    assert f"P@1 {best['p_at_1']:.1%} of validation" in done.err
+    for number, (pair, files) in enumerate(zip(best["pairs"], PARALLEL, strict=True)):
+        names = [data / name for name in files]
+        output = tmp_path / f"retrieved-{number}"
+        model = ["--model", tmp_path / "out/model", *others, "--cpu"]
+        again = command("retrieve", "--parallel", *names, *model, "--output", output)
+        assert again.status == 0, again.err
+        (run,) = json.loads((output / "sentence-retrieval.json").read_text())["runs"]
+        assert [one["cosine"]["p_at_1"] for one in run["directions"].values()] == pair["p_at_1"]
+
+
+def test_a_training_that_is_validated_by_retrieval_goes_on_where_it_was_killed(
+    data, command, tmp_path, monkeypatch
+):
+    before = training.BestModel.on_save
+
+    def killed(self, *given, **others):
+        before(self, *given, **others)
+        if given[1].global_step == 36:
+            raise KeyboardInterrupt
+
+    assert command(*by_retrieval(data, tmp_path / "whole")).status == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(training.BestModel, "on_save", killed)
+        with pytest.raises(KeyboardInterrupt):
+            command(*by_retrieval(data, tmp_path / "out"))
+    done = command(*by_retrieval(data, tmp_path / "out"))
+    assert done.status == 0, done.err
+    assert same(weights(tmp_path / "whole"), weights(tmp_path / "out"))
+    assert record_of(tmp_path / "out")["training"] == record_of(tmp_path / "whole")["training"]
+    refused = command(*by_retrieval(data, tmp_path / "out", "--layer", 1))
+    assert refused.status == 2 and "another layer" in refused.err
+
+
+def test_retrieval_changes_nothing_of_what_is_learned(data, command, tmp_path, monkeypatch):
+    """Whatever is measured at four checkpoints, the last ones are equal: it draws nothing by chance."""
+    monkeypatch.setattr(best_model, "best_of", lambda checkpoints, score: checkpoints[-1])
+    for name, make in (("task", options), ("retrieval", by_retrieval)):
+        done = command(*make(data, tmp_path / name))
+        assert done.status == 0, done.err
+        assert record_of(tmp_path / name)["training"]["best"]["update"] == 72
+    assert same(weights(tmp_path / "task"), weights(tmp_path / "retrieval"))
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        (["--valid", "en={data}/valid.tsv"], "--valid, --valid-parallel: found both, expected one of them"),
+        (["--pivot", "fr"], "--pivot fr: no file of that language; there are de, en"),
+        (["--layer", "3"], "--layer 3: "),
+        (["--valid-parallel", "{data}/first.en", "{data}/bert"], "bert: no language in its name"),
+        (["--valid-parallel", "{data}/first.en", "{data}/second.de"], "second.de: 10 lines, but"),
+    ],
+)
+def test_a_wrong_validation_is_one_line(data, command, tmp_path, others, message):
+    given = [one.format(data=data) for one in others]
+    refused = command(*by_retrieval(data, tmp_path / "out"), *given)
+    assert refused.status == 2
+    assert message in refused.err and "Traceback" not in refused.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        (["--layer", "1"], "--layer: of --valid-parallel, which is not given; leave it out"),
+        (["--pivot", "en"], "--pivot: of --valid-parallel, which is not given; leave it out"),
+    ],
+)
+def test_options_of_retrieval_without_it_are_refused(data, command, tmp_path, others, message):
+    refused = command(*options(data, tmp_path / "out", *others))
+    assert refused.status == 2 and message in refused.err
+
+
+def test_no_validation_is_refused(data, command, tmp_path):
+    words = options(data, tmp_path / "out")
+    start = words.index("--valid")
+    refused = command(*words[:start], *words[start + 3 :])
+    assert refused.status == 2
+    assert "--valid, --valid-parallel: found neither, expected one of them" in refused.err
 
 
 def test_several_files_of_a_language_are_one(trained, data, command, tmp_path):

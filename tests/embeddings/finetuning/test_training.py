@@ -15,6 +15,7 @@ from embeddings.finetuning.options import Training
 from embeddings.finetuning.pairs import Pairs
 from embeddings.finetuning.task import IGNORED, Reader, read_files
 from embeddings.finetuning.training import Learner
+from embeddings.parallel_validation import ParallelValidation
 from tests.embeddings.calibration.english import write_bert
 from tests.embeddings.encoders.folders import write_sentence_transformers
 from tests.embeddings.finetuning.inference import write_inference
@@ -34,6 +35,7 @@ def job(folder, **options) -> Training:
     given = {
         "model": folder / "bert", "pooler": None, "task": "pairs", "code_switching": None, "epochs": 2,
         "train": [("en", folder / "train.en.jsonl")], "valid": [("de", folder / "valid.tsv")],
+        "validation": ParallelValidation(None, None), "layer": None,
         "batch_size": 8, "learning_rate": 1e-3, "warmup": 3, "max_length": 20, "checkpoints": 2, "seed": 5,
         "precision": "float32", "cpu": True,
     }  # fmt: skip
@@ -41,7 +43,7 @@ def job(folder, **options) -> Training:
 
 
 def learner(job: Training) -> Learner:
-    return Learner(job, read_files(job.what, job.train), read_files(job.what, job.valid))
+    return Learner(job, read_files(job.what, job.train), read_files(job.what, job.valid or ()))
 
 
 def loss_of(model, batch: dict) -> torch.Tensor:
