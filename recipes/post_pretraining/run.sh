@@ -7,9 +7,11 @@ set -euo pipefail
 source "$(dirname "$0")/../shared/experiment.sh"
 # shellcheck source=recipes/shared/sentence_encoders.sh
 source "$(dirname "$0")/../shared/sentence_encoders.sh"
+# shellcheck source=recipes/shared/finetuning.sh
+source "$(dirname "$0")/../shared/finetuning.sh"
 
 RECIPE=post_pretraining TITLE="Post-pretraining alignment"
-ENCODER='' XNLI='' MLQA=''
+ENCODER='' MLQA=''
 SEEDS=1
 ALL_STAGES="prepare train export finetune report"
 REQUIRED_SETTINGS=(BATCH_PAIRS SIZES)
@@ -43,7 +45,7 @@ README.md beside this file has the paper's numbers.
   --config NAME       ppa (the paper's), or a file like it
   --encoder FOLDER    the encoder, a folder of transformers: mBERT
   --systems LIST      of $UNALIGNED, ppa-SIZE, and, not by default, no-moco-SIZE, no-tlm-SIZE, mlm-SIZE, no-cs-SIZE; or 'all'
-  --xnli DIR          XNLI: multinli_1.0/, XNLI-1.0/ and XNLI-MT-1.0/ as they are published
+$(usage_of_xnli)
   --mlqa DIR          MLQA: MLQA_V1/, and squad/ with SQuAD 1.1 and XTREME's translations of it
 $(usage_of_experiment)
 $(usage_of_all)
@@ -53,12 +55,12 @@ END
 }
 
 check_recipe() {
+  refuse_comet
   check_folders XNLI MLQA
   [[ -n $ENCODER ]] || die "--encoder: expected a folder of transformers, mBERT for example"
   check_folders ENCODER
   SUBWORD_OPTIONS=(--tokenizer "$ENCODER") # all of its symbols: it is fine-tuned on other text
   [[ -n $XNLI$MLQA ]] || ! has_stage finetune || die "--xnli, --mlqa: expected at least one of them, what the encoders are fine-tuned for"
-  [[ -z $COMET ]] || die "--comet $COMET: sentence encoders do not translate; expected none"
 }
 
 # --- alignment -----------------------------------------------------------------------------------------------------
@@ -132,11 +134,10 @@ for_each_training() { # COMMAND SYSTEM SEED
 
 # Fill TRAIN_FILE, ORIGINALS, VALID_FILE and TEST_FILES, in which LANG stands for a language.
 set_files_of_pairs() { # TRAINING_LANGUAGE
-  TRAIN_FILE=$XNLI/XNLI-MT-1.0/multinli/multinli.train.$1.tsv
-  ORIGINALS=$XNLI/XNLI-MT-1.0/multinli/multinli.train.en.tsv
-  [[ $1 != en ]] || TRAIN_FILE=$XNLI/multinli_1.0/multinli_1.0_train.jsonl
-  VALID_FILE=$XNLI/XNLI-1.0/xnli.dev.tsv
-  TEST_FILES=$XNLI/XNLI-1.0/xnli.test.tsv
+  TRAIN_FILE=$(xnli_train "$1")
+  ORIGINALS=$XNLI/XNLI-MT-1.0/multinli/multinli.train.en.tsv # pair by pair the translations' own
+  VALID_FILE=$(xnli_held_out dev)
+  TEST_FILES=$(xnli_held_out test)
 }
 
 set_files_of_answers() { # TRAINING_LANGUAGE
@@ -148,15 +149,14 @@ set_files_of_answers() { # TRAINING_LANGUAGE
 }
 
 finetune() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
-  local language tests=() options=("${FINETUNE_OPTIONS[@]}")
+  local language DEVICE tests=() options=("${FINETUNE_OPTIONS[@]}")
   "set_files_of_$3" "$4"
   for language in "${@:5}"; do tests+=("$language=${TEST_FILES//LANG/$language}"); done
   [[ $4 == en || ${EVALUATION_OPTIONS[$1]} == *without-code-switching* ]] || options+=(--code-switching "$ORIGINALS")
   [[ $3 != pairs || $1 == "$UNALIGNED" ]] || options+=(--pooler "$ENCODER") # which the alignment does not read
-  [[ $LAUNCHER != cpu ]] || options+=(--cpu)
-  [[ $PRECISION != bf16 ]] || options+=(--precision bfloat16)
+  set_device
   run python -m embeddings finetune --task "$3" --model "$(encoder_of "$1" "$2")" --encoder-name "$1" --seed "$2" \
-    --train "$4=$TRAIN_FILE" --valid "$4=$VALID_FILE" --test "${tests[@]}" "${options[@]}" "${ANEW[@]}" \
+    --train "$4=$TRAIN_FILE" --valid "$4=$VALID_FILE" --test "${tests[@]}" "${options[@]}" "${DEVICE[@]}" "${ANEW[@]}" \
     --output "$(finetuned_folder "$@")"
 }
 

@@ -37,7 +37,7 @@ read_options() { # OPTIONS FLAGS ARGUMENT...
   shift 2
   while [[ $# -gt 0 && $1 != -- ]]; do
     [[ $1 != --help && $1 != -h ]] || { usage && exit 0; }
-    [[ $1 =~ ^--([a-z][a-z-]*)$ ]] || die "unknown option '$1'; --help lists the options"
+    [[ $1 =~ ^--([a-z][a-z0-9-]*)$ ]] || die "unknown option '$1'; --help lists the options"
     name=${BASH_REMATCH[1]} variable=$(tr 'a-z-' 'A-Z_' <<< "${BASH_REMATCH[1]}")
     [[ $given != *" $name "* ]] || die "$1: given twice, expected once"
     given+="$name "

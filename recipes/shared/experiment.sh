@@ -39,8 +39,9 @@ SCHEDULE_OPTIONS=(--lr-scheduler inverse_sqrt)
 SAVE_UPDATES=0
 KEEP_UPDATES=1 # checkpoints of SAVE_UPDATES that are kept; -1: all
 
-# The options of all experiments; a recipe adds its own.
+# The options and flags of all experiments; a recipe adds its own, or sets these, with what it describes in its help, where it has fewer.
 RECIPE_OPTIONS="config systems=SYSTEM_LIST seeds stages data-root output comet comet-python comet-batch-size launcher gpus nodes cpus-per-task jobs jobs-per-gpu precision"
+RECIPE_FLAGS="force plan finished-only"
 
 usage_of_experiment() {
   cat << END
@@ -67,7 +68,7 @@ list_systems() {
 # Read the command line and the configuration, check both, and run the stages in their order.
 experiment() { # OPTIONS FLAGS ARGUMENT...
   local stage
-  read_options "$RECIPE_OPTIONS $1" "force plan finished-only $2" "${@:3}"
+  read_options "$RECIPE_OPTIONS $1" "$RECIPE_FLAGS $2" "${@:3}"
   load_config "${REQUIRED_SETTINGS[@]}"
   OUTPUT=${OUTPUT:-outputs/$RECIPE/$NAME}
   DATA=$OUTPUT/data/$NAME # the folder's name becomes the name of the test set in tables

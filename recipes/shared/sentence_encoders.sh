@@ -14,7 +14,11 @@ DIRECTION='' # from English or to it, where all pairs have it: what is tested an
 SMALLER_OPTIONS=() # which smaller vectors are measured as well, where all vectors of a test set are in memory
 MULTIWAY=() # languages whose test sets with English are line-parallel with each other
 
-usage_of_comet() { :; } # sentence encoders do not translate: check_test_sets
+usage_of_comet() { :; } # sentence encoders do not translate
+
+refuse_comet() {
+  [[ -z $COMET ]] || die "--comet $COMET: sentence encoders do not translate; expected none"
+}
 
 usage_of_test_sets() {
   cat << END
@@ -53,7 +57,7 @@ check_test_sets() {
     texts_of_bucc
     [[ ${#BUCC_TEXTS[@]} -gt 0 ]] || die "--bucc: $BUCC: no files PAIR.PART.LANG, nor below it; expected those of BUCC"
   fi
-  [[ -z $COMET ]] || die "--comet $COMET: sentence encoders do not translate; expected none"
+  refuse_comet
   ! has_stage evaluate || warn_of_late_test_sets prepare "$OUTPUT/text/clean.json"
 }
 

@@ -27,9 +27,10 @@ def options_of(name: str) -> list[str]:
     """What the recipe's command line knows, as its script says."""
     script = (ROOT / "recipes" / name / "run.sh").read_text(encoding="utf-8")
     call = re.search(r'^(read_options|experiment) (".*?"|\S+) (".*?"|\S+) "\$@"$', script, flags=re.M)
-    shared = re.search(r'^RECIPE_OPTIONS="(.*)"$', DRIVER, flags=re.M)[1]
     words = " ".join(call.groups()[1:]).replace('"', "").split()
-    words += [*shared.split(), "force", "plan"] if call[1] == "experiment" else []
+    for name in ("RECIPE_OPTIONS", "RECIPE_FLAGS") if call[1] == "experiment" else ():
+        own = re.search(rf'^{name}="(.*)"$', script, flags=re.M)
+        words += (own or re.search(rf'^{name}="(.*)"$', DRIVER, flags=re.M))[1].split()
     return ["--" + word.split("=")[0] for word in [*words, "dry-run", "help"]]
 
 

@@ -1,0 +1,27 @@
+# shellcheck shell=bash disable=SC2034
+# What recipes share that fine-tune encoders for tasks: XNLI as it is published, and how their commands compute. Sourced.
+
+XNLI=''
+
+usage_of_xnli() {
+  cat << END
+  --xnli DIR          XNLI: multinli_1.0/, XNLI-1.0/ and XNLI-MT-1.0/ as they are published
+END
+}
+
+# MultiNLI, or its translation into a language.
+xnli_train() { # LANGUAGE
+  if [[ $1 == en ]]; then echo "$XNLI/multinli_1.0/multinli_1.0_train.jsonl"; else echo "$XNLI/XNLI-MT-1.0/multinli/multinli.train.$1.tsv"; fi
+}
+
+# The development or the test set, of all languages.
+xnli_held_out() { # dev|test
+  echo "$XNLI/XNLI-1.0/xnli.$1.tsv"
+}
+
+# Fill DEVICE: where commands of `embeddings` that train compute, and how.
+set_device() {
+  DEVICE=()
+  [[ $LAUNCHER != cpu ]] || DEVICE+=(--cpu)
+  [[ $PRECISION != bf16 ]] || DEVICE+=(--precision bfloat16)
+}
