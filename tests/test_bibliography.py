@@ -28,7 +28,12 @@ def test_the_bibliography_names_the_thesis_and_a_paper_for_every_chapter():
 
 
 # Recipes of systems that the thesis does not have: what they are linked to.
-OF_OTHER_PAPERS = {"one_aligner": "#onealigner", "dual_pivot": "#dual-pivot"}
+OF_OTHER_PAPERS = {
+    "one_aligner": "#onealigner",
+    "dual_pivot": "#dual-pivot",
+    "post_pretraining": "#post-pretraining-alignment",
+    "crosslingual_evaluation": "#crosslingual-evaluation",
+}
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", *RECIPES], ids=lambda path: path.parent.name)

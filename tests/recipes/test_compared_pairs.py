@@ -21,7 +21,9 @@ def test_every_recipe_that_translates_is_here():
         "sentence_embedding",
         "distillation",
         "one_aligner",
-        "dual_pivot",  # encode, and translate nothing
+        "dual_pivot",
+        "post_pretraining",
+        "crosslingual_evaluation",  # encode, and translate nothing
         "align_instruct",  # language models are on no axis of translation models: it names its pairs
     }
 

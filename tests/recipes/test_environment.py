@@ -32,6 +32,8 @@ OPTIONS = {
     "distillation": ["--config", "l10n", "--teacher", "ems.pt", "--teacher-data", "data"],
     "one_aligner": ["--config", "l10n", "--encoder", "mlm", "--tatoeba", "v1"],
     "dual_pivot": ["--config", "l10n", "--encoder", "mlm", "--tatoeba", "v1", "--bucc", "bucc"],
+    "post_pretraining": ["--config", "ppa", "--encoder", "mbert", "--xnli", "xnli"],
+    "crosslingual_evaluation": ["--config", "paper", "--encoders", "mbert=m", "--xnli", "x", "--sts17", "s"],
     "align_instruct": ["--config", "phrasebook", "--systems", "base,mt,mt+align,mt-pivot"],
     "jass_enss": ["--config", "enja", "--spacy-model", "model", "--systems", "mass"],
 }

@@ -1,0 +1,380 @@
+#!/usr/bin/env bash
+# Is Cross-lingual Evaluation Only About Cross-lingual?: several encoders, measured by retrieval as they are, after question answering and
+# calibrated, and by zero-shot transfer against translate-train; from published data sets to tables.
+# shellcheck disable=SC2034  # settings are read by the driver and the table of systems
+set -euo pipefail
+# shellcheck source=recipes/shared/experiment.sh
+source "$(dirname "$0")/../shared/experiment.sh"
+# shellcheck source=recipes/shared/sentence_encoders.sh
+source "$(dirname "$0")/../shared/sentence_encoders.sh"
+# shellcheck source=recipes/shared/finetuning.sh
+source "$(dirname "$0")/../shared/finetuning.sh"
+
+RECIPE=crosslingual_evaluation TITLE="Cross-lingual evaluation"
+# No training is of fairseq: there is no text, and nothing to plan, and a training is one process.
+RECIPE_OPTIONS="config systems=SYSTEM_LIST seeds stages output comet comet-python comet-batch-size launcher cpus-per-task jobs jobs-per-gpu precision"
+RECIPE_FLAGS="force finished-only"
+CONFIGURED="KNOWN_ENCODERS XNLI_LANGUAGES GAP_SOURCE NAME_LANGUAGES STS_LANGUAGES VALID_LANGUAGES"
+ENCODERS='' NLI='' STS='' STS17='' WMT20='' WIKIANN='' SQUAD=''
+SEEDS=1,2,3,4,5 # A.2, of XNLI
+ALL_STAGES="prepare calibrate answers retrieve finetune report"
+TRAINING_STAGES="calibrate answers finetune"
+LANGUAGES=() # of the driver's own text
+LANGUAGE_GROUPS=one_aligner # which has the 36 languages of XTREME's Tatoeba
+ORIGINAL=original # the variant of an encoder that is as it was
+CORRELATED=3      # encoders of a correlation, at least
+
+# What a configuration says of the fine-tunings: options of `embeddings finetune`.
+XNLI_OPTIONS=() MANUAL_OPTIONS=() NAMES_OPTIONS=() ANSWERS_OPTIONS=()
+KNOWN_ENCODERS=()
+declare -A LAYER_OF RATE_OF CALIBRATION_OF FOLDER_OF
+
+# An encoder: the layer whose states are its sentence embeddings ('last': what its folder says), the learning rate of its fine-tuning
+# for XNLI and names, and options of its calibration.
+encoder() { # NAME LAYER RATE [OPTION...]
+  KNOWN_ENCODERS+=("$1")
+  LAYER_OF[$1]=$2 RATE_OF[$1]=$3 CALIBRATION_OF[$1]=${*:4}
+}
+
+usage() {
+  cat << END
+usage: bash recipes/crosslingual_evaluation/run.sh --config NAME --encoders NAME=FOLDER,... [options] [-- OPTION of embeddings finetune ...]
+
+Measures encoders by sentence retrieval and similarity as they are, after question answering, and calibrated; fine-tunes them for XNLI
+and names in one language and tests them in all, and for XNLI in all; transfer rates, reports. What no data is given for is left out,
+what is complete is skipped, what was killed continues. What follows -- is for the fine-tunings of the stage finetune. README.md beside
+this file has the paper's numbers.
+
+  --config NAME       paper, or a file like it
+  --encoders LIST     NAME=FOLDER of every encoder, a folder of transformers or of sentence-transformers; NAME is one of the
+                      configuration's: mbert, xlm-r-base, xlm-r, labse
+  --systems LIST      only these of --encoders
+$(usage_of_xnli)
+  --tatoeba DIR       LASER's Tatoeba test sets, tatoeba.XXX-eng.XXX
+  --sts17 DIR         rated pairs of STS 2017: STS.ar.tsv, STS.en.tsv, STS.es.tsv
+  --wikiann DIR       WikiANN, a word and its tag per line: train-en.tsv, dev-en.tsv, test-LANG.tsv
+  --wmt20 DIR         test sets of WMT20, en-cs.en, en-cs.cs, ..., by whose retrieval checkpoints are chosen: of question answering
+                      and of calibration
+  --squad DIR         SQuAD 1.1, train-v1.1.json and dev-v1.1.json: question answering
+  --nli DIR           SNLI, snli_1.0_train.jsonl: calibration, which also reads MultiNLI (of --xnli) and --sts
+  --sts FILE          STS benchmark, training part: sentence, sentence, rating from 0 to 5
+  --seeds LIST        one fine-tuning for XNLI and for names per encoder and seed (default: $SEEDS); calibration and question
+                      answering have the first
+  --stages LIST       some of ${ALL_STAGES// /,} (default: all)
+  --finished-only     report the encoders and seeds of which everything has been measured, and train nothing
+  --output DIR        folder for everything (default: outputs/$RECIPE/CONFIG)
+  --launcher NAME     cpu; gpu or torchrun; slurm (every step is one srun) (default: $LAUNCHER)
+  --cpus-per-task N   cores of a step, with slurm (default: what Slurm gives)
+  --jobs N            fine-tunings at a time: they share the cores, and have GPUs of their own (default: $JOBS)
+  --jobs-per-gpu N    fine-tunings that may share one GPU (default: $JOBS_PER_GPU)
+  --precision NAME    of training: bf16 or float32; auto is float32 (default: $PRECISION)
+  --force             train anew what is trained or was begun, also with other options or data
+$(usage_of_all)
+
+Example: bash recipes/crosslingual_evaluation/run.sh --config paper --encoders mbert=models/mbert,labse=models/LaBSE --xnli xnli --launcher gpu
+END
+}
+
+check_recipe() {
+  local encoder
+  refuse_comet
+  check_folders XNLI NLI STS17 WMT20 TATOEBA WIKIANN SQUAD
+  [[ $DRY_RUN == yes || -z $STS || -f $STS ]] || die "--sts: $STS: no such file"
+  for encoder in "${SYSTEM_IDS[@]}"; do
+    [[ $DRY_RUN == yes || -d ${FOLDER_OF[$encoder]} ]] || die "--encoders: ${FOLDER_OF[$encoder]}: no such folder"
+  done
+  [[ $PRECISION != fp16 ]] || die "--precision fp16: expected auto, bf16 or float32"
+  [[ -n $XNLI$TATOEBA$STS17$WIKIANN ]] || die "--xnli, --tatoeba, --sts17, --wikiann: expected at least one of them, what encoders are measured by"
+  choose_variants
+  set_valid_parallel
+  set_device
+}
+
+check_corpus() { :; } # there is none
+
+# Fill VARIANTS, of which every encoder is measured, and say what is left out.
+choose_variants() {
+  VARIANTS=("$ORIGINAL")
+  if given "question answering" SQUAD WMT20; then VARIANTS+=(answers); fi
+  if given calibration NLI XNLI STS WMT20; then VARIANTS+=(calibrated); fi
+  given "XNLI, transfer rates" XNLI || true
+  given "sentence retrieval" TATOEBA || true
+  given "sentence similarity" STS17 || true
+  given "recognition of names" WIKIANN || true
+}
+
+# Whether there is what something needs; a line if not.
+given() { # WHAT VARIABLE_OF_OPTION...
+  local option lacking=()
+  for option in "${@:2}"; do [[ -n ${!option} ]] || lacking+=("--$(tr 'A-Z_' 'a-z-' <<< "$option")"); done
+  [[ ${#lacking[@]} -gt 0 ]] || return 0
+  note "left out: $1, for want of ${lacking[*]}"
+  return 1
+}
+
+# Fill VALID_PARALLEL: the texts by whose retrieval checkpoints are chosen.
+set_valid_parallel() {
+  local language
+  VALID_PARALLEL=()
+  for language in "${VALID_LANGUAGES[@]}"; do
+    VALID_PARALLEL+=(--valid-parallel "$WMT20/en-$language.en" "$WMT20/en-$language.$language")
+  done
+}
+
+# --- variants of an encoder ----------------------------------------------------------------------------------------
+
+# XNLI Manual (4.1), whose training text is no machine's: human translations, in other parts.
+stage_prepare() {
+  local part folder=$OUTPUT/xnli-manual
+  [[ -n $XNLI ]] || return 0
+  if [[ $DRY_RUN != yes ]]; then
+    if [[ $FORCE != yes && $folder/test.tsv -nt $(xnli_held_out dev) && $folder/test.tsv -nt $(xnli_held_out test) ]]; then
+      note "$folder: complete, skipped"
+      return
+    fi
+    mkdir -p "$folder"
+  fi
+  run awk -v output="$folder" -f "$HERE/xnli_manual.awk" "$(xnli_held_out dev)" "$(xnli_held_out test)"
+  for part in train valid test; do run mv "$folder/$part.unfinished" "$folder/$part.tsv"; done
+}
+
+stage_calibrate() { ! is_among calibrated "${VARIANTS[@]}" || for_each_encoder calibrate; }
+
+calibrate() { # ENCODER
+  local options LAYER
+  set_layer "$1"
+  read -ra options <<< "${CALIBRATION_OF[$1]}"
+  run python -m embeddings calibrate --model "${FOLDER_OF[$1]}" "${LAYER[@]}" --nli "$NLI/snli_1.0_train.jsonl" "$(xnli_train en)" \
+    --sts "$STS" "${VALID_PARALLEL[@]}" "${options[@]}" --seed "${SEED_LIST[0]}" "${DEVICE[@]}" "${ANEW[@]}" \
+    --output "$OUTPUT/calibrated/$1"
+}
+
+stage_answers() { ! is_among answers "${VARIANTS[@]}" || for_each_encoder learn_answers; }
+
+learn_answers() { # ENCODER
+  local LAYER
+  set_layer "$1"
+  run python -m embeddings finetune --task answers --model "${FOLDER_OF[$1]}" --encoder-name "$1" --dataset "SQuAD 1.1" \
+    --train "en=$SQUAD/train-v1.1.json" "${VALID_PARALLEL[@]}" "${LAYER[@]}" --test "en=$SQUAD/dev-v1.1.json" \
+    "${ANSWERS_OPTIONS[@]}" --seed "${SEED_LIST[0]}" "${DEVICE[@]}" "${ANEW[@]}" --output "$OUTPUT/answers/$1"
+}
+
+# Call a function for every encoder, --jobs at a time.
+for_each_encoder() { # COMMAND
+  local encoder
+  for encoder in "${SYSTEM_IDS[@]}"; do start_job named "$encoder" "$1" "$encoder"; done
+  finish_jobs encoders
+}
+
+# Fill LAYER, the option that says which states are pooled.
+set_layer() { # ENCODER
+  LAYER=()
+  [[ ${LAYER_OF[$1]} == last ]] || LAYER=(--layer "${LAYER_OF[$1]}")
+}
+
+# The folder of a variant of an encoder.
+variant_of() { # ENCODER VARIANT
+  local folder stage=$2
+  case $2 in
+    "$ORIGINAL") folder=${FOLDER_OF[$1]} ;;
+    answers) folder=$OUTPUT/answers/$1/model ;;
+    calibrated) folder=$OUTPUT/calibrated/$1/encoder stage=calibrate ;;
+  esac
+  [[ $DRY_RUN == yes || -d $folder ]] || die "$folder: no such folder; run the stage $stage first"
+  echo "$folder"
+}
+
+# Its name in tables.
+title_of() { # ENCODER VARIANT
+  case $2 in
+    "$ORIGINAL") echo "$1" ;;
+    answers) echo "$1, question answering" ;;
+    calibrated) echo "$1, calibrated" ;;
+  esac
+}
+
+# --- sentence embeddings -------------------------------------------------------------------------------------------
+
+stage_retrieve() { [[ -z $TATOEBA$STS17 ]] || for_each_encoder measure_variants; }
+
+measure_variants() { # ENCODER
+  local variant
+  for variant in "${VARIANTS[@]}"; do measure_variant "$1" "$variant"; done
+}
+
+# A calibrated encoder has no layers above the one that is read.
+measure_variant() { # ENCODER VARIANT
+  local folder language LAYER ratings=() options
+  folder=$(measures_of "$@")
+  set_layer "$1"
+  [[ $2 != calibrated ]] || LAYER=()
+  options=(--model "$(variant_of "$@")" "${LAYER[@]}" --encoder-name "$(title_of "$@")")
+  [[ $LAUNCHER != cpu ]] || options+=(--cpu)
+  [[ -z $TATOEBA ]] || retrieve "$folder/tatoeba" --tatoeba "$TATOEBA" "${options[@]}"
+  for language in "${STS_LANGUAGES[@]}"; do ratings+=("$STS17/STS.$language.tsv"); done
+  [[ -z $STS17 ]] || run python -m embeddings sts "${ratings[@]}" --dataset "STS 2017" "${options[@]}" --output "$folder/sts"
+}
+
+measures_of() { # ENCODER VARIANT
+  echo "$OUTPUT/retrieval/$1-$2"
+}
+
+# --- fine-tuning ---------------------------------------------------------------------------------------------------
+
+stage_finetune() { for_each_model_at_once finetune_everywhere; }
+
+finetune_everywhere() { # ENCODER SEED
+  for_each_finetuning finetune "$@"
+}
+
+# Call `"$@" FINETUNING` for every fine-tuning of an encoder: for XNLI of the encoder as it is, for names of every variant.
+for_each_finetuning() { # COMMAND...
+  local variant
+  if [[ -n $XNLI ]]; then
+    "$@" xnli-en
+    "$@" xnli-all
+    "$@" "xnli-$GAP_SOURCE"
+    "$@" "manual-$GAP_SOURCE"
+  fi
+  [[ -z $WIKIANN ]] || for variant in "${VARIANTS[@]}"; do "$@" "names-$variant"; done
+}
+
+finetune() { # ENCODER SEED FINETUNING
+  local variant FILES
+  variant=$(variant_for "$3")
+  "set_files_of_${3%%-*}" "${3#*-}"
+  run python -m embeddings finetune --model "$(variant_of "$1" "$variant")" --encoder-name "$(title_of "$1" "$variant")" \
+    --learning-rate "${RATE_OF[$1]}" --seed "$2" "${FILES[@]}" "${DEVICE[@]}" "${EXTRA_OPTIONS[@]}" "${ANEW[@]}" \
+    --output "$(finetuned_folder "$@")"
+}
+
+# The variant of the encoder that a fine-tuning begins with.
+variant_for() { # FINETUNING
+  if [[ $1 == names-* ]]; then echo "${1#names-}"; else echo "$ORIGINAL"; fi
+}
+
+# Fill FILES, the task, its files and its other options. The best checkpoint of XNLI is that of the best mean over all languages (A.2).
+set_files_of_xnli() { # LANGUAGE_OF_TRAINING|all
+  local language languages=("$1")
+  [[ $1 != all ]] || languages=("${XNLI_LANGUAGES[@]}")
+  FILES=(--task pairs --train)
+  for language in "${languages[@]}"; do FILES+=("$language=$(xnli_train "$language")"); done
+  add_held_out "$(xnli_held_out dev)" "$(xnli_held_out test)"
+  FILES+=("${XNLI_OPTIONS[@]}")
+}
+
+set_files_of_manual() { # LANGUAGE_OF_TRAINING
+  local folder=$OUTPUT/xnli-manual
+  [[ $DRY_RUN == yes || -e $folder/test.tsv ]] || die "$folder/test.tsv: no such file; run the stage prepare first"
+  FILES=(--task pairs --dataset "XNLI Manual" --train "$1=$folder/train.tsv")
+  add_held_out "$folder/valid.tsv" "$folder/test.tsv"
+  FILES+=("${XNLI_OPTIONS[@]}" "${MANUAL_OPTIONS[@]}")
+}
+
+# Add to FILES those of validation and of the test, each with all languages of XNLI.
+add_held_out() { # VALID TEST
+  local language
+  FILES+=(--valid)
+  for language in "${XNLI_LANGUAGES[@]}"; do FILES+=("$language=$1"); done
+  FILES+=(--test)
+  for language in "${XNLI_LANGUAGES[@]}"; do FILES+=("$language=$2"); done
+}
+
+set_files_of_names() {
+  local language
+  FILES=(--task names --train "en=$WIKIANN/train-en.tsv" --valid "en=$WIKIANN/dev-en.tsv" --test)
+  for language in "${NAME_LANGUAGES[@]}"; do FILES+=("$language=$WIKIANN/test-$language.tsv"); done
+  FILES+=("${NAMES_OPTIONS[@]}")
+}
+
+finetuned_folder() { # ENCODER SEED FINETUNING
+  echo "$OUTPUT/finetuned/$(model_name "$1" "$2")/$3"
+}
+
+# --- report --------------------------------------------------------------------------------------------------------
+
+stage_report() {
+  local encoder variant retrieval=()
+  RESULTS=() TRANSFERS=() FROM_ENGLISH=() FROM_SOURCE=() CALIBRATED=() CALIBRATED_AS=()
+  for encoder in "${SYSTEM_IDS[@]}"; do
+    for variant in "${VARIANTS[@]}"; do add_measures "$encoder" "$variant"; done
+  done
+  for_each_model add_finetuned
+  if [[ ${#CALIBRATED[@]} -ge $CORRELATED ]]; then
+    retrieval=(--retrieval "${CALIBRATED[@]}" --retrieved-as "${CALIBRATED_AS[@]}")
+  elif [[ ${#CALIBRATED[@]} -gt 0 && -n $XNLI ]]; then
+    note "left out: correlations of transfer with retrieval, for want of $CORRELATED encoders"
+  fi
+  transfer from-en "${FROM_ENGLISH[@]}" "${retrieval[@]}"
+  transfer "from-$GAP_SOURCE" "${FROM_SOURCE[@]}"
+  run python -m eval report "${RESULTS[@]}" "${TRANSFERS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
+  [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
+}
+
+# Transfer from a language, if anything learned from it (Tables 2 to 4 and 8).
+transfer() { # NAME [RESULT... OPTION...]
+  [[ -n $XNLI ]] || return 0
+  run python -m eval probe transfer "${@:2}" --output "$OUTPUT/transfer/$1"
+  TRANSFERS+=("$OUTPUT/transfer/$1/transfer.json")
+}
+
+add_measures() { # ENCODER VARIANT
+  local file files
+  set_measures "$@"
+  for file in "${files[@]}"; do
+    needs_result "$file" retrieve
+    RESULTS+=("$file")
+    if [[ $2 == calibrated && $file == */tatoeba/* ]]; then
+      CALIBRATED+=("$file")
+      CALIBRATED_AS+=("$1=$(title_of "$@")")
+    fi
+  done
+}
+
+# Fill files: what is measured of the sentence embeddings of a variant.
+set_measures() { # ENCODER VARIANT
+  local folder
+  folder=$(measures_of "$@")
+  files=()
+  [[ -z $TATOEBA ]] || files+=("$folder/tatoeba/sentence-retrieval.json")
+  [[ -z $STS17 ]] || files+=("$folder/sts/sts.json")
+}
+
+add_finetuned() { # ENCODER SEED
+  for_each_finetuning add_result "$@"
+}
+
+add_result() { # ENCODER SEED FINETUNING
+  local file
+  file=$(finetuned_folder "$@")/finetuning.json
+  needs_result "$file" finetune
+  RESULTS+=("$file")
+  case $3 in
+    xnli-en | xnli-all) FROM_ENGLISH+=("$file") ;;
+    xnli-* | manual-*) FROM_SOURCE+=("$file") ;;
+  esac
+}
+
+needs_result() { # FILE STAGE
+  [[ $DRY_RUN == yes || -e $1 ]] || die "$1: no such file; run the stage $2 first"
+}
+
+# Of --finished-only: encoders and seeds of which everything has been measured.
+list_finished() {
+  local model
+  list_models | while read -ra model; do
+    model_name "${model[@]}"
+  done
+}
+
+has_what_is_read() { # ENCODER SEED
+  local file variant files RESULTS=() DRY_RUN=yes FROM_ENGLISH=() FROM_SOURCE=()
+  add_finetuned "$@"
+  for variant in "${VARIANTS[@]}"; do
+    set_measures "$1" "$variant"
+    RESULTS+=("${files[@]}")
+  done
+  for file in "${RESULTS[@]}"; do [[ -e $file ]] || return 1; done
+}
+
+experiment "encoders xnli tatoeba sts17 wikiann wmt20 squad nli sts" "" "$@"

@@ -1,0 +1,384 @@
+"""`recipes/crosslingual_evaluation`: Tables 1 to 4 of the paper, hyperparameters of Table 10 and A.2, XNLI
+Manual of 4.1.
+"""
+
+import itertools
+from collections import Counter
+
+import pytest
+
+from tests.our_commands import parse_command
+from tests.recipes.commands import assert_refused, dry_run, recipe
+
+RECIPE = "crosslingual_evaluation"
+ENCODERS = "mbert=m/mbert,xlm-r-base=m/base,xlm-r=m/large,labse=m/LaBSE"
+DATA = {
+    "--xnli": "xnli", "--tatoeba": "tatoeba", "--sts17": "sts17", "--wikiann": "wikiann", "--wmt20": "wmt20",
+    "--squad": "squad", "--nli": "snli", "--sts": "stsb.tsv",
+}  # fmt: skip
+XNLI = [
+    "en",
+    "fr",
+    "es",
+    "de",
+    "el",
+    "bg",
+    "ru",
+    "tr",
+    "ar",
+    "vi",
+    "th",
+    "zh",
+    "hi",
+    "sw",
+    "ur",
+]  # Tables 2 and 8
+LAYERS = {"mbert": 8, "xlm-r-base": 7, "xlm-r": 13, "labse": None}  # 3.2
+VARIANTS = ("original", "answers", "calibrated")
+NAMES = {"original": "{}", "answers": "{}, question answering", "calibrated": "{}, calibrated"}
+WMT20 = [
+    [f"wmt20/en-{one}.en", f"wmt20/en-{one}.{one}"] for one in ("cs", "de", "ja", "pl", "ru", "ta", "zh")
+]
+
+
+def arguments(*options: str, encoders: str = ENCODERS, data: dict = DATA) -> list[str]:
+    given = itertools.chain.from_iterable(data.items())
+    return ["--config", "paper", "--encoders", encoders, *given, "--output", "out", *options]
+
+
+def commands(stages: str, *options: str, **keywords) -> list[list[str]]:
+    return dry_run(RECIPE, *arguments("--stages", stages, *options, **keywords))
+
+
+def parsed(stages: str, name: str, *options: str, **keywords) -> list:
+    """The commands of stages, all of which are of one name."""
+    found = commands(stages, *options, **keywords)
+    assert found and all(words[3] == name for words in found)
+    return [parse_command(words) for words in found]
+
+
+def finetunings(*options: str, **keywords) -> dict:
+    """Folder below `finetuned` -> the options of a fine-tuning."""
+    found = parsed("finetune", "finetune", *options, **keywords)
+    by_folder = {str(args.output).removeprefix("out/finetuned/"): args for args in found}
+    assert len(by_folder) == len(found)
+    return by_folder
+
+
+def paths(files) -> list[list[str]]:
+    return [[str(path) for path in each] for each in files]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "--config: expected one of paper, or a file"),
+        (["--config", "paper"], "--encoders: expected NAME=FOLDER,... with names of "),
+        (arguments(encoders="mbert"), "--encoders: found 'mbert', expected NAME=FOLDER"),
+        (
+            arguments(encoders="bert=m"),
+            "--encoders: found 'bert', expected one of: mbert xlm-r-base xlm-r la",
+        ),
+        (arguments(encoders="mbert=m,mbert=n"), "--encoders: found 'mbert' twice, expected every one once"),
+        (
+            arguments("--systems", "labse", encoders="mbert=m"),
+            "--systems: found 'labse', expected one of: mbe",
+        ),
+        (arguments(encoders="mbert=nowhere", data={"--xnli": "/tmp"}), "--encoders: nowhere: no such folder"),
+        (arguments(), "--xnli: xnli: no such folder"),
+        (arguments(data={"--xnli": "/tmp", "--sts": "none.tsv"}), "--sts: none.tsv: no such file"),
+        (
+            arguments(encoders="mbert=/tmp", data={"--nli": "/tmp"}),
+            "--xnli, --tatoeba, --sts17, --wikiann: ex",
+        ),
+        (
+            arguments("--precision", "fp16", encoders="mbert=/tmp", data={"--xnli": "/tmp"}),
+            "--precision fp16",
+        ),
+        (arguments("--plan"), "unknown option '--plan'"),
+        (arguments("--gpus", "2"), "unknown option '--gpus'"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
+    assert_refused(RECIPE, options, message, tmp_path)
+
+
+def test_calibration_has_the_hyperparameters_of_table_10():
+    found = {args.output.name: args for args in parsed("calibrate", "calibrate")}
+    rates = {
+        name: (args.learning_rate, args.batch_size, args.warmup, args.nli_epochs, args.sts_epochs)
+        for name, args in found.items()
+    }
+    assert rates == {
+        "mbert": (2e-5, 128, 0.1, 1, 10),
+        "xlm-r-base": (2e-5, 128, 0.1, 1, 5),
+        "xlm-r": (5e-6, 64, 0.1, 1, 5),
+        "labse": (2e-5, 128, 0.1, 1, 10),
+    }
+    assert {name: args.layer for name, args in found.items()} == LAYERS
+    for args in found.values():
+        assert paths([args.nli]) == [
+            ["snli/snli_1.0_train.jsonl", "xnli/multinli_1.0/multinli_1.0_train.jsonl"]
+        ]
+        assert str(args.sts) == "stsb.tsv" and paths(args.valid_parallel) == WMT20
+
+
+def test_question_answering_is_that_of_a_2_and_chosen_by_retrieval():
+    found = {args.output.name: args for args in parsed("answers", "finetune")}
+    assert {name: args.layer for name, args in found.items()} == LAYERS
+    for args in found.values():
+        assert (args.task, args.valid, args.learning_rate, args.batch_size, args.epochs) == (
+            "answers", None, 3e-5, 12, 2,
+        )  # fmt: skip
+        assert paths(args.valid_parallel) == WMT20
+        assert [(language, str(path)) for language, path in args.train] == [("en", "squad/train-v1.1.json")]
+        updates = 2 * 90_000 / 12  # windows of 87,599 questions
+        assert updates / args.checkpoints == pytest.approx(500, rel=0.05)
+
+
+def test_three_variants_of_every_encoder_are_measured_by_their_layers():
+    found = [parse_command(words) for words in commands("retrieve")]
+    of_tatoeba, of_sts = found[::2], found[1::2]
+    expected = list(itertools.product(LAYERS, VARIANTS))
+    for measured in (of_tatoeba, of_sts):
+        assert [args.encoder_name for args in measured] == [
+            NAMES[kind].format(name) for name, kind in expected
+        ]
+        for (name, kind), args in zip(expected, measured, strict=True):
+            folder = {"answers": f"out/answers/{name}/model", "calibrated": f"out/calibrated/{name}/encoder"}
+            assert str(args.model) == folder.get(
+                kind, dict(one.split("=") for one in ENCODERS.split(","))[name]
+            )
+            layer = None if kind == "calibrated" else LAYERS[name]  # it ends with its layer
+            assert args.layer == (layer and str(layer))
+    assert {str(args.tatoeba) for args in of_tatoeba} == {"tatoeba"}
+    assert paths(args.files for args in of_sts) == 12 * [
+        [f"sts17/STS.{one}.tsv" for one in ("ar", "en", "es")]
+    ]
+    assert len({args.output for args in found}) == 24
+
+
+def test_xnli_is_learned_in_english_in_all_languages_and_in_urdu():
+    found = finetunings("--systems", "mbert", "--seeds", "1")
+    for name, learned in {"en": ["en"], "all": XNLI, "ur": ["ur"]}.items():
+        args = found[f"mbert-seed1/xnli-{name}"]
+        assert (args.task, args.encoder_name, args.dataset) == ("pairs", "mbert", None)
+        files = {"en": "xnli/multinli_1.0/multinli_1.0_train.jsonl"}
+        of_others = "xnli/XNLI-MT-1.0/multinli/multinli.train.{}.tsv"
+        assert [(language, str(path)) for language, path in args.train] == [
+            (language, files.get(language, of_others.format(language))) for language in learned
+        ]
+        assert [(one, str(path)) for one, path in args.valid] == [
+            (one, "xnli/XNLI-1.0/xnli.dev.tsv") for one in XNLI
+        ]
+        assert [(one, str(path)) for one, path in args.test] == [
+            (one, "xnli/XNLI-1.0/xnli.test.tsv") for one in XNLI
+        ]
+        assert (args.epochs, args.checkpoints) == (10, 20)
+    manual = found["mbert-seed1/manual-ur"]
+    assert manual.dataset == "XNLI Manual"
+    files = [(one, str(path)) for one, path in [*manual.train, *manual.valid, *manual.test]]
+    assert files == [
+        ("ur", "out/xnli-manual/train.tsv"),
+        *((one, f"out/xnli-manual/{part}.tsv") for part in ("valid", "test") for one in XNLI),
+    ]
+    assert manual.warmup * 10 == pytest.approx(10 * 6000 / manual.batch_size, rel=0.05)
+
+
+def test_every_encoder_and_seed_has_a_rate_and_a_batch_that_was_searched():
+    found = finetunings()
+    kinds = ["xnli-en", "xnli-all", "xnli-ur", "manual-ur", *(f"names-{kind}" for kind in VARIANTS)]
+    assert list(found) == [
+        f"{name}-seed{seed}/{kind}" for name in LAYERS for seed in range(1, 6) for kind in kinds
+    ]
+    for folder, args in found.items():
+        assert args.learning_rate in (5e-6, 1e-5, 2e-5) and args.epochs == 10
+        assert args.batch_size in ((32, 128) if args.task == "names" else (16, 32, 128))
+        assert folder.split("/")[0].endswith(f"-seed{args.seed}")
+
+
+def test_names_are_learned_by_all_variants_of_an_encoder():
+    found = finetunings("--systems", "xlm-r", "--seeds", "3")
+    for kind in VARIANTS:
+        args = found[f"xlm-r-seed3/names-{kind}"]
+        assert (args.task, args.encoder_name) == ("names", NAMES[kind].format("xlm-r"))
+        folder = {"answers": "out/answers/xlm-r/model", "calibrated": "out/calibrated/xlm-r/encoder"}
+        assert str(args.model) == folder.get(kind, "m/large")
+        assert [str(path) for _, path in [*args.train, *args.valid]] == [
+            "wikiann/train-en.tsv",
+            "wikiann/dev-en.tsv",
+        ]
+        assert len({one for one, _ in args.test}) == 40  # 3.1
+        assert all(str(path) == f"wikiann/test-{one}.tsv" for one, path in args.test)
+        updates = 10 * 20_000 / args.batch_size
+        assert updates / args.checkpoints == pytest.approx(300, rel=0.05)
+
+
+def test_what_follows_is_for_the_fine_tunings_of_tasks_alone():
+    options = ("--systems", "mbert", "--seeds", "1", "--", "--learning-rate", "1e-5")
+    assert {args.learning_rate for args in finetunings(*options).values()} == {1e-5}
+    assert [args.learning_rate for args in parsed("answers", "finetune", *options)] == [3e-5]
+
+
+def test_the_report_has_all_results_and_compares_transfer_with_calibrated_retrieval():
+    *transfers, report = [parse_command(words) for words in commands("report", "--seeds", "1,2")]
+    english, urdu = transfers
+    folders = [f"out/finetuned/{name}-seed{seed}" for name in LAYERS for seed in (1, 2)]
+    assert [str(path) for path in english.results] == [
+        f"{folder}/{kind}/finetuning.json" for folder in folders for kind in ("xnli-en", "xnli-all")
+    ]
+    assert [str(path) for path in english.retrieval] == [
+        f"out/retrieval/{name}-calibrated/tatoeba/sentence-retrieval.json" for name in LAYERS
+    ]
+    assert english.retrieved_as == [(name, f"{name}, calibrated") for name in LAYERS]
+    assert [str(path) for path in urdu.results] == [
+        f"{folder}/{kind}/finetuning.json" for folder in folders for kind in ("xnli-ur", "manual-ur")
+    ]
+    assert not urdu.retrieval
+    kinds = Counter(path.name for path in report.results)
+    assert kinds == {
+        "finetuning.json": 8 * 7, "sentence-retrieval.json": 4 * 3, "sts.json": 4 * 3, "transfer.json": 2,
+    }  # fmt: skip
+
+
+def test_two_encoders_are_not_correlated():
+    english, *_ = [parse_command(words) for words in commands("report", "--systems", "mbert,labse")]
+    assert not english.retrieval and not english.retrieved_as
+
+
+@pytest.mark.parametrize(
+    ("data", "steps", "left_out"),
+    [
+        (
+            ["--xnli"],
+            {"finetune": 4, "probe": 2, "report": 1},
+            [
+                "question answering, for want of --squad --wmt20",
+                "calibration, for want of --nli --sts --wmt20",
+            ],
+        ),
+        (["--tatoeba"], {"retrieve": 1, "report": 1}, ["XNLI, transfer rates, for want of --xnli"]),
+        (
+            ["--wikiann", "--squad", "--wmt20"],
+            {"finetune": 3, "report": 1},
+            ["calibration, for want of --nli --xnli --sts", "sentence retrieval, for want of --tatoeba"],
+        ),
+    ],
+)
+def test_what_no_data_is_given_for_is_left_out_and_named(data, steps, left_out):
+    some = {option: DATA[option] for option in data}
+    given = arguments("--seeds", "1", "--dry-run", encoders="mbert=m", data=some)
+    done = recipe(RECIPE, *given)
+    assert done.returncode == 0, done.stderr
+    names = (words[3] for words in dry_run(RECIPE, *given[:-1]) if words[0] == "python")
+    assert Counter(names) == steps
+    for line in left_out:
+        assert f"== left out: {line}\n" in done.stderr
+
+
+# --- XNLI Manual
+
+
+def write_xnli(folder, rows: dict[str, list[tuple[str, str]]], languages: list[str] = XNLI) -> None:
+    """`xnli.dev.tsv` and `xnli.test.tsv`: labels and sentences, of which every language has its own."""
+    folder.mkdir(parents=True)
+    for split, lines in rows.items():
+        table = [("language", "gold_label", "sentence1", "sentence2")]
+        table += [(one, label, f"{text} {one}", "so") for one in languages for label, text in lines]
+        (folder / f"xnli.{split}.tsv").write_text("".join("\t".join(row) + "\n" for row in table))
+
+
+LABELS = ("entailment", "neutral", "contradiction")
+ROWS = {
+    "dev": [(LABELS[number % 3], f"dev {number}") for number in range(33)],
+    "test": [(LABELS[number % 3], f"test {number}") for number in range(67)],
+}
+
+
+def make_manual(folder, *options: str):
+    (folder / "model").mkdir(exist_ok=True)
+    given = ["--config", "paper", "--encoders", "mbert=model", "--xnli", "xnli", "--stages", "prepare"]
+    return recipe(RECIPE, *given, *options, "--output", "out", cwd=folder)
+
+
+def parts_of(folder) -> dict[str, list[list[str]]]:
+    """Part -> rows, without the names of columns, which are those of XNLI."""
+    found = {}
+    for part in ("train", "valid", "test"):
+        names, *rows = (folder / f"out/xnli-manual/{part}.tsv").read_text().splitlines()
+        assert names == "language\tgold_label\tsentence1\tsentence2"
+        found[part] = [row.split("\t") for row in rows]
+    return found
+
+
+def lines_of(rows: list[list[str]], language: str) -> list[tuple[str, str]]:
+    return [(label, text.removesuffix(f" {one}")) for one, label, text, _ in rows if one == language]
+
+
+def test_xnli_manual_has_the_same_lines_in_all_languages_in_parts_of_8_1_and_1(tmp_path):
+    write_xnli(tmp_path / "xnli/XNLI-1.0", ROWS)
+    done = make_manual(tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = parts_of(tmp_path)
+    parts = {part: lines_of(rows, "ur") for part, rows in found.items()}
+    assert {part: len(lines) for part, lines in parts.items()} == {"train": 80, "valid": 10, "test": 10}
+    for part, rows in found.items():
+        assert {row[0] for row in rows} == set(XNLI)
+        assert all(lines_of(rows, language) == parts[part] for language in XNLI)
+    assert sorted(itertools.chain(*parts.values())) == sorted(ROWS["dev"] + ROWS["test"])
+    for lines in parts.values():  # drawn from all, and not every tenth
+        assert {text.split()[0] for _, text in lines} == {"dev", "test"} and {
+            label for label, _ in lines
+        } == set(LABELS)
+    assert sorted((tmp_path / "out/xnli-manual").iterdir()) == [
+        tmp_path / f"out/xnli-manual/{part}.tsv" for part in ("test", "train", "valid")
+    ]
+
+
+def test_xnli_manual_is_always_drawn_alike_whatever_order_languages_are_in(tmp_path):
+    write_xnli(tmp_path / "xnli/XNLI-1.0", ROWS)
+    make_manual(tmp_path)
+    expected = lines_of(parts_of(tmp_path)["test"], "sw")
+    assert "complete, skipped" in make_manual(tmp_path).stderr
+    write_xnli(tmp_path / "other/xnli/XNLI-1.0", ROWS, languages=XNLI[::-1])
+    make_manual(tmp_path / "other")
+    assert lines_of(parts_of(tmp_path / "other")["test"], "sw") == expected
+    (tmp_path / "out/xnli-manual/test.tsv").write_text("")
+    make_manual(tmp_path, "--force")
+    assert lines_of(parts_of(tmp_path)["test"], "sw") == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda text: text.replace("ur\tneutral", "ur\tentailment", 1),
+            "xnli.test.tsv:941: label entailment, but",
+        ),
+        (lambda text: text.rsplit("\n", 2)[0] + "\n", "found 99 lines of ur, but 100 of en"),
+        (lambda text: text.replace("gold_label", "label", 1), "other columns than language, gold_label"),
+    ],
+)
+def test_languages_that_are_not_parallel_are_refused(tmp_path, change, message):
+    write_xnli(tmp_path / "xnli/XNLI-1.0", ROWS)
+    file = tmp_path / "xnli/XNLI-1.0/xnli.test.tsv"
+    file.write_text(change(file.read_text()))
+    done = make_manual(tmp_path)
+    assert done.returncode == 2
+    (error,) = [line for line in done.stderr.splitlines() if not line.startswith("== ")]
+    assert error.startswith("error: ") and message in error
+    assert list((tmp_path / "out/xnli-manual").iterdir()) == []
+
+
+def test_stages_need_those_before(tmp_path):
+    write_xnli(tmp_path / "xnli/XNLI-1.0", ROWS)
+    done = make_manual(tmp_path, "--wikiann", ".", "--wmt20", ".", "--squad", ".")
+    assert done.returncode == 0, done.stderr
+    given = ["--config", "paper", "--encoders", "mbert=model", "--output", "out", "--seeds", "1"]
+    for options, message in (
+        (["--xnli", "xnli", "--stages", "report"], "xnli-en/finetuning.json: no such file; run"),
+        (["--sts17", ".", "--stages", "report"], "sts/sts.json: no such file; run the stage retrieve first"),
+        (["--xnli", "xnli", "--finished-only"], "--finished-only: out: no system and seed is there yet"),
+    ):  # fmt: skip
+        found = recipe(RECIPE, *given, *options, cwd=tmp_path)
+        assert found.returncode == 2 and message in found.stderr
