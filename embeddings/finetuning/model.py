@@ -37,7 +37,7 @@ def load_tokenizer(folder: Path):
             f"--model {folder}: its tokenizer does not say where tokens are in a text; expected a fast one,"
             " with tokenizer.json (AutoTokenizer.from_pretrained(…).save_pretrained writes it where it can)"
         )
-    tokenizer.padding_side = tokenizer.truncation_side = "right"  # texts begin at the first token, and are cut behind
+    tokenizer.padding_side = tokenizer.truncation_side = "right"
     return tokenizer
 
 
