@@ -123,6 +123,7 @@ TEXTS = {
     "data_prep lexicon": "linked/train.de-en.align",
     "embeddings encode": "raw/test.de-en.de",
     "embeddings calibrate": "english/snli.jsonl",
+    "embeddings finetune": "english/snli.jsonl",
     "llm instruct": "raw/train.de-en.de",
     "llm new-model": "raw/train.de-en.de",
     "llm translate": "data/text/test.de-en.de",

@@ -69,6 +69,9 @@ WORDS = {
     " --epochs 1 --output {o}",
     "embeddings calibrate": "--model {w}/bert --nli {w}/english/snli.jsonl --sts {w}/english/stsb.csv"
     " --valid-parallel {w}/english/valid.de {w}/english/valid.en --sts-epochs 1 --cpu --output {o}",
+    "embeddings finetune": "--task pairs --model {w}/bert --train en={w}/english/snli.jsonl"
+    " --valid en={w}/english/snli.jsonl --test en={w}/english/snli.jsonl --epochs 1 --warmup 0"
+    " --checkpoints 1 --cpu --output {o}",
     "embeddings pretrain": "--text {w}/monolingual --languages de,en --layers 1 --width 8 --heads 1"
     " --inner-width 8 --vocabulary-size 120 --batch-tokens 80 --updates 1 --warmup-updates 0 --cpu"
     " --output {o}",
