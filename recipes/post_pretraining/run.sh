@@ -25,6 +25,7 @@ MAX_PAIR_TOKENS=128 # which is also what the encoder reads of both sentences as 
 MIN_TOKENS=10
 QUEUE=32000
 WARMUP_SHARE=10 # per cent of the updates
+HAS_POOLER=no # is there one in the encoder, below the classifier of its kind (BERT)?
 FINETUNE_OPTIONS=() # in place of the defaults of `embeddings finetune`, which are the paper's
 declare -A PAIRS_OF UPDATES_OF
 
@@ -153,7 +154,7 @@ finetune() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
   "set_files_of_$3" "$4"
   for language in "${@:5}"; do tests+=("$language=${TEST_FILES//LANG/$language}"); done
   [[ $4 == en || ${EVALUATION_OPTIONS[$1]} == *without-code-switching* ]] || options+=(--code-switching "$ORIGINALS")
-  [[ $3 != pairs || $1 == "$UNALIGNED" ]] || options+=(--pooler "$ENCODER") # which the alignment does not read
+  [[ $HAS_POOLER != yes || $3 != pairs || $1 == "$UNALIGNED" ]] || options+=(--pooler "$ENCODER") # which the alignment does not read
   set_device
   run python -m embeddings finetune --task "$3" --model "$(encoder_of "$1" "$2")" --encoder-name "$1" --seed "$2" \
     --train "$4=$TRAIN_FILE" --valid "$4=$VALID_FILE" --test "${tests[@]}" "${options[@]}" "${DEVICE[@]}" "${ANEW[@]}" \

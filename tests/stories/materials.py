@@ -69,15 +69,15 @@ def write_xlmr(folder: Path) -> None:
 
 
 def write_mbert(folder: Path) -> None:
-    """mBERT in the format of transformers, of two layers, with the head that predicts words."""
-    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+    """mBERT in the format of transformers, of two layers, with its pooler and the head that predicts words."""
+    from transformers import AutoTokenizer, BertConfig, BertForPreTraining
 
     from tests.data_prep.tokenizer_folders import write_bert
 
     tokenizer = AutoTokenizer.from_pretrained(write_bert(folder))
     tokenizer.save_pretrained(folder)
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-    BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(folder)
+    BertForPreTraining(BertConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(folder)
 
 
 def write_xnli(folder: Path, *languages: str) -> None:
