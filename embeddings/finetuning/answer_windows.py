@@ -143,12 +143,14 @@ def _whole(offsets: Sequence[np.ndarray], overlap: int) -> np.ndarray:
     return np.concatenate([offsets[0], *(own[overlap:] for own in offsets[1:])])
 
 
-def _tokens_of(span: tuple[int, int], offsets: np.ndarray) -> tuple[int, int]:
-    """First and last token of some characters; 0 and -1 of those that a tokenizer drops.
+def _tokens_of(span: tuple[int, int] | None, offsets: np.ndarray) -> tuple[int, int]:
+    """First and last token of some characters; 0 and -1 of none, and of those that a tokenizer drops.
 
     Args:
         offsets: C x 2.
     """
+    if span is None:
+        return 0, -1
     begin, end = span
     (tokens,) = np.nonzero((offsets[:, 1] > begin) & (offsets[:, 0] < end))
     return (int(tokens[0]), int(tokens[-1])) if len(tokens) else (0, -1)

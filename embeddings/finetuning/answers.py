@@ -12,7 +12,7 @@ import numpy as np
 
 from embeddings.finetuning.answer_scores import scores_of
 from embeddings.finetuning.answer_windows import best_answer, count_windows, windows_of
-from embeddings.finetuning.questions import Question, read_questions, switched_questions
+from embeddings.finetuning.questions import Question, read_questions, switched_questions, with_place
 from embeddings.finetuning.task import Hyperparameters, Predict, Reader, Task, Window
 
 AT_A_TIME = 2_000  # questions whose windows are in memory: 50 MB
@@ -33,6 +33,9 @@ class Answers(Task):
 
     def read(self, path: Path, language: str) -> list[Question]:
         return read_questions(path)
+
+    def learnable(self, examples: Sequence[Question], where: str) -> list[Question]:
+        return with_place(examples, where)
 
     def classes(self, examples: Sequence[Question]) -> tuple[str, ...]:
         """What the head gives a number each, however many classes the encoder's configuration has."""

@@ -6,7 +6,8 @@ XTREME (`squad.translate.train.en-de.json`) have it, too.
 The text of an answer may not be where the file says that it begins, above all in translations. Then its
 nearest occurrence in the context is taken, as large as spaces between its words may be. (XTREME's run_squad
 takes a text that is among the words which begin there, and leaves out the question otherwise.) A question
-without any answer that is in its context is left out, of training and of tests, and counted in a warning.
+without any answer that is in its context is left out of training, and counted in a warning; tests have it, as
+F1 and exact match need no place.
 """
 
 import re
@@ -33,39 +34,53 @@ class Question:
         id: the same in all languages.
         answers: texts, each of which is right.
         span: characters of the context, from and to, that a model learns to answer: of the first of the
-            answers that is there.
+            answers that is there; None where none is.
     """
 
     id: str
     text: str
     context: str
     answers: tuple[str, ...]
-    span: tuple[int, int]
+    span: tuple[int, int] | None
 
 
 def read_questions(path: Path) -> list[Question]:
     """The questions of a file, which may be compressed.
 
     Raises:
-        InputError: another layout, an id twice, a question without answers, or none that can be answered.
+        InputError: another layout, an id twice, a question without answers, or no question.
     """
-    asked = list(_asked(path))
-    found = [question for question in asked if question is not None]
+    found = list(_asked(path))
+    if not found:
+        raise InputError(f"{path}: no question; expected some")
+    return found
+
+
+def with_place(questions: Sequence[Question], where: str) -> list[Question]:
+    """Those of which an answer is in the context. The others are counted in a warning.
+
+    Args:
+        where: their file, for messages.
+
+    Raises:
+        InputError: there is none.
+    """
+    found = [question for question in questions if question.span is not None]
     if not found:
         raise InputError(
-            f"{path}: {len(asked)} questions, none with an answer that is in its context; expected some"
+            f"{where}: {len(questions)} questions, none with an answer that is in its context; expected some"
+            " to learn from"
         )
-    if len(found) < len(asked):
+    if len(found) < len(questions):
         print(
-            f"warning: {path}: questions without an answer that is in their context:"
-            f" {len(asked) - len(found):,} of {len(asked):,}; they are left out",
+            f"warning: {where}: questions without an answer that is in their context:"
+            f" {len(questions) - len(found):,} of {len(questions):,}; they are left out of training",
             file=sys.stderr,
         )
     return found
 
 
-def _asked(path: Path) -> Iterator[Question | None]:
-    """All questions; None for one that has no answer in its context."""
+def _asked(path: Path) -> Iterator[Question]:
     record = parse_json(b"".join(chain.from_iterable(read_rows(path, _LINES))), path)
     check(record, LAYOUT, path)
     known = set()
@@ -81,12 +96,10 @@ def _asked(path: Path) -> Iterator[Question | None]:
             yield _question(asked, paragraph["context"])
 
 
-def _question(asked: dict, context: str) -> Question | None:
+def _question(asked: dict, context: str) -> Question:
     answers = [(answer["text"], answer["answer_start"]) for answer in asked["answers"]]
     spans = (find_answer(context, text, start) for text, start in answers)
     span = next((span for span in spans if span is not None), None)
-    if span is None:
-        return None
     return Question(asked["id"], asked["question"].strip(), context, tuple(text for text, _ in answers), span)
 
 

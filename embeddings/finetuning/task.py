@@ -90,6 +90,17 @@ class Task(ABC):
             InputError: the file is of none of the layouts of the task, or has no example of the language.
         """
 
+    def learnable(self, examples: Sequence, where: str) -> list:
+        """Those examples that a model can learn from; what is tested are all.
+
+        Args:
+            where: their file, for messages.
+
+        Raises:
+            InputError: there is none.
+        """
+        return list(examples)
+
     @abstractmethod
     def classes(self, examples: Sequence) -> tuple[str, ...]:
         """What the head gives a number each: the labels that examples of training have, for example."""

@@ -6,7 +6,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,7 @@ from embeddings.finetuning.model import (
     take_pooler,
 )
 from embeddings.finetuning.options import MODEL, PIVOT, STATE, Training
-from embeddings.finetuning.task import Examples, Predict, Reader, Task, by_language
+from embeddings.finetuning.task import Examples, Predict, Reader, Task, by_language, read_files
 from embeddings.parallel_validation import SCORE, retrieval
 from embeddings.test_sets import ParallelFiles
 
@@ -37,12 +37,18 @@ WEIGHT_DECAY = 0.01  # post-pretraining alignment, 3.3
 
 def groups_of(job: Training, files: list[Examples]) -> Iterator[tuple]:
     """What is read by one update: an example, or its code-switched forms (2.3)."""
-    english = [example for path in job.code_switching or () for example in job.what.read(path, PIVOT)]
+    originals = read_files(job.what, [(PIVOT, path) for path in job.code_switching or ()])
+    english = [example for file in learnable(job.what, originals) for example in file.examples]
     for file in files:
         if job.code_switching and file.language != PIVOT:
             yield from job.what.switched(english, file.examples, str(file.path))
         else:
             yield from ((example,) for example in file.examples)
+
+
+def learnable(task: Task, files: list[Examples]) -> list[Examples]:
+    """The files without the examples that a model cannot learn from."""
+    return [replace(file, examples=task.learnable(file.examples, str(file.path))) for file in files]
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ class Learner:
         valid: from those of `job.valid`; none where retrieval decides.
 
     Attributes:
-        examples: of every language, before they are switched.
+        examples: of every language, that can be learned from, before they are switched.
         course: its batches.
         reader: what turns examples into windows.
         validation: what the best checkpoint is chosen by.
@@ -80,6 +86,7 @@ class Learner:
 
     def __init__(self, job: Training, train: list[Examples], valid: list[Examples]):
         self.job, self.valid, how = job, valid, job.how
+        train = learnable(job.what, train)
         self.examples = {language: len(examples) for language, examples in by_language(train).items()}
         set_seed(job.seed)  # of the head
         classes = job.what.classes([example for file in train for example in file.examples])

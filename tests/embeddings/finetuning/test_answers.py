@@ -68,5 +68,19 @@ def test_some_answers_are_partly_right(questions, reader):
     assert Answers().measure(questions, "de", reader, first_three_characters) == {"f1": 0, "exact_match": 0}
 
 
+def test_an_answer_that_is_not_in_its_context_is_measured_all_the_same(reader, tmp_path):
+    """A translator's, for example: half of its words are there."""
+    asked = question("q1", "Was?", ("neues Auto", 4))
+    questions = Answers().read(write_squad(tmp_path / "de.json", ("neues Fahrrad", asked)), "de")
+    (window,) = Answers().windows(questions[0], reader)
+    assert window["start_positions"] == window["end_positions"] == 0  # nowhere
+
+    def all_of_it(windows):
+        for one in windows:
+            yield said(one, one["_first"], one["_first"] + len(one["_offsets"]) - 1)
+
+    assert Answers().measure(questions, "nl", reader, all_of_it) == {"f1": 50, "exact_match": 0}
+
+
 def test_a_head_has_two_numbers(questions):
     assert Answers().classes(questions) == ("start", "end")

@@ -7,7 +7,7 @@ import pytest
 
 from command_line.errors import InputError
 from embeddings.finetuning.answers import Answers
-from embeddings.finetuning.questions import Question, find_answer, read_questions
+from embeddings.finetuning.questions import Question, find_answer, read_questions, with_place
 from tests.embeddings.finetuning.squad import question, squad, write_squad
 from tests.embeddings.test_retrieve import write
 
@@ -81,19 +81,25 @@ def test_the_nearest_occurrence_of_an_answer(text, start, found):
     assert (span and f"{context[slice(*span)]}|{span[0]}") == found
 
 
-def test_what_is_not_in_its_context_is_left_out_in_one_line(tmp_path, capsys):
+def test_what_is_not_in_its_context_is_left_out_of_training_in_one_line(tmp_path, capsys):
     path = write_squad(
         tmp_path / "de.json",
         *GERMAN,
         ("Köln.", question("q4", "Wo?", ("Bonn", 0)), question("q5", "Wo?", ("Bonn", 0), ("Köln", 2))),
         ("Bonn.", question("q6", "Wo?", ("", 0))),
     )
-    *_, last = found = read_questions(path)
+    read = Answers().read(path, "de")
+    assert [one.id for one in read if one.span is None] == ["q4", "q6"] and len(read) == 6
+    assert capsys.readouterr().err == ""
+    *_, last = found = Answers().learnable(read, str(path))
     assert [one.id for one in found] == ["q1", "q2", "q3", "q5"]
     assert last.answers == ("Bonn", "Köln") and last.span == (0, 4)
     assert capsys.readouterr().err == (
-        f"warning: {path}: questions without an answer that is in their context: 2 of 6; they are left out\n"
+        f"warning: {path}: questions without an answer that is in their context: 2 of 6;"
+        " they are left out of training\n"
     )
+    with pytest.raises(InputError, match=r"de.json: 1 questions, none with an answer that is in its context"):
+        with_place([one for one in read if one.id == "q4"], str(path))
 
 
 def without(name: str) -> dict:
@@ -108,8 +114,7 @@ def without(name: str) -> dict:
         ("", "not JSON"),
         ("[]", "found a list, expected an object"),
         ("{}", "field 'data' is missing"),
-        (squad(), "0 questions, none with an answer that is in its context; expected some"),
-        (squad((CONTEXT, question("q4", "Wo?", ("Bonn", 0)))), "1 questions, none with an answer"),
+        (squad(), "no question; expected some"),
         (squad((CONTEXT, without("id"))), "field 'data[0].paragraphs[0].qas[0].id' is missing"),
         (squad((CONTEXT, without("question"))), "question 'q7': field 'question' is missing"),
         (
