@@ -128,23 +128,18 @@ def test_code_switching_puts_both_forms_of_an_example_into_one_batch(folder):
 
 def test_what_cannot_be_learned_from_is_left_out_of_training_alone(folder, tmp_path):
     """Questions without an answer in their context: of translations, of originals, and not of validation."""
-    places = {"q1": 0, "q2": 3, "q3": 6}
-    english = [
-        question(name, "Wer?", (f"{'abc'[n]} .", start)) for n, (name, start) in enumerate(places.items())
-    ]
-    german = [question(name, "Who?", ("d" if name == "q1" else "a", 0)) for name in places]
+    starts = {"q1": 0, "q2": 3, "q3": 6}
+    english = [question(name, "Wer?", (word, starts[name])) for name, word in zip(starts, "abc", strict=True)]
+    german = [question(name, "Who?", ("d" if name == "q1" else "a", 0)) for name in starts]
     files = {"en": ("a .b .x", *english), "de": ("a b c", *german)}
     paths = {name: write_squad(tmp_path / f"{name}.json", squad) for name, squad in files.items()}
     given = {"task": "answers", "model": folder / "bert", "warmup": 0, "max_length": 24}
-    trained = {
-        "train": [("de", paths["de"])],
-        "valid": [("en", paths["en"])],
-        "code_switching": [paths["en"]],
-    }
+    trained = {"train": [("de", paths["de"])], "code_switching": [paths["en"]]}
+    trained["valid"] = [("en", paths["en"])]
     one = learner(job(folder, **given, **trained))
     assert one.examples == {"de": 2}
     assert [question.id for question in one.course[0]] == ["q2", "q2"]
-    assert [question.id for question in one.valid[0].examples] == list(places)
+    assert [question.id for question in one.valid[0].examples] == list(starts)
 
 
 def test_the_head_is_drawn_with_the_seed(folder):
