@@ -11,6 +11,7 @@ from eval.results.systems import Run, System, group_probed
 
 KIND = "finetuning"
 TRANSLATE_TRAIN = "translate-train-all"
+PIVOT = "en"  # whose examples have nothing to be switched with
 TITLES = {"f1": "F1"}  # of measures that are not called as they are written
 
 
@@ -73,6 +74,11 @@ class FineTuned:
         return not self.is_switched and len(self.taught) == 1 and self.tested != self.taught
 
     @property
+    def is_of_one_language(self) -> bool:
+        """Whether it learned from one language, and was tested in this alone."""
+        return len(self.taught) == 1 and self.tested == self.taught
+
+    @property
     def is_translate_train_all(self) -> bool:
         """Whether it learned from all languages that it was tested in, in one training."""
         return not self.is_switched and len(self.taught) > 1 and set(self.taught) >= set(self.tested)
@@ -104,6 +110,43 @@ def fine_tuned(results: ResultSet) -> list[FineTuned]:
             learned = (one["code_switching"], frozenset(one["train_languages"]))
             groups.setdefault((*what, *learned), []).append(run)
     return [FineTuned(system) for runs in groups.values() for system in group_probed(runs)]
+
+
+@dataclass(frozen=True)
+class TranslateTrain:
+    """An encoder that was trained on every language by itself.
+
+    Attributes:
+        each: the training on a language, by language.
+    """
+
+    encoder: str
+    is_switched: bool
+    each: dict[str, FineTuned]
+
+    @property
+    def setting(self) -> str:
+        """In tables."""
+        return "translate-train of each language" + (", code-switched" if self.is_switched else "")
+
+
+def translate_train(tuned: list[FineTuned]) -> list[TranslateTrain]:
+    """What trainings of an encoder on one language each, and tested in that, are together: a row of tables,
+    where there are several. English without code-switching is the same with it.
+
+    Args:
+        tuned: on one dataset.
+    """
+    found = []
+    for encoder in dict.fromkeys(one.encoder for one in tuned):
+        alone = [one for one in tuned if one.encoder == encoder and len(one.taught) == 1]
+        for is_switched in (False, True):
+            own = [one for one in alone if one.is_switched == is_switched and one.taught[0] in one.tested]
+            own += [one for one in alone if is_switched and one.taught == [PIVOT] and PIVOT in one.tested]
+            each = {one.taught[0]: one for one in own}
+            if len(each) > 1 and any(one.is_of_one_language for one in own if one.taught != [PIVOT]):
+                found.append(TranslateTrain(encoder, is_switched, each))
+    return found
 
 
 def _check_complete(run: Run) -> None:

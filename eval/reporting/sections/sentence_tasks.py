@@ -4,9 +4,10 @@ like that of 2.4.8, and tasks that they are fine-tuned for.
 
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import fmean
 
 from eval.reporting.exhibits import Cell, Section, Table, cells, mean_cell, number_cell, slug
-from eval.results.fine_tuned import FineTuned, fine_tuned, title_of
+from eval.results.fine_tuned import FineTuned, TranslateTrain, fine_tuned, title_of, translate_train
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, Run, System, by_dataset
 
@@ -91,19 +92,43 @@ def finetuning(results: ResultSet) -> Section:
 def _fine_tuned(dataset: str, task: str, measure: str, members: list[FineTuned]) -> Table:
     keys = ("languages", measure)
     columns = _columns([one.system for one in members], keys)
+    joined = translate_train(members)
+    shown = [one for one in members if not any(_is_part(one, row) for row in joined)]
     rows = [
         [
             *cells(one.encoder, one.setting, len(one.system.runs)),
             *_number_cells(one.system, columns, keys),
         ]
-        for one in members
+        for one in shown
     ]
+    rows += [_joined_row(one, columns, keys) for one in joined]
     caption = (
         f"{title_of(measure).capitalize()} (%) on {dataset} by the language of the test, after fine-tuning"
-        " (Training) on one language, on all (translate-train-all), or on others. Avg.: of all languages."
+        " (Training) on one language, on all (translate-train-all), on each by itself, or on others. Avg.: of"
+        " all languages."
     )
     titles = ["Encoder", "Training", "Seeds", *columns, "Avg."]
     return Table(slug("finetuning", task, dataset, measure), caption, [cells(*titles)], rows)
+
+
+def _is_part(one: FineTuned, row: TranslateTrain) -> bool:
+    """Whether a row says all of a training."""
+    return one.is_of_one_language and one in row.each.values()
+
+
+def _joined_row(one: TranslateTrain, columns: list[str], keys: tuple[str, str]) -> list[Cell]:
+    """Such trainings have no common deviation. Seeds: the fewest of a language."""
+    key, measure = keys
+    means = [
+        one.each[column].system.mean(key, column, measure) if column in one.each else None
+        for column in columns
+    ]
+    average = None if None in means else MeanStd(fmean(each.mean for each in means), None)
+    seeds = min(len(each.system.runs) for each in one.each.values())
+    return [
+        *cells(one.encoder, one.setting, seeds),
+        *(mean_cell(mean, 1) for mean in [*means, average]),
+    ]
 
 
 def neighbours(results: ResultSet) -> Section:

@@ -364,6 +364,31 @@ def test_fine_tuned_encoders_by_what_they_learned_from(report):
     assert "| ems | on en | 1 | 90.0 | 90.0 |" in text
 
 
+def test_trainings_on_one_language_each_are_a_row(report):
+    """As translate-train in Tables 2, 4 and 5 of post-pretraining alignment, whose English is that of
+    zero-shot transfer.
+    """
+    text, _ = report(
+        finetuned({"en": {"f1": 80.0}, "de": {"f1": 60.0}, "fr": {"f1": 61.0}}),
+        *(finetuned({"de": {"f1": f1}}, ["de"], code_switching=True, seed=f1) for f1 in (70, 72)),
+        finetuned({"fr": {"f1": 74.0}}, ["fr"], code_switching=True),
+        finetuned({"de": {"f1": 66.0}}, ["de"], name="no-cs"),
+        finetuned({"fr": {"f1": 67.0}}, ["fr"], name="no-cs"),
+        finetuned({"de": {"f1": 65.0}}, ["de"], name="alone", code_switching=True),
+        finetuned({"en": {"f1": 80.0}, "de": {"f1": 60.0}}, name="both", dataset="other"),
+        finetuned({"en": {"f1": 78.0}, "de": {"f1": 62.0}}, ["de"], name="both", dataset="other"),
+    )
+    table = text[text.index("| Encoder | Training | Seeds | en | de | fr | Avg. |") :].splitlines()
+    assert table[2:7] == [
+        "| ems | zero-shot from en | 1 | 80.0 | 60.0 | 61.0 | 67.0 |",
+        "| alone | code-switched, de | 1 | – | 65.0 | – | – |",
+        "| ems | translate-train of each language, code-switched | 1 | 80.0 | 71.0 ± 1.4 | 74.0 | 75.0 |",
+        "| no-cs | translate-train of each language | 1 | – | 66.0 | 67.0 | – |",
+        "",
+    ]
+    assert text.count("translate-train of each") == 2
+
+
 def test_fine_tunings_that_differ_in_more_than_their_seed_are_refused(tmp_path):
     """In their languages of the test, or in how they were learned."""
     from eval.results.fine_tuned import fine_tuned
