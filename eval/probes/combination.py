@@ -7,6 +7,7 @@ number of updates, which is the user's to see to. `--paired`: trainings of one s
 that one of the four lacks are left out.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -233,7 +234,7 @@ def figure(dataset: str, measured: str, combinations: list[dict]) -> Figure:
 
 def _changes(base: str, *systems: str) -> list[str]:
     """What systems have that their base has not, where their names begin with its name."""
-    return [one.removeprefix(f"{base} ") for one in systems]
+    return [re.sub(rf"^{re.escape(base)},? ", "", one) for one in systems]
 
 
 def _bar(effect: dict, scale: float) -> MeanStd:
