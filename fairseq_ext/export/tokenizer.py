@@ -116,9 +116,10 @@ def _of_transformers(
     if missing:
         raise refusal(path, f"its tokenizer has no token for {', '.join(missing)}")
     names = {role: tokenizer.id_to_token(number) for role, number in special.items() if number is not None}
-    around = [names["bos"]] * has_cls, [names["eos"]]
+    single = [*[names["bos"]] * has_cls, "$A", names["eos"]]
     tokenizer.post_processor = processors.TemplateProcessing(
-        single=[*around[0], "$A", *around[1]],
+        single=single,
+        pair=[*single, "$B", names["eos"]],  # else nothing would be between two sentences
         special_tokens=[(names[role], special[role]) for role in ("bos", "eos") if role in names],
     )
     return ExportedTokenizer(_fast(tokenizer, names, longest), rows, "", longest, has_cls)

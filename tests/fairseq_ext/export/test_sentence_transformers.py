@@ -139,8 +139,12 @@ def test_vocabularies_of_transformers_keep_their_ids(tmp_path, capsys, options):
     )
     from transformers import AutoTokenizer
 
-    found = AutoTokenizer.from_pretrained(tmp_path / "out")("Das Wetter", add_special_tokens=False)
+    exported = AutoTokenizer.from_pretrained(tmp_path / "out")
+    found = exported("Das Wetter", add_special_tokens=False)
     assert found["input_ids"] == given("Das Wetter", add_special_tokens=False)["input_ids"]
+    one, other = (exported(text)["input_ids"] for text in ("Das Wetter", "quick"))
+    has_cls = options.get("pooling") == "cls"
+    assert exported("Das Wetter", "quick")["input_ids"] == [*one, *other[has_cls:]]
 
 
 REFUSED = {
