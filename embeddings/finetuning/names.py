@@ -164,10 +164,21 @@ def _prefix(words: Iterator[str]) -> str:
 
 
 def _pieces(words: Sequence[str], reader: Reader) -> list[list[int]]:
-    """The subwords of every word: the unknown one, where it has none or more than a window has room for."""
-    pieces = reader.tokenizer(list(words), add_special_tokens=False, verbose=False)["input_ids"]
-    room, unknown = _room(reader), [reader.tokenizer.unk_token_id]
+    """The subwords of every word: the unknown one, where it has none or more than a window has room for.
+
+    Words have a space in front, which belongs to the first subword of many vocabularies of bytes.
+    """
+    texts = [f" {word}" if word else "" for word in words]
+    pieces = reader.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+    room, unknown = _room(reader), _unknown(reader.tokenizer)
     return [one if 0 < len(one) <= room else unknown for one in pieces]
+
+
+def _unknown(tokenizer) -> list[int]:
+    """The unknown subword; of a vocabulary of bytes, which may have none, a question mark."""
+    if tokenizer.unk_token_id is not None:
+        return [tokenizer.unk_token_id]
+    return tokenizer("?", add_special_tokens=False)["input_ids"][:1]
 
 
 def _cuts(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ import pytest
 from command_line.errors import InputError
 from embeddings.finetuning.names import Names, TaggedSentence, spans
 from embeddings.finetuning.task import IGNORED, Reader, read_files
+from embeddings.parallel_validation import ParallelValidation
 from tests.data_prep.tokenizer_folders import write_bert
 from tests.embeddings.calibration.english import write_bert as write_encoder
 from tests.embeddings.finetuning.precision import own_precision  # noqa: F401
@@ -152,6 +153,22 @@ def test_a_tag_that_training_lacks_has_no_label(tokenizer):
     assert [label for label in window["labels"] if label != IGNORED] == [0]
 
 
+def test_a_vocabulary_of_bytes(tmp_path):
+    """Words begin as within a text, and those without subwords or with too many have some, too."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=["<s>"], initial_alphabet=alphabet)
+    made.train_from_iterator(["das Wetter, das Wetter"] * 9, trainer)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=made)
+    sentence = TaggedSentence(("das", "Wetter", "", "x" * 20), ("O", "B-LOC", "O", "O"))
+    (window,) = Names().windows(sentence, Reader(tokenizer, 12, TAGS))
+    assert tokenizer.convert_ids_to_tokens(window["input_ids"]) == ["Ġdas", "ĠWetter", "?", "?"]
+
+
 def test_windows_without_room_are_refused(tokenizer):
     with pytest.raises(InputError, match="--max-length 2: 2 special tokens leave no room for words"):
         Names().count(TaggedSentence(("Das",), ("O",)), Reader(tokenizer, 2, TAGS))
@@ -260,8 +277,9 @@ def test_an_encoder_learns_names_in_one_language_and_finds_them_in_another(tmp_p
     files = {language: [(language, tmp_path / f"{language}.tsv")] for language in ("en", "de")}
     job = Training(
         model=write_encoder(tmp_path / "bert"), pooler=None, task="names", train=files["en"],
-        valid=files["en"], code_switching=None, epochs=6, batch_size=8, learning_rate=5e-3, warmup=0,
-        max_length=16, checkpoints=2, seed=1, precision="float32", cpu=True,
+        valid=files["en"], validation=ParallelValidation(None, None), layer=None, code_switching=None,
+        epochs=6, batch_size=8, learning_rate=5e-3, warmup=0, max_length=16, checkpoints=2, seed=1,
+        precision="float32", cpu=True,
     )  # fmt: skip
     train, test = (read_files(job.what, given) for given in (job.train, files["en"] + files["de"]))
     Learner(job, train, train).train(tmp_path / "out")
