@@ -7,7 +7,7 @@ import torch
 
 from command_line.errors import InputError
 from command_line.records import read_json
-from data_prep.huggingface import MODULES_LIST, check_complete, check_folder, reading
+from data_prep.huggingface import MODULES_LIST, WEIGHTS, check_complete, check_folder, reading
 from data_prep.sentence_transformers_modules import check_modules
 from embeddings.encoders.arithmetic import autocast
 from embeddings.encoders.options import SENTENCE_TRANSFORMERS, TRANSFORMERS, kind_of
@@ -65,6 +65,19 @@ def load_model(folder: Path, task: Task, classes: Sequence[str] = ()):
         )
     _check_encoder(model, notes, folder)
     return model
+
+
+def lacks_pooler(model, folder: Path) -> bool:
+    """Whether the head stands on a pooler that the files of the encoder do not have."""
+    if getattr(model.base_model, "pooler", None) is None:
+        return False
+    from safetensors import safe_open
+
+    names = []
+    for path in transformer_in(folder).glob(WEIGHTS):
+        with safe_open(path, "np") as weights:
+            names += weights.keys()
+    return not any("pooler." in name for name in names)
 
 
 def _check_encoder(model, notes: dict, folder: Path) -> None:

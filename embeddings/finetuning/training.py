@@ -4,6 +4,7 @@
 (`checkpoints.json`), and the best one so far, `best-UPDATE`.
 """
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from embeddings.encoders.transformers_folder import TransformersEncoder
 from embeddings.finetuning.course import Course
 from embeddings.finetuning.model import (
     collated,
+    lacks_pooler,
     load_model,
     load_tokenizer,
     longest_window,
@@ -94,7 +96,16 @@ class Learner:
         self.model = load_model(job.model, job.what, classes)
         if job.pooler:
             take_pooler(self.model, job.pooler)
-        self.reader = Reader(tokenizer, longest_window(self.model, tokenizer, how.max_length), classes)
+        elif lacks_pooler(self.model, job.model):
+            _warn(
+                f"--model {job.model}: has no pooler, on which the head stands; a new one is drawn by chance"
+            )
+        longest = longest_window(self.model, tokenizer, how.max_length)
+        if longest < how.max_length:
+            _warn(
+                f"--max-length {how.max_length}: the encoder reads {longest} tokens; so many are read at once"
+            )
+        self.reader = Reader(tokenizer, longest, classes)
         groups = list(groups_of(job, train))
         counts = [sum(job.what.count(example, self.reader) for example in group) for group in groups]
         self.course = Course(groups, counts, how.epochs, how.batch_size, job.seed)
@@ -167,6 +178,10 @@ class Learner:
     def _save(self, folder: Path) -> None:
         self.model.save_pretrained(folder)
         self.reader.tokenizer.save_pretrained(folder)
+
+
+def _warn(text: str) -> None:
+    print(f"warning: {text}", file=sys.stderr)
 
 
 def _arguments(job: Training, state: Path, updates: int) -> TrainingArguments:

@@ -167,7 +167,7 @@ def test_an_encoder_with_the_head_of_another_task(folder, tmp_path):
     assert load_model(tmp_path / "two", Pairs()).classifier.weight.shape[0] == 2
 
 
-def test_the_pooler_of_another_folder(folder, tmp_path):
+def test_the_pooler_of_another_folder(folder, tmp_path, capsys):
     """Of an encoder that has none, as it is after an alignment."""
     from transformers import AutoModel, BertConfig, BertModel
 
@@ -176,7 +176,12 @@ def test_the_pooler_of_another_folder(folder, tmp_path):
     bare = shutil.copytree(folder / "bert", tmp_path / "bare")
     model.save_pretrained(bare)
     new = learner(job(folder, model=bare)).model.bert.pooler.state_dict()
+    assert capsys.readouterr().err == (
+        f"warning: --model {bare}: has no pooler, on which the head stands; a new one is drawn by chance\n"
+    )
     taken = learner(job(folder, model=bare, pooler=folder / "bert")).model.bert.pooler.state_dict()
+    learner(job(folder))
+    assert capsys.readouterr().err == ""
     assert all(torch.equal(taken[name], value) for name, value in whole.items())
     assert not torch.equal(new["dense.weight"], whole["dense.weight"])
 
@@ -198,6 +203,11 @@ def test_an_encoder_that_lacks_weights_is_refused(folder, tmp_path):
               metadata={"format": "pt"})  # fmt: skip
     with pytest.raises(InputError, match=f"1 weights are missing .*the first is bert.{name}"):
         load_model(path, Pairs(), CLASSES)
+
+
+def test_no_more_is_read_at_once_than_the_encoder_reads(folder, capsys):
+    assert learner(job(folder, max_length=128)).reader.longest == 48
+    assert "warning: --max-length 128: the encoder reads 48 tokens; so many" in capsys.readouterr().err
 
 
 def test_more_warm_up_than_updates_is_refused(folder):
