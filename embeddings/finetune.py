@@ -12,7 +12,6 @@ with other --test files the same model is tested again.
 """
 
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 
 from command_line import options as types
@@ -109,14 +108,16 @@ def measure(job: Finetuning, folder: Path, tests: list) -> dict:
 
     training = job.training
     found = tested(training, folder / MODEL, tests)
+    learned_from = read_json(folder / LEARNED)
     run = {
         "system": {"name": job.encoder, "seed": training.seed},
         "dataset": job.dataset or training.what.corpus,
         "task": training.task,
         "measure": training.what.measures[0],
         "train_languages": training.languages,
+        "train_examples": learned_from["examples"],
         "code_switching": bool(training.code_switching),
-        "hyperparameters": asdict(training.how),
+        "hyperparameters": training.settings,
         **found,
     }
     encoder = {
@@ -125,4 +126,4 @@ def measure(job: Finetuning, folder: Path, tests: list) -> dict:
         "model": str(training.model),
         "weights": checksums_of(training.model),
     }
-    return {"encoder": encoder, "runs": [run], "training": read_json(folder / LEARNED)}
+    return {"encoder": encoder, "runs": [run], "training": learned_from}

@@ -1,7 +1,7 @@
 """The options of `python -m embeddings finetune`, and where its results lie."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from command_line import options as types
@@ -65,6 +65,17 @@ class Training:
         given = {name: getattr(self, name) for name in HYPERPARAMETERS}
         ours = {name: getattr(self.what.defaults, name) for name in HYPERPARAMETERS}
         return Hyperparameters(**ours | {name: value for name, value in given.items() if value is not None})
+
+    @property
+    def settings(self) -> dict:
+        """What trainings have in common that differ in their seed only, whatever their files are called."""
+        return asdict(self.how) | {
+            "checkpoints": self.checkpoints,
+            "validation": sorted({language for language, _ in self.valid}) if self.valid else "retrieval",
+            "layer": self.layer,
+            "pooler": self.pooler is not None,
+            "precision": self.precision,
+        }
 
     @property
     def languages(self) -> list[str]:

@@ -67,6 +67,11 @@ def test_what_is_learned_in_english_is_known_in_german(trained, data):
     assert run["accuracy"] == np.mean([one["accuracy"] for one in run["languages"].values()])
     assert run["system"] == {"name": "bert", "seed": 1}
     assert (run["train_languages"], run["code_switching"]) == (["en"], False)
+    assert run["train_examples"] == {"en": 144}
+    assert run["hyperparameters"] == {
+        "epochs": 8, "batch_size": 16, "learning_rate": 5e-3, "warmup": 5, "max_length": 128,
+        "checkpoints": 4, "validation": ["de", "en"], "layer": None, "pooler": False, "precision": "float32",
+    }  # fmt: skip
 
     from transformers import pipeline
 

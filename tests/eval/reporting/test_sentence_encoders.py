@@ -406,6 +406,9 @@ def test_fine_tunings_that_differ_in_more_than_their_seed_are_refused(tmp_path):
     rates = [{"hyperparameters": {"epochs": 2, "learning_rate": rate}} for rate in (1e-5, 2e-5)]
     with pytest.raises(InputError, match=r"hyperparameters\.learning_rate is 2e-05, but 1e-05 in"):
         load(finetuned(german, **rates[0]), finetuned(german, seed=2, **rates[1]))
+    parts = [{"train_examples": {"en": count}} for count in (392_702, 1_000)]
+    with pytest.raises(InputError, match=r"train_examples\.en is 1000, but 392702 in"):
+        load(finetuned(german, **parts[0]), finetuned(german, seed=2, **parts[1]))
 
 
 def test_other_scores_of_pairs_are_no_seeds_of_the_encoder(report):
