@@ -73,6 +73,7 @@ class Progress(TrainerCallback):
         self.began = state.global_step, self.shown
 
     def on_log(self, settings, state, control, logs=None, **kwargs):
+        del state.log_history[:-1]  # else every state would have a row of each of perhaps millions of updates
         loss = (logs or {}).get("loss")
         if loss is None:
             return

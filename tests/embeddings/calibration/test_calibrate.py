@@ -124,14 +124,22 @@ def test_the_best_checkpoint_is_kept(english, command, tmp_path, monkeypatch):
 
 
 def test_the_learning_rate_is_that_of_both_stages(english, command, tmp_path, monkeypatch):
+    """Of every update; a state has the last one alone, however many there are."""
+    found, before = [], training.Progress.on_log
+
     def stop(self, folder):
         raise KeyboardInterrupt
 
+    def noted(self, settings, state, control, logs=None, **others):
+        found.extend(logs[name] for name in logs if name == "learning_rate")
+        before(self, settings, state, control, logs, **others)
+
+    monkeypatch.setattr(training.Progress, "on_log", noted)
     monkeypatch.setattr(training.BestModel, "move", stop)
     with pytest.raises(KeyboardInterrupt):
         command(*options(english, tmp_path / "out", "--warmup", 0.5))
     state = json.loads((tmp_path / "out/training/checkpoint-10/trainer_state.json").read_text())
-    found = [each["learning_rate"] for each in state["log_history"]]  # of each update
+    assert [each["step"] for each in state["log_history"]] == [10]
     assert found == pytest.approx([5e-3 * training.rate(update, (4, 6), 0.5) for update in range(10)])
 
 
