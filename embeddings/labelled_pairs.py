@@ -11,6 +11,7 @@
 A file may hold several languages; of one without a column of them, all lines are of the language asked for.
 """
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +66,8 @@ def read_labelled_pairs(path: Path, language: str | None = None) -> Iterator[Lab
     for line, first, second, label, of in rows:
         if language is None or of in (None, language):
             texts = (" ".join(text.split()) for text in (first, second))
-            yield LabelledPair(*texts, OTHER_NAMES.get(label, label), line)
+            label = sys.intern(OTHER_NAMES.get(label, label))  # one string for millions of pairs
+            yield LabelledPair(*texts, label, line)
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str, str | None]]:

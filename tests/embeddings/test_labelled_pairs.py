@@ -69,3 +69,11 @@ def test_objects_of_several_languages(tmp_path):
 def test_lines_that_are_refused(tmp_path, lines, message):
     with pytest.raises(InputError, match=message):
         list(read_labelled_pairs(write(tmp_path / "x.tsv", lines)))
+
+
+def test_labels_are_one_string_each(tmp_path):
+    """However many pairs there are in memory: XNLI's training sets have 6 million."""
+    rows = [f"a {n}\tb\t{label}" for n in range(4) for label in ("contradictory", "neutral")]
+    path = tmp_path / "train.tsv"
+    path.write_text("\n".join(["premise\thypo\tlabel", *rows]) + "\n")
+    assert len({id(pair.label) for pair in list(read_labelled_pairs(path))}) == 2
