@@ -1,5 +1,6 @@
 """The encoder with a head for a task, what it reads, and what it says."""
 
+import inspect
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -63,8 +64,19 @@ def load_model(folder: Path, task: Task, classes: Sequence[str] = ()):
         model, notes = getattr(transformers, task.model).from_pretrained(
             folder, ignore_mismatched_sizes=bool(classes), **given
         )
+    if model.config.is_encoder_decoder:
+        raise InputError(f"--model {folder}: is of a translation model; expected an encoder alone")
     _check_encoder(model, notes, folder)
     return model
+
+
+def fit_tokenizer(tokenizer, model) -> None:
+    """Let a tokenizer say which text a token is of to those encoders alone that read that."""
+    parameters = inspect.signature(model.forward).parameters
+    types = getattr(model.config, "type_vocab_size", 2)
+    if "token_type_ids" not in parameters or types < 2:
+        names = [name for name in tokenizer.model_input_names if name != "token_type_ids"]
+        tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = names
 
 
 def lacks_pooler(model, folder: Path) -> bool:

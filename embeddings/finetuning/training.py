@@ -22,6 +22,7 @@ from embeddings.encoders.transformers_folder import TransformersEncoder
 from embeddings.finetuning.course import Course
 from embeddings.finetuning.model import (
     collated,
+    fit_tokenizer,
     lacks_pooler,
     load_model,
     load_tokenizer,
@@ -94,6 +95,7 @@ class Learner:
         classes = job.what.classes([example for file in train for example in file.examples])
         tokenizer = load_tokenizer(job.model)
         self.model = load_model(job.model, job.what, classes)
+        fit_tokenizer(tokenizer, self.model)
         if job.pooler:
             take_pooler(self.model, job.pooler)
         elif lacks_pooler(self.model, job.model):
@@ -230,6 +232,7 @@ def tested(job: Training, folder: Path, files: list[Examples]) -> dict:
     """What the trained model in a folder gets right."""
     tokenizer = load_tokenizer(folder)
     model = load_model(folder, job.what)
+    fit_tokenizer(tokenizer, model)
     device = torch.device("cuda" if torch.cuda.is_available() and not job.cpu else "cpu")
     model = model.eval().to(device)
     classes = tuple(model.config.id2label[number] for number in sorted(model.config.id2label))

@@ -193,6 +193,47 @@ def test_the_pooler_of_another_folder(folder, tmp_path, capsys):
         learner(job(folder, pooler=tmp_path / "narrow"))
 
 
+def write_other(kind: str, folder):
+    """An encoder of another kind with a tokenizer that says which text a token is of."""
+    import transformers
+
+    bert = transformers.AutoTokenizer.from_pretrained(write_bert(folder / "bert"))
+    names = {f"{role}_token": getattr(bert, f"{role}_token") for role in ("unk", "cls", "sep", "pad")}
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=bert.backend_tokenizer, **names)
+    tokenizer.save_pretrained(folder / kind)
+    sizes = {"vocab_size": len(bert), "max_position_embeddings": 40, "pad_token_id": bert.pad_token_id}
+    sizes |= {"hidden_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1}
+    if kind == "mbart":
+        inner = {"encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32}
+        config = transformers.MBartConfig(**sizes, **inner, decoder_attention_heads=2)
+        transformers.MBartModel(config).save_pretrained(folder / kind)
+    elif kind == "distilbert":
+        transformers.DistilBertModel(transformers.DistilBertConfig(**sizes)).save_pretrained(folder / kind)
+    else:
+        config = transformers.RobertaConfig(**sizes, intermediate_size=32, type_vocab_size=1)
+        transformers.RobertaModel(config).save_pretrained(folder / kind)
+    return folder / kind
+
+
+@pytest.mark.parametrize("kind", ["distilbert", "roberta"])
+def test_encoders_that_do_not_read_which_text_a_token_is_of(folder, tmp_path, kind):
+    from transformers import AutoTokenizer
+
+    from embeddings.finetuning.training import tested
+
+    one = learner(job(folder, model=write_other(kind, tmp_path)))
+    assert "token_type_ids" in AutoTokenizer.from_pretrained(tmp_path / kind)("a", "b")
+    one.train(tmp_path / "out")
+    assert "token_type_ids" not in load_tokenizer(tmp_path / "out/model")("a", "b")
+    tests = read_files(one.job.what, one.job.valid)
+    assert tested(one.job, tmp_path / "out/model", tests)["languages"].keys() == {"de"}
+
+
+def test_a_translation_model_is_refused(folder, tmp_path):
+    with pytest.raises(InputError, match="mbart: is of a translation model; expected an encoder alone"):
+        learner(job(folder, model=write_other("mbart", tmp_path)))
+
+
 def test_an_encoder_that_lacks_weights_is_refused(folder, tmp_path):
     from safetensors.torch import load_file, save_file
 
