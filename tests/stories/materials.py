@@ -10,6 +10,9 @@ from xml.sax.saxutils import escape
 
 from tests.our_commands import run_command
 
+# Of inference, and as XNLI's translated training sets call them.
+LABELS = {"entailment": "entailment", "neutral": "neutral", "contradiction": "contradictory"}
+
 
 def write_pairs(folder: Path, *languages: str, train: int, others: int = 5) -> None:
     """`SPLIT.A-B.LANG`, parallel sentences of the phrasebook."""
@@ -82,18 +85,17 @@ def write_mbert(folder: Path) -> None:
 
 def write_xnli(folder: Path, *languages: str) -> None:
     """MultiNLI, its translations, and XNLI, as they are published."""
-    labels = {"entailment": "entailment", "neutral": "neutral", "contradiction": "contradictory"}
     translated = folder / "XNLI-MT-1.0/multinli"
     for part in (translated, folder / "XNLI-1.0", folder / "multinli_1.0"):
         part.mkdir(parents=True)
     pairs = [
-        (f"Two children play, {n}.", f"Children {label} {n}.", label) for n in range(8) for label in labels
+        (f"Two children play, {n}.", f"Children {label} {n}.", label) for n in range(8) for label in LABELS
     ]
     names = ("sentence1", "sentence2", "gold_label")
     objects = [json.dumps(dict(zip(names, pair, strict=True))) for pair in pairs]
     (folder / "multinli_1.0/multinli_1.0_train.jsonl").write_text("\n".join(objects) + "\n")
     for language in languages:
-        rows = ["premise\thypo\tlabel", *(f"{a} ({language})\t{b}\t{labels[label]}" for a, b, label in pairs)]
+        rows = ["premise\thypo\tlabel", *(f"{a} ({language})\t{b}\t{LABELS[label]}" for a, b, label in pairs)]
         (translated / f"multinli.train.{language}.tsv").write_text("\n".join(rows) + "\n")
     for split in ("dev", "test"):
         rows = ["language\tgold_label\tsentence1\tsentence2"]
@@ -119,13 +121,32 @@ def write_mlqa(folder: Path, *languages: str) -> None:
             "version": "1.1",
             "data": [{"title": "x", "paragraphs": [{"context": context, "qas": questions}]}],
         }
-        name = "train-v1.1" if language == "en" else f"squad.translate.train.en-{language}"
-        texts = [f"squad/{name}.json"]
+        names = ["train-v1.1", "dev-v1.1"] if language == "en" else [f"squad.translate.train.en-{language}"]
+        texts = [f"squad/{name}.json" for name in names]
         texts += [
             f"MLQA_V1/{part}/{part}-context-{language}-question-{language}.json" for part in ("dev", "test")
         ]
         for text in texts:
             (folder / text).write_text(json.dumps(squad), encoding="utf-8")
+
+
+def write_what_encoders_are_measured_by(folder: Path) -> None:
+    """SNLI, STSb, STS 2017, WMT20 and WikiANN, as recipes/crosslingual_evaluation reads them."""
+    for part in ("snli", "sts17", "wikiann"):
+        (folder / part).mkdir()
+    pairs = [("Two children play.", f"Children {n}.", label) for n in range(4) for label in LABELS]
+    names = ("sentence1", "sentence2", "gold_label")
+    objects = [json.dumps(dict(zip(names, pair, strict=True))) for pair in pairs]
+    (folder / "snli/snli_1.0_train.jsonl").write_text("\n".join(objects) + "\n")
+    rated = [("Two children", "Two", "4"), ("The park", "Football", "1"), ("Das Wetter", "The weather", "5")]
+    (folder / "sts.csv").write_text("".join(",".join(row) + "\n" for row in rated))
+    (folder / "sts17/STS.en.tsv").write_text("".join("\t".join(row) + "\n" for row in rated))
+    write_pairs(folder / "text", "de", "en", train=2, others=6)
+    (folder / "wmt20").mkdir()
+    for language in ("de", "en"):
+        shutil.copyfile(folder / f"text/valid.de-en.{language}", folder / f"wmt20/en-de.{language}")
+    for name in ("train-en", "dev-en", "test-en", "test-de"):
+        (folder / f"wikiann/{name}.tsv").write_text("Two\tO\nchildren\tB-PER\nplay\tO\n\n" * 6)
 
 
 def write_mbart(folder: Path, text: Path) -> None:

@@ -59,6 +59,13 @@ def for_transfer(folder: Path) -> None:
     materials.write_mlqa(folder / "mlqa", "de", "en")
 
 
+def for_crosslingual_evaluation(folder: Path) -> None:
+    for_transfer(folder)
+    materials.write_labse(folder / "models/LaBSE")
+    materials.write_tatoeba(folder / "LASER/data/tatoeba/v1")
+    materials.write_what_encoders_are_measured_by(folder)
+
+
 def for_jass_enss(folder: Path) -> None:
     materials.write_table(folder / "TANAKA", "en", "ja", train=200)
     materials.write_pipeline(folder / "en_core_web_sm")
@@ -231,6 +238,22 @@ STORIES = {
                 + " --xnli xnli --mlqa mlqa --systems unaligned,ppa-250k,no-cs-250k",
             ),
             ("^python -m embeddings finetune .*", r"\g<0> --epochs 1 --batch-size 8 --warmup 1 --cpu"),
+        ),
+    ),
+    "crosslingual_evaluation": Story(
+        (("recipes/crosslingual_evaluation/README.md", ""),),
+        (
+            "outputs/crosslingual_evaluation/paper/report/report.html",
+            "outputs/crosslingual_evaluation/paper/transfer/from-de/transfer.json",
+        ),
+        for_crosslingual_evaluation,
+        small=(
+            (
+                "^bash recipes/.*",
+                recipe("crosslingual_evaluation", "paper", "--encoders mbert=models/mbert,labse=models/LaBSE")
+                + " --xnli xnli --tatoeba LASER/data/tatoeba/v1 --sts17 sts17 --wikiann wikiann --wmt20 wmt20"
+                " --squad mlqa/squad --nli snli --sts sts.csv --seeds 1",
+            ),
         ),
     ),
     "instructions": Story(
