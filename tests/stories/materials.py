@@ -72,7 +72,7 @@ def write_xlmr(folder: Path) -> None:
 
 
 def write_mbert(folder: Path) -> None:
-    """mBERT in the format of transformers, of two layers, with its pooler and the head that predicts words."""
+    """mBERT in the format of transformers, of two layers, with a pooler and a head that predicts words."""
     from transformers import AutoTokenizer, BertConfig, BertForPreTraining
 
     from tests.data_prep.tokenizer_folders import write_bert
