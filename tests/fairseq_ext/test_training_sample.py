@@ -108,7 +108,7 @@ def test_the_first_of_what_is_left(folder, caplog):
         for pair in [one for one in pairs_of(loaded(folder, min_tokens=5)) if one[0] == part][:most]
     ]  # fmt: skip
     assert [sum(part == number for part, *_ in kept) for number in (0, 1)] == [12, 8]
-    assert "train de-en: the first 12 of 20 lines (--first-pairs)" in caplog.messages
+    assert "train de-en: the first 12 of 20 lines are read (--first-pairs)" in caplog.messages
 
 
 def test_a_budget_is_sampled_with_a_temperature(folder):
