@@ -5,10 +5,12 @@ import math
 import shutil
 import sys
 import time
+import warnings
 from pathlib import Path
 
+import torch
 from torch.utils.data import DataLoader
-from transformers import Trainer, TrainerCallback
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from command_line.errors import InputError
 
@@ -48,8 +50,42 @@ def _is_whole(state: Path) -> bool:
     return True
 
 
+def go_on(trainer: Trainer, state: Path) -> None:
+    """Train from the last state in a folder, or from the beginning; what is said of it is `Progress`'s."""
+    trainer.remove_callback(PrinterCallback)
+    with warnings.catch_warnings():  # states are numbered: their order needs no times of files
+        warnings.filterwarnings("ignore", message="mtime may not be reliable")
+        with trainer.accelerator.main_process_first():  # which removes what is not whole
+            begun = last_state(state)
+        trainer.train(resume_from_checkpoint=begun)
+
+
+def ordered_arguments(job, state: Path, updates: int, rate: float, **others) -> TrainingArguments:
+    """Arguments of an `OrderedTrainer`, on one device.
+
+    Args:
+        job: its precision, "bfloat16" or another, cpu, and seed.
+        state: folder of the trainer's states.
+        rate: of learning, the highest.
+    """
+    arguments = TrainingArguments(
+        output_dir=str(state),
+        max_steps=updates,
+        per_device_train_batch_size=1,  # an item is a batch
+        learning_rate=rate,
+        bf16=job.precision == "bfloat16",
+        use_cpu=job.cpu or not torch.cuda.is_available(),
+        seed=job.seed,
+        **QUIET,
+        **others,
+    )
+    # The trainer would spread a batch over all GPUs of a process by its rows, which belong together.
+    arguments._n_gpu = min(1, arguments.n_gpu)
+    return arguments
+
+
 class OrderedTrainer(Trainer):
-    """Takes the batches of its data in their order, which is random already."""
+    """Takes the batches of its data, which are its items, in their order, which is random already."""
 
     def get_train_dataloader(self) -> DataLoader:
         loader = DataLoader(self.train_dataset, batch_size=1, collate_fn=self.data_collator)

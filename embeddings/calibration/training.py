@@ -4,7 +4,6 @@
 and the encoder of the best one so far, `best-UPDATE`.
 """
 
-import warnings
 from pathlib import Path
 
 import torch
@@ -15,9 +14,8 @@ from sentence_transformers.sentence_transformer.losses import (
 )
 from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
-from transformers import PrinterCallback, TrainingArguments
 
-from data_prep.transformers_trainer import QUIET, OrderedTrainer, Progress, last_state
+from data_prep.transformers_trainer import OrderedTrainer, Progress, go_on, ordered_arguments
 from embeddings.best_model import BestModel, shares
 from embeddings.calibration.encoder import as_encoder
 from embeddings.calibration.examples import NLI, STS, Course, columns_of
@@ -52,22 +50,16 @@ def train(
         save=lambda path: model.save(str(path), create_model_card=False),
         shown=lambda now: f"calibrate: update {now['update']}: P@1 {now[SCORE]:.1%} of validation",
     )
-    arguments = TrainingArguments(
-        output_dir=str(state),
-        max_steps=len(course),
-        per_device_train_batch_size=1,  # an item is a batch
-        learning_rate=job.learning_rate,
+    arguments = ordered_arguments(
+        job,
+        state,
+        len(course),
+        job.learning_rate,
         weight_decay=0.01,  # as sentence-transformers' own training
         max_grad_norm=1.0,
         save_strategy="no",  # but when BestModel says so
         save_safetensors=False,  # which has no place for weights that two modules share
-        **QUIET,
-        bf16=job.precision == "bfloat16",
-        use_cpu=job.cpu or not torch.cuda.is_available(),
-        seed=job.seed,
     )
-    # The trainer would spread a batch over all GPUs of a process by rows, which are each other's negatives.
-    arguments._n_gpu = min(1, arguments.n_gpu)
     trainer = CourseTrainer(
         model=Losses(model),
         args=arguments,
@@ -76,10 +68,7 @@ def train(
         callbacks=[best, Progress("calibrate", "another --precision")],
     )
     trainer.warmup = job.warmup
-    trainer.remove_callback(PrinterCallback)
-    with warnings.catch_warnings():  # states are numbered: their order needs no times of files
-        warnings.filterwarnings("ignore", message="mtime may not be reliable")
-        trainer.train(resume_from_checkpoint=last_state(state))
+    go_on(trainer, state)
     best.move(folder / ENCODER)
     return best.checkpoints
 

@@ -5,17 +5,16 @@
 """
 
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
-from transformers import PrinterCallback, TrainingArguments, set_seed
+from transformers import TrainingArguments, set_seed
 
 from command_line.errors import InputError
-from data_prep.transformers_trainer import QUIET, OrderedTrainer, Progress, last_state
+from data_prep.transformers_trainer import OrderedTrainer, Progress, go_on, ordered_arguments
 from embeddings.best_model import BestModel, shares
 from embeddings.encoders.options import TRANSFORMERS, EncoderOptions
 from embeddings.encoders.transformers_folder import TransformersEncoder
@@ -152,10 +151,7 @@ class Learner:
             data_collator=self._collate,
             callbacks=[best, Progress("finetune", "another --precision")],
         )
-        trainer.remove_callback(PrinterCallback)
-        with warnings.catch_warnings():  # states are numbered: their order needs no times of files
-            warnings.filterwarnings("ignore", message="mtime may not be reliable")
-            trainer.train(resume_from_checkpoint=last_state(state))
+        go_on(trainer, state)
         best.move(folder / MODEL)
         return best.checkpoints
 
@@ -187,24 +183,17 @@ def _warn(text: str) -> None:
 
 
 def _arguments(job: Training, state: Path, updates: int) -> TrainingArguments:
-    arguments = TrainingArguments(
-        output_dir=str(state),
-        max_steps=updates,
-        per_device_train_batch_size=1,  # an item is a batch
-        learning_rate=job.how.learning_rate,
+    return ordered_arguments(
+        job,
+        state,
+        updates,
+        job.how.learning_rate,
         warmup_steps=job.how.warmup,
         lr_scheduler_type="linear",
         weight_decay=WEIGHT_DECAY,
         max_grad_norm=1.0,
         save_strategy="no",  # but when BestModel says so
-        **QUIET,
-        bf16=job.precision == "bfloat16",
-        use_cpu=job.cpu or not torch.cuda.is_available(),
-        seed=job.seed,
     )
-    # The trainer would spread a batch over all GPUs of a process.
-    arguments._n_gpu = min(1, arguments.n_gpu)
-    return arguments
 
 
 def retrieval_options(job: Training) -> EncoderOptions:

@@ -5,14 +5,12 @@
 
 import os
 import sys
-import warnings
 from pathlib import Path
 
-import torch
-from transformers import PrinterCallback, TrainerCallback, TrainingArguments
+from transformers import TrainerCallback
 
 from command_line.outputs import scratch_folder, write_json
-from data_prep.transformers_trainer import QUIET, OrderedTrainer, Progress, last_state
+from data_prep.transformers_trainer import OrderedTrainer, Progress, go_on, ordered_arguments
 from embeddings.pretraining.examples import Batches, Masking
 from embeddings.pretraining.options import STATE, VALIDATION, Pretraining, encoder_folder
 from embeddings.pretraining.validation import mean_of, validate
@@ -33,12 +31,12 @@ def train(
         folder, model, tokenizer, lambda: validate(model, held_out, masking, job.batch_tokens)
     )
     state = folder / STATE
-    arguments = TrainingArguments(
-        output_dir=str(state),
-        max_steps=job.updates,
-        per_device_train_batch_size=1,  # an item is a batch
+    arguments = ordered_arguments(
+        job,
+        state,
+        job.updates,
+        job.learning_rate,
         gradient_accumulation_steps=job.batches_per_update,
-        learning_rate=job.learning_rate,
         warmup_steps=job.warmup_updates,
         lr_scheduler_type="linear",
         weight_decay=job.weight_decay,
@@ -46,15 +44,8 @@ def train(
         adam_epsilon=1e-6,
         max_grad_norm=job.clip_norm,
         save_steps=job.save_updates,
-        **QUIET,
-        bf16=job.precision == "bfloat16",
         gradient_checkpointing=job.gradient_checkpointing,
-        use_cpu=job.cpu or not torch.cuda.is_available(),
-        seed=job.seed,
     )
-    # The trainer would spread a batch over all GPUs of a process by its rows, which positions of masked
-    # tokens do not follow.
-    arguments._n_gpu = min(1, arguments.n_gpu)
     trainer = OrderedTrainer(
         model=model,
         args=arguments,
@@ -62,10 +53,7 @@ def train(
         data_collator=masking,
         callbacks=[encoders, Progress("pretrain", "more --warmup-updates")],
     )
-    trainer.remove_callback(PrinterCallback)
-    with warnings.catch_warnings():  # states are numbered: their order needs no times of files
-        warnings.filterwarnings("ignore", message="mtime may not be reliable")
-        trainer.train(resume_from_checkpoint=last_state(state))
+    go_on(trainer, state)
 
 
 class Encoders(TrainerCallback):

@@ -3,17 +3,16 @@
 import math
 import os
 import sys
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
+from transformers import Trainer, TrainerCallback, TrainingArguments, set_seed
 
 from command_line.outputs import scratch_folder, write_json
 from command_line.records import read_json
-from data_prep.transformers_trainer import QUIET, Diverged, Progress, last_state
+from data_prep.transformers_trainer import QUIET, Diverged, Progress, go_on
 from llm.tuning.answers import AnswerTokens
 from llm.tuning.examples import Examples, Padding
 from llm.tuning.model import trained_parameters, tuned_model
@@ -62,7 +61,6 @@ def tune_stage(job: Tuning, stage: Stage, tokenizer, rate: float, state: Path, t
         data_collator=padding,
         callbacks=[Progress(f"tune: {stage.title}", "a larger --warmup-ratio")],
     )
-    trainer.remove_callback(PrinterCallback)
 
     def measure() -> dict:
         batch = job.batch_sentences
@@ -70,11 +68,7 @@ def tune_stage(job: Tuning, stage: Stage, tokenizer, rate: float, state: Path, t
 
     course = Course(stage.title, state, measure, stage.training if rate == job.learning_rate[0] else None)
     trainer.add_callback(course)
-    with warnings.catch_warnings():  # states are numbered: their order needs no times of files
-        warnings.filterwarnings("ignore", message="mtime may not be reliable")
-        with trainer.accelerator.main_process_first():  # which removes what is not whole
-            begun = last_state(state)
-        trainer.train(resume_from_checkpoint=begun)
+    go_on(trainer, state)
     record = {
         "learning_rate": rate,
         "updates": trainer.state.global_step,

@@ -66,23 +66,11 @@ check_recipe() {
 
 # --- alignment -----------------------------------------------------------------------------------------------------
 
-train_systems() {
-  local system seed trained=" "
-  need_data "$DATA"
-  for seed in "${SEED_LIST[@]}"; do
-    for system in "${SYSTEM_IDS[@]}"; do
-      system=${TRAINED_AS[$system]}
-      [[ $system != "$UNALIGNED" && $trained != *" $system/$seed "* ]] || continue
-      trained+="$system/$seed "
-      start_job train_system "$system" "$seed"
-    done
-  done
-  finish_jobs
-}
-
 # AdamW of fairseq: its `adam` takes the decay from the weights themselves.
 train_system() { # SYSTEM SEED
-  local options updates=${UPDATES_OF[${1##*-}]}
+  local options updates
+  [[ $1 != "$UNALIGNED" ]] || return 0
+  updates=${UPDATES_OF[${1##*-}]}
   read -ra options <<< "${TRAINING_OPTIONS[$1]}"
   train_on_data "$OUTPUT/models/$(model_name "$@")" "$2" --task sentence_embedding --arch "$ARCHITECTURE" \
     --pretrained-encoder "$ENCODER" --pooling cls --criterion weighted_losses --pairs "$(pairs_with_english "${LANGUAGES[@]}")" \
