@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from command_line.errors import InputError
+from command_line.errors import InputError, at
 from embeddings.finetuning.task import Hyperparameters, Predict, Reader, Task, Window
 from embeddings.labelled_pairs import NONE, LabelledPair, check_label, read_labelled_pairs
 
@@ -76,7 +76,7 @@ class Pairs(Task):
         for ours, theirs in zip(english, others, strict=True):
             if ours.label != theirs.label:
                 raise InputError(
-                    f"{where}:{theirs.place[1]}: label {theirs.label!r:.40}, and of the English pair"
+                    f"{at(*theirs.place)}: label {theirs.label!r:.40}, and of the English pair"
                     f" {ours.label!r:.40}; expected translations of the English pairs, in their order"
                 )
         return [

@@ -124,7 +124,7 @@ class Task(ABC):
 
         Args:
             english: examples, of which `others` are translations.
-            where: the file of the others, for errors.
+            where: the files of the others, for errors.
 
         Raises:
             InputError: they are no translations of each other, or the task has no two halves.

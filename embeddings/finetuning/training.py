@@ -38,14 +38,18 @@ WEIGHT_DECAY = 0.01  # post-pretraining alignment, 3.3
 
 
 def groups_of(job: Training, files: list[Examples]) -> Iterator[tuple]:
-    """What is read by one update: an example, or its code-switched forms (2.3)."""
+    """What is read by one update: an example, or its code-switched forms (2.3).
+
+    Several files of a language are one, as those of the originals are.
+    """
     originals = read_files(job.what, [(PIVOT, path) for path in job.code_switching or ()])
     english = [example for file in learnable(job.what, originals) for example in file.examples]
-    for file in files:
-        if job.code_switching and file.language != PIVOT:
-            yield from job.what.switched(english, file.examples, str(file.path))
+    for language, examples in by_language(files).items():
+        if job.code_switching and language != PIVOT:
+            where = ", ".join(str(file.path) for file in files if file.language == language)
+            yield from job.what.switched(english, examples, where)
         else:
-            yield from ((example,) for example in file.examples)
+            yield from ((example,) for example in examples)
 
 
 def learnable(task: Task, files: list[Examples]) -> list[Examples]:

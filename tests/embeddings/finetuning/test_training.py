@@ -21,6 +21,7 @@ from tests.embeddings.encoders.folders import write_sentence_transformers
 from tests.embeddings.finetuning.inference import write_inference
 from tests.embeddings.finetuning.precision import own_precision  # noqa: F401
 from tests.embeddings.finetuning.squad import question, write_squad
+from tests.embeddings.test_retrieve import write
 
 CLASSES = ("contradiction", "entailment", "neutral")
 
@@ -140,6 +141,23 @@ def test_what_cannot_be_learned_from_is_left_out_of_training_alone(folder, tmp_p
     assert one.examples == {"de": 2}
     assert [question.id for question in one.course[0]] == ["q2", "q2"]
     assert [question.id for question in one.valid[0].examples] == list(starts)
+
+
+def test_several_files_of_originals_and_of_their_translations(folder, tmp_path):
+    """Cut in other places, they are what one file of each is."""
+    english = (folder / "train.en.jsonl").read_text().splitlines()
+    german = (folder / "train.de.tsv").read_text().splitlines()
+    originals = [write(tmp_path / f"{n}.jsonl", part) for n, part in enumerate((english[:9], english[9:]))]
+    parts = [
+        write(tmp_path / f"{n}.tsv", [german[0], *part]) for n, part in enumerate((german[1:20], german[20:]))
+    ]
+    whole = job(folder, train=[("de", folder / "train.de.tsv")], code_switching=[folder / "train.en.jsonl"])
+    in_parts = job(folder, train=[("de", path) for path in parts], code_switching=originals)
+    found, expected = (
+        [[(one.first, one.second, one.label) for one in group] for group in learner(each).course.groups]
+        for each in (in_parts, whole)
+    )
+    assert found == expected and len(found) == 36
 
 
 def test_the_head_is_drawn_with_the_seed(folder):
