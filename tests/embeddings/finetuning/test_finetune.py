@@ -18,7 +18,7 @@ from tests.embeddings.finetuning.precision import own_precision  # noqa: F401
 from tests.embeddings.test_retrieve import write
 
 PARALLEL = [("first.en", "first.de"), ("first.en", "first.fr"), ("second.de", "second.en")]
-TRAINING = "--epochs 8 --learning-rate 5e-3 --batch-size 16 --warmup 5 --checkpoints 4 --cpu"
+TRAINING = "--epochs 16 --learning-rate 5e-3 --batch-size 16 --warmup 5 --checkpoints 4 --cpu"
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_what_is_learned_in_english_is_known_in_german(trained, data):
     assert (run["train_languages"], run["code_switching"]) == (["en"], False)
     assert run["train_examples"] == {"en": 144}
     assert run["hyperparameters"] == {
-        "epochs": 8, "batch_size": 16, "learning_rate": 5e-3, "warmup": 5, "max_length": 128,
+        "epochs": 16, "batch_size": 16, "learning_rate": 5e-3, "warmup": 5, "max_length": 128,
         "checkpoints": 4, "validation": ["de", "en"], "layer": None, "pooler": False, "precision": "float32",
     }  # fmt: skip
 
@@ -97,7 +97,7 @@ def test_the_best_in_validation_is_kept(data, command, tmp_path, monkeypatch):
     record = record_of(tmp_path / "out")["training"]
     assert [one["accuracy"] for one in record["checkpoints"]] == [50, 70, 60, 70]
     assert record["best"] == record["checkpoints"][1]
-    assert record["updates"] == record["checkpoints"][-1]["update"] == 72
+    assert record["updates"] == record["checkpoints"][-1]["update"] == 144
 
 
 @pytest.mark.parametrize("moment", ["on_save", "move"])
@@ -106,7 +106,7 @@ def test_goes_on_where_it_was_killed(trained, data, command, tmp_path, monkeypat
 
     def killed(self, *given, **others):
         before(self, *given, **others)
-        if moment == "move" or given[1].global_step == 18:
+        if moment == "move" or given[1].global_step == 36:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -145,7 +145,7 @@ def test_translations_with_code_switching(data, command, tmp_path):
     record = record_of(tmp_path / "out")
     assert record["runs"][0]["train_languages"] == ["de"] and record["runs"][0]["code_switching"]
     assert record["training"]["examples"] == {"de": 144}
-    assert record["training"]["updates"] == 8 * 18  # of 2 x 144 windows, by 16
+    assert record["training"]["updates"] == 16 * 18  # of 2 x 144 windows, by 16
     assert str(english) in json.loads((tmp_path / "out/.training.done").read_text())["inputs"]
     assert min(one["accuracy"] for one in record["runs"][0]["languages"].values()) > 60
 
@@ -221,7 +221,7 @@ def test_retrieval_changes_nothing_of_what_is_learned(data, command, tmp_path, m
     for name, make in (("task", options), ("retrieval", by_retrieval)):
         done = command(*make(data, tmp_path / name))
         assert done.status == 0, done.err
-        assert record_of(tmp_path / name)["training"]["best"]["update"] == 72
+        assert record_of(tmp_path / name)["training"]["best"]["update"] == 144
     assert same(weights(tmp_path / "task"), weights(tmp_path / "retrieval"))
 
 
@@ -285,7 +285,7 @@ def test_several_files_of_a_language_are_one(trained, data, command, tmp_path):
         (["--train", "{data}/train.de.tsv"], "expected NAME=VALUE, for example de=train.de.tsv"),
         (["--train", "de={data}/valid.tsv", "--code-switching", "{data}/train.en.jsonl"],
          "valid.tsv: 30 pairs that have a label, and 144 of English"),
-        (["--warmup", "200"], "--warmup 200: the training has 72 updates in all"),
+        (["--warmup", "200"], "--warmup 200: the training has 144 updates in all"),
         (["--model", "{data}/none"], "none: "),
         (["--model", "{data}"], "data: "),
         (["--learning-rate", "nan"], "--learning-rate: found 'nan'"),
