@@ -78,12 +78,12 @@ def files_of(folder: Path, weights: str = WEIGHTS) -> dict[str, str]:
     process.
     """
     files = {
-        path for place in _places_of(folder) for ending in (weights, *SETTINGS) for path in place.glob(ending)
+        path for place in places_of(folder) for ending in (weights, *SETTINGS) for path in place.glob(ending)
     }
     return {str(path.relative_to(folder)): checksum(path) for path in sorted(files)}
 
 
-def _places_of(folder: Path) -> set[Path]:
+def places_of(folder: Path) -> set[Path]:
     """The folder, and those of its modules.
 
     Raises:

@@ -1,6 +1,7 @@
 """The encoder with a head for a task, what it reads, and what it says."""
 
 import inspect
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import torch
 
 from command_line.errors import InputError
 from command_line.records import read_json
-from data_prep.huggingface import MODULES_LIST, WEIGHTS, check_complete, check_folder, reading
+from data_prep.huggingface import MODULES_LIST, check_complete, check_folder, places_of, reading
 from data_prep.sentence_transformers_modules import check_modules
 from embeddings.encoders.arithmetic import autocast
 from embeddings.encoders.options import SENTENCE_TRANSFORMERS, TRANSFORMERS, kind_of
@@ -42,11 +43,14 @@ def load_tokenizer(folder: Path):
     return tokenizer
 
 
-def load_model(folder: Path, task: Task, classes: Sequence[str] = ()):
+def load_model(folder: Path, task: Task, classes: Sequence[str] = (), pooler: Path | None = None):
     """The encoder in a folder, with the head of the task, on the processor.
+
+    Warns of a pooler below the head that is drawn by chance.
 
     Args:
         classes: of a new head, whose weights are drawn by chance; none for the one that the folder has.
+        pooler: folder whose pooler is taken, in place of the encoder's.
 
     Raises:
         InputError: no such folder, pickled weights, code of its own, a kind of encoder that transformers has
@@ -67,6 +71,14 @@ def load_model(folder: Path, task: Task, classes: Sequence[str] = ()):
     if model.config.is_encoder_decoder:
         raise InputError(f"--model {folder}: is of a translation model; expected an encoder alone")
     _check_encoder(model, notes, folder)
+    if pooler:
+        _take_pooler(model, pooler)
+    elif any(".pooler." in name for name in notes["missing_keys"]):
+        print(
+            f"warning: --model {folder}: has no pooler, on which the head stands; a new one is drawn by"
+            " chance",
+            file=sys.stderr,
+        )
     return model
 
 
@@ -77,19 +89,6 @@ def fit_tokenizer(tokenizer, model) -> None:
     if "token_type_ids" not in parameters or types < 2:
         names = [name for name in tokenizer.model_input_names if name != "token_type_ids"]
         tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = names
-
-
-def lacks_pooler(model, folder: Path) -> bool:
-    """Whether the head stands on a pooler that the files of the encoder do not have."""
-    if getattr(model.base_model, "pooler", None) is None:
-        return False
-    from safetensors import safe_open
-
-    names = []
-    for path in transformer_in(folder).glob(WEIGHTS):
-        with safe_open(path, "np") as weights:
-            names += weights.keys()
-    return not any("pooler." in name for name in names)
 
 
 def _check_encoder(model, notes: dict, folder: Path) -> None:
@@ -109,7 +108,7 @@ def _check_encoder(model, notes: dict, folder: Path) -> None:
         )
 
 
-def take_pooler(model, folder: Path) -> None:
+def _take_pooler(model, folder: Path) -> None:
     """Give the encoder below a head the pooler of a folder.
 
     Raises:
@@ -142,12 +141,10 @@ def transformer_in(folder: Path) -> Path:
     if kind_of(folder) != SENTENCE_TRANSFORMERS:
         return folder
     check_modules(folder)
+    places_of(folder)  # refuses those elsewhere
     for module in read_json(folder / MODULES_LIST):
         if module["type"].endswith(".Transformer"):
-            found = folder / module["path"]
-            if not found.resolve().is_relative_to(folder.resolve()):
-                raise InputError(f"{folder / MODULES_LIST}: names {found}, expected folders below {folder}")
-            return found
+            return folder / module["path"]
     raise InputError(f"{folder / MODULES_LIST}: has no module Transformer; expected one to fine-tune")
 
 

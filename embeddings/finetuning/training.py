@@ -22,12 +22,10 @@ from embeddings.finetuning.course import Course
 from embeddings.finetuning.model import (
     collated,
     fit_tokenizer,
-    lacks_pooler,
     load_model,
     load_tokenizer,
     longest_window,
     predictor,
-    take_pooler,
 )
 from embeddings.finetuning.options import MODEL, PIVOT, STATE, Training
 from embeddings.finetuning.task import Examples, Predict, Reader, Task, by_language, read_files
@@ -97,18 +95,14 @@ class Learner:
         set_seed(job.seed)  # of the head
         classes = job.what.classes([example for file in train for example in file.examples])
         tokenizer = load_tokenizer(job.model)
-        self.model = load_model(job.model, job.what, classes)
+        self.model = load_model(job.model, job.what, classes, job.pooler)
         fit_tokenizer(tokenizer, self.model)
-        if job.pooler:
-            take_pooler(self.model, job.pooler)
-        elif lacks_pooler(self.model, job.model):
-            _warn(
-                f"--model {job.model}: has no pooler, on which the head stands; a new one is drawn by chance"
-            )
         longest = longest_window(self.model, tokenizer, how.max_length)
         if longest < how.max_length:
-            _warn(
-                f"--max-length {how.max_length}: the encoder reads {longest} tokens; so many are read at once"
+            print(
+                f"warning: --max-length {how.max_length}: the encoder reads {longest} tokens; so many are"
+                " read at once",
+                file=sys.stderr,
             )
         self.reader = Reader(tokenizer, longest, classes)
         groups = list(groups_of(job, train))
@@ -180,10 +174,6 @@ class Learner:
     def _save(self, folder: Path) -> None:
         self.model.save_pretrained(folder)
         self.reader.tokenizer.save_pretrained(folder)
-
-
-def _warn(text: str) -> None:
-    print(f"warning: {text}", file=sys.stderr)
 
 
 def _arguments(job: Training, state: Path, updates: int) -> TrainingArguments:
