@@ -10,14 +10,14 @@ COLUMNS = ("sentence1", "sentence2", "gold_label")
 
 
 def pairs(count: int, seed: int) -> list[tuple[str, str, str]]:
-    """Premise, hypothesis (its words back to front, with "no" or "is" before them, or nothing), label."""
+    """Premise, hypothesis (its words back to front, with "no" or "is" thrice before them, or nothing), label."""
     rows = []
     for premise in sentences(count, seed):
         turned = " ".join(premise.split()[::-1])
         rows += [
             (premise, turned, "entailment"),
-            (premise, "no " + turned, "contradiction"),
-            (premise, "is " + turned, "neutral"),
+            (premise, "no no no " + turned, "contradiction"),
+            (premise, "is is is " + turned, "neutral"),
         ]
     return rows
 
