@@ -226,6 +226,22 @@ def scatter(
     return _png(figure)
 
 
+def clouds(series: Mapping[str, Sequence[tuple[float, float]]], x_title: str, y_title: str) -> bytes:
+    """Points (x, y), a colour and marker per series."""
+    rows = (len(series) + 1) // 2
+    figure, (axes,) = _canvas(7.2, 4.6 + 0.22 * rows)
+    for i, (name, points) in enumerate(series.items()):
+        xs, ys = zip(*points, strict=True)
+        style = {"marker": _marker(i), "color": COLOURS[i % len(COLOURS)], "alpha": 0.85}
+        axes.scatter(xs, ys, s=34, label=name, zorder=3, **style)
+    axes.margins(0.08)
+    axes.set_xlabel(x_title)
+    axes.set_ylabel(y_title)
+    axes.grid(color=FAINT, linewidth=0.7)
+    figure.legend(loc="outside upper center", ncols=min(2, len(series)), frameon=False)
+    return _png(figure)
+
+
 def _scale_by_magnitude(axes, values: Sequence[float]) -> None:
     """A logarithmic scale of x, with numbers written out: 10^4 is a formula, and no name must become one."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter

@@ -260,6 +260,23 @@ def test_summary_numbers_with_deviation(folders, report):
     assert pre["comet_mean"] == "" and pre["seeds"] == "2"
 
 
+def test_zero_shot_and_supervised_bleu_of_every_training(folders, report):
+    rows = csv_rows(report(*folders) / "tables" / "zero-shot-supervised_toy.csv")
+    assert [(row["System"], row["seed"]) for row in rows] == [
+        ("PreNorm", "1"), ("PreNorm", "2"), ("PostNorm", "1"), ("PostNorm", "2"),
+    ]  # fmt: skip
+    pre_2, pre_1, post_2, post_1 = folders
+    made = [pre_1, pre_2, post_1, post_2]
+    scores = [json.loads((Path(folder) / "scores.json").read_text())["averages"] for folder in made]
+    for row, averages in zip(rows, scores, strict=True):
+        assert float(row["Zero-shot BLEU"]) == averages["zero-shot"]["bleu"]
+        assert float(row["Supervised BLEU"]) == averages["supervised"]["bleu"]
+
+
+def test_one_system_has_no_plot_of_both_kinds(folders, report):
+    assert not (report(*folders[:2]) / "plots" / "zero-shot-supervised_toy.png").exists()
+
+
 def test_datasets_are_column_groups(scored, texts, report):
     outs = [
         scored("A", {"de-fr": texts["fr"], "en-de": texts["de"]}, folder=name, dataset=name)

@@ -11,10 +11,11 @@ from eval.reporting.exhibits import (
     cell,
     cells,
     mean_and_std_cells,
+    number_cell,
     slug,
     tidy,
 )
-from eval.reporting.plots import horizontal_bars
+from eval.reporting.plots import clouds, horizontal_bars
 from eval.results.labels import PLACEMENT, UNKNOWN, language_tag, layer_norm, residual
 from eval.results.measures import MEASURES
 from eval.results.result_set import ResultSet
@@ -28,6 +29,7 @@ def section(results: ResultSet) -> Section:
     exhibits = [summary_table(results)]
     for measure in PLOTTED:
         exhibits += [figure for dataset in results.datasets if (figure := bars(results, dataset, measure))]
+    exhibits += [figure for dataset in results.datasets if (figure := both_kinds(results, dataset))]
     return Section("Zero-shot and supervised translation", exhibits, notes(results))
 
 
@@ -176,4 +178,32 @@ def bars(results: ResultSet, dataset: str, measure: str) -> Figure | None:
     )
     name = slug(measure, dataset)
     png = horizontal_bars([system.name for system in systems], values, f"{title} ({dataset})")
+    return Figure(name, caption, png, Table(name, caption, header, rows))
+
+
+def both_kinds(results: ResultSet, dataset: str) -> Figure | None:
+    """Zero-shot against supervised BLEU, a point for every training: which systems pay for one with the
+    other, and which differ in zero-shot directions where they are equal in supervised ones. None for fewer
+    than two systems.
+    """
+    kinds = {title: f"{title} BLEU" for title in GROUPS.values()}
+    series, rows = {}, []
+    for system in results.on(dataset):
+        pairs = zip(*(system.values("averages", group, "bleu") for group in GROUPS), strict=True)
+        known = [
+            (label, *pair) for label, pair in zip(system.run_labels, pairs, strict=True) if None not in pair
+        ]
+        rows += [
+            [*cells(system.name, label), *(number_cell(one, ".1f") for one in pair)] for label, *pair in known
+        ]
+        if known:
+            series[system.name] = [(supervised, zero_shot) for _, zero_shot, supervised in known]
+    if len(series) < 2:
+        return None
+    caption = (
+        f"Zero-shot against supervised BLEU on {dataset}, means over directions: every training is a point."
+    )
+    name = slug("zero-shot-supervised", dataset)
+    png = clouds(series, kinds["Supervised"], kinds["Zero-shot"])
+    header = [cells("System", "seed", *kinds.values())]
     return Figure(name, caption, png, Table(name, caption, header, rows))

@@ -12,6 +12,7 @@ PLOTS = {
     "dots": lambda: plots.dots([NAME, "x"], {NAME: [VALUE, None]}, NAME, []),
     "lines": lambda: plots.lines([NAME, "x"], {NAME: {NAME: [VALUE, None]}}, NAME),
     "scatter": lambda: plots.scatter({NAME: [(0.0, 1.0, NAME), (1.0, 2.0, NAME)]}, NAME, NAME),
+    "clouds": lambda: plots.clouds({NAME: [(0.0, 1.0), (1.0, 2.0)], "x": [(1.0, 1.0)]}, NAME, NAME),
     "signed_heatmap": lambda: plots.signed_heatmap([NAME], [NAME, "x"], [[1.0, -1.0]], NAME),
 }
 
