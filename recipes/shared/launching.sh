@@ -20,7 +20,8 @@ usage_of_training() {
   --cpus-per-task N   cores of a step, and of a training on each node, with slurm (default: what Slurm gives)
   --jobs N            models at a time, in training, translation and probes: they share the cores, and have GPUs of
                       their own (default: $JOBS)
-  --jobs-per-gpu N    trainings that may share one GPU (default: $JOBS_PER_GPU)
+  --jobs-per-gpu N    trainings that may share one GPU, of which small ones leave most of it idle; start
+                      nvidia-cuda-mps-control -d before, docs/performance.md (default: $JOBS_PER_GPU)
   --precision NAME    auto, bf16, fp16 or float32; auto is the fastest that the device which trains has in hardware,
                       and that of its beginning for a training that resumes (default: $PRECISION)
 END
