@@ -22,7 +22,7 @@ from embeddings.finetuning.task import Outputs, Reader, Window
 OVERLAP = 128  # tokens of the context that a window has of the one before it
 LONGEST_QUESTION = 64  # tokens
 LONGEST_ANSWER = 30  # tokens
-NOWHERE = 0  # the first token, which is none of a text: the answer is not in this window
+NOWHERE = 0  # the first token, which is none of a context: the answer is not in this window
 _CONTEXT = 1  # what tokenizers call the second of two texts
 _NOT_READ = ("offset_mapping", "overflow_to_sample_mapping")
 

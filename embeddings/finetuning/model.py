@@ -54,7 +54,7 @@ def load_model(folder: Path, task: Task, classes: Sequence[str] = (), pooler: Pa
 
     Raises:
         InputError: no such folder, pickled weights, code of its own, a kind of encoder that transformers has
-            no such head for, or weights of the encoder are missing.
+            no such head for, or one that this programme cannot use, or weights of the encoder are missing.
     """
     folder = transformer_in(folder)
     check_folder(folder)
@@ -68,8 +68,7 @@ def load_model(folder: Path, task: Task, classes: Sequence[str] = (), pooler: Pa
         model, notes = getattr(transformers, task.model).from_pretrained(
             folder, ignore_mismatched_sizes=bool(classes), **given
         )
-    if model.config.is_encoder_decoder:
-        raise InputError(f"--model {folder}: is of a translation model; expected an encoder alone")
+    _check_kind(model, task, folder)
     _check_encoder(model, notes, folder)
     if pooler:
         _take_pooler(model, pooler)
@@ -82,13 +81,63 @@ def load_model(folder: Path, task: Task, classes: Sequence[str] = (), pooler: Pa
     return model
 
 
-def fit_tokenizer(tokenizer, model) -> None:
-    """Let a tokenizer say which text a token is of to those encoders alone that read that."""
-    parameters = inspect.signature(model.forward).parameters
-    types = getattr(model.config, "type_vocab_size", 2)
-    if "token_type_ids" not in parameters or types < 2:
+def reader_of(tokenizer, model, most: int, classes: Sequence[str]) -> Reader:
+    """What turns examples into windows of an encoder. Both learn what the other knows: the tokenizer, whether
+    types are read, and either, what padding is.
+
+    Args:
+        most: tokens of a window; fewer, where the encoder reads fewer.
+
+    Raises:
+        InputError: no token can be padding.
+    """
+    if not _reads_types(model):
         names = [name for name in tokenizer.model_input_names if name != "token_type_ids"]
         tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = names
+    padding = _agreed_padding(tokenizer, model)
+    longest = min(most, tokenizer.model_max_length, longest_of(model.base_model))
+    return Reader(tokenizer, longest, tuple(classes), padding)
+
+
+def _reads_types(model) -> bool:
+    """Does an encoder read which text a token is of? GPT-2 would take a type for a word."""
+    parameters = inspect.signature(model.forward).parameters
+    return "token_type_ids" in parameters and getattr(model.config, "type_vocab_size", 1) > 1
+
+
+def _agreed_padding(tokenizer, model) -> int:
+    """The id of padding. Heads on decoders such as GPT-2 read the last token that is not the padding of the
+    model's configuration, which so comes first; without any, the end of a text is.
+    """
+    if model.config.pad_token_id is None:
+        if tokenizer.pad_token_id is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        model.config.pad_token_id = tokenizer.pad_token_id
+    if model.config.pad_token_id is None:
+        raise InputError(
+            f"--model {tokenizer.name_or_path}: neither its configuration nor its tokenizer has a token for"
+            " padding, and the latter none for the end of a text; expected one of them: set"
+            " tokenizer.pad_token, and save_pretrained"
+        )
+    return model.config.pad_token_id
+
+
+def _check_kind(model, task: Task, folder: Path) -> None:
+    """Refuse those kinds of encoders whose head would read something else than the encoder's states.
+
+    Raises:
+        InputError: one line that says what it is.
+    """
+    summary = getattr(model, "sequence_summary", None)
+    if "decoder_input_ids" in inspect.signature(model.forward).parameters:
+        found = f"is of a translation model, whose decoder the head of --task {task.name} would read"
+    elif hasattr(model, "set_default_language"):
+        found = "reads every language by adapters of its own (X-MOD), which a task does not choose"
+    elif getattr(summary, "summary_type", None) == "last":
+        found = f"the head of --task {task.name} would read its last token (XLNet), which may be padding"
+    else:
+        return
+    raise InputError(f"--model {folder}: {found}; expected an encoder alone, such as BERT or XLM-R")
 
 
 def _check_encoder(model, notes: dict, folder: Path) -> None:
@@ -148,17 +197,12 @@ def transformer_in(folder: Path) -> Path:
     raise InputError(f"{folder / MODULES_LIST}: has no module Transformer; expected one to fine-tune")
 
 
-def longest_window(model, tokenizer, most: int) -> int:
-    """Tokens of a window: as many as are asked for, and no more than the encoder reads."""
-    return min(most, tokenizer.model_max_length, longest_of(model.base_model))
-
-
-def collated(tokenizer, windows: Sequence[Window], with_targets: bool = True) -> dict[str, torch.Tensor]:
+def collated(reader: Reader, windows: Sequence[Window], with_targets: bool = True) -> dict[str, torch.Tensor]:
     """B windows as the model takes them, padded at their ends: B x T, and targets, B or B x T."""
     longest = max(len(window["input_ids"]) for window in windows)
     padding = {
-        "input_ids": tokenizer.pad_token_id or 0,
-        "token_type_ids": tokenizer.pad_token_type_id,
+        "input_ids": reader.padding,
+        "token_type_ids": reader.tokenizer.pad_token_type_id,
         "attention_mask": 0,
         "labels": IGNORED,
     }
@@ -192,7 +236,7 @@ def _said_of(
     found: list[Outputs] = [{}] * len(windows)
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
-        features = collated(reader.tokenizer, [windows[row] for row in rows], with_targets=False)
+        features = collated(reader, [windows[row] for row in rows], with_targets=False)
         with torch.inference_mode(), autocast(precision, device):
             output = model(**{name: values.to(device) for name, values in features.items()})
         said = {name: output[name].float().cpu().numpy() for name in output if name.endswith("logits")}

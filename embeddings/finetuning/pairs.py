@@ -1,7 +1,8 @@
 """Classification of pairs of sentences: natural language inference (XNLI), paraphrases (PAWS-X).
 
 The head of the model reads the first token's state, as transformers builds it for the kind of encoder: of
-BERT its pooler and a linear layer ("Multilingual BERT Post-Pretraining Alignment", 2.3).
+BERT its pooler and a linear layer ("Multilingual BERT Post-Pretraining Alignment", 2.3). Of a decoder such as
+GPT-2 it reads the last token's.
 """
 
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ class Pair:
 
 
 class Pairs(Task):
-    """Two sentences are one input of the encoder; its first token's state says the class."""
+    """Two sentences are one input of the encoder; the state of one token says the class."""
 
     name = "pairs"
     title = "classes of pairs of sentences (XNLI)"

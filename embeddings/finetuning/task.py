@@ -53,11 +53,13 @@ class Reader:
         tokenizer: a fast one of transformers.
         longest: tokens of a window.
         classes: what the model's head gives a number each, in its order.
+        padding: the id that windows of a batch end with, up to the longest.
     """
 
     tokenizer: object
     longest: int
     classes: tuple[str, ...] = ()
+    padding: int = 0
 
     def number_of(self, label: str) -> int:
         return self.classes.index(label)

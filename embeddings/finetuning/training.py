@@ -21,11 +21,10 @@ from embeddings.encoders.transformers_folder import TransformersEncoder
 from embeddings.finetuning.course import Course
 from embeddings.finetuning.model import (
     collated,
-    fit_tokenizer,
     load_model,
     load_tokenizer,
-    longest_window,
     predictor,
+    reader_of,
 )
 from embeddings.finetuning.options import MODEL, PIVOT, STATE, Training
 from embeddings.finetuning.task import Examples, Predict, Reader, Task, by_language, read_files
@@ -96,15 +95,13 @@ class Learner:
         classes = job.what.classes([example for file in train for example in file.examples])
         tokenizer = load_tokenizer(job.model)
         self.model = load_model(job.model, job.what, classes, job.pooler)
-        fit_tokenizer(tokenizer, self.model)
-        longest = longest_window(self.model, tokenizer, how.max_length)
-        if longest < how.max_length:
+        self.reader = reader_of(tokenizer, self.model, how.max_length, classes)
+        if self.reader.longest < how.max_length:
             print(
-                f"warning: --max-length {how.max_length}: the encoder reads {longest} tokens; so many are"
-                " read at once",
+                f"warning: --max-length {how.max_length}: the encoder reads {self.reader.longest} tokens; so"
+                " many are read at once",
                 file=sys.stderr,
             )
-        self.reader = Reader(tokenizer, longest, classes)
         groups = list(groups_of(job, train))
         counts = [sum(job.what.count(example, self.reader) for example in group) for group in groups]
         self.course = Course(groups, counts, how.epochs, how.batch_size, job.seed)
@@ -169,7 +166,7 @@ class Learner:
         (examples,) = batches
         task, reader = self.job.what, self.reader
         windows = [window for example in examples for window in task.windows(example, reader)]
-        return collated(reader.tokenizer, windows)
+        return collated(reader, windows)
 
     def _save(self, folder: Path) -> None:
         self.model.save_pretrained(folder)
@@ -213,11 +210,9 @@ def measured(task: Task, files: list[Examples], reader: Reader, predict: Predict
 
 def tested(job: Training, folder: Path, files: list[Examples]) -> dict:
     """What the trained model in a folder gets right."""
-    tokenizer = load_tokenizer(folder)
     model = load_model(folder, job.what)
-    fit_tokenizer(tokenizer, model)
     device = torch.device("cuda" if torch.cuda.is_available() and not job.cpu else "cpu")
     model = model.eval().to(device)
-    classes = tuple(model.config.id2label[number] for number in sorted(model.config.id2label))
-    reader = Reader(tokenizer, longest_window(model, tokenizer, job.how.max_length), classes)
+    classes = [model.config.id2label[number] for number in sorted(model.config.id2label)]
+    reader = reader_of(load_tokenizer(folder), model, job.how.max_length, classes)
     return measured(job.what, files, reader, predictor(model, reader, job.how.batch_size, job.precision))

@@ -101,8 +101,12 @@ def load_word_head(folder: Path) -> WordHead | None:
 
 
 def longest_of(model) -> int:
-    """Tokens that a model has positions for; RoBERTa and its like count from behind the padding symbol's."""
+    """Tokens that a model has positions for; RoBERTa and its like count from behind the padding symbol's.
+    What learns none (T5; XLNet, which says -1) reads any number.
+    """
     embeddings = getattr(model, "embeddings", None)
     with_offset = hasattr(embeddings, "create_position_ids_from_inputs_embeds")
-    positions = getattr(model.config, "max_position_embeddings", None) or 1 << 20
+    positions = getattr(model.config, "max_position_embeddings", None)
+    if positions is None or positions < 1:
+        return 1 << 20
     return positions - (embeddings.padding_idx + 1 if with_offset else 0)

@@ -10,7 +10,7 @@ COLUMNS = ("sentence1", "sentence2", "gold_label")
 
 
 def pairs(count: int, seed: int) -> list[tuple[str, str, str]]:
-    """Premise, hypothesis (its words back to front, with "no" or "is" thrice before them, or nothing), label."""
+    """Premise, hypothesis (its words back to front; before them "no" or "is" thrice, or nothing), label."""
     rows = []
     for premise in sentences(count, seed):
         turned = " ".join(premise.split()[::-1])

@@ -13,9 +13,11 @@ from command_line.errors import InputError
 from embeddings.finetuning.model import collated, load_model, load_tokenizer, predictor
 from embeddings.finetuning.options import Training
 from embeddings.finetuning.pairs import Pairs
+from embeddings.finetuning.registry import TASKS
 from embeddings.finetuning.task import IGNORED, Reader, read_files
 from embeddings.finetuning.training import Learner
 from embeddings.parallel_validation import ParallelValidation
+from tests.data_prep.tokenizer_folders import write_gpt2 as write_gpt2_tokenizer
 from tests.embeddings.calibration.english import write_bert
 from tests.embeddings.encoders.folders import write_sentence_transformers
 from tests.embeddings.finetuning.inference import write_inference
@@ -77,7 +79,7 @@ def test_it_learns_as_a_plain_loop_does(folder, tmp_path):
         examples = plain.course[update]
         windows = [window for one in examples for window in plain.job.what.windows(one, plain.reader)]
         optimizer.zero_grad()
-        loss_of(model, collated(plain.reader.tokenizer, windows)).backward()
+        loss_of(model, collated(plain.reader, windows)).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
     found = trained.model.state_dict()
@@ -85,11 +87,15 @@ def test_it_learns_as_a_plain_loop_does(folder, tmp_path):
         torch.testing.assert_close(found[name], value, atol=2e-6, rtol=0)
 
 
-def test_what_the_model_says_of_a_window_does_not_depend_on_the_others(folder):
-    one = learner(job(folder))
+@pytest.mark.parametrize("kind", ["bert", "gpt2", "gpt2-padding"])
+def test_what_the_model_says_of_a_window_does_not_depend_on_the_others(folder, tmp_path, kind):
+    """GPT-2, whose head looks for padding, has none; or its configuration has another than its tokenizer."""
+    model = folder / kind if kind == "bert" else write_gpt2(tmp_path / kind, own_padding=kind != "gpt2")
+    one = learner(job(folder, model=model, max_length=48))
     one.model.eval()
     examples = one.valid[0].examples + read_files(Pairs(), [("en", folder / "train.en.jsonl")])[0].examples
     windows = [Pairs().windows(example, one.reader)[0] for example in examples]
+    assert len({len(window["input_ids"]) for window in windows}) > 4
     predict = predictor(one.model, one.reader, batch_size=4, precision="float32")
     for window, said in zip(windows, predict(windows), strict=True):
         inputs = {name: torch.tensor([window[name]]) for name in window if name != "labels"}
@@ -97,18 +103,65 @@ def test_what_the_model_says_of_a_window_does_not_depend_on_the_others(folder):
         assert np.allclose(said["logits"], expected, atol=1e-5)
 
 
+def write_gpt2(folder, own_padding: bool = False):
+    """A GPT-2 with a tokenizer that has no padding; with some of the model's own, only that has it."""
+    from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
+
+    tokenizer = AutoTokenizer.from_pretrained(write_gpt2_tokenizer(folder))
+    tokenizer.backend_tokenizer.no_padding()
+    tokenizer.pad_token = None
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(1)
+    config = GPT2Config(len(tokenizer), n_positions=48, n_embd=16, n_layer=1, n_head=2)
+    config.pad_token_id = 7 if own_padding else None
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    return folder
+
+
+def test_an_encoder_without_padding_is_trained_and_read_again(folder, tmp_path):
+    """The end of a text becomes padding, for the `pipeline` of transformers, too."""
+    from transformers import pipeline
+
+    from embeddings.finetuning.training import tested
+
+    one = learner(job(folder, model=write_gpt2(tmp_path / "gpt2")))
+    one.train(tmp_path / "out")
+    model, tokenizer = load_model(tmp_path / "out/model", Pairs()), load_tokenizer(tmp_path / "out/model")
+    assert one.reader.padding == model.config.pad_token_id == tokenizer.pad_token_id == tokenizer.eos_token_id
+    (valid,) = read_files(one.job.what, one.job.valid)
+    found = tested(one.job, tmp_path / "out/model", [valid])
+    classify = pipeline("text-classification", model=str(tmp_path / "out/model"), device=-1, batch_size=4)
+    texts = [{"text": pair.first, "text_pair": pair.second} for pair in valid.examples]
+    said = classify(texts, padding=True, truncation=True, max_length=one.reader.longest)
+    right = [one["label"] == pair.label for one, pair in zip(said, valid.examples, strict=True)]
+    assert found["accuracy"] == pytest.approx(100 * np.mean(right))
+
+
+def test_an_encoder_without_padding_and_end_of_a_text_is_refused(folder, tmp_path):
+    from transformers import PreTrainedTokenizerFast
+
+    path = write_gpt2(tmp_path / "gpt2")
+    bare = PreTrainedTokenizerFast(tokenizer_object=load_tokenizer(path).backend_tokenizer)
+    for file in path.glob("*token*"):
+        file.unlink()
+    bare.save_pretrained(path)
+    with pytest.raises(InputError, match="gpt2: neither its configuration nor its tokenizer has a token for"):
+        learner(job(folder, model=path))
+
+
 def test_windows_are_padded_at_their_ends(folder):
     tokenizer = load_tokenizer(folder / "bert")
+    reader = Reader(tokenizer, 20, padding=tokenizer.pad_token_id)
     windows = [
         {"input_ids": [5, 6, 7], "attention_mask": [1, 1, 1], "labels": [1, 2, 0], "_words": 3},
         {"input_ids": [5], "attention_mask": [1], "labels": [1], "_words": 1},
     ]
-    batch = collated(tokenizer, windows)
+    batch = collated(reader, windows)
     pad = tokenizer.pad_token_id
     assert batch["input_ids"].tolist() == [[5, 6, 7], [5, pad, pad]]
     assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
     assert batch["labels"].tolist() == [[1, 2, 0], [1, IGNORED, IGNORED]]
-    assert set(collated(tokenizer, windows, with_targets=False)) == {"input_ids", "attention_mask"}
+    assert set(collated(reader, windows, with_targets=False)) == {"input_ids", "attention_mask"}
 
 
 def test_code_switching_puts_both_forms_of_an_example_into_one_batch(folder):
@@ -227,13 +280,24 @@ def write_other(kind: str, folder):
         transformers.MBartModel(config).save_pretrained(folder / kind)
     elif kind == "distilbert":
         transformers.DistilBertModel(transformers.DistilBertConfig(**sizes)).save_pretrained(folder / kind)
+    elif kind == "gpt2":
+        transformers.GPT2Model(transformers.GPT2Config(**sizes)).save_pretrained(folder / kind)
+    elif kind == "t5":
+        config = transformers.T5Config(len(bert), 16, d_kv=8, d_ff=32, num_layers=1, num_heads=2)
+        transformers.T5EncoderModel(config).save_pretrained(folder / kind)
+    elif kind == "xlnet":
+        config = transformers.XLNetConfig(len(bert), 16, n_layer=1, n_head=2, d_inner=32)
+        transformers.XLNetModel(config).save_pretrained(folder / kind)
+    elif kind == "xmod":
+        config = transformers.XmodConfig(**sizes, intermediate_size=32, languages=["en_XX", "de_DE"])
+        transformers.XmodModel(config).save_pretrained(folder / kind)
     else:
         config = transformers.RobertaConfig(**sizes, intermediate_size=32, type_vocab_size=1)
         transformers.RobertaModel(config).save_pretrained(folder / kind)
     return folder / kind
 
 
-@pytest.mark.parametrize("kind", ["distilbert", "roberta"])
+@pytest.mark.parametrize("kind", ["distilbert", "roberta", "gpt2"])
 def test_encoders_that_do_not_read_which_text_a_token_is_of(folder, tmp_path, kind):
     from transformers import AutoTokenizer
 
@@ -247,9 +311,30 @@ def test_encoders_that_do_not_read_which_text_a_token_is_of(folder, tmp_path, ki
     assert tested(one.job, tmp_path / "out/model", tests)["languages"].keys() == {"de"}
 
 
-def test_a_translation_model_is_refused(folder, tmp_path):
-    with pytest.raises(InputError, match="mbart: is of a translation model; expected an encoder alone"):
-        learner(job(folder, model=write_other("mbart", tmp_path)))
+@pytest.mark.parametrize(
+    ("kind", "task", "message"),
+    [
+        ("mbart", "pairs", "is of a translation model, whose decoder the head of --task pairs would read"),
+        ("t5", "pairs", "is of a translation model, whose decoder the head of --task pairs would read"),
+        ("t5", "answers", "is of a translation model, whose decoder the head of --task answers would read"),
+        ("xlnet", "pairs", "the head of --task pairs would read its last token"),
+        ("xmod", "names", "reads every language by adapters of its own"),
+    ],
+)
+def test_what_a_head_cannot_read_is_refused(tmp_path, kind, task, message):
+    with pytest.raises(InputError, match=f"{kind}: {message}.*; expected an encoder alone"):
+        load_model(write_other(kind, tmp_path), TASKS[task], CLASSES)
+
+
+@pytest.mark.parametrize("kind", ["t5", "xlnet"])
+def test_encoders_without_positions_of_their_own(folder, tmp_path, kind):
+    """Of T5 the encoder alone is below a head of every token. Any number of tokens is read."""
+    path = write(tmp_path / "en.tsv", ["Köln\tB-LOC", "ist\tO", "", "Anna\tB-PER"])
+    names = {"task": "names", "train": [("en", path)], "valid": [("en", path)], "warmup": 0}
+    one = learner(job(folder, model=write_other(kind, tmp_path), max_length=3000, **names))
+    assert one.reader.longest == 3000
+    one.train(tmp_path / "out")
+    assert not hasattr(one.model.base_model, "decoder") and (tmp_path / "out/model").is_dir()
 
 
 def test_an_encoder_that_lacks_weights_is_refused(folder, tmp_path):
