@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import shutil
 import sys
 import time
@@ -88,8 +89,19 @@ class OrderedTrainer(Trainer):
     """Takes the batches of its data, which are its items, in their order, which is random already."""
 
     def get_train_dataloader(self) -> DataLoader:
-        loader = DataLoader(self.train_dataset, batch_size=1, collate_fn=self.data_collator)
+        loader = DataLoader(
+            self.train_dataset,
+            batch_size=1,
+            collate_fn=self.data_collator,
+            num_workers=self.args.dataloader_num_workers,
+            worker_init_fn=_without_threads,
+        )
         return self.accelerator.prepare(loader)
+
+
+def _without_threads(worker: int) -> None:
+    """Keep a forked process from waiting for the threads of tokenizers, which are not forked with it."""
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
 class Progress(TrainerCallback):

@@ -1,6 +1,7 @@
 """What is learned against a plain loop, what the model reads and says, and which encoders are taken."""
 
 import json
+import os
 import shutil
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import torch
 from torch.nn import functional
 
 from command_line.errors import InputError
+from embeddings.finetuning import training
 from embeddings.finetuning.model import collated, load_model, load_tokenizer, predictor
 from embeddings.finetuning.options import Training
 from embeddings.finetuning.pairs import Pairs
@@ -26,6 +28,7 @@ from tests.embeddings.finetuning.squad import question, write_squad
 from tests.embeddings.test_retrieve import write
 
 CLASSES = ("contradiction", "entailment", "neutral")
+NO_WORKER = {"dataloader_num_workers": 0}
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +88,31 @@ def test_it_learns_as_a_plain_loop_does(folder, tmp_path):
     found = trained.model.state_dict()
     for name, value in model.state_dict().items():
         torch.testing.assert_close(found[name], value, atol=2e-6, rtol=0)
+
+
+def test_windows_are_made_beside_the_training(folder, tmp_path, monkeypatch):
+    """By a process that waits for no threads of its parent's tokenizer; what is learned does not depend on
+    it.
+    """
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
+    arguments, windows, seen = training.ordered_arguments, Pairs.windows, tmp_path / "seen"
+
+    def noted(self, example, reader):
+        with seen.open("a") as stream:
+            stream.write(f"{os.getpid() == parent} {os.environ['TOKENIZERS_PARALLELISM']}\n")
+        return windows(self, example, reader)
+
+    parent, beside, alone = os.getpid(), learner(job(folder)), learner(job(folder))
+    with monkeypatch.context() as patch:
+        patch.setattr(Pairs, "windows", noted)
+        beside.train(tmp_path / "beside")
+    assert set(seen.read_text().splitlines()) == {"False false", "True true"}  # the latter of validation
+    monkeypatch.setattr(
+        training, "ordered_arguments", lambda *given, **others: arguments(*given, **others | NO_WORKER)
+    )
+    alone.train(tmp_path / "alone")
+    found = beside.model.state_dict()
+    assert all(torch.equal(found[name], value) for name, value in alone.model.state_dict().items())
 
 
 @pytest.mark.parametrize("kind", ["bert", "gpt2", "gpt2-padding"])
