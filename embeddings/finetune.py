@@ -32,7 +32,7 @@ from embeddings.finetuning.options import (
     add_finetuning_arguments,
     files_of,
 )
-from embeddings.finetuning.task import read_files
+from embeddings.finetuning.task import Examples, read_files
 from embeddings.parallel_validation import texts_of
 from embeddings.test_sets import read_sides
 
@@ -57,13 +57,13 @@ def main(args) -> None:
     job.training.check()
     check_one_process("fine-tuning")
     tests = read_files(job.training.what, job.test)  # before hours of training
-    learn(job.training, args.output, args.force)
+    learn(job.training, args.output, args.force, tests)
     model = args.output / MODEL
     inputs = [*files_of(job.test), args.output / LEARNED, *EncoderOptions(model).files()]
     write_result("embeddings", KIND, job, inputs, lambda: measure(job, args.output, tests), args.output)
 
 
-def learn(job: Training, folder: Path, force: bool) -> None:
+def learn(job: Training, folder: Path, force: bool, tests: list[Examples]) -> None:
     """Train from the beginning, or from the last state, unless that is done."""
     pairs = job.validation.pairs()
     texts = [*files_of(job.train), *files_of(job.valid or ()), *texts_of(pairs), *(job.code_switching or ())]
@@ -78,7 +78,7 @@ def learn(job: Training, folder: Path, force: bool) -> None:
 
         with reading(job.model, "transformers"):
             from embeddings.finetuning.training import Learner
-        learner = Learner(job, train, valid)
+        learner = Learner(job, train, valid, tests)
         begin_training(stamp, folder, STATE, MODEL, force)
         checkpoints = learner.train(folder)
         write_json(folder / LEARNED, learned(job, learner, checkpoints))

@@ -89,14 +89,25 @@ def reader_of(tokenizer, model, most: int, classes: Sequence[str]) -> Reader:
         most: tokens of a window; fewer, where the encoder reads fewer.
 
     Raises:
-        InputError: no token can be padding.
+        InputError: no token can be padding, or the encoder has no vectors of some tokens.
     """
+    _check_vectors(tokenizer, model)
     if not _reads_types(model):
         names = [name for name in tokenizer.model_input_names if name != "token_type_ids"]
         tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = names
     padding = _agreed_padding(tokenizer, model)
     longest = min(most, tokenizer.model_max_length, longest_of(model.base_model))
     return Reader(tokenizer, longest, tuple(classes), padding)
+
+
+def _check_vectors(tokenizer, model) -> None:
+    most, rows = max(tokenizer.get_vocab().values()), model.get_input_embeddings().num_embeddings
+    if most >= rows:
+        raise InputError(
+            f"--model {tokenizer.name_or_path}: its tokenizer has ids up to {most}, and the encoder {rows}"
+            f" vectors of tokens; expected one of each (model.resize_token_embeddings({most + 1}), and"
+            " save_pretrained)"
+        )
 
 
 def _reads_types(model) -> bool:

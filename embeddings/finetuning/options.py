@@ -165,7 +165,7 @@ def add_finetuning_arguments(parser) -> None:
             nargs="+",
             type=types.assignment(f"de={name}.de.tsv", types.path, LANGUAGE),
             metavar="LANG=FILE",
-            help=f"{what}; of a file with several languages, that one (docs/embeddings.md has the layouts)",
+            help=f"{what}; of a file with several languages, that one (docs/transfer.md has the layouts)",
         )
     add_parallel_validation_arguments(parser, required=False)
     add(

@@ -53,6 +53,10 @@ class Pairs(Task):
             raise InputError(f"{path}: only the label {found[0]!r:.40}; expected at least two")
         return found
 
+    def check(self, examples: Sequence[Pair], classes: Sequence[str]) -> None:
+        for example in examples:
+            check_label(example.label, classes, *example.place)
+
     def windows(self, example: Pair, reader: Reader) -> list[Window]:
         check_label(example.label, reader.classes, *example.place)
         encoded = reader.tokenizer(example.first, example.second, truncation=True, max_length=reader.longest)

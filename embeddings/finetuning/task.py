@@ -107,6 +107,13 @@ class Task(ABC):
     def classes(self, examples: Sequence) -> tuple[str, ...]:
         """What the head gives a number each: the labels that examples of training have, for example."""
 
+    def check(self, examples: Sequence, classes: Sequence[str]) -> None:  # noqa: B027  # few need it
+        """Refuse examples that a model with these classes cannot be measured by, before it is trained.
+
+        Raises:
+            InputError: names the first one.
+        """
+
     @abstractmethod
     def windows(self, example, reader: Reader) -> list[Window]:
         """What the model reads of an example, and is to say."""

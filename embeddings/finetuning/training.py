@@ -5,7 +5,7 @@
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -75,6 +75,7 @@ class Learner:
     Args:
         train: read from the files of `job.train`.
         valid: from those of `job.valid`; none where retrieval decides.
+        tests: what the best model will be tested on.
 
     Attributes:
         examples: of every language, that can be learned from, before they are switched.
@@ -84,15 +85,19 @@ class Learner:
 
     Raises:
         InputError: the encoder cannot be read, or lacks the layer whose states are retrieved, or there are
-            fewer updates than those of the warm-up.
+            fewer updates than those of the warm-up, or what is measured has labels that training lacks.
     """
 
-    def __init__(self, job: Training, train: list[Examples], valid: list[Examples]):
+    def __init__(
+        self, job: Training, train: list[Examples], valid: list[Examples], tests: Sequence[Examples] = ()
+    ):
         self.job, self.valid, how = job, valid, job.how
         train = learnable(job.what, train)
         self.examples = {language: len(examples) for language, examples in by_language(train).items()}
         set_seed(job.seed)  # of the head
         classes = job.what.classes([example for file in train for example in file.examples])
+        for file in (*valid, *tests):
+            job.what.check(file.examples, classes)
         tokenizer = load_tokenizer(job.model)
         self.model = load_model(job.model, job.what, classes, job.pooler)
         self.reader = reader_of(tokenizer, self.model, how.max_length, classes)

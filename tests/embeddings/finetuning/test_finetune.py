@@ -298,6 +298,16 @@ def test_what_is_refused_is_one_line(data, command, tmp_path, others, message):
     assert not (tmp_path / "out/model").exists()
 
 
+@pytest.mark.parametrize("option", ["--valid", "--test"])
+def test_labels_that_training_lacks_are_refused_before_it(data, command, tmp_path, option):
+    lines = (data / "test.tsv").read_text().replace("neutral", "unclear").splitlines()
+    other = write(tmp_path / "other.tsv", lines)
+    refused = command(*options(data, tmp_path / "out", option, f"de={other}"))
+    assert refused.status == 2
+    assert "label 'unclear', expected one of contradiction, entailment, neutral" in refused.err
+    assert "Traceback" not in refused.err and not (tmp_path / "out").exists()
+
+
 def test_translations_in_another_order_are_refused(data, command, tmp_path):
     lines = (data / "train.de.tsv").read_text().splitlines()
     turned = write(tmp_path / "turned.tsv", [lines[0], lines[2], lines[1], *lines[3:]])

@@ -377,6 +377,19 @@ def test_an_encoder_that_lacks_weights_is_refused(folder, tmp_path):
         load_model(path, Pairs(), CLASSES)
 
 
+def test_tokens_without_vectors_are_refused(folder, tmp_path):
+    """Such as those that were added to the tokenizer alone."""
+    path = shutil.copytree(folder / "bert", tmp_path / "bert")
+    tokenizer = load_tokenizer(path)
+    tokens = len(tokenizer)
+    tokenizer.add_tokens(["haus"])
+    tokenizer.save_pretrained(path)
+    with pytest.raises(
+        InputError, match=f"bert: its tokenizer has ids up to {tokens}, and the encoder {tokens} v"
+    ):
+        learner(job(folder, model=path))
+
+
 def test_no_more_is_read_at_once_than_the_encoder_reads(folder, capsys):
     assert learner(job(folder, max_length=128)).reader.longest == 48
     assert "warning: --max-length 128: the encoder reads 48 tokens; so many" in capsys.readouterr().err
