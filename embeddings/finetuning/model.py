@@ -54,7 +54,7 @@ def load_model(folder: Path, task: Task, classes: Sequence[str] = (), pooler: Pa
 
     Raises:
         InputError: no such folder, pickled weights, code of its own, a kind of encoder that transformers has
-            no such head for, or one that this programme cannot use, or weights of the encoder are missing.
+            no such head for or whose head would not read the encoder, or weights of the encoder are missing.
     """
     folder = transformer_in(folder)
     check_folder(folder)
