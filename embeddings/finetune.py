@@ -80,6 +80,7 @@ def learn(job: Training, folder: Path, force: bool, tests: list[Examples]) -> No
             from embeddings.finetuning.training import Learner
         learner = Learner(job, train, valid, tests)
         begin_training(stamp, folder, STATE, MODEL, force)
+        (folder / f"{KIND}.json").unlink(missing_ok=True)  # of a model that is no more
         checkpoints = learner.train(folder)
         write_json(folder / LEARNED, learned(job, learner, checkpoints))
         stamp.finish([folder / LEARNED, *(path for path in (folder / MODEL).rglob("*") if path.is_file())])

@@ -122,6 +122,22 @@ def test_goes_on_where_it_was_killed(trained, data, command, tmp_path, monkeypat
     assert not (output / "training").exists()
 
 
+def test_a_training_that_is_begun_anew_leaves_no_result_of_before(
+    trained, data, command, tmp_path, monkeypatch
+):
+    """It is killed before its first checkpoint: a report must not have numbers of a model that is gone."""
+    output = shutil.copytree(trained, tmp_path / "out")
+
+    def killed(*given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training.Learner, "train", killed)
+        with pytest.raises(KeyboardInterrupt):
+            command(*options(data, output, "--seed", 2, "--force"))
+    assert not (output / "model").exists() and not (output / "finetuning.json").exists()
+
+
 def test_other_tests_need_no_training(trained, data, command, tmp_path, monkeypatch):
     output = shutil.copytree(trained, tmp_path / "out")
     monkeypatch.setattr(training.Learner, "train", None)
