@@ -68,24 +68,28 @@ def scores_of(one: FineTuned, languages: Iterable[str]) -> dict[str, np.ndarray]
 def translate_train(
     one: FineTuned, tuned: list[FineTuned], languages: list[str]
 ) -> tuple[str | None, dict[str, np.ndarray]]:
-    """What the same encoder reaches in languages that it learned from: in all of them at once, or else in
-    each alone. Of several trainings on all of them that on the fewest is taken.
+    """What the same encoder reaches in languages that it learned from: in several at once, or else in each
+    alone. That of most of the languages is taken, of equal ones in several at once that on the fewest.
 
     Returns:
         ALL or EACH, None without any; and the scores of those languages that were learned and tested.
     """
     same = [other for other in tuned if other.subject == one.subject]
-    together = [other for other in same if other.is_translate_train_all]
-    if together:
-        chosen = min(together, key=lambda other: len(other.taught))
-        return ALL, scores_of(chosen, [language for language in languages if language in chosen.tested])
+    together = [
+        (other, scores_of(other, [language for language in languages if language in other.tested]))
+        for other in same
+        if other.is_translate_train_all
+    ]
     alone = {other.taught[0]: other for other in same if len(other.taught) == 1 and not other.is_switched}
-    found = {
+    each = {
         language: scores_of(alone[language], [language])[language]
         for language in languages
         if language in alone and language in alone[language].tested
     }
-    return EACH if found else None, found
+    _, found = max(together, key=lambda one: (len(one[1]), -len(one[0].taught)), default=(None, {}))
+    if found and len(found) >= len(each):
+        return ALL, found
+    return EACH if each else None, each
 
 
 def average(scores: Scores) -> np.ndarray:

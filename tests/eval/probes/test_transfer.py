@@ -244,6 +244,22 @@ def test_each_language_alone_where_no_training_had_all(finetuned, found):
     assert first["languages"]["de"]["rate"] == pytest.approx(100 * 60 / 64)
 
 
+def test_a_training_on_some_of_the_languages_hides_none_on_more(finetuned, found):
+    """Of English and German alone, whose rate of French is not known."""
+    scores = {"en": 80.0, "de": 60.0, "fr": 45.0}
+    few = [finetuned("a", scores), finetuned("a", {"en": 81.0, "de": 61.0}, ["en", "de"])]
+    (one,) = found(*few)["transfers"]
+    assert (one["translate_train"], one["languages"]["de"]["rate"]) == ("all", pytest.approx(6000 / 61))
+    assert one["languages"]["fr"]["rate"] is one["rate"] is None
+    each = [finetuned("a", {"de": 80.0}, ["de"]), finetuned("a", {"fr": 50.0}, ["fr"])]
+    (one,) = found(*few, *each)["transfers"]
+    assert (one["translate_train"], one["rate"]["effect"]) == ("each", pytest.approx((75 + 90) / 2))
+    whole = finetuned("a", {"en": 81.0, "de": 64.0, "fr": 60.0}, ["en", "de", "fr"])
+    (one,) = found(*few, *each, whole)["transfers"]
+    assert one["translate_train"] == "all"
+    assert one["rate"]["effect"] == pytest.approx(100 * (60 / 64 + 45 / 60) / 2)
+
+
 def test_a_language_without_translate_train_leaves_no_average_rate(finetuned, found):
     folders = [
         finetuned("a", {"de": 60.0, "fr": 45.0}), finetuned("a", {"de": 80.0}, ["de"]),
@@ -350,6 +366,18 @@ def test_no_correlation_of_what_is_not_known(finetuned, found, retrieved):
     (found_ones,) = found(*folders, wider, "--retrieval", *results)["correlations"]
     of = found_ones["pearson"]["retrieval zero_shot"]
     assert list(of["languages"]) == ["de", "fr"] and of["average"] is None
+
+
+def test_no_correlation_of_what_differs_by_rounding(finetuned, found, retrieved):
+    """All have one score and one rate, which is not the same number over seven seeds."""
+    folders = []
+    for name, seeds in (("a", 1), ("b", 7), ("c", 3)):
+        folders += [finetuned(name, {"de": 60.1}, seed=seed) for seed in range(1, seeds + 1)]
+        folders.append(finetuned(name, {"en": 80.0, "de": 70.3}, ["en", "de"]))
+    results = [retrieved(name, {"de": 50 + place}) for place, name in enumerate("abc")]
+    record = found(*folders, "--retrieval", *results)
+    assert len({one["languages"]["de"]["rate"] for one in record["transfers"]}) > 1
+    assert record["correlations"] == []
 
 
 # --- what people see
