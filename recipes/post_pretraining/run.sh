@@ -29,8 +29,9 @@ HAS_POOLER=no # is there one in the encoder, below the classifier of its kind (B
 FINETUNE_OPTIONS=() # in place of the defaults of `embeddings finetune`, which are the paper's
 declare -A PAIRS_OF UPDATES_OF
 
-# A size of the bitext: so many pairs of every language, read in so many updates.
+# A size of the bitext: so many pairs of every language, read in so many updates. Names of systems end with -NAME.
 size() { # NAME PAIRS UPDATES
+  [[ $1 != *-* ]] || die "$CONFIG_FILE: size $1: has a hyphen, which separates a size from the rest of a system's name; expected none"
   SIZES+=("$1")
   PAIRS_OF[$1]=$2 UPDATES_OF[$1]=$3
 }
@@ -61,10 +62,19 @@ check_recipe() {
   [[ -n $ENCODER ]] || die "--encoder: expected a folder of transformers, mBERT for example"
   check_folders ENCODER
   SUBWORD_OPTIONS=(--tokenizer "$ENCODER") # all of its symbols: it is fine-tuned on other text
-  [[ -n $XNLI$MLQA ]] || ! has_stage finetune || die "--xnli, --mlqa: expected at least one of them, what the encoders are fine-tuned for"
+  [[ -n $XNLI$MLQA ]] || ! { has_stage finetune || has_stage report; } || die "--xnli, --mlqa: expected at least one of them, what the encoders are fine-tuned for"
+  ! has_stage finetune || for_each_model for_each_training check_files
+  [[ $PLAN != yes ]] || is_alignment_needed || die "--plan: nothing is aligned of --systems $UNALIGNED"
 }
 
 # --- alignment -----------------------------------------------------------------------------------------------------
+
+stage_prepare() { ! is_alignment_needed || prepare; }
+
+stage_train() { ! is_alignment_needed || train_systems; }
+
+# The encoder as it is needs no bitext.
+is_alignment_needed() { [[ ${SYSTEM_IDS[*]} != "$UNALIGNED" ]]; }
 
 # AdamW of fairseq: its `adam` takes the decay from the weights themselves.
 train_system() { # SYSTEM SEED
@@ -121,12 +131,11 @@ for_each_training() { # COMMAND SYSTEM SEED
   done
 }
 
-# Fill TRAIN_FILE, ORIGINALS, VALID_FILE and TEST_FILES, in which LANG stands for a language.
+# Fill TRAIN_FILE, ORIGINALS and VALID_FILE.
 set_files_of_pairs() { # TRAINING_LANGUAGE
   TRAIN_FILE=$(xnli_train "$1")
   ORIGINALS=$XNLI/XNLI-MT-1.0/multinli/multinli.train.en.tsv # pair by pair the translations' own
   VALID_FILE=$(xnli_held_out dev)
-  TEST_FILES=$(xnli_held_out test)
 }
 
 set_files_of_answers() { # TRAINING_LANGUAGE
@@ -134,14 +143,29 @@ set_files_of_answers() { # TRAINING_LANGUAGE
   ORIGINALS=$MLQA/squad/train-v1.1.json
   [[ $1 != en ]] || TRAIN_FILE=$ORIGINALS
   VALID_FILE=$MLQA/MLQA_V1/dev/dev-context-$1-question-$1.json
-  TEST_FILES=$MLQA/MLQA_V1/test/test-context-LANG-question-LANG.json
+}
+
+test_file_of() { # TASK LANGUAGE
+  if [[ $1 == pairs ]]; then xnli_held_out test; else echo "$MLQA/MLQA_V1/test/test-context-$2-question-$2.json"; fi
+}
+
+is_switched() { # SYSTEM TRAINING_LANGUAGE
+  [[ $2 != en && ${EVALUATION_OPTIONS[$1]} != *without-code-switching* ]]
+}
+
+check_files() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
+  local language
+  "set_files_of_$3" "$4"
+  need_files "$TRAIN_FILE" "$VALID_FILE"
+  for language in "${@:5}"; do need_files "$(test_file_of "$3" "$language")"; done
+  ! is_switched "$1" "$4" || need_files "$ORIGINALS"
 }
 
 finetune() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
   local language DEVICE tests=() options=("${FINETUNE_OPTIONS[@]}")
   "set_files_of_$3" "$4"
-  for language in "${@:5}"; do tests+=("$language=${TEST_FILES//LANG/$language}"); done
-  [[ $4 == en || ${EVALUATION_OPTIONS[$1]} == *without-code-switching* ]] || options+=(--code-switching "$ORIGINALS")
+  for language in "${@:5}"; do tests+=("$language=$(test_file_of "$3" "$language")"); done
+  ! is_switched "$1" "$4" || options+=(--code-switching "$ORIGINALS")
   [[ $HAS_POOLER != yes || $3 != pairs || $1 == "$UNALIGNED" ]] || options+=(--pooler "$ENCODER") # which the alignment does not read
   set_device
   run python -m embeddings finetune --task "$3" --model "$(encoder_of "$1" "$2")" --encoder-name "$1" --seed "$2" \
@@ -156,10 +180,16 @@ finetuned_folder() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
 # --- report --------------------------------------------------------------------------------------------------------
 
 stage_report() {
-  RESULTS=()
+  local transfer=()
+  RESULTS=() IS_ZERO_SHOT=no
   for_each_model add_finetuned
-  run python -m eval probe transfer "${RESULTS[@]}" --output "$OUTPUT/transfer"
-  run python -m eval report "${RESULTS[@]}" "$OUTPUT/transfer/transfer.json" --output "$OUTPUT/report" --title "$TITLE: $NAME"
+  if [[ $IS_ZERO_SHOT == yes ]]; then
+    run python -m eval probe transfer "${RESULTS[@]}" --output "$OUTPUT/transfer"
+    transfer=("$OUTPUT/transfer/transfer.json")
+  else
+    note "left out: transfer, for want of a system that learned in English"
+  fi
+  run python -m eval report "${RESULTS[@]}" "${transfer[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
 }
 
@@ -172,12 +202,24 @@ add_result() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
   file=$(finetuned_folder "$@")/finetuning.json
   [[ $DRY_RUN == yes || -e $file ]] || die "$file: no such file; run the stage finetune first"
   RESULTS+=("$file")
+  [[ $4 != en || $# -lt 6 ]] || IS_ZERO_SHOT=yes
 }
 
-# Whether what the report reads of a model is there (finished.sh).
+# A line per model whose alignment has come to its end, or which has none.
+list_finished() {
+  local seed
+  for seed in "${SEED_LIST[@]}"; do model_name "$UNALIGNED" "$seed"; done
+  [[ ! -d $OUTPUT/models ]] || python -m fairseq_ext finished-trainings "$OUTPUT/models"
+}
+
+# Whether what the stages read of a model is there, besides its checkpoint (finished.sh).
 has_what_is_read() { # SYSTEM SEED
   local file RESULTS=() DRY_RUN=yes
-  ! has_stage finetune || return 0
+  if has_stage finetune; then
+    [[ $1 == "$UNALIGNED" || -d $(encoder_of "$@") ]] || has_stage export
+    return
+  fi
+  has_stage report || return 0
   add_finetuned "$@"
   for file in "${RESULTS[@]}"; do [[ -e $file ]] || return 1; done
 }

@@ -19,6 +19,13 @@ xnli_held_out() { # dev|test
   echo "$XNLI/XNLI-1.0/xnli.$1.tsv"
 }
 
+# What fine-tunings read must be there before days of training, not when the turn of its language comes.
+need_files() { # FILE...
+  local file
+  [[ $DRY_RUN != yes ]] || return 0
+  for file in "$@"; do [[ -f $file ]] || die "$file: no such file"; done
+}
+
 # Fill DEVICE: where commands of `embeddings` that train compute, and how.
 set_device() {
   DEVICE=()

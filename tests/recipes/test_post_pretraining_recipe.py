@@ -3,13 +3,21 @@
 import pytest
 
 from tests.our_commands import parse_command
-from tests.recipes.commands import assert_refused, dry_run, parse_trainings
+from tests.recipes.commands import assert_refused, dry_run, parse_trainings, recipe, write_training
 
 RECIPE = "post_pretraining"
 PPA = ["--config", "ppa", "--encoder", "mbert", "--xnli", "xnli", "--mlqa", "mlqa"]
 SIZES = {"250k": (250_000, 1.75e7), "600k": (600_000, 4.067e7), "2M": (2_000_000, 5 * 1.05e7)}
 XNLI = ["en", "fr", "es", "de", "bg", "ar", "zh", "hi"]  # Table 2
 MLQA = ["en", "ar", "de", "es", "hi", "zh"]  # Table 4
+
+
+def test_a_size_with_a_hyphen_is_refused(tmp_path):
+    own = tmp_path / "own.sh"
+    own.write_text('source "$ROOT/recipes/post_pretraining/configs/ppa.sh"\nsize first-9k 9000 700\n')
+    refused = recipe(RECIPE, "--config", str(own), *PPA[2:], "--stages", "train", "--dry-run")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(f"error: {own}: size first-9k: has a hyphen")
 
 
 def commands(*options: str, stages: str) -> list[list[str]]:
@@ -30,6 +38,11 @@ def finetunings(*options: str) -> list:
         (["--config", "ppa", "--encoder", "/tmp"], "--xnli, --mlqa: expected at least one of them"),
         (["--config", "ppa", "--encoder", "/tmp", "--xnli", "nowhere"], "--xnli: nowhere: no such folder"),
         ([*PPA[:3], "/tmp", "--systems", "ppa"], "--systems: found 'ppa', expected one of: unaligned ppa-2"),
+        ([*PPA[:3], "/tmp", "--stages", "report"], "--xnli, --mlqa: expected at least one of them"),
+        (
+            [*PPA[:3], "/tmp", "--xnli", "/tmp", "--systems", "unaligned", "--plan"],
+            "--plan: nothing is aligned of --systems unaligned",
+        ),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
@@ -92,6 +105,35 @@ def test_english_for_all_languages_and_each_other_language_for_itself(system):
     assert [str(path) for path in chinese.code_switching] == ["mlqa/squad/train-v1.1.json"]
 
 
+def test_folders_may_have_the_name_of_what_stands_for_a_language():
+    given = ["--config", "ppa", "--encoder", "mbert", "--mlqa", "LANG/mlqa", "--systems", "unaligned"]
+    english, *_ = dry_run(RECIPE, *given, "--stages", "finetune", "--output", "out")
+    assert [str(path) for _, path in parse_command(english).test] == [
+        f"LANG/mlqa/MLQA_V1/test/test-context-{one}-question-{one}.json" for one in MLQA
+    ]
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    [
+        "xnli/XNLI-MT-1.0/multinli/multinli.train.hi.tsv",
+        "xnli/XNLI-MT-1.0/multinli/multinli.train.en.tsv",
+        "mlqa/MLQA_V1/test/test-context-zh-question-zh.json",
+    ],
+)
+def test_what_fine_tunings_read_is_there_before_anything_is_aligned(tmp_path, lacking):
+    words = (word for one in commands("--systems", "unaligned", stages="finetune") for word in one)
+    names = (word.rpartition("=")[2] for word in words)
+    for file in (tmp_path / name for name in names if name.startswith(("xnli/", "mlqa/"))):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    (tmp_path / "mbert").mkdir()
+    (tmp_path / lacking).unlink()
+    refused = recipe(RECIPE, *PPA, "--output", "out", cwd=tmp_path)
+    assert (refused.returncode, refused.stderr) == (2, f"error: {lacking}: no such file\n")
+    assert not (tmp_path / "out").exists()
+
+
 def test_without_code_switching_it_is_the_same_encoder():
     found = finetunings("--systems", "no-cs-250k")
     assert [args.train[0][0] for args in found] == [*XNLI[1:], *MLQA[1:]]
@@ -109,3 +151,50 @@ def test_the_report_has_every_fine_tuning():
     results = [word for word in report if word.endswith("finetuning.json")]
     assert len(results) == len(set(results)) == 2 * (len(XNLI) + len(MLQA))
     assert [word for word in transfer if word.endswith("finetuning.json")] == results
+
+
+def test_without_alignment_no_bitext_is_prepared():
+    found = commands("--systems", "unaligned", stages="prepare,train,export,finetune")
+    assert {tuple(words[:4]) for words in found} == {("python", "-m", "embeddings", "finetune")}
+
+
+def test_a_report_without_english_has_no_transfer():
+    (report,) = commands("--systems", "no-cs-250k", stages="report")
+    assert report[:4] == ["python", "-m", "eval", "report"]
+    results = len(XNLI) + len(MLQA) - 2
+    assert sum(word.endswith("finetuning.json") for word in report) == results
+    assert not [word for word in report if word.endswith("transfer.json")]
+
+
+# --- --finished-only
+
+
+def finished(folder, stages: str, systems: str = "unaligned,ppa-250k,ppa-600k") -> set[str]:
+    """Systems that something is done with."""
+    options = [*PPA[:-2], "--systems", systems, "--finished-only", "--stages", stages]
+    found = dry_run(RECIPE, *options, "--output", str(folder / "out"), cwd=folder)
+    known = systems.split(",")
+    return {one for words in found for word in words for one in known if f"/{one}-seed1" in word}
+
+
+def test_the_encoder_as_it_is_needs_no_training_to_be_finished(tmp_path):
+    assert finished(tmp_path, "finetune,report", systems="unaligned") == {"unaligned"}
+    write_training(tmp_path / "out/models/ppa-250k-seed1", {})
+    write_training(tmp_path / "out/models/ppa-600k-seed1", None)
+    assert finished(tmp_path, "export,finetune,report") == {"unaligned", "ppa-250k"}
+    for system in ("unaligned", "ppa-250k"):
+        for language in XNLI:
+            folder = tmp_path / f"out/finetuned/{system}-seed1/pairs-{language}"
+            folder.mkdir(parents=True)
+            (folder / "finetuning.json").touch()
+    assert finished(tmp_path, "report") == {"unaligned", "ppa-250k"}
+    (tmp_path / "out/finetuned/unaligned-seed1/pairs-hi/finetuning.json").unlink()
+    assert finished(tmp_path, "report") == {"ppa-250k"}
+
+
+def test_only_what_the_stages_read_must_be_there(tmp_path):
+    write_training(tmp_path / "out/models/ppa-250k-seed1", {})
+    assert finished(tmp_path, "export") == {"ppa-250k"}
+    assert finished(tmp_path, "finetune") == {"unaligned"}
+    (tmp_path / "out/encoders/ppa-250k-seed1").mkdir(parents=True)
+    assert finished(tmp_path, "finetune") == {"unaligned", "ppa-250k"}
