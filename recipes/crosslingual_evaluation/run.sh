@@ -85,8 +85,12 @@ check_recipe() {
   done
   [[ $PRECISION != fp16 ]] || die "--precision fp16: expected auto, bf16 or float32"
   [[ -n $XNLI$TATOEBA$STS17$WIKIANN ]] || die "--xnli, --tatoeba, --sts17, --wikiann: expected at least one of them, what encoders are measured by"
+  if [[ $GAP_SOURCE == en ]] || ! is_among "$GAP_SOURCE" "${XNLI_LANGUAGES[@]}"; then
+    die "$CONFIG_FILE: GAP_SOURCE is $GAP_SOURCE; expected one of XNLI_LANGUAGES but en, from which transfer is measured besides"
+  fi
   choose_variants
   set_valid_parallel
+  ! has_stage finetune || for_each_finetuning check_files "${SYSTEM_IDS[0]}" "${SEED_LIST[0]}"
   set_device
 }
 
@@ -123,19 +127,35 @@ set_valid_parallel() {
 
 # --- variants of an encoder ----------------------------------------------------------------------------------------
 
-# XNLI Manual (4.1), whose training text is no machine's: human translations, in other parts.
+# XNLI Manual (4.1), whose training text is no machine's: human translations, in other parts. It is complete where its test part is.
 stage_prepare() {
-  local part folder=$OUTPUT/xnli-manual
+  local part sources made_of folder=$OUTPUT/xnli-manual
   [[ -n $XNLI ]] || return 0
-  if [[ $DRY_RUN != yes ]]; then
-    if [[ $FORCE != yes && $folder/test.tsv -nt $(xnli_held_out dev) && $folder/test.tsv -nt $(xnli_held_out test) ]]; then
-      note "$folder: complete, skipped"
-      return
-    fi
-    mkdir -p "$folder"
+  set_manual_sources
+  if [[ $FORCE != yes && -e $folder/test.tsv && -e $folder/sources.sha256 && $(< "$folder/sources.sha256") == "$made_of" ]]; then
+    note "$folder: complete, skipped"
+    return
   fi
-  run awk -v output="$folder" -f "$HERE/xnli_manual.awk" "$(xnli_held_out dev)" "$(xnli_held_out test)"
+  run mkdir -p "$folder"
+  run awk -v output="$folder" -f "$HERE/xnli_manual.awk" "${sources[@]}"
+  run rm -f "$folder/test.tsv"
   for part in train valid test; do run mv "$folder/$part.unfinished" "$folder/$part.tsv"; done
+  [[ $DRY_RUN == yes ]] || echo "$made_of" > "$folder/sources.sha256"
+}
+
+# Fill sources, what XNLI Manual is made of, and made_of, which other files do not have whatever their dates: unpacked ones keep old ones.
+set_manual_sources() {
+  local file
+  sources=() made_of=''
+  for file in "$(xnli_held_out dev)" "$(xnli_held_out test)"; do
+    [[ $file == /* ]] || file=./$file # awk takes a=b/c for an assignment
+    sources+=("$file")
+  done
+  [[ $DRY_RUN != yes ]] || return 0
+  for file in "${sources[@]}"; do
+    [[ -f $file ]] || die "--xnli: $file: no such file"
+  done
+  made_of=$(cat "$HERE/xnli_manual.awk" "${sources[@]}" | sha256sum)
 }
 
 stage_calibrate() { ! is_among calibrated "${VARIANTS[@]}" || for_each_encoder calibrate; }
@@ -221,7 +241,21 @@ measures_of() { # ENCODER VARIANT
 
 # --- fine-tuning ---------------------------------------------------------------------------------------------------
 
-stage_finetune() { for_each_model_at_once finetune_everywhere; }
+stage_finetune() {
+  check_beginnings
+  for_each_model_at_once finetune_everywhere
+}
+
+# What the stages before make must be there before the first of these trainings, and not when its turn comes after days.
+check_beginnings() {
+  local encoder variant
+  [[ -z $XNLI ]] || leaves_nothing || [[ -e $OUTPUT/xnli-manual/test.tsv ]] ||
+    die "$OUTPUT/xnli-manual/test.tsv: no such file; run the stage prepare first"
+  [[ -n $WIKIANN ]] || return 0
+  for encoder in "${SYSTEM_IDS[@]}"; do
+    for variant in "${VARIANTS[@]}"; do variant_of "$encoder" "$variant" > /dev/null; done
+  done
+}
 
 finetune_everywhere() { # ENCODER SEED
   for_each_finetuning finetune "$@"
@@ -248,6 +282,14 @@ finetune() { # ENCODER SEED FINETUNING
     --output "$(finetuned_folder "$@")"
 }
 
+# What is published; XNLI Manual is made.
+check_files() { # ENCODER SEED FINETUNING
+  local word FILES
+  [[ $3 != manual-* ]] || return 0
+  "set_files_of_${3%%-*}" "${3#*-}"
+  for word in "${FILES[@]}"; do [[ $word != *=* ]] || need_files "${word#*=}"; done
+}
+
 # The variant of the encoder that a fine-tuning begins with.
 variant_for() { # FINETUNING
   if [[ $1 == names-* ]]; then echo "${1#names-}"; else echo "$ORIGINAL"; fi
@@ -265,7 +307,6 @@ set_files_of_xnli() { # LANGUAGE_OF_TRAINING|all
 
 set_files_of_manual() { # LANGUAGE_OF_TRAINING
   local folder=$OUTPUT/xnli-manual
-  [[ $DRY_RUN == yes || -e $folder/test.tsv ]] || die "$folder/test.tsv: no such file; run the stage prepare first"
   FILES=(--task pairs --dataset "XNLI Manual" --train "$1=$folder/train.tsv")
   add_held_out "$folder/valid.tsv" "$folder/test.tsv"
   FILES+=("${XNLI_OPTIONS[@]}" "${MANUAL_OPTIONS[@]}")

@@ -3,6 +3,9 @@ Manual of 4.1.
 """
 
 import itertools
+import os
+import shutil
+import subprocess
 from collections import Counter
 
 import pytest
@@ -330,9 +333,9 @@ def test_xnli_manual_has_the_same_lines_in_all_languages_in_parts_of_8_1_and_1(t
         assert {text.split()[0] for _, text in lines} == {"dev", "test"} and {
             label for label, _ in lines
         } == set(LABELS)
-    assert sorted((tmp_path / "out/xnli-manual").iterdir()) == [
-        tmp_path / f"out/xnli-manual/{part}.tsv" for part in ("test", "train", "valid")
-    ]
+    assert sorted(path.name for path in (tmp_path / "out/xnli-manual").iterdir()) == [
+        "sources.sha256", "test.tsv", "train.tsv", "valid.tsv",
+    ]  # fmt: skip
 
 
 def test_xnli_manual_is_always_drawn_alike_whatever_order_languages_are_in(tmp_path):
@@ -346,6 +349,45 @@ def test_xnli_manual_is_always_drawn_alike_whatever_order_languages_are_in(tmp_p
     (tmp_path / "out/xnli-manual/test.tsv").write_text("")
     make_manual(tmp_path, "--force")
     assert lines_of(parts_of(tmp_path)["test"], "sw") == expected
+
+
+def test_xnli_manual_is_made_of_the_files_that_are_there_now(tmp_path):
+    """Whatever their dates: those of unpacked files are the archive's. A copy is the same."""
+    write_xnli(tmp_path / "xnli/XNLI-1.0", ROWS)
+    make_manual(tmp_path)
+    shutil.copytree(tmp_path / "xnli", tmp_path / "copy")
+    (tmp_path / "xnli").rename(tmp_path / "before")
+    (tmp_path / "copy").rename(tmp_path / "xnli")
+    assert "complete, skipped" in make_manual(tmp_path).stderr
+    shutil.rmtree(tmp_path / "xnli")
+    others = {part: [(label, f"other {text}") for label, text in lines] for part, lines in ROWS.items()}
+    write_xnli(tmp_path / "xnli/XNLI-1.0", others)
+    for file in (tmp_path / "xnli/XNLI-1.0").iterdir():
+        os.utime(file, (1e9, 1e9))
+    assert make_manual(tmp_path).returncode == 0
+    found = list(itertools.chain(*(lines_of(rows, "ur") for rows in parts_of(tmp_path).values())))
+    assert sorted(found) == sorted(others["dev"] + others["test"])
+
+
+def test_commands_that_are_printed_make_xnli_manual(tmp_path):
+    """Also of a folder whose name awk could take for an assignment."""
+    write_xnli(tmp_path / "a=b/XNLI-1.0", ROWS)
+    given = ("--xnli", "a=b", "--stages", "prepare", "--config", "paper", "--encoders", "mbert=.")
+    printed = recipe(RECIPE, *given, "--output", "printed", "--dry-run", cwd=tmp_path).stdout
+    subprocess.run(["bash", "-e"], input=printed, cwd=tmp_path, text=True, check=True)
+    done = recipe(RECIPE, *given, "--output", "run", cwd=tmp_path, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stderr
+    for part in ("train", "valid", "test"):
+        texts = {(tmp_path / f"{one}/xnli-manual/{part}.tsv").read_text() for one in ("printed", "run")}
+        assert len(texts) == 1 and "" not in texts
+
+
+def test_xnli_that_is_not_there_is_one_line(tmp_path):
+    write_xnli(tmp_path / "xnli/XNLI-1.0", {"dev": ROWS["dev"]})
+    done = make_manual(tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "error: --xnli: ./xnli/XNLI-1.0/xnli.test.tsv: no such file"
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -368,6 +410,50 @@ def test_languages_that_are_not_parallel_are_refused(tmp_path, change, message):
     (error,) = [line for line in done.stderr.splitlines() if not line.startswith("== ")]
     assert error.startswith("error: ") and message in error
     assert list((tmp_path / "out/xnli-manual").iterdir()) == []
+
+
+@pytest.mark.parametrize("source", ["en", "pl"])
+def test_gaps_are_from_another_language_of_xnli_than_english(tmp_path, source):
+    own = tmp_path / "own.sh"
+    own.write_text(f'source "$ROOT/recipes/crosslingual_evaluation/configs/paper.sh"\nGAP_SOURCE={source}\n')
+    refused = recipe(RECIPE, "--config", str(own), *arguments("--dry-run")[2:])
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(f"error: {own}: GAP_SOURCE is {source}; expected one of XNLI_LANGUAGES")
+
+
+@pytest.fixture
+def published(tmp_path):
+    """Empty files of XNLI and WikiANN, and other folders."""
+    write_xnli(tmp_path / "xnli/XNLI-1.0", ROWS)
+    names = [*commands("finetune", "--seeds", "1", encoders="mbert=m")]
+    words = (word.partition("=")[2] for one in names for word in one)
+    for file in (tmp_path / path for path in words if path.startswith(("xnli/", "wikiann/"))):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    for folder in ("squad", "wmt20", "model"):
+        (tmp_path / folder).mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("removed", "message"),
+    [
+        ("xnli/XNLI-MT-1.0/multinli/multinli.train.sw.tsv", "{}: no such file"),
+        ("wikiann/test-sw.tsv", "{}: no such file"),
+        ("out/xnli-manual/test.tsv", "{}: no such file; run the stage prepare first"),
+        ("out/answers/mbert/model", "{}: no such folder; run the stage answers first"),
+    ],
+)
+def test_what_is_read_is_there_before_anything_is_learned(published, removed, message):
+    given = ["--config", "paper", "--encoders", "mbert=model", "--output", "out", "--stages", "finetune"]
+    data = [word for name in ("xnli", "wikiann", "squad", "wmt20") for word in (f"--{name}", name)]
+    make_manual(published)
+    (published / "out/answers/mbert/model").mkdir(parents=True)
+    (published / removed).rename(published / "away")
+    done = recipe(RECIPE, *given, *data, cwd=published)
+    assert done.returncode == 2
+    errors = [line for line in done.stderr.splitlines() if not line.startswith("== ")]
+    assert errors == [f"error: {message.format(removed)}"]
 
 
 def test_stages_need_those_before(tmp_path):
