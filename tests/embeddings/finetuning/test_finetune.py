@@ -171,7 +171,7 @@ def by_retrieval(data, output, *others) -> list:
     words = options(data, output, *others)
     start = words.index("--valid")
     del words[start : start + 3]
-    lines = sentences(12, seed=4)
+    lines = sentences(24, seed=4)
     texts = {"en": lines, "de": map(translated, lines), "fr": lines[1:] + lines[:1]}
     first = [write(data / f"first.{language}", text) for language, text in texts.items()]
     second = [write(data / f"second.{language}", text) for language, text in inference_texts().items()]
@@ -180,7 +180,7 @@ def by_retrieval(data, output, *others) -> list:
 
 def inference_texts() -> dict[str, list[str]]:
     """The premises of other pairs."""
-    premises = [first for first, _, label in pairs(10, seed=5) if label == "entailment"]
+    premises = [first for first, _, label in pairs(20, seed=5) if label == "entailment"]
     return {"de": [in_german(one) for one in premises], "en": premises}
 
 
