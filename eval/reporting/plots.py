@@ -218,12 +218,7 @@ def scatter(
     else:
         axes.axhline(0, color=INK, linewidth=0.7)
         axes.axvline(0, color=INK, linewidth=0.7)
-    axes.margins(0.12)
-    axes.set_xlabel(x_title)
-    axes.set_ylabel(y_title)
-    axes.grid(color=FAINT, linewidth=0.7)
-    figure.legend(loc="outside upper center", ncols=min(2, len(series)), frameon=False)
-    return _png(figure)
+    return _png_of_points(figure, axes, x_title, y_title)
 
 
 def clouds(series: Mapping[str, Sequence[tuple[float, float]]], x_title: str, y_title: str) -> bytes:
@@ -234,10 +229,15 @@ def clouds(series: Mapping[str, Sequence[tuple[float, float]]], x_title: str, y_
         xs, ys = zip(*points, strict=True)
         style = {"marker": _marker(i), "color": COLOURS[i % len(COLOURS)], "alpha": 0.85}
         axes.scatter(xs, ys, s=34, label=name, zorder=3, **style)
-    axes.margins(0.08)
+    return _png_of_points(figure, axes, x_title, y_title)
+
+
+def _png_of_points(figure, axes, x_title: str, y_title: str) -> bytes:
+    axes.margins(0.12)
     axes.set_xlabel(x_title)
     axes.set_ylabel(y_title)
     axes.grid(color=FAINT, linewidth=0.7)
+    series = axes.get_legend_handles_labels()[1]
     figure.legend(loc="outside upper center", ncols=min(2, len(series)), frameon=False)
     return _png(figure)
 
