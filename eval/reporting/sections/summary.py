@@ -186,24 +186,21 @@ def both_kinds(results: ResultSet, dataset: str) -> Figure | None:
     other, and which differ in zero-shot directions where they are equal in supervised ones. None for fewer
     than two systems.
     """
-    kinds = {title: f"{title} BLEU" for title in GROUPS.values()}
+    titles = [f"{title} BLEU" for title in GROUPS.values()]
     series, rows = {}, []
     for system in results.on(dataset):
-        pairs = zip(*(system.values("averages", group, "bleu") for group in GROUPS), strict=True)
-        known = [
-            (label, *pair) for label, pair in zip(system.run_labels, pairs, strict=True) if None not in pair
-        ]
-        rows += [
-            [*cells(system.name, label), *(number_cell(one, ".1f") for one in pair)] for label, *pair in known
-        ]
-        if known:
-            series[system.name] = [(supervised, zero_shot) for _, zero_shot, supervised in known]
+        scores = (system.values("averages", group, "bleu") for group in GROUPS)
+        for label, *pair in zip(system.run_labels, *scores, strict=True):
+            if None not in pair:
+                zero_shot, supervised = pair
+                series.setdefault(system.name, []).append((supervised, zero_shot))
+                rows.append([*cells(system.name, label), *(number_cell(score, ".1f") for score in pair)])
     if len(series) < 2:
         return None
     caption = (
         f"Zero-shot against supervised BLEU on {dataset}, means over directions: every training is a point."
     )
     name = slug("zero-shot-supervised", dataset)
-    png = clouds(series, kinds["Supervised"], kinds["Zero-shot"])
-    header = [cells("System", "seed", *kinds.values())]
+    png = clouds(series, *reversed(titles))
+    header = [cells("System", "seed", *titles)]
     return Figure(name, caption, png, Table(name, caption, header, rows))
