@@ -248,7 +248,7 @@ def test_retrieval_changes_nothing_of_what_is_learned(data, command, tmp_path, m
         (["--pivot", "fr"], "--pivot fr: no file of that language; there are de, en"),
         (["--layer", "3"], "--layer 3: "),
         (["--valid-parallel", "{data}/first.en", "{data}/bert"], "bert: no language in its name"),
-        (["--valid-parallel", "{data}/first.en", "{data}/second.de"], "second.de: 10 lines, but"),
+        (["--valid-parallel", "{data}/first.en", "{data}/second.de"], "second.de: 20 lines, but"),
     ],
 )
 def test_a_wrong_validation_is_one_line(data, command, tmp_path, others, message):
