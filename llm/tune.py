@@ -224,7 +224,7 @@ def finish(job: Tuning, instructions: Instructions, stamp: Stamp, output: Path, 
         },
         "curriculum": curriculum_title(job.curriculum),
         "settings": stamp.settings,
-        "directions": instructions.directions,
+        "directions": instructions.directions(task for stage in job.curriculum for task in stage),
         "languages": instructions.languages,
         "stages": [
             {"folder": stage.name, "objectives": tasks, **read_json(stage / VALIDATION)}

@@ -15,6 +15,7 @@ from command_line.errors import InputError
 from command_line.names_in_records import path_inside, plain_name
 from command_line.outputs import write_json
 from command_line.records import Objects, check, read_json
+from data_prep.formats.texts import TRAIN
 from llm.instructions.tasks import Instruction
 
 STEP = "instruct"
@@ -113,10 +114,13 @@ class Instructions:
         """Code -> its name in instructions."""
         return {code: name for one in self.folders for code, name in one.languages.items()}
 
-    @property
-    def directions(self) -> list[str]:
-        """That are instructed, in alphabetical order."""
-        return sorted({direction for one in self.folders for direction in one.directions})
+    def directions(self, tasks: Iterable[str]) -> list[str]:
+        """Those of the folders that have training instructions of one of the objectives, in alphabetical
+        order.
+        """
+        wanted = set(tasks)
+        having = [one for one in self.folders if any(one.paths(TRAIN, task) for task in wanted)]
+        return sorted({direction for one in having for direction in one.directions})
 
     def paths(self, split: str, tasks: Iterable[str]) -> list[Path]:
         """The files of objectives.

@@ -129,6 +129,13 @@ def test_languages_of_monolingual_tasks(texts, tmp_path, command):
     assert found["train.mono-full.en-fr.jsonl"] == {"en-fr", "fr-en"}
 
 
+def test_nothing_to_instruct(texts, tmp_path, refusal):
+    given = ("--tasks", "mono-full,mono-half", "--directions", "de-en,fr-en")
+    line = "--tasks mono-full,mono-half: are of the languages that --directions translate into and"
+    assert line in refusal(*options(texts, tmp_path / "out", *given))
+    assert not (tmp_path / "out").exists()
+
+
 def test_only_pairs_with_training_text(own, tmp_path, command):
     """The test set is not looked at."""
     shutil.copy(own / "text/valid.de-en.de", own / "text/valid.de-fr.de")
@@ -303,7 +310,7 @@ def test_objectives_may_lie_in_different_folders(own, tmp_path, command):
         assert command(*options(own, tmp_path / task, "--tasks", task)).status == 0
     found = Instructions.load([tmp_path / "mt", tmp_path / "align"])
     together = InstructionFolder.load(tmp_path / "mt")
-    assert (found.languages, found.directions) == (together.languages, together.directions)
+    assert (found.languages, found.directions(["mt"])) == (together.languages, together.directions)
     assert [path.parent.name for path in found.paths("train", ["align", "mt"])] == ["align", "mt"]
     with pytest.raises(InputError, match="train instructions of mt: two folders have them"):
         Instructions.load([tmp_path / "mt", tmp_path / "mt"]).paths("train", ["mt"])
