@@ -144,7 +144,13 @@ def main(args) -> None:
     job = from_arguments(InstructionJob, args)
     bitexts = bitexts_of(job)
     check_languages(job, bitexts)
-    files = files_of(job, filter(job.has_some_for, bitexts))
+    wanted = list(filter(job.has_some_for, bitexts))
+    if not wanted:
+        raise InputError(
+            f"--tasks {','.join(job.tasks)}: are of the languages that --directions translate into and"
+            " --mono-languages have (default: all but English), and there is none; expected one or more"
+        )
+    files = files_of(job, wanted)
     reads = [path for paths in files.values() for path in paths]
     inputs = [folder for folder in (job.text, job.words, job.alignments) if folder]
     folder = StepFolder(args.output, STEP, by_name(job), reads, inputs)
