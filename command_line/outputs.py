@@ -9,7 +9,7 @@ import platform
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from command_line.errors import InputError
@@ -55,6 +55,17 @@ def scratch_folder(parent) -> Iterator[Path]:
             yield folder
         finally:
             _ours.discard(folder)
+
+
+def check_other_folder(output: Path, inputs: Iterable[Path]) -> None:
+    """Refuse to write into a folder that is read: the mark of a step that was killed there would keep all
+    from reading it again, that step, too.
+
+    Raises:
+        InputError: the output is one of the inputs.
+    """
+    if Path(output).resolve() in {Path(folder).resolve() for folder in inputs}:
+        raise InputError(f"--output {output}: is a folder that is read, expected another one")
 
 
 def remove_leftovers(folder) -> None:

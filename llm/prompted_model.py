@@ -52,6 +52,10 @@ class PromptedModel:
         record = self._record
         return self.model if record is None or record.is_adapter else record.last_stage
 
+    def folders(self) -> set[Path]:
+        """Those of model and adapter, which are read whole: results in them would be taken for a part."""
+        return {folder for folder in (self.model, self.weights, self.adapter) if folder}
+
     def taught(self) -> set[tuple[str, str]]:
         """The directions that it was taught."""
         record = self._record

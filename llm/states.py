@@ -21,6 +21,7 @@ from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.option_classes import by_name, from_arguments
 from command_line.options import shown
+from command_line.outputs import check_other_folder
 from command_line.progress import progress
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, format_direction
@@ -77,6 +78,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     job = from_arguments(Extraction, args)
     texts = job.texts()
+    check_other_folder(args.output, [job.data / "text", *job.model.folders()])
     stamp = Stamp(args.output / ".states.done", KIND, by_name(job), [*texts.values(), *job.model.files()])
     if not stamp.is_current(args.force):
         extract(job, texts, args.output, stamp)

@@ -23,7 +23,7 @@ from command_line.errors import InputError
 from command_line.journal import Journal
 from command_line.lines import read_lines
 from command_line.option_classes import by_name, from_arguments
-from command_line.outputs import checksum, write_json, write_text
+from command_line.outputs import check_other_folder, checksum, write_json, write_text
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, directions_or, format_direction, parse_directions
 from data_prep.formats.texts import LANGUAGE
@@ -138,6 +138,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     job = from_arguments(PromptedJob, args)
     sources = job.sources()
+    check_other_folder(args.output, [job.text, *job.model.folders()])
     stamp = Stamp(
         args.output / ".translate.done",
         "translate",

@@ -20,7 +20,7 @@ from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.option_classes import by_name, from_arguments
-from command_line.outputs import write_json
+from command_line.outputs import check_other_folder, write_json
 from command_line.provenance import command_typed, versions
 from command_line.records import read_json
 from data_prep.huggingface import check_folder
@@ -47,6 +47,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     job = from_arguments(Tuning, args)
     check_folder(job.model)
+    check_output(job, args.output)
     instructions = Instructions.load(job.instructions)
     stages = [
         [{task: instructions.paths(split, [task]) for task in tasks} for split in ("train", "valid")]
@@ -69,6 +70,20 @@ def main(args) -> None:
     processes.wait()
     tune(job, instructions, stages, args.output, processes, stamp)
     print(args.output)
+
+
+def check_output(job: Tuning, folder: Path) -> None:
+    """Refuse to write where something is read.
+
+    Raises:
+        InputError: the output is a folder that is read; or the model is a stage in it, which a new
+            tuning removes.
+    """
+    check_other_folder(folder, [job.model, *job.instructions])
+    if any(job.model.resolve().is_relative_to(old.resolve()) for old in folder.glob("stage-*")):
+        raise InputError(
+            f"--output {folder}: has --model {job.model} in it, which a new tuning removes; give another"
+        )
 
 
 def world_size() -> int:

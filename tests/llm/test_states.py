@@ -172,3 +172,11 @@ def test_a_set_that_is_not_there(deeper, refusal, texts, tmp_path):
         path.unlink()
     given = ("--model", deeper, "--data", tmp_path / "own", "--cpu", "--output", tmp_path / "states")
     assert refusal("states", *given).endswith("text: no valid set")
+
+
+def test_folders_that_are_read_are_not_written(deeper, refusal, texts):
+    for output in (deeper, texts / "text"):
+        before = sorted(output.iterdir())
+        given = ("--model", deeper, "--data", texts, "--cpu", "--output", output)
+        assert f"--output {output}: is a folder that is read" in refusal("states", *given)
+        assert sorted(output.iterdir()) == before
