@@ -5,6 +5,7 @@ from functools import cached_property
 from pathlib import Path
 
 from command_line import options as types
+from command_line.errors import InputError
 from command_line.provenance import command_typed, versions
 from data_prep.formats.directions import DIRECTIONS
 from eval.results.files import checkpoint_checksum, split_direction
@@ -33,6 +34,10 @@ class PromptedModel:
     precision: str
     spread: bool = field(compare=False)
     cpu: bool = field(compare=False)
+
+    def __post_init__(self):
+        if self.spread and self.cpu:
+            raise InputError("--spread: puts layers on GPUs, which --cpu does not use; leave out one of them")
 
     @cached_property
     def _record(self) -> Tuned | None:

@@ -262,8 +262,18 @@ def test_a_killed_run_goes_on(options, command, tmp_path, monkeypatch):
         (["--prompt", "6"], "--prompt"),
         (["--tuned", "/nothing"], "/nothing/adapter_config.json: no such file; expected an adapter"),
         (["--model", "/nothing"], "--model /nothing: no such folder"),
+        (["--spread"], "--spread: puts layers on GPUs, which --cpu does not use"),
     ],
 )
 def test_refusals(options, refusal, tmp_path, others, line):
     assert line in refusal(*options(tmp_path / "out", *others))
     assert not (tmp_path / "out/translate.json").exists()
+
+
+def test_folders_that_are_read_are_not_written(options, refusal, bloom, texts, tuned, tuned_whole):
+    """Results among the files of a model would be taken for a part of it; a killed run would close it."""
+    for output in (bloom, texts / "text", tuned / "stage-1", tuned_whole / "stage-1"):
+        whose = tuned_whole if output.parent == tuned_whole else tuned
+        before = sorted(output.iterdir())
+        assert f"--output {output}: is a folder that is read" in refusal(*options(output, "--tuned", whose))
+        assert sorted(output.iterdir()) == before
