@@ -42,10 +42,17 @@ def with_new_adapter(model, lora: Lora):
         target_modules=lora.lora_modules,
     )
     try:
-        return get_peft_model(model, config)
+        adapted = get_peft_model(model, config)
     except ValueError as error:
         reason = str(error).splitlines()[0][:200]
         raise InputError(f"--lora-modules: {reason}; expected names of linear layers of the model") from None
+    found = adapted.base_model.targeted_module_names
+    for name in lora.lora_modules or ():  # of several `peft` wants only one to be there
+        if not any(f".{one}".endswith(f".{name}") for one in found):
+            raise InputError(
+                f"--lora-modules: {name!r} is no layer of the model; expected names of linear layers"
+            )
+    return adapted
 
 
 def trained_parameters(model) -> int:

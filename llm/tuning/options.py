@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from command_line import options as types
+from command_line.errors import InputError
 from command_line.options import OptionType, shown
 from llm.instructions.tasks import TASKS
 from llm.language_model import PRECISIONS
@@ -27,6 +28,12 @@ class Lora:
     lora_alpha: float
     lora_dropout: float
     lora_modules: list[str] | None
+
+    def __post_init__(self):
+        if self.lora_modules and not self.lora_rank:
+            raise InputError(
+                "--lora-modules: are of adapters, and --lora-rank 0 has none; leave out one of them"
+            )
 
 
 @dataclass(frozen=True)

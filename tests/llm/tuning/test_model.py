@@ -68,6 +68,13 @@ def test_layers_that_the_model_does_not_have(bloom):
     assert "\n" not in str(found.value)
 
 
+def test_one_layer_of_several_that_the_model_does_not_have(bloom):
+    with pytest.raises(
+        InputError, match=r"--lora-modules: 'q_proj' is no layer of the model; expected names"
+    ):
+        with_new_adapter(load_model(bloom, "float32"), Lora(2, 6.0, 0.0, ["query_key_value", "q_proj"]))
+
+
 def test_adapters_stay_float32(bloom):
     model = with_new_adapter(load_model(bloom, "bfloat16"), THESIS)
     kinds = {(one.requires_grad, one.dtype) for one in model.parameters()}

@@ -272,11 +272,44 @@ def test_killed_anywhere_it_goes_on_to_the_same_adapters(options, tmp_path, monk
             ["--lora-modules", "q_proj"],
             "--lora-modules: Target modules {'q_proj'} not found in the base",
         ),
+        (
+            ["--lora-modules", "dense", "--lora-rank", "0"],
+            "--lora-modules: are of adapters, and --lora-rank 0",
+        ),
     ],
 )
 def test_refusals(options, refusal, tmp_path, others, line):
     assert line in refusal(*options(tmp_path / "out", *others))
     assert not (tmp_path / "out/tuning.json").exists()
+
+
+def test_folders_that_are_read_are_not_written(options, refusal, bloom, instructions):
+    """A model with the mark of an unfinished tuning could not be read any more, by that tuning, too."""
+    for folder in (bloom, instructions):
+        before = sorted(folder.iterdir())
+        assert f"--output {folder}: is a folder that is read" in refusal(*options(folder))
+        assert sorted(folder.iterdir()) == before
+
+
+def test_a_stage_is_not_tuned_into_its_own_place(options, command, refusal, tmp_path):
+    whole = ("--lora-rank", 0)
+    assert command(*options(tmp_path / "out", *whole)).status == 0
+    words = options(tmp_path / "out", *whole, "--model", tmp_path / "out/stage-1", "--force")
+    assert "stage-1 in it, which a new tuning removes; give another" in refusal(*words)
+    assert (tmp_path / "out/stage-1/model.safetensors").is_file()
+    Tuned.load(tmp_path / "out")
+
+
+def test_what_was_taught_is_of_the_objectives(options, command, texts, tmp_path):
+    """Another folder may have other directions, of an objective that is not learned."""
+    for tasks, direction in (("mt", "de-en"), ("mono-full", "en-fr")):
+        made = ("--tasks", tasks, "--directions", direction, "--workers", 1, "--output", tmp_path / tasks)
+        assert command("instruct", "--text", texts / "text", *made).status == 0
+    folders = ("--instructions", tmp_path / "mt", tmp_path / "mono-full")
+    for curriculum, taught in (("mt", ["de-en"]), ("mt,mono-full", ["de-en", "en-fr"])):
+        words = options(tmp_path / f"tuned-{curriculum}", *folders, "--curriculum", curriculum)
+        assert command(*words).status == 0
+        assert record_of(tmp_path / f"tuned-{curriculum}")["directions"] == taught
 
 
 def test_an_objective_without_instructions(bloom, refusal, command, texts, tmp_path):
