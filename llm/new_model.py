@@ -49,15 +49,17 @@ class NewModel:
         """The training text.
 
         Raises:
-            InputError: there is none of these languages.
+            InputError: there is none at all, or of one of these languages.
         """
         texts = [one for one in find_texts(self.text) if one.split == TRAIN]
         check_parallel(texts)
-        pairs = zip(paths_of(texts), (code for one in texts for code in one.languages), strict=True)
-        found = [path for path, code in pairs if self.languages is None or code in self.languages]
-        if not found:
-            raise InputError(f"{self.text}: no training text of these languages, expected train.A-B.LANG")
-        return found
+        codes = [code for one in texts for code in one.languages]
+        missing = [code for code in self.languages or () if code not in codes]
+        if missing or not codes:
+            named = f" of these languages: {', '.join(missing)}" if missing else ""
+            raise InputError(f"{self.text}: no training text{named}; expected train.A-B.LANG")
+        pairs = zip(paths_of(texts), codes, strict=True)
+        return [path for path, code in pairs if self.languages is None or code in self.languages]
 
 
 def add_arguments(parser) -> None:

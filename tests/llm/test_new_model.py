@@ -81,7 +81,8 @@ def test_of_long_files_lines_are_evenly_spread(tmp_path):
     ("words", "message"),
     [
         (("--heads", "3"), "--heads 3: do not share --width 16 evenly"),
-        (("--languages", "fr"), "no training text of these languages"),
+        (("--languages", "fr"), "no training text of these languages: fr;"),
+        (("--languages", "de,fr"), "no training text of these languages: fr;"),
         (("--vocabulary-size", "259"), "--vocabulary-size: found '259', expected a whole number from 260"),
     ],
 )
