@@ -1,7 +1,7 @@
 """The instructions of the thesis: what is asked of a sentence pair, and the answer (6.2).
 
 Typographic signs of the thesis are plain ones here. The period behind the sentences of its patterns is taken
-for that of a sentence; none is added.
+for that of a sentence; none is added. Nor is the comma behind the first half of a sentence.
 """
 
 import random

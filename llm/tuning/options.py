@@ -144,15 +144,15 @@ def add_tuning_arguments(parser) -> None:
     add(
         "--skip-overlong",
         action="store_true",
-        help="leave out instructions that are longer than these (default: they lose their ends, as in the"
-        " thesis)",
+        help="leave out instructions that are longer than these (default: they lose their ends; the thesis"
+        " does not say)",
     )
     add("--valid-instructions", type=types.positive, default=2000, help="of each objective, for validation")
     add(
         "--precision",
         choices=PRECISIONS,
         default="float32",
-        help="of the arithmetic; adapters are float32 in any case (thesis: mixed, float16)",
+        help="of the arithmetic; adapters are float32 in any case (thesis: mixed, on V100s)",
     )
     add("--gradient-checkpointing", action="store_true", help="less memory, and a forward pass more")
     add("--seed", type=types.seed, default=1, help="of adapters, of the order of instructions, of dropout")
