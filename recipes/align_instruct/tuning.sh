@@ -32,13 +32,16 @@ choose_precision() {
   [[ $LAUNCHER != cpu ]] || DEVICE=(--cpu)
 }
 
-# Tune into a folder, an update having UPDATE_SENTENCES instructions on any number of devices.
+# Tune into a folder, an update having UPDATE_SENTENCES instructions on any number of devices, also where they hold fewer at a time
+# than the configuration says.
 tune() { # FOLDER SEED OPTION...
-  local world=$((GPUS * NODES)) batches
-  batches=$((UPDATE_SENTENCES / (BATCH_SENTENCES * world)))
-  if [[ $((batches * BATCH_SENTENCES * world)) != "$UPDATE_SENTENCES" ]]; then
+  local world=$((GPUS * NODES)) options="${*:3}" sentences batches
+  sentences=$(given_last --batch-sentences "${options//--batch-sentences=/--batch-sentences }")
+  [[ $sentences =~ ^[1-9][0-9]*$ ]] || sentences=$BATCH_SENTENCES # llm tune refuses what is no number
+  batches=$((UPDATE_SENTENCES / (sentences * world)))
+  if [[ $((batches * sentences * world)) != "$UPDATE_SENTENCES" ]]; then
     batches=$((batches > 0 ? batches : 1))
-    note "$1: $world devices of $BATCH_SENTENCES instructions: $((batches * BATCH_SENTENCES * world)) in an update, not $UPDATE_SENTENCES"
+    note "$1: $world devices of $sentences instructions: $((batches * sentences * world)) in an update, not $UPDATE_SENTENCES"
   fi
   set_tuning_launch "$1"
   run "${TUNING_LAUNCH[@]}" llm tune --output "$1" --seed "$2" --batch-sentences "$BATCH_SENTENCES" --batches-per-update "$batches" \

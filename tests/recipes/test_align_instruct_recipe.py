@@ -120,6 +120,19 @@ def test_an_update_has_the_instructions_of_the_thesis_on_any_number_of_gpus(gpus
     assert args.batch_sentences * args.batches_per_update * gpus * nodes == max(size, 4 * gpus * nodes)
 
 
+@pytest.mark.parametrize(
+    ("words", "sentences", "batches"),
+    [
+        (["--batch-sentences", "2"], 2, 512 // 8),
+        (["--batch-sentences=16"], 16, 64 // 8),
+        (["--batch-sentences", "2", "--batches-per-update", "3"], 2, 3),
+    ],
+)
+def test_other_batches_make_the_same_update(words, sentences, batches):
+    args = parsed(tunings("--systems", "mt", "--launcher", "gpu", "--gpus", "8", "--", *words)["mt"])
+    assert (args.batch_sentences, args.batches_per_update) == (sentences, batches)
+
+
 def test_devices_that_do_not_share_an_update_evenly_are_named():
     options = [
         *BLOOMZ,
