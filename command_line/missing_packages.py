@@ -7,6 +7,7 @@ EXTRAS = {
     "faiss": "embed",
     "onnx": "onnx",
     "onnxruntime": "onnx",
+    "peft": "llm",
     "sentence_transformers": "embed",
     "sklearn": "embed",
     "transformers": "embed",

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from command_line.errors import InputError
+from command_line.missing_packages import EXTRAS
 from command_line.outputs import checksum
 from command_line.records import check, read_json
 
@@ -15,7 +16,7 @@ MODULES_LIST = "modules.json"  # of sentence-transformers: its modules, and the 
 WEIGHTS = "*.safetensors"
 SETTINGS = ("*.json", "*.txt", "*.model")  # of sentencepiece the last one
 UNSAFE = ("bin", "pt", "pth", "ckpt", "pkl", "h5", "msgpack")  # endings
-LIBRARIES = ("transformers", "tokenizers")
+LIBRARIES = ("transformers", "tokenizers", "peft")
 RUST_PANIC = "PanicException"  # of tokenizers over broken files; no `Exception`, and importable from nowhere
 
 
@@ -132,7 +133,7 @@ def as_one_line(source: str, kind: str) -> Iterator[None]:
         yield
     except ImportError as error:
         missing = f"{error.name} is not installed" if error.name in LIBRARIES else _first_line(error)
-        raise InputError(f"{source}: {missing}; pip install '.[embed]'") from None
+        raise InputError(f"{source}: {missing}; pip install '.[{EXTRAS.get(error.name, 'embed')}]'") from None
     except (InputError, MemoryError):
         raise
     except BaseException as error:  # of every kind, also plain ones: of safetensors, and of tokenizers

@@ -3,6 +3,7 @@
 import json
 import pickle
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,12 @@ def test_a_model_that_is_pickled_is_refused_unread(bloom, tmp_path):
     with pytest.raises(InputError, match=r"pytorch_model\.bin: weights in a format that can run code"):
         prompted(folder).load()
     assert not (tmp_path / "harm").exists()
+
+
+def test_an_adapter_without_its_library_is_one_line(bloom, adapter, monkeypatch):
+    monkeypatch.setitem(sys.modules, "peft", None)
+    with pytest.raises(InputError, match=r"^--tuned .*: peft is not installed; pip install '\.\[llm\]'$"):
+        prompted(bloom, "--tuned", adapter).load()
 
 
 @pytest.mark.parametrize("change", ["width", "layers", "names"])

@@ -3,6 +3,7 @@
 import functools
 import json
 import shutil
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -281,6 +282,11 @@ def test_killed_anywhere_it_goes_on_to_the_same_adapters(options, tmp_path, monk
 def test_refusals(options, refusal, tmp_path, others, line):
     assert line in refusal(*options(tmp_path / "out", *others))
     assert not (tmp_path / "out/tuning.json").exists()
+
+
+def test_a_library_that_is_not_installed(options, refusal, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "peft", None)
+    assert refusal(*options(tmp_path / "out")) == "peft is not installed: pip install '.[llm]'"
 
 
 def test_folders_that_are_read_are_not_written(options, refusal, bloom, instructions):
