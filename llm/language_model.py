@@ -12,6 +12,7 @@ from data_prep.huggingface import SETTINGS, WEIGHTS, check_complete, check_folde
 
 KIND = "causal language models of transformers"
 PRECISIONS = ("float32", "bfloat16", "float16")
+VOCABULARIES = ("tokenizer.json", "*.model", "vocab*", "*.tiktoken")  # of which fast tokenizers are read
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 ADAPTER_CONFIGURATION = "adapter_config.json"
 
@@ -36,6 +37,8 @@ def load_tokenizer(folder: Path):
     """
     check_folder(folder)
     check_finished(folder)
+    if not any(path for name in VOCABULARIES for path in folder.glob(name)):
+        raise InputError(f"--model {folder}: no tokenizer in it; save_pretrained the model's there, too")
     with reading(folder, KIND):
         from transformers import AutoTokenizer
 

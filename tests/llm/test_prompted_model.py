@@ -60,6 +60,13 @@ def test_a_model_that_is_pickled_is_refused_unread(bloom, tmp_path):
     assert not (tmp_path / "harm").exists()
 
 
+def test_a_model_without_its_tokenizer(bloom, tmp_path):
+    folder = shutil.copytree(bloom, tmp_path / "alone")
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(InputError, match=r"^--model .*/alone: no tokenizer in it; save_pretrained"):
+        prompted(folder).load()
+
+
 def test_an_adapter_without_its_library_is_one_line(bloom, adapter, monkeypatch):
     monkeypatch.setitem(sys.modules, "peft", None)
     with pytest.raises(InputError, match=r"^--tuned .*: peft is not installed; pip install '\.\[llm\]'$"):
