@@ -70,7 +70,9 @@ def test_a_configuration_needs_the_fixed_length(tmp_path):
     assert result.stderr == f"error: {tmp_path}/mine.sh: INTERLINGUA_LENGTH is not set\n"
 
 
-@pytest.mark.parametrize(("config", "of_its_own"), [("phrasebook", set()), ("l10n", {"max_update", "total_num_update"})])
+@pytest.mark.parametrize(
+    ("config", "of_its_own"), [("phrasebook", set()), ("l10n", {"max_update", "total_num_update"})]
+)
 def test_the_mnmt_that_all_start_from_is_system_2_of_zero_shot(config, of_its_own):
     ours = trainings(config, "mnmt")["start"]
     options = ("--config", config, "--systems", "2", "--seeds", "1", "--stages", "train")
