@@ -1,6 +1,7 @@
 """The encoder with a head for a task, what it reads, and what it says."""
 
 import inspect
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from fairseq_ext.models.pretrained_weights import longest_of
 
 TARGETS = ("labels", "start_positions", "end_positions")
 POOLER = "--pooler"
+EXPECTED = "an encoder alone, such as BERT or XLM-R"
 BATCHES_AT_A_TIME = 64  # whose windows are sorted by length
 GIVEN = {"local_files_only": True, "trust_remote_code": False}
 
@@ -65,6 +67,7 @@ def load_model(folder: Path, task: Task, classes: Sequence[str] = (), pooler: Pa
     with reading(folder, TRANSFORMERS):
         import transformers
 
+        _check_head(transformers.AutoConfig.from_pretrained(folder, **GIVEN), task, folder)
         model, notes = getattr(transformers, task.model).from_pretrained(
             folder, ignore_mismatched_sizes=bool(classes), **given
         )
@@ -133,22 +136,39 @@ def _agreed_padding(tokenizer, model) -> int:
     return model.config.pad_token_id
 
 
+def _check_head(config, task: Task, folder: Path) -> None:
+    """Refuse kinds of models that transformers has no head of a task for.
+
+    Raises:
+        InputError: names the kind.
+    """
+    import transformers
+
+    words = re.findall("[A-Z][a-z]+", task.model)[2:]  # of AutoModelForQuestionAnswering
+    kinds = getattr(transformers, f"MODEL_{'_'.join(words).upper()}_MAPPING")
+    if type(config) not in kinds:
+        raise InputError(
+            f"--model {folder}: is of the kind {config.model_type}, for which transformers has no head of"
+            f" --task {task.name}; expected {EXPECTED}"
+        )
+
+
 def _check_kind(model, task: Task, folder: Path) -> None:
     """Refuse those kinds of encoders whose head would read something else than the encoder's states.
 
     Raises:
         InputError: one line that says what it is.
     """
-    summary = getattr(model, "sequence_summary", None)
+    summary, kind = getattr(model, "sequence_summary", None), model.config.model_type
     if "decoder_input_ids" in inspect.signature(model.forward).parameters:
-        found = f"is of a translation model, whose decoder the head of --task {task.name} would read"
+        found = f"is of the kind {kind}, whose decoder the head of --task {task.name} would read"
     elif hasattr(model, "set_default_language"):
         found = "reads every language by adapters of its own (X-MOD), which a task does not choose"
     elif getattr(summary, "summary_type", None) == "last":
         found = f"the head of --task {task.name} would read its last token (XLNet), which may be padding"
     else:
         return
-    raise InputError(f"--model {folder}: {found}; expected an encoder alone, such as BERT or XLM-R")
+    raise InputError(f"--model {folder}: {found}; expected {EXPECTED}")
 
 
 def _check_encoder(model, notes: dict, folder: Path) -> None:
@@ -156,11 +176,19 @@ def _check_encoder(model, notes: dict, folder: Path) -> None:
     below it, may be.
 
     Raises:
-        InputError: names the first one.
+        InputError: names the first one; also where all have another name, as where the head of a Llama's
+            answers calls the model otherwise than the one that it was saved with.
     """
     inner = f"{model.base_model_prefix}."
     names = [*notes["missing_keys"], *(name for name, *_ in notes["mismatched_keys"])]
     lacking = sorted(name for name in names if name.startswith(inner) and ".pooler." not in name)
+    own = [name for name in model.base_model.state_dict() if not name.startswith("pooler.")]
+    if len(lacking) == len(own) and not notes["mismatched_keys"]:
+        raise InputError(
+            f"--model {folder}: is of the kind {model.config.model_type}, and its files have no weights under"
+            f" the names of {type(model).__name__} ({lacking[0]}, …); expected the encoder without a head"
+            " (AutoModel.from_pretrained(…).save_pretrained writes it), or another kind, such as BERT"
+        )
     if lacking:
         raise InputError(
             f"--model {folder}: {len(lacking)} weights are missing from its files or of another shape, the"

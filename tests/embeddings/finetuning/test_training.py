@@ -342,9 +342,10 @@ def test_encoders_that_do_not_read_which_text_a_token_is_of(folder, tmp_path, ki
 @pytest.mark.parametrize(
     ("kind", "task", "message"),
     [
-        ("mbart", "pairs", "is of a translation model, whose decoder the head of --task pairs would read"),
-        ("t5", "pairs", "is of a translation model, whose decoder the head of --task pairs would read"),
-        ("t5", "answers", "is of a translation model, whose decoder the head of --task answers would read"),
+        ("mbart", "pairs", "is of the kind mbart, whose decoder the head of --task pairs would read"),
+        ("mbart", "names", "is of the kind mbart, for which transformers has no head of --task names"),
+        ("t5", "pairs", "is of the kind t5, whose decoder the head of --task pairs would read"),
+        ("t5", "answers", "is of the kind t5, whose decoder the head of --task answers would read"),
         ("xlnet", "pairs", "the head of --task pairs would read its last token"),
         ("xmod", "names", "reads every language by adapters of its own"),
     ],
@@ -352,6 +353,19 @@ def test_encoders_that_do_not_read_which_text_a_token_is_of(folder, tmp_path, ki
 def test_what_a_head_cannot_read_is_refused(tmp_path, kind, task, message):
     with pytest.raises(InputError, match=f"{kind}: {message}.*; expected an encoder alone"):
         load_model(write_other(kind, tmp_path), TASKS[task], CLASSES)
+
+
+def test_a_head_that_has_other_names_for_the_weights(tmp_path):
+    """That of Llama for answers does not find the model of a `LlamaForCausalLM`."""
+    from transformers import AutoModel, LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(9, 16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2)
+    LlamaForCausalLM(config).save_pretrained(tmp_path / "with-head")
+    message = "with-head: is of the kind llama, and its files have no weights under the names of LlamaForQ"
+    with pytest.raises(InputError, match=f"{message}.*; expected the encoder without a head"):
+        load_model(tmp_path / "with-head", TASKS["answers"], CLASSES)
+    AutoModel.from_pretrained(tmp_path / "with-head").save_pretrained(tmp_path / "alone")
+    load_model(tmp_path / "alone", TASKS["answers"], CLASSES)
 
 
 @pytest.mark.parametrize("kind", ["t5", "xlnet"])
