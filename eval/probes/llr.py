@@ -7,8 +7,10 @@ one curve. Writes llr.json, the figure (Figures 8.2 and E.4) and its numbers as 
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 
 from command_line import options as types
 from command_line.option_classes import from_arguments
@@ -33,6 +35,8 @@ NOTES = [
     " state of one token in one layer, trained on the validation sets of the supervised directions. Layers"
     " are counted through encoder and decoder, before their final norms. Chance: one of as many languages;"
     " majority: always the most frequent language of the training tokens, in encoder and in decoder."
+    " The last columns are means over the layers of the encoder and of the decoder, without embeddings and"
+    " final norms."
     " \"Training\" is the accuracy on the tokens that the classifiers were trained on: where it is low, the"
     " state does not tell the language, or the classifier has not learned it.",
     "By default the states are standardized, and each classifier is trained until its loss on held-out"
@@ -133,7 +137,8 @@ def layers_of(runs: list[dict]) -> list[str]:
 def figure(systems: list[System], layers: list[str], dataset: str) -> Figure:
     """Panels of supervised and zero-shot directions and of training, for both questions; one curve each."""
     every = [run for system in systems for run in system.records]
-    shown = [layer for layer in layers if re.fullmatch(r"L[1-9]\d*", layer)] or layers
+    shown = numbered(layers) or layers
+    sides = [side for side in SIDES if any(numbered(run["layers"].get(side, [])) for run in every)]
     panels, levels, rows, rules = {}, {}, [], set()
     for kind, kind_title in KINDS.items():
         for question, question_title in QUESTIONS.items():
@@ -142,7 +147,8 @@ def figure(systems: list[System], layers: list[str], dataset: str) -> Figure:
                 values = [accuracy(system, kind, question, layer) for layer in layers]
                 if any(values):
                     curves[system.name] = [values[layers.index(layer)] for layer in shown]
-                    rows.append(row(kind_title, question, system, values, kind))
+                    means = [mean_accuracy(system, kind, question, side) for side in sides]
+                    rows.append(row(kind_title, question, system, [*values, *means], kind))
             if curves:
                 title = f"{kind_title}, {question_title}"
                 panels[title] = curves
@@ -159,8 +165,9 @@ def figure(systems: list[System], layers: list[str], dataset: str) -> Figure:
         levels=levels,
     )  # fmt: skip
     header = ["Directions", "Language", "System", "Seeds", "chance", "majority enc.", "majority dec."]
+    header += [*layers, *(f"mean {side[:3]}." for side in sides)]
     table = Table(
-        slug("llr", dataset), caption, [cells(*header, *layers)], rows, frozenset(rules - {len(rows)}),
+        slug("llr", dataset), caption, [cells(*header)], rows, frozenset(rules - {len(rows)}),
         data(systems, dataset),
     )  # fmt: skip
     return Figure(slug("llr", dataset), caption, png, table)
@@ -170,11 +177,31 @@ def accuracy(system: System, kind: str, question: str, layer: str) -> MeanStd | 
     """In percent, over the system's seeds, each the mean over its classifiers; with one system seed, over the
     classifiers. None where a run lacks the kind, the question or the layer.
     """
-    if kind == TRAINING:
-        found = system.values("classifiers", question, layer, "training")
-    else:
-        found = system.values("averages", kind, question, layer)
+    found = [found_in(run, kind, question, layer) for run in system.runs]
     return over_seeds([values and [100 * value for value in values] for values in found])
+
+
+def mean_accuracy(system: System, kind: str, question: str, side: str) -> MeanStd | None:
+    """As `accuracy`, of the mean over the layers of a run's encoder or decoder."""
+    found = []
+    for run in system.runs:
+        layers = numbered(run.record["layers"].get(side, []))
+        known = [found_in(run, kind, question, layer) for layer in layers]
+        whole = all(known) and known
+        found.append([100 * fmean(values) for values in zip(*known, strict=True)] if whole else None)
+    return over_seeds(found)
+
+
+def found_in(run: Run, kind: str, question: str, layer: str) -> list[float] | None:
+    """From 0 to 1, one number per classifier."""
+    if kind == TRAINING:
+        return run.value("classifiers", question, layer, "training")
+    return run.value("averages", kind, question, layer)
+
+
+def numbered(layers: Iterable[str]) -> list[str]:
+    """Those that are outputs of layers, not embeddings or final norms."""
+    return [layer for layer in layers if re.fullmatch(r"L[1-9]\d*", layer)]
 
 
 def side_of(run: dict, layer: str) -> str | None:

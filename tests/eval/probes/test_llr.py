@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eval.probes.llr import accuracy
+from eval.probes.llr import accuracy, mean_accuracy
 from eval.results.systems import Run, System
 from tests.eval.probes.stores import (
     ENGLISH_CENTRIC,
@@ -95,6 +95,10 @@ def test_figure_and_numbers(tmp_path, llr, command, row_of):
     assert np.std(values) > 0.1
     assert shown[:4] == ["1, 2", "25.0", "0.0", "0.0"]
     assert shown[4 + NAMES.index("L2")] == f"{np.mean(values):.1f} ± {np.std(values, ddof=1):.1f}"
+    found = [run["averages"]["zero-shot"]["target"] for run in record["runs"][2:]]
+    for place, layers in ((-2, ["L1", "L2"]), (-1, ["L3", "L4"])):  # of encoder and decoder, without L0
+        means = [100 * np.mean([one[layer] for layer in layers]) for one in found]
+        assert shown[place] == f"{np.mean(means):.1f} ± {np.std(means, ddof=1):.1f}"
 
 
 def test_other_tokens_are_another_curve(tmp_path, llr, command, row_of):
@@ -154,6 +158,17 @@ def test_the_deviation_is_that_of_the_systems_seeds_or_of_the_classifiers_of_one
         found = accuracy(one, kind, "source", "L1")
         assert (found.mean, found.std) == pytest.approx((0.2 * scale, np.std([0.1, 0.3], ddof=1) * scale))
     assert accuracy(both, "zero-shot", "source", "L2") is accuracy(both, "training", "target", "L1") is None
+
+
+def test_the_mean_over_the_layers_of_a_side_leaves_embeddings_and_norms_out():
+    """Of one system seed the deviation is that of the classifiers, each of which has a mean."""
+    accuracies = {"L0": [0.9, 0.9], "L1": [0.2, 0.4], "L2": [0.4, 0.8], "encoder-norm": [0.9, 0.9]}
+    layers = {"encoder": list(accuracies), "decoder": ["decoder-embedding"]}
+    run = {"averages": {"zero-shot": {"source": accuracies}}, "layers": layers}
+    found = mean_accuracy(system_of(run), "zero-shot", "source", "encoder")
+    assert (found.mean, found.std) == pytest.approx((45, np.std([30, 60], ddof=1)))
+    assert mean_accuracy(system_of(run), "zero-shot", "source", "decoder") is None
+    assert mean_accuracy(system_of(run), "training", "source", "encoder") is None
 
 
 # --- bad input
