@@ -49,6 +49,19 @@ class FineTuned:
         return self.dataset, self.task, self.measure, self.encoder
 
     @property
+    def began_with(self) -> list[tuple] | None:
+        """Seeds, weights of the encoder and hyperparameters, whatever it is called; None if they are not
+        known. Each language is validated on its own, which is none of them.
+        """
+        found = []
+        for run in self.system.runs:
+            weights, how = run.file["encoder"].get("weights"), run.value("hyperparameters")
+            if not weights or not how:
+                return None
+            found.append((run.seed, weights, {name: how[name] for name in how if name != "validation"}))
+        return found
+
+    @property
     def measures(self) -> list[str]:
         """All that every language has."""
         entries = list(self.record["languages"].values())
@@ -132,12 +145,13 @@ class TranslateTrain:
 
 def translate_train(tuned: list[FineTuned]) -> list[TranslateTrain]:
     """What trainings of an encoder on one language each, and tested in that, are together: a row of tables,
-    where there are several. English without code-switching is the same with it.
+    where there are several. English without code-switching is the same with it. Who has none of its own has
+    that of the same encoder under another name.
 
     Args:
         tuned: on one dataset.
     """
-    found = []
+    found, english = [], [one for one in tuned if one.taught == [PIVOT] and PIVOT in one.tested]
     for encoder in dict.fromkeys(one.encoder for one in tuned):
         alone = [one for one in tuned if one.encoder == encoder and len(one.taught) == 1]
         for is_switched in (False, True):
@@ -145,8 +159,15 @@ def translate_train(tuned: list[FineTuned]) -> list[TranslateTrain]:
             own += [one for one in alone if is_switched and one.taught == [PIVOT] and PIVOT in one.tested]
             each = {one.taught[0]: one for one in own}
             if len(each) > 1 and any(one.is_of_one_language for one in own if one.taught != [PIVOT]):
-                found.append(TranslateTrain(encoder, is_switched, each))
+                found.append(TranslateTrain(encoder, is_switched, _with_english(each, english)))
     return found
+
+
+def _with_english(each: dict[str, FineTuned], english: list[FineTuned]) -> dict[str, FineTuned]:
+    """Trainings on one language each, and on English if another encoder is the same."""
+    known = [one.began_with for one in each.values()]
+    same = [one for one in english if one.began_with and all(one.began_with == other for other in known)]
+    return each if PIVOT in each or not same else {PIVOT: same[0], **each}
 
 
 def _check_complete(run: Run) -> None:

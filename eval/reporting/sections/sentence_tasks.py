@@ -113,7 +113,7 @@ def _fine_tuned(dataset: str, task: str, measure: str, members: list[FineTuned])
 
 def _is_part(one: FineTuned, row: TranslateTrain) -> bool:
     """Whether a row says all of a training."""
-    return one.is_of_one_language and one in row.each.values()
+    return one.is_of_one_language and one.encoder == row.encoder and one in row.each.values()
 
 
 def _joined_row(one: TranslateTrain, columns: list[str], keys: tuple[str, str]) -> list[Cell]:

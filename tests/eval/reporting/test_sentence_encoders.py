@@ -389,6 +389,32 @@ def test_trainings_on_one_language_each_are_a_row(report):
     assert text.count("translate-train of each") == 2
 
 
+@pytest.mark.parametrize(
+    ("change", "english", "mean"),
+    [
+        ({}, "80.0", "71.0"),
+        ({"weights": "other"}, "–", "–"),
+        ({"seed": 2}, "–", "–"),
+        ({"learning_rate": 3e-5}, "–", "–"),
+    ],
+)
+def test_english_is_that_of_the_same_encoder_under_another_name(report, change, english, mean):
+    """As of a system without code-switching, which changes nothing in English."""
+
+    def of(languages, train, name, weights="aligned", seed=1, learning_rate=5e-5):
+        how = {"learning_rate": learning_rate, "validation": train}
+        one = finetuned(languages, train, name=name, seed=seed, hyperparameters=how)
+        return one | {"encoder": {"name": name, "weights": {"model.safetensors": weights}}}
+
+    text, _ = report(
+        of({"en": {"f1": 80.0}, "de": {"f1": 60.0}, "fr": {"f1": 61.0}}, ["en"], "ppa", **change),
+        of({"de": {"f1": 66.0}}, ["de"], "no-cs"),
+        of({"fr": {"f1": 67.0}}, ["fr"], "no-cs"),
+    )
+    row = f"| no-cs | translate-train of each language | 1 | {english} | 66.0 | 67.0 | {mean} |"
+    assert row in text.splitlines()
+
+
 def test_fine_tunings_that_differ_in_more_than_their_seed_are_refused(tmp_path):
     """In their languages of the test, or in how they were learned."""
     from eval.results.fine_tuned import fine_tuned
