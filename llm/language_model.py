@@ -3,6 +3,7 @@
 No code in them is run.
 """
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -111,6 +112,21 @@ def check_positions(folder: Path, tokens: int, options: str) -> None:
         raise InputError(
             f"{options}: allow texts of {tokens} tokens; --model {folder} has learned positions for {most},"
             " give smaller ones"
+        )
+
+
+def warn_of_cut(cut: int, texts: int, what: str, max_input: int, loss: str) -> None:
+    """A line on standard error if texts are longer than what is read of them.
+
+    Args:
+        what: the texts are, such as "prompts".
+        loss: what becomes of the long ones, with its punctuation in front.
+    """
+    if cut:
+        print(
+            f"warning: {cut:,} of {texts:,} {what} are longer than --max-input {max_input}{loss};"
+            " give a larger one",
+            file=sys.stderr,
         )
 
 

@@ -28,7 +28,7 @@ from data_prep.formats.directions import Direction, format_direction
 from eval.probes.parallel import FINAL_NORM
 from eval.probes.store import KIND, store_files, write_index
 from llm.instructions.prompts import DEFAULT
-from llm.language_model import check_positions
+from llm.language_model import check_positions, warn_of_cut
 from llm.parallel_sets import source_files
 from llm.prompted_model import PromptedModel, add_model_arguments
 
@@ -102,7 +102,7 @@ def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: 
     }
     cut = {direction: sum(len(each) > job.max_input for each in own) for direction, own in tokens.items()}
     total = sum(map(len, tokens.values()))
-    warn_of_cut(sum(cut.values()), total, job.max_input)
+    warn_of_cut(sum(cut.values()), total, "sentences", job.max_input, ", and the mean is of their beginnings")
     work = (
         count
         for direction, own in tokens.items()
@@ -190,16 +190,6 @@ def tokens_of(tokenizer, lines: list[str], part: str) -> list[list[int]]:
             f"{part}: the tokenizer has no tokens for {shown(empty[0])}; leave the line out of the data"
         )
     return tokens
-
-
-def warn_of_cut(cut: int, sentences: int, max_input: int) -> None:
-    """A line on standard error if sentences are longer than what is read of them."""
-    if cut:
-        print(
-            f"warning: {cut:,} of {sentences:,} sentences are longer than --max-input {max_input}, and the"
-            " mean is of their beginnings; give a larger one",
-            file=sys.stderr,
-        )
 
 
 def layer_names(layers: int) -> list[str]:

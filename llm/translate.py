@@ -10,7 +10,6 @@ and from there (D.4). The thesis does not say how it searched; here it is greedi
 ends where the answer begins, of which the first line is taken.
 """
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -31,7 +30,7 @@ from eval.results.scores import TRANSLATION
 from eval.translation.evaluated_model import SETS
 from llm.instructions.language_names import language_names
 from llm.instructions.prompts import DEFAULT, PROMPTS
-from llm.language_model import check_positions
+from llm.language_model import check_positions, warn_of_cut
 from llm.parallel_sets import source_files
 from llm.prompted_model import PromptedModel, add_model_arguments
 from llm.search import Search
@@ -181,7 +180,7 @@ def translate(
         write_text(output / f"{format_direction(direction)}.txt", "".join(f"{line}\n" for line in hypotheses))
     record = describe(job, sources, output, found, ask.cut, time.monotonic() - started)
     write_json(output / TRANSLATION, record)
-    warn_of_cut(job.search.max_input, ask)
+    warn_of_cut(ask.cut.total(), ask.asked.total(), "prompts", job.search.max_input, " and lost their ends")
     journal.remove()
     stamp.finish([output / TRANSLATION, *(output / f"{format_direction(one)}.txt" for one in sources)])
 
@@ -226,16 +225,6 @@ class Asking:
             self.asked[number] += len(each)
             self.cut[number] += sum(one in self.answers.cut for one in each)
         return [[next(found) if line else "" for line in lines] for lines in texts]
-
-
-def warn_of_cut(max_input: int, ask: Asking) -> None:
-    """A line on standard error if prompts lost their ends, of which the last words ask for the answer."""
-    if cut := ask.cut.total():
-        print(
-            f"warning: {cut:,} of {ask.asked.total():,} prompts are longer than --max-input {max_input} and"
-            " lost their ends; give a larger one",
-            file=sys.stderr,
-        )
 
 
 def describe(
