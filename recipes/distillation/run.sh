@@ -72,7 +72,7 @@ check_recipe() {
   fi
   check_reductions
   set_pooling
-  [[ $FINISHED_ONLY == yes ]] || check_synchronized
+  ! has_stage train || check_synchronized
 }
 
 # reduced-N of a configuration begins with a checkpoint or with a folder, not with either.
@@ -96,13 +96,13 @@ set_pooling() {
 
 # A student that learns from the reduced teacher needs that one: trained before, or in this run.
 check_synchronized() {
-  local system teacher
+  local system teacher first=${SEED_LIST[0]}
   for system in "${SYSTEM_IDS[@]}"; do
     [[ $system == *-ams-syn ]] || continue
     teacher=$(reduced_teacher_of "$system")
     is_among "$teacher" "${SYSTEM_IDS[@]}" || leaves_nothing ||
-      [[ -e $OUTPUT/models/$(model_name "$teacher" "${SEED_LIST[0]}")/checkpoint_best.pt ]] ||
-      die "--systems: $system learns from $teacher, which is not trained; add it"
+      [[ -e $OUTPUT/models/$(model_name "$teacher" "$first")/checkpoint_best.pt ]] ||
+      die "--systems: $system learns from $teacher of seed $first, the first of --seeds, which is not trained; add it, or begin --seeds with one that is"
   done
 }
 
@@ -133,17 +133,26 @@ store_vectors() { # NAME ENCODER_OPTION...
 
 # The teachers of synchronized distillation (A.1), which are systems here, come before their students.
 stage_train() {
-  local system asked=("${SYSTEM_IDS[@]}") synchronized=()
+  local system teacher asked=("${SYSTEM_IDS[@]}") synchronized=()
   note_negatives
   SYSTEM_IDS=()
   for system in "${asked[@]}"; do
     if [[ $system == *-ams-syn ]]; then synchronized+=("$system"); else SYSTEM_IDS+=("$system"); fi
   done
   train_systems
-  for system in "${synchronized[@]}"; do encode_reduced "$(reduced_teacher_of "$system")"; done
+  for teacher in $(for system in "${synchronized[@]}"; do reduced_teacher_of "$system"; done | sort -u); do
+    is_among "$teacher" "${asked[@]}" || note_kept_teacher "$teacher"
+    encode_reduced "$teacher"
+  done
   SYSTEM_IDS=("${synchronized[@]}")
   train_systems
   SYSTEM_IDS=("${asked[@]}")
+}
+
+# Its vectors are made anew, not itself: it may have been reduced from another teacher than the other students'.
+note_kept_teacher() { # SYSTEM
+  [[ $FORCE != yes ]] ||
+    note "--force: $1, which students learn from, is not among --systems and stays as it is; add it where the teacher or its vectors are others"
 }
 
 # The vectors of a reduced teacher, of the first seed for students of all seeds.

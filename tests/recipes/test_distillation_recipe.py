@@ -143,6 +143,19 @@ def test_vectors_are_stored_anew_for_trainings_anew(forced):
     assert [(args.name, args.force) for args in stored] == [("teacher", forced), ("reduced-96-seed1", forced)]
 
 
+@pytest.mark.parametrize(
+    ("systems", "forced", "said"),
+    [("", ["--force"], True), (",reduced-96", ["--force"], False), ("", [], False)],
+)
+def test_a_reduced_teacher_that_force_does_not_reach_is_said(systems, forced, said):
+    """It is a system of its own, perhaps reduced from a teacher that is no more."""
+    options = ["--config", "l10n", *TEACHER["l10n"], "--systems", f"thin-half-ams-syn{systems}", *forced]
+    done = recipe(RECIPE, "--dry-run", *options, "--stages", "train", "--output", "out")
+    assert done.returncode == 0
+    line = "== --force: reduced-96, which students learn from, is not among --systems and stays as it is;"
+    assert (line in done.stderr) == said
+
+
 def test_a_configuration_without_reduced_teachers(tmp_path):
     config = tmp_path / "own.sh"
     config.write_text('source "$HERE/configs/l10n.sh"\nREDUCTIONS=()\n')
@@ -157,8 +170,13 @@ def test_a_synchronized_student_without_its_teacher(tmp_path):
     (tmp_path.parent / "teacher.pt").touch()
     options = ["--config", "l10n", "--teacher", str(tmp_path.parent / "teacher.pt")]
     options += ["--teacher-data", str(tmp_path.parent / "data"), "--systems", "thin-half-ams-syn"]
-    message = "--systems: thin-half-ams-syn learns from reduced-96, which is not trained; add it"
-    assert_refused(RECIPE, options, message, tmp_path)
+    message = (
+        "--systems: thin-half-ams-syn learns from reduced-96 of seed 2, the first of --seeds, which is not"
+    )
+    assert_refused(RECIPE, [*options, "--seeds", "2,1"], message, tmp_path)
+    report = recipe(RECIPE, *options, "--seeds", "2", "--stages", "report", "--output", "out", cwd=tmp_path)
+    expected = "error: out/retrieval/teacher/multiway/sentence-retrieval.json: no such file; run the stage"
+    assert expected in report.stderr  # which comes after trainings
 
 
 def test_fewer_gpus_than_the_batch_has_compare_fewer_pairs():
