@@ -64,6 +64,7 @@ check_recipe() {
   if [[ $TEACHER == *.pt ]]; then
     [[ -n $TEACHER_DATA ]] || die "--teacher $TEACHER: a checkpoint needs --teacher-data, the binarized folder of its training"
     [[ -z $KEEP_OUT ]] || die "--keep-out: of text that this recipe prepares; --teacher-data is prepared"
+    ! has_stage evaluate || warn_of_teachers_text
     [[ -z $UNITED_NATIONS ]] || note "--united-nations: whether $TEACHER_DATA has sentences of this set (UNPC) is not known here"
     DATA=$TEACHER_DATA
     TEACHER_OPTIONS+=(--model-data "$DATA")
@@ -73,6 +74,13 @@ check_recipe() {
   check_reductions
   set_pooling
   ! has_stage train || check_synchronized
+}
+
+# The text that a teacher was trained on is the students', too; where a recipe made it, its record of `clean` lies beside.
+warn_of_teachers_text() {
+  local late
+  late=$(late_test_set "$TEACHER_DATA/../../text/clean.json") || exit 2
+  [[ -z $late ]] || note "$late: not kept out of the text of --teacher-data, and perhaps in it; give its folder where that is prepared"
 }
 
 # reduced-N of a configuration begins with a checkpoint or with a folder, not with either.

@@ -64,11 +64,17 @@ check_test_sets() {
 # A test set that a stage which cleans text was not given may be in what the models have read.
 warn_of_late_test_sets() { # STAGE RECORD_OF_CLEAN
   local late
-  if [[ $DRY_RUN == yes || ! -e $2 ]] || has_stage "$1"; then return; fi
+  ! has_stage "$1" || return 0
+  late=$(late_test_set "$2") || exit 2
+  [[ -z $late ]] || note "$late: not kept out of the text of the stage $1, and perhaps in it; give its folder to $1 and train, too"
+}
+
+# A line: the first file of test sets whose sentences `clean` has not kept out of a text, as far as its record is there.
+late_test_set() { # RECORD_OF_CLEAN
+  [[ $DRY_RUN != yes && -e $1 ]] || return 0
   test_texts
   [[ ${#TEST_TEXTS[@]} -gt 0 ]] || return 0
-  late=$(LC_ALL=C comm -23 <(printf '%s\n' "${TEST_TEXTS[@]}" | real_paths) <(sed 's/^ *"//; s/",\?$//' "$2" | real_paths) | sed -n 1p)
-  [[ -z $late ]] || note "$late: not kept out of the text of the stage $1, and perhaps in it; give its folder to $1 and train, too"
+  LC_ALL=C comm -23 <(printf '%s\n' "${TEST_TEXTS[@]}" | real_paths) <(sed 's/^ *"//; s/",\?$//' "$1" | real_paths) | sed -n 1p
 }
 
 # Absolute paths of lines, sorted; lines that are none do no harm.

@@ -1,5 +1,6 @@
 """`recipes/distillation`: students of LEALLA, their losses (3.5) and hyperparameters (3.3.2), one teacher."""
 
+import json
 from argparse import Namespace
 
 import pytest
@@ -177,6 +178,21 @@ def test_a_synchronized_student_without_its_teacher(tmp_path):
     report = recipe(RECIPE, *options, "--seeds", "2", "--stages", "report", "--output", "out", cwd=tmp_path)
     expected = "error: out/retrieval/teacher/multiway/sentence-retrieval.json: no such file; run the stage"
     assert expected in report.stderr  # which comes after trainings
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_test_set_that_the_text_of_the_teacher_may_have_is_said(late, tmp_path):
+    """Students learn from what the teacher has read, which this recipe does not prepare."""
+    (tmp_path / "tatoeba.deu-eng.deu").write_text("eins\n", encoding="utf-8")
+    data, text = tmp_path / "ems/data/l10n", tmp_path / "ems/text"
+    for folder in (data, text):
+        folder.mkdir(parents=True)
+    settings = {"settings": {"exclude_text": [] if late else [str(tmp_path / "tatoeba.deu-eng.deu")]}}
+    (text / "clean.json").write_text(json.dumps(settings, indent=2), encoding="utf-8")
+    (tmp_path / "teacher.pt").touch()
+    words = ["--config", "l10n", "--teacher", str(tmp_path / "teacher.pt"), "--teacher-data", str(data)]
+    said = recipe(RECIPE, *words, "--tatoeba", str(tmp_path), "--output", str(tmp_path / "out")).stderr
+    assert ("tatoeba.deu-eng.deu: not kept out of the text of --teacher-data" in said) is late
 
 
 def test_fewer_gpus_than_the_batch_has_compare_fewer_pairs():
