@@ -128,9 +128,22 @@ stage_prepare() {
 stage_encode() {
   local text=()
   [[ -n $TEACHER_DATA ]] || text=(--text "$OUTPUT/text")
-  [[ $TEACHER_IN_TRAINING == yes ]] || store_vectors "$TEACHER_NAME" "${TEACHER_OPTIONS[@]}" "${text[@]}"
-  [[ ($TEACHER_IN_TRAINING != yes && $REDUCED_VECTORS == "$TEACHER_NAME") || ,$SYSTEM_LIST != *,reduced-* ]] ||
+  ! are_read "$TEACHER_NAME" || store_vectors "$TEACHER_NAME" "${TEACHER_OPTIONS[@]}" "${text[@]}"
+  [[ $REDUCED_VECTORS == "$TEACHER_NAME" ]] || ! are_read "$REDUCED_VECTORS" ||
     store_vectors "$REDUCED_VECTORS" "${TEACHER_OPTIONS[@]}" "${REDUCED_VECTORS_OPTIONS[@]}" "${text[@]}"
+}
+
+# Whether the systems read the teacher's vectors of a name: what takes days, and --force makes anew, is not made for others.
+are_read() { # NAME
+  local system
+  for system in "${SYSTEM_IDS[@]}"; do
+    case $system in
+      *-ams | *-ams-syn) ;; # without a teacher, or with one that is a system
+      reduced-*) [[ $1 != "$REDUCED_VECTORS" ]] || return 0 ;;
+      *) [[ $1 != "$TEACHER_NAME" || $TEACHER_IN_TRAINING == yes ]] || return 0 ;;
+    esac
+  done
+  return 1
 }
 
 # The vectors of an encoder, of the pairs that are trained on; with --force in place of those of another encoder.

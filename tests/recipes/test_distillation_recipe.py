@@ -145,6 +145,22 @@ def test_vectors_are_stored_anew_for_trainings_anew(forced):
 
 
 @pytest.mark.parametrize(
+    ("config", "systems", "names"),
+    [
+        ("l10n", "thin-half-ams,thin-half-ams-syn", []),
+        ("l10n", "thin-half-ams,reduced-96", ["teacher"]),
+        ("l10n", "thin-half-ams-df", ["teacher"]),
+        ("lealla", "small-ams,reduced-128", ["pooler"]),
+        ("lealla", "small-fd,reduced-128", ["teacher", "pooler"]),
+    ],
+)
+def test_vectors_that_no_system_reads_are_not_stored(config, systems, names):
+    """They take days, and made anew they would be others to the systems that read them."""
+    found = commands(config, "--systems", systems, "--force", stages="encode")
+    assert [parse_command(words).name for words in found] == names
+
+
+@pytest.mark.parametrize(
     ("systems", "forced", "said"),
     [("", ["--force"], True), (",reduced-96", ["--force"], False), ("", [], False)],
 )
