@@ -15,6 +15,7 @@ from command_line.records import check, read_json
 MODULES_LIST = "modules.json"  # of sentence-transformers: its modules, and the folder of each
 WEIGHTS = "*.safetensors"
 SETTINGS = ("*.json", "*.txt", "*.model")  # of sentencepiece the last one
+CODE_FIELDS = ("auto_map", "megatron_config")  # the last one of peft: imports a module that it names
 UNSAFE = ("bin", "pt", "pth", "ckpt", "pkl", "h5", "msgpack")  # endings
 LIBRARIES = ("transformers", "tokenizers", "peft")
 RUST_PANIC = "PanicException"  # of tokenizers over broken files; no `Exception`, and importable from nowhere
@@ -41,17 +42,16 @@ def check_folder(folder: Path, option: str = "--model") -> None:
 
 
 def refuse_own_code(folder: Path) -> None:
-    """Refuse a folder whose configuration of a model or tokenizer asks for code of its own.
+    """Refuse a folder whose configuration of a model, tokenizer or adapter asks for code of its own.
 
     Raises:
         InputError: it does; names the file.
     """
     for config in sorted(folder.rglob("*config*.json")):
         content = read_json(config)
-        if isinstance(content, dict) and content.get("auto_map"):
-            raise InputError(
-                f"{config}: field 'auto_map' asks for code of the folder's own, which is never run"
-            )
+        asked = [field for field in CODE_FIELDS if isinstance(content, dict) and content.get(field)]
+        if asked:
+            raise InputError(f"{config}: field {asked[0]!r} asks for code of its own, which is never run")
 
 
 def check_complete(folder: Path, missing: Iterable[str], with_pooler: bool, option: str = "--model") -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from command_line.completion import check_finished, file_identity
 from command_line.errors import InputError
-from data_prep.huggingface import SETTINGS, WEIGHTS, check_complete, check_folder, reading
+from data_prep.huggingface import SETTINGS, WEIGHTS, check_complete, check_folder, reading, refuse_own_code
 
 KIND = "causal language models of transformers"
 PRECISIONS = ("float32", "bfloat16", "float16")
@@ -147,11 +147,12 @@ def add_adapter(model, folder: Path, is_trainable: bool = False):
     """The model with the adapter in a folder.
 
     Raises:
-        InputError: there is none, or it is of another model.
+        InputError: there is none, it is of another model, or asks for code of its own.
     """
     for name in (ADAPTER_CONFIGURATION, ADAPTER_WEIGHTS):
         if not (folder / name).is_file():
             raise InputError(f"{folder / name}: no such file; expected an adapter, the output of `llm tune`")
+    refuse_own_code(folder)
     with reading(folder, "adapters of peft", "--tuned"):
         from peft import PeftModel
 

@@ -60,6 +60,37 @@ def test_a_model_that_is_pickled_is_refused_unread(bloom, tmp_path):
     assert not (tmp_path / "harm").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "auto_map"),
+    [
+        ("config.json", {"AutoConfig": "own.Own", "AutoModelForCausalLM": "own.Own"}),
+        ("tokenizer_config.json", {"AutoTokenizer": ["own.Own", "own.Own"]}),
+    ],
+)
+def test_code_that_a_model_brings_is_not_run(bloom, tmp_path, name, auto_map):
+    folder = shutil.copytree(bloom, tmp_path / "with-code")
+    (folder / "own.py").write_text(f"import pathlib\npathlib.Path({str(tmp_path / 'harm')!r}).touch()\n")
+    settings = json.loads((folder / name).read_text()) | {"auto_map": auto_map}
+    if name == "config.json":
+        settings["model_type"] = "own"
+    (folder / name).write_text(json.dumps(settings))
+    with pytest.raises(InputError, match=rf"with-code/{name}: field 'auto_map' asks for code of its own"):
+        prompted(folder).load()
+    assert not (tmp_path / "harm").exists()
+
+
+def test_code_that_an_adapter_names_is_not_run(bloom, adapter, tmp_path, monkeypatch):
+    """Early versions of peft import whatever module stands there."""
+    (tmp_path / "own.py").write_text(f"import pathlib\npathlib.Path({str(tmp_path / 'harm')!r}).touch()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    config = adapter / "adapter_config.json"
+    settings = json.loads(config.read_text()) | {"megatron_config": {"a": 1}, "megatron_core": "own"}
+    config.write_text(json.dumps(settings))
+    with pytest.raises(InputError, match=r"adapter_config\.json: field 'megatron_config' asks for code"):
+        prompted(bloom, "--tuned", adapter).load()
+    assert not (tmp_path / "harm").exists()
+
+
 def test_a_model_without_its_tokenizer(bloom, tmp_path):
     folder = shutil.copytree(bloom, tmp_path / "alone")
     (folder / "tokenizer.json").unlink()
