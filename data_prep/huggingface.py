@@ -51,7 +51,9 @@ def refuse_own_code(folder: Path) -> None:
         content = read_json(config)
         asked = [field for field in CODE_FIELDS if isinstance(content, dict) and content.get(field)]
         if asked:
-            raise InputError(f"{config}: field {asked[0]!r} asks for code of its own, which is never run")
+            raise InputError(
+                f"{config}: field {asked[0]!r} asks for code of the folder's own, which is never run"
+            )
 
 
 def check_complete(folder: Path, missing: Iterable[str], with_pooler: bool, option: str = "--model") -> None:

@@ -310,7 +310,7 @@ def test_folders_that_do_not_fit(xlmr, tmp_path):
     shutil.copytree(folder, tmp_path / "code")
     config = tmp_path / "code/config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"auto_map": {"AutoModel": "evil.Model"}}))
-    assert "asks for code of its own" in refused(tmp_path / "code")
+    assert "asks for code of the folder's own" in refused(tmp_path / "code")
     from tests.fairseq_ext.folders import write_preparation, write_toy_folder
 
     toy = write_toy_folder(tmp_path / "toy")

@@ -37,6 +37,11 @@ class Harm:
         return Path.touch, (self.path,)
 
 
+def write_harm(module: Path, harm: Path) -> None:
+    """A module that leaves a file where it is imported."""
+    module.write_text(f"import pathlib\npathlib.Path({str(harm)!r}).touch()\n")
+
+
 def test_an_adapter_that_is_pickled_is_refused_unread(bloom, adapter, tmp_path):
     (adapter / "adapter_model.safetensors").unlink()
     (adapter / "adapter_model.bin").write_bytes(pickle.dumps(Harm(tmp_path / "harm")))
@@ -69,19 +74,21 @@ def test_a_model_that_is_pickled_is_refused_unread(bloom, tmp_path):
 )
 def test_code_that_a_model_brings_is_not_run(bloom, tmp_path, name, auto_map):
     folder = shutil.copytree(bloom, tmp_path / "with-code")
-    (folder / "own.py").write_text(f"import pathlib\npathlib.Path({str(tmp_path / 'harm')!r}).touch()\n")
+    write_harm(folder / "own.py", tmp_path / "harm")
     settings = json.loads((folder / name).read_text()) | {"auto_map": auto_map}
     if name == "config.json":
         settings["model_type"] = "own"
     (folder / name).write_text(json.dumps(settings))
-    with pytest.raises(InputError, match=rf"with-code/{name}: field 'auto_map' asks for code of its own"):
+    with pytest.raises(
+        InputError, match=rf"with-code/{name}: field 'auto_map' asks for code of the folder's own"
+    ):
         prompted(folder).load()
     assert not (tmp_path / "harm").exists()
 
 
 def test_code_that_an_adapter_names_is_not_run(bloom, adapter, tmp_path, monkeypatch):
-    """Early versions of peft import whatever module stands there."""
-    (tmp_path / "own.py").write_text(f"import pathlib\npathlib.Path({str(tmp_path / 'harm')!r}).touch()\n")
+    """peft imports the module, if it is one of those that it allows itself."""
+    write_harm(tmp_path / "own.py", tmp_path / "harm")
     monkeypatch.syspath_prepend(tmp_path)
     config = adapter / "adapter_config.json"
     settings = json.loads(config.read_text()) | {"megatron_config": {"a": 1}, "megatron_core": "own"}
