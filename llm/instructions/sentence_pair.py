@@ -28,6 +28,16 @@ class Side:
     def spelled(self, place: Characters) -> str:
         return self.text[place[0] : place[1]]
 
+    def folded(self, place: Characters) -> str:
+        """What is there without the difference of upper and lower case, to be searched in others.
+
+        In a language with spaces every word has a space before and behind it: "a" is no part of "man".
+        """
+        if self.is_unspaced:
+            return self.spelled(place).casefold()
+        words = [self.spelled((a, b)) for a, b in self.words if place[0] <= a < b <= place[1]]
+        return f" {' '.join(words)} ".casefold()
+
     def with_phrase(self, number: int, text: str) -> str:
         """The sentence with another text in the place of a phrase."""
         start, end = self.phrases[number]
@@ -56,7 +66,8 @@ class SentencePair:
 
         They are other phrases of the same sentence, so that only the alignment tells; where there are none,
         its other words. Nothing is among them that is aligned with the rest of the pair somewhere in the
-        sentence pair, nor anything that contains it or is a part of it.
+        sentence pair, nor anything that contains it or is a part of it: in a language with spaces between
+        words, in whole words.
 
         Args:
             number: of the pair.
@@ -76,26 +87,30 @@ class SentencePair:
 
     @cached_property
     def _folded(self) -> list[tuple[str, str]]:
-        """The aligned phrases without the difference of upper and lower case."""
-        return [(first.casefold(), second.casefold()) for first, second in self.phrases]
+        """The aligned phrases as `Side.folded` has them."""
+        source, target = self.source, self.target
+        return [
+            (source.folded(y), target.folded(x)) for y, x in zip(source.phrases, target.phrases, strict=True)
+        ]
 
     @cached_property
     def _phrases_of(self) -> tuple[dict[str, str], ...]:
-        """Of both sides, the different phrases: in lower case, and as they are first written."""
-        return tuple(_different(pair[side] for pair in self.phrases) for side in (0, 1))
+        """Of both sides, the different phrases: folded, and as they are first written."""
+        return tuple(_different(side, side.phrases) for side in (self.source, self.target))
 
     @cached_property
     def _words_of(self) -> tuple[dict[str, str], ...]:
         """Of both sides, the different words, likewise."""
         return tuple(
-            _different(filter(is_word, map(side.spelled, side.words))) for side in (self.source, self.target)
+            _different(side, (word for word in side.words if is_word(side.spelled(word))))
+            for side in (self.source, self.target)
         )
 
 
-def _different(texts: Iterable[str]) -> dict[str, str]:
+def _different(side: Side, places: Iterable[Characters]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for text in texts:
-        found.setdefault(text.casefold(), text)
+    for place in places:
+        found.setdefault(side.folded(place), side.spelled(place))
     return found
 
 
