@@ -1,5 +1,7 @@
 """The language model that is evaluated: as it is, or with what it was taught; and what tables call it."""
 
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -7,7 +9,7 @@ from pathlib import Path
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.provenance import command_typed, versions
-from data_prep.formats.directions import DIRECTIONS
+from data_prep.formats.directions import DIRECTIONS, Direction, format_direction
 from eval.results.files import checkpoint_checksum, split_direction
 from llm.instructions.prompts import DEFAULT
 from llm.language_model import PRECISIONS, model_files
@@ -66,6 +68,21 @@ class PromptedModel:
         record = self._record
         taught = record.record["directions"] if record and self.supervised is None else self.supervised or []
         return {split_direction(one, TUNING) for one in taught}
+
+    def warn_of_unknown(self, directions: Iterable[Direction], sets: str) -> None:
+        """A line on standard error if --supervised has directions, misspelled ones perhaps, without a set.
+
+        Args:
+            directions: that have one.
+            sets: which, and where, such as "test set in DATA/text".
+        """
+        having = {format_direction(one) for one in directions}
+        if missing := [one for one in self.supervised or [] if one not in having]:
+            print(
+                f"warning: --supervised: {', '.join(missing)}: no {sets}, which has"
+                f" {', '.join(sorted(having))}",
+                file=sys.stderr,
+            )
 
     def languages(self) -> dict[str, str]:
         """Code -> name of the languages that it was taught."""

@@ -81,6 +81,7 @@ def main(args) -> None:
     check_other_folder(args.output, [job.data / "text", *job.model.folders()])
     stamp = Stamp(args.output / ".states.done", KIND, by_name(job), [*texts.values(), *job.model.files()])
     if not stamp.is_current(args.force):
+        job.model.warn_of_unknown(texts, f"{job.split} set in {job.data / 'text'}")
         extract(job, texts, args.output, stamp)
 
 

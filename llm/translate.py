@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from command_line import options
@@ -62,6 +63,11 @@ class PromptedJob:
     def text(self) -> Path:
         return self.data / "text"
 
+    @cached_property
+    def sets(self) -> dict[Direction, Path]:
+        """Direction -> file of its sources, of all that there are."""
+        return source_files(self.text, self.split)
+
     def sources(self) -> dict[Direction, Path]:
         """Direction -> file of its sources, of those that are translated.
 
@@ -69,8 +75,7 @@ class PromptedJob:
             InputError: there is no such set, or a direction without one is asked for, or one that is not
                 translated through the pivot; or the pivot is neither a language of the sets nor a taught one.
         """
-        found = source_files(self.text, self.split)
-        taught = self.model.taught()
+        found, taught = self.sets, self.model.taught()
         known = {language for direction in (*found, *taught) for language in direction}
         if self.pivot and found and self.pivot not in known:
             raise InputError(
@@ -145,6 +150,7 @@ def main(args) -> None:
         [*set(sources.values()), *job.model.files()],
     )
     if not stamp.is_current(args.force):
+        job.model.warn_of_unknown(job.sets, f"{job.split} set in {job.text}")
         translate(job, sources, args.output, stamp, continued=not args.force)
 
 

@@ -167,6 +167,12 @@ def test_what_is_done_is_skipped(states, deeper, command, texts, tmp_path):
     assert "complete, skipped" not in command("states", *given, "--max-lines", 3).err
 
 
+def test_supervised_directions_without_a_set_are_said(deeper, command, texts, tmp_path):
+    given = ("--model", deeper, "--data", texts, "--cpu", "--supervised", "de-en,de-ne")
+    said = command("states", *given, "--output", tmp_path / "states").err
+    assert f"warning: --supervised: de-ne: no valid set in {texts / 'text'}, which has de-en," in said
+
+
 def test_a_set_that_is_not_there(deeper, refusal, texts, tmp_path):
     for path in write_texts(tmp_path / "own").glob("text/valid.*"):
         path.unlink()

@@ -146,6 +146,18 @@ def test_directions(options, command, asked, three, tuned, tmp_path, words, expe
     assert set(kinds(tmp_path / "out")) == expected
 
 
+def test_supervised_directions_without_a_set_are_said(options, command, asked, three, tmp_path):
+    given = ("--data", three, "--supervised", "de-ne,de-en,en-ja")
+    done = command(*options(tmp_path / "out", *given))
+    assert (
+        f"warning: --supervised: de-ne, en-ja: no test set in {three / 'text'}, which has"
+        " de-en, de-fr, en-de, en-fr, fr-de, fr-en\n"
+    ) in done.err
+    assert [name for name, kind in kinds(tmp_path / "out").items() if kind == "supervised"] == ["de-en"]
+    known = command(*options(tmp_path / "known", "--data", three, "--supervised", "de-en"))
+    assert "--supervised" not in known.err
+
+
 def test_languages_are_called_as_they_were_in_tuning(
     options, command, asked, texts, tuned, tmp_path, monkeypatch
 ):
