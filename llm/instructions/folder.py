@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line.completion import check_finished
+from command_line.completion import check_finished, check_unchanged
 from command_line.errors import InputError
 from command_line.names_in_records import path_inside, plain_name
 from command_line.outputs import write_json
@@ -59,6 +59,7 @@ class InstructionFolder:
 
         Raises:
             InputError: there is none, the step did not finish, or the index is not as it must be; names it.
+                Or a file is another than the step wrote, as one that a full disk has cut.
         """
         check_finished(folder, STEP)
         path = Path(folder) / INDEX
@@ -70,6 +71,7 @@ class InstructionFolder:
             raise InputError(f"{path}: is of another version, expected format {FORMAT}; instruct again")
         for name in content["files"]:
             plain_name(name, f"{path}: a name in files")
+        check_unchanged(folder, STEP)
         return cls(Path(folder), **content)
 
     def save(self) -> None:

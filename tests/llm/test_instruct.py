@@ -292,6 +292,16 @@ def test_an_index_of_another_version_or_with_names_that_lead_elsewhere(instructi
         InstructionFolder.load(folder)
 
 
+def test_a_file_that_was_cut_at_the_end_of_a_line(instructions, tmp_path):
+    folder = shutil.copytree(instructions, tmp_path / "out")
+    path = folder / "train.mt.de-en.jsonl"
+    write_lines(path, path.read_text(encoding="utf-8").splitlines()[:-1])
+    with pytest.raises(
+        InputError, match=r"out: train\.mt\.de-en\.jsonl has changed since; expected all files"
+    ):
+        InstructionFolder.load(folder)
+
+
 def test_a_task_without_instructions_is_no_objective(own, tmp_path, command):
     write_lines(own / "alignments/valid.de-en.align", [""] * LINES["valid"])
     assert command(*options(own, tmp_path / "out")).status == 0
@@ -321,6 +331,7 @@ def test_folders_that_call_a_language_by_two_names_are_not_taken_together(own, t
         assert command(*options(own, tmp_path / name)).status == 0
     index = tmp_path / "other/instructions.json"
     index.write_text(index.read_text().replace('"German"', '"Deutsch"'))
+    (tmp_path / "other/instruct.json").unlink()  # the record of a step that wrote another index
     with pytest.raises(InputError, match="de is called 'Deutsch', but 'German' in another folder"):
         Instructions.load([tmp_path / "one", tmp_path / "other"])
 

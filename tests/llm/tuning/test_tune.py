@@ -220,6 +220,7 @@ def test_other_instructions_are_another_tuning(options, command, refusal, tmp_pa
     assert command(*words).status == 0
     path = own / "train.mono-full.de-en.jsonl"
     path.write_text(path.read_text().replace("Haus", "Haut"))
+    (own / "instruct.json").unlink()  # the record of a step that wrote other ones
     assert f"was tuned with another {path}" in refusal(*words)
 
 
