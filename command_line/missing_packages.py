@@ -14,9 +14,14 @@ EXTRAS = {
 }
 
 
-def explain_missing(error: Exception) -> str | None:
-    """The error as one line; None for any other error, and for a package that every installation has."""
-    module = (getattr(error, "name", None) or "").split(".")[0]
-    if not isinstance(error, ModuleNotFoundError) or module not in EXTRAS:
-        return None
-    return f"{module} is not installed: pip install '.[{EXTRAS[module]}]'"
+def explain_missing(error: BaseException | None) -> str | None:
+    """The error as one line; None for any other error, and for a package that every installation has.
+
+    Where a library could not import a part of itself, the package that this part needs is the error's cause.
+    """
+    while isinstance(error, ModuleNotFoundError):
+        module = (error.name or "").split(".")[0]
+        if module in EXTRAS:
+            return f"{module} is not installed: pip install '.[{EXTRAS[module]}]'"
+        error = error.__cause__
+    return None

@@ -9,6 +9,7 @@ import time
 import warnings
 from pathlib import Path
 
+import accelerate  # noqa: F401  # which the trainer asks for when it is made, in an error of several lines
 import torch
 from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments

@@ -74,6 +74,7 @@ check_recipe() {
     [[ -z $MODEL ]] || die "--model $MODEL: --config $CONFIG makes its own; expected none"
     MODEL=$OUTPUT/base/stage-1
   else
+    [[ ${STAGE_LIST[*]} != base ]] || die "--stages base: makes the model of a laboratory, and --config $CONFIG tunes that of --model; expected other stages"
     STAGE_LIST=("${STAGE_LIST[@]/#base/}")
     [[ -n $MODEL ]] || die "--model: expected a folder of transformers with the language model that --config $CONFIG tunes"
     check_folders MODEL

@@ -303,6 +303,10 @@ def test_layers_are_of_the_first_seed_that_has_finished(tmp_path):
     [
         (["--config", "bloomz24"], "--model: expected a folder of transformers"),
         (["--config", "bloomz24", "--model", "nowhere"], "--model: nowhere: no such folder"),
+        (
+            ["--config", "bloomz24", "--model", ".", "--stages", "base"],
+            "--stages base: makes the model of a lab",
+        ),
         (["--config", "phrasebook", "--model", "m"], "--model m: --config phrasebook makes its own"),
         (["--config", "phrasebook", "--plan"], "--plan: not of this recipe"),
         (["--config", "phrasebook", "--systems", "mt+hints"], "--systems: found 'mt+hints', expected one of"),

@@ -3,6 +3,7 @@
 import functools
 import json
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -288,6 +289,18 @@ def test_refusals(options, refusal, tmp_path, others, line):
 def test_a_library_that_is_not_installed(options, refusal, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "peft", None)
     assert refusal(*options(tmp_path / "out")) == "peft is not installed: pip install '.[llm]'"
+
+
+def test_what_the_trainer_needs_is_not_installed(options, tmp_path):
+    """In a process of its own, which has not imported it."""
+    words = ["llm", *options(tmp_path / "out")]
+    start = f"sys.argv = {words}; runpy.run_module('llm', run_name='__main__')"
+    asked = [sys.executable, "-c", f"import runpy, sys; sys.modules['accelerate'] = None; {start}"]
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: accelerate is not installed: pip install '.[embed]'\n",
+    )
 
 
 def test_folders_that_are_read_are_not_written(options, refusal, bloom, instructions):
