@@ -11,7 +11,8 @@ from fairseq_ext.data.sampling import draw, epoch_sizes
 
 
 class MultipartDataset(FairseqDataset):
-    """Examples of several parts in random order, batched by length; reproducible from seed and epoch.
+    """Examples of several parts in random order, in batches of like length or of any; reproducible from seed
+    and epoch.
 
     Args:
         parts: at least one.
@@ -19,6 +20,7 @@ class MultipartDataset(FairseqDataset):
         chosen: of every part the lines that are used; None: all.
         temperature: of `fairseq_ext.data.sampling`; None sees every sentence once per epoch.
         shuffle: random order of examples of equal length, anew in every epoch.
+        by_length: batches are of examples of like length; otherwise of any.
         separate_parts: no batch mixes parts (validation: losses are reported per part).
         seed: of shuffling and sampling; with the epoch it determines every batch, whenever training is
             resumed.
@@ -33,6 +35,7 @@ class MultipartDataset(FairseqDataset):
         chosen: Sequence[np.ndarray] | None = None,
         temperature: float | None = None,
         shuffle: bool = True,
+        by_length: bool = True,
         separate_parts: bool = False,
         seed: int = 1,
         split: str = "",
@@ -43,6 +46,7 @@ class MultipartDataset(FairseqDataset):
         self.chosen = chosen
         self.temperature = temperature
         self.shuffle = shuffle
+        self.by_length = by_length
         self.separate_parts = separate_parts
         self.seed = seed
         self.epoch: int | None = None
@@ -143,10 +147,12 @@ class MultipartDataset(FairseqDataset):
         return (source, source if self.target_sizes is None else int(self.target_sizes[index]))
 
     def ordered_indices(self) -> np.ndarray:
-        """Examples from short to long (target, then source length), in random order among equals when
-        shuffled.
+        """Examples in random order when shuffled; by length, from short to long (target, then source length),
+        and in that order among equals.
         """
         order = self._rng(purpose=1).permutation(len(self)) if self.shuffle else np.arange(len(self))
+        if not self.by_length:
+            return order
         if self.target_sizes is not None:
             order = order[np.argsort(self.target_sizes[order], kind="stable")]
         return order[np.argsort(self.source_sizes[order], kind="stable")]

@@ -102,7 +102,7 @@ class UnpairedDataset(SentencePairDataset):
         **options,
     ):
         self.sides, self.make_part = sides, make_part
-        super().__init__([], None, has_decoder, **options)
+        super().__init__([], None, has_decoder, **(options | {"by_length": False}))
 
     def set_epoch(self, epoch: int) -> None:
         if epoch == self.epoch:
@@ -116,6 +116,3 @@ class UnpairedDataset(SentencePairDataset):
             self.parts.append(self.make_part(pair, *drawn))
         self.epoch = None  # nothing of the last epoch stays
         super().set_epoch(epoch)
-
-    def ordered_indices(self) -> np.ndarray:
-        return self._rng(purpose=1).permutation(len(self))

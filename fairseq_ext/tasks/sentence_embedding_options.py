@@ -45,6 +45,13 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
         default=False,
         metadata={"help": "which sentence of a pair is the source is random, anew in every epoch"},
     )
+    random_batches: bool = field(
+        default=False,
+        metadata={
+            "help": "batches are of pairs of any length, and padded (default: of like length, so that wrong "
+            "translations in a batch are as long as the right one)"
+        },
+    )
     pair_budget: Optional[int] = field(
         default=None,
         metadata={

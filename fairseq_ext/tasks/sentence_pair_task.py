@@ -12,7 +12,7 @@ from data_prep.formats.sentences import load_pair, load_sentences
 from fairseq_ext.data import layer_sums
 from fairseq_ext.data.batch_fields import FIELDS, FieldSource
 from fairseq_ext.data.multilingual_dataset import DirectionData
-from fairseq_ext.data.sentence_pairs import CutSentences, SentencePairDataset
+from fairseq_ext.data.sentence_pairs import CutSentences, SentencePairDataset, uncut
 from fairseq_ext.data.teachers import Teacher
 from fairseq_ext.data.training_sample import TrainingSample
 from fairseq_ext.data.unpaired import ChosenSentences, UnpairedDataset, load_sides
@@ -65,8 +65,9 @@ class SentencePairTask(BaseTask):
         if is_training:
             sizes = [np.minimum(part.source_sizes, part.target_sizes) for part in parts]
             names = [f"{name} {format_direction(pair)}" for pair in self.pairs]
-            both = [part.source_sizes + part.target_sizes for part in parts]
+            both = [uncut(part.sources).sizes + uncut(part.targets).sizes for part in parts]
             options["chosen"] = TrainingSample.of(self.cfg).lines(names, sizes, of_both=both)
+            options["by_length"] = not self.cfg.random_batches
         return SentencePairDataset(parts, opposites, self.decodes, **options)
 
     def _unpaired(self, folder: str, name: str, **options) -> UnpairedDataset:

@@ -97,6 +97,20 @@ def test_long_pairs_are_left_out(folder):
     kept = pairs_of(loaded(folder, max_pair_tokens=10))
     assert kept == [pair for pair in pairs_of(loaded(folder)) if 7 + (pair[1] - 4) % 8 <= 10]
     assert 0 < len(kept) < 60
+    assert pairs_of(loaded(folder, max_pair_tokens=10, max_source_positions=5)) == kept  # before they are cut
+
+
+def test_batches_of_pairs_of_any_length(folder):
+    """Those of an epoch are the same ones as by length, and others than those of the next epoch."""
+    dataset = loaded(folder, random_batches=True)
+    lengths = dataset.target_sizes[dataset.ordered_indices()]
+    batches = np.array_split(lengths, 12)
+    assert np.mean([len(set(batch)) for batch in batches]) > 3  # of 5 pairs; by length: 1 or 2
+    assert sorted(pairs_of(dataset)) == sorted(pairs_of(loaded(folder)))
+    first = dataset.ordered_indices().tolist()
+    assert first == loaded(folder, random_batches=True).ordered_indices().tolist()
+    dataset.set_epoch(2)
+    assert first != dataset.ordered_indices().tolist()
 
 
 def test_the_first_of_what_is_left(folder, caplog):
