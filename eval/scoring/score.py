@@ -50,6 +50,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     options = from_arguments(ScoringOptions, args)
     todo = options.folders.files()
+    options.tokenization.check_languages(file for _, files in todo for file in files)
     model = options.comet
     with Comet(model.comet_model, model.comet_python, model.comet_batch_size) as comet:
         for translation, files in todo:
@@ -140,7 +141,8 @@ def score_direction(
     """
 
     hypotheses, sources, references = files.read()
-    bleu = bleu_metric(files.target_language, tokenization.tokenize, tokenization.tokenizer_model)
+    language = files.target_language
+    bleu = bleu_metric(language, tokenization.of(language), tokenization.tokenizer_model)
     scores, statistics = surface_scores(bleu, hypotheses, sources, references)
     target = intended(split_direction(files.direction), languages)
     found, expected = map(default_identifier().identify, (hypotheses, references))

@@ -1,5 +1,6 @@
 """The options of `eval score`: what is scored, by which BLEU, by which COMET."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,8 +9,24 @@ from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.workers import add_workers_argument
 from data_prep.bleu import AUTO, SENTENCEPIECE, TOKENIZERS, bleu_tokenizer, sentencepiece_model
+from data_prep.formats.texts import LANGUAGE
 from eval.scoring.comet import BATCH_SIZE, local_checkpoint
 from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments
+
+
+def _tokenizers(text: str) -> dict[str, str]:
+    """`km=13a,my=13a` -> {"km": "13a", "my": "13a"}; the tokenizer of all other languages is that of ""."""
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        language, _, name = part.strip().rpartition("=")
+        types.require(name in (AUTO, *TOKENIZERS) and language not in found)
+        found[LANGUAGE(language) if language else ""] = name
+    return found
+
+
+TOKENIZERS_OF_LANGUAGES = types.OptionType(
+    f"one of {', '.join((AUTO, *TOKENIZERS))}, or such as km=13a,my=13a for some languages", _tokenizers
+)
 
 
 @dataclass(frozen=True)
@@ -17,32 +34,53 @@ class Tokenization:
     """How BLEU tokenizes.
 
     Attributes:
-        tokenize: sacreBLEU's tokenizer, or "auto".
+        tokenize: language -> sacreBLEU's tokenizer, or "auto"; that of "" is for all other languages.
         tokenizer_model: file of its sentencepiece model; None for sacreBLEU's, or a tokenizer that has none.
 
     Raises:
-        InputError: a model is missing or is of no use.
+        InputError: a model is missing or is of no use, or would be of two tokenizers.
     """
 
-    tokenize: str = AUTO
+    tokenize: dict[str, str]
     tokenizer_model: Path | None = None
 
     def __post_init__(self):
-        if self.tokenize in SENTENCEPIECE:
-            sentencepiece_model(self.tokenize, self.tokenizer_model)
-        elif self.tokenizer_model:
+        sentencepiece = self._sentencepiece
+        if len(sentencepiece) > 1:
+            raise InputError(f"--tokenize: {' and '.join(sentencepiece)} are given, expected one of them")
+        for name in sentencepiece:
+            sentencepiece_model(name, self.tokenizer_model)
+        if self.tokenizer_model and not sentencepiece:
             raise InputError(f"--tokenizer-model: only with --tokenize {' or '.join(SENTENCEPIECE)}")
+
+    @property
+    def _sentencepiece(self) -> list[str]:
+        return [name for name in SENTENCEPIECE if name in self.tokenize.values()]
+
+    def of(self, language: str) -> str:
+        """The tokenizer of a target language."""
+        return bleu_tokenizer(language, self.tokenize.get(language, self.tokenize.get("", AUTO)))
+
+    def check_languages(self, files: Iterable[DirectionFiles]) -> None:
+        """Refuse a tokenizer of a language into which nothing was translated.
+
+        Raises:
+            InputError: there is one.
+        """
+        known = sorted({file.target_language for file in files})
+        for language, name in self.tokenize.items():
+            if language and language not in known:
+                raise InputError(
+                    f"--tokenize {language}={name}: no direction into {language}; there are those into"
+                    f" {', '.join(known)}"
+                )
 
     def settings(self, files: list[DirectionFiles]) -> dict:
         """What scores depend on: the tokenizer of every target language, and its model."""
-        settings = {
-            "tokenizers": {
-                one: bleu_tokenizer(one, self.tokenize)
-                for one in sorted({file.target_language for file in files})
-            }
-        }
-        if self.tokenize in SENTENCEPIECE:
-            model = checksum(sentencepiece_model(self.tokenize, self.tokenizer_model))
+        targets = sorted({file.target_language for file in files})
+        settings = {"tokenizers": {one: self.of(one) for one in targets}}
+        for name in self._sentencepiece:
+            model = checksum(sentencepiece_model(name, self.tokenizer_model))
             settings |= {"model": model, "is_sacrebleus": self.tokenizer_model is None}
         return settings
 
@@ -76,9 +114,11 @@ def add_scoring_arguments(parser) -> None:
     add_folder_arguments(parser)
     parser.add_argument(
         "--tokenize",
-        choices=(AUTO, *TOKENIZERS),
-        default=AUTO,
-        help="sacreBLEU's tokenizer, for every language",
+        type=TOKENIZERS_OF_LANGUAGES,
+        default={"": AUTO},
+        metavar="[LANG=]NAME,…",
+        help=f"sacreBLEU's tokenizer, of every target language or of some: {', '.join(TOKENIZERS)}; auto "
+        "(default): by how the language is written",
     )
     parser.add_argument(
         "--tokenizer-model",

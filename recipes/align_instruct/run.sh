@@ -21,6 +21,7 @@ EPOCHS=5
 LEARNING_RATE=1e-4,3e-4,1e-3 # the thesis chose by validation loss, among rates that it does not give
 TUNING_OPTIONS=()            # of `llm tune`
 DECODING_OPTIONS=()          # of `llm translate`
+SUPERVISED=()                # English and the languages whose directions with it are called supervised (default: TAUGHT)
 ALIGNER_OPTIONS=(--aligner fast_align --train-sample 0 --no-one-to-one)
 KNOWN=() BASE_OPTIONS=() BASE_TUNING=() # of a configuration that makes its own model, of these languages, in the stage base
 # Tables 6.2 to 6.5 and D.3 compare with MTInstruct, Table D.3 by the same prompt; Table 6.2 also has the model as it is.
@@ -69,6 +70,7 @@ END
 
 check_recipe() {
   PAIRS=$(english_centric "${TAUGHT[@]}")
+  [[ ${#SUPERVISED[@]} -gt 0 ]] || SUPERVISED=("${TAUGHT[@]}")
   check_folders FLORES
   if [[ ${#BASE_OPTIONS[@]} -gt 0 ]]; then
     [[ -z $MODEL ]] || die "--model $MODEL: --config $CONFIG makes its own; expected none"
@@ -149,7 +151,7 @@ has_flores() { # SYSTEM
 set_prompted() { # SYSTEM SEED
   local tuned
   tuned=$OUTPUT/models/$(model_name "${TRAINED_AS[$1]}" "$2")
-  PROMPTED=(--model "$MODEL" --supervised "$PAIRS" --precision "$ARITHMETIC" "${DEVICE[@]}")
+  PROMPTED=(--model "$MODEL" --supervised "$(english_centric "${SUPERVISED[@]}")" --precision "$ARITHMETIC" "${DEVICE[@]}")
   [[ -z ${TABLE_NAME[$1]} ]] || PROMPTED+=(--name "${TABLE_NAME[$1]}")
   [[ -n ${TRAINING_OPTIONS[${TRAINED_AS[$1]}]// /} ]] || return 0
   leaves_nothing || [[ -e $tuned/tuning.json ]] || die "$tuned/tuning.json: no such file; run the stage tune first"

@@ -3,11 +3,12 @@
 
 # With COMET where a model is given.
 COMET='' COMET_PYTHON='' COMET_BATCH_SIZE=16
+SCORE_OPTIONS=() # of eval score: how BLEU tokenizes
 score() {
   local comet=()
   [[ -z $COMET ]] || comet=(--comet-model "$COMET" --comet-batch-size "$COMET_BATCH_SIZE")
   [[ -z $COMET_PYTHON ]] || comet+=(--comet-python "$COMET_PYTHON")
-  run python -m eval score "${FOLDERS[@]}" "${comet[@]}"
+  run python -m eval score "${FOLDERS[@]}" "${SCORE_OPTIONS[@]}" "${comet[@]}"
 }
 
 check_comet() {

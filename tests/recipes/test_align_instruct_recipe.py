@@ -8,6 +8,7 @@ import pytest
 
 from command_line.completion import unfinished_mark
 from embeddings.groups import read_groups
+from eval.scoring.scoring_options import Tokenization
 from tests.our_commands import parse_command
 from tests.recipes.commands import ROOT, assert_refused, dry_run, recipe, write_program
 
@@ -249,9 +250,30 @@ def test_zero_shot_test_sets_are_of_all_six_languages():
     (words,) = commands("--stages", "prepare", step="opus100", config=config)
     assert parse_command(words).langs == ["ar", "de", "en", "fr", "nl", "ru", "zh"]
     assert parse_command(words).train_pairs == 200_000
-    args = translations("--systems", "mt", config=config)["mt-seed1"]
-    assert args.supervised == ["en-de", "de-en", "en-nl", "nl-en", "en-ru", "ru-en"]
-    assert args.directions == "all"
+    assert translations("--systems", "mt", config=config)["mt-seed1"].directions == "all"
+    made = commands("--stages", "prepare", "--systems", "mt", step="instruct", config=config)
+    assert parsed(made[0]).directions == ["en-de", "de-en", "en-nl", "nl-en", "en-ru", "ru-en"]
+
+
+def test_directions_with_english_are_supervised_whatever_is_taught():
+    """12 of them and 30 zero-shot ones are the averages of Table 6.6 (6.3.1)."""
+    with_english = {
+        f"{a}-{b}" for one in ("ar", "de", "fr", "nl", "ru", "zh") for a, b in ((one, "en"), ("en", one))
+    }
+    for config in ("bloomz3", "bloomz6"):
+        given = ["--config", config, "--model", "m", "--output", "out"]
+        found = translations("--systems", "base,mt,mt-pivot", config=given)
+        assert {frozenset(args.supervised) for args in found.values()} == {frozenset(with_english)}
+
+
+def test_khmer_and_burmese_are_scored_by_words_between_spaces():
+    """So are Tables D.5 to D.7; Chinese, of the other configurations, is scored as sacreBLEU scores it."""
+    (words,) = commands("--stages", "score", "--systems", "mt", step="score")
+    tokenization = Tokenization(parse_command(words).tokenize)
+    assert [tokenization.of(language) for language in ("km", "my", "de")] == ["13a"] * 3
+    config = ["--config", "bloomz3", "--model", "m", "--output", "out"]
+    (words,) = commands("--stages", "score", "--systems", "mt", step="score", config=config)
+    assert Tokenization(parse_command(words).tokenize).of("zh") == "zh"
 
 
 def test_the_laboratory_makes_its_model_of_other_languages_than_it_teaches():

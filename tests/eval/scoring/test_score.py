@@ -7,6 +7,7 @@ import re
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
+from data_prep.bleu import tokenizer_of
 from eval.scoring.language_identification import NO_LETTERS
 from tests.documented_commands import ROOT
 
@@ -134,6 +135,24 @@ def test_tokenizers_are_chosen_and_scored_again(translated, command, scores_of, 
         assert entry["bleu"] == bleu.corpus_score(hypotheses["de-fr"], [texts["fr"]]).score
         assert entry["bleu_signature"] == str(bleu.get_signature())
     assert "skipped" in command("score", out, "--workers", "1").err
+
+
+def test_a_tokenizer_of_some_languages(translated, command, scores_of, hypotheses):
+    out = translated("toy", hypotheses)
+    assert command("score", out, "--workers", "1", "--tokenize", "fr=char, intl").status == 0
+    found = scores_of(out)["directions"]
+    names = {name: tokenizer_of(entry["bleu_signature"]) for name, entry in found.items()}
+    assert names == {name: "char" if name.endswith("-fr") else "intl" for name in hypotheses}
+    assert {"char", "intl"} == set(names.values())
+    result = command("score", out, "--tokenize", "ja=char")
+    assert (
+        result.status == 2 and "--tokenize ja=char: no direction into ja; there are those into" in result.err
+    )
+    for wrong in ("fr=moses", "char,intl", "fr=char,fr=intl"):
+        result = command("score", out, "--tokenize", wrong)
+        assert result.status == 2 and f"--tokenize: found '{wrong}', expected one of auto, 13a," in result.err
+    result = command("score", out, "--tokenize", "de=flores200,flores101")
+    assert "--tokenize: flores200 and flores101 are given, expected one of them" in result.err
 
 
 def test_scores_of_different_tokenizers_share_no_table_and_no_mean(translated, command, hypotheses, tmp_path):
