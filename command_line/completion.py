@@ -115,8 +115,17 @@ class Stamp:
         return {"settings": self.settings, "inputs": self.inputs}
 
     def was_begun(self) -> bool:
-        """Whether the step has ever written here."""
-        return self.path.exists() or self.was_interrupted()
+        """Whether the step has ever written here. A file of the record's name may be somebody else's."""
+        return self.was_interrupted() or bool(_read_whole(self.path)) or self._is_of_an_earlier_version()
+
+    def _is_of_an_earlier_version(self) -> bool:
+        """Its records were the settings alone."""
+        try:
+            record = read_json(self.path)
+            check(record, {}, self.path)
+        except InputError:
+            return False
+        return not record.keys().isdisjoint(self.settings)
 
     def was_interrupted(self) -> bool:
         """Whether it began and has not come to its end."""

@@ -11,19 +11,20 @@ from itertools import islice, zip_longest
 from pathlib import Path
 
 from command_line.errors import InputError, at
+from command_line.xz import open_xz
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
-_OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+_OPENERS = {".gz": gzip.open, ".xz": open_xz}
 COMPRESSIONS = tuple(_OPENERS)  # suffixes
 _ROWS = 1_000  # lines at a time; as fast as more
 
 
-def open_binary(path, mode: str = "rb"):
+def open_binary(path):
     """Open a file that may be compressed (by its suffix); a missing file is an `InputError`."""
     path = Path(path)
     try:
-        return _OPENERS.get(path.suffix, open)(path, mode)
+        return _OPENERS[path.suffix](path) if path.suffix in _OPENERS else open(path, "rb")
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:

@@ -14,10 +14,11 @@ from itertools import islice
 from pathlib import Path
 
 from command_line import options
-from command_line.completion import check_finished
+from command_line.completion import check_finished, read_settings
 from command_line.errors import InputError
 from command_line.lines import count_lines, find_text, read_lines, read_parallel
 from command_line.progress import progress
+from command_line.records import check
 from data_prep.blocks import encode
 from data_prep.formats.texts import (
     TRAIN,
@@ -85,6 +86,10 @@ def main(args) -> None:
     ranks = random_ranks(lines, args.seed)
     settings, reads = {"first": args.first, "seed": args.seed}, paths_of(bitexts)
     folder, largest = args.output / MONOLINGUAL, max(limits.values())
+    if not own:
+        largest = max(largest, largest_of_earlier(args.output, limits, settings))
+        if largest == lines:
+            raise InputError(f"{args.output}: has a set of all pairs, which leaves none for pre-training")
     beyond = {} if own else {"beyond": largest}
     facts = normalization(args.input)
     of_both = facts if own is None or normalization(args.monolingual) else {}
@@ -106,6 +111,32 @@ def main(args) -> None:
             if (one.split, one.pair) == (VALID, train.pair):
                 write_monolingual(folder, VALID, one.languages, map(read_lines, one.paths))
         pretraining.finish()
+
+
+def largest_of_earlier(output: Path, limits: dict[str, int], settings: dict) -> int:
+    """Pairs of the largest set that another run has drawn into the folder, and that are to be left out of
+    pre-training, too; 0 if there is none.
+
+    Args:
+        limits: name -> pairs of the sets of this run.
+        settings: how it draws.
+
+    Raises:
+        InputError: a set has been drawn otherwise: pairs of it would be pre-trained on.
+    """
+    largest = 0
+    for path in sorted(output.glob("*/low-resource.json")):
+        if path.parent.name in (MONOLINGUAL, *limits):
+            continue
+        known = read_settings(path.parent, "low-resource")
+        check(known, {"size": int}, path)
+        if {name: known.get(name) for name in settings} != settings:
+            raise InputError(
+                f"{path.parent}: was drawn with another {' or '.join(f'--{name}' for name in settings)};"
+                " remove it, or choose another --output"
+            )
+        largest = max(largest, known["size"])
+    return largest
 
 
 def training_pair(folder: Path, bitexts: list[Text]) -> Text:

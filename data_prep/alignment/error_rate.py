@@ -18,7 +18,7 @@ from command_line.lines import read_parallel
 from command_line.outputs import write_json
 from data_prep.alignment.links import parse_line
 
-_GOLD = re.compile(r"(\d+)([-p?])(\d+)", re.ASCII)
+_GOLD = re.compile(r"(\d{1,9})([-p?])(\d{1,9})", re.ASCII)
 Links = set[tuple[int, int]]
 
 
@@ -78,7 +78,7 @@ def parse_gold(line: str, path, number: int, first_word: int, reverse: bool) -> 
         match = _GOLD.fullmatch(item)
         if not match:
             raise InputError(
-                f"{at(path, number)}: found {item!r}, expected i-j (sure), ipj or i?j (possible)"
+                f"{at(path, number)}: found {item[:60]!r}, expected i-j (sure), ipj or i?j (possible)"
             )
         link = int(match[1]) - first_word, int(match[3]) - first_word
         if min(link) < 0:
@@ -109,6 +109,8 @@ def judge(gold: Path, alignment: Path, first_word: int = 0, reverse: bool = Fals
 
 def main(args) -> None:
     check_finished(args.alignment.parent)
+    if args.output and args.output.resolve() in (args.gold.resolve(), args.alignment.resolve()):
+        raise InputError(f"--output {args.output}: is a file that is read, expected another one")
     agreement = judge(args.gold, args.alignment, args.gold_first_word, args.reverse_gold)
     numbers = {name: round(getattr(agreement, name), 4) for name in ("error_rate", "precision", "recall")}
     numbers |= {"links": agreement.proposed, "sure_links": agreement.sure}

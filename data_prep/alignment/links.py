@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from command_line.errors import InputError, at
 
 Spans = tuple[int, int, int, int]  # start and end in A, start and end in B
-_ITEM = re.compile(r"(\d+)(?::(\d+))?-(\d+)(?::(\d+))?", re.ASCII)
+_ITEM = re.compile(r"(\d{1,9})(?::(\d{1,9}))?-(\d{1,9})(?::(\d{1,9}))?", re.ASCII)
 
 
 def format_line(spans: list[Spans]) -> str:
@@ -43,7 +43,7 @@ def parse_line(line: str, path, number: int) -> list[Spans]:
         row = int(start_a), int(end_a or int(start_a) + 1), int(start_b), int(end_b or int(start_b) + 1)
         if not match or row[0] >= row[1] or row[2] >= row[3]:
             raise InputError(
-                f"{at(path, number)}: found {item!r}, expected i-j, or i:k-j:l with i < k and j < l"
+                f"{at(path, number)}: found {item[:60]!r}, expected i-j, or i:k-j:l with i < k and j < l"
             )
         spans.append(row)
     return spans

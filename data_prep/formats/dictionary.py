@@ -5,6 +5,7 @@ dummy symbols of count 0 make the size a multiple of 8 (with the special symbols
 """
 
 import hashlib
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -50,8 +51,10 @@ def lines_in_order(tokens: Sequence[str], counts: Counter) -> Iterator[str]:
     """Lines of a dictionary file whose order is given, and the dummies behind them."""
     for token in tokens:
         yield f"{token} {counts[token]}"
-    for number in range(-(len(tokens) + len(SPECIAL_SYMBOLS)) % PADDING_FACTOR):
-        yield f"{DUMMY}{number:04d} 0"
+    dummies = (f"{DUMMY}{number:04d}" for number in itertools.count())
+    free = (dummy for dummy in dummies if dummy not in counts)  # a text may have such a word
+    for dummy in itertools.islice(free, -(len(tokens) + len(SPECIAL_SYMBOLS)) % PADDING_FACTOR):
+        yield f"{dummy} 0"
 
 
 def write_dictionary(path: Path, lines: Iterable[str]) -> int:

@@ -120,7 +120,8 @@ def run(job: ParsingJob, kind: str, parses: Path | None = None) -> None:
     reads = [path for row in rows for path in row if path] + model_files(choice.model)
     name = f"{kind}.{job.lang}"
     _name_language(job.output, kind, job.lang)
-    step = StepFolder(job.output, name, settings, reads=reads, inputs=(job.input,))
+    inputs = filter(None, (job.input, job.text, parses))
+    step = StepFolder(job.output, name, settings, reads=reads, inputs=inputs)
     shards = job.output / f".shards-{name}"
     if step.is_complete(job.force):
         shutil.rmtree(shards, ignore_errors=True)  # of a run that was killed after its end

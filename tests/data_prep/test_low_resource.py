@@ -67,6 +67,27 @@ def test_the_seed_decides_and_what_is_done_is_skipped(low_resource, tmp_path):
     assert sample.read_text() != first
 
 
+def test_sets_of_earlier_runs_stay_out_of_pretraining(low_resource, tmp_path):
+    """They are complete, and somebody may fine-tune on them."""
+    out = tmp_path / "out"
+    assert low_resource("--sizes", "10,20")[0] == 0
+    assert low_resource("--sizes", "10")[0] == 0
+    left_out = set(numbers(out / "20/train.en-ja.en"))
+    assert set(numbers(out / "monolingual/train.en")) == set(range(LINES)) - left_out
+    status, err = low_resource("--sizes", "10", "--seed", "2")
+    assert status == 2 and f"{out / '20'}: was drawn with another --first or --seed; remove it, or" in err
+
+
+def test_a_set_of_all_pairs_of_an_earlier_run(low_resource, tmp_path):
+    (tmp_path / "mono").mkdir()
+    for code in ("en", "ja"):
+        (tmp_path / f"mono/train.{code}").write_text("crawled\n")
+    assert low_resource("--sizes", "all", "--monolingual", tmp_path / "mono")[0] == 0
+    status, err = low_resource("--sizes", "10")
+    assert status == 2 and "out: has a set of all pairs, which leaves none for pre-training" in err
+    assert not (tmp_path / "out/10").exists()
+
+
 def test_only_the_first_lines(low_resource, tmp_path):
     assert low_resource("--sizes", "4", "--first", "8")[0] == 0
     assert max(numbers(tmp_path / "out/4/train.en-ja.en")) < 8

@@ -63,6 +63,11 @@ def test_dictionary_depends_on_counts_alone():
         assert list(dictionary_lines(Counter(dict(units)), min_count=2)) == expected
 
 
+def test_words_that_are_called_like_padding():
+    lines = list(dictionary_lines(Counter({"madeupword0000": 2, "a": 2, "madeupword0001": 1}), min_count=2))
+    assert lines == ["a 2", "madeupword0000 2", "madeupword0002 0", "madeupword0003 0"]
+
+
 def learn_sentence_pieces_without_letters(path: Path) -> None:
     """A model that knows no letter of special symbols, so that each is one unknown unit."""
     import sentencepiece

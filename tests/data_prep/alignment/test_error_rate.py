@@ -46,3 +46,20 @@ def test_numbers(step, tmp_path, gold, found, options, error_rate, precision, re
 def test_bad_files(step, tmp_path, gold, found, options, message):
     status, error, _ = run(step, tmp_path, gold, found, *options)
     assert status == 2 and message in error and len(error.splitlines()) == 1
+
+
+def test_numbers_of_thousands_of_digits(step, tmp_path):
+    """Of which Python makes no number."""
+    number = "9" * 5000
+    for gold, found in (("0-0\n", f"{number}-0\n"), (f"0-{number}\n", "0-0\n")):
+        status, error, _ = run(step, tmp_path, gold, found)
+        assert status == 2 and "d:1: found '" in error and len(error) < 300
+
+
+@pytest.mark.parametrize("name", ["gold", "found"])
+def test_what_is_read_is_not_written(step, tmp_path, name):
+    run(step, tmp_path, "0-0\n", "0-0\n")
+    files = "--gold", tmp_path / "gold", "--alignment", tmp_path / "found"
+    status, error = step("alignment-error", *files, "--output", tmp_path / name)
+    assert status == 2 and "is a file that is read, expected another one" in error
+    assert (tmp_path / name).read_text() == "0-0\n"

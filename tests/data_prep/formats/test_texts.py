@@ -158,7 +158,12 @@ def test_a_step_folder_leaves_the_files_of_others(tmp_path):
     (tmp_path / "sub/deep.txt").write_text("precious")
     with pytest.raises(InputError, match=r"mine\.txt: exists and is not from this step"):
         StepFolder(tmp_path, "s", {}).begin(is_text)
+    (tmp_path / "s.json").write_text('{"how": "rules of mine"}')  # no record of ours
+    with pytest.raises(InputError, match=r"mine\.txt: exists and is not from this step"):
+        StepFolder(tmp_path, "s", {"size": 1}).begin(is_text)
+    assert (tmp_path / "mine.txt").read_text() == "precious"
     (tmp_path / "mine.txt").unlink()
+    (tmp_path / "s.json").unlink()
     StepFolder(tmp_path, "s", {}).begin(is_text)
     assert (tmp_path / "sub/deep.txt").exists()
     with pytest.raises(InputError, match="is the input folder"):

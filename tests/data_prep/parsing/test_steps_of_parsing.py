@@ -229,6 +229,18 @@ def test_bad_input(step, tmp_path, write_corpus, corpus, model):
         assert message in error
 
 
+@pytest.mark.parametrize("option", ["--input", "--text", "--parses"])
+def test_folders_that_are_read_are_not_written(step, tmp_path, write_corpus, option):
+    """Interrupted, it would leave them unfinished, to itself, too."""
+    lines = {"train.en": ["john eats"]}
+    folders = {name: write_corpus(tmp_path / name[2:], lines) for name in ("--input", "--text", "--parses")}
+    (folders["--parses"] / "train.en.conllu").write_text("1\tjohn\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
+    words = [word for name in ("--text", "--parses") for word in (name, folders[name])]
+    status, error = phrases(step, folders["--input"], folders[option], "--parser", "conllu", *words)
+    assert status == 2 and f"--output {folders[option]}: is the input folder, expected another one" in error
+    assert not [path for path in folders[option].iterdir() if path.name.startswith(".")]
+
+
 def test_a_pipeline_that_always_fails_is_an_error(step, tmp_path, write_corpus, model):
     corpus = write_corpus(tmp_path / "tok", {"train.en": ["crash", "crash again"] * 10})
     status, error = phrases(step, corpus, tmp_path / "out", "--model", model)
