@@ -222,11 +222,12 @@ def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> Non
         InputError: a label that is not in the training part of the first language, or only one label.
     """
     known = parts[job.taught[0], TRAIN]
-    if len(set(known.labels)) < 2:
+    labels = set(known.labels)
+    if len(labels) < 2:
         raise InputError(f"{known.path}: only the label {known.labels[0]!r:.40}; expected at least two")
     for part in parts.values():
         for number, label in zip(part.lines, part.labels, strict=True):
-            if label not in known.labels:
+            if label not in labels:
                 raise InputError(f"{at(part.path, number)}: label {label!r:.40} is not in {known.path}")
 
 

@@ -22,11 +22,18 @@ from command_line.errors import InputError, at, check_file
 from command_line.journal import Journal
 from command_line.lines import count_lines, uncompressed_name
 from command_line.option_classes import by_name, from_arguments
-from command_line.outputs import checksum, write_json
+from command_line.outputs import write_json
 from command_line.provenance import command_typed, text_in_record, versions
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from data_prep.formats.vector_numbers import DTYPES, FLOATS, Numbers
-from data_prep.formats.vectors import FORMAT, KIND, create_vectors, record_path, step_name
+from data_prep.formats.vectors import (
+    FORMAT,
+    KIND,
+    create_vectors,
+    identity_of_vectors,
+    record_path,
+    step_name,
+)
 from embeddings import encode_data
 from embeddings.encode_layers import LONGEST, store_layer_sums
 from embeddings.encode_tokens import encode_states
@@ -176,7 +183,7 @@ def encode_file(
         )
         vectors.flush()
         record = _describe(job, encoder, path, output, language, vectors, done)
-        record["vectors_sha256"] = checksum(unfinished)
+        record |= identity_of_vectors(unfinished)
         os.replace(unfinished, output)
         write_json(record_path(output), record)
         journal.remove()

@@ -32,7 +32,7 @@ def read_groups(path: Path) -> dict[str, list[str]]:
         groups = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; expected groups of languages, NAME = ['de', 'fr']") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: no TOML: {error}") from None
     if not groups:
         raise InputError(f"{path}: has no group; expected lines like NAME = ['de', 'fr']")

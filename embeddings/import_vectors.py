@@ -17,7 +17,15 @@ from command_line.outputs import checksum, write_json
 from command_line.progress import progress
 from command_line.provenance import command_typed, text_in_record, versions
 from data_prep.formats.texts import LANGUAGE, language_in_name
-from data_prep.formats.vectors import FORMAT, KIND, VectorsFile, create_vectors, record_path, step_name
+from data_prep.formats.vectors import (
+    FORMAT,
+    KIND,
+    VectorsFile,
+    create_vectors,
+    identity_of_vectors,
+    record_path,
+    step_name,
+)
 from embeddings.encode import outputs_of
 
 ROWS = 10_000  # at a time
@@ -96,7 +104,7 @@ def import_file(job: Import, text: Path, source: Path, output: Path, stamp: Stam
     for start, block in blocks:
         copy[start : start + len(block)] = block
     copy.flush()
-    record = _describe(job, text, output, vectors) | {"vectors_sha256": checksum(unfinished)}
+    record = _describe(job, text, output, vectors) | identity_of_vectors(unfinished)
     os.replace(unfinished, output)
     write_json(record_path(output), record)
     stamp.finish([output, record_path(output)])

@@ -118,6 +118,8 @@ def main(args) -> None:
         raise InputError("--line-by-line: scores given pairs; expected no --gold and no --identifiers")
     if job.gold and not job.identifiers:
         raise InputError("--gold: pairs of identifiers; expected --identifiers with it")
+    if job.line_by_line and job.mining.selection != Mining.selection:
+        raise InputError("--line-by-line: scores given pairs; expected no --selection")
     if job.line_by_line and job.mining.rescoring.rescore:
         raise InputError("--line-by-line: scores given pairs by vectors; expected no --rescore")
     job.mining.rescoring.check(job.mining.margin)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from command_line.completion import check_finished
+from command_line.completion import check_finished, file_identity
 from command_line.errors import InputError
-from command_line.outputs import reserve
+from command_line.outputs import checksum, reserve
 from command_line.records import Objects, OneOf, Optional, read_record
 from data_prep.formats.vector_numbers import DTYPES, FLOATS, Numbers
 
@@ -35,6 +35,7 @@ SCHEMA = {  # of the record beside
     "normalized": bool,
     "cut": Optional(int),
     "vectors_sha256": str,
+    "vectors_file": Optional({}),  # `file_identity`, of which that of a large file is read at once
 }
 
 
@@ -45,6 +46,11 @@ def step_name(path) -> str:
 
 def record_path(path) -> Path:
     return Path(path).with_name(f"{Path(path).name}.json")
+
+
+def identity_of_vectors(path) -> dict:
+    """The fields of the record that say which vectors it is of."""
+    return {"vectors_sha256": checksum(path), "vectors_file": file_identity(path)}
 
 
 def load_array(path, hint: str = "expected an array of numpy, NAME.npy") -> np.ndarray:
@@ -103,6 +109,9 @@ class VectorsFile:
             numbers.storage,
         ):
             raise InputError(f"{beside}: is of other vectors than {path}; encode again (--force)")
+        known = (record or {}).get("vectors_file")
+        if known and known != file_identity(path):
+            raise InputError(f"{path}: has changed since {beside.name} was written; encode again (--force)")
         if width is not None and numbers.width != width:
             raise InputError(
                 f"{path}: vectors of {numbers.width} numbers, expected {width}; encode with one encoder"

@@ -70,6 +70,9 @@ def add_search_arguments(parser) -> None:
 class Neighbours:
     """The k nearest candidates of n queries, the nearest first; among equals, the first line.
 
+    Where more candidates are equal than there is room for among the k, which of them are left out depends on
+    the index, and on how many are compared at once.
+
     Attributes:
         cosines: n x k, float32.
         rows: of the candidates, n x k, int64.

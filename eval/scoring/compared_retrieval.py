@@ -13,10 +13,11 @@ import numpy as np
 
 from command_line.errors import InputError
 from embeddings.averages import FROM, pivot_of
+from embeddings.search.margin import MARGINS
 from embeddings.search.retrieval import unpacked
-from embeddings.search.sentence_scores import MEASURES, NORMALIZED
+from embeddings.search.sentence_scores import BERT_SCORE, MEASURES, NORMALIZED
 from eval.results.files import read_result
-from eval.results.system_pairs import Pair
+from eval.results.system_pairs import Pair, check_equal
 from eval.results.systems import Run, group_probed
 from eval.scoring.compared import Compared, common_directions, named_once
 from eval.scoring.line_statistics import segments
@@ -97,9 +98,29 @@ def groups_to_test(pair: Pair, direction: str | None = None) -> dict[str, dict[s
 
 
 def check_measure(pairs: Sequence[Pair], similarity: str) -> None:
-    """Every run says which queries were hits; else an `InputError`."""
-    for run in {run for pair in pairs for system in pair[:2] for run in system.runs}:
-        hits_of(run, similarity)
+    """Refuse what cannot be compared by a measure.
+
+    Raises:
+        InputError: a run does not say which queries were hits; or the measure was another one in two of them:
+            a margin with more neighbours, say.
+    """
+    for pair in pairs:
+        first, *others = (run for system in pair[:2] for run in system.runs)
+        hits_of(first, similarity)
+        for run in others:
+            hits_of(run, similarity)
+            for name in depends_on(similarity):
+                check_equal(name, first, run, first.file.get(name), run.file.get(name))
+
+
+def depends_on(similarity: str) -> list[str]:
+    """The fields of a result file without which the name of a measure does not say what it is."""
+    plain = similarity.removesuffix(NORMALIZED)
+    return [
+        *(["neighbours"] if plain in MARGINS else []),
+        *(["normalization"] if plain != similarity else []),
+        *(["without_specials"] if plain == BERT_SCORE else []),
+    ]
 
 
 RETRIEVAL = Compared(

@@ -57,6 +57,17 @@ def test_one_vector_per_line_in_windows_of_any_size(
     assert record["lines_per_second"] > 0
 
 
+def test_vectors_that_have_changed_since_are_refused(command, checkpoint_options, text, tmp_path):
+    """Of a copy, for instance, whose end has not come yet: the file is as long, and full of zeros."""
+    assert command("encode", text, *checkpoint_options, "--output", tmp_path / "out").status == 0
+    path = tmp_path / "out/test.de.npy"
+    stored = np.load(path)
+    stored[-2:] = 0
+    np.save(path, stored)
+    with pytest.raises(InputError, match=r"test\.de\.npy: has changed since test\.de\.npy\.json was written"):
+        VectorsFile.open(path)
+
+
 def test_lengths_of_1_and_half_precision(command, checkpoint_options, text, expected, tmp_path):
     options = ("--normalize", "--dtype", "float16", "--output", tmp_path / "out")
     assert command("encode", text, *checkpoint_options, *options).status == 0

@@ -104,6 +104,9 @@ def test_a_file_of_ones_own_goes_first(tmp_path, monkeypatch):
 
 
 def test_a_file_without_groups(tmp_path):
+    (tmp_path / "deep.toml").write_text(f"a = {'[' * 3000}{']' * 3000}\n")
+    with pytest.raises(InputError, match=r"deep\.toml: no TOML: maximum recursion depth"):
+        read_groups(tmp_path / "deep.toml")
     (tmp_path / "own.toml").write_text("# none yet\n")
     with pytest.raises(InputError, match=r"own\.toml: has no group; expected lines like NAME = "):
         read_groups(tmp_path / "own.toml")

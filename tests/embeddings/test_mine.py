@@ -135,6 +135,7 @@ def test_bad_texts_are_one_line(command, one_space, tmp_path, lines, gold, messa
     [
         (["--gold", "GOLD"], "expected --identifiers with it"),
         (["--line-by-line", "--identifiers"], "expected no --gold and no --identifiers"),
+        (["--line-by-line", "--selection", "forward"], "scores given pairs; expected no --selection"),
     ],
 )
 def test_options_that_do_not_go_together(command, one_space, texts, tmp_path, options, message):

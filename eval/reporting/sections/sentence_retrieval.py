@@ -1,5 +1,6 @@
 """Retrieval of translations by sentence encoders, as Tables 2.4 to 2.7 of the thesis."""
 
+from command_line.errors import InputError
 from eval.reporting.exhibits import (
     Cell,
     Figure,
@@ -19,7 +20,7 @@ from eval.reporting.sections.retrieval_pairs import mean_by_text, table_of_pairs
 from eval.reporting.sections.smaller_vectors import smaller_vectors
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, System, by_dataset
-from eval.scoring.compared_retrieval import hits_of, knows_hits
+from eval.scoring.compared_retrieval import depends_on, hits_of, knows_hits
 from eval.scoring.significance import interval_of_mean
 
 KIND = "sentence-retrieval"
@@ -31,6 +32,7 @@ NOTES = [
     " Whether encoders differ: `python -m eval compare`.",
 ]
 COSINE, XSIM = "cosine", "ratio"
+XSIM_NEIGHBOURS = 4
 LEVEL, RESAMPLES, SEED = 0.05, 2000, 12345
 GROUPS_OF_BARS = 8  # systems that bars can still tell apart
 
@@ -38,6 +40,7 @@ GROUPS_OF_BARS = 8  # systems that bars can still tell apart
 def section(results: ResultSet) -> Section:
     shown: list[Table | Figure] = []
     for dataset, systems in by_dataset(results.probed(KIND)).items():
+        check_texts(dataset, systems)
         similarity = similarity_of(systems, results.similarity)
         shown.append(averages(dataset, systems))
         shown += averages_by_direction(dataset, systems)
@@ -48,6 +51,23 @@ def section(results: ResultSet) -> Section:
         shown += by_direction(dataset, systems, similarity)
         shown += smaller_vectors(dataset, systems)
     return Section("Sentence retrieval", shown, NOTES)
+
+
+def check_texts(dataset: str, systems: list[System]) -> None:
+    """Encoders stand in one table where they are of the same sentences.
+
+    Raises:
+        InputError: they are not; names both files.
+    """
+    first, *others = (one.runs[0] for one in systems)
+    for run in others:
+        for direction in first.directions.keys() & run.directions.keys():
+            known, found = (one.value("directions", direction, "texts_sha256") for one in (first, run))
+            if None not in (known, found) and known != found:
+                raise InputError(
+                    f"{run.path}: {direction} of {dataset!r} is of other texts than in {first.path}; give the"
+                    " sets names of their own by `embeddings retrieve --dataset`"
+                )
 
 
 def similarity_of(systems: list[System], wanted: str | None) -> str:
@@ -77,7 +97,19 @@ def averages(dataset: str, systems: list[System]) -> Table:
             " Neighbours are looked for in some of the inverted lists, which of a sample of queries give the"
             f" nearest to {100 * min(lowest):.1f}% or more."
         )
+    caption += _differences(systems, names)
     return Table(slug("sentence_retrieval", dataset), caption, [cells(*titles)], rows)
+
+
+def _differences(systems: list[System], measures: list[str]) -> str:
+    """A sentence on each thing in which columns of one name are not of one measure; none where they are."""
+    said = ""
+    for name in dict.fromkeys(name for measure in measures for name in depends_on(measure)):
+        values = {one.name: one.runs[0].file.get(name) for one in systems}
+        if len({str(value) for value in values.values()}) > 1:
+            listed = ", ".join(f"{value} ({system})" for system, value in values.items())
+            said += f" Encoders are not measured alike: {name.replace('_', ' ')} {listed}."
+    return said
 
 
 def _recalls(systems: list[System]) -> list[float]:
@@ -97,9 +129,11 @@ def _interval(one: System, similarity: str) -> list[Cell]:
 
 
 def _error(one: System) -> MeanStd | None:
-    """Percent of all queries, per run."""
+    """Percent of all queries, per run; none with another number of neighbours than xsim's."""
     errors = []
     for run in one.runs:
+        if run.file.get("neighbours", XSIM_NEIGHBOURS) != XSIM_NEIGHBOURS:
+            return None
         found = [each.get(XSIM, {}).get("error") for each in run.directions.values()]
         errors.append(None if None in found else 100 * sum(found) / len(found))
     return MeanStd.of(errors)

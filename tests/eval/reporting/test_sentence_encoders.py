@@ -488,6 +488,32 @@ def test_one_seed_twice_is_refused(tmp_path):
         results.probed("sentence-retrieval")
 
 
+def test_encoders_of_one_table_are_of_the_same_texts(report):
+    one, other = retrieval({"de-en": 0.9, "en-de": 0.7}), retrieval({"de-en": 0.8, "en-de": 0.6}, name="b")
+    for record, texts in ((one, "a"), (other, "b")):
+        record["runs"][0]["directions"]["de-en"]["texts_sha256"] = texts
+    with pytest.raises(
+        InputError, match=r"1\.json: de-en of 'set' is of other texts than in .*0\.json; give"
+    ):
+        report(one, other)
+    other["runs"][0]["directions"]["de-en"]["texts_sha256"] = "a"
+    report(one, other)
+
+
+def test_measures_that_are_not_the_same_are_said(report):
+    """xsim is of 4 neighbours."""
+    one, other = retrieval({"de-en": 0.9, "en-de": 0.7}), retrieval({"de-en": 0.8, "en-de": 0.6}, name="b")
+    one["neighbours"], other["neighbours"] = 4, 2
+    text, _ = report(one, other)
+    assert "Encoders are not measured alike: neighbours 4 (ems), 2 (b)." in text
+    rows = [
+        line.rsplit(" | ", 1)[1] for line in text.splitlines() if line.startswith(("| ems | 1", "| b | 1"))
+    ]
+    assert rows == ["40.00 |", "– |"]
+    other["neighbours"] = 4
+    assert "measured alike" not in report(one, other)[0]
+
+
 def test_what_inverted_lists_miss_is_said(report):
     one = retrieval({"de-en": 0.9, "en-de": 0.7})
     assert "inverted lists" not in report(one)[0]

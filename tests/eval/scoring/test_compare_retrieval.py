@@ -174,6 +174,29 @@ def test_the_command_tests_the_average_and_the_groups(written, command, tmp_path
     assert "P@1 cosine on set over groups of directions" in text and "per direction" not in text
 
 
+@pytest.mark.parametrize(
+    ("measure", "name", "values"),
+    [
+        ("ratio", "neighbours", (4, 2)),
+        ("cosine-normalized", "normalization", (0.75, 0.2)),
+        ("bert-score", "without_specials", (False, True)),
+    ],
+)
+def test_measures_that_are_not_the_same_are_not_compared(written, command, measure, name, values):
+    folders = [written(system, 1, outcomes(1, share)) for system, share in (("a", 0.5), ("b", 0.6))]
+    for folder, value in zip(folders, values, strict=True):
+        path = folder / "sentence-retrieval.json"
+        record = json.loads(path.read_text())
+        for direction in record["runs"][0]["directions"].values():
+            direction[measure] = direction["cosine"]
+        path.write_text(json.dumps(record | {name: value}))
+    result = command("compare", *folders, "--metric", measure)
+    assert result.status == 2
+    said = f"{folders[1]}/sentence-retrieval.json: {name} is {values[1]}, but {values[0]} in {folders[0]}"
+    assert said in result.err
+    assert command("compare", *folders, "--metric", "cosine", "--samples", 99).status == 0
+
+
 @pytest.mark.parametrize(("direction", "members"), [("from", ("en-de", "en-fr")), ("to", ("de-en", "fr-en"))])
 def test_one_direction_of_a_set_with_a_common_language(written, command, tmp_path, direction, members):
     runs = {"a": outcomes(1, 0.4), "b": outcomes(2, 0.7)}
