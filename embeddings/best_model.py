@@ -39,6 +39,7 @@ class BestModel(TrainerCallback):
         save: the model into a folder that is not there yet.
         shown: what a line on stderr says of a checkpoint.
         before: measure also before the first update.
+        keep_all: keep the models of all updates besides, each as `kept-UPDATE`.
 
     Attributes:
         checkpoints: of every one so far: update, share of the training, and what was measured.
@@ -54,8 +55,10 @@ class BestModel(TrainerCallback):
         save: Callable[[Path], None],
         shown: Callable[[dict], str],
         before: bool = True,
+        keep_all: bool = False,
     ):
         self.state, self.model, self.score, self.before = state, model, score, before
+        self.keep_all = keep_all
         self.measure, self.save, self.shown = measure, save, shown
         self.updates = set(updates)
         path = state / CHECKPOINTS
@@ -86,12 +89,17 @@ class BestModel(TrainerCallback):
         self.checkpoints.append(now)
         if update and self.best is now:
             self._save(self.folder_of(update))
+        if update and self.keep_all:
+            self._save(self._kept(update))
         write_json(self.state / CHECKPOINTS, self.checkpoints)
         self._remove_others()
         print(self.shown(now), file=sys.stderr)
 
     def folder_of(self, update: int) -> Path:
         return self.state / f"best-{update}"
+
+    def _kept(self, update: int) -> Path:
+        return self.state / f"kept-{update}"
 
     def _save(self, folder: Path) -> None:
         if folder.exists():  # killed before it was recorded
@@ -106,7 +114,12 @@ class BestModel(TrainerCallback):
                 shutil.rmtree(path)
 
     def move(self, folder: Path) -> None:
-        """The best model to where it is used; it is there already after a kill behind this."""
-        best = self.folder_of(self.best["update"])
-        if best.exists():
-            os.replace(best, folder)
+        """The best model to where it is used, and kept ones beside it, `FOLDER-UPDATE`; what is there already
+        after a kill behind this is left.
+        """
+        moves = {self.folder_of(self.best["update"]): folder}
+        for each in self.checkpoints if self.keep_all else ():
+            moves[self._kept(each["update"])] = folder.with_name(f"{folder.name}-{each['update']}")
+        for model, place in moves.items():
+            if model.exists():
+                os.replace(model, place)

@@ -45,7 +45,10 @@ def main(args) -> None:
     check_one_process("calibration")
     pairs = job.validation.pairs()
     inputs = [*job.nli, job.sts, *texts_of(pairs), *EncoderOptions(job.model).files(args.output)]
-    stamp = Stamp(args.output / f".{KIND}.done", KIND, by_name(job), inputs)
+    settings = by_name(job)
+    if not job.keep_checkpoints:  # calibrations of before the option stay complete
+        del settings["keep_checkpoints"]
+    stamp = Stamp(args.output / f".{KIND}.done", KIND, settings, inputs)
     if not stamp.is_current(args.force):
         calibrate(job, pairs, stamp, inputs, args.output, args.force)
     if (args.output / STATE).exists():  # also of a run that was killed at its very end
@@ -70,7 +73,7 @@ def calibrate(job: Calibration, pairs: list, stamp: Stamp, inputs: list, folder,
     torch.manual_seed(job.seed)  # of weights that the encoder lacks and does not use
     model = load_encoder(job)
     course = Course(inferences, rated, job.nli_epochs, job.sts_epochs, job.batch_size, job.seed)
-    begin_training(stamp, folder, STATE, ENCODER, force)
+    begin_training(stamp, folder, STATE, f"{ENCODER}*", force)
     checkpoints = train(job, folder, model, course, pairs)
     record = {
         "format": 1,
@@ -86,5 +89,5 @@ def calibrate(job: Calibration, pairs: list, stamp: Stamp, inputs: list, folder,
         "versions": versions("torch", "transformers", "sentence-transformers", "accelerate"),
     }
     write_json(folder / f"{KIND}.json", record)
-    files = [path for path in (folder / ENCODER).rglob("*") if path.is_file()]
+    files = [path for one in folder.glob(f"{ENCODER}*") for path in one.rglob("*") if path.is_file()]
     stamp.finish([folder / f"{KIND}.json", *files])

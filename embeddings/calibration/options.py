@@ -28,6 +28,7 @@ class Calibration:
         max_length: tokens of a sentence in training.
         nli_epochs, sts_epochs: how often each is read, the one after the other.
         warmup: share of the updates on either data set over which the learning rate grows.
+        keep_checkpoints: of every tenth, not of the best one alone.
     """
 
     model: Path
@@ -44,6 +45,7 @@ class Calibration:
     warmup: float
     seed: int
     precision: str
+    keep_checkpoints: bool
     cpu: bool = field(compare=False)
 
     def check(self) -> None:
@@ -123,4 +125,9 @@ def add_calibration_arguments(parser) -> None:
     )
     add("--seed", type=types.seed, default=1, help="of the order of the examples, and of dropout")
     add("--precision", choices=("float32", "bfloat16"), default="float32", help="of training's arithmetic")
+    add(
+        "--keep-checkpoints",
+        action="store_true",
+        help=f"also those that are not the best: {ENCODER}-UPDATE, after every tenth of the updates",
+    )
     add("--cpu", action="store_true", help="do not use a GPU")

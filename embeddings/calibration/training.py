@@ -48,6 +48,7 @@ def train(
         SCORE,
         measure=lambda: retrieval(encoder, pairs),
         save=lambda path: model.save(str(path), create_model_card=False),
+        keep_all=job.keep_checkpoints,
         shown=lambda now: f"calibrate: update {now['update']}: P@1 {now[SCORE]:.1%} of validation",
     )
     arguments = ordered_arguments(

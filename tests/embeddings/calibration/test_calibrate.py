@@ -104,6 +104,24 @@ def test_the_record_says_what_was_done(trained, english):
     assert str(english / "bert/model.safetensors") in read
 
 
+def test_all_checkpoints_are_kept_where_it_is_asked_for(english, command, tmp_path, monkeypatch):
+    """Each retrieves what the record says, and is what was measured; without the option they go."""
+    monkeypatch.setattr(training, "retrieval", retrieval_and_vectors)
+    out = tmp_path / "out"
+    done = command(*options(english, out, "--keep-checkpoints"))
+    assert done.status == 0, done.err
+    record = record_of(out)
+    assert record["settings"]["keep_checkpoints"] is True
+    assert {path.name for path in out.glob("encoder*")} == {"encoder", *(f"encoder-{n}" for n in UPDATES)}
+    for each in record["checkpoints"]:
+        assert np.allclose(vectors_of(out / f"encoder-{each['update']}"), each["vectors"], atol=1e-6)
+    assert np.allclose(vectors_of(out / "encoder"), record["best"]["vectors"], atol=1e-6)
+    assert "complete, skipped" in command(*options(english, out, "--keep-checkpoints")).err
+    assert "was trained with another keep_checkpoints" in command(*options(english, out)).err
+    assert command(*options(english, out, "--force")).status == 0
+    assert {path.name for path in out.glob("encoder*")} == {"encoder"}
+
+
 def test_the_best_checkpoint_is_kept(english, command, tmp_path, monkeypatch):
     """The first of the highest; the encoder before training, whatever it retrieves, is not chosen."""
     shares, seen = iter([0.9, 0.1, 0.2, 0.8, 0.5, 0.8, 0.3, 0.3, 0.3, 0.3, 0.3]), []
