@@ -21,7 +21,7 @@ _RAISED = f"{InputError.__module__}.{InputError.__qualname__}: "
 _SPAWNED = "ProcessRaisedException"  # torch's, of a process that fairseq started
 _ADVICE = (
     "go on from the last checkpoint with a lower --lr or with --clip-norm, or in float32 (without"
-    " --autocast-bf16, --bf16, --fp16); a recipe begins anew then, with another --output or --force"
+    " --autocast-bf16, --fp16); a recipe begins anew then, with another --output or --force"
 )
 
 

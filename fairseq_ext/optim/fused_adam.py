@@ -78,14 +78,13 @@ class FusedAdam(FairseqOptimizer):
 
     @property
     def supports_memory_efficient_fp16(self) -> bool:
-        """Asked by `--memory-efficient-fp16` and `-bf16`, whose weights are half: so would be the averages.
+        """Asked by `--memory-efficient-fp16`, whose weights are half: so would be the averages.
 
         Raises:
             InputError: always.
         """
         raise InputError(
-            "--optimizer fused_adam: not with --memory-efficient-fp16 or --memory-efficient-bf16; expected"
-            " --optimizer adam, or --fp16 or --bf16"
+            "--optimizer fused_adam: not with --memory-efficient-fp16; expected --optimizer adam, or --fp16"
         )
 
     @property

@@ -238,6 +238,11 @@ class BaseTask(FairseqTask):
             updates = steps_of(len(batches_of(1).frozen_batches), batches)
             self.epochs_of_pass = steps_of(updates, self.cfg.virtual_epoch_updates)
         iterator = batches_of(pass_of(epoch, self.epochs_of_pass or 1))
+        if not iterator.frozen_batches:
+            raise InputError(
+                f"nothing to train on: no example of the set {self.cfg.train_subset} is within --max-tokens,"
+                " --max-source-positions and --max-target-positions; give larger ones"
+            )
         return UpdateIterator(iterator, batches, epoch, self.epochs_of_pass or 1)
 
     # --- model and criterion

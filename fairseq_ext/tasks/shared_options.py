@@ -149,10 +149,10 @@ def check_training(cfg) -> None:
 def _check_arithmetic(cfg) -> None:
     if cfg.amp is True:
         raise InputError("--amp: is not for these tasks; expected --autocast-bf16 or --fp16")
-    kinds = [name for name in ("autocast_bf16", "fp16", "bf16") if getattr(cfg, name) is True]
-    if len(kinds) > 1:
-        options = " ".join(f"--{name.replace('_', '-')}" for name in kinds)
-        raise InputError(f"{options}: are {len(kinds)} kinds of half precision, expected one")
+    if cfg.bf16 is True:
+        raise InputError("--bf16: is for TPUs in fairseq, which looks for one; expected --autocast-bf16")
+    if cfg.autocast_bf16 is True and cfg.fp16 is True:
+        raise InputError("--autocast-bf16 --fp16: are 2 kinds of half precision, expected one")
     if cfg.fp16 is True and (cfg.cpu is True or not torch.cuda.is_available()):
         raise InputError("--fp16: needs a GPU; expected --autocast-bf16 on a processor")
 

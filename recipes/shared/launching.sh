@@ -73,7 +73,11 @@ set_launch() { # RUN_FOLDER
       ;;
     gpu)
       LAUNCH=(env "OMP_NUM_THREADS=$(threads)")
-      [[ $world == 1 ]] || LAUNCH_OPTIONS+=(--distributed-init-method "tcp://localhost:$port")
+      if [[ $world -gt 1 ]]; then
+        # by this signal the processes that fairseq starts end with the one that has, and what runs in a script's background ignores it
+        ! env --default-signal=INT true 2> /dev/null || LAUNCH=(env --default-signal=INT "${LAUNCH[@]:1}")
+        LAUNCH_OPTIONS+=(--distributed-init-method "tcp://localhost:$port")
+      fi
       ;;
     torchrun)
       LAUNCH=(env "OMP_NUM_THREADS=$(threads)" torchrun --standalone --nproc_per_node "$GPUS" --no-python)

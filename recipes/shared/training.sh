@@ -27,7 +27,7 @@ train() { # RUN_FOLDER DATA OPTION...
 train_or_skip() { # RUN_FOLDER DATA OPTION...
   local folder=$1 status=0 pid progress_pid found before
   mkdir -p "$folder"
-  exec 9>> "$folder/lock" # held by fairseq-train too, should this script be killed before it
+  exec 9>> "$folder/lock" # held by fairseq-train too, but not by processes that it starts, should this script be killed before it
   lock "$folder" 9 trained
   found=$(python -m fairseq_ext begin-training --output "$folder" --data "$2" --processes $((GPUS * NODES)) "${ANEW[@]}" \
     -- "${@:3}") || exit 2

@@ -114,8 +114,8 @@ def test_a_sentence_encoder_learns_and_is_validated(task):
     [
         ({"amp": True}, "--amp: is not for these tasks; expected --autocast-bf16 or --fp16"),
         ({"autocast_bf16": True, "fp16": True}, "--autocast-bf16 --fp16: are 2 kinds"),
-        ({"fp16": True, "bf16": True}, "--fp16 --bf16: are 2 kinds"),
-        ({"autocast_bf16": True, "bf16": True}, "--autocast-bf16 --bf16: are 2 kinds"),
+        ({"bf16": True}, "--bf16: is for TPUs in fairseq, which looks for one; expected --autocast-bf16"),
+        ({"autocast_bf16": True, "bf16": True}, "--bf16: is for TPUs"),
         ({"ddp_backend": "fully_sharded"}, "--ddp-backend fully_sharded"),
         ({"fp16": True, "cpu": True}, "--fp16: needs a GPU"),
         ({"store_ema": True}, "--store-ema: nothing reads these weights"),
@@ -159,11 +159,19 @@ def test_what_no_training_has_is_refused(tmp_path, options, message):
         {"best_checkpoint_metric": "loss", "maximize_best_checkpoint_metric": False},
         {"best_checkpoint_metric": "accuracy", "maximize_best_checkpoint_metric": True},
         {"virtual_epoch_updates": 2, "skip_remainder_batch": False, "curriculum": 0, "update_freq": [4]},
-        {"valid_subset": "valid,train1", "fp16": False, "cpu": True, "bf16": True},
+        {"valid_subset": "valid,train1", "fp16": False, "cpu": True, "autocast_bf16": True},
     ],
 )
 def test_what_goes_together_is_not_refused(tmp_path, options):
     make_encoder(make_task(tmp_path / "data", PairTask, **options))
+
+
+def test_a_training_of_which_nothing_is_left(task):
+    """Sentences that are too long, for instance; fairseq says it in many lines."""
+    task.load_dataset("train")
+    message = "nothing to train on: no example of the set train is within --max-tokens, --max-source-pos"
+    with pytest.raises(InputError, match=message):
+        task.get_batch_iterator(task.dataset("train"), max_positions=(1, 1), ignore_invalid_inputs=True)
 
 
 def test_sets_are_validated_one_by_one_and_whole(task):

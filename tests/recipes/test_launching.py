@@ -1,10 +1,14 @@
 """How recipes start what they run: the paper's batch on any devices, launchers, GPUs of jobs, Slurm."""
 
+import contextlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -120,7 +124,7 @@ def test_gpus_without_work_are_named():
         (["gpu"], ["env", "OMP_NUM_THREADS="], "--distributed-world-size 1"),
         (
             ["gpu", "--gpus", "4"],
-            ["env", "OMP_NUM_THREADS="],
+            ["env", "--default-signal=INT", "OMP_NUM_THREADS="],
             "--distributed-world-size 4 --distributed-init-method tcp://localhost:",
         ),
         (
@@ -157,6 +161,42 @@ def test_launchers(options, start, end):
     parse_training(words)
 
 
+SPAWNING = """
+import os, signal, sys, torch.multiprocessing as processes
+
+def rank(number):
+    print(os.getpid(), flush=True)
+    signal.pause()
+
+if __name__ == "__main__":
+    processes.start_processes(rank, nprocs=2, start_method="spawn")
+"""
+
+
+def test_stopped_with_the_recipe_are_also_the_processes_that_fairseq_starts(tmp_path):
+    """It starts them as here; what a script starts in its background ignores SIGINT, and so would they."""
+    (tmp_path / "spawning.py").write_text(SPAWNING)
+    words = training("--launcher", "gpu", "--gpus", "2")
+    start = words[: next(place for place, word in enumerate(words) if "=" in word and "OMP" in word)]
+    asked = " ".join(shlex.quote(word) for word in [*start, sys.executable, str(tmp_path / "spawning.py")])
+    script = f"{asked} > {tmp_path / 'ranks'} & pid=$!; read -r; kill $pid; wait $pid"
+    with subprocess.Popen(["bash", "-c", script], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as recipe:
+        ranks = until(lambda: (tmp_path / "ranks").read_text().split(), lambda found: len(found) == 2)
+        recipe.communicate(b"\n", timeout=60)
+    until(lambda: [rank for rank in ranks if Path(f"/proc/{rank}").exists()], lambda found: not found)
+
+
+def until(look, is_so, seconds: float = 120):
+    """What is there when it is so."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(FileNotFoundError):
+            if is_so(found := look()):
+                return found
+        time.sleep(0.05)
+    raise AssertionError("it did not come to that")
+
+
 def test_trainings_have_ports_of_their_own_and_so_have_those_of_one_name_in_two_folders(tmp_path):
     common = ("--config", "iwslt", "--systems", "1,2", "--seeds", "1", "--stages", "train")
     ports = set()
@@ -175,6 +215,8 @@ def test_trainings_have_ports_of_their_own_and_so_have_those_of_one_name_in_two_
         (["--nodes", "0"], "--nodes: found '0', expected a whole number above 0"),
         (["--cpus-per-task", "x"], "--cpus-per-task: found 'x', expected a whole number above 0"),
         (["--cpus-per-task", "4"], "--cpus-per-task 4: expected --launcher slurm, found cpu"),
+        (["--", "--lr", "1", "--seed", "42"], "--seed: is the recipe's own, which has it of every training"),
+        (["--", "--save-dir=elsewhere"], "--save-dir: is the recipe's own"),
         (["--jobs-per-gpu", "2"], "--jobs-per-gpu 2: expected --launcher gpu or torchrun, found cpu"),
         (["--precision", "fp16"], "--precision fp16: expected a GPU, found --launcher cpu"),
     ],
