@@ -92,7 +92,8 @@ def binarize_file(path: Path, prefix: Path, dictionary, workers: Workers) -> int
 
     lines = count_lines(path)
     ranges = max(1, min(workers.number, path.stat().st_size // BYTES_PER_WORKER))
-    offsets = find_offsets(str(path), ranges)
+    *begins, end = find_offsets(str(path), ranges)
+    offsets = [*dict.fromkeys(begins), end]  # in a very long line several may have their place behind it
     with scratch_folder(prefix.parent) as scratch:
         binarizer = VocabularyDatasetBinarizer(dictionary, append_eos=True)
         function = functools.partial(binarize_range, binarizer, path)

@@ -141,6 +141,10 @@ def find_splits(job: DownloadJob, languages: list[str], source: Source):
     if job.name == MTDATA:
         from data_prep.corpora.mtdata_index import mtdata_splits
 
+        if not is_english(job.centric):
+            raise InputError(
+                f"--centric {job.centric}: {MTDATA} has the pairs of its ids; leave the option out"
+            )
         return mtdata_splits(source, languages, job.ids())
     for split, ids in job.ids().items():
         if ids:

@@ -23,7 +23,9 @@ _OTHER = "¦¦¦"  # in place of the separator where it is text
 
 
 def joint_line(a: str, b: str) -> str:
-    return f"{a.replace(SEPARATOR, _OTHER)} {SEPARATOR} {b.replace(SEPARATOR, _OTHER)}\n"
+    """Words as `str.split` finds them, which counts more spaces than the programs do."""
+    sides = (" ".join(side.split()).replace(SEPARATOR, _OTHER) for side in (a, b))
+    return f" {SEPARATOR} ".join(sides) + "\n"
 
 
 def write_joint(path: Path, path_a: Path, path_b: Path) -> None:

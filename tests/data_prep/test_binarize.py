@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
+from command_line.workers import Workers
 from data_prep.formats.preparation import Preparation
 from data_prep.formats.sentences import addresses
 
@@ -277,6 +279,26 @@ def test_several_processes_give_the_same_files(step, copies, prepared, monkeypat
     for path in sorted((prepared / "data").glob("train.*")):
         assert (copies / "data" / path.name).read_bytes() == path.read_bytes()
     assert not list((copies / "data").glob(".*"))
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_several_processes_and_a_line_longer_than_their_shares(tmp_path, monkeypatch, place):
+    """Shares would begin in its middle, and so behind it, all of them."""
+    from data_prep.binarize import binarize_file
+    from data_prep.formats.dictionary import dictionary_lines, load_dictionary, write_dictionary
+    from data_prep.formats.sentences import load_sentences
+
+    monkeypatch.setattr("data_prep.binarize.BYTES_PER_WORKER", 100)
+    lines = ["a b", "b", "b a a"]
+    lines.insert(place, " ".join("ab"[number % 3 == 0] for number in range(1000)))
+    (tmp_path / "text").write_text("".join(f"{line}\n" for line in lines))
+    counts = Counter(" ".join(lines).split())
+    write_dictionary(tmp_path / "dict.txt", dictionary_lines(counts))
+    dictionary = load_dictionary(tmp_path / "dict.txt")
+    with Workers(3) as workers:
+        assert binarize_file(tmp_path / "text", tmp_path / "out", dictionary, workers) == 4
+    found = load_sentences(tmp_path / "out")
+    assert [dictionary.string(found[number]) for number in range(4)] == lines
 
 
 @pytest.mark.parametrize("content", [b"caf\xe9 3\n", b"no count\n"])

@@ -578,6 +578,8 @@ def test_lines_of_mtdata_end_where_ours_end(step, tmp_path, read, mtdata_index):
     command = ["download", "mtdata", "--langs", "de,en", "--from-folder", folder]
     command += ["--output", tmp_path / "out"]
     ids = ("Statmt-two-1-deu-eng", "Statmt-table-1-eng-deu", "Statmt-memory-1-deu-eng")
+    status, error = step(*command, "--train", *ids, "--centric", "de")
+    assert status == 2 and "--centric de: mtdata has the pairs of its ids; leave the option out" in error
     status, error = step(*command, "--train", *ids)
     assert status == 0, error
     assert read(tmp_path / "out/train.de-en.de") == ["eins 1", "zwei", "drei", "vier", "fünf"]

@@ -13,6 +13,7 @@ from command_line.workers import Workers
 from data_prep.alignment.aligners import ALIGNERS
 from data_prep.alignment.bitext_alignment import is_usable
 from data_prep.alignment.error_rate import judge
+from data_prep.alignment.external_aligners import joint_line
 from data_prep.alignment.links import format_line, parse_line
 from data_prep.alignment.subword_alignment import write_subword_spans
 from data_prep.formats.alignments import AlignedSpans, aligners
@@ -58,6 +59,11 @@ def corpus(tmp_path, write_corpus):
         files |= {f"{split}.de-en.de": a, f"{split}.de-en.en": b}
     (tmp_path / "gold").write_text("".join(line + "\n" for line in gold))
     return write_corpus(tmp_path / "tok", files)
+
+
+def test_words_of_programs_are_those_of_ours():
+    """Who count a no-break space, too, and no separator of sides."""
+    assert joint_line("a\u00a0b  c\u3000", "d ||| e") == "a b c ||| d ¦¦¦ e\n"
 
 
 @pytest.fixture
