@@ -206,6 +206,8 @@ def measure(job: Classification) -> dict:
         "system": encoder.system,
         "dataset": job.name,
         "classes": len(set(labels[job.taught[0], TRAIN])),
+        "train_examples": {language: len(labels[language, TRAIN]) for language in job.taught},
+        "hyperparameters": {**vars(job.perceptron), "runs": job.runs},
         "directions": {name: described(runs) for name, runs in directions.items()},
     }
     return {

@@ -20,6 +20,7 @@ from command_line import options as types
 from command_line.errors import InputError, at
 from command_line.lines import read_lines, uncompressed_name
 from command_line.option_classes import from_arguments
+from command_line.outputs import checksum
 from command_line.progress import progress
 from command_line.provenance import versions
 from command_line.result_file import add_output_arguments, write_result
@@ -170,6 +171,7 @@ def measure(job: Similarity) -> dict:
     }
     found = {
         _title(*languages): correlations(cosines(*vectors[languages]), each.ratings)
+        | {"texts_sha256": checksum(each.path)}
         for languages, each in pairs.items()
     }
     for one, other in permutations(alone, 2) if job.crossed else ():

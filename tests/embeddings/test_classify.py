@@ -115,6 +115,11 @@ def test_taught_in_one_language_and_tested_in_all(command, one_space, tmp_path):
     assert set(found["directions"]) == {"de-de", "de-en", "en-de", "en-en"}
     assert all(each["accuracy"] > 80 for each in found["directions"].values())
     assert found["dataset"] == "own" and found["classes"] == 2
+    assert found["train_examples"] == {"de": 40, "en": 40}
+    assert found["hyperparameters"] == {
+        "hidden": [10, 8], "epochs": 20, "batch": 12, "learning_rate": 0.01, "weight_decay": 0.0,
+        "standardize": False, "runs": 2,
+    }  # fmt: skip
     assert all(len(each["accuracies"]) == 2 for each in found["directions"].values())
 
 
