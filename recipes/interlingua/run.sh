@@ -11,6 +11,8 @@ INTERLINGUA_LENGTH=
 INTERLINGUA_OPTIONS=() # of the model of all systems that have one
 REQUIRED_SETTINGS=(INTERLINGUA_LENGTH)
 SPACY_MODEL=''
+ALL_STAGES="prepare train translate score curves probe report"
+CURVE_LLR=none # checkpoints of the learning curves whose languages are recognized
 PROBE_READS='' # what it translates, the probe translates itself
 COMPARISONS=( # differ on two axes: bridge and losses, language tags and initialization
   mnmt:fixed-universal mnmt:fixed-specific mnmt:variable fixed-universal:variable fixed-specific:variable mnmt:t-enc
@@ -18,6 +20,8 @@ COMPARISONS=( # differ on two axes: bridge and losses, language tags and initial
 )
 # shellcheck source=recipes/shared/alignment.sh
 source "$HERE/../shared/alignment.sh"
+# shellcheck source=recipes/shared/curves.sh
+source "$HERE/../shared/curves.sh"
 # shellcheck source=recipes/interlingua/starts.sh
 source "$HERE/starts.sh"
 
@@ -130,7 +134,7 @@ folders_of_four() { # SYSTEM:SYSTEM:SYSTEM:SYSTEM SEED
 
 stage_report() {
   for_each_model add_probe_results
-  add_probe_files "$OUTPUT/probes/validation-curves.json"
+  add_probe_files "$OUTPUT/probes/validation-curves.json" "$OUTPUT/curves/learning-curves.json"
   combine
   report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
 }

@@ -21,8 +21,8 @@ DECODING=plain
 COMPARISONS=(1:0 2:0 3:0 5:0 6:0 7:0 8:0 2:1-simple) # differ on two axes: the pivot and what system 4 is not, placement and affinity
 COMPARISONS+=(1:1-warmup 1:1-rate 1:1-long 2:2-warmup 2:2-rate 2:2-long) # differ on none: in the schedule
 ALL_STAGES="prepare train translate score curves probe report"
-# shellcheck source=recipes/zero_shot/curves.sh
-source "$HERE/curves.sh"
+# shellcheck source=recipes/shared/curves.sh
+source "$HERE/../shared/curves.sh"
 
 usage() {
   cat << END

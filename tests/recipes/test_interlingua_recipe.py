@@ -232,6 +232,36 @@ def test_probes_are_of_models_with_an_interlingua():
     assert [log.split("=")[0] for log in logs] == ["MNMT", "Len-vari. Intl."]
 
 
+def test_learning_curves_of_the_trainings_of_a_configuration_that_keeps_checkpoints(tmp_path):
+    """Under the names of tables; of systems that are trained, whatever else is evaluated of them."""
+    for system in ("mnmt", "variable"):
+        models = tmp_path / f"out/models/{system}-seed1"
+        models.mkdir(parents=True)
+        for name in ("checkpoint_1_480.pt", "checkpoint_2_1600.pt", "checkpoint_best.pt"):
+            (models / name).touch()
+    given = [
+        "--config",
+        "phrasebook",
+        "--output",
+        str(tmp_path / "out"),
+        "--systems",
+        "mnmt,variable,candidates,pivot",
+    ]
+    *measured, curves = commands(*given, stages="curves")
+    translated = [parse_command(words) for words in measured if "translate" in words]
+    assert [(one.name, str(one.checkpoint).partition("models/")[2], one.split) for one in translated] == [
+        (title, f"{system}-seed1/checkpoint_{updates}.pt", "valid")
+        for system, title in (("mnmt", "MNMT"), ("variable", "Len-vari. Intl."))
+        for updates in ("1_480", "2_1600")
+    ]
+    assert len(measured) == 8  # each is scored
+    folders = [
+        f"{tmp_path}/out/curves/{system}-seed1/{at}" for system in ("mnmt", "variable") for at in (480, 1600)
+    ]
+    assert curves[3:] == ["probe", "learning-curves", *folders, "--output", f"{tmp_path}/out/curves"]
+    assert commands("--config", "iwslt", "--systems", "mnmt", stages="curves") == []
+
+
 def test_combinations_of_which_all_four_systems_are_there():
     chosen = "mnmt,variable,mnmt+w2w,variable+w2w,t-enc", "--seeds", "10,20", "--stages", "report"
     commands = dry_run("interlingua", "--config", "phrasebook", "--systems", *chosen)

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Learning curves: how zero-shot translation and language recognition change while a model is trained. Sourced by run.sh.
+# Learning curves: how zero-shot translation and, if CURVE_LLR asks for it, language recognition change while a model is trained.
+# Sourced by run.sh, which has `recognize` then.
 
 # Every checkpoint that is kept, on the validation set, with greedy search.
 stage_curves() {
