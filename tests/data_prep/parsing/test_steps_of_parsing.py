@@ -124,11 +124,15 @@ def test_languages_share_a_folder(step, tmp_path, write_corpus):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("record", [".phrases.unfinished", "phrases.json"])
-def test_what_was_interrupted_under_the_earlier_name_is_ended(step, tmp_path, write_corpus, model, record):
+@pytest.mark.parametrize(
+    ("record", "content"), [(".phrases.unfinished", ""), ("phrases.json", '{"parser": "spacy"}')]
+)
+def test_what_was_interrupted_under_the_earlier_name_is_ended(
+    step, tmp_path, write_corpus, model, record, content
+):
     corpus = write_corpus(tmp_path / "tok", {"train.en": ["john hit ball ."]})
     (tmp_path / "out/.shards-phrases").mkdir(parents=True)
-    (tmp_path / "out" / record).write_text("")
+    (tmp_path / "out" / record).write_text(content)
     (tmp_path / "out/train.en.phrases").write_bytes(b"half")
     assert phrases(step, corpus, tmp_path / "out", "--model", model)[0] == 0
     check_finished(tmp_path / "out")
