@@ -6,7 +6,7 @@ LANGUAGES=(en af am be cy ga gd gl ha ka kk km ky li my nb nn oc si tg tk tt ug 
 TAUGHT=(en af am be cy ga gd gl ha ka kk km ky li my nb nn oc si tg tk tt ug uz yi)
 # BLEU into Khmer and Burmese by words between spaces: the thesis has 0.5 and 0.2 where chrF++ is 12.3 and 12.9 (Tables D.6 and D.7),
 # which BLEU of characters, `eval score`'s own choice for them, is not.
-SCORE_OPTIONS=(--tokenize km=13a,my=13a)
+SCORE_OPTIONS=(--tokenize "km=13a,my=13a")
 # 128 GPUs with 8 instructions each (6.3.2)
 UPDATE_SENTENCES=1024
 BATCH_SENTENCES=8
