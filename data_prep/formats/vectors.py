@@ -35,7 +35,7 @@ SCHEMA = {  # of the record beside
     "normalized": bool,
     "cut": Optional(int),
     "vectors_sha256": str,
-    "vectors_file": Optional({}),  # `file_identity`, of which that of a large file is read at once
+    "vectors_file": Optional({}),  # `file_identity`: whoever reads large vectors looks at samples of them
 }
 
 

@@ -7,6 +7,7 @@ has no test: of a hundred languages there are thousands, and a correction for al
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -104,13 +105,12 @@ def check_measure(pairs: Sequence[Pair], similarity: str) -> None:
         InputError: a run does not say which queries were hits; or the measure was another one in two of them:
             a margin with more neighbours, say.
     """
+    for run in {run for pair in pairs for system in pair[:2] for run in system.runs}:
+        hits_of(run, similarity)
     for pair in pairs:
         first, *others = (run for system in pair[:2] for run in system.runs)
-        hits_of(first, similarity)
-        for run in others:
-            hits_of(run, similarity)
-            for name in depends_on(similarity):
-                check_equal(name, first, run, first.file.get(name), run.file.get(name))
+        for run, name in product(others, depends_on(similarity)):
+            check_equal(name, first, run, first.file.get(name), run.file.get(name))
 
 
 def depends_on(similarity: str) -> list[str]:

@@ -53,7 +53,17 @@ read_options() { # OPTIONS FLAGS ARGUMENT...
     fi
   done
   EXTRA_OPTIONS=("${@:2}")
+  check_extra_options
   [[ $FORCE != yes ]] || ANEW=(--force)
+}
+
+# What tells the trainings of a recipe apart would be one and the same for all.
+check_extra_options() {
+  local option
+  for option in "${EXTRA_OPTIONS[@]%%=*}"; do
+    ! is_among "$option" --seed --save-dir --user-dir --output ||
+      die "$option: is the recipe's own, which has it of every training; expected seeds and the folder of results before --"
+  done
 }
 
 # Fill an array with the items of a list, none of them empty, none twice.

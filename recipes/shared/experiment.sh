@@ -129,7 +129,6 @@ note_overruled() {
   local option system values
   for option in "${EXTRA_OPTIONS[@]}"; do
     option=${option%%=*}
-    ! is_among "$option" --seed --save-dir --user-dir --output || die "$option: is the recipe's own, which has it of every training; expected --seeds or --output before --"
     [[ $option =~ ^--[a-z0-9-]+$ ]] || continue
     values=$(for system in "${SYSTEM_IDS[@]}"; do given_last "$option" "${TRAINING_OPTIONS[${TRAINED_AS[$system]}]}"; done | sort -u)
     [[ $values != *$'\n'* ]] || note "$option: systems differ in it, and what follows -- is for all of them: they are no longer what their names say"
