@@ -116,6 +116,7 @@ def _component(text: str) -> str:
 
 text = OptionType(f"one line of 1 to {LONGEST_TEXT} characters in UTF-8", _text)
 split = OptionType("the name of a set such as test, without '/', '.' or ','", _component)
+part_of_a_file_name = OptionType("a name without '/', '.' or ','", _component)
 
 
 def items(kind: OptionType, separator: str = ",") -> OptionType:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line.errors import InputError
+from data_prep.formats.alignments import UNNAMED
 from data_prep.formats.texts import Text
 
 TEXT_SUFFIX = ".align"
@@ -21,6 +22,7 @@ class AlignmentJob:
         subword, data: folders of the same text in subwords and binarized; both or none.
         out_of_domain: folders of words whose training files the aligner learns from, too.
         aligner, symmetrization: keys of `aligners.ALIGNERS` and `links.SYMMETRIZATIONS`.
+        name: of the alignments in `data`; None: that of the aligner.
         translations: of a word that count, of word2word; None: the usual number.
         train_sample: sentence pairs to train on; 0 takes all.
         max_length: in words; longer lines stay unaligned.
@@ -37,6 +39,7 @@ class AlignmentJob:
     aligner: str
     symmetrization: str
     one_to_one: bool
+    name: str | None
     translations: int | None
     train_sample: int
     max_length: int
@@ -46,6 +49,10 @@ class AlignmentJob:
     def __post_init__(self):
         if bool(self.subword) != bool(self.data):
             raise InputError("--subword and --data: found one of them, expected both or none")
+        if self.name and not self.data:
+            raise InputError(f"--name {self.name}: only alignments in --data have a name; leave it out")
+        if self.name == UNNAMED:
+            raise InputError(f"--name {UNNAMED}: that is what alignments of version 0.1 are called")
         if self.aligner == "systran-align" and self.symmetrization != "grow-diag-final-and":
             raise InputError(
                 f"--symmetrization {self.symmetrization}: systran-align gives grow-diag-final-and only; "
@@ -67,6 +74,11 @@ class AlignmentJob:
         if self.aligner != "word2word":
             return {}
         return {"translations": self.translations or USUAL_TRANSLATIONS}
+
+    @property
+    def stored_as(self) -> str:
+        """The name of the alignments in `data`, beside those of others."""
+        return self.name or self.aligner
 
     def settings(self) -> dict:
         """What the alignments depend on besides the text."""

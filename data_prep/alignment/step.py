@@ -11,7 +11,7 @@ with the corpus.
 
 The paper: fast_align's 1-to-1 links, or pairs from a word2word lexicon combined to phrases. Writes
 OUTPUT/SPLIT.A-B.align (words; `i-j` and `i:k-j:l`), OUTPUT/alignments.json and .md (counts as in Table
-5.1), and DATA/SPLIT.A-B.ALIGNER.alignment (subwords).
+5.1), and DATA/SPLIT.A-B.NAME.alignment (subwords).
 """
 
 import argparse
@@ -54,6 +54,12 @@ def add_arguments(parser) -> None:
         action=argparse.BooleanOptionalAction,
         default=USUAL_LINKS[1],
         help="keep only links whose words have no other, as the paper does (5.1.1)",
+    )
+    parser.add_argument(
+        "--name",
+        type=options.part_of_a_file_name,
+        help="of the alignments in --data, by which `--alignments` of fairseq-train and of probes chooses "
+        "(default: that of the aligner)",
     )
     parser.add_argument(
         "--translations",

@@ -37,18 +37,18 @@ def store_subword_spans(job: AlignmentJob, bitexts: list[Text], workers: Workers
     texts = paths_of([*bitexts, *(subwords[bitext.split, bitext.pair] for bitext in bitexts)])
     step = StepFolder(
         job.data,
-        f"align.{job.aligner}",  # alignments of others stay beside these
+        f"align.{job.stored_as}",  # alignments of other names stay beside these
         {"type": subword_type},
         reads=[*alignments, *texts, *filter(Path.exists, indexes)],
         inputs=(job.input, job.subword),
     )
     if step.is_complete(job.force):
         return
-    step.begin(lambda path: is_alignment_file(path, job.aligner))
+    step.begin(lambda path: is_alignment_file(path, job.stored_as))
     _remove_unfinished_unnamed(job.data)
     for bitext, alignment in zip(bitexts, alignments, strict=True):
         other = subwords[bitext.split, bitext.pair]
-        write_subword_spans(bitext, other, alignment, job.data, job.aligner, subword_type, workers)
+        write_subword_spans(bitext, other, alignment, job.data, job.stored_as, subword_type, workers)
     step.finish()
 
 
@@ -66,11 +66,11 @@ def write_subword_spans(
     subwords: Text,
     alignment: Path,
     data: Path,
-    aligner: str,
+    name: str,
     subword_type: str,
     workers: Workers,
 ) -> int:
-    """Write `DATA/SPLIT.A-B.ALIGNER.alignment`; returns the number of aligned pairs.
+    """Write `DATA/SPLIT.A-B.NAME.alignment`; returns the number of aligned pairs.
 
     Args:
         words, subwords: the same bitext in words and in subwords.
@@ -86,7 +86,7 @@ def write_subword_spans(
     blocks = read_blocks(*words.paths, *subwords.paths, alignment)
     results = workers.map(functools.partial(map_block, subword_type), blocks)
     title = f"spans {words.split}.{words.pair}"
-    with AlignedSpansWriter(data, words.split, words.languages, aligner) as writer:
+    with AlignedSpansWriter(data, words.split, words.languages, name) as writer:
         for spans, sizes in progress(results, None, title, "line", size=lambda result: len(result[0])):
             _check_sizes(sides, lengths, writer.lines, sizes)
             for row in spans:

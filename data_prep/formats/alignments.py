@@ -1,7 +1,8 @@
 """Aligned words of a bitext as subword spans: `DATA/SPLIT.A-B.ALIGNER.alignment`, beside the sentences.
 
-One file per split, pair (A before B in the alphabet) and aligner. Files of version 0.1 do not name their
-aligner, `SPLIT.A-B.alignment`, and count as those of one called "unnamed". Little-endian:
+One file per split, pair (A before B in the alphabet) and aligner, or what `align --name` calls it where one
+aligner stores several. Files of version 0.1 do not name their aligner, `SPLIT.A-B.alignment`, and count as
+those of one called "unnamed". Little-endian:
 
     bytes             content
     8                 "WORDALGN"

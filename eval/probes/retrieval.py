@@ -85,8 +85,8 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--alignments",
         type=types.text,
-        metavar="ALIGNER",
-        help=f"with --words: whose (default: {LEXICON} as in C.3 if it is there, or the only one)",
+        metavar="NAME",
+        help=f"with --words: which (default: {LEXICON} as in C.3 if it is there, or the only one)",
     )
     parser.add_argument(
         "--batch-tokens",

@@ -90,7 +90,7 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
     alignments: Optional[str] = field(
         default=None,
         metadata={
-            "help": "aligner whose word alignments the losses read (`data_prep align --aligner`); "
+            "help": "which word alignments the losses read (`data_prep align --aligner`, or its `--name`); "
             "default: the only one in the data folder"
         },
     )

@@ -11,7 +11,7 @@ MBART_FT="--arch mnmt_transformer_mbart --language-tags mbart --langs $TAGGED"
 rows() { # BASELINE OPTIONS NAME
   cat << END
 $1 | | $2 $PLAIN | | $3
-$1+align | | $2 $ADDED --losses translation,attention_alignment --alignments fast_align | | $3 +align
+$1+align | | $2 $ADDED --losses translation,attention_alignment --alignments fast_align-all | | $3 +align
 $1+w2w | | $2 $ADDED --losses translation,word_contrastive --alignments word2word | | $3 +w2w
 $1+FA | | $2 $ADDED --losses translation,word_contrastive --alignments fast_align | | $3 +FA
 $1+sent | | $2 $ADDED --losses translation,sentence_contrastive | | $3 +sent

@@ -23,7 +23,7 @@ LOSSES = {
     "": None, "+align": "attention_alignment", "+w2w": "word_contrastive", "+FA": "word_contrastive",
     "+sent": "sentence_contrastive",
 }  # fmt: skip
-ALIGNERS = {"align": "fast_align", "w2w": "word2word", "FA": "fast_align"}
+ALIGNERS = {"align": "fast_align-all", "w2w": "word2word", "FA": "fast_align"}
 
 
 def commands(tmp_path, *options: str, stages: str) -> list[list[str]]:
@@ -131,11 +131,12 @@ def steps(found) -> list[str]:
 def test_preparation_aligns_what_the_systems_need(tmp_path):
     plain = ["download", "clean", "tokenize", "subword", "binarize"]
     lexicon = ["align --aligner word2word"]
-    fast = ["align --aligner fast_align"]
+    fast = ["align --aligner fast_align"]  # of +FA, and once more for all links of +align
     for systems, expected in (
         ("mlsc,mlsc+w2w,mlsc+sent", [*plain, *lexicon]),
         ("mlsc+FA", [*plain, *fast, *lexicon]),
         ("mlsc+align", [*plain, *fast, *lexicon]),
+        ("mlsc+align,mlsc+FA", [*plain, *fast, *fast, *lexicon]),
     ):
         assert (
             steps(commands(tmp_path, "--config", "enja", "--systems", systems, stages="prepare")) == expected
@@ -157,6 +158,14 @@ def test_preparation_aligns_what_the_systems_need(tmp_path):
     assert found[6][found[6].index("--out-of-domain") + 1] == "out/out-of-domain"
     folders = {words[words.index("--data") + 1] for words in found if words[3] == "align"}
     assert folders == {"out/data/enja"}
+
+
+def test_supervised_attention_has_all_links_and_contrast_words_with_one(tmp_path):
+    found = commands(tmp_path, "--config", "enja", "--systems", "mlsc+align,mlsc+FA", stages="prepare")
+    aligned = [parse_command(words) for words in found if words[3] == "align"]
+    links = {args.name or args.aligner: args.one_to_one for args in aligned}
+    assert links == {"fast_align": True, "fast_align-all": False, "word2word": True}
+    assert len({args.output for args in aligned}) == 3
 
 
 def test_text_of_ones_own_needs_no_download(tmp_path):

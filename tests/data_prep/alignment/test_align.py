@@ -215,6 +215,8 @@ def test_an_aligner_that_dies_is_noticed(step, corpus, monkeypatch):
         ),
         (["--aligner", "systran-align", "--symmetrization", "union"], None, "gives grow-diag-final-and only"),
         (["--translations", 5], None, "--translations 5: fast_align has no lexicon of translations; leave"),
+        (["--name", "all"], None, "--name all: only alignments in --data have a name; leave it out"),
+        (["--name", "a.b"], None, "--name: found 'a.b', expected a name without"),
         (["--data", "x"], None, "--subword and --data: found one of them"),
         (["--train-sample", -1], None, "--train-sample: found '-1', expected a whole number from 0"),
         (["--out-of-domain", "missing"], None, "missing: no such folder"),
@@ -335,6 +337,24 @@ def test_two_aligners_share_a_binarized_corpus(step, prepared, copied):
     assert first.items() <= both.items() and len(both) == 2 * len(first)
     assert store_by("fast_align").count("complete, skipped") == 2
     assert aligners(copied / "data") == ["fast_align", "word2word"]
+
+
+def test_one_aligner_stores_links_of_several_kinds_under_names(step, prepared, copied):
+    assert store(step, prepared, copied)[0] == 0
+    options = ("--no-one-to-one", "--name", "all-links", "--output", copied / "all")
+    assert store(step, prepared, copied, *options)[0] == 0
+    assert aligners(copied / "data") == ["all-links", "fast_align"]
+    assert store(step, prepared, copied)[1].count("complete, skipped") == 2
+    found = [
+        AlignedSpans.open(copied / "data", "train", ("de", "en"), name)
+        for name in ("fast_align", "all-links")
+    ]
+    for line in range(len(found[0])):
+        of_words_with_one, of_all = ({tuple(row) for row in spans[line].tolist()} for spans in found)
+        assert of_words_with_one <= of_all
+    assert found[0].total < found[1].total
+    status, error = store(step, prepared, copied, "--name", "unnamed", "--output", copied / "other")
+    assert status == 2 and "--name unnamed: that is what alignments of version 0.1 are called" in error
 
 
 def test_what_a_version_without_names_left_half_done_is_removed(step, prepared, copied):
