@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from command_line import options
-from command_line.completion import check_finished, read_settings
+from command_line.completion import check_finished, input_identities, read_settings
 from command_line.errors import InputError
 from command_line.lines import count_lines, find_text, read_lines, read_parallel
 from command_line.progress import progress
@@ -87,7 +87,7 @@ def main(args) -> None:
     settings, reads = {"first": args.first, "seed": args.seed}, paths_of(bitexts)
     folder, largest = args.output / MONOLINGUAL, max(limits.values())
     if not own:
-        largest = max(largest, largest_of_earlier(args.output, limits, settings))
+        largest = max(largest, largest_of_earlier(args.output, limits, settings, train))
         if largest == lines:
             raise InputError(f"{args.output}: has a set of all pairs, which leaves none for pre-training")
     beyond = {} if own else {"beyond": largest}
@@ -113,18 +113,19 @@ def main(args) -> None:
         pretraining.finish()
 
 
-def largest_of_earlier(output: Path, limits: dict[str, int], settings: dict) -> int:
+def largest_of_earlier(output: Path, limits: dict[str, int], settings: dict, train: Text) -> int:
     """Pairs of the largest set that another run has drawn into the folder, and that are to be left out of
     pre-training, too; 0 if there is none.
 
     Args:
         limits: name -> pairs of the sets of this run.
         settings: how it draws.
+        train: what it draws from.
 
     Raises:
-        InputError: a set has been drawn otherwise: pairs of it would be pre-trained on.
+        InputError: a set has been drawn otherwise or from other text: pairs of it would be pre-trained on.
     """
-    largest = 0
+    largest, now = 0, input_identities(train.paths)
     for path in sorted(output.glob("*/low-resource.json")):
         if path.parent.name in (MONOLINGUAL, *limits):
             continue
@@ -134,6 +135,12 @@ def largest_of_earlier(output: Path, limits: dict[str, int], settings: dict) -> 
             raise InputError(
                 f"{path.parent}: was drawn with another {' or '.join(f'--{name}' for name in settings)};"
                 " remove it, or choose another --output"
+            )
+        drawn_from = StepFolder(path.parent, "low-resource", settings).stamp.recorded().get("inputs", {})
+        if any(drawn_from.get(name) != identity for name, identity in now.items()):
+            raise InputError(
+                f"{path.parent}: was drawn from another {train.paths[0].name}, or an earlier one; remove it,"
+                " or choose another --output"
             )
         largest = max(largest, known["size"])
     return largest

@@ -9,7 +9,7 @@ from command_line.workers import add_workers_argument
 from data_prep.formats.dictionary import DICTIONARY
 
 PRETRAINED_MODEL = "sentence.bpe.model"
-OF_TYPES = {"bpe": ("merges",), "sentencepiece": ("vocabulary_size", "model_type", "sample_lines")}
+OF_TYPES = {"bpe": ("merges",), "sentencepiece": ("vocabulary_size", "model_type", "sample_lines", "seed")}
 DEFAULTS = {
     "type": "bpe",
     "merges": 50_000,
@@ -17,6 +17,7 @@ DEFAULTS = {
     "model_type": "unigram",
     "sample_lines": 5_000_000,
     "min_count": 1,
+    "seed": 1,
 }
 TYPES = {"bpe": "subword-nmt", "sentencepiece": "sentencepiece", "none": "none"}
 
@@ -46,7 +47,7 @@ class SubwordJob:
     model_type: str | None
     sample_lines: int | None
     min_count: int | None
-    seed: int
+    seed: int | None
     dictionary_from: Path | None
     pretrained: Path | None
     tokenizer: Path | None
@@ -91,7 +92,9 @@ def add_arguments(parser) -> None:
         type=options.positive,
         help=f"rarer units are left out of the dictionary (default: {DEFAULTS['min_count']})",
     )
-    parser.add_argument("--seed", type=options.seed, default=1, help="for sentencepiece's sample")
+    parser.add_argument(
+        "--seed", type=options.seed, help=f"for sentencepiece's sample (default: {DEFAULTS['seed']})"
+    )
     given = parser.add_mutually_exclusive_group()
     given.add_argument(
         "--dictionary-from", type=options.path, metavar="DIR", help="apply the model and dictionary of DIR"

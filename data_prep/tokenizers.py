@@ -223,9 +223,11 @@ def choose_tokenizers(languages, choices: list[str], lowercase: bool = False) ->
         lowercase: words of all languages are in lower case.
 
     Raises:
-        InputError: a choice names an unknown tokenizer or a language that the corpus does not have.
+        InputError: a choice names an unknown tokenizer, or a language that the corpus does not have or that
+            another choice is of.
     """
     names = {language: default_tokenizer(language) for language in sorted(languages)}
+    chosen: dict[str, str] = {}
     for choice in sorted(choices, key=lambda text: "=" in text):  # what holds for all first
         language, equals, name = choice.rpartition("=")
         if name not in TOKENIZERS:
@@ -236,6 +238,8 @@ def choose_tokenizers(languages, choices: list[str], lowercase: bool = False) ->
             raise InputError(
                 f"--tokenizer {choice}: the corpus has no language {language!r}; it has {', '.join(names)}"
             )
+        if chosen.setdefault(language, choice) != choice:
+            raise InputError(f"--tokenizer {choice}: another choice is {chosen[language]}; leave one out")
         names.update({language: name} if equals else dict.fromkeys(names, name))
     for language, name in names.items():
         if name == "moses" and find_language(language) is None:

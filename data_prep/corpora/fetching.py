@@ -22,7 +22,7 @@ from pathlib import Path
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
-from command_line.lines import find_text, read_lines
+from command_line.lines import find_text, read_lines, uncompressed_name
 from command_line.outputs import atomic_path, checksum, scratch_folder, write_text
 from command_line.progress import progress
 
@@ -337,8 +337,10 @@ class Source:
         return self._taken_out
 
     def _find(self, name: str) -> Path | None:
+        """A file under the last parts of its name; what is published compressed may be plain."""
         parts = Path(name).parts
-        for start in range(len(parts)):
-            if found := find_text(self._folder.joinpath(*parts[start:])):
-                return found
+        for last in (parts[-1], uncompressed_name(name)):
+            for start in range(len(parts)):
+                if found := find_text(self._folder.joinpath(*parts[start:-1], last)):
+                    return found
         return None

@@ -35,7 +35,7 @@ LANGUAGE = OptionType("a language code such as en or zho_Hans", _language)
 _COMPRESSED = r"(\.gz|\.xz)?"
 _BITEXT = re.compile(rf"(?P<split>[^.]+)\.(?P<pair>[^.]+-[^.]+)\.(?P<language>[^.]+){_COMPRESSED}")
 # Codes of small languages are endings of files that lie about in folders: train.log is no text in Logo.
-_ENDINGS = "bak|bin|cfg|csv|err|idx|ini|log|md|npy|npz|out|pdf|pkl|py|tmp|tmx|tsv|txt|xml|yml|zip"
+_ENDINGS = "bak|bin|cfg|csv|err|idx|ini|log|md|npy|npz|out|pdf|pkl|py|sgm|tar|tgz|tmp|tmx|tsv|txt|xml|yml|zip"
 _MONOLINGUAL = re.compile(
     rf"(?P<split>[^.]+)\.(?!({_ENDINGS})(\.|$))(?P<language>{LANGUAGE_CODE.pattern}){_COMPRESSED}"
 )

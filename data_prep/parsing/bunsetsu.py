@@ -10,6 +10,7 @@ what could not be parsed (those lines fall back to MASS) and the share of words 
 from collections.abc import Sequence
 
 from command_line import options
+from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from data_prep.parsing.parsers import BUNSETSU_PARSERS
 from data_prep.parsing.tokens_to_words import is_punctuation
@@ -32,6 +33,8 @@ def main(args) -> None:
     from data_prep.parsing.options import ParsingJob
     from data_prep.parsing.step import run
 
+    if args.model and args.parser != "ginza":
+        raise InputError(f"--model {args.model}: of GiNZA, and --parser is {args.parser}; leave it out")
     run(from_arguments(ParsingJob, args), BUNSETSU)
 
 

@@ -45,4 +45,6 @@ def main(args) -> None:
     if (args.parser in SUFFIXES) != (args.parses is not None):
         needs = "needs --parses DIR" if args.parser in SUFFIXES else "parses itself, --parses is for files"
         raise InputError(f"--parser {args.parser}: {needs}")
+    if args.parses and args.model:
+        raise InputError(f"--model {args.model}: --parser {args.parser} reads parses; leave it out")
     run(from_arguments(ParsingJob, args), PHRASES, args.parses)

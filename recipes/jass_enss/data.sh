@@ -5,16 +5,16 @@ TEXT= # folder of the text for pre-training, and its steps
 
 # Samples are drawn from clean text, so that they have the sizes that they are called after.
 stage_prepare() {
-  local source=() raw=$DATA_ROOT options=("${SAMPLE_OPTIONS[@]}") size
+  local source=() raw=$DATA_ROOT options=("${SAMPLE_OPTIONS[@]}") clean=(--max-length "${MAX_WORDS:-$MAX_LENGTH}" "${CLEAN_OPTIONS[@]}") size
   if [[ $CORPUS != text ]]; then
     [[ -z $DATA_ROOT ]] || source=(--from-folder "$DATA_ROOT")
     raw=$OUTPUT/raw
-    run python -m data_prep download "$CORPUS" "${source[@]}" --output "$raw"
+    run python -m data_prep download "$CORPUS" "${CORPUS_OPTIONS[@]}" "${source[@]}" --output "$raw"
   fi
   [[ -z $MONOLINGUAL ]] || options+=(--monolingual "$MONOLINGUAL")
-  run python -m data_prep clean --input "$raw" --output "$OUTPUT/text" --max-length "$MAX_LENGTH"
+  run python -m data_prep clean --input "$raw" --output "$OUTPUT/text" "${clean[@]}"
   run python -m data_prep low-resource --input "$OUTPUT/text" --sizes "$SIZES" "${options[@]}" --output "$OUTPUT/samples"
-  run python -m data_prep clean --input "$OUTPUT/samples/monolingual" --output "$TEXT/text" --max-length "$MAX_LENGTH" \
+  run python -m data_prep clean --input "$OUTPUT/samples/monolingual" --output "$TEXT/text" "${clean[@]}" \
     --also-exclude "$OUTPUT/text"
   segment "$TEXT/text" "$TEXT" "$OUTPUT/data/monolingual" "${SUBWORD_OPTIONS[@]}"
   for size in "${SIZE_IDS[@]}"; do prepare_size "$size"; done

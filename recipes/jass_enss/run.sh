@@ -77,7 +77,9 @@ check_recipe() {
     [[ -n $DATA_ROOT ]] || die "--config $CONFIG: give the pairs with --data-root, README.md says which"
     [[ -n $MONOLINGUAL ]] || die "--config $CONFIG: give the text for pre-training with --monolingual, README.md says which"
   fi
-  if [[ ${PHRASES_OPTIONS[*]} == *spacy* ]] && has_stage parse; then
+  if [[ ${PHRASES_OPTIONS[*]} != *spacy* ]]; then
+    [[ -z $SPACY_MODEL ]] || die "--spacy-model: --config $CONFIG has no phrases by spaCy; leave it out"
+  elif has_stage parse; then
     [[ -n $SPACY_MODEL ]] || die "--config $CONFIG: give an English spaCy pipeline with --spacy-model, a name or a path"
   fi
   TEXT=$OUTPUT/monolingual
@@ -86,7 +88,7 @@ check_recipe() {
 set_evaluated() { # SYSTEM SIZE DIRECTION SEED
   local checkpoint
   checkpoint=$(checkpoint_in "$OUTPUT/models/$(model_name "$@")" finetune)
-  EVALUATED=(--checkpoint "$checkpoint" --data "$(data_of "$1" "$2")" --directions "$3" --beam "$BEAM"
+  EVALUATED=(--checkpoint "$checkpoint" --data "$(data_of "$1" "$2")" --directions "$3" --beam "$BEAM" "${SEARCH_OPTIONS[@]}"
     --name "${TABLE_NAME[$1]}" --dataset "$NAME-$2-$3")
   [[ $LAUNCHER != cpu ]] || EVALUATED+=(--cpu)
 }

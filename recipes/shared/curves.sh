@@ -50,7 +50,7 @@ measure_checkpoint() { # CHECKPOINT FOLDER RESULTS_OF_RECOGNITION
 # Classifiers learn from states of the validation set and are tested on those of the test set, as for the final model. States are not
 # extracted again for what is recognized already: they take much room, and are gone.
 recognize_checkpoint() { # CHECKPOINT FOLDER RESULTS
-  [[ ! $3/llr.json -nt $1 || -e $3/.llr.unfinished ]] || return 0
+  ! is_measured "$3/llr.json" "$1" || [[ -e $3/.llr.unfinished ]] || return 0
   run python -m eval probe states --checkpoint "$1" "${decoding[@]}" ${CURVE_LINES:+--max-lines "$CURVE_LINES"} \
     --output "$2/states"
   recognize "$2/states" "$3"

@@ -330,6 +330,11 @@ translate() { # SYSTEM SEED
   run python -m eval translate "${EVALUATED[@]}" --output "$OUTPUT/translations/$(model_name "$@")"
 }
 
+# Whether something was measured after the model was made and after the sets that it is measured on were.
+is_measured() { # RESULT CHECKPOINT
+  [[ $1 -nt $2 && ! $DATA/preparation.json -nt $1 ]]
+}
+
 # Fill EVALUATED, the options that translation and probes share.
 set_evaluated() { # SYSTEM SEED
   local checkpoint options

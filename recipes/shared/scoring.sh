@@ -56,12 +56,16 @@ folder_of() { # SYSTEM FOLDER...
 measure_cost() { # OUTPUT FOLDER...
   local model logs=()
   for model in "${@:2}" "$OUTPUT"/models/{start,pretrained}*-seed*; do
-    model=$OUTPUT/models/${model##*/}
-    [[ ! -e $model/train.log ]] || ! has_ended "$model" || logs+=("$(basename "${model%-seed*}")=$model/train.log")
+    add_log_of "$OUTPUT/models/${model##*/}"
   done
+  for model in "$OUTPUT"/pretrained/*-seed*; do add_log_of "$model" pretrained-; done # of jass_enss
   [[ ${#logs[@]} -gt 0 ]] || return 0
   run python -m eval probe cost "${logs[@]}" --dataset "${NAME:-$(basename "$OUTPUT")}" --output "$1/cost"
   PROBE_RESULTS+=("$1/cost/cost.json")
+}
+
+add_log_of() { # RUN_FOLDER [PREFIX_OF_NAME]
+  [[ ! -e $1/train.log ]] || ! has_ended "$1" || logs+=("${2:-}$(basename "${1%-seed*}")=$1/train.log")
 }
 
 # Compare every two systems that differ on one axis, and those of COMPARISONS, if there are several systems, and write the

@@ -22,7 +22,7 @@ curve() { # SYSTEM SEED
     updates=${checkpoint##*_} updates=${updates%.pt}
     folder=$OUTPUT/curves/$name/$updates
     CURVE+=("$folder")
-    [[ ! $folder/retrieval.json -nt $checkpoint || -e $folder/.retrieval.unfinished ]] || continue
+    ! is_measured "$folder/retrieval.json" "$checkpoint" || [[ -e $folder/.retrieval.unfinished ]] || continue
     start_job named "$name-$updates" alone "$folder" measured retrieve "$folder/states" "$folder" --checkpoint "$checkpoint" --data "$DATA" \
       --name "${TABLE_NAME[$1]}" "${device[@]}"
   done

@@ -9,7 +9,7 @@ probe() { # SYSTEM SEED
 
 probe_evaluated() { # NAME
   local states=$OUTPUT/states/$1 results=$OUTPUT/probes/$1
-  if [[ $results/retrieval.json -nt ${EVALUATED[1]} && ! -e $results/.retrieval.unfinished ]]; then
+  if is_measured "$results/retrieval.json" "${EVALUATED[1]}" && [[ ! -e $results/.retrieval.unfinished ]]; then
     note "$results: probed, skipped"
     return
   fi

@@ -115,9 +115,10 @@ probe() { # SYSTEM SEED
 probe_evaluated() { # SYSTEM SEED
   local name states results one settings="$PROBE_LAYERS ${PROBE_LINES:-all}" before='' known='' missing=() lines=()
   [[ $LLR_PROTOCOL == converged ]] || settings+=" $LLR_PROTOCOL"
+  [[ $BEAM == 5 && ${#SEARCH_OPTIONS[@]} == 0 ]] || settings+=" --beam $BEAM ${SEARCH_OPTIONS[*]}"
   name=$(model_name "$@")
   states=$OUTPUT/states/$name results=$OUTPUT/probes/$name
-  [[ ! $results/finished -nt ${EVALUATED[1]} ]] || { read -r before && read -r known; } < "$results/finished" || true
+  ! is_measured "$results/finished" "${EVALUATED[1]}" || { read -r before && read -r known; } < "$results/finished" || true
   [[ $before == "$settings" ]] || known=''
   for one in "${PROBE_LIST[@]}"; do [[ " $known " == *" $one "* && -e $results/$one.json ]] || missing+=("$one"); done
   if [[ ${#missing[@]} == 0 ]]; then

@@ -421,6 +421,27 @@ def test_multi30k_under_both_names_of_its_splits(step, tmp_path, read):
         assert not (tmp_path / f"out-{folder}/train.de-fr.fr").exists()
 
 
+def test_files_that_are_published_compressed_may_be_plain(step, tmp_path, read):
+    (tmp_path / "plain").mkdir()
+    for name in ("train", "val", "test_2016_flickr"):
+        for code in ("de", "en"):
+            (tmp_path / f"plain/{name}.{code}").write_bytes(lines(f"{name} {code}", "b"))
+    arguments = [
+        "multi30k",
+        "--langs",
+        "de,en",
+        "--from-folder",
+        tmp_path / "plain",
+        "--output",
+        tmp_path / "out",
+    ]
+    assert step("download", *arguments)[0] == 0
+    assert read(tmp_path / "out/valid.de-en.de") == ["val de", "b"]
+    (tmp_path / "plain/val.de").write_bytes(lines("changed", "b"))
+    assert step("download", *arguments)[0] == 0
+    assert read(tmp_path / "out/valid.de-en.de") == ["changed", "b"]
+
+
 def test_a_nul_is_handed_on_to_clean(step, tmp_path, read):
     for name in (f"{split}.{code}" for split in ("train", "valid", "test") for code in ("de", "en")):
         (tmp_path / name).write_bytes(f"a\0 {name}\n".encode())
@@ -794,4 +815,7 @@ def test_opus100_has_test_sets_without_english_between_six_languages_only():
 
 def test_small_languages_are_not_compared_with_the_million_lines_of_the_papers():
     counts = {"train.af-en": 275_512, "train.de-en": 5}
-    assert compare_with_paper("opus100", counts) == ["train.de-en: 5 lines, the published corpus has 1000000"]
+    published = ["train.de-en: 5 lines, the published corpus has 1000000"]
+    assert compare_with_paper("opus100", counts, None) == published
+    assert compare_with_paper("opus100", counts, 5) == []
+    assert compare_with_paper("opus100", counts, 6) == ["train.de-en: 5 lines, the published corpus has 6"]

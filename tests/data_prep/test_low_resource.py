@@ -78,6 +78,21 @@ def test_sets_of_earlier_runs_stay_out_of_pretraining(low_resource, tmp_path):
     assert status == 2 and f"{out / '20'}: was drawn with another --first or --seed; remove it, or" in err
 
 
+def test_sets_of_earlier_text_are_no_part_of_what_is_left(low_resource, corpus, tmp_path):
+    assert low_resource("--sizes", "20")[0] == 0
+    for code in ("en", "ja"):
+        with open(corpus / f"train.en-ja.{code}", "a") as stream:
+            stream.write(f"{code} train {LINES}\n")
+    status, err = low_resource("--sizes", "10")
+    assert status == 2 and f"{tmp_path / 'out/20'}: was drawn from another train.en-ja.en, or an" in err
+    assert low_resource("--sizes", "10,20")[0] == 0  # drawn anew
+    with open(corpus / "test.en-ja.en", "a") as stream:
+        stream.write("no pair of training\n")
+    with open(corpus / "test.en-ja.ja", "a") as stream:
+        stream.write("no pair of training\n")
+    assert low_resource("--sizes", "10")[0] == 0
+
+
 def test_a_set_of_all_pairs_of_an_earlier_run(low_resource, tmp_path):
     (tmp_path / "mono").mkdir()
     for code in ("en", "ja"):

@@ -209,6 +209,14 @@ def test_bad_choices(choice, message):
         choose_tokenizers({"en", "de"}, [choice])
 
 
+@pytest.mark.parametrize("choices", [["none", "moses"], ["en=moses", "none", "en=none"]])
+def test_contradicting_choices(choices):
+    message = f"--tokenizer {choices[-1]}: another choice is {choices[0]}; leave one out"
+    with pytest.raises(InputError, match=message):
+        choose_tokenizers({"en", "de"}, choices)
+    assert choose_tokenizers({"en", "de"}, ["en=none", "en=none"])["en"] == "none"
+
+
 def test_words_in_lower_case():
     """Of every tokenizer, and of languages that come later (2.3.2)."""
     names = choose_tokenizers({"en", "ja"}, ["ja=none"], lowercase=True)

@@ -4,7 +4,7 @@ import pytest
 
 from fairseq_ext.data.noising.tasks import parse_mixtures
 from tests.our_commands import parse_command
-from tests.recipes.commands import ROOT, assert_refused, dry_run, parse_trainings, recipe
+from tests.recipes.commands import ROOT, assert_refused, dry_run, parse_trainings, recipe, write_training
 
 CONFIGS = {
     "aspec-ja-en": ("en,ja", 26),
@@ -22,7 +22,8 @@ TABLE_4_2 = {  # the other language has MASS
 
 
 def commands(config: str, *options: str, stages: str) -> list[list[str]]:
-    common = ["--config", config, "--stages", stages, "--spacy-model", "model"]
+    common = ["--config", config, "--stages", stages]
+    common += ["--spacy-model", "model"] if config == "enja" else []
     common += [] if "--seeds" in options else ["--seeds", "1"]
     return dry_run("jass_enss", *common, "--data-root", str(ROOT), "--monolingual", str(ROOT), *options)
 
@@ -51,6 +52,10 @@ def after(words: list[str], option: str) -> str:
             "--stages: found 'train', expected one of: prepare parse",
         ),
         (["--config", "enja"], "--config enja: give an English spaCy pipeline with --spacy-model"),
+        (
+            ["--config", "aspec-ja-en", "--spacy-model", "model", "--stages", "parse"],
+            "--spacy-model: --config aspec-ja-en has no phrases by spaCy; leave it out",
+        ),
         (["--config", "aspec-ja-en"], "--config aspec-ja-en: give the pairs with --data-root"),
         (
             ["--config", "aspec-ja-en", "--data-root", "."],
@@ -108,6 +113,36 @@ def test_hyperparameters_of_the_paper():
     assert jass.pretrained_checkpoint == f"{pretraining.save_dir}/checkpoint_best.pt"
     optimized = trainings("aspec-ja-en", "--systems", "optimized", *options[2:], stages="finetune")
     assert [args.norm_placement for args in optimized.values()] == ["pre"]  # B.2 changes other things
+
+
+def test_settings_of_a_configuration_reach_their_commands(tmp_path):
+    config = tmp_path / "mine.sh"
+    settings = "SEARCH_OPTIONS=(--max-len-b 20) CLEAN_OPTIONS=(--max-ratio 3) MAX_WORDS=100"
+    config.write_text(
+        f"source {ROOT}/recipes/jass_enss/configs/enja.sh\n{settings} CORPUS_OPTIONS=(--train-pairs 5000)\n"
+    )
+    options = ["--config", str(config), "--spacy-model", "model", "--systems", "mass", "--seeds", "1"]
+    found = dry_run("jass_enss", *options, "--stages", "prepare,translate")
+    commands = [parse_command(words) for words in found if words[3] in ("download", "clean", "translate")]
+    download, text, monolingual, *translations = commands
+    assert download.train_pairs == 5000
+    assert (text.max_length, text.max_ratio) == (monolingual.max_length, monolingual.max_ratio) == (100, 3)
+    assert {args.max_len_b for args in translations} == {20}
+
+
+def test_the_cost_is_of_pretrainings_too(tmp_path):
+    for folder in ("pretrained/jass-seed1", "models/jass-3000-ja-en-seed1"):
+        write_training(tmp_path / folder, {})
+        (tmp_path / folder / "train.log").touch()
+    write_training(tmp_path / "pretrained/mass-seed1", None)
+    (tmp_path / "pretrained/mass-seed1/train.log").touch()
+    options = ["--systems", "jass", "--sizes", "3000", "--directions", "ja-en", "--output", str(tmp_path)]
+    (cost,) = [words for words in commands("enja", *options, stages="report") if words[4:5] == ["cost"]]
+    logs = dict(word.split("=") for word in cost if word.endswith("train.log"))
+    assert logs == {
+        "jass-3000-ja-en": f"{tmp_path}/models/jass-3000-ja-en-seed1/train.log",
+        "pretrained-jass": f"{tmp_path}/pretrained/jass-seed1/train.log",
+    }
 
 
 def test_batches_of_finetuning_may_be_smaller():

@@ -537,6 +537,11 @@ def test_a_probed_model_is_skipped_until_it_or_the_options_change(probed, tmp_pa
         tmp_path / "out/models/system1-seed1/checkpoint_best.pt", ns=(finished.stat().st_mtime_ns + 1,) * 2
     )
     assert probed("--probe-lines", "5") == everything
+    sets = tmp_path / "out/data/iwslt/preparation.json"  # of which only the test set may have changed
+    sets.parent.mkdir(parents=True)
+    sets.touch()
+    assert probed("--probe-lines", "5") == everything
+    assert probed("--probe-lines", "5") == ["off-target"]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_monolingual_text_beside_bitexts(tmp_path):
         find_texts(folder)
 
 
-@pytest.mark.parametrize("ending", ["log", "txt", "tsv", "txt.gz"])
+@pytest.mark.parametrize("ending", ["log", "txt", "tsv", "txt.gz", "tar.gz"])
 def test_other_files_are_no_text_in_a_small_language(ending):
     assert not is_corpus_file(Path(f"train.{ending}"))
     assert is_corpus_file(Path("train.pt")) and is_corpus_file(Path("valid.zho_Hans.xz"))

@@ -221,6 +221,10 @@ def test_bad_input(step, tmp_path, write_corpus, corpus, model):
         ((corpus, "--parser", "enju", "--model", "no-such-enju"), "no program `no-such-enju`"),
         ((corpus, "--parser", "enju-xml"), "--parser enju-xml: needs --parses DIR"),
         ((corpus, "--parses", corpus), "--parser spacy: parses itself"),
+        (
+            (corpus, "--parser", "conllu", "--parses", corpus, "--model", model),
+            "--parser conllu reads parses; leave it out",
+        ),
         ((corpus, "--parser", "conllu", "--parses", corpus), "train.en-ja.en.conllu: no such file"),
         ((corpus, "--model", model, "--text", tmp_path / "bad"), "expected the text behind"),
         ((corpus, "--model", model, "--text", out), "`phrases.en` did not finish here; run it again"),
