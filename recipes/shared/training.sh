@@ -133,18 +133,16 @@ find_course() { # RUN_FOLDER
 
 # Run `"$@"`, several at a time when --jobs allows, each with its share of the cores and with GPUs of its own; one that fails then
 # does not stop the others.
-JOB_PIDS=()
-PLACES=() # who runs in each of the --jobs places
-start_job() {
+PLACES=() # the process in each of the --jobs places
+FAILED_JOBS=0
+start_job() { # COMMAND...
   local place
   if [[ $JOBS == 1 ]] || leaves_nothing; then
     "$@"
     return
   fi
   trap stop_jobs INT TERM
-  until place=$(free_place); do
-    sleep 1
-  done
+  until find_place; do sleep 1; done
   {
     # shellcheck disable=SC2034  # run() reads it
     IN_JOB=yes
@@ -153,16 +151,22 @@ start_job() {
     "$@"
   } &
   PLACES[place]=$!
-  JOB_PIDS+=($!)
 }
 
-free_place() {
-  local place running
-  running=" $(jobs -pr | tr '\n' ' ')"
+# Set the caller's `place` to one that is free.
+find_place() {
+  local running
+  running=$(jobs -pr) running=" ${running//$'\n'/ } "
   for ((place = 0; place < JOBS; place++)); do
-    [[ $running == *" ${PLACES[place]:-none} "* ]] || { echo "$place" && return 0; }
+    [[ $running == *" ${PLACES[place]:-none} "* ]] || { leave_place && return 0; }
   done
   return 1
+}
+
+# Note how the process in `place` ended. Not later: of each `sleep` meanwhile the shell forgets who had the same number before.
+leave_place() {
+  [[ -z ${PLACES[place]:-} ]] || wait "${PLACES[place]}" || FAILED_JOBS=$((FAILED_JOBS + 1))
+  PLACES[place]=''
 }
 
 # A command of a job: stopped with it, and what it says has the name of its model in front.
@@ -194,16 +198,15 @@ wait_for() { # PID [COMMAND...]
 }
 
 finish_jobs() { # [WHAT_THEY_WERE]
-  local pid failed=0
-  for pid in "${JOB_PIDS[@]}"; do
-    wait "$pid" || failed=$((failed + 1))
-  done
-  JOB_PIDS=()
+  local place failed
+  for ((place = 0; place < JOBS; place++)); do leave_place; done
+  failed=$FAILED_JOBS FAILED_JOBS=0
   [[ $failed == 0 ]] || die "$failed ${1:-trainings} failed; $(how_to_go_on they were)"
 }
 
 stop_jobs() {
-  kill "${JOB_PIDS[@]}" 2> /dev/null || true
+  # shellcheck disable=SC2086  # some places are empty
+  kill ${PLACES[*]} 2> /dev/null || true
   wait || true
   die "stopped; $(how_to_go_on it was)"
 }

@@ -862,6 +862,28 @@ def test_several_trainings_at_a_time_and_a_failure_of_all(models):
     assert "error: 2 trainings failed; the same command trains all anew; without --force" in result.stderr
 
 
+JOBS_OF_A_RECIPE = """
+source {root}/recipes/shared/training.sh
+leaves_nothing() {{ false; }}
+threads() {{ echo 1; }}
+die() {{ echo "error: $*"; exit 2; }}
+JOBS=2 LAUNCHER=cpu FORCE=no GPUS_OF_JOB=()
+start_job false
+while [[ -n $(jobs -pr) ]]; do sleep 0.05; done
+start_job true
+echo "failed so far: $FAILED_JOBS"
+finish_jobs
+"""
+
+
+def test_how_a_job_ended_is_noted_before_its_number_can_be_anothers():
+    """A shell forgets the status of a process when a later one of its own gets the same number."""
+    script = JOBS_OF_A_RECIPE.format(root=ROOT)
+    result = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=60)
+    assert result.stdout.splitlines()[0] == "failed so far: 1", result.stderr
+    assert "error: 1 trainings failed" in result.stdout and result.returncode == 2
+
+
 @pytest.mark.parametrize("status", [65, 71, 127])
 def test_a_file_system_without_locks_trains(models, status):
     """Only status 1 of flock says that somebody else has the lock."""
