@@ -15,7 +15,8 @@ stage_curves() {
 
 # Of some checkpoints of a model, the one with the most updates.
 last_checkpoint() { # CHECKPOINT...
-  printf '%s\n' "$@" | sed 's/.*_\([0-9]*\)\.pt$/\1 &/' | sort -n | tail -1 | cut -d' ' -f2-
+  local checkpoint
+  for checkpoint in "$@"; do echo "$(updates_of "$checkpoint") $checkpoint"; done | sort -n | tail -n 1 | cut -d' ' -f2-
 }
 
 curve() { # SYSTEM SEED
@@ -28,7 +29,7 @@ curve() { # SYSTEM SEED
   find_course "$OUTPUT/models/$name"
   last=$(last_checkpoint "${COURSE[@]}")
   for checkpoint in "${COURSE[@]}"; do
-    updates=${checkpoint##*_} updates=${updates%.pt}
+    updates=$(updates_of "$checkpoint")
     folder=$OUTPUT/curves/$name/$updates
     CURVE+=("$folder")
     results=''

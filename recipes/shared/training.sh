@@ -122,13 +122,26 @@ show_progress() { # RUN_FOLDER
       :show s#^\(.\{150\}\).*#\1#; p" >&2
 }
 
-# Fill COURSE with the checkpoints of the course of a training that are kept: none where there are none (yet).
+# Fill COURSE with the checkpoints of the course of a training that are kept, and that of its end: none where there are none (yet).
 find_course() { # RUN_FOLDER
+  local end
   COURSE=("$1"/checkpoint_*_*.pt)
-  [[ ! -e ${COURSE[0]} ]] || return 0
+  if [[ -e ${COURSE[0]} ]]; then
+    end=$(updates_of "$1/checkpoint_last.pt")
+    [[ -z $end ]] || compgen -G "$1/checkpoint_*_$end.pt" > /dev/null || COURSE+=("$1/checkpoint_last.pt")
+    return
+  fi
   COURSE=()
   [[ $DRY_RUN == yes || $FINISHED_ONLY == yes ]] || die "$1: no checkpoints for learning curves; run the stage train first"
   note "$1: no checkpoints, no learning curve"
+}
+
+# After how many updates a checkpoint of the course of a training is; nothing of the last one of a training without a log.
+updates_of() { # CHECKPOINT
+  local updates=${1##*_}
+  updates=${updates%.pt}
+  [[ $updates != last ]] || updates=$(grep -o 'num_updates [0-9]*' "${1%/*}/train.log" 2> /dev/null | tail -n 1 | cut -d' ' -f2 || true)
+  echo "$updates"
 }
 
 # Run `"$@"`, several at a time when --jobs allows, each with its share of the cores and with GPUs of its own; one that fails then

@@ -19,7 +19,7 @@ curve() { # SYSTEM SEED
   [[ $LAUNCHER != cpu ]] || device=(--cpu)
   find_course "$OUTPUT/models/$name"
   for checkpoint in "${COURSE[@]}"; do
-    updates=${checkpoint##*_} updates=${updates%.pt}
+    updates=$(updates_of "$checkpoint")
     folder=$OUTPUT/curves/$name/$updates
     CURVE+=("$folder")
     ! is_measured "$folder/retrieval.json" "$checkpoint" || [[ -e $folder/.retrieval.unfinished ]] || continue

@@ -628,6 +628,20 @@ def test_learning_curves_are_of_every_checkpoint_that_a_configuration_keeps(prob
     assert probed(stages="curves") == []  # of the papers' configurations
 
 
+def test_learning_curves_reach_the_end_of_a_training(probed, tmp_path):
+    """Where that is no multiple of the updates between two checkpoints."""
+    models = tmp_path / "out/models/system1-seed1"
+    for name in ("checkpoint_1_160.pt", "checkpoint_2_320.pt", "checkpoint_last.pt"):
+        (models / name).touch()
+    options = ("--config", "phrasebook", "--curve-llr", "last")
+    for end, measured in ((320, ["160", "320"]), (400, ["160", "320", "400"])):
+        (models / "train.log").write_text(f"valid | num_updates 320 | x\ntrain | num_updates {end} | lr 0\n")
+        probed(*options, stages="curves")
+        *_, made = (tmp_path / "calls").read_text().splitlines()
+        folders = [f"out/curves/system1-seed1/{updates}" for updates in measured]
+        assert made.split()[4:] == [*folders, "--llr", f"{folders[-1]}/llr", "--output", "out/curves"]
+
+
 def test_learning_curves_of_a_configuration_that_says_nothing_of_lines_are_of_all(tmp_path):
     text = (ROOT / "recipes/zero_shot/configs/iwslt.sh").read_text()
     (tmp_path / "mine.sh").write_text(f"{text}\nKEEP_UPDATES=-1\n")
