@@ -26,8 +26,8 @@ def check_one_process(training: str) -> None:
         )
 
 
-def begin_training(stamp: Stamp, folder: Path, state: str, results: str, force: bool) -> None:
-    """Make the folder ready for this training, or for its rest.
+def check_training(stamp: Stamp, folder: Path, state: str, results: str, force: bool) -> bool:
+    """Whether a training goes on from a state, or begins; nothing is changed.
 
     Args:
         state: folder in it with the trainer's states, checkpoint-N.
@@ -35,10 +35,10 @@ def begin_training(stamp: Stamp, folder: Path, state: str, results: str, force: 
 
     Raises:
         InputError: another training has been here, or one that cannot go on, which nobody has allowed to be
-            forgotten.
+            forgotten. One that was begun and has no state yet has nothing to lose.
     """
-    work, goes_on = folder / state / WORK, any((folder / state).glob("checkpoint-*"))
-    known = {} if force else stamp.recorded() or _begun(work)
+    goes_on = not force and any((folder / state).glob("checkpoint-*"))
+    known = {} if force else stamp.recorded() or (_begun(folder / state / WORK) if goes_on else {})
     stamp.check_same(known, "trained")
     kept = sorted(path.name for path in folder.glob(results))
     if kept and not (goes_on or force):  # copied without the record, or one of them was removed
@@ -46,12 +46,22 @@ def begin_training(stamp: Stamp, folder: Path, state: str, results: str, force: 
             f"{folder}: has {kept[0]}, but neither the record of a complete training nor a state to go on"
             " from; give another --output, or --force to train anew"
         )
+    return goes_on
+
+
+def begin_training(stamp: Stamp, folder: Path, state: str, results: str, force: bool) -> None:
+    """Make the folder ready for this training, or for its rest. What may still be refused is read before: a
+    training that begins anew removes what the last one made.
+
+    Args, raises: as `check_training`.
+    """
+    goes_on = check_training(stamp, folder, state, results, force)
     stamp.begin()
-    if force or not goes_on:
+    if not goes_on:
         for path in (folder / state, *folder.glob(results)):
             if path.is_dir():
                 shutil.rmtree(path)
-    write_json(work, stamp.work)
+    write_json(folder / state / WORK, stamp.work)
 
 
 def _begun(work: Path) -> dict:

@@ -17,7 +17,7 @@ from command_line.option_classes import by_name, from_arguments
 from command_line.outputs import scratch_folder, write_json
 from command_line.provenance import command_typed, versions
 from command_line.records import read_json
-from command_line.trainings import begin_training, check_one_process
+from command_line.trainings import begin_training, check_one_process, check_training
 from data_prep.formats.texts import TRAIN, VALID, find_texts
 from data_prep.transformers_tokenizer import tokenizer_files
 from embeddings.pretraining.options import (
@@ -54,8 +54,7 @@ def main(args) -> None:
         inputs += tokenizer_files(job.tokenizer)
     stamp = Stamp(args.output / f".{KIND}.done", KIND, by_name(job), inputs)
     if not stamp.is_current(args.force):
-        begin_training(stamp, args.output, STATE, "update-*", args.force)
-        pretrain(job, texts, args.output)
+        pretrain(job, texts, stamp, args.output, args.force)
         finish(job, stamp, args.output)
     if (args.output / STATE).exists():  # also of a run that was killed at its very end
         shutil.rmtree(args.output / STATE)
@@ -78,8 +77,12 @@ def texts_of(job: Pretraining) -> dict[str, tuple[Path, Path]]:
     return {language: (found[TRAIN, language], found[VALID, language]) for language in job.languages}
 
 
-def pretrain(job: Pretraining, texts: dict[str, tuple[Path, Path]], folder: Path) -> None:
-    """Train from the beginning, or from the last state."""
+def pretrain(
+    job: Pretraining, texts: dict[str, tuple[Path, Path]], stamp: Stamp, folder: Path, force: bool
+) -> None:
+    """Train from the beginning, or from the last state. Nothing is removed before all has been read."""
+    result = folder, STATE, "update-*", force
+    goes_on = check_training(stamp, *result)
     from data_prep.huggingface import reading
 
     with reading(folder, "transformers"):
@@ -87,25 +90,31 @@ def pretrain(job: Pretraining, texts: dict[str, tuple[Path, Path]], folder: Path
         from embeddings.pretraining.model import new_model
         from embeddings.pretraining.training import train
 
-    tokenizer = tokenizer_of(job, [train for train, _ in texts.values()], folder / STATE)
-    longest = job.network.max_length
-    languages = [read_examples(train, tokenizer, job.examples, longest) for train, _ in texts.values()]
-    held_out = {
-        language: read_examples(valid, tokenizer, job.examples, longest, job.valid_lines)
-        for language, (_, valid) in texts.items()
-    }
-    number = job.updates * job.batches_per_update
-    batches = Batches(languages, job.sampling_temperature, job.batch_tokens, number, job.seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    with scratch_folder(folder) as scratch:
+        learned = (folder / STATE if goes_on else scratch) / TOKENIZER
+        tokenizer = tokenizer_of(job, [train for train, _ in texts.values()], learned)
+        longest = job.network.max_length
+        languages = [read_examples(train, tokenizer, job.examples, longest) for train, _ in texts.values()]
+        held_out = {
+            language: read_examples(valid, tokenizer, job.examples, longest, job.valid_lines)
+            for language, (_, valid) in texts.items()
+        }
+        number = job.updates * job.batches_per_update
+        batches = Batches(languages, job.sampling_temperature, job.batch_tokens, number, job.seed)
+        begin_training(stamp, *result)
+        if not (goes_on or job.tokenizer):
+            learned.rename(folder / STATE / TOKENIZER)
     masking = Masking(tokenizer, job.mask_rate, job.seed)
     model = new_model(job.network, tokenizer, job.seed)
     train(job, folder, model, tokenizer, batches, masking, held_out)
 
 
-def tokenizer_of(job: Pretraining, texts: list[Path], state: Path):
-    """That of --tokenizer, or one that is learned from the texts, once."""
+def tokenizer_of(job: Pretraining, texts: list[Path], learned: Path):
+    """That of --tokenizer, or one that is learned from the texts, once, into a folder."""
     from embeddings.pretraining.vocabulary import learn_tokenizer, load_tokenizer
 
-    longest, learned = job.network.max_length, state / TOKENIZER
+    longest = job.network.max_length
     if job.tokenizer:
         return load_tokenizer(job.tokenizer, longest)
     if not learned.exists():
@@ -116,11 +125,9 @@ def tokenizer_of(job: Pretraining, texts: list[Path], state: Path):
             job.sampling_temperature,
             job.seed,
             longest,
-            state,
+            learned.parent,
         )
-        with scratch_folder(state) as scratch:
-            tokenizer.save_pretrained(scratch / TOKENIZER)
-            (scratch / TOKENIZER).rename(learned)
+        tokenizer.save_pretrained(learned)
     return load_tokenizer(learned, longest)
 
 

@@ -90,6 +90,22 @@ def load_model(folder: Path, precision: str, device_map: str | None = None):
     return model
 
 
+def without_weights(folder: Path):
+    """A causal language model that takes no memory and computes nothing.
+
+    Raises:
+        InputError: as `load_model`, but for the weights.
+    """
+    check_folder(folder)
+    with reading(folder, KIND):
+        import torch
+        from transformers import AutoConfig, AutoModelForCausalLM
+
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        with torch.device("meta"):
+            return AutoModelForCausalLM.from_config(config, trust_remote_code=False)
+
+
 def check_positions(folder: Path, tokens: int, options: str) -> None:
     """Refuse texts for which a model has too few positions, before its weights are read.
 
@@ -100,14 +116,7 @@ def check_positions(folder: Path, tokens: int, options: str) -> None:
     Raises:
         InputError: it has learned fewer; or as `load_model`.
     """
-    check_folder(folder)
-    with reading(folder, KIND):
-        import torch
-        from transformers import AutoConfig, AutoModelForCausalLM
-
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        with torch.device("meta"):
-            most = learned_positions(AutoModelForCausalLM.from_config(config, trust_remote_code=False))
+    most = learned_positions(without_weights(folder))
     if most is not None and tokens > most:
         raise InputError(
             f"{options}: allow texts of {tokens} tokens; --model {folder} has learned positions for {most},"

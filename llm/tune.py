@@ -14,6 +14,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from command_line import options as types
@@ -27,9 +28,10 @@ from data_prep.huggingface import check_folder
 from llm.instructions.folder import Instructions
 from llm.language_model import check_positions, model_files, weights_identity
 from llm.tuned import TUNING, curriculum_title
-from llm.tuning.options import Tuning, add_tuning_arguments
+from llm.tuning.options import VALIDATION, Tuning, add_tuning_arguments
 
 STATE, WORK = "training", "work.json"
+STATES = (f"rate-*/{VALIDATION}", "rate-*-state/checkpoint-*")  # of a stage, from which it goes on
 
 
 def add_arguments(parser) -> None:
@@ -64,6 +66,7 @@ def main(args) -> None:
         return
     limits = f"--max-input {job.max_input}, --max-output {job.max_output}"
     check_positions(job.model, job.max_input + job.max_output, limits)
+    check_readable(job, inputs)
     processes = Processes(job.cpu)
     if processes.is_first:
         begin(stamp, args.output, args.force)
@@ -84,6 +87,24 @@ def check_output(job: Tuning, folder: Path) -> None:
         raise InputError(
             f"--output {folder}: has --model {job.model} in it, which a new tuning removes; give another"
         )
+
+
+def check_readable(job: Tuning, files: Iterable[Path]) -> None:
+    """Refuse what cannot be tuned, before what was tuned is removed (`--force`).
+
+    Args:
+        files: of instructions.
+
+    Raises:
+        InputError: the tokenizer or a file cannot be read, or the model has no such layers.
+    """
+    from llm.language_model import load_tokenizer
+    from llm.tuning.examples import InstructionLines
+    from llm.tuning.model import check_adapter
+
+    load_tokenizer(job.model)
+    InstructionLines(sorted(files))
+    check_adapter(job)
 
 
 def world_size() -> int:
@@ -124,10 +145,11 @@ def begin(stamp: Stamp, folder: Path, force: bool) -> None:
             forgotten.
     """
     work = folder / STATE / WORK
-    goes_on = work.is_file() and not force
-    known = {} if force else stamp.recorded() or (read_json(work) if work.is_file() else {})
-    stamp.check_same(known, "tuned")
     kept = sorted(path.name for path in folder.glob("stage-*"))
+    made = [*kept, *(path for one in STATES for path in (folder / STATE).glob(f"stage-*/{one}"))]
+    goes_on = not force and work.is_file() and bool(made)  # else there is nothing to lose
+    known = {} if force else stamp.recorded() or (read_json(work) if goes_on else {})
+    stamp.check_same(known, "tuned")
     if kept and not (goes_on or force):  # copied without the record, or one of them was removed
         raise InputError(
             f"{folder}: has {kept[0]}, but neither the record of a complete tuning nor a state to go on from;"
@@ -150,7 +172,7 @@ def tune(
     from llm.language_model import load_tokenizer
     from llm.tuning.examples import Examples, InstructionLines
     from llm.tuning.overlong import ENDING, Overlong
-    from llm.tuning.training import VALIDATION, Stage
+    from llm.tuning.training import Stage
 
     started = time.monotonic()
     tokenizer = load_tokenizer(job.model)
@@ -192,7 +214,7 @@ def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, proc
         InputError: no rate ends with a loss that is a number.
     """
     from data_prep.transformers_trainer import Diverged
-    from llm.tuning.training import VALIDATION, tune_stage
+    from llm.tuning.training import tune_stage
 
     found, reasons = {}, []
     for rate in job.learning_rate:
@@ -226,8 +248,6 @@ def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, proc
 
 def finish(job: Tuning, instructions: Instructions, stamp: Stamp, output: Path, seconds: float) -> None:
     """Write the record and remove what was needed to go on."""
-    from llm.tuning.training import VALIDATION
-
     stages = [output / f"stage-{number}" for number in range(1, len(job.curriculum) + 1)]
     record = {
         "format": 1,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from command_line.errors import InputError
-from llm.language_model import add_adapter, load_model
+from llm.language_model import add_adapter, load_model, without_weights
 from llm.tuning.options import Lora, Tuning
 
 
@@ -24,6 +24,16 @@ def tuned_model(job: Tuning, before: Path | None):
     if job.gradient_checkpointing:
         model.enable_input_require_grads()  # else nothing in front of the first adapter has a gradient
     return model
+
+
+def check_adapter(job: Tuning) -> None:
+    """Refuse an adapter for which the model has no place, before its weights are read.
+
+    Raises:
+        InputError: as `with_new_adapter`.
+    """
+    if job.lora.lora_rank:
+        with_new_adapter(without_weights(job.model), job.lora)
 
 
 def with_new_adapter(model, lora: Lora):

@@ -11,6 +11,7 @@ from llm.instructions.tasks import TASKS
 from llm.language_model import PRECISIONS
 
 Curriculum = list[list[str]]
+VALIDATION = "validation.json"  # of a stage
 
 
 @dataclass(frozen=True)

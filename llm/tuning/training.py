@@ -16,10 +16,8 @@ from data_prep.transformers_trainer import QUIET, Diverged, Progress, go_on
 from llm.tuning.answers import AnswerTokens
 from llm.tuning.examples import Examples, Padding
 from llm.tuning.model import trained_parameters, tuned_model
-from llm.tuning.options import Tuning
+from llm.tuning.options import VALIDATION, Tuning
 from llm.tuning.validation import mean_loss, validate
-
-VALIDATION = "validation.json"
 
 
 @dataclass(frozen=True)

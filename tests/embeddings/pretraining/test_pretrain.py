@@ -124,18 +124,34 @@ def test_encoders_are_never_removed_unasked(trained, text, command, tmp_path, go
     assert same(weights(trained / "update-6"), weights(output / "update-6"))
 
 
-def test_another_training_that_was_begun_is_refused(text, command, tmp_path, monkeypatch):
+@pytest.mark.parametrize("saved", [True, False])
+def test_another_training_that_was_begun_is_refused_if_it_could_go_on(
+    text, command, tmp_path, monkeypatch, saved
+):
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training, "train", stop)
+    monkeypatch.setattr(*((training.Encoders, "on_save") if saved else (training, "train")), stop)
     with pytest.raises(KeyboardInterrupt):
         command(*options(text, tmp_path / "out"))
-    refused = command(*options(text, tmp_path / "out", "--mask-rate", 0.3))
-    assert refused.status == 2
-    assert f"{tmp_path}/out: was trained with another mask_rate" in refused.err
+    other = options(text, tmp_path / "out", "--mask-rate", 0.3)
+    if saved:
+        refused = command(*other)
+        assert refused.status == 2
+        assert f"{tmp_path}/out: was trained with another mask_rate" in refused.err
     with pytest.raises(KeyboardInterrupt):
-        command(*options(text, tmp_path / "out", "--mask-rate", 0.3, "--force"))
+        command(*other, *(["--force"] if saved else []))
+
+
+@pytest.mark.parametrize("others", [["--tokenizer", "/nothing"], ["--batch-tokens", "5"]])
+def test_what_is_refused_removes_nothing(trained, text, command, tmp_path, others):
+    output = shutil.copytree(trained, tmp_path / "out")
+    assert command(*options(text, output, *others, "--force")).status == 2
+    assert "complete, skipped" in command(*options(text, output)).err
+    new = tmp_path / "new"
+    assert command(*options(text, new, *others)).status == 2
+    assert command(*options(text, new)).status == 0
+    assert same(weights(trained / "update-6"), weights(new / "update-6"))
 
 
 def test_blocks_and_several_batches_in_an_update(text, command, tmp_path):

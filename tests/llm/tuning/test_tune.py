@@ -204,6 +204,17 @@ def test_what_is_done_is_skipped_and_another_tuning_is_refused(options, command,
     assert record_of(tmp_path / "out")["settings"]["seed"] == 2
 
 
+def test_what_is_refused_removes_nothing(options, command, refusal, tmp_path):
+    words = options(tmp_path / "out")
+    wrong = ("--lora-modules", "q_proj")
+    assert "not found in the base" in refusal(*words, *wrong)
+    assert command(*words).status == 0  # nothing was made that another tuning could lose
+    before = adapter(tmp_path / "out/stage-1")
+    assert "not found in the base" in refusal(*words, *wrong, "--force")
+    torch.testing.assert_close(adapter(tmp_path / "out/stage-1"), before, rtol=0, atol=0)
+    assert "complete, skipped" in command(*words).err
+
+
 def test_an_update_is_the_same_on_another_number_of_devices(options, command, refusal, tmp_path, monkeypatch):
     """One that has as many batches of all devices together; another update is another tuning."""
     words = options(tmp_path / "out", "--batch-sentences", 2)
