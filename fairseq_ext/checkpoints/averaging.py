@@ -4,7 +4,7 @@ What inference needs of a checkpoint is its weights, its options and what its ta
 dictionary; the state of optimizer, criterion and data is half or more of the file, and stays behind.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ from torch import Tensor
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.records import Optional, check
+from fairseq_ext.checkpoints.finite import check_values
 from fairseq_ext.checkpoints.option_values import shown
+from fairseq_ext.checkpoints.parameters import BUFFERS
 from fairseq_ext.checkpoints.progress import epoch_of, trained_for, updates_of
 from fairseq_ext.checkpoints.reading import read_state
 
@@ -64,7 +66,8 @@ def mean_of(paths: Sequence[Path]) -> dict:
         paths: at least two, of equal architectures.
 
     Raises:
-        InputError: as `read_state`; names or shapes of weights differ; names the file and the weight.
+        InputError: as `read_state`; names or shapes of weights differ, or one is no number; names the file
+            and the weight.
     """
     sums: dict[str, Tensor] = {}
     entries: list[dict[str, Any]] = []
@@ -74,9 +77,14 @@ def mean_of(paths: Sequence[Path]) -> dict:
         state = for_inference(read_state(path))
         if sums:
             _check_alike(sums, state["model"], path, paths[0])
+        check_values(_parameters(state["model"]), path)
         _add(sums, state["model"])
         entries.append({"file": Path(path).name, "sha256": checksum(path), "updates": updates_of(state)})
     return {**state, "model": _means(sums, len(paths), state["model"]), FIELD: entries}
+
+
+def _parameters(weights: dict[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
+    return ((name, values) for name, values in weights.items() if not name.endswith(BUFFERS))
 
 
 def _add(sums: dict[str, Tensor], weights: dict[str, Tensor]) -> None:

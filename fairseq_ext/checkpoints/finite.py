@@ -1,6 +1,9 @@
 """Weights are numbers: a training that diverged leaves others, and a model of them writes empty lines."""
 
+from collections.abc import Iterable
+
 import torch
+from torch import Tensor
 
 from command_line.errors import InputError
 
@@ -15,7 +18,16 @@ def check_weights(model: torch.nn.Module, name) -> None:
         InputError: a parameter has a value that is NaN or infinite. Buffers may: fairseq has one that it
             never fills.
     """
-    for parameter, values in model.named_parameters():
+    check_values(model.named_parameters(), name)
+
+
+def check_values(weights: Iterable[tuple[str, Tensor]], name) -> None:
+    """The same of named tensors.
+
+    Raises:
+        InputError: as `check_weights`.
+    """
+    for parameter, values in weights:
         count = int((~torch.isfinite(values.detach())).sum())
         if count:
             raise InputError(

@@ -101,10 +101,16 @@ def main(args) -> None:
         "langs": languages,
         "tags": given,
         "mbart_langs": job.mbart_langs,
+        "check_split": job.check_split,
+        "check_lines": job.check_lines,
     }
     given_files = [job.pretrained / name for name in (MODEL, DICTIONARY)]
     stamp = Stamp.of_checkpoint(job.output, "trim-mbart", settings, given_files)
     if stamp.is_current(args.force):
+        from fairseq_ext.checkpoints.reading import read_state
+
+        options = read_state(job.output)["cfg"]["model"]
+        print(shlex.join(training_options(options, languages, job.output)))
         return
     stamp.begin()
     pairs = preparation.pairs.get(job.check_split, {}) if job.check_lines else {}

@@ -88,7 +88,7 @@ class Card:
             library=self.form,
             code=self.code,
             name=self.loaded.system()["name"],
-            languages="\n".join(f"- {language}" for language in self.preparation.languages),
+            languages="\n".join(f'- "{language}"' for language in self.preparation.languages),
             width=self.width,
             text=_text(self.expects, self.longest),
             facts=_table(self._facts()),

@@ -148,7 +148,7 @@ def check_ids(text: CheckText, tokenizer: ExportedTokenizer) -> None:
     Raises:
         InputError: a line has other ids.
     """
-    found = tokenizer.tokenizer(text.given, truncation=True, max_length=tokenizer.longest)["input_ids"]
+    found = tokenizer.tokenizer(text.given, truncation=True)["input_ids"]  # where the folder itself cuts
     for line, expected, ids in zip(text.lines, text.ids, found, strict=True):
         if list(tokenizer.rows[ids[int(tokenizer.has_cls) :]]) != expected:
             raise InputError(

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from command_line.outputs import write_text
+from command_line.outputs import write_json, write_text
+from command_line.records import read_json
 from data_prep.formats.preparation import Preparation
 from fairseq_ext.export.encoder_graph import count_of, refusal
 from fairseq_ext.export.job import ExportJob
@@ -85,11 +86,18 @@ def write_states(card: "PretrainedCard", folder: Path) -> ExportedTokenizer:
     loaded, preparation = card.loaded, card.preparation
     loaded.model.encoder.save_pretrained(folder, preparation.subwords)
     save_tokenizer(preparation, folder)  # over the encoder's, which knows nothing of the text
+    cut_at(card.longest, folder)
     expected = exported_tokenizer(
         preparation, loaded.task.dictionary, card.longest, True, False, card.checkpoint
     )
     stored = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     return dataclasses.replace(expected, tokenizer=stored)
+
+
+def cut_at(longest: int, folder: Path) -> None:
+    """Let the tokenizer of a folder cut text as the training did, where it is asked for no other length."""
+    path = folder / "tokenizer_config.json"
+    write_json(path, read_json(path) | {"model_max_length": longest})
 
 
 def encoder_of(
@@ -106,9 +114,7 @@ def encoder_of(
         found = []
         for start in range(0, len(sentences), BATCH):
             some = sentences[start : start + BATCH]
-            batch = tokenizer.tokenizer(
-                some, truncation=True, max_length=tokenizer.longest, padding=True, return_tensors="pt"
-            )
+            batch = tokenizer.tokenizer(some, truncation=True, padding=True, return_tensors="pt")
             with torch.inference_mode():
                 layers = model(**batch, output_hidden_states=True).hidden_states
             states = sum(layers) / len(layers) if encoder.layer is None else layers[encoder.layer]

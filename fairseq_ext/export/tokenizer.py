@@ -22,6 +22,13 @@ from fairseq_ext.export.sentencepiece_model import UNIGRAM, PieceModel, read_sen
 
 TRANSFORMERS = "transformers"  # type of subwords: the vocabulary of a tokenizer of that library
 WHITESPACE = r"[\s\x1c-\x1f]+"  # what Python splits at
+# A sigma becomes ς where Python says that a word ends: behind a cased letter, and in front of none, whatever
+# case-ignorable characters lie between (The Unicode Standard, 3.13). In front of it those are two at most, as
+# lookbehind is of fixed length.
+_CASED = r"[\p{Lu}\p{Ll}\p{Lt}\u00aa\u00ba]"
+_MARKS = r"'.:·\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a"
+_IGNORED = rf"[\p{{Mn}}\p{{Me}}\p{{Cf}}\p{{Lm}}\p{{Sk}}{_MARKS}]"
+FINAL_SIGMA = f"(?<={_CASED}|{_CASED}{_IGNORED}|{_CASED}{_IGNORED}{_IGNORED})Σ(?!{_IGNORED}*{_CASED})"
 NOTHING_KNOWS = "\U0010fffd"  # the last character for private use
 
 
@@ -130,6 +137,13 @@ def _word_tokenizers(preparation: Preparation, pretokenized: bool, path) -> tupl
     names = set(preparation.tokenizers.values())
     lowercase = {name.endswith(LOWERCASE) for name in names}
     splitting = sorted({name.removesuffix(LOWERCASE) for name in names} - {"none"})
+    if "raw" in splitting:
+        raise refusal(
+            path,
+            "its text kept all of its spaces (data_prep tokenize --tokenizer raw), which no exported pipeline"
+            " of sentencepiece does",
+            "prepare data with data_prep tokenize --tokenizer none",
+        )
     if len(lowercase) > 1:
         raise refusal(path, "only some of its languages are in lower case, and a tokenizer knows no language")
     if splitting and not pretokenized:
@@ -222,7 +236,7 @@ def pipeline(model: PieceModel, vocabulary: Vocabulary, lowercase: bool, normali
 
     steps = normalizers_of_clean() if normalized else _single_spaces()
     if lowercase:  # a sigma at the end of a word, which Rust's function for one character cannot see
-        steps += [normalizers.Replace(Regex(r"(?<=\p{L})Σ(?!\p{L})"), "ς"), normalizers.Lowercase()]
+        steps += [normalizers.Replace(Regex(FINAL_SIGMA), "ς"), normalizers.Lowercase()]
     if model.character_map:
         steps.append(normalizers.Precompiled(model.character_map))
         if model.single_spaces:

@@ -55,7 +55,9 @@ def write_folder(folder: Path, graph: TranslationGraph, loaded, path) -> nn.Modu
     model.save_pretrained(folder)
     tags = loaded.task.tags
     tokenizer(dictionary, ends=not tags.placement.source_ending).save_pretrained(folder)
-    (folder / "README.md").write_text(readme(tags, family, path), encoding="utf-8")
+    (folder / "README.md").write_text(
+        readme(tags, family, path, len(graph.decoder.positions) - 1), encoding="utf-8"
+    )
     return transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
 
 
@@ -73,6 +75,9 @@ def family_of(graph: TranslationGraph, path) -> str:
         " with sinusoidal positions, or with learned ones and --layernorm-embedding": family is None,
         "its encoder has no final norm (--no-encoder-final-norm)": (
             encoder.placement == "pre" and encoder.final_norm is None
+        ),
+        "its decoder has no final norm (--no-decoder-final-norm)": (
+            decoder.placement == "pre" and decoder.final_norm is None
         ),
         f"--activation-fn {encoder.activation} is none of {', '.join(ACTIVATIONS_THERE)}": (
             encoder.activation not in ACTIVATIONS_THERE
@@ -211,8 +216,12 @@ def _scores(model: nn.Module, sentences: Sequence[CheckedSentence]) -> list[floa
     return [float(log_p[row, range(len(ids)), ids].sum()) / len(ids) for row, ids in enumerate(targets)]
 
 
-def readme(tags, family: str, path) -> str:
-    """How the folder is used with the library alone."""
+def readme(tags, family: str, path, longest: int) -> str:
+    """How the folder is used with the library alone.
+
+    Args:
+        longest: hypothesis of the model, in tokens.
+    """
     placement = tags.placement
     source, target = (f"__{language}__" for language in (*tags.languages, "src", "tgt")[:2])
     named = {"source": source, "target": target}
@@ -234,7 +243,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 tokenizer = AutoTokenizer.from_pretrained("PATH OF THIS FOLDER")
 model = AutoModelForSeq2SeqLM.from_pretrained("PATH OF THIS FOLDER")
 batch = tokenizer(["{before}sub@@ words{ending}"], return_tensors="pt", return_token_type_ids=False)
-found = model.generate(**batch{forced}, max_new_tokens=200)
+found = model.generate(**batch{forced}, max_new_tokens={min(longest, 200)})
 print(tokenizer.batch_decode(found, skip_special_tokens=True))
 ```
 

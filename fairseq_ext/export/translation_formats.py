@@ -25,13 +25,14 @@ PARITY = "parity.json"
 def to_ctranslate2(job: ExportJob, folder: Path) -> None:
     """Write a folder of CTranslate2.
 
-    The model is compared in float32; of another precision the record also says how many hypotheses it shares
-    with the checkpoint.
+    The model is compared in float32; of another precision, if this machine computes in it, the record also
+    says how many hypotheses it shares with the checkpoint.
 
     Raises:
         InputError: as `load_for_inference`; the format cannot express the model; scores or hypotheses differ.
     """
     from fairseq_ext.export import ctranslate2_folder as form
+    from fairseq_ext.export.ctranslate2_search import precisions
     from fairseq_ext.export.translation_parity import equal_share
 
     loaded = load(job)
@@ -44,8 +45,12 @@ def to_ctranslate2(job: ExportJob, folder: Path) -> None:
         parity = check_translations(sentences, scores, translate) if sentences else {}
     form.write_folder(folder, graph, loaded, job.checkpoint, job.precision)
     if sentences and job.precision != "float32":
-        _, translate = form.compared(folder, symbols, positions, job.precision)
-        parity[f"equal_hypotheses_in_{job.precision}"] = equal_share(sentences, translate(sentences))
+        parity[f"equal_hypotheses_in_{job.precision}"] = None
+        if job.precision in precisions(cuda=False):
+            _, translate = form.compared(folder, symbols, positions, job.precision)
+            parity[f"equal_hypotheses_in_{job.precision}"] = equal_share(sentences, translate(sentences))
+        else:
+            print(f"export: not compared in {job.precision}, which this processor has not", file=sys.stderr)
     finish(folder, parity)
 
 

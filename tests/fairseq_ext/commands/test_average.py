@@ -202,6 +202,8 @@ def test_nonsense_is_one_line(average, training, tmp_path, data):
     reverse["task_state"]["lang_pairs"] = ["en-de"]
     wide = state_of(data, 9)
     wide["model"]["decoder.layers.0.fc1.bias"] = torch.zeros(3)
+    diverged = state_of(data, 9)
+    diverged["model"]["decoder.layers.0.fc1.bias"][1] = float("nan")
     evil = save(tmp_path / "evil.pt", {**state_of(data, 9), "cfg": RunsACommand(f"touch {tmp_path}/owned")})
     torch.save({**state_of(data, 9), "averaged": [{"file": 1}]}, tmp_path / "odd.pt")
     (tmp_path / "empty").mkdir()
@@ -220,6 +222,10 @@ def test_nonsense_is_one_line(average, training, tmp_path, data):
         ((one, save(tmp_path / "reverse.pt", reverse), *out), "directions is ['en-de'], and ["),
         ((one, save(tmp_path / "wide.pt", wide), *out), "has the shape (3,), expected (64,)"),
         ((one, evil, *out), "evil.pt: refused"),
+        (
+            (one, save(tmp_path / "nan.pt", diverged), *out),
+            "1 of 64 weights of decoder.layers.0.fc1.bias are NaN",
+        ),
         ((one, best, "--output", best), "is one of the checkpoints, expected another file"),
         ((one, one, *out), "checkpoint_1_10.pt: occurs twice; expected different checkpoints"),
         ((one, best, "--output", tmp_path / "mean.json"), "mean.json: found no .pt at its end"),

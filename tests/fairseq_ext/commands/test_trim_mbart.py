@@ -118,8 +118,15 @@ def test_what_it_says_about_itself(made, tmp_path, capsys):
     )
     assert options.endswith("--max-source-positions 40 --max-target-positions 40")
     assert trim(made, tmp_path / "model.pt") == 0
-    assert "complete, skipped" in capsys.readouterr().err
+    again = capsys.readouterr()
+    assert "complete, skipped" in again.err and again.out.splitlines() == [options]
     assert json.loads((tmp_path / "model.json").read_text())["settings"]["langs"] == ["de", "en"]
+
+
+def test_a_comparison_that_is_asked_for_later_is_made(made, tmp_path, capsys):
+    for lines, compared in ((0, False), (4, True)):
+        assert trim(made, tmp_path / "model.pt", "--check-lines", str(lines)) == 0
+        assert ("equal outputs at" in capsys.readouterr().out) == compared
 
 
 def refused(made, tmp_path, capsys, *options) -> str:

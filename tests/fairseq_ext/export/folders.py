@@ -19,19 +19,27 @@ UNKNOWN = ["☃ snow", "snow ☃☼ and ☼", "no ☼☃☃", "☃☃"]  # in th
 # what a reader can do wrong: spaces, special symbols as text, runs of unknown characters, upper case
 HARD = [
     "  two  spaces\u00a0and\u3000others\t", "<s> </s> <pad> <unk>", "< s>", "snow☃", "☃☃☃", "☼☃", "☃☼ ☃ ☼☼☃",
-    "ΟΔΟΣ ΣΑΣ Σ. ΣΤΟ", "madeupword0000", "⛄", "the-end☃.", "İstanbul ÄÖÜ ß", "\x1cx\x85y",
+    "ΟΔΟΣ ΣΑΣ Σ. ΣΤΟ", "Το Δ.Σ. και ο Ο.Σ.Ε., ΑΣ'ΤΟ 日Σ",
+    "madeupword0000", "⛄", "the-end☃.", "İstanbul ÄÖÜ ß", "\x1cx\x85y",
 ]  # fmt: skip
 
 
-def write_data(folder: Path, kind: str = "unigram", tokenizer: str = "none") -> Path:
-    """DATA of `kind` of sentencepiece; languages have one tokenizer."""
+def write_data(
+    folder: Path, kind: str = "unigram", tokenizer: str = "none", rule: str = "identity", prefix: bool = True
+) -> Path:
+    """DATA of `kind` of sentencepiece; languages have one tokenizer.
+
+    Args:
+        rule: by which sentencepiece normalizes.
+        prefix: a space is put in front of a line.
+    """
     (folder / "text").mkdir(parents=True)
     lower = tokenizer.endswith("+lowercase")
     training = [line.lower() if lower else line for text in LANGUAGES.values() for line in text]
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(training * 3), model_writer=model, vocab_size=110, model_type=kind,
-        normalization_rule_name="identity", hard_vocab_limit=False, minloglevel=2,
+        normalization_rule_name=rule, add_dummy_prefix=prefix, hard_vocab_limit=False, minloglevel=2,
         character_coverage=1.0,
     )  # fmt: skip
     (folder / "subword.model").write_bytes(model.getvalue())

@@ -1,7 +1,9 @@
 """`export --to ctranslate2`: the same scores and hypotheses, or a refusal that says why."""
 
+import dataclasses
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +17,7 @@ from data_prep.formats.preparation import Preparation
 from fairseq_ext import processor
 from fairseq_ext.export import ctranslate2_search, translation_formats, translation_parity
 from fairseq_ext.export.ctranslate2_search import Ctranslate2Search, Limits, Source
+from fairseq_ext.export.job import ExportJob
 from fairseq_ext.inference import load_for_inference
 from tests.eval.translation.packages import fairseq_ext, package, write_checkpoint
 from tests.fairseq_ext.export.translation_models import write_data, write_model
@@ -153,6 +156,44 @@ def test_eight_bits_are_compared_in_float32_first(data, tmp_path):
     assert parity_of(tmp_path / "out")["equal_hypotheses"] == 1
     sizes = [(tmp_path / name / "model.bin").stat().st_size for name in ("out", "exact")]
     assert sizes[0] < 0.6 * sizes[1]
+
+
+def test_a_precision_that_this_machine_lacks_is_written_and_not_compared(data, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("fairseq_ext.export.ctranslate2_search.precisions", lambda cuda: ["float32"])
+    checkpoint = write_model(tmp_path / "model.pt", data)
+    assert export(checkpoint, data, tmp_path / "out", "--precision", "float16") == 0
+    assert "export: not compared in float16, which this processor has not" in capsys.readouterr().err
+    assert parity_of(tmp_path / "out")["equal_hypotheses_in_float16"] is None
+    assert parity_of(tmp_path / "out")["equal_hypotheses"] == 1
+
+
+def test_another_job_or_other_data_is_another_export(data, tmp_path, monkeypatch):
+    from fairseq_ext.commands import export as command
+
+    calls = []
+
+    def write(job, folder):
+        calls.append(job)
+        (folder / "README.md").touch()
+
+    monkeypatch.setattr(command, "export", write)
+    own = shutil.copytree(data, tmp_path / "data")
+    text = tmp_path / "check.de"
+    text.write_text("w1\n")
+    checkpoint = write_model(tmp_path / "model.pt", own)
+    usual = ExportJob(checkpoint, own, "transformers", tmp_path / "out", "float32", check_text=[text])
+    others = [
+        {"to": "ctranslate2"}, {"precision": "int8"}, {"pretokenized": True}, {"check_lines": 3},
+        {"check_text": []},
+    ]  # fmt: skip
+    for job in (usual, *(dataclasses.replace(usual, **one) for one in others), usual):
+        command.make(job)
+        command.make(job)  # is complete
+    assert len(calls) == len(others) + 2
+    for path in (text, own / "preparation.json", own / "dict.de.txt", checkpoint):
+        path.write_bytes(path.read_bytes() + b" ")
+        command.make(usual)
+    assert len(calls) == len(others) + 6
 
 
 def test_of_a_package(data, tmp_path):

@@ -204,7 +204,7 @@ def test_the_command_compares_lines_of_every_language_and_says_so(data, tmp_path
     card = (tmp_path / "out/README.md").read_text()
     assert "lines of 3 languages token ids are equal" in card
     assert '`sentence_transformers.quantize_embeddings(vectors, "int8")` or `"ubinary"`' in card
-    for fact in ("| updates | 7 |", "- el\n", "| pairs of languages | de-en |", "| layers | 2 |"):
+    for fact in ("| updates | 7 |", '- "el"\n', "| pairs of languages | de-en |", "| layers | 2 |"):
         assert fact in card
     assert command(checkpoint, data, tmp_path / "out") == 0  # is done
     assert "lowest cosine" not in capsys.readouterr().out

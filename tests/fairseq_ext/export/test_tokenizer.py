@@ -25,12 +25,13 @@ def of(data, longest=40, has_cls=False, pretokenized=False):
     return made, preparation, dictionary
 
 
+@pytest.mark.parametrize(("rule", "prefix"), [("identity", True), ("nmt_nfkc", True), ("identity", False)])
 @pytest.mark.parametrize("tokenizer", ["none", "none+lowercase"])
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
-def test_ids_are_those_of_sentencepiece_and_the_dictionary(tmp_path, kind, tokenizer):
-    made, preparation, dictionary = of(write_data(tmp_path / "data", kind, tokenizer))
+def test_ids_are_those_of_sentencepiece_and_the_dictionary(tmp_path, kind, tokenizer, rule, prefix):
+    made, preparation, dictionary = of(write_data(tmp_path / "data", kind, tokenizer, rule, prefix))
     known_runs = 0
-    for line in LINES:
+    for line in [*LINES, "Ｗｉｄｅ ｶﾞ ① ½ e\u0301"]:
         words = preparation.segment("de", line).split()
         expected = [dictionary.index(word) for word in words] + [dictionary.eos()]
         found = [made.rows[number] for number in made.tokenizer(line)["input_ids"]]
@@ -90,6 +91,8 @@ def test_what_is_read_of_a_sentencepiece_model(tmp_path):
 
 
 def test_what_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"kept all of its spaces .*--tokenizer none"):
+        of(write_data(tmp_path / "raw", tokenizer="raw"), pretokenized=True)
     with pytest.raises(InputError, match=r"split into words by moses, language by language.*--pretokenized"):
         of(write_data(tmp_path / "moses", tokenizer="moses"))
     made, _, _ = of(tmp_path / "moses", pretokenized=True)

@@ -91,6 +91,20 @@ def test_text_is_normalized_as_that_of_the_training_was(world, tmp_path, to):
     assert tokenizer(decomposed)["input_ids"] == tokenizer(composed)["input_ids"]
 
 
+def test_long_text_is_cut_where_the_training_cut_it(world, tmp_path):
+    state = state_of(*build(*world))
+    state["cfg"]["task"]["max_source_positions"] = 8
+    save(tmp_path / "model.pt", state)
+    long = tmp_path / "long.de"
+    long.write_text(" ".join(TEXT * 3) + "\n", encoding="utf-8")
+    assert export(world, tmp_path / "model.pt", tmp_path / "out", "--check-text", str(long)) == 0
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert len(tokenizer(" ".join(TEXT * 3), truncation=True)["input_ids"]) == 9
+    assert "cut to 9 tokens" in (tmp_path / "out/README.md").read_text()
+
+
 def test_the_code_of_the_model_card_runs(world, tmp_path):
     trained(world, tmp_path / "model.pt", pooling="sum", pooling_layer="1")
     assert export(world, tmp_path / "model.pt", tmp_path / "out") == 0
