@@ -22,6 +22,7 @@ from data_prep.formats.alignments import is_alignment_file
 from data_prep.formats.sentences import index_path
 from data_prep.formats.structures import is_structure_file
 from data_prep.formats.teacher_vectors import is_stored_file, is_stored_of
+from data_prep.huggingface import places_of
 from fairseq_ext.checkpoints.progress import BEST, LAST
 
 RECORD = "training.json"
@@ -132,7 +133,7 @@ class TrainingRecord:
                 path = self.files.get(name, name)
                 what = "has changed" if name in self.inputs else "is gone"
                 raise InputError(f"{self.folder}: {done} with other data: {path} {what} since; {_ADVICE}")
-        for name in sorted(_texts_of_pretraining(self.inputs, self.options) - record["inputs"].keys()):
+        for name in sorted(_texts_of_languages(self.inputs, self.options) - record["inputs"].keys()):
             path = self.files[name]
             raise InputError(f"{self.folder}: {done} with other data: {path} is new since; {_ADVICE}")
 
@@ -214,10 +215,11 @@ def files_read(data, options: dict[str, str]) -> list[Path]:
     data = Path(data)
     if not data.is_dir():
         raise InputError(f"{data}: no such folder; run the stage prepare first")
-    aligner, structures = options.get("--alignments", ""), _structures(options)
+    structures, subsets = _structures(options), _subsets(options)
+    aligned, aligner = _reads_alignments(options), options.get("--alignments")  # else by the only aligner
     vectors = {options.get(option) for option in ("--teacher", "--encoder-vectors")}
     layers = {options.get("--layer-sums")}
-    found = [path for path in sorted(data.iterdir()) if path.name.split(".")[0] in ("dict", "train", "valid")]
+    found = [path for path in sorted(data.iterdir()) if path.name.split(".")[0] in subsets]
     if not found:
         raise InputError(
             f"{data}: nothing to train on; expected the output of `python -m data_prep binarize`"
@@ -225,7 +227,7 @@ def files_read(data, options: dict[str, str]) -> list[Path]:
     return [
         path
         for path in found
-        if (not is_alignment_file(path) or is_alignment_file(path, aligner))
+        if (not is_alignment_file(path) or (aligned and is_alignment_file(path, aligner)))
         and (not is_structure_file(path) or path.suffix[1:] in structures)
         and (not is_stored_file(path) or is_stored_of(path, vectors, layers))
     ]
@@ -238,7 +240,10 @@ def _files_of_start(option: str, path: Path) -> dict[str, Path]:
         InputError: there is none.
     """
     if path.is_dir():
-        return {f"{option} {file.name}": file for file in sorted(path.iterdir()) if file.is_file()}
+        files = (
+            file for place in sorted(places_of(path)) for file in sorted(place.iterdir()) if file.is_file()
+        )
+        return {f"{option} {file.relative_to(path)}": file for file in files}
     if not path.is_file():
         raise InputError(f"{option} {path}: no such file; run the training that makes it first")
     return {option: path}
@@ -258,11 +263,39 @@ def _mixtures(options: dict[str, str]) -> dict[str, dict[str, float]]:
     return parse_mixtures(options[_PRETRAINING], _PRETRAINING)
 
 
-def _texts_of_pretraining(inputs: Iterable[str], options: dict[str, str]) -> set[str]:
-    """A pre-training reads all binarized texts of its languages, `SPLIT.….LANG.idx`; other trainings name the
-    pairs that they read.
+def _subsets(options: dict[str, str]) -> set[str]:
+    """What the names of the files that a training reads begin with."""
+    valid = options.get("--valid-subset", "valid").split(",")
+    return {"dict", options.get("--train-subset", "train"), *(name.strip() for name in valid)}
+
+
+def _reads_alignments(options: dict[str, str]) -> bool:
+    if "--alignments" in options:
+        return True
+    if "--losses" not in options:
+        return False
+    from fairseq_ext.losses.registry import LOSSES
+
+    named = [LOSSES[name] for name in map(str.strip, options["--losses"].split(",")) if name in LOSSES]
+    return any("word_alignments" in loss.batch_fields for loss in named)
+
+
+def _unpaired(inputs: Iterable[str], options: dict[str, str]) -> set[str]:
+    """The languages of which a training without pairs of sentences reads all texts, as there is no bitext."""
+    if "--unpaired" not in options:
+        return set()
+    pairs = ["-".join(sorted(pair.strip().split("-"))) for pair in options.get("--pairs", "").split(",")]
+    train = options.get("--train-subset", "train")
+    alone = [pair for pair in pairs if not any(name.startswith(f"{train}.{pair}.") for name in inputs)]
+    return {language for pair in alone for language in pair.split("-")}
+
+
+def _texts_of_languages(inputs: Iterable[str], options: dict[str, str]) -> set[str]:
+    """A pre-training reads all binarized texts of its languages, `SPLIT.….LANG.idx`, and so does a training
+    without pairs; others name the pairs that they read.
     """
-    indices = tuple(index_path(Path(f".{language}")).name for language in _mixtures(options))
+    languages = {*_mixtures(options), *_unpaired(inputs, options)}
+    indices = tuple(index_path(Path(f".{language}")).name for language in sorted(languages))
     return {name for name in inputs if name.endswith(indices) and not name.startswith("--")}
 
 

@@ -39,7 +39,7 @@ def size_of(weights, prefix: str = "", **others: int | None) -> EncoderSize:
 
     Args:
         weights: names and parameters (`named_parameters`), each once.
-        prefix: of the names, so that layers are `encoder.layers.0.` or `encoder.layer.0.`
+        prefix: of the names, so that layers are `encoder.layers.0.`, or `encoder.model.….layer.0.`
         others: L, d_h, d_ff and H.
     """
     from fairseq_ext.checkpoints.parameters import ENCODER_LAYERS, count_parameters
@@ -61,7 +61,8 @@ def size_of_transformers(model) -> EncoderSize:
         "ffn_width": "encoder_ffn_embed_dim",
         "heads": "encoder_attention_heads",
     }
-    return size_of(model.named_parameters(), **{field: sizes[name] for field, name in names.items()})
+    others = {field: sizes[name] for field, name in names.items()}
+    return size_of(model.named_parameters(), "encoder.model.", **others)  # as checkpoints name them
 
 
 def size_of_modules(model) -> EncoderSize:

@@ -78,6 +78,7 @@ PAIR_OPTIONS = {  # with defaults
     "first_pairs": None,
     "unpaired": False,
     "random_sides": False,
+    "random_batches": False,
 }
 
 

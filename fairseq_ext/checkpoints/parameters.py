@@ -9,7 +9,7 @@ from torch import Tensor
 from fairseq_ext.checkpoints.reading import EMBEDDINGS
 
 BUFFERS = (".version", "._float_tensor")  # what fairseq saves besides parameters
-ENCODER_LAYER = re.compile(r"encoder\.(.+\.encoder\.)?layers?\.\d+\.")  # ours, or one of transformers
+ENCODER_LAYER = re.compile(r"encoder\.(model\.(.+\.)?)?layers?\.\d+\.")  # ours, or one of transformers
 WORD_EMBEDDINGS, ENCODER_LAYERS = "word embeddings", "encoder layers"
 
 

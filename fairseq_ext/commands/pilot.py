@@ -5,6 +5,7 @@ training will make. The time of the first update, in which memory is found, is n
 of the same NAME (another seed) is only counted.
 """
 
+from itertools import chain
 from pathlib import Path
 
 from command_line import options
@@ -25,11 +26,11 @@ RECORD = {
         }
     ),
 }
-_LEFT_OUT = {
-    *("--pretrained-checkpoint", "--finetune-from-model"),  # may not be there yet, and change no rate
-    *("--pretrained-dictionary", "--new-rows"),  # go with the first
-    *("--log-file", "--tensorboard-logdir", "--wandb-project", "--aim-repo"),  # are the training's own
+_STARTS = {  # change no rate, and are left out while they are not there yet; with what goes with them
+    "--pretrained-checkpoint": ("--pretrained-dictionary", "--new-rows"),
+    "--finetune-from-model": (),
 }
+_OWN = ("--log-file", "--tensorboard-logdir", "--wandb-project", "--aim-repo")  # of the training
 
 
 def add_arguments(parser) -> None:
@@ -92,10 +93,15 @@ def measured(words: list[str], folder, seconds: float) -> dict:
 
 def _short(words: list[str], scratch: Path) -> list[str]:
     """The command, which saves and validates nothing."""
+    from fairseq_ext.training_record import parse_options
+
+    given = parse_options(words)
+    missing = [name for name in _STARTS if name in given and not Path(given[name]).exists()]
+    left_out = {*_OWN, *missing, *chain.from_iterable(_STARTS[name] for name in missing)}
     kept = [
         word
         for before, word in zip(["", *words], words, strict=False)
-        if before not in _LEFT_OUT and word.partition("=")[0] not in _LEFT_OUT
+        if before not in left_out and word.partition("=")[0] not in left_out
     ]
     short = ["--save-dir", str(scratch), "--no-save", "--disable-validation"]
     return [*kept, *short, "--log-format", "simple", "--log-interval", "1"]

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import logging
+import re
 from collections.abc import Iterable, Iterator
 
 import torch
@@ -32,6 +33,7 @@ from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_training, c
 
 logger = logging.getLogger(__name__)
 ACCURACY = "accuracy"
+OF_A_PART = re.compile("(?:loss|nll_loss|bleu|retrieval|accuracy|ppl)_(.+)")
 OF_TRANSLATION = (TRANSLATION_LOG, "nll_loss", "ppl", ACCURACY)  # measures that its loss logs
 WAITING_BACKENDS = ("c10d", "pytorch_ddp")  # which wait for the gradients of all parameters
 
@@ -324,6 +326,13 @@ class BaseTask(FairseqTask):
         for measure in chosen_measures(self.cfg):
             if measure in self.unlogged:  # fairseq would find out at the first validation
                 raise InputError(f"{measure} is not measured without {self.unlogged[measure]}")
+            part, known = OF_A_PART.fullmatch(measure), self.measured_parts()
+            if part and part[1] not in known:
+                raise InputError(f"{measure}: {part[1]} is not validated; expected one of {', '.join(known)}")
+
+    def measured_parts(self) -> list[str]:
+        """What a validation logs measures of besides those of all, `loss_PART` and others."""
+        return []
 
     def _check_decoder_is_trained(self) -> None:
         """DistributedDataParallel waits for the gradients of all parameters."""

@@ -217,6 +217,9 @@ class LinguisticPretrainingTask(BaseTask):
             logging_output[name] = correct if other == component else torch.zeros_like(correct)
         return loss, sample_size, logging_output
 
+    def measured_parts(self) -> list[str]:
+        return [*map(format_direction, self._components()), *self.mixtures]
+
     def reduce_metrics(self, logging_outputs, criterion):
         """Besides fairseq's: `loss_ja-bmass`, `nll_loss_ja-bmass`, `ppl_ja-bmass` and `accuracy_ja-bmass`
         (percent of the tokens, tables 4.12 and 4.13) for every component, `ppl_ja` and `accuracy_ja` for

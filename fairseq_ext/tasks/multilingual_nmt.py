@@ -239,6 +239,9 @@ class MultilingualNmtTask(GeneratingTask):
                 logging_output[f"bleu:{format_direction(other)}"] = statistics if other == direction else zero
         return loss, sample_size if supervised else 0, logging_output
 
+    def measured_parts(self) -> list[str]:
+        return [format_direction(direction) for directions in self._validated() for direction in directions]
+
     def reduce_metrics(self, logging_outputs, criterion):
         super().reduce_metrics(logging_outputs, criterion)
         selecting, zero_shot = self._validated()

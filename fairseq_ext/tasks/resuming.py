@@ -73,7 +73,7 @@ def _with_task(load: Callable) -> Callable:
             if other := _other_parameters(error):
                 raise InputError(
                     f"{filename}: is of another architecture: {other}; give the options of the model that it"
-                    " has, or --pretrained-checkpoint, which takes the layers that both have"
+                    " has"
                 ) from None
             raise
         known = extra if isinstance(extra, dict) else {}

@@ -220,6 +220,9 @@ class SentenceEmbeddingTask(SentencePairTask):
             return specials_among(tokens, self.model_sizes)
         return torch.zeros_like(tokens, dtype=torch.bool)
 
+    def measured_parts(self) -> list[str]:
+        return [format_direction(pair) for pair in self.pairs]
+
     def reduce_metrics(self, logging_outputs, criterion):
         super().reduce_metrics(logging_outputs, criterion)
         if criterion.training:

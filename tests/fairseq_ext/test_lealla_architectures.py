@@ -1,10 +1,12 @@
 """The architectures of Tables 3.1 and A.3: parameters are those of the tables, and outputs those of BERT."""
 
+import re
 from argparse import Namespace
 
 import pytest
 import torch
 
+from embeddings.encoders.sizes import size_of_transformers
 from fairseq_ext.checkpoints.parameters import ENCODER_LAYERS, count_parameters
 from fairseq_ext.models.lealla_architectures import ROWS
 from fairseq_ext.models.sentence_encoder import SentenceEncoderModel
@@ -123,3 +125,22 @@ def as_bert(weights: dict, pad: int) -> dict:
             name = name.replace(ours, theirs)
         found[name] = value
     return {name: value for name, value in found.items() if not name.endswith("version")}
+
+
+@pytest.mark.parametrize("kind", ["bert", "xlm-roberta", "distilbert", "modernbert", "xlnet"])
+def test_layers_of_transformers_are_counted_whatever_they_are_called(kind):
+    import transformers
+
+    config = transformers.CONFIG_MAPPING[kind]()
+    sizes = {"hidden_size": 8, "dim": 8, "d_model": 8, "num_hidden_layers": 2, "n_layers": 2, "n_layer": 2}
+    sizes |= {"num_attention_heads": 2, "n_heads": 2, "n_head": 2, "d_head": 4, "intermediate_size": 16}
+    sizes |= {"hidden_dim": 16, "d_inner": 16, "vocab_size": 20, "pad_token_id": 1}
+    for name, value in sizes.items():
+        if hasattr(config, name):
+            setattr(config, name, value)
+    model = transformers.AutoModel.from_config(config)
+    layers = [module for name, module in model.named_modules() if re.search(r"layers?\.\d+$", name)]
+    expected = sum(one.numel() for layer in layers for one in layer.parameters())
+    assert len(layers) == 2 and size_of_transformers(model).layer_parameters == expected
+    stored = {f"encoder.model.{name}": value for name, value in model.state_dict().items()}
+    assert count_parameters(stored)[ENCODER_LAYERS] == expected

@@ -294,6 +294,15 @@ def test_measures_that_no_validation_logs_are_refused(folder, option, measure, l
     begun(make_task(folder, **chosen), **{"losses": "translation", **given})
 
 
+def test_measures_of_directions_that_are_not_validated_are_refused(folder):
+    for measure in ("nll_loss_en-xx", "loss_de"):
+        message = refused(begun, make_task(folder, best_checkpoint_metric=measure))
+        part = measure.rpartition("_")[2]
+        assert message.startswith(f"{measure}: {part} is not validated; expected one of ")
+    known = message.partition("one of ")[2].split(", ")
+    begun(make_task(folder, best_checkpoint_metric=f"nll_loss_{known[0]}"))
+
+
 def test_zero_shot_bleu_needs_zero_shot_directions(folder):
     task = make_task(folder, best_checkpoint_metric="zero_shot_bleu", eval_bleu=True)
     assert refused(begun, task) == "zero_shot_bleu is not measured without --zero-shot-lang-pairs"

@@ -123,6 +123,44 @@ def test_files_that_it_does_not_read_may_come_and_go(model, data):
     assert "word2word.alignment has changed" in refusal(model, data, *WORDS, "--alignments", "word2word")
 
 
+def test_the_only_alignments_are_read_without_being_named(model, data):
+    (data / "train.de-en.fast_align.alignment").unlink()
+    words, others = [*WORDS, "--losses", "translation,word_contrastive"], [*WORDS, "--losses", "translation"]
+    trained(model, data, *words)
+    trained(model.with_name("plain"), data, *others)
+    (data / "train.de-en.word2word.alignment").write_text("other")
+    assert "word2word.alignment has changed since" in refusal(model, data, *words)
+    assert not begin(model.with_name("plain"), data, *others)
+
+
+def test_sets_of_other_names_are_read(model, data):
+    words = [*WORDS, "--valid-subset", "valid,dev"]
+    (data / "dev.de-en.de.bin").touch()
+    trained(model, data, *words)
+    (data / "dev.de-en.de.bin").write_text("other")
+    assert "dev.de-en.de.bin has changed since" in refusal(model, data, *words)
+
+
+def test_folders_of_modules_are_a_start_too(model, data, tmp_path):
+    teacher = tmp_path / "teacher"
+    (teacher / "2_Dense").mkdir(parents=True)
+    (teacher / "modules.json").write_text('[{"path": ""}, {"path": "2_Dense"}]')
+    (teacher / "2_Dense/model.safetensors").write_text("weights")
+    words = [*WORDS, "--teacher-checkpoint", str(teacher)]
+    trained(model, data, *words)
+    (teacher / "2_Dense/model.safetensors").write_text("others")
+    assert "2_Dense/model.safetensors has changed since" in refusal(model, data, *words)
+
+
+def test_a_training_without_pairs_reads_all_texts_of_its_languages(model, data):
+    words = ["--unpaired", "--pairs", "de-fr,en-de"]
+    trained(model, data, *words)
+    (data / "train.mono.en.idx").touch()
+    assert not begin(model, data, *words)  # of de-en there is a bitext
+    (data / "train.mono.fr.idx").touch()
+    assert "train.mono.fr.idx is new since" in refusal(model, data, *words)
+
+
 def test_a_pretraining_reads_the_analyses_of_its_tasks(model, data):
     words = ["--pretraining-tasks", "de=mass"]
     trained(model, data, *words)

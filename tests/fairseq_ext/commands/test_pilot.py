@@ -73,6 +73,15 @@ def test_the_command_is_the_trainings_but_saves_nothing_and_starts_from_nothing(
     assert [path.name for path in (tmp_path / "plan").iterdir()] == ["toy.json"]  # and it is gone
 
 
+def test_a_start_that_is_there_is_kept(run, tmp_path):
+    """Vectors that are stored ask for the encoder that they are of."""
+    start = tmp_path / "teacher.pt"
+    start.touch()
+    run("--finetune-from-model", str(start), "--pretrained-checkpoint=none.pt", "--new-rows", "mean")
+    words = (tmp_path / "words").read_text().split()
+    assert words[: words.index("--save-dir")] == ["--finetune-from-model", str(start)]
+
+
 @pytest.mark.parametrize("form", ["{} {}", "{}={}"])
 def test_options_of_the_start_and_of_logs_are_left_out(run, tmp_path, form):
     """A dictionary and new rows without the checkpoint are refused; logs are those of the training."""
