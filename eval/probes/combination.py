@@ -117,8 +117,10 @@ def on_datasets(names: Sequence[str], systems: list[System]) -> list[list[System
     """The systems of a combination, on every dataset that has all of them.
 
     Raises:
-        InputError: no dataset has.
+        InputError: no dataset has, or one system is named twice.
     """
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"--combine {':'.join(names)}: {twice} occurs twice; expected four systems")
     found = [[called(name, members) for name in names] for members in by_dataset(systems).values()]
     complete = [four for four in found if None not in four]
     if not complete:

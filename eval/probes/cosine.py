@@ -101,15 +101,24 @@ def mean(system: System, pair: str) -> np.ndarray:
     return np.mean(system.values("pairs", pair, "cosine"), axis=0)
 
 
+def other_text(entry: dict, other: dict) -> bool:
+    known = [one.get("texts_sha256") for one in (entry, other)]
+    return None not in known and known[0] != known[1]
+
+
 def mismatch_of(first: dict, other: dict) -> str | None:
     """How two runs differ in layers, in the sentences of pairs of languages, or in what of these the means
     are of; None if they do not.
     """
     lines = [{pair: entry["lines"] for pair, entry in run["pairs"].items()} for run in (first, other)]
+    others = [
+        pair for pair, entry in first["pairs"].items() if other_text(entry, other["pairs"].get(pair, entry))
+    ]
     for what, found, expected in (
         ("layers", other["layers"], first["layers"]),
         ("pairs of languages", sorted(lines[1]), sorted(lines[0])),
         ("numbers of sentences", list(lines[1].values()), list(lines[0].values())),
+        ("other sentences of", others or ["none"], ["none"]),
         *(
             (name, [other.get(name, first.get(name))], [first.get(name, other.get(name))])
             for name in ("split", "only_words")

@@ -1,5 +1,6 @@
 """Parallel sentences in a store of states: a-b and b-a, whose sentences i say the same in two languages."""
 
+import hashlib
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from command_line.records import field
 from eval.probes.store import INDEX, StatePart, StateStore
 
 FINAL_NORM = "encoder-norm"
-COUNTS = ("kind", "lines", "words")  # of an entry, not measures
+COUNTS = ("kind", "lines", "words", "texts_sha256")  # of an entry, not measures
 OUTPUT = "output"  # of the encoder, what the decoder attends to, with or without a final norm below it
 
 
@@ -168,7 +169,10 @@ def layerwise(
     """
     store = StateStore.open(folder)
     pairs, layers = parallel_pairs(store, options.split), encoder_layers(store)
-    values: dict[str, dict] = {pair.name: {"kind": pair.kind, "lines": len(pair)} for pair in pairs}
+    values: dict[str, dict] = {
+        pair.name: {"kind": pair.kind, "lines": len(pair), **texts_of(store, options.split, pair)}
+        for pair in pairs
+    }
     for name in progress(layers.values(), len(layers), task, "layer"):
         pooled = Pooled(name, options.only_words, then)
         for pair in pairs:
@@ -180,6 +184,13 @@ def layerwise(
         "pairs": values,
         "averages": averages(values),
     }
+
+
+def texts_of(store: StateStore, split: str, pair: ParallelPair) -> dict[str, str]:
+    """What tells the sentences of a pair from as many others; nothing where a store does not know."""
+    languages = pair.first, pair.second
+    known = [store.text_sha256(split, direction) for direction in (languages, languages[::-1])]
+    return {} if None in known else {"texts_sha256": hashlib.sha256("".join(known).encode()).hexdigest()}
 
 
 def describe(store: StateStore, split: str) -> dict:

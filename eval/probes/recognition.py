@@ -69,6 +69,7 @@ def run_record(
         "-".join(direction): {
             "kind": "supervised" if direction in store.supervised else "zero-shot",
             "lines": len(getattr(store, first)(options.test_split, direction)),
+            "texts_sha256": store.text_sha256(options.test_split, direction),
             "tokens": {side: int(tested[side][direction][0][0, 0].sum()) for side in sets},
             "accuracy": accuracies(direction, labels, layers, tested),
         }

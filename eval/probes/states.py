@@ -9,13 +9,16 @@ layer-wise language recognition train; of other sets, --directions. Layers are L
 encoder and onward of the decoder, encoder-norm, decoder-embedding and decoder-norm; see eval/probes/store.py.
 """
 
+import hashlib
 import time
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
+from command_line.lines import read_lines
 from command_line.option_classes import from_arguments
 from data_prep.formats.directions import directions_or
 from eval.probes.store import KIND, store_files, write_index
@@ -132,6 +135,7 @@ def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True)
     translated = time.monotonic()
     sentences = [Sentences(*each) for each in zip(keys, parts, outputs, strict=True)]
     splits = StateWriter(decoder, layers, job.dtype, output).write(sentences)
+    add_texts(splits, data, keys, job.max_lines)
     seconds = {"translate": translated - started, "states": time.monotonic() - translated}
     record = describe(job, loaded, layers, splits, seconds)
     write_index(output, record | {"encoder_output": available["encoder"][-1]})
@@ -159,6 +163,18 @@ def choose_layers(available: dict[str, list[str]], wanted: list[str]) -> dict[st
         side: {name: number for number, name in enumerate(layers) if name in chosen}
         for side, layers in available.items()
     }
+
+
+def add_texts(splits: dict, data: Path, keys, max_lines: int | None) -> None:
+    """Note the checksum of the raw source lines of every direction, where the data have them: sets with as
+    many lines under one name may be of other sentences.
+    """
+    for split, (source, target) in keys:
+        path = data / "text" / f"{split}.{'-'.join(sorted((source, target)))}.{source}"
+        if path.is_file():
+            lines = "\n".join(islice(read_lines(path), max_lines))
+            digest = hashlib.sha256(lines.encode("utf-8")).hexdigest()
+            splits[split][f"{source}-{target}"]["text_sha256"] = digest
 
 
 def directions_of(task, job: Extraction, split: str) -> list:

@@ -228,6 +228,10 @@ class StateStore:
     def decoder(self, split: str, direction: Direction) -> StatePart:
         return self._part(split, direction, "decoder")
 
+    def text_sha256(self, split: str, direction: Direction) -> str | None:
+        """The checksum of the source lines; None where it is not known."""
+        return self._split(split).get("-".join(direction), {}).get("text_sha256")
+
     def part_name(self, split: str, direction: Direction, side: str) -> str:
         """Name of the part; equal for directions that share it."""
         directions, text = self._split(split), "-".join(direction)

@@ -32,7 +32,8 @@ def principal_directions(states: np.ndarray, variance: float = VARIANCE) -> np.n
     """
     vectors, values, _ = np.linalg.svd(centred(states), full_matrices=False)
     kept = np.cumsum(values**2) / np.sum(values**2)
-    return vectors[:, : int(np.searchsorted(kept, variance)) + 1]
+    rank = int(np.sum(values > values[0] * max(states.shape) * np.finfo(values.dtype).eps))
+    return vectors[:, : min(int(np.searchsorted(kept, variance)) + 1, max(rank, 1))]
 
 
 def svcca(first: np.ndarray, second: np.ndarray, variance: float = VARIANCE) -> float:

@@ -102,7 +102,7 @@ LLR_RUN = {
     "chance": Objects(float),
     "majority": Objects(Objects(Anything)),
     "averages": Objects(Objects(Anything)),
-    "directions": Objects({"kind": KIND, "accuracy": Objects(Anything)}),
+    "directions": Objects({"kind": KIND, "accuracy": Objects(Anything), "texts_sha256": Optional(str)}),
 }
 LENGTHS = {
     "lines": int,
@@ -147,7 +147,9 @@ SCHEMAS = {
         "forced": Optional(str),
         "tags": [int],
         "eos": int,
-        "splits": Objects(Objects({"encoder": str, "decoder": Optional(str)})),  # language models have none
+        "splits": Objects(
+            Objects({"encoder": str, "decoder": Optional(str), "text_sha256": Optional(str)})
+        ),  # language models have no decoder
     },
     "llr": {"runs": [LLR_RUN]},
     "similarity": _layerwise("svcca", "cka"),

@@ -196,6 +196,8 @@ def build_decoder(
 def _rescorer(task, options: RescoringOptions | None, beam: int) -> LanguageRescorer | None:
     if options is None or not options.language_rescoring:
         return None
+    if beam == 1:
+        raise InputError("--language-rescoring: with --beam 1 there is one hypothesis; give a larger beam")
     text = partial(text_of, Preparation.load(task.cfg.data), task.dictionary)
     return LanguageRescorer(options, task.tags.languages, text, candidates=beam)
 

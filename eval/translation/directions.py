@@ -35,7 +35,12 @@ def choose_directions(task, data, split: str, wanted: str, pivot: str | None = N
             file_prefix(data, split, (source, target), source)
     if pivot:
         task.tags.id_of(pivot)
-        directions = [pair for pair in directions if pair not in task.supervised and pivot not in pair]
+        through = [pair for pair in directions if pair not in task.supervised and pivot not in pair]
+        if wanted not in SETS and not through:
+            raise InputError(
+                f"--pivot {pivot}: {wanted} has no zero-shot direction between other languages, expected some"
+            )
+        directions = through
     if not directions:
         languages = ", ".join(task.tags.languages)
         raise InputError(

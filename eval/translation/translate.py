@@ -44,6 +44,8 @@ from eval.translation.search_options import (
 )
 from eval.translation.translation_options import TranslationOptions
 
+SPLIT = "test"
+
 
 @dataclass(frozen=True)
 class TranslationJob:
@@ -69,7 +71,7 @@ def add_arguments(parser) -> None:
         type=options.output_folder,
         help="folder for SRC-TGT.txt, and translate.json of a test set; a text without it: standard output",
     )
-    parser.add_argument("--split", type=options.split, default="test", help="which set to translate")
+    parser.add_argument("--split", type=options.split, default=SPLIT, help="which set to translate")
     add_directions_argument(parser)
     parser.add_argument(
         "--pivot", type=options.text, help="translate zero-shot directions through this language"
@@ -119,6 +121,9 @@ def main(args) -> None:
 
         if args.pivot:
             raise InputError("--pivot: of a test set, not with --input; translate the text twice")
+        for name, usual in (("split", SPLIT), ("name", None), ("dataset", None), ("force", False)):
+            if getattr(args, name) != usual:
+                raise InputError(f"--{name}: of a test set, not with --input; leave it out")
         translate_text(from_arguments(TextJob, args))
         return
     for name in ("n_best", "scores", "long_lines"):

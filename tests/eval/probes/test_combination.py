@@ -108,7 +108,12 @@ def test_in_the_report(probe, folders, command, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("combine", "error"), [("base:a:b", "expected BASE:FIRST:SECOND:BOTH"), ("base:a:b:c", "no system 'c'")]
+    ("combine", "error"),
+    [
+        ("base:a:b", "expected BASE:FIRST:SECOND:BOTH"),
+        ("base:a:b:c", "no system 'c'"),
+        ("base:a:a:base", "--combine base:a:a:base: base occurs twice; expected four systems"),
+    ],
 )
 def test_errors(probe, folders, combine, error):
     result = probe(*folders, "--combine", combine)

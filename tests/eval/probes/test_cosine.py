@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from eval.probes.cosine import parallel_cosine
+from eval.probes.store import INDEX
 from tests.eval.probes.planted import sentence_states, write_store
 
 N = 6
@@ -130,6 +131,19 @@ def refused(result) -> str:
     assert result.status == 2, result.err
     (line,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
     return line.removeprefix("error: ")
+
+
+def test_as_many_other_sentences_are_refused(store, probe):
+    """Of a set under the same name; of stores that do not know their text nothing is said."""
+    folders = [store(name, [0, 60, 90], name=name.upper()) for name in "ab"]
+    for folder, text in zip(folders, ("one", "other"), strict=True):
+        assert probe(*folders, "--force").status == 0
+        path = folder / INDEX
+        record = json.loads(path.read_text())
+        for direction, entry in record["splits"]["test"].items():
+            entry["text_sha256"] = f"{text} {direction}"
+        path.write_text(json.dumps(record))
+    assert "b: other sentences of de-en, de-fr, but none in " in refused(probe(*folders, "--force"))
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,24 @@ def states(command, folder, tmp_path):
     return run
 
 
+def test_the_index_knows_the_text(folder, checkpoint, states):
+    def digests(output: str, *options) -> dict:
+        store = states(checkpoint(), "--splits", "test", "--max-lines", "2", *options, output=output)
+        return {direction: store.text_sha256("test", direction) for direction in store.directions("test")}
+
+    assert set(digests("unknown").values()) == {None}  # data without raw text
+    (folder / "text").mkdir(exist_ok=True)
+    for pair in ("de-en", "de-fr", "en-fr"):
+        for language in pair.split("-"):
+            path = folder / "text" / f"test.{pair}.{language}"
+            path.write_text(f"one {language}\ntwo\nthree\nfour\n")
+    known = digests("known")
+    assert known["de", "en"] == known["de", "fr"] != known["en", "de"]
+    assert digests("other", "--max-lines", "1") != known
+    (folder / "text/test.de-en.de").write_text("one de\ntwo\nbeyond\nthem\n")
+    assert digests("beyond") == known
+
+
 # --- the claim behind the forced pass
 
 

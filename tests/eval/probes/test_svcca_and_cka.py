@@ -81,6 +81,14 @@ def test_99_percent_of_the_variance_is_kept():
     assert principal_directions(states, variance=0.999).shape == (8, 3)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_directions_that_are_rounding_are_none(seed):
+    """Outputs of layer normalization have no variance along the direction of all ones."""
+    states = np.random.default_rng(seed).normal(size=(500, 16))
+    states -= states.mean(axis=1, keepdims=True)
+    assert principal_directions(states, variance=1).shape == (500, 15)
+
+
 @pytest.mark.parametrize("measure", [svcca, linear_cka])
 class TestInvariances:
     def test_rotation_scale_and_shift_do_not_matter(self, rng, measure):

@@ -244,6 +244,7 @@ def test_what_a_search_costs_is_recorded(translate, monkeypatch):
             ["--language-contrast", "--engine", "ctranslate2"],
             "--language-contrast: not with --engine ctranslate2",
         ),
+        (["--language-rescoring", "1", "--beam", "1"], "--language-rescoring: with --beam 1 there is one"),
         (["--contrast-sources", "2"], "--contrast-sources: only with --source-contrast"),
         (["--contrast-languages", "en"], "--contrast-languages: only with --language-contrast"),
         (["--rescoring-identifier", "x"], "--rescoring-identifier: only with --language-rescoring"),

@@ -49,6 +49,7 @@ def test_directions(task, folder, wanted, pivot, expected):
         ("all", "it", "language 'it': the model has no tag for it; known languages: de, en, fr"),
         ("de", None, "--directions: 'de' is not SOURCE-TARGET"),
         ("de-en,de-en", None, "--directions: 'de-en' occurs twice"),
+        ("en-de,fr-en", "en", "--pivot en: en-de,fr-en has no zero-shot direction between other languages"),
         ("supervised", "en", "no test set for supervised directions between the languages of the model"),
     ],
 )
