@@ -86,7 +86,7 @@ WORDS = {
     "eval probe pretraining-accuracy": "MASS={w}/train.log --dataset toy --output {o}",
     "eval probe validation-curves": "MNMT={w}/train.log --dataset toy --output {o}",
     "eval probe training-speed": "EMS={w}/train.log --dataset toy --output {o}",
-    "eval probe combination": "{w}/out {w}/other --combine A:B:A:B --output {o}",
+    "eval probe combination": "{w}/out {w}/other {w}/third {w}/fourth --combine A:B:C:D --output {o}",
     "eval probe language-groups": "{w}/out {w}/other --groups {w}/groups.toml --output {o}",
     "eval probe cost": "EMS={w}/train.log --dataset toy --output {o}",
     "eval probe data-size": "{w}/retrieved --sizes {w}/sizes.tsv --of languages --output {o}",
@@ -145,7 +145,7 @@ def make_world(world: Path) -> None:
     ):
         _run(line, world)
     _write_checkpoint(world)
-    for name, other in (("out", "A"), ("other", "B")):
+    for name, other in (("out", "A"), ("other", "B"), ("third", "C"), ("fourth", "D")):
         _run(f"{_TRANSLATE} --output {{w}}/{name} --name {other}", world)
         _run(f"eval score {{w}}/{name} --workers 1", world)
     for folder, name in (("states", "A"), ("other-states", "B")):
