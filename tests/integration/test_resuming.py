@@ -108,4 +108,4 @@ def test_weights_of_another_architecture_are_one_line(train, tmp_path):
     refused = train("wider", 1, "--encoder-ffn-embed-dim", 40, "--finetune-from-model", path)
     assert refused.status != 0
     assert f"{path}: is of another architecture: size mismatch for encoder." in refused.last_error
-    assert "--pretrained-checkpoint" in refused.last_error
+    assert refused.last_error.endswith("; give the options of the model that it has")

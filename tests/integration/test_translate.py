@@ -224,7 +224,7 @@ def test_bad_data(data, trained, forked, tmp_path, damage):
         ),
         (["--directions", "de"], "--directions/--direction: found 'de', expected a direction such as en-de"),
         (["--pivot", "it"], "language 'it': the model has no tag for it; known languages: cs, de, en, fr"),
-        (["--pivot", "en", "--directions", "de-en"], "DATA: no test set for de-en directions"),
+        (["--pivot", "en", "--directions", "de-en"], "--pivot en: de-en has no zero-shot direction"),
         (["--split", "test2"], "DATA: no test2 set for all directions between the languages of the model"),
         (["--split", "test2", "--directions", "de-en"], "DATA/test2.de-en.de.idx: no such file"),
         (["--checkpoint", "/no/such.pt"], "/no/such.pt: no such file"),
