@@ -63,13 +63,15 @@ def checkpoint(folder):
 
 
 @pytest.fixture(scope="module")
-def translated(folder, checkpoint):
-    result = commands.run_forked(
-        folder / "logs", "eval", "translate", "--checkpoint", checkpoint, "--data", folder / "data",
-        "--output", folder / "translated", "--cpu", "--max-len-b", 30,
-    )  # fmt: skip
-    assert result.status == 0, result.text
-    return folder / "translated"
+def translated(folder, checkpoint, tmp_path_factory):
+    def translate(output) -> None:
+        result = commands.run_forked(
+            output / "logs", "eval", "translate", "--checkpoint", checkpoint, "--data", folder / "data",
+            "--output", output / "out", "--cpu", "--max-len-b", 30,
+        )  # fmt: skip
+        assert result.status == 0, result.text
+
+    return made_once(tmp_path_factory, "finetuned-translated", translate) / "out"
 
 
 def test_training_begins_with_mbarts_weights_and_all_losses_fall(folder):
@@ -83,10 +85,10 @@ def test_training_begins_with_mbarts_weights_and_all_losses_fall(folder):
 
 
 @pytest.mark.parametrize("direction", ["de-en", "en-de"])
-def test_translations_are_those_of_fairseq_generate(folder, checkpoint, translated, direction):
+def test_translations_are_those_of_fairseq_generate(folder, checkpoint, translated, direction, tmp_path):
     source, target = direction.split("-")
     result = commands.run_forked(
-        folder / "logs", "generate", folder / "data", *USER_DIR, *TASK, "--path", checkpoint,
+        tmp_path / "logs", "generate", folder / "data", *USER_DIR, *TASK, "--path", checkpoint,
         "-s", source, "-t", target, "--cpu", "--max-len-b", 30,
     )  # fmt: skip
     assert result.status == 0, result.text
@@ -96,12 +98,12 @@ def test_translations_are_those_of_fairseq_generate(folder, checkpoint, translat
     assert len(set(found)) > 2  # not yet good, but no constant
 
 
-def test_interactive(folder, checkpoint, translated):
+def test_interactive(folder, checkpoint, translated, tmp_path):
     """Lines without their direction, but for the command line's."""
     preparation = Preparation.load(folder / "data")
     lines = list(read_lines(folder / "data/text/test.de-en.de"))
     result = commands.run_forked(
-        folder / "logs", "interactive", folder / "data", *USER_DIR, *TASK, "--path", checkpoint, "-s", "de",
+        tmp_path / "logs", "interactive", folder / "data", *USER_DIR, *TASK, "--path", checkpoint, "-s", "de",
         "-t", "en", "--cpu", "--max-len-b", 30, "--buffer-size", LINES, "--max-sentences", 5,
         stdin="".join(f"{preparation.segment('de', line)}\n" for line in lines),
     )  # fmt: skip
