@@ -147,7 +147,7 @@ class Forked:
 def run_forked(folder: Path, module: str, *arguments, **options) -> Result:
     """Run an entry point to its end; its output is kept in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    log = folder / f"log-{len(list(folder.glob('log-*.out')))}"
+    log = folder / f"log-{os.getpid()}-{len(list(folder.glob('log-*.out')))}"  # workers may share a folder
     return Forked(log, FAIRSEQ.get(module, module), *arguments, **options).wait()
 
 
