@@ -31,6 +31,11 @@ SCHEMA = {
 }
 
 
+def raw_text_path(folder, split: str, pair: str, language: str) -> Path:
+    """Raw text of one side of an evaluation set in a binarized folder; `pair` in alphabetical order."""
+    return Path(folder) / "text" / f"{split}.{pair}.{language}"
+
+
 @dataclasses.dataclass
 class Preparation:
     """What `python -m data_prep binarize` did.
@@ -100,7 +105,7 @@ class Preparation:
 
     def text_path(self, split: str, pair: str, language: str) -> Path:
         """Raw text of one side of an evaluation set; `pair` in alphabetical order ("de-fr")."""
-        return self.folder / "text" / f"{split}.{pair}.{language}"
+        return raw_text_path(self.folder, split, pair, language)
 
     def segment(self, language: str, line: str) -> str:
         """Raw text -> what the model reads, subwords separated by spaces."""

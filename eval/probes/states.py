@@ -21,6 +21,7 @@ from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.option_classes import from_arguments
 from data_prep.formats.directions import directions_or
+from data_prep.formats.preparation import raw_text_path
 from eval.probes.store import KIND, store_files, write_index
 from eval.translation.evaluated_model import (
     SETS,
@@ -170,7 +171,7 @@ def add_texts(splits: dict, data: Path, keys, max_lines: int | None) -> None:
     many lines under one name may be of other sentences.
     """
     for split, (source, target) in keys:
-        path = data / "text" / f"{split}.{'-'.join(sorted((source, target)))}.{source}"
+        path = raw_text_path(data, split, "-".join(sorted((source, target))), source)
         if path.is_file():
             lines = "\n".join(islice(read_lines(path), max_lines))
             digest = hashlib.sha256(lines.encode("utf-8")).hexdigest()

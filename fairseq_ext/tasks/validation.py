@@ -18,6 +18,7 @@ from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.records import check, parse_json
 from data_prep.formats.directions import Direction, format_direction
+from data_prep.formats.preparation import raw_text_path
 from fairseq_ext.checkpoints.option_values import Unfit, describe, fitted, shown
 
 SUMS = ("loss", "nll_loss", "sample_size", "ntokens")  # that a batch logs under its direction, too
@@ -153,7 +154,7 @@ class RawReferences:
 
     def __call__(self, split: str, direction: Direction, lines) -> list[str]:
         """The lines with these numbers (from 0) on the target side of `direction`."""
-        path = self.folder / "text" / f"{split}.{'-'.join(sorted(direction))}.{direction[1]}"
+        path = raw_text_path(self.folder, split, "-".join(sorted(direction)), direction[1])
         if path not in self._lines:
             self._lines[path] = list(read_lines(path))
         return [self._lines[path][int(line)] for line in lines]

@@ -115,6 +115,7 @@ probe() { # SYSTEM SEED
 probe_evaluated() { # SYSTEM SEED
   local name states results one settings="$PROBE_LAYERS ${PROBE_LINES:-all}" before='' known='' missing=() lines=()
   [[ $LLR_PROTOCOL == converged ]] || settings+=" $LLR_PROTOCOL"
+  # not where they are the usual ones, so that results of before stay
   [[ $BEAM == 5 && ${#SEARCH_OPTIONS[@]} == 0 ]] || settings+=" --beam $BEAM ${SEARCH_OPTIONS[*]}"
   name=$(model_name "$@")
   states=$OUTPUT/states/$name results=$OUTPUT/probes/$name
