@@ -14,7 +14,15 @@ import torch
 from torch import Tensor, nn
 
 from command_line.progress import progress
-from eval.probes.logistic_regression import TOLERANCE, solve
+from eval.probes.logistic_regression import (
+    TOLERANCE,
+    Objective,
+    Questions,
+    Whitening,
+    minimize,
+    of_states,
+    stop_early,
+)
 from eval.probes.protocol import Protocol
 from eval.probes.training_set import TrainingSet
 
@@ -110,7 +118,7 @@ def _cross_entropy(logits: Tensor, gold: Tensor) -> Tensor:
     return -logits.log_softmax(dim=3).gather(3, chosen).mean(dim=(1, 3))
 
 
-# --- training: solved until they have converged, or as the thesis trains them
+# --- training, by protocol
 
 
 @dataclass(frozen=True)
@@ -119,19 +127,23 @@ class Trained:
 
     Attributes:
         epochs: passes over the sentences to train on that the parameters come from.
-        converged: whether the loss had stopped falling: the held-out one for `patience` passes, or, where
-            nothing is held out, that of training in the last pass.
+        converged: of the optimum, whether the gradient norm was reached; of early stopping, whether the
+            held-out loss had not fallen for `patience` passes; of the paper, whether the last pass left the
+            training loss as it was.
         training_accuracy, held_out_accuracy: per token; None where nothing is held out.
+        regularization, gradient_norm: of the optimum, the chosen C and the norm that was reached.
     """
 
     classifiers: LinearClassifiers
     epochs: Tensor
     converged: Tensor
     training_accuracy: Tensor
-    held_out_accuracy: Tensor | None
+    held_out_accuracy: Tensor | None = None
+    regularization: Tensor | None = None
+    gradient_norm: Tensor | None = None
 
 
-def train(one: TrainingSet, classes: list[int], protocol: Protocol, task: str) -> Trained:
+def train(sentences: TrainingSet, classes: list[int], protocol: Protocol, task: str) -> Trained:
     """Train the classifiers of all layers of one side.
 
     Args:
@@ -141,20 +153,78 @@ def train(one: TrainingSet, classes: list[int], protocol: Protocol, task: str) -
     Raises:
         InputError: there are too few sentences to hold some out.
     """
-    if protocol.converges:
-        training, held_out = one.split()
-        found, best = solve(one, classes, training, held_out, protocol.epochs, protocol.patience, task)
-        classifiers = LinearClassifiers.of(*found, classes)
-        epochs, converged = (found.unsqueeze(1) for found in (best.passes, best.done))
-    else:
-        training, held_out = np.arange(len(one)), None
-        classifiers, falls = descend(one, classes, protocol, task)
-        epochs, converged = torch.full(falls.shape, protocol.epochs), falls < TOLERANCE
-    found = [
-        None if examples is None else accuracy(classifiers, one, examples)
-        for examples in (training, held_out)
-    ]
-    return Trained(classifiers, epochs, converged, *found)
+    return TRAINERS[protocol.name](sentences, classes, protocol, task)
+
+
+def optimum(sentences: TrainingSet, classes: list[int], protocol: Protocol, task: str) -> Trained:
+    """The minimum of the L2-regularized loss on standardized states, as scikit-learn's softmax regression.
+
+    The C of each classifier is the one of the grid with the best accuracy on held-out sentences, the smallest of
+    equals. The final classifiers learn from all sentences with this C.
+    """
+    training, held_out = sentences.split()
+    everything = np.arange(len(sentences))
+    questions, whitening = Questions(classes), Whitening(sentences, everything)
+    weights = whitening.zero_weights(sum(classes))
+    best = torch.full((len(weights), len(classes)), -1.0)
+    chosen, start = torch.zeros_like(best, dtype=torch.float64), weights
+    for strength in sorted(protocol.grid):
+        penalty = 1 / (strength * tokens_of(sentences, training))
+        objective = Objective(sentences, questions, whitening, training, penalty)
+        name = f"{task}, C = {strength:g}"
+        weights = minimize(objective, weights, protocol.gradient_norm, protocol.epochs, name).weights
+        fitted = LinearClassifiers.of(*of_states(weights, whitening), classes)
+        held_out_accuracy = accuracy(fitted, sentences, held_out)[:, 0]
+        better = held_out_accuracy > best
+        best = torch.where(better, held_out_accuracy, best)
+        chosen = torch.where(better, strength, chosen)
+        start = torch.where(questions.spread(better), weights, start)
+    penalty = 1 / (chosen * tokens_of(sentences, everything))
+    objective = Objective(sentences, questions, whitening, everything, penalty)
+    minimum = minimize(objective, start, protocol.gradient_norm, protocol.epochs, f"{task}, all")
+    classifiers = LinearClassifiers.of(*of_states(minimum.weights, whitening), classes)
+    return Trained(
+        classifiers,
+        minimum.passes.unsqueeze(1),
+        (minimum.gradient_norm <= protocol.gradient_norm).unsqueeze(1),
+        accuracy(classifiers, sentences, everything),
+        best.unsqueeze(1),
+        chosen.unsqueeze(1),
+        minimum.gradient_norm.unsqueeze(1),
+    )
+
+
+def early_stopping(sentences: TrainingSet, classes: list[int], protocol: Protocol, task: str) -> Trained:
+    """Without regularization, the weights at which the loss on held-out sentences was lowest."""
+    training, held_out = sentences.split()
+    parameters, best = stop_early(
+        sentences, classes, training, held_out, protocol.epochs, protocol.patience, task
+    )
+    classifiers = LinearClassifiers.of(*parameters, classes)
+    return Trained(
+        classifiers,
+        best.passes.unsqueeze(1),
+        best.done.unsqueeze(1),
+        *(accuracy(classifiers, sentences, examples) for examples in (training, held_out)),
+    )
+
+
+def paper(sentences: TrainingSet, classes: list[int], protocol: Protocol, task: str) -> Trained:
+    """The thesis's training: some epochs of Adam on states as they are."""
+    classifiers, falls = descend(sentences, classes, protocol, task)
+    return Trained(
+        classifiers,
+        torch.full(falls.shape, protocol.epochs),
+        falls < TOLERANCE,
+        accuracy(classifiers, sentences, np.arange(len(sentences))),
+    )
+
+
+TRAINERS = {"optimum": optimum, "early-stopping": early_stopping, "paper": paper}
+
+
+def tokens_of(sentences: TrainingSet, examples: np.ndarray) -> int:
+    return int(sentences.token_counts()[examples].sum())
 
 
 def descend(

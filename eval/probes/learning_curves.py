@@ -33,7 +33,8 @@ KIND = "learning-curves"
 VERSION = 3  # of what is measured: tests over systems
 LLR_FILE = "llr.json"
 # Of the field "training".
-RECOGNIZED_WITH = ("split", "sentences", "protocol", "epochs", "patience", "lr", "batch_size")
+RECOGNIZED_WITH = ("split", "sentences", "protocol", "epochs", "grid", "gradient_norm", "patience", "lr")
+RECOGNIZED_WITH += ("batch_size",)
 FEWEST = 3  # points: through two there is always a line
 KINDS = ("zero-shot", "supervised")
 MEASURES = {"bleu": ("BLEU", 1), "off_target": ("off-target %", 100)}  # title, and factor for people

@@ -39,11 +39,12 @@ NOTES = [
     " final norms."
     " \"Training\" is the accuracy on the tokens that the classifiers were trained on: where it is low, the"
     " state does not tell the language, or the classifier has not learned it.",
-    "By default the states are standardized, and each classifier is trained until its loss on held-out"
-    " sentences stops falling. \"The paper's protocol\" (8.2.3: 3 epochs, states as they are; Adam is our"
-    " guess) depends on the norm of the states: it does not compare layers or systems whose norms differ.",
+    "By default the states are standardized, and each classifier is the minimum of its L2-regularized loss;"
+    " held-out sentences choose the strength. \"Early stopping\" takes the lowest held-out loss without"
+    " regularization. \"The paper's protocol\" (thesis 8.2.3: 3 epochs on states as they are; Adam is our"
+    " guess) depends on the norm of the states. It does not compare layers or systems whose norms differ.",
 ]  # fmt: skip
-COURSES = {"held_out": "held-out accuracy", "epochs": "epochs"}
+COURSES = {"held_out": ("held-out accuracy", 100), "epochs": ("epochs", 1), "regularization": ("C", 1)}
 
 
 @dataclass(frozen=True)
@@ -255,11 +256,12 @@ def data(systems: list[System], dataset: str) -> list[list]:
                         )  # fmt: skip
     header = ["dataset", "system", "seed", "kind", "direction", "question", "layer", "accuracy"]
     header += ["deviation", "classifier_seeds", "chance", "majority"]
-    return tidy([*header, "training_accuracy", "held_out_accuracy", "epochs", "converged"], rows)
+    header += ["training_accuracy", "held_out_accuracy", "epochs", "regularization", "converged"]
+    return tidy(header, rows)
 
 
 def courses(systems: list[System], layers: list[str], dataset: str) -> list[Table]:
-    """Accuracy on what was held out of training, and epochs; * where a classifier has not converged."""
+    """Accuracy on held-out sentences, epochs and the chosen C; * where a classifier has not converged."""
     rows, rules = [], set()
     for question in ("source", "target"):
         for system in systems:
@@ -270,12 +272,13 @@ def courses(systems: list[System], layers: list[str], dataset: str) -> list[Tabl
                         *cells(question, system.name, title),
                         *(of_course(found, measure) for found in known.values()),
                     ]
-                    for measure, title in COURSES.items()
+                    for measure, (title, _) in COURSES.items()
                 ]
         rules.add(len(rows))
     caption = (
-        f"Training of the classifiers on {dataset}: accuracy in % on the tokens of held-out sentences, and"
-        " epochs that the classifiers come from; mean ± deviation as above. *: not all have converged."
+        f"Training of the classifiers on {dataset}: accuracy in % on the tokens of held-out sentences, epochs"
+        " that the classifiers come from, and C, the inverse strength of regularization; mean ± deviation as"
+        " above. *: not all have converged."
     )
     name = slug("llr_training", dataset)
     header = [cells("Language", "System", "", *layers)]
@@ -286,7 +289,7 @@ def courses(systems: list[System], layers: list[str], dataset: str) -> list[Tabl
 def of_course(found: list[dict], measure: str):
     if not all(found):
         return cell(UNKNOWN)
-    scale = 100 if measure == "held_out" else 1
+    scale = COURSES[measure][1]
     values = [one[measure] and [scale * value for value in one[measure]] for one in found]
     return mean_cell(over_seeds(values), 1, "" if all(all(one["converged"]) for one in found) else "*")
 
@@ -297,13 +300,13 @@ def warnings(systems: list[System]) -> list[str]:
         f"Warning: {system.name} on {system.dataset}, {seed}: {missing}. They say less than the states hold."
         for system in systems
         for seed, run in system.labelled()
-        if (missing := unconverged(run.get("classifiers", {})))
+        if (missing := unconverged(run["classifiers"]))
     ]
 
 
 def course_of(run: dict, question: str, layer: str) -> dict:
-    """How the training of these classifiers went; empty in files of version 0.1."""
-    return run.get("classifiers", {}).get(question, {}).get(layer, {})
+    """How the training of these classifiers went; empty where the run lacks the question or the layer."""
+    return run["classifiers"].get(question, {}).get(layer, {})
 
 
 def over_seeds(found: list[list[float] | None]) -> MeanStd | None:

@@ -1,13 +1,14 @@
 """Multinomial logistic regression of tokens on standardized states, of all layers and questions at once.
 
-The loss of a linear classifier is convex: one solution, whatever it starts from, and no learning rate. States
-are read in a stream, once per evaluation of the loss and its gradient. Within a layer, the dimensions of
-states are so correlated that a step along the gradient of the loss barely moves the weak ones; the weights
-are therefore those of whitened states (zero mean, unit covariance), where the first step is Newton's.
+The loss of a linear classifier is convex: it has one minimum, whatever the start, and needs no learning rate.
+Every evaluation of the loss and its gradient streams the states once. Within a layer, dimensions of states
+are strongly correlated, so a step along the gradient barely moves the weak ones. The solver therefore works
+on the weights of whitened states (zero mean, unit covariance), where the first step is Newton's.
 """
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -22,34 +23,40 @@ TOKENS_PER_DIMENSION = 50  # that correlations are estimated from
 
 
 class Whitening:
-    """Mean, and the map to whitened states, of every layer.
+    """Mean and deviation of the states of every layer, and the maps to whitened states.
 
     Attributes:
-        mean: L x 1 x C.
-        map: L x C x C; of weights for whitened states to weights for centred ones, or of centred states to
-            whitened ones from the right.
+        mean, deviation: L x 1 x C; the deviation of a constant dimension is 1.
+        of_standardized: L x C x C; maps weights for whitened states to weights for standardized states.
+        of_centred: the same, to weights for centred states.
     """
 
-    def __init__(self, one: TrainingSet, examples):
+    def __init__(self, sentences: TrainingSet, examples):
         """Of some sentences. Dimensions are standardized first, so that the ridge does not depend on their
         units; constant ones stay as they are.
         """
-        self.mean, deviation = moments(states for states, _ in one.blocks(examples))
+        self.mean, self.deviation = moments(states for states, _ in sentences.blocks(examples))
         width = self.mean.size(2)
-        tokens = int(one.token_counts()[examples].sum())
+        tokens = int(sentences.token_counts()[examples].sum())
         sample = examples[:: max(1, tokens // (TOKENS_PER_DIMENSION * width))]
         products = 0
-        for states, _ in one.blocks(sample):
-            states = (states - self.mean) / deviation
+        for states, _ in sentences.blocks(sample):
+            states = (states - self.mean) / self.deviation
             products = products + (states.transpose(1, 2) @ states).double()
-        counted = int(one.token_counts()[sample].sum())
+        counted = int(sentences.token_counts()[sample].sum())
         # Few tokens do not determine the weak directions, and whitened by themselves, these would be noise.
         ridge = RIDGE + width / counted
         correlation = products / counted + ridge * torch.eye(width, dtype=torch.float64)
         triangle = torch.linalg.cholesky(correlation)  # L L' = correlation; states L'^-1 are white
         identity = torch.eye(width, dtype=torch.float64).expand_as(triangle)
         inverse = torch.linalg.solve_triangular(triangle, identity, upper=False)
-        self.map = inverse.transpose(1, 2) / deviation.double().transpose(1, 2)
+        self.of_standardized = inverse.transpose(1, 2)
+        self.of_centred = self.of_standardized / self.deviation.double().transpose(1, 2)
+
+    def zero_weights(self, columns: int) -> Tensor:
+        """L x C + 1 x columns."""
+        layers, _, width = self.mean.shape
+        return torch.zeros(layers, width + 1, columns, dtype=torch.float64)
 
 
 def moments(blocks: Iterable[Tensor]) -> tuple[Tensor, Tensor]:
@@ -92,6 +99,11 @@ class Questions:
         products = (first * second).sum(dim=1)
         return torch.stack([columns.sum(dim=1) for columns in products.split(self.classes, dim=1)], dim=1)
 
+    def largest(self, values: Tensor) -> Tensor:
+        """The largest absolute value of every classifier: L x C + 1 x K to L x Q."""
+        columns = values.abs().amax(dim=1).split(self.classes, dim=1)
+        return torch.stack([of_question.amax(dim=1) for of_question in columns], dim=1)
+
     def losses(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Cross-entropies, L x Q, and their derivative by the logits, L x T x K: sums over tokens, in nats.
 
@@ -109,47 +121,126 @@ class Questions:
         return torch.stack(sums, dim=1), torch.cat(derivatives, dim=2)
 
 
-class Objective:
-    """Mean cross-entropy of every classifier of whitened states, over some sentences.
+@dataclass(frozen=True)
+class Evaluation:
+    """The loss of every classifier at some weights.
 
-    Args:
-        one: sentences of a side.
-        whitening: of their states.
-        examples: numbers of the sentences that count.
+    Attributes:
+        losses: L x Q, in nats per token, with the penalty.
+        gradient: by the weights for whitened states, L x C + 1 x K.
+        gradient_norm: L x Q, the largest absolute derivative by a weight for standardized states or a bias.
     """
 
-    def __init__(self, one: TrainingSet, questions: Questions, whitening: Whitening, examples):
-        self.one, self.questions, self.whitening, self.examples = one, questions, whitening, examples
-        self.tokens = int(one.token_counts()[examples].sum())
+    losses: Tensor
+    gradient: Tensor
+    gradient_norm: Tensor
 
-    def __call__(self, weights: Tensor, with_gradient: bool = True) -> tuple[Tensor, Tensor | None]:
-        """Losses, L x Q, and their gradient, as `weights`.
 
-        Args:
-            weights: L x C + 1 x K, the bias last.
-        """
-        centred = (self.whitening.map @ weights[:, :-1]).float()
-        bias = weights[:, -1:].float()
+class Objective:
+    """Mean cross-entropy of every classifier over some sentences, plus `penalty` / 2 times the squared norm
+    of its weights for standardized states, without the bias.
+
+    With penalty 1 / (C N) of N tokens it is the multinomial `LogisticRegression(C=C)` of scikit-learn.
+
+    Args:
+        sentences: of a side.
+        whitening: of their states.
+        examples: numbers of the sentences that count.
+        penalty: L x Q, or 0.
+    """
+
+    def __init__(
+        self,
+        sentences: TrainingSet,
+        questions: Questions,
+        whitening: Whitening,
+        examples,
+        penalty: Tensor | float = 0.0,
+    ):
+        self.sentences, self.questions, self.examples = sentences, questions, examples
+        self.whitening, self.tokens = whitening, int(sentences.token_counts()[examples].sum())
+        shape = len(whitening.mean), len(questions.classes)
+        self.penalty = torch.as_tensor(penalty, dtype=torch.float64).expand(shape)
+
+    def __call__(self, weights: Tensor) -> Evaluation:
+        """Of weights for whitened states, L x C + 1 x K, the bias last."""
         losses, by_weight, by_bias = 0, 0, 0
-        for states, labels in self.one.blocks(self.examples):
+        for states, labels, logits in self._logits(weights):
+            sums, derivative = self.questions.losses(logits, labels)
+            losses = losses + sums
+            by_weight = by_weight + states.transpose(1, 2) @ derivative
+            by_bias = by_bias + derivative.sum(dim=1, keepdim=True)
+        standardized = self.whitening.of_standardized @ weights[:, :-1]
+        by_standardized = by_weight.double() / self.whitening.deviation.double().transpose(1, 2) / self.tokens
+        by_standardized += self.questions.spread(self.penalty) * standardized
+        by_bias = by_bias.double() / self.tokens
+        return Evaluation(
+            losses / self.tokens + self.penalty / 2 * self.questions.inner(standardized, standardized),
+            torch.cat([self.whitening.of_standardized.transpose(1, 2) @ by_standardized, by_bias], dim=1),
+            self.questions.largest(torch.cat([by_standardized, by_bias], dim=1)),
+        )
+
+    def losses(self, weights: Tensor) -> Tensor:
+        """L x Q: the losses alone."""
+        sums = sum(self.questions.losses(logits, labels)[0] for _, labels, logits in self._logits(weights))
+        standardized = self.whitening.of_standardized @ weights[:, :-1]
+        return sums / self.tokens + self.penalty / 2 * self.questions.inner(standardized, standardized)
+
+    def _logits(self, weights: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Blocks of centred states (L x T x C), labels (Q x T) and logits (L x T x K)."""
+        centred = (self.whitening.of_centred @ weights[:, :-1]).float()
+        bias = weights[:, -1:].float()
+        for states, labels in self.sentences.blocks(self.examples):
             states -= self.whitening.mean
-            found, derivative = self.questions.losses(torch.baddbmm(bias, states, centred), labels)
-            losses = losses + found
-            if with_gradient:
-                by_weight = by_weight + states.transpose(1, 2) @ derivative
-                by_bias = by_bias + derivative.sum(dim=1, keepdim=True)
-        if not with_gradient:
-            return losses / self.tokens, None
-        whitened = self.whitening.map.transpose(1, 2) @ by_weight.double()
-        return losses / self.tokens, torch.cat([whitened, by_bias.double()], dim=1) / self.tokens
+            yield states, labels, torch.baddbmm(bias, states, centred)
 
 
 def of_states(weights: Tensor, whitening: Whitening) -> tuple[Tensor, Tensor]:
     """Weights (L x C x K) and bias (L x 1 x K) for states as they are that answer as `weights` do on whitened
     ones.
     """
-    by_state = whitening.map @ weights[:, :-1]
+    by_state = whitening.of_centred @ weights[:, :-1]
     return by_state, weights[:, -1:] - whitening.mean.double() @ by_state
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Where the minimization of an objective ended, for every classifier.
+
+    Attributes:
+        weights: for whitened states, L x C + 1 x K.
+        gradient_norm: L x Q, at these weights.
+        passes: L x Q, evaluations of the objective until then.
+    """
+
+    weights: Tensor
+    gradient_norm: Tensor
+    passes: Tensor
+
+
+def minimize(objective: Objective, start: Tensor, gradient_norm: float, passes: int, task: str) -> Minimum:
+    """L-BFGS until the gradient norm of every classifier is at most `gradient_norm`.
+
+    Args:
+        start: weights for whitened states, L x C + 1 x K.
+        passes: evaluations of the objective, at most.
+    """
+    questions = objective.questions
+    # At weights of zero, the Hessian of K classes of white states is 1 / K.
+    scale = torch.tensor(questions.classes, dtype=torch.float64).repeat(len(start), 1)
+    solver = LBFGS(start, questions.inner, questions.spread, scale)
+    weights, norms = start, torch.full_like(scale, torch.inf)
+    needed = torch.zeros_like(scale, dtype=torch.long)
+    work = itertools.takewhile(lambda _: not (norms <= gradient_norm).all(), range(1, passes + 1))
+    for number in progress(work, None, task, "iteration"):
+        candidate = solver.candidate
+        evaluation = objective(candidate)
+        solver.update(evaluation.losses, evaluation.gradient)
+        moves = solver.accepted & (norms > gradient_norm)
+        weights = torch.where(questions.spread(moves), candidate, weights)
+        norms = torch.where(moves, evaluation.gradient_norm, norms)
+        needed = torch.where(moves, number, needed)
+    return Minimum(weights, norms, needed)
 
 
 class Best:
@@ -179,10 +270,10 @@ class Best:
         self.waited = torch.where(better, 0, self.waited + 1)
 
 
-def solve(
-    one: TrainingSet, classes: list[int], training, held_out, passes: int, patience: int, task: str
+def stop_early(
+    sentences: TrainingSet, classes: list[int], training, held_out, passes: int, patience: int, task: str
 ) -> tuple[tuple[Tensor, Tensor], Best]:
-    """L-BFGS on the sentences to train on, each classifier until its held-out loss stops falling.
+    """L-BFGS without a penalty, each classifier until its held-out loss stops falling.
 
     Args:
         classes: number of classes per question.
@@ -192,16 +283,17 @@ def solve(
     Returns:
         Weights and bias for states as they are, and when each classifier was done.
     """
-    questions, whitening = Questions(classes), Whitening(one, training)
-    fitted, watched = (Objective(one, questions, whitening, examples) for examples in (training, held_out))
-    layers, _, width = whitening.map.shape
-    start = torch.zeros(layers, width + 1, sum(classes), dtype=torch.float64)
-    # At weights of zero, the Hessian of K classes of white states is 1 / K.
-    scale = torch.tensor(classes, dtype=torch.float64).repeat(layers, 1)
+    questions, whitening = Questions(classes), Whitening(sentences, training)
+    fitted, watched = (
+        Objective(sentences, questions, whitening, examples) for examples in (training, held_out)
+    )
+    start = whitening.zero_weights(sum(classes))
+    scale = torch.tensor(classes, dtype=torch.float64).repeat(len(start), 1)
     solver, best = LBFGS(start, questions.inner, questions.spread, scale), Best(start, questions, patience)
     work = itertools.takewhile(lambda _: not best.done.all(), range(1, passes + 1))
-    for number in progress(work, None, task, "epoch"):
+    for number in progress(work, None, task, "iteration"):
         candidate = solver.candidate
-        solver.update(*fitted(candidate))
-        best.update(candidate, watched(candidate, with_gradient=False)[0], number)
+        evaluation = fitted(candidate)
+        solver.update(evaluation.losses, evaluation.gradient)
+        best.update(candidate, watched.losses(candidate), number)
     return of_states(best.weights, whitening), best

@@ -13,28 +13,27 @@ class Protocol:
     """What a protocol does not have is None.
 
     Attributes:
-        name: "converged" or "paper".
-        epochs: passes over the training set; with `patience`, at most.
+        name: "optimum", "early-stopping" or "paper".
+        epochs: passes over the training set; at most, but for "paper".
+        grid: values of C (of scikit-learn's `LogisticRegression`) from which held-out accuracy chooses.
+        gradient_norm: largest absolute derivative of the mean loss per token at which a classifier is done.
         patience: passes without a lower loss on held-out sentences after which a classifier is done.
         lr, batch_size, seeds: learning rate of Adam, sentences per batch, initializations.
     """
 
     name: str
     epochs: int
+    grid: tuple[float, ...] | None = None
+    gradient_norm: float | None = None
     patience: int | None = None
     lr: float | None = None
     batch_size: int | None = None
     seeds: tuple[int, ...] | None = None
 
     @property
-    def converges(self) -> bool:
-        """Whether classifiers of standardized states are trained until they have converged."""
-        return self.patience is not None
-
-    @property
     def advice(self) -> str:
         """What to do where a classifier has not converged."""
-        return f"allow more than --epochs {self.epochs}" if self.converges else "use --protocol converged"
+        return "use --protocol optimum" if self.name == "paper" else f"allow more than --epochs {self.epochs}"
 
     @classmethod
     def of(cls, name: str, **given) -> "Protocol":
@@ -58,14 +57,25 @@ class Protocol:
         """For the result file, with "protocol" for the name, without the seeds."""
         settings = {name: value for name, value in asdict(self).items() if value is not None}
         settings.pop("seeds", None)
+        if self.grid:
+            settings["grid"] = list(self.grid)
         return {"protocol": settings.pop("name"), **settings}
 
 
 PROTOCOLS = {
-    "converged": Protocol("converged", epochs=100, patience=5),
+    "optimum": Protocol("optimum", epochs=500, grid=(0.001, 0.01, 0.1, 1.0), gradient_norm=1e-4),
+    "early-stopping": Protocol("early-stopping", epochs=100, patience=5),
     "paper": Protocol("paper", epochs=3, lr=1e-3, batch_size=64, seeds=(1, 2, 3)),  # thesis 8.2.3
 }
-WORDS = {"epochs": "{} epochs", "lr": "lr {}", "batch_size": "batches of {}", "patience": "patience {}"}
+NAMES = {"optimum": [], "early-stopping": ["early stopping"], "paper": ["the paper's protocol"]}
+WORDS = {
+    "epochs": "{} epochs",
+    "grid": "C of {}",
+    "gradient_norm": "gradient norm {}",
+    "lr": "lr {}",
+    "batch_size": "batches of {}",
+    "patience": "patience {}",
+}
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,8 @@ class ProtocolOptions:
 
     protocol: str
     epochs: int | None
+    grid: list[float] | None
+    gradient_norm: float | None
     patience: int | None
     lr: float | None
     batch_size: int | None
@@ -82,7 +94,8 @@ class ProtocolOptions:
     def chosen(self) -> Protocol:
         """The protocol with these settings; an `InputError` for one that it does not have."""
         return Protocol.of(
-            self.protocol, epochs=self.epochs, patience=self.patience, lr=self.lr, batch_size=self.batch_size,
+            self.protocol, epochs=self.epochs, grid=self.grid and tuple(self.grid),
+            gradient_norm=self.gradient_norm, patience=self.patience, lr=self.lr, batch_size=self.batch_size,
             seeds=self.seeds and tuple(self.seeds),
         )  # fmt: skip
 
@@ -91,16 +104,19 @@ def add_protocol_arguments(parser) -> None:
     parser.add_argument(
         "--protocol",
         choices=PROTOCOLS,
-        default="converged",
-        help="converged: standardized states, each classifier until its held-out loss stops falling;"
-        " paper: 3 epochs, states as they are (8.2.3; Adam is our guess)",
+        default="optimum",
+        help="optimum: the minimum of the L2-regularized loss on standardized states; early-stopping: the"
+        " lowest held-out loss without regularization; paper: 3 epochs on states as they are (thesis 8.2.3;"
+        " Adam is our guess)",
     )
     add = functools.partial(_add_setting, parser)
-    add("epochs", types.positive, "passes over the training set; of converged, at most")
+    add("epochs", types.positive, "passes over the training set; at most, but for paper")
+    add("grid", types.items(types.number(0, 1e6, above=True)), "values of C; held-out accuracy chooses one")
+    add("gradient-norm", types.number(0, 1, above=True), "largest derivative at which a classifier is done")
     add("patience", types.positive, "passes without a lower held-out loss")
     add("lr", types.number(0, 100, above=True), "learning rate of Adam")
     add("batch-size", types.positive, "sentences per batch")
-    add("seeds", types.items(types.seed), "of the initialization, on which converged does not depend")
+    add("seeds", types.items(types.seed), "of the initialization; the other protocols do not depend on it")
 
 
 def _add_setting(parser, name: str, kind, text: str) -> None:
@@ -123,24 +139,28 @@ def variant(training: Mapping, path) -> str:
     """What sets the protocol of a run apart from the default one, for the name of its curve; "" for nothing.
 
     Args:
-        training: of the run. Version 0.1 had the paper's protocol only, and did not name it.
+        training: of the run.
 
     Raises:
         InputError: a protocol that this version does not know.
     """
-    name = training.get("protocol", "paper")
+    name = training.get("protocol")
     if name not in PROTOCOLS:
         raise InputError(
-            f"{path}: found the protocol {name!r}, expected {' or '.join(PROTOCOLS)}; run `eval probe llr`"
+            f"{path}: found the protocol {name!r}, expected {', '.join(PROTOCOLS)}; run `eval probe llr`"
             " again"
         )
     settings = PROTOCOLS[name].record()
     others = [
-        words.format(training.get(key))
+        words.format(_written(training.get(key)))
         for key, words in WORDS.items()
         if training.get(key) != settings.get(key)
     ]
-    return ", ".join(["", *(["the paper's protocol"] if name == "paper" else []), *others])
+    return ", ".join(["", *NAMES[name], *others])
+
+
+def _written(setting) -> str:
+    return ",".join(f"{value:g}" for value in setting) if isinstance(setting, list) else str(setting)
 
 
 def unconverged(classifiers: Mapping[str, Mapping]) -> str:

@@ -101,23 +101,29 @@ def run_record(
 
 
 def courses(labels: Labels, layers: Mapping, trained: Mapping[str, Trained]) -> dict[str, dict]:
-    """question -> layer -> accuracy per token on the "training" and on the "held_out" part (null if there
-    is none), "epochs" and "converged", one of each per seed.
+    """question -> layer -> accuracy per token on the "training" and on the "held_out" part, "epochs",
+    "converged", "regularization" (C) and "gradient_norm": one of each per seed; null where the protocol has
+    none.
     """
-    found: dict = {}
+    courses_by_question: dict = {}
     for number, question in enumerate(labels.languages):
-        found[question] = {}
+        courses_by_question[question] = {}
         for side, names in layers.items():
-            one = trained[side]
+            of_side = trained[side]
+            values = {
+                "training": of_side.training_accuracy,
+                "held_out": of_side.held_out_accuracy,
+                "epochs": of_side.epochs,
+                "converged": of_side.converged,
+                "regularization": of_side.regularization,
+                "gradient_norm": of_side.gradient_norm,
+            }
             for row, name in enumerate(names):
-                held_out = one.held_out_accuracy
-                found[question][name] = {
-                    "training": one.training_accuracy[row, :, number].tolist(),
-                    "held_out": None if held_out is None else held_out[row, :, number].tolist(),
-                    "epochs": one.epochs[row, :, number].tolist(),
-                    "converged": one.converged[row, :, number].tolist(),
+                courses_by_question[question][name] = {
+                    measure: None if value is None else value[row, :, number].tolist()
+                    for measure, value in values.items()
                 }
-    return found
+    return courses_by_question
 
 
 def accuracies(direction: Direction, labels: Labels, layers: Mapping, tested: Mapping) -> dict[str, dict]:

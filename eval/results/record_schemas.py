@@ -103,6 +103,7 @@ LLR_RUN = {
     "majority": Objects(Objects(Anything)),
     "averages": Objects(Objects(Anything)),
     "directions": Objects({"kind": KIND, "accuracy": Objects(Anything), "texts_sha256": Optional(str)}),
+    "classifiers": Objects(Objects(Anything)),
 }
 LENGTHS = {
     "lines": int,

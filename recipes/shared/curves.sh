@@ -35,7 +35,7 @@ curve() { # SYSTEM SEED
     results=''
     if [[ $CURVE_LLR == all || ($CURVE_LLR == last && $checkpoint == "$last") ]]; then
       results=$folder/llr
-      [[ $LLR_PROTOCOL == converged ]] || results+=-$LLR_PROTOCOL
+      [[ $LLR_PROTOCOL == optimum ]] || results+=-$LLR_PROTOCOL
       RECOGNIZED+=("$results")
     fi
     start_job named "$name-$updates" alone "$folder" measured measure_checkpoint "$checkpoint" "$folder" "$results"

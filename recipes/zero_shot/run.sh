@@ -12,7 +12,7 @@ TARGET_LAYERS=5 # LCS: the top encoder layers of six that are told the target la
 KNOWN_PROBES="llr similarity retrieval cosine"
 PROBES=${KNOWN_PROBES// /,}
 CURVE_LLR=all # checkpoints of the learning curves whose languages are recognized
-LLR_PROTOCOL=converged # how its classifiers are trained
+LLR_PROTOCOL=optimum # how its classifiers are trained
 PROBE_LAYERS=all
 PROBE_LINES=
 KEEP_STATES=no
@@ -44,7 +44,7 @@ $(usage_of_experiment)
   --probes LIST       some of ${KNOWN_PROBES// /,} (default: all)
   --curve-llr WHICH   checkpoints of the learning curves with layer-wise language recognition, whose classifiers learn
                       from the validation set and are tested on the test set: all, last, none (default: $CURVE_LLR)
-  --llr-protocol NAME converged (until the held-out loss stops falling), or paper: 3 epochs (8.2.3)
+  --llr-protocol NAME optimum (L2-regularized), early-stopping, or paper: 3 epochs (thesis 8.2.3)
                       (default: $LLR_PROTOCOL)
   --probe-layers LIST layers whose states are stored, for example L3,encoder-norm,L9 (default: $PROBE_LAYERS)
   --probe-lines N     first lines of each set whose states are stored (default: all); README.md has the disk space
@@ -95,7 +95,7 @@ check_recipe() {
   # shellcheck disable=SC2086  # a list of words
   for one in "${PROBE_LIST[@]}"; do one_of --probes "$one" $KNOWN_PROBES; done
   one_of --curve-llr "$CURVE_LLR" all last none
-  one_of --llr-protocol "$LLR_PROTOCOL" converged paper
+  one_of --llr-protocol "$LLR_PROTOCOL" optimum early-stopping paper
 }
 
 # Layer-wise language recognition in stored states.
@@ -114,7 +114,7 @@ probe() { # SYSTEM SEED
 # protocol, go before, so that all of a folder are of the same.
 probe_evaluated() { # SYSTEM SEED
   local name states results one settings="$PROBE_LAYERS ${PROBE_LINES:-all}" before='' known='' missing=() lines=()
-  [[ $LLR_PROTOCOL == converged ]] || settings+=" $LLR_PROTOCOL"
+  [[ $LLR_PROTOCOL == optimum ]] || settings+=" $LLR_PROTOCOL"
   # not where they are the usual ones, so that results of before stay
   [[ $BEAM == 5 && ${#SEARCH_OPTIONS[@]} == 0 ]] || settings+=" --beam $BEAM ${SEARCH_OPTIONS[*]}"
   name=$(model_name "$@")

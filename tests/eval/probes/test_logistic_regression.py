@@ -1,4 +1,6 @@
-"""Converged classifiers: scikit-learn's answers, blind to scale and shift, each stopped by itself."""
+"""Classifiers of layer-wise language recognition: scikit-learn's optimum, blind to scale and shift."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,14 +13,14 @@ from sklearn.preprocessing import StandardScaler
 from command_line.errors import InputError
 from eval.probes.classifiers import LinearClassifiers, accuracy, train
 from eval.probes.lbfgs import LBFGS
-from eval.probes.logistic_regression import Best, Objective, Questions, Whitening, solve
-from eval.probes.protocol import PROTOCOLS, Protocol
+from eval.probes.logistic_regression import Best, Objective, Questions, Whitening, stop_early
+from eval.probes.protocol import PROTOCOLS
 from eval.probes.store import StatePart
 from eval.probes.storing import PartWriter
 from eval.probes.training_set import TrainingSet
 
 SENTENCES, LENGTH, CLASSES, WIDTH = 200, 5, 4, 16
-DEFAULT, PAPER = PROTOCOLS["converged"], PROTOCOLS["paper"]
+DEFAULT, EARLY, PAPER = (PROTOCOLS[name] for name in ("optimum", "early-stopping", "paper"))
 
 
 def states_of(seed: int, distance: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -58,18 +60,56 @@ def scores(one: TrainingSet, test: TrainingSet, protocol=DEFAULT) -> torch.Tenso
 # --- against independent references
 
 
-def test_accuracies_are_those_of_scikit_learn(side):
-    (states, labels), (other, other_labels) = states_of(1), states_of(2)
-    one, test = side(states, labels), side(other, other_labels)
-    found, (training, _) = scores(one, test), one.split()
-    chosen = np.isin(np.repeat(np.arange(SENTENCES), LENGTH), training)
+def by_scikit_learn(states: np.ndarray, gold: np.ndarray, strength: float, test: np.ndarray) -> np.ndarray:
+    """Its class probabilities of other states, from a tight optimum of standardized states.
+
+    Of two classes scikit-learn has one column of weights and so half the penalty of softmax regression.
+    """
+    strength = 2 * strength if len(set(gold)) == 2 else strength
+    reference = make_pipeline(StandardScaler(), LogisticRegression(C=strength, tol=1e-8, max_iter=10000))
+    return reference.fit(states, gold).predict_proba(test)
+
+
+def test_the_optimum_is_that_of_scikit_learn(side):
+    (states, labels), (other, _) = states_of(1), states_of(2)
+    trained = train(side(states, labels), [CLASSES, 2], DEFAULT, "train")
+    assert trained.converged.all() and (trained.gradient_norm <= DEFAULT.gradient_norm).all()
+    answers = trained.classifiers(torch.tensor(other, dtype=torch.float32))
     for layer, question in np.ndindex(2, 2):
-        gold, other_gold = (np.repeat(x % (2 if question else 4), LENGTH) for x in (labels, other_labels))
-        reference = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-        reference.fit(states[layer, chosen], gold[chosen])
-        expected = reference.score(other[layer], other_gold)
-        assert expected < 0.99
-        assert found[layer, 0, question].item() == pytest.approx(expected, abs=0.015)
+        gold = np.repeat(labels % (2 if question else CLASSES), LENGTH)
+        expected = by_scikit_learn(
+            states[layer], gold, trained.regularization[layer, 0, question].item(), other[layer]
+        )
+        assert expected.max(axis=1).mean() < 0.99
+        found = answers[question][layer, :, 0].softmax(dim=1).detach().numpy()
+        assert np.abs(found - expected).max() < 0.01
+        assert (found.argmax(axis=1) == expected.argmax(axis=1)).mean() > 0.997
+
+
+def test_held_out_sentences_choose_the_regularization(side):
+    """Of every classifier by itself, as by scikit-learn for every value of the grid."""
+    states, labels = states_of(1)
+    sentences = side(states, labels)
+    trained = train(sentences, [CLASSES, 2], DEFAULT, "train")
+    training, held_out = (
+        np.isin(np.repeat(np.arange(SENTENCES), LENGTH), part) for part in sentences.split()
+    )
+    for layer, question in np.ndindex(2, 2):
+        gold = np.repeat(labels % (2 if question else CLASSES), LENGTH)
+        accuracies = {
+            strength: (
+                by_scikit_learn(
+                    states[layer, training], gold[training], strength, states[layer, held_out]
+                ).argmax(axis=1)
+                == gold[held_out]
+            ).mean()
+            for strength in DEFAULT.grid
+        }
+        chosen = trained.regularization[layer, 0, question].item()
+        assert accuracies[chosen] >= max(accuracies.values()) - 0.015
+        assert trained.held_out_accuracy[layer, 0, question].item() == pytest.approx(
+            accuracies[chosen], abs=0.015
+        )
 
 
 def test_gradient_and_loss_are_those_of_autograd(side):
@@ -79,24 +119,36 @@ def test_gradient_and_loss_are_those_of_autograd(side):
     generator = torch.Generator().manual_seed(1)
     weights = torch.randn(2, WIDTH + 1, 6, generator=generator, dtype=torch.float64).requires_grad_()
     examples = np.arange(0, SENTENCES, 3)
-    losses, gradient = Objective(one, questions, whitening, examples)(weights.detach())
+    penalty = torch.tensor([[0.1, 0.2], [0.3, 0.4]], dtype=torch.float64)
+    objective = Objective(one, questions, whitening, examples, penalty)
+    evaluation = objective(weights.detach())
     tokens = torch.tensor(np.isin(np.repeat(np.arange(SENTENCES), LENGTH), examples))
-    white = (torch.tensor(states) - whitening.mean) @ whitening.map
-    logits = (white @ weights[:, :-1] + weights[:, -1:])[:, tokens]
+    standardized = whitening.of_standardized @ weights[:, :-1]
+    standardized.retain_grad()
+    bias = weights[:, -1:]
+    logits = ((torch.tensor(states) - whitening.mean) / whitening.deviation @ standardized + bias)[:, tokens]
     gold = torch.tensor(np.repeat(labels, LENGTH))[tokens]
     for layer in range(2):
         for question, part in enumerate(logits[layer].split([CLASSES, 2], dim=1)):
             expected = torch.nn.functional.cross_entropy(part, gold % 2 if question else gold)
-            assert losses[layer, question].item() == pytest.approx(expected.item(), abs=1e-5)
+            columns = slice(CLASSES, None) if question else slice(CLASSES)
+            squares = standardized[layer, :, columns].square().sum()
+            expected = expected + penalty[layer, question] / 2 * squares
+            assert evaluation.losses[layer, question].item() == pytest.approx(expected.item(), abs=1e-5)
             expected.backward(retain_graph=True)
-    assert torch.allclose(gradient, weights.grad, atol=1e-5)
+            derivatives = standardized.grad[layer, :, columns], weights.grad[layer, -1:, columns]
+            largest = torch.cat(derivatives).abs().max()
+            assert evaluation.gradient_norm[layer, question].item() == pytest.approx(largest.item(), abs=1e-5)
+    assert torch.allclose(evaluation.gradient, weights.grad, atol=1e-5)
+    assert torch.allclose(objective.losses(weights.detach()), evaluation.losses)
 
 
 def test_whitened_states_have_unit_covariance(side):
     states, labels = states_of(1)
     states[:, :, 3] = 7  # a constant dimension
     whitening = Whitening(side(states, labels), np.arange(SENTENCES))
-    white = ((torch.tensor(states, dtype=torch.float32) - whitening.mean).double() @ whitening.map)[0].numpy()
+    centred = (torch.tensor(states, dtype=torch.float32) - whitening.mean).double()
+    white = (centred @ whitening.of_centred)[0].numpy()
     kept = np.arange(WIDTH) != 3
     assert np.abs(white[:, 3]).max() < 1e-3
     standardized = (states[0] - states[0].mean(0))[:, kept] / states[0].std(0)[kept]
@@ -201,7 +253,7 @@ def test_training_stops_where_the_held_out_loss_is_lowest(side):
     training, held_out = one.split()
     found = {}
     for patience in (4, 60):
-        parameters, best = solve(one, [CLASSES, 2], training, held_out, 60, patience, "train")
+        parameters, best = stop_early(one, [CLASSES, 2], training, held_out, 60, patience, "train")
         classifiers, found[patience] = LinearClassifiers.of(*parameters, [CLASSES, 2]), best
         assert accuracy(classifiers, one, training)[0, 0, 0] < 1
     assert found[4].done.all() and not found[60].done.any()
@@ -210,19 +262,20 @@ def test_training_stops_where_the_held_out_loss_is_lowest(side):
     assert torch.equal(found[4].weights, found[60].weights)
 
 
-def test_classifiers_solved_together_are_those_solved_alone(side):
+@pytest.mark.parametrize("protocol", [DEFAULT, EARLY], ids=lambda protocol: protocol.name)
+def test_classifiers_solved_together_are_those_solved_alone(side, protocol):
     states, labels = states_of(1)
-    together = train(side(states, labels), [CLASSES, 2], DEFAULT, "train")
+    together = train(side(states, labels), [CLASSES, 2], protocol, "train")
     assert together.epochs.unique().numel() > 1  # they stop at different times
     for layer in range(2):
-        alone = train(side(states[layer : layer + 1], labels), [CLASSES, 2], DEFAULT, "train")
+        alone = train(side(states[layer : layer + 1], labels), [CLASSES, 2], protocol, "train")
         assert torch.equal(alone.epochs[0], together.epochs[layer])
         assert torch.allclose(alone.classifiers.weight[0], together.classifiers.weight[layer], atol=1e-4)
 
 
-def test_too_few_passes_are_not_convergence(side):
-    one = side(*states_of(1))
-    found = train(one, [CLASSES, 2], Protocol("converged", epochs=3, patience=5), "train")
+@pytest.mark.parametrize("protocol", [replace(DEFAULT, epochs=3), replace(EARLY, epochs=3)])
+def test_too_few_passes_are_not_convergence(side, protocol):
+    found = train(side(*states_of(1)), [CLASSES, 2], protocol, "train")
     assert not found.converged.any()
     assert found.epochs.max() <= 3
 
