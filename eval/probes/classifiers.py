@@ -26,6 +26,8 @@ from eval.probes.logistic_regression import (
 from eval.probes.protocol import Protocol
 from eval.probes.training_set import TrainingSet
 
+COARSE = 10  # times the gradient norm at which a classifier is done, while C is chosen
+
 
 class LinearClassifiers(nn.Module):
     """One classifier per layer, seed and question.
@@ -159,29 +161,30 @@ def train(sentences: TrainingSet, classes: list[int], protocol: Protocol, task: 
 def optimum(sentences: TrainingSet, classes: list[int], protocol: Protocol, task: str) -> Trained:
     """The minimum of the L2-regularized loss on standardized states, as scikit-learn's softmax regression.
 
-    The C of each classifier is the one of the grid with the best accuracy on held-out sentences, the smallest of
-    equals. The final classifiers learn from all sentences with this C.
+    Each classifier gets the smallest C of the grid that has the best accuracy on held-out sentences. The final
+    classifiers learn from all sentences with this C.
     """
     training, held_out = sentences.split()
     everything = np.arange(len(sentences))
+    counts = sentences.token_counts()
     questions, whitening = Questions(classes), Whitening(sentences, everything)
     weights = whitening.zero_weights(sum(classes))
     best = torch.full((len(weights), len(classes)), -1.0)
     chosen, start = torch.zeros_like(best, dtype=torch.float64), weights
+    objective = Objective(sentences, questions, whitening, training)
     for strength in sorted(protocol.grid):
-        penalty = 1 / (strength * tokens_of(sentences, training))
-        objective = Objective(sentences, questions, whitening, training, penalty)
-        name = f"{task}, C = {strength:g}"
-        weights = minimize(objective, weights, protocol.gradient_norm, protocol.epochs, name).weights
+        penalty = torch.full_like(chosen, 1 / (strength * counts[training].sum()))
+        tolerance, name = COARSE * protocol.gradient_norm, f"{task}, C = {strength:g}"
+        weights = minimize(objective, penalty, weights, tolerance, protocol.epochs, name).weights
         fitted = LinearClassifiers.of(*of_states(weights, whitening), classes)
         held_out_accuracy = accuracy(fitted, sentences, held_out)[:, 0]
         better = held_out_accuracy > best
         best = torch.where(better, held_out_accuracy, best)
         chosen = torch.where(better, strength, chosen)
         start = torch.where(questions.spread(better), weights, start)
-    penalty = 1 / (chosen * tokens_of(sentences, everything))
-    objective = Objective(sentences, questions, whitening, everything, penalty)
-    minimum = minimize(objective, start, protocol.gradient_norm, protocol.epochs, f"{task}, all")
+    objective = Objective(sentences, questions, whitening, everything)
+    penalty = 1 / (chosen * counts.sum())
+    minimum = minimize(objective, penalty, start, protocol.gradient_norm, protocol.epochs, f"{task}, all")
     classifiers = LinearClassifiers.of(*of_states(minimum.weights, whitening), classes)
     return Trained(
         classifiers,
@@ -221,10 +224,6 @@ def paper(sentences: TrainingSet, classes: list[int], protocol: Protocol, task: 
 
 
 TRAINERS = {"optimum": optimum, "early-stopping": early_stopping, "paper": paper}
-
-
-def tokens_of(sentences: TrainingSet, examples: np.ndarray) -> int:
-    return int(sentences.token_counts()[examples].sum())
 
 
 def descend(

@@ -20,6 +20,7 @@ from eval.probes.training_set import TrainingSet
 TOLERANCE = 1e-3  # nats: a held-out loss that falls by less does not improve
 RIDGE = 1e-2  # the least that is added to the correlations of dimensions, whose diagonal is 1
 TOKENS_PER_DIMENSION = 50  # that correlations are estimated from
+KEPT_BYTES = 2**30  # of states in memory
 
 
 class Whitening:
@@ -140,13 +141,13 @@ class Objective:
     """Mean cross-entropy of every classifier over some sentences, plus `penalty` / 2 times the squared norm
     of its weights for standardized states, without the bias.
 
-    With penalty 1 / (C N) of N tokens it is the multinomial `LogisticRegression(C=C)` of scikit-learn.
+    With penalty 1 / (C N) of N tokens it is the multinomial `LogisticRegression(C=C)` of scikit-learn. States
+    stay in memory if they fit into `KEPT_BYTES`, since reading them takes longer than multiplying them.
 
     Args:
         sentences: of a side.
         whitening: of their states.
         examples: numbers of the sentences that count.
-        penalty: L x Q, or 0.
     """
 
     def __init__(
@@ -155,15 +156,14 @@ class Objective:
         questions: Questions,
         whitening: Whitening,
         examples,
-        penalty: Tensor | float = 0.0,
     ):
         self.sentences, self.questions, self.examples = sentences, questions, examples
         self.whitening, self.tokens = whitening, int(sentences.token_counts()[examples].sum())
-        shape = len(whitening.mean), len(questions.classes)
-        self.penalty = torch.as_tensor(penalty, dtype=torch.float64).expand(shape)
+        fits = 4 * self.tokens * whitening.mean.numel() <= KEPT_BYTES
+        self.kept = list(self._centred()) if fits else None
 
-    def __call__(self, weights: Tensor) -> Evaluation:
-        """Of weights for whitened states, L x C + 1 x K, the bias last."""
+    def __call__(self, weights: Tensor, penalty: Tensor) -> Evaluation:
+        """Of weights for whitened states, L x C + 1 x K, the bias last, with a penalty of L x Q."""
         losses, by_weight, by_bias = 0, 0, 0
         for states, labels, logits in self._logits(weights):
             sums, derivative = self.questions.losses(logits, labels)
@@ -172,27 +172,29 @@ class Objective:
             by_bias = by_bias + derivative.sum(dim=1, keepdim=True)
         standardized = self.whitening.of_standardized @ weights[:, :-1]
         by_standardized = by_weight.double() / self.whitening.deviation.double().transpose(1, 2) / self.tokens
-        by_standardized += self.questions.spread(self.penalty) * standardized
+        by_standardized += self.questions.spread(penalty) * standardized
         by_bias = by_bias.double() / self.tokens
         return Evaluation(
-            losses / self.tokens + self.penalty / 2 * self.questions.inner(standardized, standardized),
+            losses / self.tokens + penalty / 2 * self.questions.inner(standardized, standardized),
             torch.cat([self.whitening.of_standardized.transpose(1, 2) @ by_standardized, by_bias], dim=1),
             self.questions.largest(torch.cat([by_standardized, by_bias], dim=1)),
         )
 
     def losses(self, weights: Tensor) -> Tensor:
-        """L x Q: the losses alone."""
+        """L x Q: the losses alone, without a penalty."""
         sums = sum(self.questions.losses(logits, labels)[0] for _, labels, logits in self._logits(weights))
-        standardized = self.whitening.of_standardized @ weights[:, :-1]
-        return sums / self.tokens + self.penalty / 2 * self.questions.inner(standardized, standardized)
+        return sums / self.tokens
 
     def _logits(self, weights: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Blocks of centred states (L x T x C), labels (Q x T) and logits (L x T x K)."""
         centred = (self.whitening.of_centred @ weights[:, :-1]).float()
         bias = weights[:, -1:].float()
-        for states, labels in self.sentences.blocks(self.examples):
-            states -= self.whitening.mean
+        for states, labels in self.kept or self._centred():
             yield states, labels, torch.baddbmm(bias, states, centred)
+
+    def _centred(self) -> Iterator[tuple[Tensor, Tensor]]:
+        for states, labels in self.sentences.blocks(self.examples):
+            yield states - self.whitening.mean, labels
 
 
 def of_states(weights: Tensor, whitening: Whitening) -> tuple[Tensor, Tensor]:
@@ -218,10 +220,13 @@ class Minimum:
     passes: Tensor
 
 
-def minimize(objective: Objective, start: Tensor, gradient_norm: float, passes: int, task: str) -> Minimum:
+def minimize(
+    objective: Objective, penalty: Tensor, start: Tensor, gradient_norm: float, passes: int, task: str
+) -> Minimum:
     """L-BFGS until the gradient norm of every classifier is at most `gradient_norm`.
 
     Args:
+        penalty: L x Q.
         start: weights for whitened states, L x C + 1 x K.
         passes: evaluations of the objective, at most.
     """
@@ -234,7 +239,7 @@ def minimize(objective: Objective, start: Tensor, gradient_norm: float, passes: 
     work = itertools.takewhile(lambda _: not (norms <= gradient_norm).all(), range(1, passes + 1))
     for number in progress(work, None, task, "iteration"):
         candidate = solver.candidate
-        evaluation = objective(candidate)
+        evaluation = objective(candidate, penalty)
         solver.update(evaluation.losses, evaluation.gradient)
         moves = solver.accepted & (norms > gradient_norm)
         weights = torch.where(questions.spread(moves), candidate, weights)
@@ -293,7 +298,7 @@ def stop_early(
     work = itertools.takewhile(lambda _: not best.done.all(), range(1, passes + 1))
     for number in progress(work, None, task, "iteration"):
         candidate = solver.candidate
-        evaluation = fitted(candidate)
+        evaluation = fitted(candidate, torch.zeros_like(scale))
         solver.update(evaluation.losses, evaluation.gradient)
         best.update(candidate, watched.losses(candidate), number)
     return of_states(best.weights, whitening), best

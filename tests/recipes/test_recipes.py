@@ -440,7 +440,7 @@ def test_probes_of_every_model_once_and_of_the_outputs_of_all_systems():
             "probe",
             name,
             "out/states/system4-seed1",
-            *(["--protocol", "converged"] if name == "llr" else []),
+            *(["--protocol", "optimum"] if name == "llr" else []),
             "--output",
             "out/probes/system4-seed1",
         ]
@@ -698,7 +698,7 @@ def test_the_papers_protocol_of_language_recognition(probed, tmp_path):
     [
         (["--probes", "llr,x"], "--probes: found 'x', expected one of: llr similarity retrieval cosine"),
         (["--curve-llr", "some"], "--curve-llr: found 'some', expected one of: all last none"),
-        (["--llr-protocol", "x"], "--llr-protocol: found 'x', expected one of: converged paper"),
+        (["--llr-protocol", "x"], "--llr-protocol: found 'x', expected one of: optimum early-stopping paper"),
     ],
 )
 def test_unknown_probes(options, error):

@@ -37,7 +37,7 @@ def folders(tmp_path):
             values = {"L3": [SOURCE[name, seed][number]] * 2, "L4": None}
             run = {
                 "system": system, "dataset": "toy", "checkpoint": {"sha256": sha256}, "tokens": "all",
-                "forced": "output", "seeds": [], "training": {}, "layers": {}, "chance": {}, "majority": {},
+                "forced": "output", "seeds": [], "training": {}, "layers": {}, "chance": {}, "classifiers": {}, "majority": {},
                 "averages": {"zero-shot": {"directions": 2, "source": values}}, "directions": {},
             }  # fmt: skip
             record = {"format": 1, "kind": "llr", "runs": [run]}
@@ -253,7 +253,7 @@ def test_recognition_of_a_checkpoint_is_given_once(probe, folders, tmp_path):
         (lambda one: one.update(split="valid"), "split is valid, but test in "),
         (
             lambda one: one["training"].update(protocol="paper"),
-            "training.protocol is paper, but converged in ",
+            "training.protocol is paper, but optimum in ",
         ),
     ],
 )
@@ -262,7 +262,7 @@ def test_recognition_is_measured_alike(probe, folders, change, message):
     for folder in recognized:
         changed(
             folder, "llr.json",
-            lambda one: one["runs"][0].update(split="test", training={"protocol": "converged", "tokens": {}}),
+            lambda one: one["runs"][0].update(split="test", training={"protocol": "optimum", "tokens": {}}),
         )  # fmt: skip
     assert probe(*scored, "--llr", *recognized).status == 0
     changed(recognized[4], "llr.json", lambda one: change(one["runs"][0]))

@@ -193,7 +193,7 @@ def test_the_mean_over_the_layers_of_a_side_leaves_embeddings_and_norms_out():
         (None, ["--lr", "0"], "--lr: found '0', expected a number above 0 to 100"),
         (None, ["--epochs", "0"], "--epochs: found '0', expected a whole number from 1"),
         (None, ["--patience", "2", *PAPER], "--patience: --protocol paper has none; leave it out, or use --"),
-        (None, ["--lr", "0.1"], "--lr: --protocol converged has none; leave it out, or use --protocol paper"),
+        (None, ["--lr", "0.1"], "--lr: --protocol optimum has none; leave it out, or use --protocol paper"),
     ],
 )
 def test_bad_input(tmp_path, llr, splits, options, message, one_line):

@@ -1,4 +1,4 @@
-"""The two protocols of training: other curves, old files, and classifiers that have not converged."""
+"""Protocols of training: other curves, and classifiers that have not converged."""
 
 import csv
 import json
@@ -6,38 +6,18 @@ import json
 import numpy as np
 import pytest
 
-from eval.probes.protocol import variant
+from eval.probes.protocol import PROTOCOLS, variant
 from tests.eval.probes.stores import LAYERS, NAMES, noise, planted, write_store
 
 PAPER = ("--protocol", "paper")
 
 
-def old(record: dict) -> dict:
-    """The record as version 0.1 wrote it: one protocol, without a name, and nothing about training."""
-    runs = []
-    for run in record["runs"]:
-        training = {name: value for name, value in run["training"].items() if name != "protocol"}
-        majority = {
-            question: {
-                side: {name: value for name, value in one.items() if name != "training"}
-                for side, one in sides.items()
-            }
-            for question, sides in run["majority"].items()
-        }
-        runs.append(run | {"training": training, "majority": majority})
-        del runs[-1]["classifiers"]
-    return record | {"runs": runs}
-
-
-def test_other_protocols_are_other_curves_and_old_files_are_the_papers(
-    tmp_path, llr, command, row_of, one_line
-):
+def test_other_protocols_are_other_curves(tmp_path, llr, command, row_of, one_line):
     """Two seeds of a system, one of each protocol: never a mean over both."""
     stores = [write_store(tmp_path / f"s{seed}", noise, system={"seed": seed}) for seed in (1, 2, 3)]
-    llr(stores[0], output="converged")
+    llr(stores[0], output="optimum")
     papers = [llr(one, options=PAPER, output=one.folder.name) for one in stores[1:]]
-    (tmp_path / "s2" / "llr.json").write_text(json.dumps(old(papers[0])))
-    files = [tmp_path / name / "llr.json" for name in ("converged", "s2", "s3")]
+    files = [tmp_path / name / "llr.json" for name in ("optimum", "s2", "s3")]
     result = command("report", *files, "--output", tmp_path / "report")
     assert result.status == 0, result.err
     html = (tmp_path / "report" / "report.html").read_text()
@@ -50,24 +30,25 @@ def test_other_protocols_are_other_curves_and_old_files_are_the_papers(
     assert shown[4 + NAMES.index("L1")] == f"{np.mean(values):.1f} ± {np.std(values, ddof=1):.1f}"
     (tmp_path / "s3" / "llr.json").write_text(json.dumps(papers[1]).replace('"paper"', '"another"'))
     refused = command("report", *files, "--output", tmp_path / "report")
-    one_line(
-        refused, "llr.json: found the protocol 'another', expected converged or paper; run `eval probe llr`"
-    )
+    one_line(refused, "found the protocol 'another', expected optimum, early-stopping, paper; run")
 
 
 @pytest.mark.parametrize(
     ("training", "name"),
     [
-        ({"protocol": "converged", "epochs": 100, "patience": 5}, ""),
-        ({"protocol": "converged", "epochs": 20, "patience": 5}, ", 20 epochs"),
-        ({"protocol": "converged", "epochs": 100, "patience": 2}, ", patience 2"),
-        ({"protocol": "paper", "epochs": 3, "lr": 1e-3, "batch_size": 64}, ", the paper's protocol"),
-        ({"epochs": 3, "lr": 1e-3, "batch_size": 64}, ", the paper's protocol"),
-        ({"epochs": 8, "lr": 0.05, "batch_size": 64}, ", the paper's protocol, 8 epochs, lr 0.05"),
+        ({}, ""),
+        ({"epochs": 20}, ", 20 epochs"),
+        ({"grid": [0.01, 1.0]}, ", C of 0.01,1"),
+        ({"gradient_norm": 1e-6}, ", gradient norm 1e-06"),
+        ({"protocol": "early-stopping"}, ", early stopping"),
+        ({"protocol": "early-stopping", "patience": 2}, ", early stopping, patience 2"),
+        ({"protocol": "paper"}, ", the paper's protocol"),
+        ({"protocol": "paper", "epochs": 8, "lr": 0.05}, ", the paper's protocol, 8 epochs, lr 0.05"),
     ],
 )
 def test_the_name_of_a_curve_says_what_is_no_default(training, name):
-    assert variant(training, "llr.json") == name
+    defaults = PROTOCOLS[training.get("protocol", "optimum")].record()
+    assert variant(defaults | training, "llr.json") == name
 
 
 def test_classifiers_that_have_not_converged_are_named(tmp_path, llr, command):
@@ -105,6 +86,8 @@ def test_training_is_in_record_table_and_figure(tmp_path, llr, command, monkeypa
     assert float(row["training_accuracy"]) == course["training"][0]
     assert float(row["held_out_accuracy"]) == course["held_out"][0]
     assert (row["epochs"], row["converged"]) == (str(float(course["epochs"][0])), "1.0")
+    assert float(row["regularization"]) == course["regularization"][0] in run["training"]["grid"]
+    assert course["gradient_norm"][0] <= run["training"]["gradient_norm"]
     assert (row["chance"], row["majority"]) == ("0.25", "0.0")
     monkeypatch.setattr("eval.probes.llr.lines", draw)
     assert command("report", tmp_path / "llr" / "llr.json", "--output", tmp_path / "report").status == 0

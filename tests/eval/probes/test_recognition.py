@@ -33,7 +33,7 @@ def test_unrelated_labels_give_chance(tmp_path):
     accuracy = {}
     for name, labels in (("true", gold), ("unrelated", unrelated)):
         one = TrainingSet(parts_of(store, "valid", directions), labels, "all")
-        classifiers = train(one, [4], PROTOCOLS["converged"], "train").classifiers
+        classifiers = train(one, [4], PROTOCOLS["optimum"], "train").classifiers
         right = [
             answers(classifiers, part, "all")[0][1, :, label] / len(part.tokens)
             for label, part in enumerate(parts_of(store, "test", directions))

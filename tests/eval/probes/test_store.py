@@ -112,7 +112,7 @@ def test_what_is_not_there_is_named(tmp_path, read, message):
         read(write_store(tmp_path / "s", noise))
 
 
-@pytest.mark.parametrize("protocol", ["converged", "paper"])
+@pytest.mark.parametrize("protocol", ["optimum", "paper"])
 @pytest.mark.parametrize("file", ["valid.encoder.de-en", "test.decoder.de-fr"])
 def test_language_recognition_refuses_states_that_are_no_numbers(tmp_path, command, protocol, file):
     folder = write_store(tmp_path / "s", noise).folder
