@@ -161,7 +161,7 @@ def train(sentences: TrainingSet, classes: list[int], protocol: Protocol, task: 
 def optimum(sentences: TrainingSet, classes: list[int], protocol: Protocol, task: str) -> Trained:
     """The minimum of the L2-regularized loss on standardized states, as scikit-learn's softmax regression.
 
-    Each classifier gets the smallest C of the grid that has the best accuracy on held-out sentences. The final
+    Each classifier gets the smallest C of the grid with the best accuracy on held-out sentences. The final
     classifiers learn from all sentences with this C.
     """
     training, held_out = sentences.split()

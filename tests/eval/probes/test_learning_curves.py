@@ -37,7 +37,8 @@ def folders(tmp_path):
             values = {"L3": [SOURCE[name, seed][number]] * 2, "L4": None}
             run = {
                 "system": system, "dataset": "toy", "checkpoint": {"sha256": sha256}, "tokens": "all",
-                "forced": "output", "seeds": [], "training": {}, "layers": {}, "chance": {}, "classifiers": {}, "majority": {},
+                "forced": "output", "seeds": [], "training": {}, "layers": {}, "chance": {}, "majority": {},
+                "classifiers": {},
                 "averages": {"zero-shot": {"directions": 2, "source": values}}, "directions": {},
             }  # fmt: skip
             record = {"format": 1, "kind": "llr", "runs": [run]}
