@@ -5,8 +5,8 @@ docstring says what each is for.
 from command_line import open_files
 from fairseq_ext import start_up, uncaught
 from fairseq_ext.checkpoints.broadcasting import let_checkpoints_travel
-from fairseq_ext.checkpoints.reading import guard_fairseq
 from fairseq_ext.checkpoints.copying import copy_whole_files
+from fairseq_ext.checkpoints.reading import guard_fairseq
 from fairseq_ext.criterions import (  # noqa: F401
     fused_label_smoothed_cross_entropy,
     nmt_with_auxiliary_losses,

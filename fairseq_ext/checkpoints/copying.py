@@ -1,5 +1,7 @@
-"""fairseq saves a checkpoint once under a temporary name, and copies it to its other names in place. Here such a
-copy appears when it is complete, so that a training that is killed leaves whole checkpoints only.
+"""Copies of checkpoints appear under their names when they are complete.
+
+fairseq saves a checkpoint once under a temporary name and renames it, but copies it to its other names in
+place: a training that was killed meanwhile had a part of a checkpoint.
 """
 
 from fairseq import checkpoint_utils

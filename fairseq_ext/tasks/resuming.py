@@ -107,7 +107,7 @@ def _with_task(load: Callable) -> Callable:
 
 
 def _readable(own: trainer.Trainer, filename: str) -> str:
-    """The file that a training begins with: in place of a last one of its own that is damaged, another one."""
+    """The file that a training begins with: another one in place of its own last one, if that is damaged."""
     checkpoint = Path(filename)
     if not checkpoint.is_file() or checkpoint != Path(own.cfg.checkpoint.save_dir, LAST):
         return filename

@@ -1,4 +1,4 @@
-"""A training that is killed while it saves leaves whole checkpoints, and goes on from the newest whole one."""
+"""A training that is killed while it saves leaves whole checkpoints, and goes on from the newest of them."""
 
 import logging
 from types import SimpleNamespace
