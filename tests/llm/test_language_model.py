@@ -1,4 +1,4 @@
-"""A text that spells a special token has none, wherever a model reads it; those that a tokenizer adds are there."""
+"""A text that spells a special token has none, wherever a model reads it; what a tokenizer adds is there."""
 
 import pytest
 from tokenizers.processors import TemplateProcessing
