@@ -6,21 +6,20 @@ a docstring and steps of its own in `COMMANDS` is a step too: `python -m PACKAGE
 """
 
 import argparse
-import codecs
 import contextlib
 import importlib
-import io
 import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from command_line import open_files
+from command_line import open_files, streams
 from command_line.errors import InputError
 from command_line.help_text import HelpFormatter, columns, fill
 from command_line.invocation import as_typed
 from command_line.missing_packages import explain_missing
+from command_line.options import shown
 from command_line.os_errors import explain, explain_memory
 from command_line.stopping import Stopped, stoppable
 
@@ -80,16 +79,16 @@ def run(
         0 when the step succeeded, 2 for bad input (an `InputError`, an unknown step), 130 after Ctrl-C, 141
         when the reader of its output has gone, 143 after SIGTERM.
     """
-    _speak_utf8()
+    streams.reopen_closed()
+    streams.speak_utf8()
     argv = list(sys.argv[1:] if argv is None else argv)
     if not argv or argv[0] in ("-h", "--help"):
-        print(overview(package, description, steps))
-        return 0 if argv else BAD_INPUT
+        return _printed(0 if argv else BAD_INPUT, overview(package, description, steps) + "\n")
     if argv[0] in moved:
-        print(as_typed(f"error: python -m {package} {argv[0]} is now: {moved[argv[0]]}"), file=sys.stderr)
+        _say(as_typed(f"error: python -m {package} {argv[0]} is now: {moved[argv[0]]}"))
         return BAD_INPUT
     if argv[0] not in steps:
-        print(f"error: unknown step {argv[0]!r}; expected one of: {', '.join(steps)}", file=sys.stderr)
+        _say(f"error: unknown step {shown(argv[0])}; expected one of: {', '.join(steps)}")
         return BAD_INPUT
     module = importlib.import_module(steps[argv[0]][0])
     if hasattr(module, "COMMANDS"):
@@ -99,16 +98,10 @@ def run(
 
 def run_script() -> int:
     """Run the module of `python -m MODULE` as a step; returns the exit status."""
-    _speak_utf8()
+    streams.reopen_closed()
+    streams.speak_utf8()
     module = sys.modules["__main__"]
     return run_step(f"python -m {module.__spec__.name}", module, sys.argv[1:])
-
-
-def _speak_utf8() -> None:
-    """Text is UTF-8, in streams as in files, whatever the locale says: a translation has other letters."""
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
-            stream.reconfigure(encoding="utf-8", errors=stream.errors)
 
 
 def run_step(prog: str, module, argv: Sequence[str]) -> int:
@@ -120,14 +113,22 @@ def run_step(prog: str, module, argv: Sequence[str]) -> int:
     """
     # before fairseq is imported, which would show everything that any library logs for debugging
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
-    args = argparse.Namespace()
     open_files.allow_many()
+    with streams.showing_controls():
+        return _run_step(prog, module, argv)
+
+
+def _run_step(prog: str, module, argv: Sequence[str]) -> int:
+    args = argparse.Namespace()
     try:
         with stoppable():
             step_parser(prog, module).parse_args(argv, args)
             module.main(args)
+    except SystemExit as end:  # argparse has shown the help
+        end.code = _printed(end.code)
+        raise
     except Stopped as stopped:
-        print(f"{stopped}; run the same command again to continue", file=sys.stderr)
+        _say(f"{stopped}; run the same command again to continue")
         return stopped.status
     except BrokenPipeError:
         _write_nowhere()
@@ -136,9 +137,31 @@ def run_step(prog: str, module, argv: Sequence[str]) -> int:
         message = in_one_line(error, args)
         if message is None or "--debug" in argv:
             raise
-        print(f"error: {as_typed(message)}", file=sys.stderr)
+        _say(f"error: {as_typed(message)}")
         return BAD_INPUT
-    return 0
+    return _printed(0)
+
+
+def _printed(status: int, text: str = "") -> int:
+    """The exit status of a command that prints a last text; another one if it cannot be printed."""
+    try:
+        print(text, end="", flush=True)
+    except BrokenPipeError:
+        _write_nowhere()
+        return BROKEN_PIPE
+    except OSError as error:
+        _say(f"error: {explain(error) or f'standard output: {error.strerror}'}")
+        _write_nowhere()
+        return BAD_INPUT
+    return status
+
+
+def _say(message: str) -> None:
+    """A line on standard error, if that takes it."""
+    try:
+        print(message, file=sys.stderr, flush=True)
+    except OSError:
+        _write_nowhere()
 
 
 def _write_nowhere() -> None:

@@ -4,8 +4,6 @@ Tokens are what spaces separate, so run it on the output of `tokenize` or `subwo
 .csv, .json (with the length histograms) and .png.
 """
 
-import csv
-import io
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from command_line.errors import InputError
 from command_line.figures import show_names_as_they_are
 from command_line.outputs import atomic_path, remove_leftovers, write_json, write_text
 from command_line.progress import progress
+from command_line.spreadsheets import csv_text
 from command_line.workers import Workers, add_workers_argument
 from data_prep.blocks import Block, read_blocks
 from data_prep.formats.texts import SPLITS, TRAIN, Text, find_texts
@@ -125,14 +124,6 @@ def as_markdown(rows: list[dict]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_csv(rows: list[dict]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
-
-
 def plot(totals: dict[tuple[str, str], Counter], path: Path) -> None:
     """Share of lines by length, one curve per language, of the training split if there is one."""
     import matplotlib
@@ -172,7 +163,10 @@ def main(args) -> None:
     rows += language_rows(totals)
     remove_leftovers(args.output)
     write_text(args.output / "corpus_stats.md", as_markdown(rows))
-    write_text(args.output / "corpus_stats.csv", as_csv(rows))
+    write_text(
+        args.output / "corpus_stats.csv",
+        csv_text([COLUMNS, *([row[name] for name in COLUMNS] for row in rows)]),
+    )
     write_json(args.output / "corpus_stats.json", {"format": 1, "rows": rows, "histograms": details})
     if not args.no_plot:
         plot(totals, args.output / "corpus_stats.png")

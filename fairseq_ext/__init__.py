@@ -4,7 +4,8 @@ Importing this package registers every task, model, criterion and optimizer. It 
 exceptions. It makes fairseq read checkpoints safely (`fairseq_ext.checkpoints.reading`, docs/security.md): a
 stranger's checkpoint meets none of our classes where fairseq's own commands load it, so nothing later than
 the import could stand in its way. Checkpoints are sent to the other processes of a training without the
-options, which these would refuse (`fairseq_ext.checkpoints.broadcasting`). It gives a training that goes on
+options, which these would refuse (`fairseq_ext.checkpoints.broadcasting`). Copies of checkpoints appear
+under their names when they are complete (`fairseq_ext.checkpoints.copying`). It gives a training that goes on
 what its task has saved (`fairseq_ext.tasks.resuming`). It hides warnings that fairseq causes at every start
 (`fairseq_ext.start_up`). It ends fairseq's threads before the process, which they would abort
 (`fairseq_ext.data.reading_ahead`). It raises the limit of open files (`command_line.open_files`). And in

@@ -5,6 +5,7 @@ docstring says what each is for.
 from command_line import open_files
 from fairseq_ext import start_up, uncaught
 from fairseq_ext.checkpoints.broadcasting import let_checkpoints_travel
+from fairseq_ext.checkpoints.copying import copy_whole_files
 from fairseq_ext.checkpoints.reading import guard_fairseq
 from fairseq_ext.criterions import (  # noqa: F401
     fused_label_smoothed_cross_entropy,
@@ -24,6 +25,7 @@ from fairseq_ext.tasks import linguistic_pretraining, multilingual_nmt, sentence
 from fairseq_ext.tasks.resuming import restore_tasks
 
 guard_fairseq()
+copy_whole_files()
 let_checkpoints_travel()
 restore_tasks()
 start_up.be_quiet()

@@ -8,15 +8,12 @@ A training is skipped only if all of that still holds, goes on if it did not com
 in one line otherwise: nothing that took days is removed without being asked for.
 """
 
-import contextlib
-import os
-import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from command_line.completion import check_finished, file_identity
 from command_line.errors import InputError
-from command_line.outputs import copy_file, write_json
+from command_line.outputs import write_json
 from command_line.records import Objects, OneOf, Optional, read_record
 from data_prep.formats.alignments import is_alignment_file
 from data_prep.formats.sentences import index_path
@@ -24,6 +21,7 @@ from data_prep.formats.structures import is_structure_file
 from data_prep.formats.teacher_vectors import is_stored_file, is_stored_of
 from data_prep.huggingface import places_of
 from fairseq_ext.checkpoints.progress import BEST, LAST
+from fairseq_ext.checkpoints.whole import is_whole
 
 RECORD = "training.json"
 LOG = "train.log"
@@ -83,7 +81,6 @@ class TrainingRecord:
             return True
         self._check_same(record)
         if record["outputs"] is None:
-            mend_last(self.folder)
             return True
         for name, known in record["outputs"].items():
             path = self.folder / name
@@ -308,40 +305,12 @@ def _structures(options: dict[str, str]) -> set[str]:
     return {TASKS[task].needs for mixture in mixtures.values() for task in mixture} - {None}
 
 
-def is_whole(checkpoint: Path) -> bool:
-    """Whether a checkpoint has been written to its end and not been damaged since: it is a ZIP archive with
-    checksums.
-    """
-    with contextlib.suppress(OSError, zipfile.BadZipFile, EOFError), zipfile.ZipFile(checkpoint) as archive:
-        return archive.testzip() is None
-    return False
-
-
 def _whole(best: Path) -> dict:
     if not best.is_file():
         raise InputError(f"{best}: no such file after training, see {LOG} beside it; {_ADVICE}")
     if not is_whole(best):
         raise InputError(f"{best}: is not a whole checkpoint; {_ADVICE}")
     return file_identity(best)
-
-
-def mend_last(folder: Path) -> None:
-    """A kill while fairseq copies checkpoint_last.pt leaves a part of it: go on from the newest whole one.
-
-    Raises:
-        InputError: there is no other.
-    """
-    last = folder / LAST
-    if not last.exists() or is_whole(last):
-        return
-    others = (path for path in _newest_first(folder.glob("checkpoint*.pt")) if path != last)
-    if (newest := next(filter(is_whole, others), None)) is None:
-        raise InputError(f"{last}: is not a whole checkpoint; {_ADVICE}")
-    copy_file(newest, last)
-
-
-def _newest_first(paths: Iterable[Path]) -> list[Path]:
-    return sorted(paths, key=os.path.getmtime, reverse=True)
 
 
 def _shown(name: str, value: str | None) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.invocation import as_typed
+from command_line.streams import visible
 
 BAD_INPUT = 2
 FAILED = 1  # as after any other exception: options and data may be as they should
@@ -34,7 +35,7 @@ def report_in_one_line() -> None:
     def hook(kind, error, trace) -> None:
         for find, status in ((message_of, BAD_INPUT), (divergence_of, FAILED)):
             if (message := find(error)) is not None:
-                print(f"error: {as_typed(message)}", file=sys.stderr)
+                print(f"error: {visible(as_typed(message))}", file=sys.stderr)
                 raise SystemExit(status)
         hook_before(kind, error, trace)
 

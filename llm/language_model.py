@@ -52,6 +52,7 @@ def load_tokenizer(folder: Path):
         raise InputError(f"--model {folder}: its tokenizer has no eos_token, which ends answers")
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
+    tokenizer.split_special_tokens = True  # a text that spells `</s>` does not end there
     return tokenizer
 
 

@@ -1,7 +1,8 @@
 """Kill a command at every point where it changes the file system.
 
 A forked child dies (no `finally`, no `atexit`) just before its n-th change, as a killed process does. Python
-reports these changes as audit events, so nothing in the command knows of it.
+reports these changes as audit events, so nothing in the command knows of it. Copying a file is a change, too,
+of which Python reports nothing: the child dies in the middle of it.
 """
 
 import contextlib
@@ -57,15 +58,28 @@ def _be_child(command, root: str, point: int | None, counter: mmap.mmap) -> None
     os.dup2(log, 2)
     sys.stdout = sys.stderr = open(log, "w", encoding="utf-8", buffering=1, closefd=False)  # noqa: SIM115
 
-    def watch(event: str, arguments: tuple) -> None:
+    def change(before_death: Callable[[], object] = lambda: None) -> None:
         nonlocal count
+        count += 1
+        if count == point:
+            before_death()
+            os._exit(KILLED)
+        COUNT.pack_into(counter, 0, count)
+
+    def watch(event: str, arguments: tuple) -> None:
         if _is_change(event, arguments, root):
-            count += 1
-            if count == point:
-                os._exit(KILLED)
-            COUNT.pack_into(counter, 0, count)
+            change()
+
+    send = os.sendfile
+
+    def copy(target: int, source: int, offset: int, size: int) -> int:
+        rest = os.fstat(source).st_size - offset
+        if rest > 0:
+            change(lambda: send(target, source, offset, rest // 2))
+        return send(target, source, offset, size)
 
     try:
+        os.sendfile = copy  # of this process alone
         sys.addaudithook(watch)
         status = command()
     except BaseException:

@@ -22,14 +22,19 @@ import numpy as np
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
+from command_line.lines import count_lines
 from command_line.outputs import atomic_path
+from data_prep.formats.dictionary import dictionary_path
 from data_prep.formats.directions import Direction, format_direction
 from data_prep.formats.preparation import FILE_NAME, Preparation
+from data_prep.subword_models import SPECIAL_SYMBOLS
 
 DATA, INDEX = ".bin", ".idx"
 MAGIC = b"MMIDIDX\0\0"
 VERSION = 1
 TOKEN_TYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2", 9: "<u4", 10: "<u8"}  # fairseq's
+END = SPECIAL_SYMBOLS.index("</s>")  # its token id
+TOKENS_AT_ONCE = 1 << 22
 _HEADER = struct.Struct("<9sQBQ")
 
 
@@ -139,8 +144,8 @@ def sentence_lengths(prefix: Path) -> np.ndarray:
     return lengths - 1
 
 
-def _read_index(path: Path) -> tuple[np.ndarray, int]:
-    """Tokens of every sentence, and the bytes of token ids that an index describes.
+def _read_index(path: Path) -> tuple[np.ndarray, np.dtype]:
+    """Tokens of every sentence, and the type of the token ids.
 
     fairseq's reader trusts the file: a damaged one ends in any kind of exception, or in wrong sentences.
 
@@ -158,9 +163,10 @@ def _read_index(path: Path) -> tuple[np.ndarray, int]:
     if (magic, version) == (MAGIC, VERSION) and code in TOKEN_TYPES and whole:
         lengths = np.frombuffer(content, np.int32, count, _HEADER.size).astype(np.int64)
         offsets = np.frombuffer(content, np.int64, count, _HEADER.size + 4 * count)
-        sizes = lengths * np.dtype(TOKEN_TYPES[code]).itemsize
+        kind = np.dtype(TOKEN_TYPES[code])
+        sizes = lengths * kind.itemsize
         if np.array_equal(offsets, sizes.cumsum() - sizes) and not (lengths < 0).any():
-            return lengths, int(sizes.sum())
+            return lengths, kind
     raise InputError(f"{path}: not a fairseq mmap index, or damaged; binarize again")
 
 
@@ -169,20 +175,44 @@ def load_sentences(prefix: Path):
 
     Raises:
         InputError: a file is missing or empty, is not in fairseq's mmap format, or is not as long as its
-            index says; or a step that writes into the folder did not finish.
+            index says; a sentence does not end with `</s>`, or has a token that is not in the dictionary
+            beside it; or a step that writes into the folder did not finish.
     """
     from fairseq.data.indexed_dataset import MMapIndexedDataset
 
     check_finished(prefix.parent)
     index, data = index_path(prefix), data_path(prefix)
-    _, expected = _read_index(index)
+    lengths, kind = _read_index(index)
+    expected = int(lengths.sum()) * kind.itemsize
     if not data.exists():
         raise InputError(f"{data}: no such file")
     if (found := data.stat().st_size) != expected:
         raise InputError(f"{data}: {found} bytes, but its index describes {expected}; binarize again")
     if not expected:
         raise InputError(f"{index}: no sentences; expected at least one")
+    _check_tokens(prefix, lengths, np.memmap(data, kind, "r"))
     return MMapIndexedDataset(str(prefix))
+
+
+def _check_tokens(prefix: Path, lengths: np.ndarray, tokens: np.ndarray) -> None:
+    """Compare token ids with the dictionary: of others a model would take the rows of its tags, or none."""
+    ends = lengths.cumsum()
+    if (endless := np.flatnonzero((lengths == 0) | (tokens[ends - 1] != END))).size:
+        raise InputError(
+            f"{data_path(prefix)}: sentence {endless[0] + 1} does not end with </s>; binarize again"
+        )
+    dictionary = dictionary_path(prefix.parent, prefix.suffix[1:])
+    symbols = count_lines(dictionary) + len(SPECIAL_SYMBOLS)
+    for start in range(0, len(tokens), TOKENS_AT_ONCE):
+        block = tokens[start : start + TOKENS_AT_ONCE]
+        if block.max() < symbols and block.min() >= 0:
+            continue
+        place = np.flatnonzero((block >= symbols) | (block < 0))[0]
+        sentence = np.searchsorted(ends, start + place, side="right") + 1
+        raise InputError(
+            f"{data_path(prefix)}: sentence {sentence} has the token {block[place]}, expected numbers below"
+            f" {symbols}, the symbols of {dictionary.name}; binarize again with that dictionary"
+        )
 
 
 def load_pair(

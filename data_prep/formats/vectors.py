@@ -11,6 +11,7 @@ its own, says which encoder made the vectors of which text, and which numbers th
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
@@ -21,6 +22,10 @@ from command_line.records import Objects, OneOf, Optional, read_record
 from data_prep.formats.vector_numbers import DTYPES, FLOATS, Numbers
 
 ENDING = ".npy"
+_NO_ARRAY = (  # what numpy raises over a file whose header is none: it parses it as an expression of Python
+    EOFError, MemoryError, OSError, OverflowError, RecursionError, SyntaxError, TokenError, TypeError,
+    ValueError,
+)  # fmt: skip
 FORMAT = 1
 KIND = "vectors"
 SCHEMA = {  # of the record beside
@@ -63,8 +68,8 @@ def load_array(path, hint: str = "expected an array of numpy, NAME.npy") -> np.n
     if not path.is_file():
         raise InputError(f"{path}: no such file; {hint}")
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+        return np.lib.format.open_memmap(path, "r")
+    except _NO_ARRAY as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{path}: damaged, or no array of numbers ({reason}); {hint}") from None
 

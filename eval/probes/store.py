@@ -90,6 +90,39 @@ class StatePart:
         """Number of sentences."""
         return len(self.offsets) - 1
 
+    def check(self, side: str) -> None:
+        """Compare the three files with each other: offsets of other sentences would give other means.
+
+        Args:
+            side: "encoder", whose sentences all end with the same token (`</s>`, or a tag behind it), or
+                "decoder", whose sentences all begin with the same one.
+
+        Raises:
+            InputError: one is not of the others, or holds other numbers than it must.
+        """
+        states, tokens, offsets = self.all_states, self.tokens, self.offsets
+        if states.ndim != 3 or states.dtype.kind != "f" or len(states) != len(self.layers):
+            found = f"an array of {states.dtype} of shape {states.shape}"
+            raise _damaged(self.path, "states", f"{found}, expected {len(self.layers)} layers x tokens x C")
+        if tokens.shape != states.shape[1:2] or tokens.dtype.kind != "i":
+            found = f"an array of {tokens.dtype} of shape {tokens.shape}"
+            raise _damaged(
+                self.path, "tokens", f"{found}, expected a token id for each of {states.shape[1]} states"
+            )
+        is_list = offsets.ndim == 1 and offsets.dtype.kind == "i" and len(offsets) > 1
+        if not is_list or (offsets[0], offsets[-1]) != (0, len(tokens)) or (np.diff(offsets) < 1).any():
+            raise _damaged(
+                self.path, "offsets", f"expected where sentences begin, rising from 0 to {len(tokens)}"
+            )
+        edges = tokens[offsets[1:] - 1] if side == "encoder" else tokens[offsets[:-1]]
+        if (edges != edges[0]).any():
+            sentence, where = int((edges != edges[0]).argmax()) + 1, "end" if side == "encoder" else "begin"
+            raise _damaged(
+                self.path,
+                "offsets",
+                f"sentence {sentence} does not {where} with the token {edges[0]}, as sentence 1 does",
+            )
+
     @property
     def is_tag(self) -> np.ndarray:
         """Per token: whether it is a language tag."""
@@ -168,6 +201,10 @@ class StatePart:
             block = self.read(start, stop, layer) * wanted[start:stop, None]
             pooled[first:end] = np.add.reduceat(block, self.offsets[first:end] - start)
         return pooled / counts[:, None].astype(np.float32)
+
+
+def _damaged(path: Path, ending: str, found: str) -> InputError:
+    return InputError(f"{path}.{ending}.npy: {found}; extract the states again (--force)")
 
 
 def _load(path: Path, ending: str) -> np.ndarray:
@@ -254,9 +291,7 @@ class StateStore:
         name = self.part_name(split, direction, side)
         layers = self.encoder_layers if side == "encoder" else self.decoder_layers
         part = StatePart(self.folder / name, layers, self.record["tags"], self.record["eos"])
-        found = (part.all_states.shape[:2], int(part.offsets[-1]))
-        if found != ((len(layers), len(part.tokens)), len(part.tokens)):
-            raise InputError(f"{part.path}.*.npy: sizes do not match; extract the states again (--force)")
+        part.check(side)
         return part
 
 

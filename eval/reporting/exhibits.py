@@ -1,14 +1,13 @@
 """What a report section is made of: tables and figures, and how they become Markdown and CSV."""
 
-import csv
 import hashlib
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.outputs import atomic_path
+from command_line.spreadsheets import csv_text
 from eval.results.labels import UNKNOWN
 from eval.results.measures import Measure
 from eval.results.systems import MeanStd
@@ -112,9 +111,7 @@ class Table:
     def csv(self) -> str:
         """Unrounded numbers; an empty field where there is none."""
         rows = self.data or [self.columns(), *([_csv_value(one) for one in row] for row in self.rows)]
-        stream = io.StringIO()
-        csv.writer(stream, lineterminator="\n").writerows(rows)
-        return stream.getvalue()
+        return csv_text(rows)
 
 
 @dataclass(frozen=True)

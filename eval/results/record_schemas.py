@@ -59,6 +59,7 @@ TESTED = {
     **dict.fromkeys(("p_value", "adjusted_p_value"), float),
     "adjusted_p_value_with_seeds": Optional(float),
     "agreement": Optional(float),
+    "neither_translates": bool,
     "significant": bool,
 }
 COMPARISON = {

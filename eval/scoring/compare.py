@@ -37,17 +37,20 @@ from eval.results.system_pairs import (
 from eval.results.systems import System
 from eval.scoring.compared import Compared
 from eval.scoring.compared_retrieval import RETRIEVAL, retrieval_in
-from eval.scoring.compared_translations import TRANSLATIONS
+from eval.scoring.compared_translations import MEANINGLESS_BLEU, TRANSLATIONS
 from eval.scoring.comparison import FEWEST_SAMPLES, PARTS, Settings, compare
 from eval.scoring.paired_test import TESTS
 
 METRICS = (*TRANSLATIONS.measures, *RETRIEVAL.measures)
+NEITHER = "neither translates"
 NOTES = (
     "p and the interval are conditional on these trainings: whether these very models would differ on other"
     " test sentences.",
     '"p seeds": whether other trainings would differ on other test sentences, from three seeds on; corrected'
     " like p (Welch's t-test over seeds, with the variance of the test sentences added).",
     '"people": how often people agree with a difference of this size in one direction (Kocmi et al., 2024).',
+    f'"{NEITHER}": both systems have a BLEU of at most {MEANINGLESS_BLEU:g}, as references in the wrong order'
+    " have; no difference is marked.",
 )
 
 
@@ -282,11 +285,12 @@ def row(name: str, result: dict, measure, settings: Settings) -> str:
     between = f"[{low:+.{digits}f}, {high:+.{digits}f}]"
     adjusted = p_text(result["adjusted_p_value"]) if settings.correction == "holm" else ""
     people = "–" if result["agreement"] is None else f"{result['agreement']:.0%}"
-    star = " *" if result["significant"] else ""
+    mark = " *" if result["significant"] else ""
+    mark = f" {NEITHER}" if result["neither_translates"] else mark
     return (
         f"{name:<12}{baseline:>9.{digits}f}{system:>9.{digits}f}{difference:>+12.{digits}f}{between:>18}"
         f"{p_text(result['p_value']):>9}{adjusted:>9}{p_text(result['adjusted_p_value_with_seeds']):>9}"
-        f"{people:>8}{star}"
+        f"{people:>8}{mark}"
     )
 
 

@@ -25,6 +25,7 @@ class Compared:
         statistics: of a run, by a measure: direction -> lines x columns, for `FORMULAS`.
         check: refuses pairs that were not measured alike by a measure.
         agreement: of people with a difference by a measure; None where that is not known.
+        neither_translates: whether the scores of both systems in some directions say nothing.
         of_one_unit: measures that are compared with each other.
     """
 
@@ -36,6 +37,7 @@ class Compared:
     statistics: Callable[[Run, str], dict[str, np.ndarray]]
     check: Callable[[Sequence[Pair], str], None]
     agreement: Callable[[str, Pair, float], float | None]
+    neither_translates: Callable[[Pair, Sequence[str]], bool]
     of_one_unit: tuple[str, ...] = ()
 
 

@@ -132,6 +132,7 @@ RETRIEVAL = Compared(
     statistics=statistics,
     check=check_measure,
     agreement=lambda measure, pair, difference: None,
+    neither_translates=lambda pair, directions: False,
     of_one_unit=MEASURES,  # shares of hits
 )
 

@@ -1,6 +1,7 @@
 """Comparisons of translation systems, by BLEU, chrF++ and COMET."""
 
 from collections.abc import Sequence
+from statistics import mean
 
 from command_line.records import field
 from eval.results.measures import MEASURES, groups_of
@@ -10,6 +11,7 @@ from eval.scoring.compared import Compared, common_directions, named_once
 from eval.scoring.human_agreement import agreement
 from eval.scoring.line_statistics import load_statistics
 
+MEANINGLESS_BLEU = 1.0  # what references in the wrong order get, see docs/evaluation.md
 GROUPS = (
     "supervised",
     "zero-shot",
@@ -51,6 +53,14 @@ def agreement_of_people(measure: str, pair: Pair, difference: float) -> float | 
     return agreement(measure, difference * MEASURES[measure].scale, model, signature)
 
 
+def neither_translates(pair: Pair, directions: Sequence[str]) -> bool:
+    """Whether both systems have at most `MEANINGLESS_BLEU`, on average over directions and seeds."""
+    return all(
+        mean(run.directions[one]["bleu"] for run in system.runs for one in directions) <= MEANINGLESS_BLEU
+        for system in (pair.baseline, pair.system)
+    )
+
+
 TRANSLATIONS = Compared(
     kind="scores",
     measures=("bleu", "chrf", "comet"),
@@ -60,4 +70,5 @@ TRANSLATIONS = Compared(
     statistics=load_statistics,
     check=check_measure,
     agreement=agreement_of_people,
+    neither_translates=neither_translates,
 )

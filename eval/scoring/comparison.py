@@ -91,7 +91,11 @@ def _tested(of: Compared, test: PairedTest, pair: Pair, groups: dict) -> dict[st
     directions = dict.fromkeys(direction for members in tests.values() for direction in members)
     measure = pair.measures[1]  # of the same formula as the other one
     found = {
-        name: result.record() | {"agreement": of.agreement(measure, pair, result.difference)}
+        name: {
+            **result.record(),
+            "agreement": of.agreement(measure, pair, result.difference),
+            "neither_translates": of.neither_translates(pair, tests[name]),
+        }
         for name, result in test(measure, *_statistics(of, pair, directions), tests).items()
     }
     if pair.baseline is pair.system:
@@ -159,4 +163,5 @@ def _correct(comparisons: Sequence[dict], settings: Settings) -> None:
             for result, adjusted in zip(known, adjust([one[name] for one in known]), strict=True):
                 result[f"adjusted_{name}"] = adjusted
         for result in results:
-            result["significant"] = is_significant(result["adjusted_p_value"], settings.level)
+            is_small = is_significant(result["adjusted_p_value"], settings.level)
+            result["significant"] = is_small and not result["neither_translates"]

@@ -29,6 +29,7 @@ from fairseq_ext.modules.compiled_layers import compile_layers
 from fairseq_ext.modules.language_embeddings import embed_languages
 from fairseq_ext.tasks import patience
 from fairseq_ext.tasks.improvements import Improvements
+from fairseq_ext.tasks.option_ranges import check_ranges
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_training, chosen_measures
 
 logger = logging.getLogger(__name__)
@@ -250,6 +251,8 @@ class BaseTask(FairseqTask):
     # --- model and criterion
 
     def build_model(self, cfg, from_checkpoint=False):
+        if not from_checkpoint:
+            check_ranges(cfg)
         model = super().build_model(cfg, from_checkpoint)
         if self.tags and self.tags.placement.embedded:
             embed_languages(model, self.tags, self.dictionary)
@@ -279,6 +282,8 @@ class BaseTask(FairseqTask):
         self._announced = announced
 
     def build_criterion(self, cfg, from_checkpoint=False):
+        if not from_checkpoint:
+            check_ranges(cfg)
         criterion = super().build_criterion(cfg, from_checkpoint)
         for name in self.required_losses:
             if name not in getattr(criterion, "losses", ()):

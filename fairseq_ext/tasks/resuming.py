@@ -10,6 +10,7 @@ travels.
 import functools
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
 
 from fairseq import checkpoint_utils, trainer
 
@@ -19,6 +20,7 @@ from fairseq_ext.checkpoints.origin import FIELD as ORIGIN_FIELD
 from fairseq_ext.checkpoints.origin import SCHEMA as ORIGIN
 from fairseq_ext.checkpoints.progress import LAST
 from fairseq_ext.checkpoints.tasks import TASK_STATE
+from fairseq_ext.checkpoints.whole import whole_or_newest
 from fairseq_ext.data.teachers import STATE as TEACHER
 from fairseq_ext.tasks import patience
 from fairseq_ext.tasks.base import BaseTask
@@ -67,6 +69,7 @@ def restore_tasks() -> None:
 def _with_task(load: Callable) -> Callable:
     @functools.wraps(load)
     def load_checkpoint(self, filename, reset_optimizer=False, *arguments, **options):
+        filename = _readable(self, filename)
         try:
             extra = load(self, filename, reset_optimizer, *arguments, **options)
         except Exception as error:  # fairseq has no narrower one
@@ -101,6 +104,15 @@ def _with_task(load: Callable) -> Callable:
         return extra
 
     return load_checkpoint
+
+
+def _readable(own: trainer.Trainer, filename: str) -> str:
+    """The file that a training begins with: another one in place of its own last one, if that is damaged."""
+    checkpoint = Path(filename)
+    if not checkpoint.is_file() or checkpoint != Path(own.cfg.checkpoint.save_dir, LAST):
+        return filename
+    reads = own.data_parallel_rank == 0 or own.cfg.checkpoint.load_checkpoint_on_all_dp_ranks
+    return str(whole_or_newest(checkpoint)) if reads else filename
 
 
 def _other_parameters(error: Exception) -> str | None:

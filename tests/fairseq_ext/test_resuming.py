@@ -146,7 +146,7 @@ def test_a_pretraining_that_begins_with_rows_of_other_tokens_is_refused(tmp_path
 
 
 def trainer_of(task, restore_file: str = "checkpoint_last.pt", continue_once: str | None = None):
-    checkpoint = SimpleNamespace(restore_file=restore_file, continue_once=continue_once)
+    checkpoint = SimpleNamespace(save_dir="model", restore_file=restore_file, continue_once=continue_once)
     return SimpleNamespace(task=task, cfg=SimpleNamespace(checkpoint=checkpoint))
 
 

@@ -11,7 +11,7 @@ import pytest
 from command_line.errors import InputError
 from fairseq_ext import training_record
 from fairseq_ext.checkpoints.origin import OPTIONS
-from fairseq_ext.training_record import TrainingRecord, finish, forget, has_ended, is_whole
+from fairseq_ext.training_record import TrainingRecord, finish, forget, has_ended
 
 WORDS = ("--task", "multilingual_nmt", "--lang-pairs", "de-en", "--adam-betas", "(0.9, 0.98)", "--lr", "0.1")
 ADVICE = "; train anew with --force, or give another --output"
@@ -254,32 +254,6 @@ def test_a_training_without_a_readable_best_checkpoint_is_not_finished(model, da
     with pytest.raises(InputError, match=r"checkpoint_best.pt: is not a whole checkpoint"):
         finish(model)
     assert begin(model, data)
-
-
-def test_a_last_checkpoint_that_was_being_copied_is_mended_from_the_newest_whole_one(model, data):
-    begin(model, data)
-    for number, name in enumerate(("checkpoint_best.pt", "checkpoint_2_40.pt", "checkpoint_2_60.pt")):
-        checkpoint(model / name, name)
-        os.utime(model / name, (number, number))
-    (model / "checkpoint_2_60.pt").write_bytes(b"PK")
-    (model / "checkpoint_last.pt").write_bytes((model / "checkpoint_best.pt").read_bytes()[:99])
-    assert begin(model, data)
-    assert (model / "checkpoint_last.pt").read_bytes() == (model / "checkpoint_2_40.pt").read_bytes()
-    for name in ("checkpoint_last.pt", "checkpoint_best.pt", "checkpoint_2_40.pt"):
-        (model / name).write_bytes(b"PK")
-    assert refusal(model, data) == f"{model / 'checkpoint_last.pt'}: is not a whole checkpoint{ADVICE}"
-
-
-def test_torch_writes_what_counts_as_whole(tmp_path):
-    import torch
-
-    path = tmp_path / "model.pt"
-    torch.save({"model": torch.ones(5000)}, path)
-    assert is_whole(path)
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    assert not is_whole(path)
 
 
 def test_checkpoints_without_a_record_are_nobodys(model, data):

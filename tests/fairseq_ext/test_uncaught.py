@@ -91,7 +91,7 @@ def test_of_one_in_whose_place_fairseq_raises_another(tmp_path):
         model=bridges.build(),
         cfg=SimpleNamespace(
             model=None,
-            checkpoint=SimpleNamespace(load_checkpoint_on_all_dp_ranks=True),
+            checkpoint=SimpleNamespace(load_checkpoint_on_all_dp_ranks=True, save_dir="model"),
             distributed_training=SimpleNamespace(zero_sharding="none"),
         ),
         data_parallel_world_size=1,

@@ -109,3 +109,17 @@ def test_weights_of_another_architecture_are_one_line(train, tmp_path):
     assert refused.status != 0
     assert f"{path}: is of another architecture: size mismatch for encoder." in refused.last_error
     assert refused.last_error.endswith("; give the options of the model that it has")
+
+
+def test_a_damaged_last_checkpoint_is_passed_over_for_the_newest_whole_one(train, tmp_path):
+    """As a kill in the middle of a copy has left it."""
+    begun = train("model", 3, "--save-interval-updates", 1, "--validate-interval-updates", 10)
+    assert begun.status == 0, begun.text[-3000:]
+    last = tmp_path / "model/checkpoint_last.pt"
+    last.write_bytes(last.read_bytes()[:5000])
+    (tmp_path / "model/checkpoint_best.pt").unlink(missing_ok=True)
+    goes_on = train("model", 4)
+    assert goes_on.status == 0, goes_on.text[-3000:]
+    (newest,) = (tmp_path / "model").glob("checkpoint_*_3.pt")
+    assert f"{last}: is damaged; the training goes on from {newest}, of 3 updates" in goes_on.text
+    assert [int(report["num_updates"]) for report in logged(goes_on, "train_inner")] == [4]

@@ -3,7 +3,7 @@
 from eval.reporting.exhibits import Cell, Section, Table, cell, cells, slug
 from eval.results.measures import Measure, common_measure, compared_measure, side_label
 from eval.results.result_set import ResultSet
-from eval.scoring.compare import NOTES, p_text
+from eval.scoring.compare import NEITHER, NOTES, p_text
 from eval.scoring.paired_test import TESTS
 
 PARTS = {"overall": "over groups of directions", "directions": "per direction"}
@@ -48,7 +48,8 @@ def table(comparisons: list[dict], part: str) -> Table:
         rules.add(len(rows))
         names = [side_label(comparison, side) for side in ("baseline", "system")]
         for group, result in comparison[part].items():
-            rows.append([*cells(*names, group), *result_cells(result, measure)])
+            note = f" ({NEITHER})" if result["neither_translates"] else ""
+            rows.append([*cells(*names, f"{group}{note}"), *result_cells(result, measure)])
     header = [
         cells(
             *("Baseline", "System", "Directions", f"{measure.title} of baseline", "of system", "Difference"),

@@ -169,6 +169,22 @@ def test_empty_direction(folder):
     assert message == f"{folder}/train.de-en.de.idx: no sentences; expected at least one"
 
 
+@pytest.mark.parametrize("endless", [[4, 5], [], [2, 4]], ids=["cut off", "nothing", "begins with it"])
+def test_sentences_without_an_end(folder, endless):
+    write_pair(folder, "train", "de-en", [[4, 2], endless, [5, 2]], [[4, 2]] * 3)
+    message = refused(load_pair, folder, "train", ("de", "en"))
+    assert message == f"{folder}/train.de-en.de.bin: sentence 2 does not end with </s>; binarize again"
+
+
+@pytest.mark.parametrize("token", [34, 2**30, -1])  # 30 words and four special symbols; then come tags
+def test_tokens_that_are_not_in_the_dictionary(folder, token, monkeypatch):
+    monkeypatch.setattr("data_prep.formats.sentences.TOKENS_AT_ONCE", 3)
+    write_pair(folder, "train", "de-en", [[4, 33, 2], [5, 6, 2], [7, 8, token, 9, 2]], [[4, 2]] * 3)
+    message = refused(load_pair, folder, "train", ("de", "en"))
+    assert message.startswith(f"{folder}/train.de-en.de.bin: sentence 3 has the token {token}, expected")
+    assert "below 34, the symbols of dict.de.txt;" in message
+
+
 # --- dictionaries
 
 
@@ -220,6 +236,7 @@ def built(prefix: Path, symbols: int, sentences: list[list[int]]) -> Path:
 @pytest.mark.parametrize("symbols", [500, 70_000])  # 16 and 32 bits per token
 @pytest.mark.parametrize("cuts", [[0, 4], [0, 1, 3, 4]], ids=["one part", "parts"])
 def test_what_is_joined_is_what_fairseq_writes_at_once(tmp_path, symbols, cuts):
+    write_dictionaries(tmp_path, ["en"], words=297)
     prefix, theirs = tmp_path / "train.de-en.de", built(tmp_path / "train.de-en.en", symbols, SENTENCES)
     parts = [built(tmp_path / f"part{a}", symbols, SENTENCES[a:b]) for a, b in itertools.pairwise(cuts)]
     with joined_sentences(prefix, parts) as count:

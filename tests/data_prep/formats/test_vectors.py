@@ -77,6 +77,42 @@ def test_other_files(path):
         VectorsFile.open(path)
 
 
+def header(shape: str = "(3, 4)", descr: str = "'<f4'") -> str:
+    return f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}"
+
+
+HEADERS = {
+    "words": "hello",
+    "open brackets": "(" * 3000,
+    "many signs": "-" * 9000 + "1",
+    "an open string": "'",
+    "bytes": "\xff\x00",
+    "a negative shape": header("(-3, 4)"),
+    "a shape beyond 64 bits": header(f"({10**30},)"),
+    "a shape of 70 dimensions": header("(" + "1," * 70 + ")"),
+    "a shape of dozens of terabytes": header(f"({2**44},)"),
+    "a comma for a type": header(descr="','"),
+    "a type of negative shape": header(descr="('<f4', (2, -3))"),
+    "objects": header(descr="'|O'"),
+}
+
+
+@pytest.mark.parametrize("wrong", HEADERS)
+def test_headers_that_are_none(path, wrong):
+    content = HEADERS[wrong].encode("latin-1")
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(content).to_bytes(2, "little") + content + bytes(48))
+    with pytest.raises(InputError, match=rf"^{path}: damaged, or no array of numbers \(") as caught:
+        VectorsFile.open(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_archive_of_arrays_is_no_array(path):
+    with open(path, "wb") as stream:
+        np.savez(stream, vectors=np.ones((3, 4), dtype=np.float32))
+    with pytest.raises(InputError, match=rf"^{path}: damaged, or no array of numbers \("):
+        VectorsFile.open(path)
+
+
 def test_a_record_of_other_vectors(path):
     np.save(path, np.ones((3, 2), dtype=np.float32))
     record = {

@@ -126,6 +126,39 @@ def test_language_recognition_refuses_states_that_are_no_numbers(tmp_path, comma
     assert f"{folder}/{file}.states.npy: sentence 1 has a state of layer {layer} that is" in result.err
 
 
+WRONG_FILES = {
+    "states of 2 dimensions": ("states", lambda found: found[0]),
+    "states of whole numbers": ("states", lambda found: found.astype(int)),
+    "another number of layers": ("states", lambda found: found[:-1]),
+    "tokens of 2 dimensions": ("tokens", lambda found: found[None]),
+    "tokens of no whole numbers": ("tokens", lambda found: found.astype(float)),
+    "too few tokens": ("tokens", lambda found: found[:-1]),
+    "offsets of 2 dimensions": ("offsets", lambda found: found[None]),
+    "offsets of no whole numbers": ("offsets", lambda found: found.astype(float)),
+    "a single offset": ("offsets", lambda found: found[:1]),
+    "no offset": ("offsets", lambda found: found[:0]),
+    "a number": ("offsets", lambda found: found[0]),
+    "offsets out of range": ("offsets", lambda found: found + 10**6 * (found == found[7])),
+    "negative offsets": ("offsets", lambda found: found * np.where(found == found[7], -1, 1)),
+    "offsets that do not begin at 0": ("offsets", lambda found: np.maximum(found, 1)),
+    "offsets that end before": ("offsets", lambda found: np.minimum(found, found[-1] - 1)),
+    "a sentence without tokens": ("offsets", lambda found: np.where(found == found[7], found[6], found)),
+    "a boundary one token later": ("offsets", lambda found: found + (found == found[7])),
+    "a boundary one token earlier": ("offsets", lambda found: found - (found == found[7])),
+}
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+@pytest.mark.parametrize("wrong", WRONG_FILES)
+def test_files_that_are_not_of_each_other(tmp_path, side, wrong):
+    ending, change = WRONG_FILES[wrong]
+    store = write_store(tmp_path / "s", noise)
+    path = store.folder / f"test.{side}.de-fr.{ending}.npy"
+    np.save(path, change(np.load(path)))
+    with pytest.raises(InputError, match=rf"^{store.folder}/test.{side}.de-fr.\w+.npy: .*; extract the"):
+        getattr(store, side)("test", ("de", "fr"))
+
+
 def test_unfinished_and_damaged_folders(tmp_path):
     folder = write_store(tmp_path / "s", noise).folder
     victim = folder / "test.encoder.de-fr.states.npy"
@@ -134,7 +167,7 @@ def test_unfinished_and_damaged_folders(tmp_path):
     with pytest.raises(InputError, match=r"test.encoder.de-fr.states.npy: damaged"):
         StateStore.open(folder).encoder("test", ("de", "fr"))
     victim.write_bytes((folder / "test.encoder.de-en.states.npy").read_bytes())
-    with pytest.raises(InputError, match=r"test.encoder.de-fr.*: sizes do not match"):
+    with pytest.raises(InputError, match=r"de-fr.tokens.npy: .*, expected a token id for each of"):
         StateStore.open(folder).encoder("test", ("de", "fr"))
     victim.unlink()
     with pytest.raises(InputError, match=r"states.npy: no such file"):

@@ -14,7 +14,7 @@ def result(baseline: float, system: float, significant: bool, agreement: float |
         "baseline": baseline, "system": system, "difference": difference,
         "low": difference - 1, "high": difference + 2, "p_value": 0.01, "adjusted_p_value": 0.03,
         "p_value_with_seeds": 0.2, "adjusted_p_value_with_seeds": 0.4,
-        "significant": significant, "agreement": agreement,
+        "significant": significant, "agreement": agreement, "neither_translates": baseline < 1 > system,
     }  # fmt: skip
 
 
@@ -35,3 +35,12 @@ def test_the_significantly_higher_score_is_bold_whichever_side_has_it():
         ["A", "B", "fr-de", "25.5", "20.0", "-5.5", "-6.5", "-3.5", "0.0100", "0.0300", "0.4000", "88%"],
     ]
     assert "a family of 4 tests; bold: the significantly higher score" in found.caption
+
+
+def test_a_direction_that_neither_system_translates_says_so():
+    comparison = {
+        "dataset": "toy", "measure": "bleu", "axis": None, "baseline": "A", "system": "B",
+        "family": {"directions": 1}, "directions": {"de-fr": result(0.0, 0.03, False)},
+    }  # fmt: skip
+    (row,) = table([comparison], "directions").rows
+    assert [one.text for one in row[:5]] == ["A", "B", "de-fr (neither translates)", "0.0", "0.0"]

@@ -188,11 +188,30 @@ def test_comet_too(scored, command, tmp_path, long_texts):
     found = compared(command, tmp_path, *outs, *options)["comparisons"][0]["directions"]["en-de"]
     assert found["difference"] == pytest.approx(values[1]["en-de"].mean() - values[0]["en-de"].mean())
     assert found["significant"] and found["agreement"] > 0.9
-    row = command("compare", *outs, *options).out.splitlines()[-5]
+    row = command("compare", *outs, *options).out.splitlines()[-6]
     assert row.split()[:2] == ["en-de", f"{100 * values[0]['en-de'].mean():.2f}"]  # x 100, as in tables
     with_comet(outs[1], values[1], "other")
     error = command("compare", *outs, *options).err
     assert "COMET by 'other', but 'Unbabel/wmt22-comet-da' in" in error
+
+
+def test_neither_of_two_systems_that_translate_nothing_is_better(scored, command, tmp_path, long_texts):
+    """However sure the difference is: one writes a right word per line, the other none. A third one is a
+    system that translates, with which both are compared as usual.
+    """
+    words = [f"{line.split()[0]} 1 2 3" for line in long_texts["de"]]
+    texts = {"A": words, "B": ["0 1 2 3"] * len(words), "C": damaged(long_texts["de"], 0.2, 1)}
+    outs = [scored(name, {"en-de": lines}) for name, lines in texts.items()]
+    record = compared(command, tmp_path, *outs, "--all-pairs", "--metric", "bleu,chrf")
+    for one in record["comparisons"]:
+        nothing = (one["baseline"], one["system"]) == ("A", "B")
+        for result in (one["directions"]["en-de"], one["overall"]["supervised"]):
+            assert result["adjusted_p_value"] < 0.01
+            assert (result["neither_translates"], result["significant"]) == (nothing, not nothing)
+    rows = command("compare", *outs[:2], "--all-pairs").out.splitlines()
+    (row,) = [row for row in rows if row.startswith("en-de")]
+    assert row.endswith(" neither translates") and "*" not in row
+    assert any(row.startswith('"neither translates": both systems have a BLEU of at most 1,') for row in rows)
 
 
 def test_how_often_people_agree(scored, command, tmp_path, long_texts):
@@ -270,7 +289,7 @@ def test_table_on_the_terminal(scored, command, texts):
     lines = command("compare", *outs, "--all-pairs").out.splitlines()
     assert lines[0].startswith("toy, BLEU: B against A")
     assert lines[4].split()[:2] == ["en-de", "100.0"]
-    assert "conditional on these trainings" in lines[-3]
+    assert "conditional on these trainings" in lines[-4]
 
 
 def test_errors(scored, command, texts):

@@ -1,0 +1,35 @@
+"""Tables as CSV, whose cells a spreadsheet takes for what they are.
+
+A text that begins with `=`, `+`, `-` or `@` is a formula there, which may call programs. With an apostrophe
+in front it is text.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from command_line.streams import visible
+
+_FORMULA = ("=", "+", "-", "@", "\t")
+
+
+def csv_text(rows: Iterable[Sequence]) -> str:
+    """Rows as CSV; a number, also one that is written as text, stays as it is, None is an empty field."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(map(_cell, row) for row in rows)
+    return stream.getvalue()
+
+
+def _cell(value):
+    if not isinstance(value, str):
+        return value
+    text = visible(value).replace("\r", "\\r")  # of which the module csv would make a line end
+    return f"'{text}" if text.startswith(_FORMULA) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
