@@ -39,11 +39,13 @@ _COMPRESSED = r"(\.gz|\.xz|\.zst)?"
 _IMPORT = "`python -m data_prep import` reads other names and formats"
 _BITEXT = re.compile(rf"(?P<split>[^.]+)\.(?P<pair>[^.]+-[^.]+)\.(?P<language>[^.]+){_COMPRESSED}")
 # Codes of small languages are endings of files that lie about in folders: train.log is no text in Logo.
-_ENDINGS = "bak|bin|cfg|csv|err|idx|ini|log|md|npy|npz|out|pdf|pkl|py|sgm|tar|tgz|tmp|tmx|tsv|txt|xml|yml|zip"
-_MONOLINGUAL = re.compile(
-    rf"(?P<split>[^.]+)\.(?!({_ENDINGS})(\.|$))(?P<language>{LANGUAGE_CODE.pattern}){_COMPRESSED}"
+FILE_ENDINGS = (
+    "bak|bin|cfg|csv|err|idx|ini|log|md|npy|npz|out|pdf|pkl|py|sgm|tar|tgz|tmp|tmx|tsv|txt|xml|yml|zip"
 )
-_OTHER_FILE = re.compile(rf"(?P<split>[^.]+)\.(?P<ending>{_ENDINGS}){_COMPRESSED}")
+_MONOLINGUAL = re.compile(
+    rf"(?P<split>[^.]+)\.(?!({FILE_ENDINGS})(\.|$))(?P<language>{LANGUAGE_CODE.pattern}){_COMPRESSED}"
+)
+_OTHER_FILE = re.compile(rf"(?P<split>[^.]+)\.(?P<ending>{FILE_ENDINGS}){_COMPRESSED}")
 _DASHES = re.compile(
     rf"(?P<split>[^.]+)\.(.*\.)?(?P<language>[A-Za-z]{{2,3}}(-[A-Za-z0-9]{{2,8}})+){_COMPRESSED}"
 )
@@ -162,7 +164,7 @@ def split_of(name: str) -> str | None:
 
 def _other_language(path: Path, match: re.Match) -> InputError:
     """What to say of a file whose language is none of its pair's."""
-    if re.fullmatch(_ENDINGS, match["language"]):
+    if re.fullmatch(FILE_ENDINGS, match["language"]):
         return InputError(f"{path}: is no plain text; {_IMPORT}")
     if "-" in match["language"] or match["pair"].count("-") > 1:
         return InputError(
@@ -227,7 +229,7 @@ def check_parallel(texts: Iterable[Text]) -> None:
 def language_in_name(path) -> str | None:
     """The language that the name of a text ends with (`tatoeba.afr-eng.afr.gz`); None if it has none."""
     stem, dot, ending = uncompressed_name(path).rpartition(".")
-    is_language = dot and stem and LANGUAGE_CODE.fullmatch(ending) and not re.fullmatch(_ENDINGS, ending)
+    is_language = dot and stem and LANGUAGE_CODE.fullmatch(ending) and not re.fullmatch(FILE_ENDINGS, ending)
     return ending if is_language else None
 
 
