@@ -3,25 +3,18 @@
 import io
 from pathlib import Path
 
-from command_line.errors import InputError
-
 _CHUNK = 1 << 12  # compressed bytes at a time: few, as they may become thousands of times as many
 
 
 def open_zstd(path: Path) -> io.BufferedReader:
     """A stream of the uncompressed bytes, of one frame or several.
 
-    Raises:
-        InputError: the package zstandard is not installed.
-
     Reading raises:
         EOFError: the file ends within a frame.
         OSError: a frame is damaged, or what follows one is none.
     """
-    try:
-        import zstandard
-    except ImportError:
-        raise InputError(f"{path}: zstandard is not installed: pip install '.[formats]'") from None
+    import zstandard
+
     return io.BufferedReader(_Frames(path, zstandard))
 
 

@@ -54,8 +54,11 @@ def side_in_name(path: Path) -> Side | None:
     """The side of a text that a name stands for; None if it has no language."""
     name = _TEXT_ENDING.sub("", uncompressed_name(path))
     match = _SIDE_OF_PAIR.fullmatch(name)
-    if match and language_of(match["language"]) and match["language"] in match["pair"]:
-        return Side(match["group"], language_of(match["language"]))
+    if match and (language := language_of(match["language"])):
+        if f"-{match['language']}-" in f"-{match['pair']}-":
+            return Side(match["group"], language)
+        if all(map(language_of, match["pair"].split("-"))):
+            return None
     for match in filter(None, (pattern.fullmatch(name) for pattern in _SIDES)):
         language = language_of(match["language"])
         if language and find_language(language) and not re.fullmatch(FILE_ENDINGS, match["language"]):

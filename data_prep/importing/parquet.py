@@ -25,11 +25,9 @@ def open_parquet(path: Path, choice: Choice) -> Table:
 
 
 def _open(path: Path):
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise InputError(f"{path}: pyarrow is not installed: pip install '.[formats]'") from None
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
     try:
         return ParquetFile(path)
     except (ArrowException, OSError) as error:
