@@ -12,6 +12,7 @@ sets. --zero-shot makes evaluation sets of pairs that have none, of the lines th
 test.en-fr.
 """
 
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -184,12 +185,21 @@ def write_all(job: ImportJob, bitexts: list[Bitext], writer: Writer) -> None:
         sets[split][pair] = rows
     for split, rows_of_pairs in sets.items():
         if job.zero_shot:
-            rows_of_pairs |= {pair: rows for pair, rows in zero_shot_sets(rows_of_pairs, job.centric) if rows}
+            _add_zero_shot(split, rows_of_pairs, job.centric)
         for pair, rows in sorted(rows_of_pairs.items()):
             writer.write(split, pair, [rows])
     documents = _documents(sets) if wanted else set()
     for bitext in training:
         writer.write(TRAIN, bitext.pair, _training_blocks(bitext, sentences, documents, writer.left_out))
+
+
+def _add_zero_shot(split: str, sets: dict[str, list[BitextRow]], centric: str | None) -> None:
+    """Add the sets of pairs that have none; says of which there is no line."""
+    for pair, rows in list(zero_shot_sets(sets, centric)):
+        if rows:
+            sets[pair] = rows
+        else:
+            print(f"{split}.{pair}: no set, as no line is in both sets of the two languages", file=sys.stderr)
 
 
 def _candidates(job: ImportJob, bitext: Bitext, wanted: dict) -> Candidates:

@@ -136,8 +136,9 @@ def test_zero_shot_sets_of_sets_that_are_there(imported):
         "test.en-ja.en": "Z\n", "test.en-ja.ja": "ゼ\n",
         "train.de-en.de": "a\n", "train.de-en.en": "A\n",
     }  # fmt: skip
-    texts, _ = imported(files, "--zero-shot")
+    texts, said = imported(files, "--zero-shot")
     assert rows_of(texts, "test", "de-fr") == [("b", "β"), ("c", "ç")]
+    assert "test.de-ja: no set, as no line is in both sets" in said
     assert not {"test.de-ja.de", "test.fr-ja.fr"} & set(texts)
     assert rows_of(texts, "train", "de-en") == [("a", "A")]  # what is given is not cut
 
