@@ -1,5 +1,5 @@
-"""Streams of text lines: plain, gzip and xz files, strict UTF-8, the same number of lines on both sides of
-a pair.
+"""Streams of text lines: plain, gzip, xz and zstd files, strict UTF-8, the same number of lines on both sides
+of a pair.
 """
 
 import contextlib
@@ -12,10 +12,12 @@ from pathlib import Path
 
 from command_line.errors import InputError, at
 from command_line.xz import open_xz
+from command_line.zstd import open_zstd
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
-_OPENERS = {".gz": gzip.open, ".xz": open_xz}
+_OPENERS = {".gz": gzip.open, ".xz": open_xz, ".zst": open_zstd}
+_BEGINNINGS = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\0", ".zst": b"\x28\xb5\x2f\xfd"}  # of such files
 COMPRESSIONS = tuple(_OPENERS)  # suffixes
 _ROWS = 1_000  # lines at a time; as fast as more
 
@@ -46,6 +48,11 @@ def find_text(path) -> Path | None:
 
 def broken(path, line_number: int, error: Exception) -> InputError:
     """What to say of a file that cannot be read on, one of `BROKEN`."""
+    path = Path(path)
+    beginning = _BEGINNINGS.get(path.suffix, b"")
+    with open(path, "rb") as stream:
+        if not beginning.startswith(stream.read(len(beginning))):
+            return InputError(f"{path}: is not compressed, as {path.suffix} says; rename it to {path.stem}")
     reason = str(error) or type(error).__name__
     return InputError(f"{at(path, line_number)}: cannot read on: {reason}; damaged, copy it again")
 

@@ -8,9 +8,11 @@ EXTRAS = {
     "onnx": "onnx",
     "onnxruntime": "onnx",
     "peft": "llm",
+    "pyarrow": "formats",
     "sentence_transformers": "embed",
     "sklearn": "embed",
     "transformers": "embed",
+    "zstandard": "formats",
 }
 
 

@@ -69,6 +69,7 @@ class Workers:
         self._tickets = count()
         self._answers: dict[int, tuple[bool, object]] = {}
         self._unwanted: set[int] = set()
+        self._functions: dict[Child, Callable] = {}  # what a worker applies
 
     def __enter__(self) -> "Workers":
         if self.number > 1:
@@ -85,6 +86,8 @@ class Workers:
 
     def map(self, function: Callable, items: Iterable) -> Iterator:
         """Yield `function(item)` of every item. Takes few items more than have been yielded.
+
+        The function travels to each worker once, with all that it holds; items travel one by one.
 
         Raises:
             InputError: a worker died.
@@ -115,7 +118,8 @@ class Workers:
         return child if may_take and len(self._under_way[child]) < ITEMS_PER_WORKER else None
 
     def _give(self, child: Child, function: Callable, item) -> int:
-        child.send((function, item))
+        child.send((None if self._functions.get(child) is function else function, item))
+        self._functions[child] = function
         ticket = next(self._tickets)
         self._under_way[child].append(ticket)
         return ticket
@@ -142,9 +146,11 @@ def _work(connection: Connection) -> None:
     """What a worker does: answer requests in order."""
     requests: SimpleQueue = SimpleQueue()
     Thread(target=_read_requests, args=(connection, requests), daemon=True).start()
+    function = None
     for request in iter(requests.get, None):
         try:
-            function, item = pickle.loads(request)
+            another, item = pickle.loads(request)
+            function = function if another is None else another
             answer = ForkingPickler.dumps((True, function(item)))
         except Exception as error:
             answer = ForkingPickler.dumps((False, (_as_it_can_travel(error), traceback.format_exc())))

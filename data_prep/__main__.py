@@ -17,6 +17,10 @@ STEPS = {
         "data_prep.download",
         "fetch a public corpus, or lay out a local folder as if it had been fetched",
     ),
+    "import": (
+        "data_prep.importing.step",
+        "lay out TSV, CSV, JSONL, Parquet, TMX, XLIFF, WMT's files and plain text; cut valid and test sets",
+    ),
     "clean": ("data_prep.clean", "normalize, filter, de-duplicate, remove evaluation lines from training"),
     "low-resource": (
         "data_prep.low_resource",

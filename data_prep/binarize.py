@@ -1,23 +1,23 @@
-"""Write the folder that fairseq-train reads: fairseq's own binarizer, one flat folder, one joint dictionary.
+"""Write the folder that fairseq-train reads: one flat folder, one joint dictionary, the bytes of
+`fairseq-preprocess`.
 
 `--text` is the folder of untokenized text from before `tokenize` (the output of `clean` or `phrasebook`): its
 valid and test files are copied into DATA/text as references for scoring. DATA/preparation.json, written last,
-records how the data was made. Every binarized file is checked to have the lines of its text.
+records how the data was made.
 """
 
-import functools
-import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
-from command_line.lines import count_lines, uncompressed_name
+from command_line.lines import count_lines
 from command_line.names_in_records import path_inside
 from command_line.option_classes import from_arguments
-from command_line.outputs import checksum, copy_file, scratch_folder
+from command_line.outputs import checksum, copy_file
 from command_line.progress import progress
 from command_line.workers import Workers, add_workers_argument
+from data_prep.blocks import encode, read_blocks
 from data_prep.formats.dictionary import DICTIONARY, dictionary_path, load_dictionary, required_dictionary
 from data_prep.formats.preparation import FILE_NAME, Preparation
 from data_prep.formats.texts import (
@@ -31,8 +31,6 @@ from data_prep.formats.texts import (
 )
 from data_prep.step_folder import StepFolder, normalization, read_record
 from data_prep.subword_models import MODEL_FILES
-
-BYTES_PER_WORKER = 1 << 18  # fairseq's file splitting repeats lines of files that are small for their workers
 
 
 @dataclass(frozen=True)
@@ -79,60 +77,12 @@ def is_data_file(path: Path) -> bool:
     )
 
 
-def binarize_file(path: Path, prefix: Path, dictionary, workers: Workers) -> int:
-    """Write the binarized sentences of a file; returns the number of sentences.
-
-    Raises:
-        InputError: not as many sentences as lines (a carriage return inside a line, for instance).
-    """
-    from fairseq.binarizer import VocabularyDatasetBinarizer
-    from fairseq.file_chunker_utils import find_offsets
-
-    from data_prep.formats.sentences import joined_sentences
-
-    lines = count_lines(path)
-    ranges = max(1, min(workers.number, path.stat().st_size // BYTES_PER_WORKER))
-    *begins, end = find_offsets(str(path), ranges)
-    offsets = [*dict.fromkeys(begins), end]  # in a very long line several may have their place behind it
-    with scratch_folder(prefix.parent) as scratch:
-        binarizer = VocabularyDatasetBinarizer(dictionary, append_eos=True)
-        function = functools.partial(binarize_range, binarizer, path)
-        parts = [(f"{scratch}/{start}", start, end) for start, end in itertools.pairwise(offsets)]
-        finished = (Path(part) for (part, *_), _ in zip(parts, workers.map(function, parts), strict=True))
-        with joined_sentences(prefix, finished) as sentences:
-            if sentences != lines:
-                raise InputError(
-                    f"{path}: {lines} lines became {sentences} sentences; is there a carriage return inside?"
-                )
-    return lines
-
-
-def binarize_range(binarizer, path: Path, part: tuple[str, int, int]) -> int:
-    """Binarize a range of bytes of a file with fairseq's own `FileBinarizer`; runs in a worker process.
-
-    Args:
-        part: prefix of the files to write, first and last byte.
-
-    Returns:
-        the number of sentences.
-    """
-    from fairseq.binarizer import FileBinarizer
-
-    prefix, start, end = part
-    summary = FileBinarizer._binarize_chunk_and_finalize(
-        binarizer, str(path), start, end, prefix, "mmap", vocab_size=len(binarizer.dict)
-    )
-    return summary.num_seq
-
-
 def copy_text(text: Text, raw: Text, folder: Path) -> dict[str, str]:
     """Copy the untokenized sides of an evaluation set; returns their checksums by file name.
 
     Raises:
         InputError: not as many lines as the subword text.
     """
-    from data_prep.blocks import encode, read_blocks
-
     sums = {}
     with open_outputs(folder / name for name in text.names()) as streams:
         for block in read_blocks(*raw.paths):
@@ -171,9 +121,6 @@ def main(args) -> None:
     if step.is_complete(args.force):
         return
     dictionary = load_dictionary(job.input / DICTIONARY)
-    for path in paths_of(texts):
-        if uncompressed_name(path) != path.name:
-            raise InputError(f"{path}: is compressed; fairseq's binarizer reads plain text, decompress it")
     check_parallel(texts)
     step.begin(is_data_file, subfolder="text")
     for path in filter(is_of_sentences, job.output.iterdir()):
@@ -193,15 +140,18 @@ def write_data(
         raw: the untokenized text of the evaluation sets, by set and pair.
         record: of the subword text, with what is known of its normalization.
     """
+    from data_prep.block_binarizer import BlockBinarizer, binarize_file
+
     languages = languages_of(texts)
     for language in languages:
         copy_file(job.input / DICTIONARY, dictionary_path(job.output, language))
     pairs: dict[str, dict[str, int]] = {}
     monolingual: dict[str, dict[str, int]] = {}
     text_sha256: dict[str, str] = {}
+    binarizer, symbols = BlockBinarizer(dictionary), len(dictionary)
     for text in progress(texts, len(texts), "binarize", "text"):
         counts = [
-            binarize_file(path, job.output / name, dictionary, workers)
+            binarize_file(path, job.output / name, binarizer, symbols, workers)
             for path, name in zip(text.paths, text.names(), strict=True)
         ]
         lines = pairs if text.is_bitext else monolingual

@@ -29,8 +29,8 @@ class Block(NamedTuple):
     texts: tuple[bytes, ...]
     lines: int
 
-    def decode(self, side: int = 0, nul: bool = False) -> list[str]:
-        """The lines of one file, without line ends.
+    def text(self, side: int = 0, nul: bool = False) -> str:
+        """The lines of one file, each ended by a line feed.
 
         Args:
             nul: as of `decode` (`command_line.lines`).
@@ -39,9 +39,11 @@ class Block(NamedTuple):
             InputError: a line is not UTF-8, or has a NUL; names file and line.
         """
         decoded = decode(self.texts[side], self.paths[side], self.first_line, nul)
-        if "\r" in decoded:
-            decoded = decoded.replace("\r\n", "\n")
-        return decoded.split("\n")[:-1]
+        return decoded.replace("\r\n", "\n") if "\r" in decoded else decoded
+
+    def decode(self, side: int = 0, nul: bool = False) -> list[str]:
+        """The lines of one file, without line ends; arguments and errors as of `text`."""
+        return self.text(side, nul).split("\n")[:-1]
 
 
 def read_blocks(*paths, lines: int | None = None) -> Iterator[Block]:

@@ -13,7 +13,6 @@ little-endian:
 """
 
 import contextlib
-import shutil
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -35,6 +34,9 @@ VERSION = 1
 TOKEN_TYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2", 9: "<u4", 10: "<u8"}  # fairseq's
 END = SPECIAL_SYMBOLS.index("</s>")  # its token id
 TOKENS_AT_ONCE = 1 << 22
+_CODE_16_BITS, _CODE_32_BITS = 8, 9
+_SYMBOLS_OF_16_BITS = 65_500  # fairseq's limit
+_LENGTHS_AT_A_TIME = 1 << 20
 _HEADER = struct.Struct("<9sQBQ")
 
 
@@ -234,47 +236,83 @@ def load_pair(
     return source, target
 
 
-@contextlib.contextmanager
-def joined_sentences(prefix: Path, parts: Iterable[Path]) -> Iterator[int]:
-    """Write what several binarized files hold, one after the other; yields the number of sentences.
-
-    Both files appear under their names when the `with` block has ended well. (fairseq's builder adds up
-    addresses in the type of the sizes, 32 bits, which files of 2 GiB overflow.)
+class SentenceWriter:
+    """Writes binarized sentences block by block; memory does not depend on their number.
 
     Args:
-        parts: prefixes; may be made while they are read.
+        data: stream of `NAME.bin`.
+        index: stream of `NAME.idx`, which is read, too.
+        symbols: entries of the dictionary.
+
+    Attributes:
+        count: sentences that have been written.
     """
-    types, sizes = set(), []
-    with atomic_path(data_path(prefix)) as data, atomic_path(index_path(prefix)) as index:
-        with open(data, "wb") as joined:
-            for part in parts:
-                kind, found = _read_sizes(index_path(part))
-                types.add(kind)
-                sizes.append(found)
-                with open(data_path(part), "rb") as stream:
-                    shutil.copyfileobj(stream, joined)
-        (kind,) = types
-        lengths = np.concatenate(sizes)
-        with open(index, "wb") as stream:
-            stream.write(_HEADER.pack(MAGIC, VERSION, kind, len(lengths)))
-            stream.write(lengths.tobytes())
-            stream.write(addresses(lengths, np.dtype(TOKEN_TYPES[kind]).itemsize).tobytes())
-        yield len(lengths)
+
+    def __init__(self, data, index, symbols: int):
+        self._data, self._index = data, index
+        self._code = token_code(symbols)
+        self.count = 0
+        self._write_header()
+
+    def write(self, tokens: np.ndarray, lengths: np.ndarray) -> None:
+        """Append sentences.
+
+        Args:
+            tokens: ids of all sentences, one after the other.
+            lengths: tokens of every sentence.
+        """
+        self._data.write(tokens.astype(TOKEN_TYPES[self._code]).tobytes())
+        self._index.write(lengths.astype("<i4").tobytes())
+        self.count += len(lengths)
+
+    def finish(self) -> None:
+        """Complete the index: the number of sentences, and where each begins."""
+        width = np.dtype(TOKEN_TYPES[self._code]).itemsize
+        start = 0
+        for first in range(0, self.count, _LENGTHS_AT_A_TIME):
+            self._index.seek(_HEADER.size + 4 * first)
+            some = min(_LENGTHS_AT_A_TIME, self.count - first)
+            lengths = np.frombuffer(self._index.read(4 * some), dtype="<i4")
+            self._index.seek(_HEADER.size + 4 * self.count + 8 * first)
+            self._index.write(addresses(lengths, width, start).tobytes())
+            start += int(lengths.sum(dtype="<i8")) * width
+        self._index.seek(0)
+        self._write_header()
+
+    def _write_header(self) -> None:
+        self._index.write(_HEADER.pack(MAGIC, VERSION, self._code, self.count))
 
 
-def addresses(lengths: np.ndarray, width: int) -> np.ndarray:
+@contextlib.contextmanager
+def written_sentences(prefix: Path, symbols: int) -> Iterator[SentenceWriter]:
+    """A writer whose two files appear under their names when the `with` block has ended well.
+
+    Args:
+        symbols: entries of the dictionary.
+    """
+    with (
+        atomic_path(data_path(prefix)) as data,
+        atomic_path(index_path(prefix)) as index,
+        open(data, "wb") as data_stream,
+        open(index, "w+b") as index_stream,
+    ):
+        writer = SentenceWriter(data_stream, index_stream, symbols)
+        yield writer
+        writer.finish()
+
+
+def token_code(symbols: int) -> int:
+    """The key in `TOKEN_TYPES` that fairseq takes for a dictionary of so many entries."""
+    return _CODE_16_BITS if symbols < _SYMBOLS_OF_16_BITS else _CODE_32_BITS
+
+
+def addresses(lengths: np.ndarray, width: int, start: int = 0) -> np.ndarray:
     """The byte at which every sentence begins, 64 bits.
 
     Args:
         lengths: tokens of the sentences.
         width: bytes of a token.
+        start: where the first one begins.
     """
     ends = np.cumsum(lengths, dtype="<i8")
-    return (ends - lengths) * width
-
-
-def _read_sizes(path: Path) -> tuple[int, np.ndarray]:
-    """Type of the token ids, and tokens of every sentence."""
-    with open(path, "rb") as stream:
-        _, _, kind, count = _HEADER.unpack(stream.read(_HEADER.size))
-        return kind, np.frombuffer(stream.read(4 * count), dtype="<i4")
+    return start + (ends - lengths) * width

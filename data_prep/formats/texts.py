@@ -2,7 +2,8 @@
 
 A bitext has fairseq's names, `SPLIT.SRC-TGT.LANG`: `train.de-en.de` and `train.de-en.en`. The two codes come
 in alphabetical order in what this package writes; text folders that name a pair the other way round
-(`train.en-de.…`) are read too. Monolingual text is `SPLIT.LANG`: `train.ja`. Files may end in `.gz` or `.xz`.
+(`train.en-de.…`) are read too. Monolingual text is `SPLIT.LANG`: `train.ja`. Files may end in `.gz`, `.xz` or
+`.zst`. `dev` and `validation` are read as `valid`.
 """
 
 import contextlib
@@ -22,6 +23,8 @@ from command_line.outputs import atomic_path
 
 TRAIN, VALID, TEST = "train", "valid", "test"
 SPLITS = (TRAIN, VALID, TEST)
+_OTHER_NAMES = {"dev": VALID, "validation": VALID}  # of splits
+_UNCLEAR = "devtest"  # of Flores, for the test; of others, for validation
 LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}(_[A-Za-z0-9]{2,8})*")  # de, deu, zho_Hans, en_XX, es_419
 
 
@@ -32,14 +35,20 @@ def _language(text: str) -> str:
 
 
 LANGUAGE = OptionType("a language code such as en or zho_Hans", _language)
-_COMPRESSED = r"(\.gz|\.xz)?"
+_COMPRESSED = r"(\.gz|\.xz|\.zst)?"
+_IMPORT = "`python -m data_prep import` reads other names and formats"
 _BITEXT = re.compile(rf"(?P<split>[^.]+)\.(?P<pair>[^.]+-[^.]+)\.(?P<language>[^.]+){_COMPRESSED}")
 # Codes of small languages are endings of files that lie about in folders: train.log is no text in Logo.
-_ENDINGS = "bak|bin|cfg|csv|err|idx|ini|log|md|npy|npz|out|pdf|pkl|py|sgm|tar|tgz|tmp|tmx|tsv|txt|xml|yml|zip"
-_MONOLINGUAL = re.compile(
-    rf"(?P<split>[^.]+)\.(?!({_ENDINGS})(\.|$))(?P<language>{LANGUAGE_CODE.pattern}){_COMPRESSED}"
+FILE_ENDINGS = (
+    "bak|bin|cfg|csv|err|idx|ini|log|md|npy|npz|out|pdf|pkl|py|sgm|tar|tgz|tmp|tmx|tsv|txt|xml|yml|zip"
 )
-_OTHER_FILE = re.compile(rf"(?P<split>[^.]+)\.(?P<ending>{_ENDINGS}){_COMPRESSED}")
+_MONOLINGUAL = re.compile(
+    rf"(?P<split>[^.]+)\.(?!({FILE_ENDINGS})(\.|$))(?P<language>{LANGUAGE_CODE.pattern}){_COMPRESSED}"
+)
+_OTHER_FILE = re.compile(rf"(?P<split>[^.]+)\.(?P<ending>{FILE_ENDINGS}){_COMPRESSED}")
+_DASHES = re.compile(
+    rf"(?P<split>[^.]+)\.(.*\.)?(?P<language>[A-Za-z]{{2,3}}(-[A-Za-z0-9]{{2,8}})+){_COMPRESSED}"
+)
 
 
 def _languages(text: str) -> list[str]:
@@ -127,13 +136,11 @@ def find_texts(folder) -> list[Text]:
         if not match:
             _say_if_skipped(path)
             continue
-        language = match["language"]
+        language, split = match["language"], split_of(match["split"])
         codes = match.groupdict().get("pair", language).split("-")
         if language not in codes or len(codes) != len(set(codes)) or len(codes) > 2:
-            raise InputError(
-                f"{path}: language {language!r} is not one of the two of the pair {match['pair']!r}"
-            )
-        known = sides.setdefault((match["split"], "-".join(sorted(codes))), {})
+            raise _other_language(path, match)
+        known = sides.setdefault((split, "-".join(sorted(codes))), {})
         if language in known:
             raise InputError(f"{path}: the same side as {known[language].name}; keep one of them")
         known[language] = path
@@ -144,26 +151,57 @@ def find_texts(folder) -> list[Text]:
     if not sides:
         raise InputError(
             f"{folder}: no files named SPLIT.SRC-TGT.LANG with SPLIT one of {', '.join(SPLITS)}"
-            " (nor SPLIT.LANG, monolingual)"
+            f" (nor SPLIT.LANG, monolingual); {_IMPORT}"
         )
     order = sorted(sides, key=lambda key: (SPLITS.index(key[0]), key[1]))
     return [Text(*key, tuple(sides[key][language] for language in key[1].split("-"))) for key in order]
 
 
+def split_of(name: str) -> str | None:
+    """The split that a name of files stands for: `valid` of `dev`; None if it is none."""
+    return name if name in SPLITS else _OTHER_NAMES.get(name)
+
+
+def _other_language(path: Path, match: re.Match) -> InputError:
+    """What to say of a file whose language is none of its pair's."""
+    if re.fullmatch(FILE_ENDINGS, match["language"]):
+        return InputError(f"{path}: is no plain text; {_IMPORT}")
+    if "-" in match["language"] or match["pair"].count("-") > 1:
+        return InputError(
+            f"{path}: '-' separates two languages; write '_' within a code: train.en-pt_BR.pt_BR"
+        )
+    return InputError(
+        f"{path}: language {match['language']!r} is not one of the two of the pair {match['pair']!r}"
+    )
+
+
 def _say_if_skipped(path: Path) -> None:
+    """Say why a file that may be meant as text is none.
+
+    Raises:
+        InputError: what split or language it is remains unclear.
+    """
     match = _OTHER_FILE.fullmatch(path.name)
-    if match and match["split"] in SPLITS:
+    if match and split_of(match["split"]):
         code = match["ending"]
         print(
             f"{path}: skipped, as .{code} is the ending of other files; if it is text in {code!r}, name the"
             f" language by its script, too: {match['split']}.{code}_Latn",
             file=sys.stderr,
         )
+        return
+    match = _DASHES.fullmatch(path.name)
+    if match and split_of(match["split"]):
+        code = match["language"].replace("-", "_")
+        raise InputError(f"{path}: '-' separates two languages; write '_' within a code: {code}")
+    match = _BITEXT.fullmatch(path.name)
+    if match and match["split"] == _UNCLEAR:
+        raise InputError(f"{path}: is {match['split']!r} for validation or test? Rename it: valid or test")
 
 
 def _match(path: Path) -> re.Match | None:
     match = _BITEXT.fullmatch(path.name) or _MONOLINGUAL.fullmatch(path.name)
-    return match if match and match["split"] in SPLITS else None
+    return match if match and split_of(match["split"]) else None
 
 
 def languages_of(texts: Iterable[Text]) -> list[str]:
@@ -191,7 +229,7 @@ def check_parallel(texts: Iterable[Text]) -> None:
 def language_in_name(path) -> str | None:
     """The language that the name of a text ends with (`tatoeba.afr-eng.afr.gz`); None if it has none."""
     stem, dot, ending = uncompressed_name(path).rpartition(".")
-    is_language = dot and stem and LANGUAGE_CODE.fullmatch(ending) and not re.fullmatch(_ENDINGS, ending)
+    is_language = dot and stem and LANGUAGE_CODE.fullmatch(ending) and not re.fullmatch(FILE_ENDINGS, ending)
     return ending if is_language else None
 
 

@@ -34,7 +34,7 @@ def parse_file(folder: Path, text_path: Path, parser: str) -> Path:
     wanted = Path(folder) / (uncompressed_name(text_path) + SUFFIXES[parser])
     found = find_text(wanted)
     if found is None:
-        raise InputError(f"{wanted}: no such file (nor .gz, .xz), expected the parses of {text_path}")
+        raise InputError(f"{wanted}: no such file (nor compressed), expected the parses of {text_path}")
     return found
 
 

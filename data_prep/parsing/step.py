@@ -22,7 +22,7 @@ from command_line.records import Optional, read_json, read_record
 from command_line.workers import Workers
 from data_prep.blocks import read_blocks
 from data_prep.formats.structures import join_structures, structure_path, write_structures
-from data_prep.formats.texts import SPLITS
+from data_prep.formats.texts import SPLITS, split_of
 from data_prep.parsing.options import ParsingJob
 from data_prep.parsing.parse_files import SUFFIXES, parse_file, read_parses
 from data_prep.parsing.parsers import OWN_MODELS, ParserChoice, make_parser, model_files, model_version
@@ -48,7 +48,7 @@ def texts_of_language(folder: Path, language: str) -> list[Path]:
     for path in sorted(Path(folder).iterdir()):
         name = uncompressed_name(path)
         parts = name.split(".")
-        if path.is_file() and len(parts) > 1 and parts[0] in SPLITS and parts[-1] == language:
+        if path.is_file() and len(parts) > 1 and split_of(parts[0]) and parts[-1] == language:
             if name in found:
                 raise InputError(f"{path}: the same text as {found[name].name}; keep one of them")
             found[name] = path

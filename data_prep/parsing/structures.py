@@ -69,7 +69,7 @@ def main(args) -> None:
 def _find(folder: Path, name: str) -> Path:
     found = find_text(folder / name)
     if found is None:
-        raise InputError(f"{folder / name}: no such file (nor .gz, .xz), but there are structures of it")
+        raise InputError(f"{folder / name}: no such file (nor compressed), but there are structures of it")
     return found
 
 

@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator
 
+import numpy as np
 import torch
 from fairseq import utils
 from fairseq.logging import metrics
@@ -88,6 +89,7 @@ class BaseTask(FairseqTask):
         self.after_update = None
         self.initialized_from: dict | None = None
         self.epochs_of_pass: int | None = None
+        self._said: set[str] = set()
         self._announced: bool | None = None  # is the target, to the models that were built?
         self.improvements = Improvements(cfg.improvement_metrics)
 
@@ -247,6 +249,38 @@ class BaseTask(FairseqTask):
                 " --max-source-positions and --max-target-positions; give larger ones"
             )
         return UpdateIterator(iterator, batches, epoch, self.epochs_of_pass or 1)
+
+    def filter_indices_by_size(
+        self, indices, dataset, max_positions=None, ignore_invalid_inputs=False
+    ) -> np.ndarray:
+        """fairseq's hook: leave out examples that are too long, and say how many. Training and validation
+        always do; a generation does with `--skip-invalid-size-inputs-valid-test`, as its output lacks lines
+        then.
+
+        Raises:
+            InputError: a sentence is too long for a generation, or none of a validation set is left.
+        """
+        kept, too_long = dataset.filter_indices_by_size(indices, max_positions)
+        if not too_long:
+            return kept
+        most = max_positions if isinstance(max_positions, tuple) else (max_positions, max_positions)
+        counts = (
+            f"{dataset.split or 'input'}: {len(too_long):,} of {len(indices):,} examples are longer than"
+            f" {most[0]} source or {most[1]} target tokens (--max-source-positions, --max-target-positions)"
+        )
+        measures = self.loss_names != ()  # a criterion was built: it is no generation
+        if not measures and not ignore_invalid_inputs:
+            raise InputError(
+                f"{counts}; `python -m eval translate` cuts them, --skip-invalid-size-inputs-valid-test"
+                " leaves them out"
+            )
+        is_training = dataset is self.datasets.get(self.cfg.train_subset)
+        if not len(kept) and not is_training:
+            raise InputError(f"{counts}; nothing is left to measure")
+        if counts not in self._said:
+            logger.warning("%s; they are left out", counts)
+        self._said.add(counts)
+        return kept
 
     # --- model and criterion
 

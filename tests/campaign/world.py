@@ -14,6 +14,7 @@ from tests.our_commands import run_command
 WORDS = {
     "data_prep phrasebook": "--langs de,en --output {o} --train-lines 9 --valid-lines 2 --test-lines 2",
     "data_prep download": "multi30k --langs de,en --from-folder {w}/multi30k --output {o}",
+    "data_prep import": "{w}/multi30k --output {o} --valid 1",
     "data_prep clean": "--input {w}/raw --output {o} --workers 1",
     "data_prep low-resource": "--input {w}/pair --output {o} --sizes 5",
     "data_prep new-tatoeba": "{w}/challenge --sample 3 --output {o}",

@@ -3,6 +3,7 @@ import io
 import lzma
 
 import pytest
+import zstandard
 
 from command_line.errors import InputError
 from command_line.lines import (
@@ -16,14 +17,19 @@ from command_line.lines import (
 from data_prep.blocks import read_blocks
 
 
+def open_zstd_with_checksum(path, mode: str):
+    """As the program zstd writes files."""
+    return zstandard.open(path, mode, cctx=zstandard.ZstdCompressor(write_checksum=True))
+
+
 def write(path, data: bytes):
-    opener = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
+    opener = {".gz": gzip.open, ".xz": lzma.open, ".zst": open_zstd_with_checksum}.get(path.suffix, open)
     with opener(path, "wb") as stream:
         stream.write(data)
     return path
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz"])
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz", "a.txt.zst"])
 def test_plain_and_compressed_files(tmp_path, name):
     path = write(tmp_path / name, "één\n二\n\n".encode())
     assert list(read_lines(path)) == ["één", "二", ""]
@@ -96,11 +102,11 @@ def test_parallel_files_of_unequal_length_name_the_short_one(tmp_path):
 DAMAGES = {
     "zeros in the middle": lambda content: content[:40] + bytes(20) + content[60:],
     "cut off": lambda content: content[:-9],
-    "text": lambda content: b"text\n",
+    "garbage behind it": lambda content: content + b"text\n",
 }
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz"])
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_every_reader_names_a_damaged_file_in_one_line(tmp_path, suffix, damage):
     path = tmp_path / f"a{suffix}"
@@ -112,6 +118,22 @@ def test_every_reader_names_a_damaged_file_in_one_line(tmp_path, suffix, damage)
         ) as error:
             read(path)
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+def test_text_that_is_named_as_if_it_were_compressed(tmp_path, suffix):
+    (tmp_path / f"a.de{suffix}").write_text("Guten Tag\n")
+    for read in (count_lines, lambda path: list(read_lines(path))):
+        with pytest.raises(InputError, match=rf"a\.de{suffix}: is not compressed, .* rename it to a\.de$"):
+            read(tmp_path / f"a.de{suffix}")
+
+
+def test_frames_of_zstd_one_after_the_other(tmp_path):
+    first, second = b"one\n" * 100_000, b"two\n" * 100_000
+    frames = [zstandard.compress(text) for text in (first, b"", second)]
+    (tmp_path / "a.zst").write_bytes(b"".join(frames))
+    assert count_lines(tmp_path / "a.zst") == 200_000
+    assert list(read_lines(tmp_path / "a.zst"))[99_998:100_002] == ["one", "one", "two", "two"]
 
 
 def test_the_line_where_a_damaged_file_ends_is_named(tmp_path):

@@ -234,14 +234,23 @@ def test_an_output_that_is_gone_or_cut_off_is_made_again(step, copies, name, dam
     assert path.read_bytes() == content
 
 
-def test_a_carriage_return_inside_a_line_is_found(step, copies):
+def test_a_carriage_return_inside_a_line_is_a_space(step, copies, prepared):
     path = copies / "sub/train.de-en.de"
     path.write_bytes(path.read_bytes().replace(b" ", b"\r", 1))
+    assert binarize(step, copies)[0] == 0
+    for name in ("train.de-en.de.bin", "train.de-en.de.idx"):
+        assert (copies / "data" / name).read_bytes() == (prepared / "data" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"b\xff\n", "byte 0xff is not UTF-8"), (b"b\0\n", "a NUL byte")]
+)
+def test_what_is_no_text_is_named(step, copies, content, message):
+    path = copies / "sub/train.de-en.de"
+    path.write_bytes(b"".join([b"a\n", content, *path.read_bytes().splitlines(keepends=True)[2:]]))
     status, error = binarize(step, copies)
-    assert status == 2 and "train.de-en.de: 300 lines became 301 sentences" in error
-    assert (
-        not (copies / "data/preparation.json").exists() and not (copies / "data/train.de-en.de.bin").exists()
-    )
+    assert status == 2 and f"train.de-en.de:2: {message}" in error and error.count("error:") == 1
+    assert not (copies / "data/train.de-en.de.bin").exists()
 
 
 @pytest.mark.parametrize(
@@ -264,41 +273,36 @@ def test_damaged_input(step, copies, damage, message):
 
 
 def test_several_processes_give_the_same_files(step, copies, prepared, monkeypatch):
-    monkeypatch.setattr("data_prep.binarize.BYTES_PER_WORKER", 2000)
-    arguments = [
-        "--input",
-        copies / "sub",
-        "--text",
-        copies / "raw",
-        "--output",
-        copies / "data",
-        "--workers",
-        3,
-    ]
-    assert step("binarize", *arguments)[0] == 0
+    monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", 7)
+    words = ["--input", copies / "sub", "--text", copies / "raw", "--output", copies / "data"]
+    assert step("binarize", *words, "--workers", 3)[0] == 0
     for path in sorted((prepared / "data").glob("train.*")):
         assert (copies / "data" / path.name).read_bytes() == path.read_bytes()
     assert not list((copies / "data").glob(".*"))
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_several_processes_and_a_line_longer_than_their_shares(tmp_path, monkeypatch, place):
-    """Shares would begin in its middle, and so behind it, all of them."""
-    from data_prep.binarize import binarize_file
+ODD_LINES = [
+    "", " ", "a", "a  b\tc", " a </s> b ", "<unk> <pad> <s> nowhere", "a\u00a0b\u2028c\x85d\x1ce\x0bf\u3000g",
+    "x\u200dy \u0e01\u0e33 \ufeff", "der madeupword0000 #fairseq:overwrite",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lines_per_block", [1, 2, 100])
+def test_odd_lines_have_the_ids_that_fairseq_gives_them(tmp_path, monkeypatch, lines_per_block):
+    from data_prep.block_binarizer import BlockBinarizer, binarize_file
     from data_prep.formats.dictionary import dictionary_lines, load_dictionary, write_dictionary
     from data_prep.formats.sentences import load_sentences
 
-    monkeypatch.setattr("data_prep.binarize.BYTES_PER_WORKER", 100)
-    lines = ["a b", "b", "b a a"]
-    lines.insert(place, " ".join("ab"[number % 3 == 0] for number in range(1000)))
-    (tmp_path / "text").write_text("".join(f"{line}\n" for line in lines))
-    counts = Counter(" ".join(lines).split())
+    monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", lines_per_block)
+    (tmp_path / "text").write_text("".join(f"{line}\n" for line in ODD_LINES), encoding="utf-8", newline="")
+    counts = Counter(["a", "b", "c", "d", "e", "f", "g", "der", "x\u200dy"])
     write_dictionary(tmp_path / "dict.txt", dictionary_lines(counts))
     dictionary = load_dictionary(tmp_path / "dict.txt")
-    with Workers(3) as workers:
-        assert binarize_file(tmp_path / "text", tmp_path / "out", dictionary, workers) == 4
-    found = load_sentences(tmp_path / "out")
-    assert [dictionary.string(found[number]) for number in range(4)] == lines
+    with Workers(1) as workers:
+        arguments = (BlockBinarizer(dictionary), len(dictionary), workers)
+        assert binarize_file(tmp_path / "text", tmp_path / "out", *arguments) == len(ODD_LINES)
+    expected = [dictionary.encode_line(line, add_if_not_exist=False).tolist() for line in ODD_LINES]
+    assert [row.tolist() for row in load_sentences(tmp_path / "out")] == expected
 
 
 @pytest.mark.parametrize("content", [b"caf\xe9 3\n", b"no count\n"])
@@ -330,14 +334,15 @@ def test_a_subword_model_outside_of_its_folder(step, copies, model):
 def test_addresses_of_files_beyond_two_gigabytes():
     """Sizes are 32 bits, and their sum is not."""
     lengths = np.array([2**31 - 5, 7, 2**31 - 1, 0, 3], dtype="<i4")
-    expected = [0, *itertools.accumulate(2 * length for length in lengths.tolist())][:-1]
-    found = addresses(lengths, 2)
+    expected = [*itertools.accumulate((2 * length for length in lengths.tolist()), initial=6)][:-1]
+    found = addresses(lengths, 2, start=6)
     assert found.dtype == np.int64 and found.tolist() == expected
 
 
-def test_compressed_text_is_one_line(step, copies):
-    path = sorted((copies / "sub").glob("train.*-*.*"))[0]
-    path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
-    path.unlink()
-    status, error = binarize(step, copies)
-    assert status == 2 and f"{path}.gz: is compressed" in error and error.count("\n") == 1
+def test_compressed_text_gives_the_same_files(step, copies, prepared):
+    for path in sorted((copies / "sub").glob("train.*-*.*")):
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    assert binarize(step, copies)[0] == 0
+    for path in sorted((prepared / "data").glob("train.*")):
+        assert (copies / "data" / path.name).read_bytes() == path.read_bytes()

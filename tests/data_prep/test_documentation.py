@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from data_prep.__main__ import STEPS
-from data_prep.formats.texts import _ENDINGS
+from data_prep.formats.texts import FILE_ENDINGS
 from tests.our_commands import parse_command
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -27,7 +27,7 @@ def test_every_step_is_shown():
 def test_the_codes_that_are_endings_of_other_files_are_named():
     page = (DOCS / "data_preparation.md").read_text(encoding="utf-8")
     listed = page.partition("has no code that is a file's ending")[2].partition("Such a file is skipped")[0]
-    assert re.findall("`(.*?)`", listed) == _ENDINGS.split("|")
+    assert re.findall("`(.*?)`", listed) == FILE_ENDINGS.split("|")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -27,10 +27,7 @@ def jumanpp(folder, prepared):
 
 def binarize(folder, prepared):
     options = ("--text", prepared / "raw", "--workers", 2)
-    changes = {
-        "fairseq.binarizer.VocabularyDatasetBinarizer.binarize_line": stall,
-        "data_prep.binarize.BYTES_PER_WORKER": 1000,
-    }
+    changes = {"data_prep.block_binarizer.BlockBinarizer.__call__": stall}
     return ("binarize", "--input", prepared / "sub", *options), changes
 
 

@@ -25,7 +25,7 @@ from fairseq_ext.tasks.generating import GeneratingTask
 from fairseq_ext.tasks.linguistic_pretraining import LinguisticPretrainingTask
 from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtTask
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, languages_with_tag
-from tests.fairseq_ext.folders import write_toy_folder
+from tests.fairseq_ext.folders import write_pair, write_toy_folder
 from tests.fairseq_ext.models import build
 
 DIRECTION = ("de", "en")
@@ -172,6 +172,57 @@ def test_a_training_of_which_nothing_is_left(task):
     message = "nothing to train on: no example of the set train is within --max-tokens, --max-source-pos"
     with pytest.raises(InputError, match=message):
         task.get_batch_iterator(task.dataset("train"), max_positions=(1, 1), ignore_invalid_inputs=True)
+
+
+def lengths_of(task, split: str, most: int, **options) -> list[int]:
+    """Source lengths of all examples in the batches of a set."""
+    iterator = task.get_batch_iterator(
+        task.dataset(split), max_sentences=1, max_positions=(most, most), **options
+    )
+    return sorted(task.dataset(split).size(index)[0] for (index,) in iterator.frozen_batches)
+
+
+@pytest.fixture
+def task_with_long_examples(tmp_path) -> PairTask:
+    task = make_task(tmp_path / "data", PairTask)
+    for split in ("train", "valid"):
+        sources = [[4, 5, 2], [4, 5, 6, 7, 2], [4, 2], [5] * 9 + [2]]
+        write_pair(tmp_path / "data", split, "de-en", sources, [[4, 2]] * 4)
+        task.load_dataset(split)
+    return task
+
+
+@pytest.mark.parametrize("split", ["train", "valid"])
+def test_examples_that_are_too_long_are_left_out_and_counted_once(task_with_long_examples, caplog, split):
+    task = task_with_long_examples
+    make_encoder(task)
+    make_criterion(task)
+    for _ in range(2):
+        assert lengths_of(task, split, 5) == [2, 3, 5]
+    (said,) = [record.getMessage() for record in caplog.records if "longer than" in record.getMessage()]
+    assert said == (
+        f"{split}: 1 of 4 examples are longer than 5 source or 5 target tokens (--max-source-positions,"
+        " --max-target-positions); they are left out"
+    )
+    assert lengths_of(task, split, 10) == [2, 3, 5, 10]
+
+
+def test_a_generation_does_not_lose_lines_unasked(task_with_long_examples):
+    task = task_with_long_examples
+    message = (
+        r"valid: 2 of 4 examples .* 3 source or 3 target tokens .*; `python -m eval translate` cuts them"
+    )
+    with pytest.raises(InputError, match=message):
+        lengths_of(task, "valid", 3)
+    assert lengths_of(task, "valid", 3, ignore_invalid_inputs=True) == [2, 3]
+
+
+def test_a_validation_set_of_which_nothing_is_left(task_with_long_examples):
+    task = task_with_long_examples
+    make_encoder(task)
+    make_criterion(task)
+    with pytest.raises(InputError, match=r"valid: 4 of 4 examples .* nothing is left to measure"):
+        lengths_of(task, "valid", 1)
 
 
 def test_sets_are_validated_one_by_one_and_whole(task):

@@ -1,6 +1,7 @@
 """A model with an interlingua from training to tables, by the commands that users type."""
 
 import json
+import re
 
 import pytest
 import torch
@@ -157,12 +158,13 @@ def test_a_model_without_interlingua_initializes_one(data, trained, forked, tmp_
 
 def test_training_sentences_longer_than_the_model_are_left_out(data, forked, tmp_path):
     options = ("--max-source-positions", 8, "--max-target-positions", 64, "--max-update", 2)
-    result = forked(
-        "train",
-        *training(data, tmp_path / "model", *BRIDGE, *options, "--skip-invalid-size-inputs-valid-test"),
-    )
+    result = forked("train", *training(data, tmp_path / "model", *BRIDGE, *options))
     assert result.status == 0, result.text[-3000:]
-    assert "samples have invalid sizes and will be skipped" in result.text
+    for split in ("train", "valid"):
+        assert (
+            len(re.findall(rf"{split}: [\d,]+ of [\d,]+ examples are longer than .* left out", result.text))
+            == 1
+        )
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,32 @@ def write_table(folder: Path, *languages: str, train: int, evaluation: str = "")
             copied.with_name(f"{copied.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
 
 
+def write_own_text(folder: Path) -> None:
+    """Text in formats of other people: TMX and TSV in `mine`, TSV with documents, and two plain files."""
+    write_pairs(folder / "pairs", "de", "en", "fr", train=1, others=300)
+    texts = {
+        path.name.removeprefix("valid."): path.read_text(encoding="utf-8").splitlines()
+        for path in (folder / "pairs").glob("valid.*-*.*")
+    }
+    german, english = texts["de-en.de"], texts["de-en.en"]
+    units = "".join(
+        f'<tu><tuv xml:lang="en"><seg>{escape(en)}</seg></tuv>'
+        f'<tuv xml:lang="fr"><seg>{escape(fr)}</seg></tuv></tu>'
+        for en, fr in zip(texts["en-fr.en"], texts["en-fr.fr"], strict=True)
+    )
+    pairs = [f"{de}\t{en}\n" for de, en in zip(german, english, strict=True)]
+    talks = (f"talk{number // 20}\t{pair}" for number, pair in enumerate(pairs))
+    (folder / "mine").mkdir()
+    for name, text in (
+        ("mine/news.tmx", f'<tmx version="1.4"><body>{units}</body></tmx>'),
+        ("mine/news.tsv", "de\ten\n" + "".join(pairs)),
+        ("talks.tsv", "".join(talks)),
+        ("input.tok", "\n".join(german) + "\n"),
+        ("output.tok", "\n".join(english) + "\n"),
+    ):
+        (folder / name).write_text(text, encoding="utf-8")
+
+
 def write_tatoeba(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for language, lines in (("deu", ("Guten Tag.", "Ich bin hier.")), ("eng", ("Good day.", "I am here."))):

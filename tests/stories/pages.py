@@ -24,6 +24,7 @@ def recipe(name: str, config: str, options: str) -> str:
 def for_corpus(folder: Path) -> None:
     materials.write_pipeline(folder / "en_core_web_sm")
     materials.write_labse(folder / "models/LaBSE")
+    materials.write_own_text(folder)
     for name in ("enja/tok", "aspec/tok", "opus/tok", "own/clean", "new/clean"):
         materials.write_pairs(folder / name, "en", "ja", train=100)
     (folder / "gold.en-fr.talp").write_text("0-0 1p1\n" * 100)

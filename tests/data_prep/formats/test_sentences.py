@@ -18,11 +18,11 @@ from data_prep.formats.sentences import (
     data_path,
     file_prefix,
     index_path,
-    joined_sentences,
     load_pair,
     load_sentences,
     sentence_lengths,
     with_data,
+    written_sentences,
 )
 from tests.fairseq_ext.folders import write_dictionaries, write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.models import toy_dictionary
@@ -233,14 +233,19 @@ def built(prefix: Path, symbols: int, sentences: list[list[int]]) -> Path:
     return prefix
 
 
-@pytest.mark.parametrize("symbols", [500, 70_000])  # 16 and 32 bits per token
-@pytest.mark.parametrize("cuts", [[0, 4], [0, 1, 3, 4]], ids=["one part", "parts"])
-def test_what_is_joined_is_what_fairseq_writes_at_once(tmp_path, symbols, cuts):
+@pytest.mark.parametrize("symbols", [500, 65_499, 65_500, 70_000])  # 16 bits per token below 65,500, or 32
+@pytest.mark.parametrize("cuts", [[0, 4], [0, 1, 3, 4]], ids=["at once", "in blocks"])
+@pytest.mark.parametrize("at_a_time", [1 << 20, 3])
+def test_what_is_written_is_what_fairseq_writes(tmp_path, monkeypatch, symbols, cuts, at_a_time):
+    monkeypatch.setattr("data_prep.formats.sentences._LENGTHS_AT_A_TIME", at_a_time)
     write_dictionaries(tmp_path, ["en"], words=297)
     prefix, theirs = tmp_path / "train.de-en.de", built(tmp_path / "train.de-en.en", symbols, SENTENCES)
-    parts = [built(tmp_path / f"part{a}", symbols, SENTENCES[a:b]) for a, b in itertools.pairwise(cuts)]
-    with joined_sentences(prefix, parts) as count:
-        assert count == 4 and not data_path(prefix).exists()
+    with written_sentences(prefix, symbols) as writer:
+        for first, end in itertools.pairwise(cuts):
+            some = SENTENCES[first:end]
+            tokens = np.array([token for sentence in some for token in sentence], dtype=np.uint32)
+            writer.write(tokens, np.array([len(sentence) for sentence in some]))
+        assert writer.count == 4 and not data_path(prefix).exists()
     for path in (data_path, index_path):
         assert path(prefix).read_bytes() == path(theirs).read_bytes()
     for read in (load_sentences(theirs), data_utils.load_indexed_dataset(str(prefix))):
@@ -254,7 +259,6 @@ def test_token_types_are_those_of_fairseq():
 
 
 def test_a_file_that_was_not_written_to_its_end_is_not_there(tmp_path):
-    part = built(tmp_path / "part", 100, SENTENCES)
-    with pytest.raises(RuntimeError), joined_sentences(tmp_path / "x", [part]):
+    with pytest.raises(RuntimeError), written_sentences(tmp_path / "x", 100):
         raise RuntimeError
-    assert {path.name for path in tmp_path.iterdir()} == {"part.bin", "part.idx"}
+    assert not list(tmp_path.iterdir())

@@ -48,6 +48,12 @@ def test_order_names_and_languages(tmp_path):
         (["train.de-de.de"], "is not one of the two"),
         (["train.de-en.de", "train.en-de.de"], "the same side as"),
         (["train.de-en.de", "train.de-en.de.gz"], "the same side as"),
+        (["valid.de-en.de", "valid.de-en.en", "dev.de-en.de", "dev.de-en.en"], "the same side as"),
+        (["train.de-en.tsv"], "is no plain text; `python -m data_prep import` reads other names and formats"),
+        (["a.tsv"], "monolingual\\); `python -m data_prep import` reads other names and formats"),
+        (["train.en-pt-BR.pt-BR"], "write '_' within a code: train.en-pt_BR.pt_BR"),
+        (["train.pt-BR"], "write '_' within a code: pt_BR"),
+        (["devtest.de-en.de"], "is 'devtest' for validation or test\\? Rename it: valid or test"),
     ],
 )
 def test_bad_folders(tmp_path, files, message):
@@ -55,6 +61,14 @@ def test_bad_folders(tmp_path, files, message):
         find_bitexts(names(tmp_path, *files))
     with pytest.raises(InputError, match="no such folder"):
         find_bitexts(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["dev", "validation"])
+def test_other_names_of_the_validation_set(tmp_path, name):
+    (text, alone) = find_texts(names(tmp_path, f"{name}.de-en.de", f"{name}.de-en.en.zst", f"{name}.ja"))
+    assert (text.split, text.names()) == ("valid", ("valid.de-en.de", "valid.de-en.en"))
+    assert [path.name for path in text.paths] == [f"{name}.de-en.de", f"{name}.de-en.en.zst"]
+    assert alone.names() == ("valid.ja",)
 
 
 def test_monolingual_text_beside_bitexts(tmp_path):

@@ -1,0 +1,52 @@
+"""Lines of text to token ids, block by block: the arithmetic of the step `binarize`."""
+
+from itertools import repeat
+from pathlib import Path
+
+import numpy as np
+
+from command_line.workers import Workers
+from data_prep.blocks import Block, read_blocks
+from data_prep.formats.sentences import written_sentences
+
+END_OF_LINE = "\0"  # no word: text has no NUL
+
+
+class BlockBinarizer:
+    """Looks up the words of a block of lines; a worker process gets it once.
+
+    Words are separated by whitespace, as fairseq has it. `</s>` ends every sentence.
+
+    Args:
+        dictionary: fairseq's.
+    """
+
+    def __init__(self, dictionary):
+        self._end = len(dictionary)  # stands for `</s>` until the lengths are known
+        self._ids = dictionary.indices | {END_OF_LINE: self._end}
+        self._unknown, self._eos = dictionary.unk(), dictionary.eos()
+
+    def __call__(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Token ids of all lines, one after the other, and the tokens of every line.
+
+        Raises:
+            InputError: a line is not UTF-8, or has a NUL.
+        """
+        words = block.text().replace("\n", f" {END_OF_LINE} ").split()
+        ids = map(self._ids.get, words, repeat(self._unknown))
+        tokens = np.fromiter(ids, dtype=np.uint32, count=len(words))
+        ends = np.flatnonzero(tokens == self._end)
+        tokens[ends] = self._eos
+        return tokens, np.diff(ends, prepend=-1)
+
+
+def binarize_file(path: Path, prefix: Path, binarizer: BlockBinarizer, symbols: int, workers: Workers) -> int:
+    """Write the binarized sentences of a file, one per line; returns their number.
+
+    Args:
+        symbols: entries of the dictionary.
+    """
+    with written_sentences(prefix, symbols) as writer:
+        for tokens, lengths in workers.map(binarizer, read_blocks(path)):
+            writer.write(tokens, lengths)
+    return writer.count

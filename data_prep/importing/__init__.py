@@ -1,0 +1,1 @@
+"""Text in other people's formats and under other names: one small reader per format."""

@@ -1,0 +1,68 @@
+"""JSONL: an object per line, with a text per language, as `{"de": …, "en": …}` or within `translation`.
+
+A column within another is named with a dot: `translation.de`.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from command_line.errors import InputError, at
+from command_line.lines import read_lines
+from data_prep.importing.tables import DOCUMENT, Choice, Row, Table, columns_by_name, in_blocks, one_line
+
+
+def open_jsonl(path: Path, choice: Choice) -> Table:
+    with closing(_objects(path)) as objects:
+        first = next(objects, None)
+    if first is None:
+        raise InputError(f"{path}: is empty, expected a JSON object per line")
+    columns = columns_by_name(path, _names(first[1]), choice)
+    languages = tuple(key for key in columns if key != DOCUMENT)
+    order = (*languages, *(key for key in columns if key == DOCUMENT))
+    places = [tuple(columns[key].split(".")) for key in order]
+    said = ", ".join(f"{name} is {key}" for key, name in columns.items())
+    return Table(languages, partial(_rows, path, places), DOCUMENT in columns, f"{path}: {said}")
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict]]:
+    for number, line in enumerate(read_lines(path, nul=True), start=1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{at(path, number)}: not JSON: {error}") from None
+        if not isinstance(value, dict):
+            raise InputError(f"{at(path, number)}: {type(value).__name__}, expected a JSON object")
+        yield number, value
+
+
+def _names(value: dict, prefix: str = "") -> Iterator[str]:
+    for name, inner in value.items():
+        if isinstance(inner, dict):
+            yield from _names(inner, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
+
+
+def _rows(path: Path, places: list[tuple[str, ...]]) -> Iterator[list[Row]]:
+    return in_blocks(
+        tuple(_text(path, number, value, place) for place in places) for number, value in _objects(path)
+    )
+
+
+def _text(path: Path, number: int, value, place: tuple[str, ...]) -> str | None:
+    for name in place:
+        value = value.get(name) if isinstance(value, dict) else None
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)  # the number of a document
+    if not isinstance(value, str):
+        raise InputError(f"{at(path, number)}: {'.'.join(place)} is {json.dumps(value)[:60]}, expected text")
+    if max(value, default="") >= "\ud800" and any("\ud800" <= character <= "\udfff" for character in value):
+        raise InputError(f"{at(path, number)}: {'.'.join(place)} has half a character (a surrogate)")
+    return one_line(value)

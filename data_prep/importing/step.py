@@ -1,0 +1,243 @@
+"""Lay out text in other formats and under other names as SPLIT.SRC-TGT.LANG files.
+
+Formats: TSV, CSV, JSONL, Parquet, TMX, XLIFF, SGM and XML of WMT, and plain files, one per language; also
+.gz, .xz and .zst. Names of OPUS, NTREX, Flores, WMT and of this project say split and languages, and what
+they say is printed; --split, --langs and --columns say it otherwise. Text whose name has no split is training
+text.
+
+--valid and --test cut so many lines out of training text, by hashes of its documents, where they are known,
+or sentences: the same on every machine. Training text loses every line of which a side is in one of these
+sets. --zero-shot makes evaluation sets of pairs that have none, of the lines that two sets share in English
+(--centric), and prefers lines that most bitexts have where sets are cut: test.de-fr from test.de-en and
+test.en-fr.
+"""
+
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line import options
+from command_line.errors import InputError
+from command_line.option_classes import from_arguments
+from command_line.outputs import write_json
+from command_line.progress import progress
+from data_prep.blocks import encode
+from data_prep.formats.texts import (
+    LANGUAGE,
+    LANGUAGE_CODE,
+    SPLITS,
+    TEST,
+    TRAIN,
+    VALID,
+    is_corpus_file,
+    open_outputs,
+)
+from data_prep.importing.bitexts import Bitext, bitexts_of, shared_language, zero_shot_sets
+from data_prep.importing.cutting import (
+    CANDIDATES_PER_LINE,
+    BitextRow,
+    Candidates,
+    Sentences,
+    choose,
+    first_units,
+)
+from data_prep.importing.formats import FORMATS, SIDE_FORMATS, find_sources
+from data_prep.importing.tables import DOCUMENT
+from data_prep.step_folder import StepFolder
+
+REPORT = "import-report.json"
+
+
+def _column(text: str) -> tuple[str, str]:
+    name, sign, column = text.partition("=")
+    options.require(bool(sign and column) and (name == DOCUMENT or bool(LANGUAGE_CODE.fullmatch(name))))
+    return name, options.text(column)
+
+
+COLUMN = options.OptionType(
+    f"LANG=COLUMN or {DOCUMENT}=COLUMN, for example de=1 or en=translation.en", _column
+)
+
+
+@dataclass(frozen=True)
+class ImportJob:
+    """What is read, as what, and which sets are cut out; the options of the command have the same names."""
+
+    input: list[Path]
+    output: Path
+    format: str | None
+    langs: list[str]
+    columns: list[tuple[str, str]]
+    split: str | None
+    valid: int
+    test: int
+    centric: str | None
+    zero_shot: bool
+
+    def settings(self) -> dict:
+        """What decides the output, besides the files."""
+        names = ("format", "langs", "split", "valid", "test", "centric", "zero_shot")
+        return {name: getattr(self, name) for name in names} | {"columns": dict(self.columns)}
+
+    def lines(self, split: str) -> int:
+        """That are to be cut out for a set."""
+        return {VALID: self.valid, TEST: self.test}.get(split, 0)
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("input", nargs="+", type=options.path, help="files, and folders of files")
+    parser.add_argument(
+        "--output", required=True, type=options.output_folder, help="folder for SPLIT.SRC-TGT.LANG files"
+    )
+    parser.add_argument(
+        "--format", choices=(*FORMATS, *SIDE_FORMATS), help="of all files (default: by their endings)"
+    )
+    parser.add_argument(
+        "--langs",
+        type=options.items(LANGUAGE),
+        default=[],
+        metavar="LANG,…",
+        help="the languages, in the order of files or columns whose names do not say them",
+    )
+    parser.add_argument(
+        "--columns",
+        nargs="+",
+        type=COLUMN,
+        default=[],
+        metavar="LANG=COLUMN",
+        help="which column (number from 1, or name) is which language, and which is the document",
+    )
+    parser.add_argument("--split", choices=SPLITS, help="of all files (default: by their names)")
+    for split in (VALID, TEST):
+        parser.add_argument(
+            f"--{split}",
+            type=options.natural,
+            default=0,
+            metavar="N",
+            help=f"cut N lines out of every training bitext as its {split} set, unless it has one",
+        )
+    parser.add_argument(
+        "--centric", type=LANGUAGE, help="the language that pairs have in common (default: English)"
+    )
+    parser.add_argument(
+        "--zero-shot",
+        action="store_true",
+        help="evaluation sets of pairs without one, of lines that two sets share in --centric",
+    )
+    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+
+
+class Writer:
+    """Writes bitexts and counts their lines.
+
+    Attributes:
+        lines: SPLIT.PAIR -> lines.
+        left_out: SPLIT.PAIR -> rows with a sentence of an evaluation set.
+    """
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self.lines: Counter = Counter()
+        self.left_out: Counter = Counter()
+
+    def write(self, split: str, pair: str, blocks) -> None:
+        languages = pair.split("-")
+        single = len(languages) == 1
+        names = [f"{split}.{pair}"] if single else [f"{split}.{pair}.{language}" for language in languages]
+        with open_outputs(self._folder / name for name in names) as streams:
+            for rows in progress(blocks, None, f"import {split}.{pair}", "line", size=len):
+                for stream, side in zip(streams, zip(*rows, strict=True), strict=False):
+                    stream.write(encode(side))
+                self.lines[f"{split}.{pair}"] += len(rows)
+            if not self.lines[f"{split}.{pair}"]:
+                lost = self.left_out[f"{split}.{pair}"]
+                reason = (
+                    f"all {lost} are, or have a sentence, in valid or test" if lost else "no row has both"
+                )
+                raise InputError(f"{split}.{pair}: no line is left: {reason}")
+
+
+def write_all(job: ImportJob, bitexts: list[Bitext], writer: Writer) -> None:
+    """Evaluation sets first, whose sentences the training text must not have if some are cut out."""
+    training = [bitext for bitext in bitexts if bitext.split == TRAIN]
+    given = [bitext for bitext in bitexts if bitext.split != TRAIN]
+    have = {(bitext.split, bitext.pair) for bitext in given}
+    wanted = {
+        (split, bitext.pair): job.lines(split)
+        for split in (VALID, TEST)
+        for bitext in training
+        if job.lines(split) and (split, bitext.pair) not in have
+    }
+    sentences = Sentences()
+    sets: dict[str, dict[str, list[BitextRow]]] = {VALID: {}, TEST: {}}
+    for bitext in given:
+        rows = [row for block in bitext.blocks() for row in block]
+        sets[bitext.split][bitext.pair] = rows
+        if wanted:
+            sentences.add(bitext.languages, rows)
+    candidates = {
+        bitext.pair: _candidates(job, bitext, wanted)
+        for bitext in training
+        if any(pair == bitext.pair for _, pair in wanted)
+    }
+    for split, pair, rows in choose(candidates, wanted, sentences, job.zero_shot):
+        sets[split][pair] = rows
+    for split, rows_of_pairs in sets.items():
+        if job.zero_shot:
+            _add_zero_shot(split, rows_of_pairs, job.centric)
+        for pair, rows in sorted(rows_of_pairs.items()):
+            writer.write(split, pair, [rows])
+    documents = _documents(sets) if wanted else set()
+    for bitext in training:
+        writer.write(TRAIN, bitext.pair, _training_blocks(bitext, sentences, documents, writer.left_out))
+
+
+def _add_zero_shot(split: str, sets: dict[str, list[BitextRow]], centric: str | None) -> None:
+    """Add the sets of pairs that have none; says of which there is no line."""
+    for pair, rows in list(zero_shot_sets(sets, centric)):
+        if rows:
+            sets[pair] = rows
+        else:
+            print(f"{split}.{pair}: no set, as no line is in both sets of the two languages", file=sys.stderr)
+
+
+def _candidates(job: ImportJob, bitext: Bitext, wanted: dict) -> Candidates:
+    lines = sum(number for (_, pair), number in wanted.items() if pair == bitext.pair)
+    shared = shared_language(bitext.languages, job.centric) or bitext.languages[0]
+    blocks = progress(bitext.blocks(), None, f"choose from train.{bitext.pair}", "line", size=len)
+    return first_units(blocks, bitext.languages.index(shared), CANDIDATES_PER_LINE * lines)
+
+
+def _documents(sets: dict) -> set[str]:
+    rows = (row for pairs in sets.values() for rows in pairs.values() for row in rows)
+    return {row[-1] for row in rows} - {""}
+
+
+def _training_blocks(bitext: Bitext, sentences: Sentences, documents: set[str], left_out: Counter):
+    """The rows of a bitext that are in no evaluation set; counts the others."""
+    for block in bitext.blocks():
+        kept = [row for row in block if row[-1] not in documents] if documents else block
+        kept = sentences.without(bitext.languages, kept)
+        left_out[f"{TRAIN}.{bitext.pair}"] += len(block) - len(kept)
+        yield kept
+
+
+def main(args) -> None:
+    job = from_arguments(ImportJob, args)
+    langs = tuple(job.langs)
+    sources = find_sources(job.input, job.format, langs, dict(job.columns))
+    reads = [path for source in sources for path in source.paths]
+    folders = [path for path in job.input if path.is_dir()]
+    step = StepFolder(job.output, "import", job.settings(), reads=reads, inputs=folders)
+    if step.is_complete(args.force):
+        return
+    bitexts = bitexts_of(sources, job.split, langs, job.centric, job.zero_shot)
+    step.begin(lambda path: is_corpus_file(path) or path.name == REPORT)
+    writer = Writer(job.output)
+    write_all(job, bitexts, writer)
+    write_json(job.output / REPORT, {"lines": writer.lines, "left_out": +writer.left_out})
+    for name, lines in writer.lines.items():
+        lost = writer.left_out[name]
+        print(f"{name}: {lines:,} lines{f' ({lost:,} left out: in valid or test)' if lost else ''}")
+    step.finish()
