@@ -152,7 +152,7 @@ STORIES = {
         (
             ("recipes/interlingua/README.md", ""),
             ("docs/interlingua.md", ".* validation-curves"),
-            ("docs/results/interlingua.md", ""),
+            ("docs/results/interlingua_length.md", ""),
         ),
         ("outputs/interlingua/multi30k/report/report.html", "probes/curves/validation-curves.json"),
         lambda folder: materials.write_table(folder / "MULTI30K", "cs", "de", "en", "fr", train=120),
