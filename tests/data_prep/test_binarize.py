@@ -296,13 +296,13 @@ def test_odd_lines_have_the_ids_that_fairseq_gives_them(tmp_path, monkeypatch, l
     monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", lines_per_block)
     (tmp_path / "text").write_text("".join(f"{line}\n" for line in ODD_LINES), encoding="utf-8", newline="")
     counts = Counter(["a", "b", "c", "d", "e", "f", "g", "der", "x\u200dy"])
-    write_dictionary(tmp_path / "dict.txt", dictionary_lines(counts))
-    dictionary = load_dictionary(tmp_path / "dict.txt")
+    write_dictionary(tmp_path / "dict.de.txt", dictionary_lines(counts))
+    dictionary = load_dictionary(tmp_path / "dict.de.txt")
     with Workers(1) as workers:
         arguments = (BlockBinarizer(dictionary), len(dictionary), workers)
-        assert binarize_file(tmp_path / "text", tmp_path / "out", *arguments) == len(ODD_LINES)
+        assert binarize_file(tmp_path / "text", tmp_path / "train.de-en.de", *arguments) == len(ODD_LINES)
     expected = [dictionary.encode_line(line, add_if_not_exist=False).tolist() for line in ODD_LINES]
-    assert [row.tolist() for row in load_sentences(tmp_path / "out")] == expected
+    assert [row.tolist() for row in load_sentences(tmp_path / "train.de-en.de")] == expected
 
 
 @pytest.mark.parametrize("content", [b"caf\xe9 3\n", b"no count\n"])
