@@ -191,7 +191,7 @@ def test_a_story_has_the_commands_that_it_prepares_or_replaces(name):
     assert STORIES[name].script(commands)
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STORIES)
 def test_commands_run_as_they_stand(name, programs, tmp_path):
     story = STORIES[name]

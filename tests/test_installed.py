@@ -181,7 +181,7 @@ TASK += ["--max-tokens", "500", "--optimizer", "fused_adam", "--lr", "1e-3", "--
 TASK += ["--criterion", "fused_label_smoothed_cross_entropy"]
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_an_installed_copy_leads_from_text_to_translations_in_an_empty_folder(site, beside_others):
     for words in (
         "data_prep phrasebook --langs en,de --train-lines 60 --valid-lines 5 --test-lines 5 --output text",
