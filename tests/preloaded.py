@@ -32,6 +32,8 @@ LIBRARIES = {
 
 
 def load() -> None:
+    for name in FAIRSEQ:  # before all else that imports fairseq, which sets the level of its messages
+        importlib.import_module(f"fairseq_cli.{name}")
     from fairseq import utils
 
     utils.import_user_module(Namespace(user_dir=str(ROOT / "fairseq_ext")))
@@ -43,8 +45,6 @@ def load() -> None:
         module = importlib.import_module(library)
         for name in names:
             getattr(module, name)
-    for name in FAIRSEQ:
-        importlib.import_module(f"fairseq_cli.{name}")
     gc.freeze()  # a collection in a forked program would touch, and so copy, all of it
 
 

@@ -164,8 +164,8 @@ def test_a_language_that_interactive_refuses(data, trained, tmp_path):
     refused(run_script("fairseq_cli.interactive", *arguments, stdin="bal mod\n"), UNKNOWN)
 
 
-def test_a_checkpoint_that_validate_refuses(data, tmp_path):
+def test_a_checkpoint_that_validate_refuses(data, trained, tmp_path):
     path = tmp_path / "cut.pt"
-    path.write_bytes(b"no checkpoint")
+    path.write_bytes((trained / "checkpoint_best.pt").read_bytes()[:5000])
     arguments = [data, *USER_DIR, *TASK, "--path", path, "--max-tokens", 1000, "--cpu"]
     refused(run_script("fairseq_cli.validate", *arguments), f"{path}: damaged, or not a fairseq checkpoint")
