@@ -13,8 +13,8 @@ def made_once(tmp_path_factory, name: str, make: Callable[[Path], None]) -> Path
     folder = base / name
     with open(base / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "complete").exists():
+        if not (base / f"{name}.complete").exists():
             folder.mkdir()
             make(folder)
-            (folder / "complete").touch()
+            (base / f"{name}.complete").touch()
     return folder
