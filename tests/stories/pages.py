@@ -73,9 +73,9 @@ def for_jass_enss(folder: Path) -> None:
 
 
 STORIES = {
+    "readme": Story((("README.md", ""),), ("example/report/report.html",)),
     "example": Story(
         (
-            ("README.md", ""),
             ("docs/losses.md", ""),
             ("docs/interlingua.md", "(?!.* validation-curves)"),
             ("docs/sentence_encoders.md", "(?!.* training-speed)"),
@@ -85,9 +85,10 @@ STORIES = {
             ("docs/translating.md", ""),
             ("docs/zero_shot_options.md", ""),
         ),
-        ("example/report/report.html", "example/encoder/checkpoint_best.pt"),
+        ("example/encoder/checkpoint_best.pt",),
         materials.write_tatoeba,
         small=((r"^(fairseq-train .*--arch ems .*)", rf"\1 {TINY} --max-update 2 --cpu"),),
+        after="readme",
     ),
     "corpus": Story(
         (("docs/data_preparation.md", ""), ("docs/linguistic_pretraining.md", "")),

@@ -21,6 +21,7 @@ class Story:
     before: how a command begins, and shell code (a file of `before/`) for what a reader does before it.
     small: how what trains for hours is written, and what is run in its place (`re.sub`): the same in its
         small configuration, one of `$SMALL`.
+    after: the story that this one goes on from, in a copy of its folder.
     """
 
     parts: tuple[tuple[str, str], ...]
@@ -28,6 +29,7 @@ class Story:
     materials: Callable[[Path], None] = lambda folder: None
     before: tuple[tuple[str, str], ...] = ()
     small: tuple[tuple[str, str], ...] = ()
+    after: str = ""
 
     def tells(self, command: Command) -> bool:
         return any(command.page == page and re.match(start, command.text) for page, start in self.parts)
