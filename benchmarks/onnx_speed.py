@@ -75,8 +75,9 @@ def sessions(encoder, model_options, tokens: int, end: int, folder: Path) -> dic
     """Sessions of onnxruntime by precision."""
     import onnx
 
+    from data_prep.model_folders.graphs import MODEL, load_session
     from fairseq_ext.export.encoder_graph import graph_of
-    from fairseq_ext.export.onnx_folder import FLOAT32, INT8, MODEL, quantize, session_of
+    from fairseq_ext.export.onnx_folder import FLOAT32, INT8, quantize
     from fairseq_ext.export.onnx_graph import onnx_model
 
     for precision in (FLOAT32, INT8):
@@ -85,7 +86,7 @@ def sessions(encoder, model_options, tokens: int, end: int, folder: Path) -> dic
         onnx_model(graph_of(encoder, model_options, tokens, "the model"), end), folder / FLOAT32 / MODEL
     )
     quantize(folder / FLOAT32 / MODEL, folder / INT8 / MODEL)
-    return {precision: session_of(folder / precision) for precision in (FLOAT32, INT8)}
+    return {precision: load_session(folder / precision) for precision in (FLOAT32, INT8)}
 
 
 def compare(variants: dict, lines: int, rounds: int) -> None:

@@ -15,9 +15,10 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.outputs import scratch_folder, write_json, write_text
 from command_line.records import OneOf, Optional, read_json, read_record
-from data_prep.huggingface import as_one_line, reading, refuse_own_code
+from data_prep.model_folders.libraries import as_one_line, reading
+from data_prep.model_folders.loading import load_tokenizer
+from data_prep.model_folders.models import KIND, check_tokenizer
 
-KIND = "transformers"
 OPTION = "--tokenizer"
 FORMAT = 1
 MASK = "mask"
@@ -28,8 +29,6 @@ ROLES = {  # fairseq's symbol: what a tokenizer calls its own, the first that it
     UNKNOWN: ("unk_token_id",),
     "<pad>": ("pad_token_id",),
 }
-GIVEN_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-               "config.json", "vocab.txt", "vocab.json", "merges.txt", "*.model")  # fmt: skip
 SCHEMA = {
     "format": OneOf(FORMAT),
     "special": {name: Optional(int) for name in (*ROLES, MASK)},
@@ -154,17 +153,9 @@ def tokenizer_files(folder: Path) -> list[Path]:
     """The files that a folder's tokenizer may depend on.
 
     Raises:
-        InputError: no such folder, or none of them in it.
+        InputError: as `check_tokenizer`.
     """
-    if not folder.is_dir():
-        raise InputError(f"{OPTION} {folder}: no such folder; expected one with a tokenizer of {KIND}")
-    found = sorted({path for name in GIVEN_FILES for path in folder.glob(name) if path.is_file()})
-    if not found:
-        raise InputError(
-            f"{OPTION} {folder}: no tokenizer in it; expected tokenizer.json, or a vocabulary with"
-            " tokenizer_config.json"
-        )
-    return found
+    return check_tokenizer(folder, OPTION).paths()
 
 
 def store_tokenizer(folder: Path, path: Path) -> None:
@@ -172,20 +163,17 @@ def store_tokenizer(folder: Path, path: Path) -> None:
     tokenizers, without limits of length.
 
     Raises:
-        InputError: it cannot be read, exists only as code, or asks for code of its own.
+        InputError: it cannot be read, or exists only as code.
     """
-    tokenizer_files(folder)
-    refuse_own_code(folder)
+    tokenizer = load_tokenizer(folder, OPTION)
+    if not tokenizer.is_fast:
+        raise InputError(
+            f"{OPTION} {folder}: {type(tokenizer).__name__} cannot be written as tokenizer.json; expected"
+            " a tokenizer of the library tokenizers"
+        )
     with reading(folder, KIND, OPTION):
         from tokenizers import Tokenizer
-        from transformers import AutoTokenizer
 
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        if not tokenizer.is_fast:
-            raise InputError(
-                f"{OPTION} {folder}: {type(tokenizer).__name__} cannot be written as tokenizer.json; expected"
-                " a tokenizer of the library tokenizers"
-            )
         backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
         backend.no_truncation()
         backend.no_padding()

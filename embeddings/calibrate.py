@@ -58,7 +58,7 @@ def main(args) -> None:
 
 def calibrate(job: Calibration, pairs: list, stamp: Stamp, inputs: list, folder, force: bool) -> None:
     """Train from the beginning, or from the last state. Nothing is written before all has been read."""
-    from data_prep.huggingface import reading
+    from data_prep.model_folders.libraries import reading
     from embeddings.calibration.examples import Course, read_inferences, read_rated
 
     inferences, rated = read_inferences(job.nli), read_rated(job.sts)

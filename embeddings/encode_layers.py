@@ -14,7 +14,7 @@ from command_line.outputs import checksum
 from data_prep.formats.layer_sums import layer_sums_path
 from data_prep.formats.sentences import data_path, load_sentences, text_prefixes
 from data_prep.formats.teacher_vectors import sentences_identity
-from data_prep.huggingface import files_of
+from data_prep.model_folders.identity import files_of
 from embeddings.encode_data import DataEncoding, of_pairs, sentence_windows, store
 from embeddings.encoders.options import CHECKPOINT, TRANSFORMERS, EncoderOptions, kind_of
 from embeddings.encoders.sentence_encoder import NotFinite, batches

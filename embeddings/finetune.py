@@ -22,7 +22,7 @@ from command_line.provenance import versions
 from command_line.records import read_json
 from command_line.result_file import write_result
 from command_line.trainings import begin_training, check_one_process
-from data_prep.huggingface import files_of as checksums_of
+from data_prep.model_folders.identity import files_of as checksums_of
 from embeddings.encoders.options import EncoderOptions, kind_of
 from embeddings.finetuning.options import (
     MODEL,
@@ -74,7 +74,7 @@ def learn(job: Training, folder: Path, force: bool, tests: list[Examples]) -> No
         train, valid = read_files(job.what, job.train), read_files(job.what, job.valid or ())
         for pair in pairs:
             read_sides(pair)
-        from data_prep.huggingface import reading
+        from data_prep.model_folders.libraries import reading
 
         with reading(job.model, "transformers"):
             from embeddings.finetuning.training import Learner

@@ -83,7 +83,7 @@ def pretrain(
     """Train from the beginning, or from the last state. Nothing is removed before all has been read."""
     result = folder, STATE, "update-*", force
     goes_on = check_training(stamp, *result)
-    from data_prep.huggingface import reading
+    from data_prep.model_folders.libraries import reading
 
     with reading(folder, "transformers"):
         from embeddings.pretraining.examples import Batches, Masking, read_examples

@@ -19,7 +19,7 @@ from data_prep.formats.alignments import is_alignment_file
 from data_prep.formats.sentences import index_path
 from data_prep.formats.structures import is_structure_file
 from data_prep.formats.teacher_vectors import is_stored_file, is_stored_of
-from data_prep.huggingface import places_of
+from data_prep.model_folders.identity import check_folder
 from fairseq_ext.checkpoints.progress import BEST, LAST
 from fairseq_ext.checkpoints.whole import is_whole
 
@@ -237,10 +237,7 @@ def _files_of_start(option: str, path: Path) -> dict[str, Path]:
         InputError: there is none.
     """
     if path.is_dir():
-        files = (
-            file for place in sorted(places_of(path)) for file in sorted(place.iterdir()) if file.is_file()
-        )
-        return {f"{option} {file.relative_to(path)}": file for file in files}
+        return {f"{option} {file.relative_to(path)}": file for file in check_folder(path, option).paths()}
     if not path.is_file():
         raise InputError(f"{option} {path}: no such file; run the training that makes it first")
     return {option: path}

@@ -9,25 +9,28 @@ from pathlib import Path
 
 from command_line.completion import check_finished, file_identity
 from command_line.errors import InputError
-from data_prep.huggingface import SETTINGS, WEIGHTS, check_complete, check_folder, reading, refuse_own_code
+from data_prep.model_folders import adapters, loading
+from data_prep.model_folders.identity import check_folder
+from data_prep.model_folders.libraries import reading
+from data_prep.model_folders.loading import check_complete
+from data_prep.model_folders.models import check_model, has_vocabulary
+from fairseq_ext.checkpoints.finite import check_values, check_weights
 
 KIND = "causal language models of transformers"
 PRECISIONS = ("float32", "bfloat16", "float16")
-VOCABULARIES = ("tokenizer.json", "*.model", "vocab*", "*.tiktoken")  # of which fast tokenizers are read
-ADAPTER_WEIGHTS = "adapter_model.safetensors"
-ADAPTER_CONFIGURATION = "adapter_config.json"
 
 
 def model_files(folder: Path) -> list[Path]:
     """The files of a model, or of an adapter, that its output depends on."""
-    return sorted(path for ending in (WEIGHTS, *SETTINGS) for path in folder.glob(ending))
+    return check_folder(folder).paths()
 
 
 def weights_identity(folder: Path) -> dict[str, dict]:
     """What tells the weights of a model from others of the same shape: file -> its identity, at a bounded
     cost for files of any size.
     """
-    return {path.name: file_identity(path) for path in sorted(folder.glob(WEIGHTS))}
+    weights = (path for path in model_files(folder) if path.suffix == ".safetensors")
+    return {path.name: file_identity(path) for path in weights}
 
 
 def load_tokenizer(folder: Path):
@@ -36,14 +39,11 @@ def load_tokenizer(folder: Path):
     Raises:
         InputError: there is none; it does not know where its tokens are; or it has no end of a text.
     """
-    check_folder(folder)
+    checked = check_model(folder)
     check_finished(folder)
-    if not any(path for name in VOCABULARIES for path in folder.glob(name)):
+    if not has_vocabulary(checked):
         raise InputError(f"--model {folder}: no tokenizer in it; save_pretrained the model's there, too")
-    with reading(folder, KIND):
-        from transformers import AutoTokenizer
-
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    tokenizer = loading.load_tokenizer(folder, kind=KIND)
     if not tokenizer.is_fast:
         raise InputError(
             f"--model {folder}: its tokenizer is none of the library tokenizers, expected a fast one"
@@ -72,22 +72,16 @@ def load_model(folder: Path, precision: str, device_map: str | None = None):
         device_map: "auto" spreads the layers over all GPUs.
 
     Raises:
-        InputError: no such folder, no such model, pickled weights, code of its own, or weights are missing.
+        InputError: no such folder, no such model, pickled weights, code of its own, or weights are missing,
+            or no numbers.
     """
-    check_folder(folder)
-    with reading(folder, KIND):
-        from transformers import AutoModelForCausalLM
-
-        model, notes = AutoModelForCausalLM.from_pretrained(
-            folder,
-            dtype=precision,
-            device_map=device_map,
-            use_safetensors=True,
-            output_loading_info=True,
-            local_files_only=True,
-            trust_remote_code=False,
-        )
+    model, notes = loading.load_model(
+        folder, kind=KIND, class_name="AutoModelForCausalLM", dtype=precision, device_map=device_map
+    )
     check_complete(folder, notes["missing_keys"], with_pooler=True)
+    if "disk" in getattr(model, "hf_device_map", {}).values():
+        raise InputError(f"--spread: --model {folder} is larger than the memory of all GPUs and the computer")
+    check_weights(model, f"--model {folder}")
     return model
 
 
@@ -97,12 +91,11 @@ def without_weights(folder: Path):
     Raises:
         InputError: as `load_model`, but for the weights.
     """
-    check_folder(folder)
+    config = loading.load_configuration(folder, kind=KIND)
     with reading(folder, KIND):
         import torch
-        from transformers import AutoConfig, AutoModelForCausalLM
+        from transformers import AutoModelForCausalLM
 
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         with torch.device("meta"):
             return AutoModelForCausalLM.from_config(config, trust_remote_code=False)
 
@@ -157,13 +150,9 @@ def add_adapter(model, folder: Path, is_trainable: bool = False):
     """The model with the adapter in a folder.
 
     Raises:
-        InputError: there is none, it is of another model, or asks for code of its own.
+        InputError: there is none, it is of another model, lacks weights or has some that are no numbers, or
+            asks for code of its own.
     """
-    for name in (ADAPTER_CONFIGURATION, ADAPTER_WEIGHTS):
-        if not (folder / name).is_file():
-            raise InputError(f"{folder / name}: no such file; expected an adapter, the output of `llm tune`")
-    refuse_own_code(folder)
-    with reading(folder, "adapters of peft", "--tuned"):
-        from peft import PeftModel
-
-        return PeftModel.from_pretrained(model, str(folder), is_trainable=is_trainable, local_files_only=True)
+    adapted = adapters.load_adapter(model, folder, is_trainable)
+    check_values(adapters.weights_of(adapted), f"--tuned {folder}")
+    return adapted

@@ -10,6 +10,7 @@ from command_line import options as types
 from command_line.errors import InputError
 from command_line.provenance import command_typed, versions
 from data_prep.formats.directions import DIRECTIONS, Direction, format_direction
+from data_prep.model_folders.loading import check_ids
 from eval.results.files import checkpoint_checksum, split_direction
 from llm.instructions.prompts import DEFAULT
 from llm.language_model import PRECISIONS, model_files
@@ -129,7 +130,7 @@ class PromptedModel:
         """The model in evaluation mode on its device, and its tokenizer.
 
         Raises:
-            InputError: as `load_model`, `load_tokenizer`, `add_adapter`, `Tuned.check_model`.
+            InputError: as `load_model`, `load_tokenizer`, `check_ids`, `add_adapter`, `Tuned.check_model`.
         """
         import torch
 
@@ -139,6 +140,7 @@ class PromptedModel:
         if self._record is not None:
             self._record.check_model(self.model)
         model = load_model(self.weights, self.precision, "auto" if self.spread else None)
+        check_ids(tokenizer, model, self.weights)
         if self.adapter:
             # In half precision the float32 product of an adapter is added to the weights in float32 and
             # rounded once, behind the sum; `safe_merge` would round the product before it, too.

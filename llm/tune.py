@@ -24,7 +24,8 @@ from command_line.option_classes import by_name, from_arguments
 from command_line.outputs import check_other_folder, write_json
 from command_line.provenance import command_typed, versions
 from command_line.records import read_json
-from data_prep.huggingface import check_folder
+from data_prep.model_folders.loading import check_ids
+from data_prep.model_folders.models import check_model
 from llm.instructions.folder import Instructions
 from llm.language_model import check_positions, model_files, weights_identity
 from llm.tuned import TUNING, curriculum_title
@@ -48,7 +49,7 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     job = from_arguments(Tuning, args)
-    check_folder(job.model)
+    check_model(job.model)
     check_output(job, args.output)
     instructions = Instructions.load(job.instructions)
     stages = [
@@ -98,11 +99,11 @@ def check_readable(job: Tuning, files: Iterable[Path]) -> None:
     Raises:
         InputError: the tokenizer or a file cannot be read, or the model has no such layers.
     """
-    from llm.language_model import load_tokenizer
+    from llm.language_model import load_tokenizer, without_weights
     from llm.tuning.examples import InstructionLines
     from llm.tuning.model import check_adapter
 
-    load_tokenizer(job.model)
+    check_ids(load_tokenizer(job.model), without_weights(job.model), job.model)
     InstructionLines(sorted(files))
     check_adapter(job)
 

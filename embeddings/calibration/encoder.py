@@ -6,8 +6,8 @@ import numpy as np
 from sentence_transformers import SentenceTransformer
 
 from command_line.errors import InputError
-from data_prep.huggingface import reading
-from data_prep.sentence_transformers_modules import load_modules
+from data_prep.model_folders.loading import SAFELY, load_modules
+from data_prep.model_folders.models import check_model
 from embeddings.calibration.options import Calibration
 from embeddings.encoders.options import SENTENCE_TRANSFORMERS, TRANSFORMERS, EncoderOptions, kind_of
 from embeddings.encoders.sentence_transformers_folder import SentenceTransformersEncoder
@@ -43,15 +43,14 @@ def load_encoder(job: Calibration) -> SentenceTransformer:
 
 def _as_modules(folder: Path, pooling: str, layer: int | None, longest: int) -> SentenceTransformer:
     """The first layers with a pooling. What is above is not even loaded: it would learn nothing."""
-    with reading(folder, TRANSFORMERS):
+    with check_model(folder).opened(TRANSFORMERS) as private:
         from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
-        given = {"local_files_only": True, "trust_remote_code": False}
         states = Transformer(
-            str(folder),
-            model_kwargs=given | {"use_safetensors": True},
-            processor_kwargs=given,
-            config_kwargs=given | ({} if layer is None else {"num_hidden_layers": layer}),
+            str(private),
+            model_kwargs=SAFELY | {"use_safetensors": True},
+            processor_kwargs=SAFELY,
+            config_kwargs=SAFELY | ({} if layer is None else {"num_hidden_layers": layer}),
             max_seq_length=longest,
         )
         pooled = Pooling(states.get_embedding_dimension(), pooling_mode=pooling)

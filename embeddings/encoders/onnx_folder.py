@@ -1,19 +1,19 @@
 """Encoders that `fairseq_ext export --to onnx` has written; onnxruntime computes, on a processor."""
 
-import importlib.util
 from collections.abc import Sequence
 
 from command_line.errors import InputError
 from command_line.provenance import versions
 from command_line.records import OneOf, Optional, read_record
-from data_prep.huggingface import as_one_line, files_of
+from data_prep.model_folders.graphs import RECORD, check_graph, load_session
+from data_prep.model_folders.identity import files_of
 from embeddings.encoders.huggingface import token_ids
 from embeddings.encoders.options import ONNX, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
 from embeddings.encoders.sizes import SCHEMA as SIZES
 from embeddings.encoders.sizes import EncoderSize
 
-MODEL, RECORD = "model.onnx", "encoder.json"
+LONGEST_TRIAL = 1024  # tokens of the sentence that is tried
 SCHEMA = {
     "format": OneOf(1),
     "width": int,
@@ -47,22 +47,25 @@ class OnnxEncoder(TokenEncoder):
             InputError: a file is missing or damaged, onnxruntime is not installed, or another precision is
                 asked for than the graph has.
         """
+        folder = check_graph(options.model)
         record = read_record(options.model / RECORD, SCHEMA)
+        for name, least in (("width", 1), ("longest", 1), ("pad", 0)):
+            if record[name] < least:
+                raise InputError(
+                    f"{options.model / RECORD}: field {name!r} is {record[name]}; expected {least} or more"
+                )
         if options.precision not in ("float32", record["precision"]):
             raise InputError(
                 f"--precision {options.precision}: {options.model} has products of {record['precision']};"
                 " give --precision to fairseq_ext export"
             )
-        if importlib.util.find_spec("onnxruntime") is None:
-            raise InputError(f"--model {options.model}: onnxruntime is not installed; pip install '.[onnx]'")
-        with as_one_line(f"--model {options.model}", ONNX):
+        with folder.opened(ONNX) as private:
             from transformers import PreTrainedTokenizerFast
 
-            from fairseq_ext.export.onnx_folder import session_of
-
-            tokenizer = PreTrainedTokenizerFast.from_pretrained(options.model, local_files_only=True)
-            session = session_of(options.model)
-        return cls(session, tokenizer, record, options)
+            tokenizer = PreTrainedTokenizerFast.from_pretrained(private, local_files_only=True)
+            encoder = cls(load_session(private), tokenizer, record, options)
+            encoder.try_out([record["pad"]] * min(record["longest"], LONGEST_TRIAL))
+        return encoder
 
     def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:
         """A line without words has no tokens, as in a checkpoint."""
@@ -91,7 +94,7 @@ class OnnxEncoder(TokenEncoder):
             "kind": ONNX,
             "model": str(self.options.model),
             "width": self.width,
-            "weights": files_of(self.options.model, MODEL),
+            "weights": files_of(self.options.model),
             "precision": self.exported["precision"],
             "versions": versions("onnxruntime", "transformers"),
         }

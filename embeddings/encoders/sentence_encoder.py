@@ -214,6 +214,17 @@ class TokenEncoder(SentenceEncoder):
         self._count_cut(tokens)
         return self._finite(vectors), found
 
+    def try_out(self, tokens: list[int]) -> None:
+        """Encode one sentence, so that a model that cannot be run is found where it is loaded.
+
+        Raises:
+            ValueError: its vector is of another width than the encoder says; or what the library raises.
+        """
+        for _, output in self._outputs([tokens]):
+            shape = tuple(self.vectors(output).shape)
+            if shape != (1, self.width):
+                raise ValueError(f"gives vectors of the shape {shape}, expected {(1, self.width)}")
+
     def _no_states(self, sentences: int) -> TokenVectors:
         return TokenVectors(
             [np.zeros((0, self.width), dtype=np.float32)] * sentences, [np.zeros(0, dtype=bool)] * sentences

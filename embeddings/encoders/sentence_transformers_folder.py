@@ -3,14 +3,17 @@
 from collections.abc import Sequence
 
 from command_line.provenance import versions
-from data_prep.huggingface import files_of
-from data_prep.sentence_transformers_modules import KIND, load_modules, prompt_of
+from data_prep.model_folders.identity import files_of
+from data_prep.model_folders.libraries import as_one_line
+from data_prep.model_folders.loading import load_modules, prompt_of
+from data_prep.model_folders.modules import KIND
 from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.huggingface import padded, special_ids, token_ids
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
 from embeddings.encoders.sizes import size_of_modules
 
+SAMPLE = ["A sentence."]
 UNLIMITED = 1 << 20  # tokens of a model that says no limit
 
 
@@ -41,7 +44,10 @@ class SentenceTransformersEncoder(TokenEncoder):
         Raises:
             InputError: no such folder, no model of sentence-transformers, pickled weights, code of its own.
         """
-        return cls(load_modules(options.model), options)
+        encoder = cls(load_modules(options.model), options)
+        with as_one_line(f"--model {options.model}", KIND):
+            encoder.try_out(token_ids(encoder.tokenizer, SAMPLE, encoder.longest)[0])
+        return encoder
 
     def _unpooled_tokens(self) -> int:
         """Tokens of the prefix that the model's pooling leaves out (INSTRUCTOR and its like)."""

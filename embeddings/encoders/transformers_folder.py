@@ -6,12 +6,16 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.numbers import natural
 from command_line.provenance import versions
-from data_prep.huggingface import check_complete, check_folder, files_of, reading
+from data_prep.model_folders.identity import files_of
+from data_prep.model_folders.libraries import as_one_line
+from data_prep.model_folders.loading import check_complete, check_ids, load_model, load_tokenizer
 from embeddings.encoders.arithmetic import autocast, for_inference
 from embeddings.encoders.huggingface import padded, source_code, source_codes, special_ids, token_ids
 from embeddings.encoders.options import AVERAGE, TRANSFORMERS, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
 from embeddings.encoders.sizes import size_of_transformers
+
+SAMPLE = ["A sentence."]
 
 
 class TransformersEncoder(TokenEncoder):
@@ -49,23 +53,20 @@ class TransformersEncoder(TokenEncoder):
             InputError: no such folder, no model of transformers, pickled weights, code of its own, or a
                 pooling that it has not.
         """
-        check_folder(options.model)
         if options.pooling == "words":
             raise InputError("--pooling words: of translation models; of transformers: mean, cls or pooler")
-        with reading(options.model, TRANSFORMERS):
-            from transformers import AutoModel, AutoTokenizer
-
-            given = {"local_files_only": True, "trust_remote_code": False}
-            tokenizer = AutoTokenizer.from_pretrained(options.model, **given)
-            model, notes = AutoModel.from_pretrained(
-                options.model, use_safetensors=True, output_loading_info=True, **given
-            )
+        model, notes = load_model(options.model)
+        tokenizer = load_tokenizer(options.model)
+        check_ids(tokenizer, model, options.model)
         check_complete(options.model, notes["missing_keys"], options.pooling == "pooler")
         if model.config.is_encoder_decoder:
             model = model.get_encoder()
         if options.pooling == "pooler" and getattr(model, "pooler", None) is None:
             raise InputError(f"--pooling pooler: {options.model} has no pooler; choose mean or cls")
-        return cls(model, tokenizer, options)
+        with as_one_line(f"--model {options.model}", TRANSFORMERS):
+            encoder = cls(model, tokenizer, options)
+            encoder.try_out(token_ids(tokenizer, SAMPLE, encoder.longest)[0])
+        return encoder
 
     def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:
         if self.codes:  # else all languages would be read as the tokenizer's first one, English

@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 
 from command_line.errors import InputError
-from command_line.records import read_json
-from data_prep.huggingface import MODULES_LIST, check_complete, check_folder, places_of, reading
-from data_prep.sentence_transformers_modules import check_modules
+from data_prep.model_folders import loading
+from data_prep.model_folders.loading import check_complete, check_ids, load_configuration
+from data_prep.model_folders.modules import transformer_place
 from embeddings.encoders.arithmetic import autocast
-from embeddings.encoders.options import SENTENCE_TRANSFORMERS, TRANSFORMERS, kind_of
+from embeddings.encoders.options import SENTENCE_TRANSFORMERS, kind_of
 from embeddings.finetuning.task import IGNORED, Outputs, Predict, Reader, Task, Window
 from fairseq_ext.models.pretrained_weights import longest_of
 
@@ -21,7 +21,6 @@ TARGETS = ("labels", "start_positions", "end_positions")
 POOLER = "--pooler"
 EXPECTED = "an encoder alone, such as BERT or XLM-R"
 BATCHES_AT_A_TIME = 64  # whose windows are sorted by length
-GIVEN = {"local_files_only": True, "trust_remote_code": False}
 
 
 def load_tokenizer(folder: Path):
@@ -31,11 +30,7 @@ def load_tokenizer(folder: Path):
         InputError: there is none that knows which characters of a text a token is.
     """
     folder = transformer_in(folder)
-    check_folder(folder)
-    with reading(folder, TRANSFORMERS):
-        from transformers import AutoTokenizer
-
-        tokenizer = AutoTokenizer.from_pretrained(folder, **GIVEN)
+    tokenizer = loading.load_tokenizer(folder)
     if not tokenizer.is_fast:
         raise InputError(
             f"--model {folder}: its tokenizer does not say where tokens are in a text; expected a fast one,"
@@ -59,18 +54,14 @@ def load_model(folder: Path, task: Task, classes: Sequence[str] = (), pooler: Pa
             no such head for or whose head would not read the encoder, or weights of the encoder are missing.
     """
     folder = transformer_in(folder)
-    check_folder(folder)
-    given = GIVEN | {"use_safetensors": True, "output_loading_info": True}
+    given = {}
     if classes:
         given["id2label"] = dict(enumerate(classes))
         given["label2id"] = {label: number for number, label in enumerate(classes)}
-    with reading(folder, TRANSFORMERS):
-        import transformers
-
-        _check_head(transformers.AutoConfig.from_pretrained(folder, **GIVEN), task, folder)
-        model, notes = getattr(transformers, task.model).from_pretrained(
-            folder, ignore_mismatched_sizes=bool(classes), **given
-        )
+    _check_head(load_configuration(folder), task, folder)
+    model, notes = loading.load_model(
+        folder, class_name=task.model, ignore_mismatched_sizes=bool(classes), **given
+    )
     _check_kind(model, task, folder)
     _check_encoder(model, notes, folder)
     if pooler:
@@ -94,23 +85,13 @@ def reader_of(tokenizer, model, most: int, classes: Sequence[str]) -> Reader:
     Raises:
         InputError: no token can be padding, or the encoder has no vectors of some tokens.
     """
-    _check_vectors(tokenizer, model)
+    check_ids(tokenizer, model, tokenizer.name_or_path)
     if not _reads_types(model):
         names = [name for name in tokenizer.model_input_names if name != "token_type_ids"]
         tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = names
     padding = _agreed_padding(tokenizer, model)
     longest = min(most, tokenizer.model_max_length, longest_of(model.base_model))
     return Reader(tokenizer, longest, tuple(classes), padding)
-
-
-def _check_vectors(tokenizer, model) -> None:
-    most, rows = max(tokenizer.get_vocab().values()), model.get_input_embeddings().num_embeddings
-    if most >= rows:
-        raise InputError(
-            f"--model {tokenizer.name_or_path}: its tokenizer has ids up to {most}, and the encoder {rows}"
-            f" vectors of tokens; expected one of each (model.resize_token_embeddings({most + 1}), and"
-            " save_pretrained)"
-        )
 
 
 def _reads_types(model) -> bool:
@@ -202,13 +183,7 @@ def _take_pooler(model, folder: Path) -> None:
     Raises:
         InputError: either has none, or they have other sizes.
     """
-    check_folder(folder, POOLER)
-    with reading(folder, TRANSFORMERS, POOLER):
-        from transformers import AutoModel
-
-        loaded, notes = AutoModel.from_pretrained(
-            folder, use_safetensors=True, output_loading_info=True, **GIVEN
-        )
+    loaded, notes = loading.load_model(folder, POOLER)
     check_complete(folder, notes["missing_keys"], True, POOLER)
     given, own = (getattr(one, "pooler", None) for one in (loaded, model.base_model))
     if given is None or own is None:
@@ -226,14 +201,7 @@ def transformer_in(folder: Path) -> Path:
     Raises:
         InputError: that has none, or a module of a stranger's.
     """
-    if kind_of(folder) != SENTENCE_TRANSFORMERS:
-        return folder
-    check_modules(folder)
-    places_of(folder)  # refuses those elsewhere
-    for module in read_json(folder / MODULES_LIST):
-        if module["type"].endswith(".Transformer"):
-            return folder / module["path"]
-    raise InputError(f"{folder / MODULES_LIST}: has no module Transformer; expected one to fine-tune")
+    return transformer_place(folder) if kind_of(folder) == SENTENCE_TRANSFORMERS else folder
 
 
 def collated(reader: Reader, windows: Sequence[Window], with_targets: bool = True) -> dict[str, torch.Tensor]:

@@ -13,7 +13,7 @@ import numpy as np
 from command_line.errors import InputError
 from command_line.lines import count_lines, read_lines
 from command_line.outputs import scratch_folder
-from data_prep.huggingface import reading, refuse_own_code
+from data_prep.model_folders import loading
 from data_prep.subword_learning import learn_sentence_pieces
 
 BEGIN, PADDING, END, UNKNOWN, MASK = "<s>", "<pad>", "</s>", "<unk>", "<mask>"
@@ -96,13 +96,7 @@ def load_tokenizer(folder: Path, longest: int):
     Raises:
         InputError: the folder has none, or one without a symbol for masks or padding.
     """
-    if not folder.is_dir():
-        raise InputError(f"--tokenizer {folder}: no such folder; expected one of transformers")
-    refuse_own_code(folder)
-    with reading(folder, "transformers", option="--tokenizer"):
-        from transformers import AutoTokenizer
-
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    tokenizer = loading.load_tokenizer(folder, "--tokenizer")
     for name, symbol in (("mask", tokenizer.mask_token_id), ("padding", tokenizer.pad_token_id)):
         if symbol is None:
             raise InputError(f"--tokenizer {folder}: has no symbol for {name}; expected that of an encoder")

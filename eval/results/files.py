@@ -15,8 +15,9 @@ from command_line.options import shown
 from command_line.outputs import checksum
 from command_line.records import check, field, read_json
 from command_line.result_file import FORMAT
-from data_prep.huggingface import WEIGHTS
 from eval.results.record_schemas import SCHEMAS, check_result
+
+WEIGHTS = "*.safetensors"
 
 
 def read_result(path) -> dict:

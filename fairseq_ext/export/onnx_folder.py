@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from command_line.outputs import write_json, write_text
+from data_prep.model_folders.graphs import IDS, MASK, MODEL, RECORD, load_session
 from fairseq_ext.export.encoder_graph import EncoderGraph, refusal
-from fairseq_ext.export.onnx_graph import ACTIVATIONS, IDS, MASK, onnx_model
+from fairseq_ext.export.onnx_graph import ACTIVATIONS, onnx_model
 from fairseq_ext.export.tokenizer import ExportedTokenizer
 
-MODEL, RECORD = "model.onnx", "encoder.json"
 FORMAT = 1
 FLOAT32, INT8 = "float32", "int8"
 LEAST = {FLOAT32: 0.9999, INT8: 0.9}  # cosine; what 8 bits cost in retrieval is for a test set to say
@@ -96,7 +96,7 @@ def quantize(path: Path, output: Path) -> None:
 
 def encoder_of(folder: Path, tokenizer: ExportedTokenizer):
     """A function from sentences to vectors, by onnxruntime."""
-    session = session_of(folder)
+    session = load_session(folder)
 
     def encode(sentences: list[str]) -> np.ndarray:
         found = []
@@ -112,14 +112,3 @@ def encoder_of(folder: Path, tokenizer: ExportedTokenizer):
         return np.concatenate(found)
 
     return encode
-
-
-def session_of(folder: Path):
-    """onnxruntime's session of a folder's model, on a processor, with as many threads as PyTorch takes."""
-    import onnxruntime
-    import torch
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = torch.get_num_threads()
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(str(folder / MODEL), options, providers=["CPUExecutionProvider"])

@@ -11,12 +11,13 @@ import math
 import numpy as np
 from torch import Tensor
 
+from data_prep.model_folders.graphs import IDS, MASK
 from fairseq_ext.export.affine import Affine
 from fairseq_ext.export.encoder_graph import EncoderGraph, GraphLayer
 from fairseq_ext.export.sentence_head import SentenceHead
 
 OPSET = 17
-IDS, MASK, VECTORS = "input_ids", "attention_mask", "sentence_embedding"
+VECTORS = "sentence_embedding"
 NEVER = -1e9  # added to the scores of padding
 ACTIVATIONS = ("relu", "gelu", "gelu_fast", "gelu_accurate", "tanh", "linear")
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from command_line.errors import InputError
-from data_prep.huggingface import check_folder, reading
-from data_prep.transformers_tokenizer import KIND
+from data_prep.model_folders.libraries import reading
+from data_prep.model_folders.loading import load_configuration
+from data_prep.model_folders.models import KIND
 
 OPTION = "--pretrained-encoder"
 NOT_KEPT = (  # what would name code or other models, and what has no part in the states of tokens
@@ -50,12 +51,8 @@ def read_config(folder: Path) -> str:
     Raises:
         InputError: the folder has no encoder of text.
     """
-    check_folder(folder, OPTION)
-    with reading(folder, KIND, OPTION):
-        from transformers import AutoConfig
-
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        own = config.to_diff_dict()
+    config = load_configuration(folder, OPTION)
+    own = config.to_diff_dict()
     plain = {
         name: value
         for name, value in config.to_dict().items()

@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from command_line.errors import InputError
 from data_prep.formats.preparation import Preparation
-from data_prep.huggingface import reading
-from data_prep.transformers_tokenizer import KIND, TransformersTokenizer, store_tokenizer
+from data_prep.model_folders.libraries import reading
+from data_prep.model_folders.models import KIND
+from data_prep.transformers_tokenizer import TransformersTokenizer, store_tokenizer
 from fairseq_ext.models.pretrained_configuration import OPTION, config_of, read_config, sizes_of
 from fairseq_ext.models.pretrained_weights import (
     WordHead,

@@ -7,16 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from command_line.errors import InputError
-from data_prep.huggingface import check_complete, reading
-from data_prep.transformers_tokenizer import KIND
+from data_prep.model_folders.libraries import reading
+from data_prep.model_folders.loading import check_complete, load_configuration, load_model
+from data_prep.model_folders.models import KIND
 from fairseq_ext.models.pretrained_configuration import OPTION
-
-SAFELY = {  # arguments of `from_pretrained`
-    "use_safetensors": True,
-    "local_files_only": True,
-    "trust_remote_code": False,
-    "output_loading_info": True,
-}
 
 
 def from_config(config):
@@ -60,10 +54,7 @@ def load_encoder(folder: Path, with_pooler: bool):
     Raises:
         InputError: its files lack weights.
     """
-    with reading(folder, KIND, OPTION):
-        from transformers import AutoModel
-
-        model, notes = AutoModel.from_pretrained(folder, **SAFELY)
+    model, notes = load_model(folder, OPTION)
     check_complete(folder, notes["missing_keys"], with_pooler, OPTION)
     return model
 
@@ -81,13 +72,9 @@ class WordHead:
 
 def load_word_head(folder: Path) -> WordHead | None:
     """That of a folder; None if its files have the encoder alone, or a head of another make."""
-    with reading(folder, KIND, OPTION):
-        from transformers import AutoModelForMaskedLM
-
-        try:
-            model, notes = AutoModelForMaskedLM.from_pretrained(folder, **SAFELY)
-        except ValueError:  # a kind of which the library has no masked language model
-            return None
+    if type(load_configuration(folder, OPTION)) not in _kinds_with_word_heads():
+        return None
+    model, notes = load_model(folder, OPTION, class_name="AutoModelForMaskedLM")
     config, decoder = model.config, model.get_output_embeddings()
     inside = set(model.base_model.modules())
     above = {name: part for name, part in model.named_modules() if part not in inside and part is not decoder}
@@ -98,6 +85,12 @@ def load_word_head(folder: Path) -> WordHead | None:
     if len(dense) != 1 or len(norms) != 1 or activation != "gelu" or is_missing or decoder.bias is None:
         return None
     return WordHead(*dense.values(), *norms.values(), decoder.bias.detach())
+
+
+def _kinds_with_word_heads():
+    from transformers import MODEL_FOR_MASKED_LM_MAPPING
+
+    return MODEL_FOR_MASKED_LM_MAPPING
 
 
 def longest_of(model) -> int:

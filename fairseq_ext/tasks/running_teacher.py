@@ -13,10 +13,12 @@ from torch import Tensor, nn
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from data_prep.huggingface import MODULES_LIST, files_of, reading
-from data_prep.sentence_transformers_modules import KIND as MODULES
-from data_prep.sentence_transformers_modules import load_modules, prompt_of
-from data_prep.transformers_tokenizer import KIND, TransformersTokenizer
+from data_prep.model_folders.identity import files_of
+from data_prep.model_folders.loading import load_modules, load_tokenizer, prompt_of
+from data_prep.model_folders.models import KIND
+from data_prep.model_folders.modules import KIND as MODULES
+from data_prep.model_folders.modules import MODULES_LIST
+from data_prep.transformers_tokenizer import TransformersTokenizer
 from fairseq_ext.axes.record import describe
 from fairseq_ext.checkpoints.finite import check_weights
 from fairseq_ext.checkpoints.origin import teacher_of
@@ -93,10 +95,7 @@ class RunningTeacher(Teacher):
             "pooling": pooling,
         }
         teacher = cls._of_task(model, task, record)
-        with reading(folder, KIND, OPTION):
-            from transformers import AutoTokenizer
-
-            own = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        own = load_tokenizer(folder, OPTION)
         teacher.longest = min(teacher.longest, own.model_max_length - 1)  # which counts <s>
         return teacher
 

@@ -212,8 +212,12 @@ def test_new_text_for_an_existing_vocabulary(step, tmp_path, write_corpus):
             ["--tokenizer", "FOLDER", "--input", "TOK"],
             "is tokenized by moses, but tokenizers of transformers",
         ),
-        (["--tokenizer", "CODE"], "field 'auto_map' asks for code of the folder's own, which is never run"),
+        (["--tokenizer", "CODE"], "field 'auto_map' asks for code or another model, which is never loaded"),
         (["--tokenizer", "BROKEN"], "not a model of transformers"),
+        (
+            ["--tokenizer", "ALONE"],
+            "nothing says which tokenizer this is; expected tokenizer_config.json with",
+        ),
     ],
 )
 def test_bad_input(step, tmp_path, prepared, options, message):
@@ -224,6 +228,9 @@ def test_bad_input(step, tmp_path, prepared, options, message):
     config = {"tokenizer_class": "Own", "auto_map": {"AutoTokenizer": ["own.Own", None]}}
     (places["CODE"] / "tokenizer_config.json").write_text(json.dumps(config))
     places["BROKEN"].mkdir()
+    (places["BROKEN"] / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
+    places["ALONE"] = KINDS["gpt2"](tmp_path / "alone")
+    (places["ALONE"] / "tokenizer_config.json").unlink()
     (places["BROKEN"] / "tokenizer.json").write_text('{"version": "1.0", "model": {"type": "Unigram"}}')
     words = ["--input", prepared / "raw", "--output", tmp_path / "out", "--workers", 1]
     status, error = step("subword", *words, *(places.get(word, word) for word in options))

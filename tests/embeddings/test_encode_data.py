@@ -10,7 +10,7 @@ import pytest
 from command_line.errors import InputError
 from data_prep.formats.preparation import Preparation
 from data_prep.formats.teacher_vectors import TeacherVectors, encoder_identity, teachers
-from data_prep.huggingface import files_of
+from data_prep.model_folders.identity import files_of
 from embeddings import windows
 from embeddings.encoders.checkpoint import CheckpointEncoder
 from embeddings.encoders.options import EncoderOptions

@@ -9,7 +9,7 @@ import pytest
 
 from command_line.errors import InputError
 from data_prep.formats.token_states import TokenStatesFile, write_token_states
-from data_prep.huggingface import files_of
+from data_prep.model_folders.identity import files_of
 from embeddings import encode_tokens
 from embeddings.encoders.huggingface import special_ids
 from embeddings.encoders.options import EncoderOptions

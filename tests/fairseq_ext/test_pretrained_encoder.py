@@ -18,7 +18,7 @@ from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from command_line.dispatch import run
 from command_line.errors import InputError
 from data_prep.__main__ import STEPS
-from data_prep.huggingface import reading
+from data_prep.model_folders.libraries import reading
 from embeddings.encoders.options import EncoderOptions
 from fairseq_ext.axes.record import describe
 from fairseq_ext.criterions.weighted_losses import WeightedLosses, WeightedLossesConfig

@@ -74,13 +74,15 @@ def test_a_model_that_is_pickled_is_refused_unread(bloom, tmp_path):
 )
 def test_code_that_a_model_brings_is_not_run(bloom, tmp_path, name, auto_map):
     folder = shutil.copytree(bloom, tmp_path / "with-code")
-    write_harm(folder / "own.py", tmp_path / "harm")
     settings = json.loads((folder / name).read_text()) | {"auto_map": auto_map}
     if name == "config.json":
         settings["model_type"] = "own"
     (folder / name).write_text(json.dumps(settings))
+    with pytest.raises(InputError, match=rf"with-code/{name}: field 'auto_map' asks for code"):
+        prompted(folder).load()
+    write_harm(folder / "own.py", tmp_path / "harm")
     with pytest.raises(
-        InputError, match=rf"with-code/{name}: field 'auto_map' asks for code of the folder's own"
+        InputError, match=r"with-code/own\.py: code in a folder of a model, which is never run"
     ):
         prompted(folder).load()
     assert not (tmp_path / "harm").exists()
@@ -113,7 +115,7 @@ def test_an_adapter_without_its_library_is_one_line(bloom, adapter, monkeypatch)
 
 @pytest.mark.parametrize("change", ["width", "layers", "names"])
 def test_an_adapter_of_another_model_is_one_line(bloom, adapter, tmp_path, change):
-    model, expected = bloom, "not a model of adapters of peft"
+    model, expected = bloom, "not a model of adapters of peft|field 'peft_type' is missing"
     if change == "width":
         model = write_bloom(tmp_path / "other", ["a"], 300, width=16, layers=1)
     elif change == "layers":

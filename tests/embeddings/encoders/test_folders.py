@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from command_line.errors import InputError
-from data_prep.huggingface import files_of
+from data_prep.model_folders.identity import files_of
 from embeddings.encoders.huggingface import source_code
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import LanguageNeeded
@@ -218,16 +218,18 @@ def change(path: Path, **fields) -> None:
 
 def test_code_of_the_folder_is_never_run(tmp_path):
     folder = write_transformers(tmp_path / "bert")
-    (folder / "own.py").write_text(f"open({str(tmp_path / 'owned')!r}, 'w')\nclass Own: pass\n")
     change(folder / "config.json", auto_map={"AutoModel": "own.Own"}, model_type="own")
     assert "config.json: field 'auto_map' asks for code" in refused(folder)
+    (folder / "own.py").write_text(f"open({str(tmp_path / 'owned')!r}, 'w')\nclass Own: pass\n")
+    assert f"{folder}/own.py: code in a folder of a model" in refused(folder)
     assert not (tmp_path / "owned").exists()
 
 
 @pytest.mark.parametrize("name", ["own.Own", "os.system", "sentence_transformers.util.http_get"])
-def test_modules_of_other_kinds_are_never_imported(tmp_path, name):
+def test_modules_of_other_kinds_are_never_imported(tmp_path, name, monkeypatch):
     folder = write_sentence_transformers(tmp_path)
-    (folder / "own.py").write_text(f"open({str(tmp_path / 'owned')!r}, 'w')\nclass Own: pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "own.py").write_text(f"open({str(tmp_path / 'owned')!r}, 'w')\nclass Own: pass\n")
     modules = json.loads((folder / "modules.json").read_text())
     (folder / "modules.json").write_text(json.dumps([*modules, {"idx": 2, "path": "", "type": name}]))
     assert f"modules.json: a module of type {name!r}" in refused(folder)
@@ -297,8 +299,11 @@ def test_options_of_another_kind(bert, whole):
 @pytest.mark.parametrize(
     ("modules", "message"),
     [
-        ('[{"path": "../other"}]', "other, expected folders below"),
-        ('[{"path": 7}]', "'[0].path' is 7"),
+        (
+            '[{"type": "sentence_transformers.models.Pooling", "path": "../other"}]',
+            "'../other'; expected a plain name",
+        ),
+        ('[{"type": "sentence_transformers.models.Pooling", "path": 7}]', "'[0].path' is 7"),
         ("{}", ""),
     ],
 )
