@@ -157,6 +157,19 @@ def read_parallel(*paths, nul: bool = False) -> Iterator[tuple[str, ...]]:
         yield row
 
 
+def count_text_lines(path) -> int:
+    """As `count_lines`, of a file that somebody else decodes.
+
+    Raises:
+        InputError: as `read_lines`.
+    """
+    count = 0
+    for rows in read_rows(path, _ROWS):
+        decode(b"".join(rows), path, count + 1)
+        count += len(rows)
+    return count
+
+
 def count_lines(path) -> int:
     """Number of lines of a (possibly compressed) file; a last line without a line end counts."""
     count, last = 0, b"\n"

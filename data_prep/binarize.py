@@ -12,7 +12,7 @@ from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
-from command_line.lines import count_lines, uncompressed_name
+from command_line.lines import count_lines, count_text_lines, uncompressed_name
 from command_line.names_in_records import path_inside
 from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, copy_file, scratch_folder
@@ -83,14 +83,15 @@ def binarize_file(path: Path, prefix: Path, dictionary, workers: Workers) -> int
     """Write the binarized sentences of a file; returns the number of sentences.
 
     Raises:
-        InputError: not as many sentences as lines (a carriage return inside a line, for instance).
+        InputError: the file is not UTF-8, or has not as many sentences as lines (a carriage return inside a
+            line, for instance).
     """
     from fairseq.binarizer import VocabularyDatasetBinarizer
     from fairseq.file_chunker_utils import find_offsets
 
     from data_prep.formats.sentences import joined_sentences
 
-    lines = count_lines(path)
+    lines = count_text_lines(path)
     ranges = max(1, min(workers.number, path.stat().st_size // BYTES_PER_WORKER))
     *begins, end = find_offsets(str(path), ranges)
     offsets = [*dict.fromkeys(begins), end]  # in a very long line several may have their place behind it
