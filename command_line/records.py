@@ -13,6 +13,7 @@ found, what was expected.
 import contextlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any
 from command_line.errors import InputError, at
 from command_line.options import shown
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NAMES = {
     str: "a string",
     int: "a whole number",
@@ -91,7 +93,10 @@ def parse_json(content: bytes, path, line_number: int = 1) -> Any:
     where = at(path, line_number) if line_number > 1 else path
     try:
         text = content.decode("utf-8")
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite)
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite)
+        if _SURROGATE.search(text):
+            _check_surrogates(value)
+        return value
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: not UTF-8 text (byte {error.start}), expected JSON") from None
     except json.JSONDecodeError as error:
@@ -111,6 +116,14 @@ def _once(pairs: list[tuple[str, Any]]) -> dict:
             f"the field {shown(next(one for one in names if names.count(one) > 1))} occurs twice"
         )
     return found
+
+
+def _check_surrogates(value) -> None:
+    """Half of a character, which JSON can spell and no file or stream takes."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(f"found half a character, {error.object[error.start]!a}, expected text") from None
 
 
 def _finite(text: str) -> float:

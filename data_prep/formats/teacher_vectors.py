@@ -23,7 +23,7 @@ import numpy as np
 from command_line.completion import file_identity
 from command_line.errors import InputError
 from command_line.outputs import reserve
-from command_line.records import Objects, OneOf, Optional, check
+from command_line.records import Objects, OneOf, Optional, check, parse_json
 from data_prep.formats.binary_header import read_header
 from data_prep.formats.sentences import data_path
 from data_prep.formats.vector_numbers import FLOATS
@@ -191,10 +191,7 @@ def _read_description(path: Path) -> tuple[dict, int]:
     with open(path, "rb") as stream:
         stream.seek(_HEADER.size)
         content = stream.read(length)
-    try:
-        description = json.loads(content)
-    except ValueError:
-        raise InputError(f"{path}: its description is damaged; run `{STEP} --force` again") from None
+    description = parse_json(content, path)
     check(description, SCHEMA, path)
     begin, number = _HEADER.size + length, np.dtype(description["dtype"]).itemsize
     expected = begin + description["lines"] * description["width"] * number

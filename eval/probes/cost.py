@@ -33,7 +33,9 @@ NOTES = [
     " Table 8.1, mean lengths of 7.3.3; chapter 7 has the same with more epochs (7.3.2). Parameters of"
     " Transformer-base and -big with one matrix of embeddings.",
 ]
-_PARAMETERS = re.compile(r"num\. shared model params: ([\d,]+) \(num\. trained: ([\d,]+)\)")
+_PARAMETERS = re.compile(
+    r"num\. shared model params: (\d[\d,]{0,19}) \(num\. trained: (\d[\d,]{0,19})\)", re.ASCII
+)
 _LOSSES = re.compile(r"['\"]?losses['\"]?[=:] ?['\"]([\w,]*)['\"]")
 
 

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,8 +84,9 @@ def validations(path: Path) -> dict[int, dict[str, float]]:
     for line in read_lines(path, nul=True):
         if VALID in line:
             values = _values(line.split(VALID, 1)[1], "valid_")
-            if "loss" in values and "num_updates" in values:
-                found[int(values["num_updates"])] = values
+            updates = _updates(values)
+            if "loss" in values and updates is not None:
+                found[updates] = values
     if not found:
         raise InputError(f"{path}: no validation in it; expected a log of fairseq-train (simple or json)")
     return found
@@ -111,8 +112,9 @@ def _reports(path: Path, measured: str, kind: str = UPDATES) -> Iterator[tuple[i
     for line in read_lines(path, nul=True):
         if kind in line:
             values = _values(line.split(kind, 1)[1], "train_" if kind == EPOCHS else "")
-            if "num_updates" in values and measured in values:
-                yield int(values["num_updates"]), values[measured]
+            updates = _updates(values)
+            if updates is not None and math.isfinite(values.get(measured, math.nan)):
+                yield updates, values[measured]
 
 
 def finite(value: float) -> float | None:
@@ -120,13 +122,19 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def _updates(values: Mapping[str, float]) -> int | None:
+    """After how many updates a line was logged; None where it does not say a whole number."""
+    number = values.get("num_updates", math.nan)
+    return int(number) if number >= 0 and number.is_integer() else None
+
+
 def _values(text: str, prefix: str) -> dict[str, float]:
     """Of one line; the prefix is that of names in JSON, which the other format does not have."""
     if text.startswith("{"):
         try:
             entries = [(name.removeprefix(prefix), value) for name, value in json.loads(text).items()]
-        except ValueError:
-            return {}  # cut off when the training was killed
+        except (ValueError, RecursionError):  # of a line that was cut off when the training was killed
+            return {}
     else:
         entries = re.findall(r"([\w.-]+)=([^,\s]+)", text)  # of updates; of validations:
         entries = entries or re.findall(r"(?:^|\| )([\w.-]+) ([^|\s]+)", text)
@@ -134,6 +142,6 @@ def _values(text: str, prefix: str) -> dict[str, float]:
     for name, value in entries:
         try:
             values[name] = float(value)
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             continue  # "epoch 001 | valid on 'valid' subset" are words
     return values

@@ -1,6 +1,5 @@
 """Instructions as tokens: the question is read, the answer is learned."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,8 +8,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from command_line.errors import InputError, at
-from command_line.lines import decode
-from command_line.records import check
+from command_line.records import check, parse_json
 from llm.batches import padded
 from llm.language_model import text_end
 from llm.tuning.overlong import Overlong, overlong_line
@@ -54,13 +52,7 @@ class InstructionLines(Dataset):
         path, number = self.paths[self.files[index]], int(self.numbers[index])
         with open(path, "rb") as stream:
             stream.seek(self.begins[index])
-            text = decode(stream.readline(), path, number)
-        try:
-            record = json.loads(text)
-        except ValueError:
-            raise InputError(
-                f"{at(path, number)}: is not JSON; expected the output of `llm instruct`"
-            ) from None
+            record = parse_json(stream.readline(), path, number)
         check(record, SCHEMA, at(path, number))
         return record
 

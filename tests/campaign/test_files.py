@@ -123,6 +123,7 @@ TEXTS = {
     "eval probe validation-curves": "train.log",
     "eval probe pretraining-accuracy": "train.log",
     "eval probe training-speed": "train.log",
+    "eval probe cost": "train.log",
     "eval probe data-size": "sizes.tsv",
     "data_prep alignment-error": "gold.txt",
     "data_prep lexicon": "linked/train.de-en.align",
@@ -150,6 +151,37 @@ def test_text(pristine, tmp_path, run, command, damage):
         assert damage == "NUL" or (damage, command) == ("one line", "embeddings encode")
     else:
         assert str(world) in found.line or "--from-folder" in found.line
+
+
+_VALID = "2026-01-01 | INFO | valid | {} | num_updates 10"
+_UPDATE = "2026-01-01 | INFO | train_inner | epoch 001:  10 / 90 {}"
+STRANGE_LOG_LINES = {
+    "updates that are NaN": "x | valid | loss 5 | num_updates nan\n"
+    + _UPDATE.format("wpb=9, num_updates=nan"),
+    "infinite updates": "x | valid | loss 5 | num_updates inf\n" + _UPDATE.format("wpb=9, num_updates=-inf"),
+    "half an update": "x | valid | loss 5 | num_updates 1.5\n" + _UPDATE.format("wpb=9, num_updates=0.5"),
+    "a loss that is NaN": _VALID.format("loss nan | ppl nan | accuracy_en-mass nan"),
+    "an infinite loss": _VALID.format("loss inf | ppl inf | accuracy_en-mass -inf"),
+    "times that are NaN": _UPDATE.format("train_wall=nan, wpb=nan, num_updates=15"),
+    "infinite times": _UPDATE.format("train_wall=inf, wpb=inf, num_updates=15"),
+    "deep JSON": 'x | valid | {"loss": ' + "[" * 100_000 + "\nx | train_inner | {" + '"a":{' * 100_000,
+    "a number of many digits": 'x | valid | {"valid_loss": 5, "valid_num_updates": ' + "9" * 4000 + "}",
+    "a number of too many digits": 'x | valid | {"valid_loss": ' + "9" * 5000 + "}",
+    "too many parameters": f"num. shared model params: {'9' * 5000} (num. trained: {'9' * 5000})",
+    "parameters that are commas": "num. shared model params: ,, (num. trained: ,)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", STRANGE_LOG_LINES)
+@pytest.mark.parametrize("place", ["alone", "beside others"])
+@pytest.mark.parametrize("command", [command for command, path in TEXTS.items() if path == "train.log"])
+def test_strange_lines_of_logs(pristine, tmp_path, run, command, place, line):
+    world = copy_of(pristine, tmp_path, "train.log")
+    path = world / "train.log"
+    others = path.read_text(encoding="utf-8") if place == "beside others" else ""
+    path.write_text(f"{others}{STRANGE_LOG_LINES[line]}\n", encoding="utf-8")
+    found = run([*command.split(), *words_of(command, world, tmp_path / "output")])
+    assert found.status == 0 or str(path) in found.line or "expected a finite number" in found.line
 
 
 JSON = {

@@ -46,13 +46,19 @@ def refusal(call, *args) -> str:
         (b'{"a": 1, "a": 2}', "r.json: not JSON as expected here: the field 'a' occurs twice"),
         (b"9" * 5000, "r.json: not JSON as expected here: Exceeds the limit (4300 digits)"),
         (b"[" * 200_000, "r.json: not JSON as expected here: nested too deeply"),
+        (rb'{"name": "a\ud800b"}', r"r.json: not JSON as expected here: found half a character, '\ud800'"),
+        (rb'{"\uDFFF": 1}', r"r.json: not JSON as expected here: found half a character, '\udfff'"),
     ],
-    ids=range(9),
+    ids=range(11),
 )
 def test_what_is_not_json(tmp_path, content, message):
     path = tmp_path / "r.json"
     path.write_bytes(content)
     assert refusal(read_json, path).startswith(f"{tmp_path}/{message}")
+
+
+def test_both_halves_of_a_character_are_text():
+    assert parse_json(rb'["\ud83d\ude42", "\\ud800"]', "r.json") == ["🙂", r"\ud800"]
 
 
 def test_what_is_no_file(tmp_path):

@@ -101,6 +101,23 @@ def test_segment_and_detokenize_are_the_steps_and_their_inverse(prepared, read):
         record.segment("ja", "x")
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("found", [b"\xff", b"\xed\xa0\x80", b"a\0b"], ids=["byte", "surrogate", "NUL"])
+def test_text_that_is_none_is_one_line(prepared, step, tmp_path, monkeypatch, workers, found):
+    """As many lines as the other side has; also where a worker begins in the middle of the file."""
+    monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", 2)
+    folder = shutil.copytree(prepared / "sub", tmp_path / "sub")
+    path = folder / "train.de-en.de"
+    lines = path.read_bytes().split(b"\n")
+    lines[4] = found
+    path.write_bytes(b"\n".join(lines))
+    words = ("--input", folder, "--text", prepared / "raw", "--output", tmp_path / "new")
+    status, error = step("binarize", *words, "--workers", workers)
+    assert status == 2
+    (line,) = [one for one in error.splitlines() if one.startswith("error: ")]
+    assert line.startswith(f"error: {path}:5: ")
+
+
 AS_WRITTEN_BY_OTHERS = "Der Zug fa\u0308hrt\u200b  am\u00a0Freitag ."  # NFD, zero-width and no-break spaces
 
 

@@ -87,7 +87,10 @@ def test_other_sentences_are_refused_with_both_names(prefix):
         (lambda content: content + b"x", "not whole"),
         (lambda content: b"WORDALGN" + content[8:], "not a file of `python -m embeddings encode --data`"),
         (lambda content: content[:9] + b"\1" + content[10:], "version 257, expected 1"),
-        (lambda content: content[:30] + b"\xff" + content[31:], "its description is damaged"),
+        (
+            lambda content: content[:30] + b"\xff" + content[31:],
+            r"not UTF-8 text \(byte \d+\), expected JSON",
+        ),
         (lambda content: content.replace(b"float16", b"float64"), "dtype"),
         (lambda content: content.replace(b'"lines": 2', b'"lines":-2'), "not whole"),
         (lambda content: b"", "not a file of"),

@@ -81,7 +81,7 @@ def test_lines_that_are_taken_are_of_both_directions_of_every_pair(tmp_path, mos
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"{broken", r"b:2: is not JSON; expected the output of `llm instruct`"),
+        (b"{broken", r"b:2: not JSON: Expecting property name"),
         (b'{"direction": "de-en", "input": "x"}', r"b:2: field 'output' is missing"),
         (b'{"direction": "de-en", "input": 3, "output": "x"}', r"b:2: field 'input' is 3, expected a string"),
         (b"\xff", r"b:2: "),
