@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.quick import changed, calls_for
+from tests.quick import calls_for, changed
 
 
 @pytest.mark.parametrize(
