@@ -5,6 +5,7 @@ A program that is forked finds the modules of this project loaded, but in the st
 
 import gc
 import importlib
+import os
 import pkgutil
 from argparse import Namespace
 from pathlib import Path
@@ -34,6 +35,7 @@ LIBRARIES = {
 def load() -> None:
     for name in FAIRSEQ:  # before all else that imports fairseq, which sets the level of its messages
         importlib.import_module(f"fairseq_cli.{name}")
+    os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error")  # as commands do before the import
     from fairseq import utils
 
     utils.import_user_module(Namespace(user_dir=str(ROOT / "fairseq_ext")))

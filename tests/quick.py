@@ -27,8 +27,8 @@ def changed(since: str, root: Path = ROOT) -> list[Path]:
     return [Path(name) for name in found]
 
 
-def tests_of(path: Path) -> list[str]:
-    """The test files that a change of this file calls for, relative to the root."""
+def calls_for(path: Path) -> list[str]:
+    """The test files for a change of this file, relative to the root."""
     if path.suffix == ".md":
         return OF_PAGES
     if path.parts[0] == "recipes" and len(path.parts) > 2:
@@ -58,7 +58,7 @@ def _names(test: Path, path: Path) -> bool:
 
 def main() -> int:
     since = sys.argv[1] if len(sys.argv) > 1 else "HEAD"
-    chosen = {name for path in changed(since) for name in tests_of(path)}
+    chosen = {name for path in changed(since) for name in calls_for(path)}
     return pytest.main([ALWAYS, *sorted(chosen - {ALWAYS})])
 
 

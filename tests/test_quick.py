@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.quick import changed, tests_of
+from tests.quick import calls_for, changed
 
 
 @pytest.mark.parametrize(
@@ -20,17 +20,17 @@ from tests.quick import changed, tests_of
     ],
 )
 def test_a_change_calls_for_the_tests_that_name_it(path, expected):
-    assert expected in tests_of(Path(path))
+    assert expected in calls_for(Path(path))
 
 
 def test_other_tests_are_left_out():
-    chosen = tests_of(Path("fairseq_ext/losses/word_contrastive.py"))
+    chosen = calls_for(Path("fairseq_ext/losses/word_contrastive.py"))
     assert len(chosen) < 12 and "tests/command_line/test_xz.py" not in chosen
-    assert tests_of(Path("tests/test_removed.py")) == tests_of(Path("Makefile")) == []
+    assert calls_for(Path("tests/test_removed.py")) == calls_for(Path("Makefile")) == []
 
 
 def test_a_module_that_many_tests_name_calls_for_those_of_its_folder():
-    chosen = tests_of(Path("command_line/errors.py"))
+    chosen = calls_for(Path("command_line/errors.py"))
     assert chosen and {Path(name).parts[1] for name in chosen} == {"command_line"}
 
 

@@ -150,6 +150,7 @@ def read_output(name: str, out: Path, data: Path) -> object:
     return find_bitexts(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_killed_and_run_again_gives_the_files_of_an_undisturbed_run(name, corpus, tmp_path, monkeypatch):
     for module in HEAVY.get(name, ()):

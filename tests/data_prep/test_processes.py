@@ -9,7 +9,10 @@ import pytest
 from tests.data_prep.parsing.toy_parser import save_toy_pipeline
 from tests.stalled_command import StalledCommand, stall, write_stalling_program
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc"),
+]
 WORKER = "a worker process was killed (signal 9; out of memory?); try fewer --workers"
 ALIGNER = "the aligner's process was killed (signal 9; out of memory?); try a smaller --train-sample"
 

@@ -121,6 +121,7 @@ def vectors_only(found: dict) -> dict:
     return {name: content for name, content in found.items() if name.endswith(".npy")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "binary"])
 def test_killed_at_any_change_it_ends_with_the_same_bytes(
     monkeypatch, command, checkpoint_options, text, tmp_path, dtype

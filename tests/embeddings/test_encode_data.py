@@ -154,6 +154,7 @@ def test_a_folder_whose_settings_have_changed_is_another_encoder(tmp_path):
     assert [name for name, found in files_of(folder).items() if found != before[name]] == ["config.json"]
 
 
+@pytest.mark.slow
 def test_killed_at_any_change_it_ends_with_the_same_bytes(monkeypatch, command, checkpoint_options, data):
     """No half of a file is ever read, and nothing of the data is touched."""
     monkeypatch.setattr(windows, "WINDOW", 3)

@@ -8,7 +8,10 @@ import pytest
 
 from tests.stalled_command import StalledCommand, stall, write_stalling_program
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc"),
+]
 # what is said when the process that stands still is killed
 MESSAGES = {
     "workers": "a worker process was killed (signal 9; out of memory?); try fewer --workers",

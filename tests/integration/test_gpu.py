@@ -8,7 +8,7 @@ import torch
 from tests.integration import test_sentence_embedding
 from tests.integration.training import final_state, logged, training
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.slow]
 KINDS = {"translation": training, "sentence_embedding": test_sentence_embedding.training}
 
 

@@ -336,6 +336,7 @@ def test_folders_that_call_a_language_by_two_names_are_not_taken_together(own, t
         Instructions.load([tmp_path / "one", tmp_path / "other"])
 
 
+@pytest.mark.slow
 def test_killed_half_way_nothing_is_complete(own, tmp_path):
     work = tmp_path / "work"
 

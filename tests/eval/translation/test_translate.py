@@ -142,6 +142,7 @@ def test_force_discards_the_journal(command, translate, tmp_path):
         assert (cost is None) == continued  # a journal that says nothing of it, as of version 0.2
 
 
+@pytest.mark.slow
 def test_killed_and_run_again_gives_the_files_of_an_undisturbed_run(translate, tmp_path):
     for module in ("eval.translation.decoding", "fairseq_ext", "fairseq_ext.axes"):
         importlib.import_module(module)  # once here, not in every child

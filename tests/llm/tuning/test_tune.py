@@ -251,6 +251,7 @@ def test_stages_are_never_removed_unasked(options, command, refusal, tmp_path, g
     torch.testing.assert_close(adapter(tmp_path / "out/stage-2"), before, rtol=0, atol=0)
 
 
+@pytest.mark.slow
 def test_killed_anywhere_it_goes_on_to_the_same_adapters(options, tmp_path, monkeypatch):
     """With two learning rates, in two stages. Last it removes what is needed to go on."""
     monkeypatch.setattr("llm.tune.time.monotonic", lambda: 0.0)  # seconds are recorded
