@@ -32,7 +32,7 @@ from command_line.lines import count_lines, uncompressed_name
 from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, scratch_folder, write_text
 from command_line.progress import progress
-from command_line.workers import Workers, add_workers_argument
+from command_line.workers import Workers, add_dask_argument, add_workers_argument, make_workers
 from data_prep.blocks import encode, read_blocks
 from data_prep.duplicates import KEY_BYTES, duplicate_flags
 from data_prep.formats.texts import (
@@ -90,6 +90,7 @@ class Cleaning:
     keep_duplicates: bool
     ignore_case: bool
     workers: int
+    dask: str | None
 
     @property
     def limits(self) -> Limits:
@@ -227,6 +228,7 @@ def add_arguments(parser) -> None:
         "that is lower-cased later",
     )
     add_workers_argument(parser)
+    add_dask_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
@@ -425,7 +427,7 @@ def clean(job: Cleaning, texts: list[Text], others: list[Text]) -> dict:
     counts = {}
     if job.min_language is not None:
         default_identifier()  # which workers inherit
-    with Workers(job.workers) as workers:
+    with make_workers(job.workers, job.dask) as workers:
         for text in others:
             clean_evaluation(text, None, workers, evaluation)
         for language, path in job.exclude_text:
