@@ -42,6 +42,31 @@ def add_workers_argument(parser) -> None:
     parser.add_argument("--workers", type=options.worker_count, default=default_workers(), help="processes")
 
 
+def add_dask_argument(parser) -> None:
+    parser.add_argument(
+        "--dask",
+        type=options.text,
+        metavar="SCHEDULER",
+        help="address of a dask scheduler whose workers do it (instead of --workers)",
+    )
+
+
+def make_workers(number: int, dask: str | None):
+    """Processes of this machine, or the workers of a dask cluster.
+
+    Args:
+        dask: address of its scheduler; None for processes.
+
+    Raises:
+        InputError: as of `DaskWorkers`.
+    """
+    if dask is None:
+        return Workers(number)
+    from command_line.dask_workers import DaskWorkers
+
+    return DaskWorkers(dask)
+
+
 class WorkerTraceback(Exception):
     """Where an exception was raised in a worker, as its cause."""
 

@@ -16,7 +16,7 @@ from command_line.names_in_records import path_inside
 from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, copy_file
 from command_line.progress import progress
-from command_line.workers import Workers, add_workers_argument
+from command_line.workers import Workers, add_dask_argument, add_workers_argument, make_workers
 from data_prep.blocks import encode, read_blocks
 from data_prep.formats.dictionary import DICTIONARY, dictionary_path, load_dictionary, required_dictionary
 from data_prep.formats.preparation import FILE_NAME, Preparation
@@ -53,6 +53,7 @@ def add_arguments(parser) -> None:
         "--output", required=True, type=options.output_folder, help="the folder DATA for fairseq-train"
     )
     add_workers_argument(parser)
+    add_dask_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
@@ -125,7 +126,7 @@ def main(args) -> None:
     step.begin(is_data_file, subfolder="text")
     for path in filter(is_of_sentences, job.output.iterdir()):
         path.unlink()  # of the sentences before; no record of ours lists it
-    with Workers(args.workers) as workers:
+    with make_workers(args.workers, args.dask) as workers:
         write_data(job, texts, raw, dictionary, record | facts, workers)
     step.finish()
 

@@ -5,8 +5,12 @@ valid and test sets, so that everybody scores the same lines. From training, a p
 reason counted in this order, if a side is `empty`; `too-long` (more than --max-length words; 8.2.1: 256) or
 longer than --max-characters; of unequal length (`ratio`; the Moses script's 9); if either side occurs in any
 valid or test set in its language, on whichever side of whichever pair (`in-evaluation`), also in those of
---also-exclude and --exclude-text, with --ignore-case in whatever case; or if the same pair came before
-(`duplicate`). Monolingual text, SPLIT.LANG, has no `ratio`.
+--also-exclude and --exclude-text, with --ignore-case in whatever case; if a side is in its language with less
+than --min-language probability (`language`); if the cosine of the vectors that `embeddings encode` has stored
+of its sides in --vectors is less than --min-similarity (`similarity`); or if the same pair came before
+(`duplicate`). Monolingual text, SPLIT.LANG, has neither `ratio` nor `similarity`.
+
+What is scored is kept: scores.train.PAIR.tsv has the scores of every line that stays.
 
 In languages without spaces (zh, ja, th, …) 1.6 characters count as a word. Memory does not grow with the
 corpus: keys for the search of duplicates are sorted in pieces from disk (16 bytes per line in a temporary
@@ -15,17 +19,20 @@ removed and why.
 """
 
 import contextlib
-import functools
+import math
+import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
+from command_line.lines import count_lines, uncompressed_name
 from command_line.option_classes import from_arguments
-from command_line.outputs import scratch_folder, write_text
+from command_line.outputs import checksum, scratch_folder, write_text
 from command_line.progress import progress
-from command_line.workers import Workers, add_workers_argument
+from command_line.workers import Workers, add_dask_argument, add_workers_argument, make_workers
 from data_prep.blocks import encode, read_blocks
 from data_prep.duplicates import KEY_BYTES, duplicate_flags
 from data_prep.formats.texts import (
@@ -38,19 +45,21 @@ from data_prep.formats.texts import (
     open_outputs,
     paths_of,
 )
+from data_prep.language_identification import default_identifier, identifier_label
 from data_prep.line_filters import (
     ANY,
     REASONS,
     Limits,
-    evaluation_lines,
+    PairFilter,
     evaluation_sentences,
-    filter_block,
-    ignore_case_of_evaluation,
     normalize_block,
+    reasons_of,
+    score_columns,
 )
 from data_prep.step_folder import StepFolder
 
 REPORTS = ("clean.md", "clean-report.json")
+LEAST_SIMILARITY = -1.0  # any pair has it
 
 
 def _excluded(text: str) -> tuple[str, Path]:
@@ -75,17 +84,26 @@ class Cleaning:
     max_length: int
     max_characters: int
     max_ratio: float
+    min_language: float | None
+    vectors: Path | None
+    min_similarity: float | None
     keep_duplicates: bool
     ignore_case: bool
     workers: int
+    dask: str | None
 
     @property
     def limits(self) -> Limits:
-        return Limits(self.max_length, self.max_characters, self.max_ratio)
+        similarity = self.min_similarity
+        if self.vectors is not None and similarity is None:
+            similarity = LEAST_SIMILARITY
+        return Limits(self.max_length, self.max_characters, self.max_ratio, self.min_language, similarity)
 
     def settings(self) -> dict:
         """What decides the output, besides the texts."""
         settings = self.limits._asdict() | {"keep_duplicates": self.keep_duplicates}
+        if self.vectors is not None:
+            settings["vectors"] = str(self.vectors)
         if self.exclude_text:
             settings["exclude_text"] = [
                 f"{language}={path}" if language else str(path) for language, path in self.exclude_text
@@ -134,6 +152,18 @@ class Cleaning:
                     f" expected one of {', '.join(known)}"
                 )
 
+    def vector_files(self, text: Text) -> list[Path]:
+        """The vectors of the sides of a training text; none if nothing is compared.
+
+        Raises:
+            InputError: --min-similarity without --vectors.
+        """
+        if self.vectors is None and self.min_similarity is not None:
+            raise InputError("--min-similarity: needs --vectors, the output of `python -m embeddings encode`")
+        if self.vectors is None or not text.is_bitext or text.split != TRAIN:
+            return []
+        return [self.vectors / f"{uncompressed_name(path)}.npy" for path in text.paths]
+
 
 def add_arguments(parser) -> None:
     parser.add_argument(
@@ -153,6 +183,23 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument(
         "--max-ratio", type=options.number(1, 1e6), default=9.0, help="longer side in words over shorter side"
+    )
+    parser.add_argument(
+        "--min-language",
+        type=options.number(0, 1),
+        help="least probability that a training line is in its language, by fastText's lid.176 (default: not"
+        " looked at; 0 only scores)",
+    )
+    parser.add_argument(
+        "--vectors",
+        type=options.path,
+        metavar="DIR",
+        help="vectors of the training lines of --input, by `python -m embeddings encode`; scores pairs",
+    )
+    parser.add_argument(
+        "--min-similarity",
+        type=options.number(-1, 1),
+        help="least cosine of the vectors of a training pair (default: any)",
     )
     parser.add_argument(
         "--keep-duplicates", action="store_true", help="do not remove repeated training pairs"
@@ -181,10 +228,11 @@ def add_arguments(parser) -> None:
         "that is lower-cased later",
     )
     add_workers_argument(parser)
+    add_dask_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
-def clean_evaluation(text: Text, output: Path | None, workers: Workers) -> dict:
+def clean_evaluation(text: Text, output: Path | None, workers: Workers, evaluation: dict) -> dict:
     """Normalize a valid or test set (into `output`, if any) and remember its lines. Returns its counts."""
     counts = {"read": 0, "written": 0, "empty": 0}
     with contextlib.ExitStack() as stack:
@@ -193,73 +241,126 @@ def clean_evaluation(text: Text, output: Path | None, workers: Workers) -> dict:
             for stream, lines in zip(streams, sides, strict=False):
                 stream.write(encode(lines))
             for language, lines in zip(text.languages, sides, strict=True):
-                evaluation_lines.setdefault(language, set()).update(lines)
+                evaluation.setdefault(language, set()).update(lines)
             counts["empty"] += empty
             counts["read"] += len(sides[0])
     counts["written"] = counts["read"]
     return counts
 
 
-def remember_evaluation(language: str, path: Path, workers: Workers) -> None:
+def remember_evaluation(language: str, path: Path, workers: Workers, evaluation: dict) -> None:
     """Keep the sentences of a file out of the training text of a language (ANY: of all)."""
     for sentences in workers.map(evaluation_sentences, read_blocks(path)):
-        evaluation_lines.setdefault(language, set()).update(sentences)
+        evaluation.setdefault(language, set()).update(sentences)
 
 
-def clean_training(
-    text: Text, output: Path, limits: Limits, workers: Workers, keep_duplicates: bool, ignore_case: bool
-) -> dict:
+def with_similarities(text: Text, vectors: list[Path]) -> Iterator[tuple]:
+    """The blocks of a text, with the cosines of the vectors of their sides.
+
+    Args:
+        vectors: files of both sides; empty: there are no cosines.
+
+    Raises:
+        InputError: vectors are missing, not one per line, or of another text.
+    """
+    blocks = read_blocks(*text.paths)
+    if not vectors:
+        yield from ((block, None) for block in blocks)
+        return
+    from data_prep.formats.vectors import VectorsFile, normalized
+
+    lines = count_lines(text.paths[0])
+    first = VectorsFile.open(vectors[0], lines=lines)
+    second = VectorsFile.open(vectors[1], width=first.width, lines=lines)
+    for path, file in zip(text.paths, (first, second), strict=True):
+        if file.record and file.record["text"]["sha256"] != checksum(path):
+            raise InputError(f"{file.path}: vectors of another text than {path}; encode that one")
+    for block in blocks:
+        start, stop = block.first_line - 1, block.first_line - 1 + block.lines
+        sides = (normalized(side.read(start, stop)) for side in (first, second))
+        yield block, math.prod(sides).sum(axis=1)
+
+
+def clean_training(text: Text, job: Cleaning, evaluation: dict, workers: Workers) -> dict:
     """Filter a training set. Returns its counts: read, written, changed, and removed by reason.
+
+    Args:
+        evaluation: as of `PairFilter`.
 
     Raises:
         InputError: nothing is left.
     """
     removed, changed, read, kept = Counter(), 0, 0, 0
-    with scratch_folder(output) as folder:
+    columns = score_columns(text.languages, job.limits)
+    with scratch_folder(job.output) as folder:
         paths = [folder / name for name in text.names()]
+        scores = folder / "scores"
         with contextlib.ExitStack() as stack:
-            streams = [stack.enter_context(open(path, "wb")) for path in (*paths, folder / "keys")]
-            filters = functools.partial(filter_block, text.languages, limits, ignore_case)
-            blocks = workers.map(filters, read_blocks(*text.paths))
+            streams = [stack.enter_context(open(path, "wb")) for path in (*paths, scores, folder / "keys")]
+            wanted = {code: evaluation[code] for code in (*text.languages, ANY) if code in evaluation}
+            filters = PairFilter(text.languages, job.limits, wanted, job.ignore_case)
+            vectors = job.vector_files(text)
+            blocks = workers.map(filters, with_similarities(text, vectors))
             task = f"clean {text.split}.{text.pair}"
             for block in progress(blocks, None, task, "line", size=lambda item: item.lines):
-                for stream, content in zip(streams, (*block.texts, block.keys), strict=True):
+                for stream, content in zip(streams, (*block.texts, block.scores, block.keys), strict=True):
                     stream.write(content)
                 removed.update(block.removed)
                 changed, read = changed + block.changed, read + block.lines
                 kept += len(block.keys) // KEY_BYTES
-        if kept and not keep_duplicates:
-            flags = duplicate_flags(folder / "keys", kept, folder)
-            removed["duplicate"] = int(flags.sum())
-            write_unflagged(paths, flags, text.outputs(output))
-        elif kept:
-            for path, target in zip(paths, text.outputs(output), strict=True):
-                path.replace(target)
+        if kept:
+            flags = None
+            if not job.keep_duplicates:
+                flags = duplicate_flags(folder / "keys", kept, folder)
+                removed["duplicate"] = int(flags.sum())
+            write_unflagged(paths, flags, text.outputs(job.output))
+            if columns:
+                write_scores(scores, columns, flags, job.output / scores_name(text))
     written = read - removed.total()
     if not written:
         kind = "pair" if text.is_bitext else "line"
         raise InputError(f"{text.paths[0]}: no {kind} is left of {read}: {_in_words(removed)}")
-    counts = {reason: removed[reason] for reason in REASONS}
+    counts = {reason: removed[reason] for reason in reasons_of(job.limits)}
     return {"read": read, "written": written, "changed": changed, "removed": counts}
 
 
-def write_unflagged(paths: list[Path], flags, outputs) -> None:
+def scores_name(text: Text) -> str:
+    return f"scores.{text.split}.{text.pair}.tsv"
+
+
+def write_scores(scores: Path, columns: list[str], flags, output: Path) -> None:
+    """Write the scores of the lines whose flag is not set, below the names of the columns."""
+    with open_outputs([output]) as (stream,):
+        stream.write(encode(["\t".join(columns)]))
+        for (text,) in unflagged_blocks([scores], flags):
+            stream.write(text)
+
+
+def write_unflagged(paths: list[Path], flags, outputs: Iterable[Path]) -> None:
     """Copy the lines whose flag is not set."""
+    if flags is None:
+        for path, output in zip(paths, outputs, strict=True):
+            path.replace(output)
+        return
     with open_outputs(outputs) as streams:
-        for block in read_blocks(*paths):
-            start = block.first_line - 1
-            bad = flags[start : start + block.lines]
-            texts = block.texts
-            if bad.any():
-                keep = (~bad).tolist()
-                texts = [
-                    b"".join(
-                        line + b"\n" for line, good in zip(text.split(b"\n"), keep, strict=False) if good
-                    )
-                    for text in texts
-                ]
+        for texts in unflagged_blocks(paths, flags):
             for stream, text in zip(streams, texts, strict=True):
                 stream.write(text)
+
+
+def unflagged_blocks(paths: list[Path], flags) -> Iterator[Sequence[bytes]]:
+    """The lines of parallel files whose flag is not set, some at a time; all if there are no flags."""
+    for block in read_blocks(*paths):
+        start = block.first_line - 1
+        bad = flags[start : start + block.lines] if flags is not None else None
+        if bad is None or not bad.any():
+            yield block.texts
+            continue
+        keep = (~bad).tolist()
+        yield [
+            b"".join(line + b"\n" for line, good in zip(text.split(b"\n"), keep, strict=False) if good)
+            for text in block.texts
+        ]
 
 
 def _in_words(removed: Counter) -> str:
@@ -268,7 +369,8 @@ def _in_words(removed: Counter) -> str:
 
 def report(counts: dict[str, dict]) -> str:
     """The counts as a Markdown table."""
-    columns = ["corpus", "read", "written", *REASONS]
+    reasons = list(dict.fromkeys(reason for row in counts.values() for reason in row.get("removed", ())))
+    columns = ["corpus", "read", "written", *reasons]
     lines = [
         "# What `clean` removed",
         "",
@@ -277,7 +379,7 @@ def report(counts: dict[str, dict]) -> str:
     ]
     for name, row in counts.items():
         removed = row.get("removed", {})
-        cells = [name, row["read"], row["written"], *(removed.get(reason, 0) for reason in REASONS)]
+        cells = [name, row["read"], row["written"], *(removed.get(reason, 0) for reason in reasons)]
         lines.append(" | ".join(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells))
     empty = [f"{name}: {row['empty']}" for name, row in counts.items() if row.get("empty")]
     if empty:
@@ -293,16 +395,18 @@ def main(args) -> None:
     job.check(texts)
     others = job.evaluation_texts(texts)
     excluded = [path for _, path in job.exclude_text]
+    vectors = [path for text in texts for path in job.vector_files(text)]
+    _say_what_is_not_identified(job, texts)
     step = StepFolder(
         job.output,
         "clean",
         job.settings(),
-        reads=[*paths_of([*texts, *others]), *excluded],
+        reads=[*paths_of([*texts, *others]), *excluded, *vectors],
         inputs=(job.input, *job.also_exclude, *excluded),
     )
     if step.is_complete(args.force):
         return
-    step.begin(lambda path: is_corpus_file(path) or path.name in REPORTS)
+    step.begin(lambda path: is_corpus_file(path) or path.name in REPORTS or path.name.startswith("scores."))
     counts = clean(job, texts, others)
     write_text(job.output / REPORTS[0], report(counts))
     write_json(job.output / REPORTS[1], {"corpora": counts})
@@ -319,22 +423,33 @@ def clean(job: Cleaning, texts: list[Text], others: list[Text]) -> dict:
     Returns:
         SPLIT.PAIR -> the counts of the report.
     """
-    evaluation_lines.clear()
+    evaluation: dict[str, set[str]] = {}  # language, or ANY -> valid and test lines
     counts = {}
-    with Workers(job.workers) as workers:
+    if job.min_language is not None:
+        default_identifier()  # which workers inherit
+    with make_workers(job.workers, job.dask) as workers:
         for text in others:
-            clean_evaluation(text, None, workers)
+            clean_evaluation(text, None, workers, evaluation)
         for language, path in job.exclude_text:
-            remember_evaluation(language, path, workers)
+            remember_evaluation(language, path, workers, evaluation)
         for text in texts:
             if text.split != TRAIN:
-                counts[f"{text.split}.{text.pair}"] = clean_evaluation(text, job.output, workers)
-    if job.ignore_case:
-        ignore_case_of_evaluation()
-    with Workers(job.workers) as workers:  # new processes, which know the evaluation lines
+                name = f"{text.split}.{text.pair}"
+                counts[name] = clean_evaluation(text, job.output, workers, evaluation)
+        if job.ignore_case:
+            evaluation = {language: set(map(str.casefold, lines)) for language, lines in evaluation.items()}
         for text in texts:
             if text.split == TRAIN:
-                counts[f"{TRAIN}.{text.pair}"] = clean_training(
-                    text, job.output, job.limits, workers, job.keep_duplicates, job.ignore_case
-                )
+                counts[f"{TRAIN}.{text.pair}"] = clean_training(text, job, evaluation, workers)
     return counts
+
+
+def _say_what_is_not_identified(job: Cleaning, texts: list[Text]) -> None:
+    if job.min_language is None:
+        return
+    unknown = [code for code in languages_of(texts) if identifier_label(code) is None]
+    if unknown:
+        print(
+            f"--min-language: the identifier does not know {', '.join(unknown)}; their lines stay",
+            file=sys.stderr,
+        )

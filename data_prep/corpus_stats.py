@@ -13,7 +13,7 @@ from command_line.figures import show_names_as_they_are
 from command_line.outputs import atomic_path, remove_leftovers, write_json, write_text
 from command_line.progress import progress
 from command_line.spreadsheets import csv_text
-from command_line.workers import Workers, add_workers_argument
+from command_line.workers import Workers, add_dask_argument, add_workers_argument, make_workers
 from data_prep.blocks import Block, read_blocks
 from data_prep.formats.texts import SPLITS, TRAIN, Text, find_texts
 
@@ -41,6 +41,7 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument("--no-plot", action="store_true", help="write the tables only")
     add_workers_argument(parser)
+    add_dask_argument(parser)
 
 
 def count_lengths(block: Block) -> tuple[list[Counter], int]:
@@ -153,7 +154,7 @@ def main(args) -> None:
     rows: list[dict] = []
     totals: dict[tuple[str, str], Counter] = {}
     details = {}
-    with Workers(args.workers) as workers:
+    with make_workers(args.workers, args.dask) as workers:
         for text in texts:
             sides = histograms(text, workers)
             rows += rows_of(text, sides)

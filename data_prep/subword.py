@@ -24,7 +24,7 @@ from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from command_line.outputs import copy_file
 from command_line.progress import progress
-from command_line.workers import Workers
+from command_line.workers import Workers, make_workers
 from data_prep.blocks import read_blocks
 from data_prep.formats.dictionary import DICTIONARY
 from data_prep.formats.texts import (
@@ -178,7 +178,8 @@ def make_dictionary(job: SubwordJob, training: list[Path], model: Path | None, w
 
 def apply(path: Path, output: Path, type_name: str, model: Path | None, workers: Workers) -> None:
     """Split one file; the output has its lines, in order."""
-    blocks = workers.map(functools.partial(segment_block, type_name, model), read_blocks(path))
+    segment = functools.partial(segment_block, type_name, model and model.absolute())
+    blocks = workers.map(segment, read_blocks(path))
     with open_outputs([output]) as (stream,):
         for text, _ in progress(blocks, None, f"subword {output.name}", "line", size=lambda item: item[1]):
             stream.write(text)
@@ -206,7 +207,7 @@ def main(args) -> None:
         raise InputError(f"{job.input}: no training files; --dictionary-from applies an existing model")
     step.begin(lambda path: is_corpus_file(path) or path.name in (DICTIONARY, *MODEL_FILES.values()))
     model = job.output / file_name if file_name else None
-    with Workers(args.workers) as workers:
+    with make_workers(args.workers, args.dask) as workers:
         make_model(job, paths_of(training), model, workers)
         for text in texts:
             for path, output in zip(text.paths, text.outputs(job.output), strict=True):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
-from command_line.workers import add_workers_argument
+from command_line.workers import add_dask_argument, add_workers_argument
 from data_prep.formats.dictionary import DICTIONARY
 
 PRETRAINED_MODEL = "sentence.bpe.model"
@@ -117,6 +117,7 @@ def add_arguments(parser) -> None:
         help="--tokenizer: what the training text has less than --min-count times is left out",
     )
     add_workers_argument(parser)
+    add_dask_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 

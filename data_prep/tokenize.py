@@ -13,7 +13,7 @@ from pathlib import Path
 
 from command_line import options
 from command_line.progress import progress
-from command_line.workers import Workers, add_workers_argument
+from command_line.workers import Workers, add_dask_argument, add_workers_argument, make_workers
 from data_prep.blocks import Block, encode, read_blocks
 from data_prep.formats.texts import (
     check_parallel,
@@ -45,6 +45,7 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument("--lowercase", action="store_true", help="words in lower case (2.3.2)")
     add_workers_argument(parser)
+    add_dask_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
@@ -84,7 +85,7 @@ def main(args) -> None:
         make_tokenizer(name, language)  # what is not installed fails now, not after an hour
     check_parallel(texts)
     step.begin(is_corpus_file)
-    with Workers(args.workers) as workers:
+    with make_workers(args.workers, args.dask) as workers:
         for text in texts:
             for path, output, language in zip(
                 text.paths, text.outputs(args.output), text.languages, strict=True

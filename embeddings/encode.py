@@ -13,7 +13,8 @@ was, and ends with the same bytes.
 
 import functools
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from command_line import options as types
@@ -24,6 +25,7 @@ from command_line.lines import count_lines, uncompressed_name
 from command_line.option_classes import by_name, from_arguments
 from command_line.outputs import write_json
 from command_line.provenance import command_typed, text_in_record, versions
+from command_line.workers import add_dask_argument, make_workers
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from data_prep.formats.vector_numbers import DTYPES, FLOATS, Numbers
 from data_prep.formats.vectors import (
@@ -40,7 +42,7 @@ from embeddings.encode_tokens import encode_states
 from embeddings.encoders.described import warn_of_cut
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.encoders.sentence_encoder import SentenceEncoder, of_text
-from embeddings.windows import Store, encode_windows, windows
+from embeddings.windows import Encoded, Store, encode_windows, encoded, windows
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Encoding:
     language: str | None
     normalize: bool
     dtype: str
+    dask: str | None = field(compare=False)
 
     @property
     def normalizes(self) -> bool:
@@ -94,6 +97,7 @@ def add_arguments(parser) -> None:
         default="float32",
         help="of the numbers on disk; float16 ends at 65504; int8 and binary (a bit) are of length 1",
     )
+    add_dask_argument(parser)
     parser.add_argument("--force", action="store_true", help="encode again what is done")
 
 
@@ -174,12 +178,7 @@ def encode_file(
         vectors = create_vectors(unfinished, lines, numbers)
         store = Store(vectors, numbers, job.normalizes, lambda row: at(path, row + 1))
         done = encode_windows(
-            encoder,
-            windows(path),
-            lambda _, window: encoder.encode(window, language),
-            store,
-            journal,
-            f"encode {path.name}",
+            windows(path), _encoding(job, encoder, language), store, journal, f"encode {path.name}"
         )
         vectors.flush()
         record = _describe(job, encoder, path, output, language, vectors, done)
@@ -189,6 +188,40 @@ def encode_file(
         journal.remove()
         stamp.finish([output, record_path(output)])
     warn_of_cut(record["cut"], encoder.name, f"{path}: ")
+
+
+def _encoding(job: Encoding, encoder: SentenceEncoder, language: str | None) -> Callable:
+    """The function that encodes windows: by an encoder of this process, or by a dask cluster."""
+    if job.dask is None:
+        encode = functools.partial(encoded, encoder, lambda _, window: encoder.encode(window, language))
+        return functools.partial(map, encode)
+    return functools.partial(_on_cluster, job.dask, RemoteEncoder(job.encoder.absolute(), language))
+
+
+def _on_cluster(dask: str, encode: Callable, todo: Iterable) -> Iterator:
+    with make_workers(1, dask) as workers:
+        yield from workers.map(encode, todo)
+
+
+class RemoteEncoder:
+    """Encodes windows in a worker of a cluster, which loads the encoder once.
+
+    Args:
+        options: of the encoder, whose paths the worker sees, too.
+        language: of the text.
+    """
+
+    def __init__(self, options: EncoderOptions, language: str | None):
+        self._options, self._language = options, language
+
+    def __call__(self, window: tuple[int, list[str]]) -> Encoded:
+        encoder = _loaded(self._options)
+        return encoded(encoder, lambda _, lines: encoder.encode(lines, self._language), window)
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded(options: EncoderOptions) -> SentenceEncoder:
+    return options.load()
 
 
 def _describe(

@@ -5,6 +5,7 @@ An encoder of ours whose dictionary is that of the data reads the binarized sent
 text, of which a sample is compared with the binarized sentences line by line.
 """
 
+import functools
 import json
 import os
 import sys
@@ -46,7 +47,7 @@ from embeddings.encoders.sentence_encoder import SentenceEncoder
 NAME = "teacher"
 SPLIT = "train"
 COMPARED = 16  # lines of a window of raw text
-OF_TEXTS = ("texts", "output", "language", "token_states")
+OF_TEXTS = ("dask", "texts", "output", "language", "token_states")
 OF_DATA = ("split", "pairs", "name", "text", "layer_sums", "max_tokens")
 
 
@@ -303,7 +304,13 @@ def store(
             unfinished.unlink(missing_ok=True)
         vectors = create_teacher_vectors(unfinished, description)
         rows = windows.Store(vectors, numbers, description["normalized"], lambda row: at(named, row + 1))
-        done = windows.encode_windows(encoder, parts, encode, rows, journal, f"encode {output.name}")
+        done = windows.encode_windows(
+            parts,
+            functools.partial(map, functools.partial(windows.encoded, encoder, encode)),
+            rows,
+            journal,
+            f"encode {output.name}",
+        )
         vectors.flush()
         os.replace(unfinished, output)
         journal.remove()

@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,10 +57,48 @@ class Store:
         return zlib.crc32(rows) == entry["crc32"]
 
 
-def encode_windows(
+class Encoded(NamedTuple):
+    """What was made of a window.
+
+    Attributes:
+        start: number of its first line, from 0.
+        vectors: a row per line; None if one is NaN or infinite.
+        not_finite: the row of that one.
+        cut: sentences that were cut.
+    """
+
+    start: int
+    lines: int
+    vectors: np.ndarray | None
+    not_finite: int | None
+    cut: int
+    seconds: float
+
+
+def encoded(
     encoder: SentenceEncoder,
-    windows: Iterable[tuple[int, Sequence]],
     encode: Callable[[int, Sequence], np.ndarray],
+    window: tuple[int, Sequence],
+) -> Encoded:
+    """Encode a window.
+
+    Args:
+        encode: function (number of the first line, sentences) -> vectors, by the encoder.
+    """
+    start, sentences = window
+    began, cut = time.monotonic(), encoder.cut or 0
+    vectors, not_finite = None, None
+    try:
+        vectors = encode(start, sentences)
+    except NotFinite as error:
+        not_finite = error.row
+    seconds = time.monotonic() - began
+    return Encoded(start, len(sentences), vectors, not_finite, (encoder.cut or 0) - cut, seconds)
+
+
+def encode_windows(
+    windows: Iterable[tuple[int, Sequence]],
+    encode_all: Callable[[Iterable[tuple[int, Sequence]]], Iterable[Encoded]],
     store: Store,
     journal: Journal,
     title: str,
@@ -68,7 +107,7 @@ def encode_windows(
 
     Args:
         windows: number of the first line, from 0, and the sentences of each window.
-        encode: the vectors of a window.
+        encode_all: what becomes of some of these, in their order.
         title: of the progress.
 
     Returns:
@@ -80,24 +119,21 @@ def encode_windows(
     done = {entry["start"]: entry for entry in journal.entries if store.has(entry)}
     todo = ((start, window) for start, window in windows if start not in done)
     left = len(store.vectors) - sum(entry["lines"] for entry in done.values())
-    for start, window in progress(todo, left, title, "line", size=lambda one: len(one[1])):
-        began, cut = time.monotonic(), encoder.cut or 0
-        try:
-            found = encode(start, window)
-        except NotFinite as error:
+    for window in progress(encode_all(todo), left, title, "line", size=lambda one: one.lines):
+        if window.vectors is None:
             raise InputError(
-                f"{store.at(start + error.row)}: its vector is NaN or infinite; expected an encoder whose"
-                " training converged, or --precision float32"
-            ) from None
+                f"{store.at(window.start + window.not_finite)}: its vector is NaN or infinite; expected an"
+                " encoder whose training converged, or --precision float32"
+            )
         entry = {
-            "start": start,
-            "lines": len(window),
-            "crc32": store.put(start, found),
-            "cut": (encoder.cut or 0) - cut,
-            "seconds": time.monotonic() - began,
+            "start": window.start,
+            "lines": window.lines,
+            "crc32": store.put(window.start, window.vectors),
+            "cut": window.cut,
+            "seconds": window.seconds,
         }
         journal.add(entry)
-        done[start] = entry
+        done[window.start] = entry
     return list(done.values())
 
 

@@ -38,6 +38,16 @@ def programs():
         yield Path(folder)
 
 
+@pytest.fixture(scope="session")
+def cluster():
+    """A dask cluster of two processes on this machine."""
+    from dask.distributed import LocalCluster
+
+    options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **options) as found:
+        yield found
+
+
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="also run the slow tests")
 

@@ -151,7 +151,7 @@ def test_a_task_on_a_cluster_knows_one_package_only(site, tmp_path):
     code = (
         "import pickle, sys, multilingual_nmt as m; m.put_first_on_path();"
         "from data_prep.languages import is_english;"
-        "sys.stdout.buffer.write(pickle.dumps((m.call, pickle.dumps((is_english, 'en')))))"
+        "sys.stdout.buffer.write(pickle.dumps((m.call, pickle.dumps(is_english), pickle.dumps('en'))))"
     )
     sent = subprocess.run(
         [sys.executable, "-c", code],
@@ -159,7 +159,7 @@ def test_a_task_on_a_cluster_knows_one_package_only(site, tmp_path):
         env=clean_environment(PYTHONPATH=str(site)),
         capture_output=True,
     )
-    worker = "import pickle, sys; f, x = pickle.load(sys.stdin.buffer); print(f(x))"
+    worker = "import pickle, sys; call, *request = pickle.load(sys.stdin.buffer); print(call(*request))"
     done = subprocess.run(
         [sys.executable, "-c", worker], input=sent.stdout, cwd=tmp_path,
         env=clean_environment(PYTHONPATH=str(site)), capture_output=True,

@@ -18,7 +18,7 @@ import argparse
 
 from command_line import options
 from command_line.option_classes import from_arguments
-from command_line.workers import Workers, add_workers_argument
+from command_line.workers import add_dask_argument, add_workers_argument, make_workers
 from data_prep.alignment.aligners import ALIGNERS
 from data_prep.alignment.job import USUAL_LINKS, USUAL_TRANSLATIONS, AlignmentJob
 from data_prep.alignment.links import SYMMETRIZATIONS
@@ -85,6 +85,7 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument("--seed", type=options.seed, default=1, help="of the sample")
     add_workers_argument(parser)
+    add_dask_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
@@ -97,7 +98,7 @@ def main(args) -> None:
     bitexts = find_bitexts(job.input)
     if job.data:
         type_of_spelled(job.subword)  # what will not do is refused before hours of alignment
-    with Workers(args.workers) as workers:
+    with make_workers(args.workers, args.dask) as workers:
         align_words(job, bitexts, workers)
         print((job.output / "alignments.md").read_text(encoding="utf-8"), end="")
         if job.data:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
-from command_line.workers import add_workers_argument
+from command_line.workers import add_dask_argument, add_workers_argument
 from data_prep.formats.texts import LANGUAGE
 
 
@@ -48,10 +48,5 @@ def add_arguments(parser, language: str) -> None:
         help="folder of the same files before tokenization, for the parser to read instead of joined words",
     )
     add_workers_argument(parser)
-    parser.add_argument(
-        "--dask",
-        type=options.text,
-        metavar="SCHEDULER",
-        help="address of a dask scheduler whose workers do it (instead of --workers)",
-    )
+    add_dask_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")

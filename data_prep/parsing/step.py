@@ -219,9 +219,9 @@ def _keep_shards(folder: Path, work: dict, force: bool) -> None:
 
 def _workers(job: ParsingJob):
     if job.dask:
-        from data_prep.dask_workers import DaskWorkers
+        from command_line.dask_workers import DaskWorkers
 
-        return DaskWorkers(job.dask)
+        return DaskWorkers(job.dask, alone=False)
     return Workers(job.workers)
 
 

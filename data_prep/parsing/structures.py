@@ -14,7 +14,7 @@ from command_line.errors import InputError, at
 from command_line.lines import find_text
 from command_line.outputs import scratch_folder
 from command_line.progress import progress
-from command_line.workers import Workers, add_workers_argument
+from command_line.workers import add_dask_argument, add_workers_argument, make_workers
 from data_prep.blocks import Block, read_blocks
 from data_prep.step_folder import StepFolder
 
@@ -29,6 +29,7 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument("--data", required=True, type=options.path, help="folder of the same text, binarized")
     add_workers_argument(parser)
+    add_dask_argument(parser)
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
@@ -60,7 +61,7 @@ def main(args) -> None:
     if step.is_complete(args.force):
         return
     step.begin(is_structure_file)
-    with Workers(args.workers) as workers:
+    with make_workers(args.workers, args.dask) as workers:
         for over_words, words, units in rows:
             carry_file(over_words, words, units, args.data / over_words.name, subword_type, workers)
     step.finish()
@@ -85,9 +86,8 @@ def carry_file(over_words: Path, words: Path, units: Path, output: Path, subword
     lines, expected = 0, len(Structures(over_words, kind))
     with scratch_folder(output.parent) as scratch:
         parts: list[Path] = []
-        blocks = workers.map(
-            functools.partial(carry_block, over_words, kind, subword_type), read_blocks(words, units)
-        )
+        carry = functools.partial(carry_block, over_words.absolute(), kind, subword_type)
+        blocks = workers.map(carry, read_blocks(words, units))
         for values in progress(blocks, expected, f"carry {output.name}", "line", size=len):
             parts.append(scratch / f"{len(parts):07d}")
             write_structures(parts[-1], kind, values)

@@ -1,7 +1,7 @@
 """Which encoder: the options that all commands share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from command_line import options as types
@@ -73,6 +73,11 @@ class EncoderOptions:
         encoder = KINDS[kind](self)
         encoder.name = self.encoder_name or encoder.name
         return encoder
+
+    def absolute(self) -> "EncoderOptions":
+        """The same for a process in another folder."""
+        model_data = self.model_data and self.model_data.absolute()
+        return replace(self, model=self.model.absolute(), model_data=model_data)
 
     def files(self, output: Path | None = None) -> list[Path]:
         """The files that the vectors depend on; none that is hidden.

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from command_line.errors import at
+from data_prep.language_identification import EMPTY, NO_LETTERS, default_identifier, identifier_label
 from eval.results.files import split_direction
-from eval.scoring.language_identification import EMPTY, NO_LETTERS, default_identifier
-from eval.scoring.off_target import by_number, identifier_label, intended
+from eval.scoring.off_target import by_number, intended
 from eval.scoring.test_sets import DirectionFiles
 
 PLACES = ("source", "english", "empty", "other", "no_letters")

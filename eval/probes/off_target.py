@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from command_line import options as types
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
+from data_prep.language_identification import EMPTY, NO_LETTERS
 from eval.probes.identified_languages import confusion_of
 from eval.reporting.exhibits import Figure, Section, Table, cells, number_cell, slug, tidy
 from eval.reporting.plots import heatmap
@@ -23,7 +24,6 @@ from eval.results.labels import direction_order
 from eval.results.result_set import ResultSet
 from eval.results.scores import Translation
 from eval.results.systems import System
-from eval.scoring.language_identification import EMPTY, NO_LETTERS
 from eval.scoring.off_target import RULES, names_of_labels
 from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments, paths_of
 

@@ -12,23 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from data_prep.languages import closest, display_name, find_language, primary_subtag
-from eval.results.identifier import identifier_labels
-from eval.scoring.language_identification import NO_LETTERS
+from data_prep.language_identification import LABELS, NO_LETTERS, identifier_label
+from data_prep.languages import display_name, find_language
 
 RULES = 2  # version of what counts as off-target; 2: languages are looked up, lines without letters count
-
-# A language -> its label in lid.176, where that is the name of a Wikipedia and not what a registry calls it:
-# the label "als" is Alemannic (in ISO 639-3: Tosk Albanian), "no" is Bokmål.
-LABELS = {
-    "als": "sq",
-    "gsw": "als",
-    "nb": "no",
-    "bho": "bh",
-    "fil": "tl",
-    "egl": "eml",
-    "rgn": "eml",
-}
 
 
 @dataclass(frozen=True)
@@ -61,17 +48,6 @@ class Intended:
         """The share of lines that are off target; on the references themselves: the identifier's error."""
         met = self.met(found, references)
         return None if met is None else 1 - sum(met) / len(met)
-
-
-def identifier_label(code: str) -> str | None:
-    """The identifier's label for a language, or else for its macro-language; None if it has neither."""
-    labels, own = identifier_labels(), primary_subtag(code)
-    language = find_language(code)
-    names = [own] if language is None else [own, language.subtag]
-    for name in names:
-        if (label := LABELS.get(name, name)) in labels:
-            return label
-    return closest(code, labels)
 
 
 def intended(direction: tuple[str, str], languages: Iterable[str]) -> Intended:

@@ -24,13 +24,13 @@ from command_line.progress import progress
 from command_line.provenance import command_typed, versions
 from command_line.workers import Workers
 from data_prep.bleu import bleu_metric
+from data_prep.language_identification import default_identifier
 from data_prep.languages import find_language
 from eval.results.files import split_direction
 from eval.results.measures import MEASURES, averages
 from eval.results.scores import SCORES, Scores, Translation
 from eval.scoring.comet import Comet
 from eval.scoring.kept_comet import KeptComet, kept_comet
-from eval.scoring.language_identification import default_identifier
 from eval.scoring.line_statistics import segments, write_statistics
 from eval.scoring.off_target import RULES as OFF_TARGET_RULES
 from eval.scoring.off_target import by_number, intended

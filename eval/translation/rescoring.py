@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from command_line.errors import InputError
+from data_prep.language_identification import identifier_labels, labels_of
 from data_prep.languages import closest, find_language
-from eval.results.identifier import identifier_labels, labels_of
 from eval.translation.finished_hypotheses import Found
 from eval.translation.search_options import PY3LANGID, RescoringOptions
 

@@ -4,6 +4,7 @@ import json
 import random
 import unicodedata
 
+import numpy as np
 import pytest
 
 from data_prep import duplicates
@@ -344,3 +345,95 @@ def test_monolingual_text_is_filtered_line_by_line(step, tmp_path, write_corpus,
     counts = json.loads((tmp_path / "out/clean-report.json").read_text())["corpora"]["train.de"]
     removed = {"empty": 1, "too-long": 2, "ratio": 0, "in-evaluation": 2, "duplicate": 1}
     assert (counts["read"], counts["written"], counts["removed"]) == (8, 2, removed)
+
+
+GERMAN = [
+    "Das Wetter ist heute sehr schön.",
+    "Wir fahren morgen mit dem Zug nach Hause.",
+    "Er liest ein altes Buch.",
+]
+ENGLISH = ["The weather is very nice today.", "We go home by train tomorrow.", "He is reading an old book."]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_lines_in_another_language_go_and_scores_are_kept(step, tmp_path, write_corpus, read, workers):
+    train = [
+        *zip(GERMAN, ENGLISH, strict=True),
+        (ENGLISH[0], ENGLISH[0]),
+        (GERMAN[1], "Nous rentrons demain en train à la maison."),
+        (GERMAN[0], ENGLISH[0]),
+        ("12", "12"),
+    ]
+    folder = corpus(write_corpus, tmp_path / "in", train)
+    words = ("--input", folder, "--output", tmp_path / "out", "--min-language", 0.5, "--workers", workers)
+    assert step("clean", *words)[0] == 0
+    assert pairs(read, tmp_path / "out") == [*train[:3], train[-1]]
+    removed = json.loads((tmp_path / "out/clean-report.json").read_text())["corpora"]["train.de-en"][
+        "removed"
+    ]
+    assert (removed["language"], removed["duplicate"]) == (2, 1) and "similarity" not in removed
+    header, *scores = read(tmp_path / "out/scores.train.de-en.tsv")
+    assert header == "language.de\tlanguage.en" and len(scores) == 4
+    assert scores[-1] == "1.0000\t1.0000"
+    assert all(0.5 <= float(score) <= 1 for line in scores for score in line.split("\t"))
+    assert step("tokenize", "--input", tmp_path / "out", "--output", tmp_path / "tok", "--workers", 1)[0] == 0
+
+
+def test_a_language_that_the_identifier_does_not_know_stays(step, tmp_path, write_corpus, read):
+    files = {"train.en-xa.en": [ENGLISH[0], GERMAN[0]], "train.en-xa.xa": ["x y z"] * 2}
+    folder = write_corpus(tmp_path / "in", files)
+    words = ("--input", folder, "--output", tmp_path / "out", "--min-language", 0.5, "--workers", 1)
+    status, error = step("clean", *words)
+    assert status == 0 and "the identifier does not know xa; their lines stay" in error
+    assert read(tmp_path / "out/train.en-xa.en") == [ENGLISH[0]]
+    (score,) = read(tmp_path / "out/scores.train.en-xa.tsv")[1:]
+    assert score.endswith("\t") and float(score) > 0.5
+
+
+@pytest.fixture
+def with_vectors(tmp_path, write_corpus):
+    """A corpus of 40 pairs, and vectors whose cosines are -1, -0.95, …, 0.95."""
+    train = [(f"Satz {number}.", f"sentence {number}.") for number in range(40)]
+    folder = corpus(write_corpus, tmp_path / "in", train)
+    cosines = np.arange(-20, 20) / 20
+    (tmp_path / "vectors").mkdir()
+    np.save(tmp_path / "vectors/train.de-en.de.npy", np.tile(np.float32([2, 0]), (40, 1)))
+    second = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1) * 3
+    np.save(tmp_path / "vectors/train.de-en.en.npy", second.astype(np.float32))
+    return folder, train, cosines
+
+
+@pytest.mark.parametrize("least", [None, 0.33])
+def test_pairs_that_are_not_similar_go(step, tmp_path, read, monkeypatch, with_vectors, least):
+    monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", 7)
+    folder, train, cosines = with_vectors
+    words = [
+        "--input",
+        folder,
+        "--output",
+        tmp_path / "out",
+        "--vectors",
+        tmp_path / "vectors",
+        "--workers",
+        1,
+    ]
+    assert step("clean", *words, *([] if least is None else ["--min-similarity", least]))[0] == 0
+    stay = [number for number in range(40) if least is None or cosines[number] >= least]
+    assert pairs(read, tmp_path / "out") == [train[number] for number in stay]
+    header, *scores = read(tmp_path / "out/scores.train.de-en.tsv")
+    assert header == "similarity"
+    assert [float(score) for score in scores] == pytest.approx(cosines[stay], abs=1e-4)
+
+
+def test_vectors_of_another_text(step, tmp_path, with_vectors):
+    folder, _, _ = with_vectors
+    words = ("--input", folder, "--output", tmp_path / "out", "--workers", 1)
+    status, error = step("clean", *words, "--min-similarity", 0.5)
+    assert status == 2 and "--min-similarity: needs --vectors" in error
+    path = tmp_path / "vectors/train.de-en.en.npy"
+    np.save(path, np.load(path)[1:])
+    status, error = step("clean", *words, "--vectors", path.parent)
+    assert status == 2 and "train.de-en.en.npy: 39 vectors, expected 40, one per line" in error
+    path.unlink()
+    status, error = step("clean", *words, "--vectors", path.parent)
+    assert status == 2 and "train.de-en.en.npy: no such file" in error

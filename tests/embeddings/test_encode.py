@@ -324,3 +324,17 @@ def test_records_of_earlier_versions_find_their_text_from_the_same_working_direc
     record["text"]["path"] = text.name
     path.write_text(json.dumps(record))
     assert EncoderOptions(Path("out")).load().encode([LINES[3]], "de").shape == (1, 32)
+
+
+def test_a_cluster_makes_the_same_vectors(
+    command, checkpoint_options, text, expected, tmp_path, cluster, monkeypatch
+):
+    monkeypatch.setattr(windows, "WINDOW", 3)
+    for name, options in (("alone", ()), ("cluster", ("--dask", cluster.scheduler_address))):
+        done = command("encode", text, *checkpoint_options, *options, "--output", tmp_path / name)
+        assert done.status == 0, done.err
+    vectors = [tmp_path / name / "test.de.npy" for name in ("alone", "cluster")]
+    assert vectors[0].read_bytes() == vectors[1].read_bytes()
+    np.testing.assert_allclose(np.load(vectors[1]), expected, atol=1e-5)
+    records = [json.loads(path.with_name("test.de.npy.json").read_text()) for path in vectors]
+    assert records[0]["vectors_sha256"] == records[1]["vectors_sha256"]

@@ -87,7 +87,8 @@ def _first(systems: list[System], direction: str, measure: str) -> MeanStd | Non
 
 def languages(results: ResultSet, dataset: str) -> Table:
     """The most frequent languages that are not the target's, over all seeds; all of them in the CSV file."""
-    from eval.scoring.off_target import identifier_label, names_of_labels
+    from data_prep.language_identification import identifier_label
+    from eval.scoring.off_target import names_of_labels
 
     systems = results.on(dataset)
     directions, zero_shot = ordered_directions(systems)
@@ -137,7 +138,7 @@ def off_target_lines(entries: Iterable[Mapping], target: str | None) -> Counter:
     Args:
         target: the identifier's label for the target language.
     """
-    from eval.scoring.language_identification import NO_LETTERS
+    from data_prep.language_identification import NO_LETTERS
 
     wrong: Counter = Counter()
     for entry in entries:

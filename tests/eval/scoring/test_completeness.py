@@ -186,7 +186,8 @@ def test_comet_scores_of_other_hypotheses_go_and_it_is_said(with_comet, command)
 
 @pytest.mark.slow
 def test_killed_and_run_again_gives_the_files_of_an_undisturbed_run(translated, data, hypotheses, tmp_path):
-    from eval.scoring import language_identification, surface_metrics  # noqa: F401  once, not in every child
+    from data_prep import language_identification
+    from eval.scoring import surface_metrics  # noqa: F401  once, not in every child
 
     language_identification.default_identifier()
     translation = translated("A", hypotheses, folder="translation")

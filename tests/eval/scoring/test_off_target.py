@@ -2,9 +2,14 @@
 
 import pytest
 
-from eval.results.identifier import identifier_labels
-from eval.scoring.language_identification import EMPTY, NO_LETTERS, default_identifier
-from eval.scoring.off_target import Intended, identifier_label, intended, names_of_labels
+from data_prep.language_identification import (
+    EMPTY,
+    NO_LETTERS,
+    default_identifier,
+    identifier_label,
+    identifier_labels,
+)
+from eval.scoring.off_target import Intended, intended, names_of_labels
 
 
 def test_all_labels():

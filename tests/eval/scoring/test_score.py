@@ -8,7 +8,7 @@ import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
 from data_prep.bleu import tokenizer_of
-from eval.scoring.language_identification import NO_LETTERS
+from data_prep.language_identification import NO_LETTERS
 from tests.documented_commands import ROOT
 
 

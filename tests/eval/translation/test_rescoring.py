@@ -7,7 +7,7 @@ import pytest
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from command_line.errors import InputError
-from eval.results.identifier import packaged_model
+from data_prep.language_identification import packaged_model
 from eval.translation.decoding import build_decoder, load_sources
 from eval.translation.rescoring import LanguageRescorer, label_of
 from eval.translation.search_options import DecodingOptions, RescoringOptions, SearchOptions

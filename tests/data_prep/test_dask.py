@@ -1,0 +1,90 @@
+"""Every step on a dask cluster of two processes writes the bytes that it writes alone, also if one dies."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from command_line.dask_workers import DaskWorkers
+from command_line.errors import InputError
+
+STEPS = {
+    "clean": "--input {p}/raw --min-language 0.01 --ignore-case",
+    "tokenize": "--input {p}/raw",
+    "subword": "--input {p}/tok --merges 100",
+    "binarize": "--input {p}/sub --text {p}/raw",
+    "align": "--input {p}/tok",
+    "corpus-stats": "--input {p}/tok --no-plot",
+}
+RECORDS = {f"{name}.json" for name in STEPS}  # of times and folders
+
+
+def contents(folder: Path) -> dict:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in RECORDS
+    }
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_the_same_bytes_as_alone(step, prepared, tmp_path, cluster, monkeypatch, name):
+    monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", 40)
+    monkeypatch.chdir(tmp_path)  # another folder than that of the cluster's workers
+    words = STEPS[name].format(p=prepared).split()
+    assert step(name, *words, "--output", "alone", "--workers", 1)[0] == 0
+    status, error = step(name, *words, "--output", "cluster", "--dask", cluster.scheduler_address)
+    assert status == 0, error
+    assert contents(tmp_path / "alone") == contents(tmp_path / "cluster") != {}
+
+
+class DiesOnce:
+    """A function whose process is killed the first time that it gets a certain item."""
+
+    def __init__(self, mark: Path):
+        self._mark = mark
+
+    def __call__(self, item: int) -> int:
+        if item == 5 and not self._mark.exists():
+            self._mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return item * item
+
+
+class Dies:
+    def __call__(self, item: int):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Fails:
+    def __call__(self, item: int):
+        raise InputError(f"line {item}: wrong")
+
+
+def test_a_worker_that_dies_is_replaced(cluster, tmp_path):
+    with DaskWorkers(cluster.scheduler_address) as workers:
+        assert list(workers.map(DiesOnce(tmp_path / "died"), range(40))) == [item**2 for item in range(40)]
+        assert (tmp_path / "died").exists()
+
+
+def test_an_item_that_kills_every_worker_is_one_line(cluster):
+    with DaskWorkers(cluster.scheduler_address) as workers:
+        with pytest.raises(InputError, match=r"--dask: workers of the cluster died again and again"):
+            list(workers.map(Dies(), [1]))
+        assert list(workers.map(abs, [-1])) == [1]
+
+
+def test_bad_input_is_what_it_is_elsewhere(cluster):
+    with (
+        DaskWorkers(cluster.scheduler_address) as workers,
+        pytest.raises(InputError, match=r"^line 3: wrong$"),
+    ):
+        list(workers.map(Fails(), [3, 4]))
+
+
+def test_nobody_answers(step, prepared, tmp_path, monkeypatch):
+    monkeypatch.setattr("command_line.dask_workers.SECONDS_TO_CONNECT", 0.2)
+    words = ("--input", prepared / "raw", "--output", tmp_path / "out", "--dask", "tcp://127.0.0.1:9")
+    status, error = step("tokenize", *words)
+    assert status == 2 and "--dask tcp://127.0.0.1:9: no scheduler answers there" in error
