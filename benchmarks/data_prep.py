@@ -1,4 +1,4 @@
-"""Lines per second of `clean` and `tokenize`, and `tokenize` against a plain loop over sacremoses.
+"""Lines per second of `clean` and of `tokenize` by Unicode and by Moses, and a plain loop over sacremoses.
 
     python -m benchmarks.data_prep [--text FILE.de FILE.en] [--workers 2]
 
@@ -67,24 +67,24 @@ def main(args) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         count = make_corpus(folder / "raw", args.text, args.lines)
-        clean, tokenize, loop = [], [], []
+        clean, unicode, moses, loop = [], [], [], []
         workers = ("--workers", args.workers, "--force")
         sample = 20_000
         for _ in range(args.runs):
             clean.append(run_step("clean", "--input", folder / "raw", "--output", folder / "clean", *workers))
-            tokenize.append(
-                run_step("tokenize", "--input", folder / "clean", "--output", folder / "tok", *workers)
-            )
+            for name, seconds in (("unicode", unicode), ("moses", moses)):
+                words = ("--tokenizer", name, "--input", folder / "clean", "--output", folder / name)
+                seconds.append(run_step("tokenize", *words, *workers))
+                shutil.rmtree(folder / name)
             loop.append(
                 sum(plain_loop(folder / f"clean/train.de-en.{code}", code, sample) for code in LANGUAGES)
             )
-            shutil.rmtree(folder / "tok")
-        cleaned, tokenized, looped = count / min(clean), 2 * count / min(tokenize), 2 * sample / min(loop)
+        cleaned, looped = count / min(clean), 2 * sample / min(loop)
+        by_unicode, by_moses = (2 * count / min(seconds) for seconds in (unicode, moses))
     print(f"clean     {cleaned:>9,.0f} pairs/s with {args.workers} processes")
-    print(f"tokenize  {tokenized:>9,.0f} lines/s with {args.workers} processes, Moses")
-    print(
-        f"          {looped:>9,.0f} lines/s in a plain loop over sacremoses; ratio {tokenized / looped:.1f}"
-    )
+    print(f"tokenize  {by_unicode:>9,.0f} lines/s with {args.workers} processes, unicode")
+    print(f"          {by_moses:>9,.0f} lines/s, Moses; ratio {by_unicode / by_moses:.1f}")
+    print(f"          {looped:>9,.0f} lines/s in a plain loop over sacremoses")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ STEPS = {
     ),
     "tokenize": (
         "data_prep.tokenize",
-        "split lines into words: Moses, jieba, MeCab, Juman++ or none, per language",
+        "split lines into words: by Unicode, Moses, jieba, MeCab, Juman++ or not at all, per language",
     ),
     "bunsetsu": ("data_prep.parsing.bunsetsu", "Japanese: find the bunsetsu, for BMASS and BRSS"),
     "phrases": ("data_prep.parsing.phrases", "find head-marked phrases, for PMASS and HFSS"),

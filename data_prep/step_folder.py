@@ -11,7 +11,7 @@ from command_line import records
 from command_line.completion import Stamp, read_settings
 from command_line.errors import InputError
 from command_line.outputs import remove_leftovers
-from command_line.records import AnyOf, Objects, OneOf
+from command_line.records import AnyOf, Objects, OneOf, Optional
 
 NORMALIZING = ("clean", "phrasebook")  # steps whose text is as `normalization.normalize` leaves it
 PASSING_ON = ("low-resource", "tokenize", "subword")  # steps that record whether their text was
@@ -19,6 +19,7 @@ PASSING_ON = ("low-resource", "tokenize", "subword")  # steps that record whethe
 SUBWORD = {
     "type": OneOf("subword-nmt", "sentencepiece", "transformers", "none"),
     "model": AnyOf(OneOf(None), str),
+    "normalization": Optional(str),  # the rule of a sentencepiece model that was learned here
 }
 SCHEMAS = {  # of the records that other steps read
     "subword": {**SUBWORD, "tokenizers": Objects(str)},

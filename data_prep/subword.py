@@ -26,7 +26,7 @@ from command_line.outputs import copy_file
 from command_line.progress import progress
 from command_line.workers import Workers, make_workers
 from data_prep.blocks import read_blocks
-from data_prep.formats.dictionary import DICTIONARY
+from data_prep.formats.dictionary import DICTIONARY, PADDING_FACTOR
 from data_prep.formats.texts import (
     TRAIN,
     check_parallel,
@@ -38,14 +38,16 @@ from data_prep.formats.texts import (
 )
 from data_prep.step_folder import StepFolder, normalization, read_record
 from data_prep.subword_learning import (
+    PieceTraining,
     count_tokens,
     learn_byte_pairs,
     learn_sentence_pieces,
     load_cached,
     segment_block,
 )
-from data_prep.subword_models import MODEL_FILES
+from data_prep.subword_models import MODEL_FILES, SPECIAL_SYMBOLS
 from data_prep.subword_options import (
+    OF_TYPES,
     PRETRAINED_MODEL,
     TYPES,
     SubwordJob,
@@ -56,6 +58,8 @@ from data_prep.tokenizers import LOWERCASE, UNSPLIT
 from data_prep.transformers_tokenizer import KIND as TRANSFORMERS
 from data_prep.transformers_tokenizer import store_tokenizer, tokenizer_files
 
+SPECIAL_SYMBOLS_OF_MODEL = 3  # of sentencepiece: <unk>, <s>, </s>
+
 
 def learning_settings(job: SubwordJob) -> dict:
     """What the model and dictionary depend on besides the text."""
@@ -65,7 +69,7 @@ def learning_settings(job: SubwordJob) -> dict:
             raise InputError(
                 f"{job.dictionary_from}: no subword.json, expected the output of an earlier `subword`"
             )
-        return {"type": record["type"]}
+        return {name: record[name] for name in ("type", "normalization") if name in record}
     if job.tokenizer:
         return {"type": TRANSFORMERS} | ({"only_used": job.min_count} if job.only_used else {})
     settings = {"type": TYPES[job.type], "min_count": job.min_count}
@@ -74,9 +78,7 @@ def learning_settings(job: SubwordJob) -> dict:
     elif job.type == "bpe":
         settings["merges"] = job.merges
     elif job.type == "sentencepiece":
-        settings |= {
-            name: getattr(job, name) for name in ("vocabulary_size", "model_type", "sample_lines", "seed")
-        }
+        settings |= {name: getattr(job, name) for name in OF_TYPES["sentencepiece"]}
     return settings
 
 
@@ -151,9 +153,21 @@ def make_model(job: SubwordJob, training: list[Path], model: Path | None, worker
     elif job.type == "bpe":
         learn_byte_pairs(training, job.merges, model, workers)
     elif job.type == "sentencepiece":
-        learn_sentence_pieces(
-            training, job.vocabulary_size, job.model_type, job.sample_lines, model, job.seed
-        )
+        learn_sentence_pieces(training, piece_training(job), model)
+
+
+def piece_training(job: SubwordJob) -> PieceTraining:
+    """The dictionary has `job.vocabulary_size` symbols: the pieces, and fairseq's special symbols in place of
+    the model's own.
+    """
+    return PieceTraining(
+        size=job.vocabulary_size - len(SPECIAL_SYMBOLS) + SPECIAL_SYMBOLS_OF_MODEL,
+        model_type=job.model_type,
+        sample_lines=job.sample_lines,
+        seed=job.seed,
+        character_coverage=job.character_coverage,
+        normalization=job.normalization,
+    )
 
 
 def make_dictionary(job: SubwordJob, training: list[Path], model: Path | None, workers: Workers) -> None:
@@ -171,9 +185,38 @@ def make_dictionary(job: SubwordJob, training: list[Path], model: Path | None, w
         write_dictionary(path, lines_in_order(symbols, counts))
         return
     if job.pretrained:
-        known = set(read_symbols(job.pretrained / DICTIONARY))
-        counts = Counter({unit: count for unit, count in counts.items() if unit in known})
-    write_dictionary(path, dictionary_lines(counts, job.min_count))
+        symbols = [unit for unit in read_symbols(job.pretrained / DICTIONARY) if counts[unit]]
+    elif job.type == "sentencepiece":
+        symbols = load_cached("sentencepiece", model).pieces
+    else:
+        symbols = list(counts)
+    kept = Counter({unit: counts[unit] for unit in symbols if counts[unit] >= job.min_count})
+    size = write_dictionary(path, dictionary_lines(kept, job.min_count)) + len(SPECIAL_SYMBOLS)
+    known = sum(kept.values()) / max(1, sum(counts.values()))
+    print(size_in_words(job, size, len(symbols), len(kept), known))
+
+
+def size_in_words(job: SubwordJob, size: int, units: int, kept: int, known: float) -> str:
+    """What to say of a dictionary.
+
+    Args:
+        size: its symbols, all of them.
+        units: that it could have.
+        kept: those that it has.
+        known: the share of the training text's units that it has.
+    """
+    special = len(SPECIAL_SYMBOLS)
+    kind = "units"
+    if job.type == "sentencepiece" or job.pretrained:
+        kind = "pieces"
+    words = (
+        f"dictionary: {size:,} symbols ({kept:,} of {units:,} {kind}, {special} special symbols,"
+        f" {size - kept - special} for a multiple of {PADDING_FACTOR});"
+        f" {100 * (1 - known):.2f}% of the training text's units are <unk>"
+    )
+    if job.type == "sentencepiece" and units < job.vocabulary_size - special:
+        words += f"; the text has no more pieces for --vocabulary-size {job.vocabulary_size}"
+    return words
 
 
 def apply(path: Path, output: Path, type_name: str, model: Path | None, workers: Workers) -> None:

@@ -8,6 +8,7 @@ import functools
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line.errors import InputError
@@ -16,6 +17,9 @@ from command_line.progress import progress
 from command_line.workers import Workers
 from data_prep.blocks import Block, read_blocks
 
+CHARACTER_COVERAGE = 0.9995  # as XLM-R and mBART have it, for text with Chinese characters
+NORMALIZATIONS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")  # of sentencepiece
+NORMALIZATION = "identity"  # others change text, so that a translation cannot match its reference
 SENTENCEPIECE_THREADS = 16  # its result depends on the number of threads, so that is not the machine's
 
 
@@ -68,34 +72,54 @@ def _lines(paths: list[Path]) -> Iterator[str]:
             yield from block.decode()
 
 
-def learn_sentence_pieces(
-    paths: list[Path], size: int, model_type: str, sample: int, model: Path, seed: int
-) -> None:
-    """Train sentencepiece on a sample of at most `sample` lines of all files together.
+@dataclass(frozen=True)
+class PieceTraining:
+    """How sentencepiece learns.
+
+    Attributes:
+        size: pieces and the model's three special symbols.
+        model_type: "unigram" or "bpe".
+        sample_lines: lines that it learns from; 0: all.
+        seed: of the sample.
+        character_coverage: the share of the text's characters that pieces are made of. The rarest beyond it
+            are in no piece.
+        normalization: a rule of sentencepiece, which is part of the model.
+    """
+
+    size: int
+    model_type: str = "unigram"
+    sample_lines: int = 0
+    seed: int = 1
+    character_coverage: float = CHARACTER_COVERAGE
+    normalization: str = NORMALIZATION
+
+
+def learn_sentence_pieces(paths: list[Path], training: PieceTraining, model: Path) -> None:
+    """Train sentencepiece on all files together.
 
     Raises:
         InputError: sentencepiece refuses the text or the size.
     """
     import sentencepiece
 
-    sentencepiece.set_random_generator_seed(seed)
+    sentencepiece.set_random_generator_seed(training.seed)
     result = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=progress(_lines(paths), None, "read for sentencepiece", "line"),
             model_writer=result,
-            vocab_size=size,
-            model_type=model_type,
-            input_sentence_size=sample,
+            vocab_size=training.size,
+            model_type=training.model_type,
+            input_sentence_size=training.sample_lines,
             shuffle_input_sentence=True,
-            normalization_rule_name="identity",  # `clean` has made NFC of it
-            character_coverage=0.9995,
+            normalization_rule_name=training.normalization,
+            character_coverage=training.character_coverage,
             hard_vocab_limit=False,
             num_threads=SENTENCEPIECE_THREADS,
             minloglevel=2,
         )
     except (RuntimeError, ValueError) as error:
-        raise InputError(f"{paths[0]}: sentencepiece cannot learn {size} pieces: {error}") from None
+        raise InputError(f"{paths[0]}: sentencepiece cannot learn so many pieces: {error}") from None
     with atomic_path(model) as temporary:
         temporary.write_bytes(result.getvalue())
 

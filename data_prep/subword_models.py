@@ -112,6 +112,13 @@ class SentencePieces:
         except (RuntimeError, OSError) as error:
             raise InputError(f"{path}: not a sentencepiece model: {error}") from None
 
+    @property
+    def pieces(self) -> list[str]:
+        """What text is split into, in the model's order."""
+        model = self._model
+        numbers = (i for i in range(len(model)) if not (model.is_control(i) or model.is_unknown(i)))
+        return [model.id_to_piece(i) for i in numbers]
+
     def segment(self, line: str) -> str:
         return " ".join(_without_special(self._model.encode(line, out_type=str), ""))
 

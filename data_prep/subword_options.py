@@ -7,14 +7,22 @@ from command_line import options
 from command_line.errors import InputError
 from command_line.workers import add_dask_argument, add_workers_argument
 from data_prep.formats.dictionary import DICTIONARY
+from data_prep.subword_learning import CHARACTER_COVERAGE, NORMALIZATION, NORMALIZATIONS
 
 PRETRAINED_MODEL = "sentence.bpe.model"
-OF_TYPES = {"bpe": ("merges",), "sentencepiece": ("vocabulary_size", "model_type", "sample_lines", "seed")}
+OF_TYPES = {
+    "bpe": ("merges",),
+    "sentencepiece": (
+        "vocabulary_size", "model_type", "character_coverage", "normalization", "sample_lines", "seed",
+    ),
+}  # fmt: skip
 DEFAULTS = {
     "type": "bpe",
     "merges": 50_000,
     "vocabulary_size": 50_000,
     "model_type": "unigram",
+    "character_coverage": CHARACTER_COVERAGE,
+    "normalization": NORMALIZATION,
     "sample_lines": 5_000_000,
     "min_count": 1,
     "seed": 1,
@@ -31,7 +39,7 @@ class SubwordJob:
         output: folder of subword text, model and dictionary.
         type: key of `TYPES`; None where a model is given.
         merges: of bpe.
-        vocabulary_size, model_type, sample_lines, seed: of sentencepiece.
+        vocabulary_size, model_type, character_coverage, normalization, sample_lines, seed: of sentencepiece.
         min_count: of a unit in the training text, to be in the dictionary; None where that is given.
         dictionary_from: the folder of an earlier run whose model and dictionary are applied, or None.
         pretrained: mBART's folder, whose model is applied and whose dictionary is trimmed, or None.
@@ -45,6 +53,8 @@ class SubwordJob:
     merges: int | None
     vocabulary_size: int | None
     model_type: str | None
+    character_coverage: float | None
+    normalization: str | None
     sample_lines: int | None
     min_count: int | None
     seed: int | None
@@ -75,12 +85,25 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--vocabulary-size",
         type=options.positive,
-        help=f"pieces of sentencepiece (default: {DEFAULTS['vocabulary_size']})",
+        help="symbols of sentencepiece's dictionary, fairseq's four included"
+        f" (default: {DEFAULTS['vocabulary_size']})",
     )
     parser.add_argument(
         "--model-type",
         choices=("unigram", "bpe"),
         help=f"kind of sentencepiece (default: {DEFAULTS['model_type']})",
+    )
+    parser.add_argument(
+        "--character-coverage",
+        type=options.number(0, 1, above=True),
+        help="share of the text's characters that sentencepiece has pieces for; the others are <unk>"
+        f" (default: {DEFAULTS['character_coverage']})",
+    )
+    parser.add_argument(
+        "--normalization",
+        choices=NORMALIZATIONS,
+        help="rule by which sentencepiece changes text before it is split, here and in exported tokenizers"
+        f" (default: {DEFAULTS['normalization']}: none)",
     )
     parser.add_argument(
         "--sample-lines",
@@ -90,7 +113,8 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--min-count",
         type=options.positive,
-        help=f"rarer units are left out of the dictionary (default: {DEFAULTS['min_count']})",
+        help=f"rarer units are left out of the dictionary (default: {DEFAULTS['min_count']}; of"
+        " sentencepiece, all pieces are in it)",
     )
     parser.add_argument(
         "--seed", type=options.seed, help=f"for sentencepiece's sample (default: {DEFAULTS['seed']})"
@@ -129,7 +153,10 @@ def completed(job: SubwordJob) -> SubwordJob:
     """
     _check_options(job)
     _check_options_of_dictionary(job)
-    return replace(job, **{name: value for name, value in DEFAULTS.items() if getattr(job, name) is None})
+    defaults = dict(DEFAULTS)
+    if job.type == "sentencepiece":
+        defaults["min_count"] = 0
+    return replace(job, **{name: value for name, value in defaults.items() if getattr(job, name) is None})
 
 
 def _check_options(job: SubwordJob) -> None:

@@ -5,7 +5,6 @@ where their boundaries differ (MeCab words over sentencepiece units of the raw l
 run of subwords that covers its characters.
 """
 
-import html
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -13,6 +12,7 @@ from itertools import accumulate
 from typing import Literal
 
 from command_line.errors import InputError, at
+from data_prep.spacing import spelled
 from data_prep.step_folder import read_record
 from data_prep.subword_models import SEPARATOR, TYPES, WORD_BEGINNING, NoSubwords
 from data_prep.transformers_tokenizer import KIND as TRANSFORMERS
@@ -65,10 +65,10 @@ def word_boundaries(
             boundaries = _walk(words, units, subword_type == "subword-nmt", longest)
             if boundaries is not None:
                 return boundaries
-    spelled = _spell_alike(words, [_surface(unit, subword_type) for unit in units], subword_type)
-    if spelled is None:
+    alike = _spell_alike(words, [_surface(unit, subword_type) for unit in units], subword_type)
+    if alike is None:
         raise InputError(f"{at(path, line_number)}: {_difference(words, units, subword_type)}")
-    return _cover(*spelled)
+    return _cover(*alike)
 
 
 def subword_spans(spans: Iterable[Sequence[int]], boundaries: Boundaries) -> list[tuple[int, int]]:
@@ -125,12 +125,12 @@ def _surface(unit: str, subword_type: str) -> str:
 def _spell_alike(words, surfaces, subword_type: str) -> tuple[list[str], list[str]] | None:
     """Both sides in the same characters, or None if they are different texts.
 
-    Moses' tokenizer escapes XML, which the units of raw text do not have. sentencepiece models of others
+    Tokenizers write marks and escapes that the units of raw text do not have. sentencepiece models of others
     (mBART's) normalize the text that they split, to NFKC and without some invisible characters. Where that
     made one character of two words (half-width ｶ and ﾞ become ガ), it is taken apart again.
     """
     text = "".join(surfaces)
-    unescaped = [html.unescape(word) if "&" in word else word for word in words]  # Moses writes &apos; for '
+    unescaped = [spelled(word) for word in words]
     for spelling in (list(words), unescaped):
         if "".join(spelling) == text:
             return spelling, surfaces

@@ -1,15 +1,19 @@
 """Split the lines of a corpus into words, per language.
 
-The papers (7.3.1, 8.2.1): jieba for Chinese, Moses for other languages. Defaults: zh jieba, ja mecab,
-otherwise moses. `--tokenizer zh=jieba ja=jumanpp` chooses per language, `--tokenizer none` for all;
-`--lowercase` writes words in lower case (2.3.2). Every file comes out with as many lines as it had, in the
-same order.
+Defaults: zh jieba, ja mecab, otherwise unicode, whose words a line is made from again as it was. The papers
+(7.3.1, 8.2.1) have jieba for Chinese and Moses for other languages: `--tokenizer moses zh=jieba`.
+`--tokenizer ja=jumanpp` chooses for one language, `--tokenizer none` for all; `--lowercase` writes words in
+lower case (2.3.2). Every file comes out with as many lines as it had, in the same order. A table shows how
+many of the lines come back from their words.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
+from collections import defaultdict
 from pathlib import Path
+from typing import NamedTuple
 
 from command_line import options
 from command_line.progress import progress
@@ -23,8 +27,18 @@ from data_prep.formats.texts import (
     open_outputs,
     paths_of,
 )
+from data_prep.round_trips import RoundTrips
 from data_prep.step_folder import StepFolder, normalization
-from data_prep.tokenizers import TOKENIZERS, choose_tokenizers, make_tokenizer
+from data_prep.tokenizers import (
+    LOWERCASE,
+    TOKENIZERS,
+    choose_tokenizers,
+    default_tokenizer,
+    make_tokenizer,
+)
+
+CHECKED_LINES = 1_000  # of every block, whether they come back: Moses' detokenizer is slow
+EXPECTED_PERCENTAGE = 99  # of lines that come back; below it there is a warning
 
 
 def add_arguments(parser) -> None:
@@ -49,23 +63,59 @@ def add_arguments(parser) -> None:
     parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
-def tokenize_block(names: tuple[str, str], block: Block) -> tuple[bytes, int]:
-    """One block of one file; `names` are tokenizer and language. Returns the text and its number of lines."""
+class TokenizedBlock(NamedTuple):
+    """The tokenized text of a block, its number of lines, and how many of the first ones come back."""
+
+    text: bytes
+    lines: int
+    trips: RoundTrips
+
+
+def tokenize_block(names: tuple[str, str], block: Block) -> TokenizedBlock:
+    """Tokenize one block of one file; `names` are tokenizer and language."""
     tokenizer = make_tokenizer(*names)
-    lines = [tokenizer.tokenize(line) for line in block.decode()]
+    raw = block.decode()
+    lines = [tokenizer.tokenize(line) for line in raw]
     if len(lines) != block.lines or any("\n" in line for line in lines):
         raise AssertionError(
             f"{block.paths[0]}:{block.first_line}: tokenizer {names[0]} changed the number of lines"
         )
-    return encode(lines), block.lines
+    checked = raw[:CHECKED_LINES]
+    if names[0].endswith(LOWERCASE):
+        checked = [line.lower() for line in checked]
+    backs = map(tokenizer.detokenize, lines)
+    trips = RoundTrips.of(zip(checked, backs, strict=False), block.paths[0], block.first_line)
+    return TokenizedBlock(encode(lines), block.lines, trips)
 
 
-def tokenize_file(path: Path, output: Path, names: tuple[str, str], workers: Workers) -> None:
+def tokenize_file(path: Path, output: Path, names: tuple[str, str], workers: Workers) -> RoundTrips:
     """Tokenize one file; the output has its lines, in order."""
+    trips = RoundTrips()
     blocks = workers.map(functools.partial(tokenize_block, names), read_blocks(path))
     with open_outputs([output]) as (stream,):
-        for text, _ in progress(blocks, None, f"tokenize {output.name}", "line", size=lambda item: item[1]):
-            stream.write(text)
+        for block in progress(blocks, None, f"tokenize {output.name}", "line", size=lambda item: item.lines):
+            stream.write(block.text)
+            trips.add(block.trips)
+    return trips
+
+
+def show_round_trips(trips: dict[str, RoundTrips], names: dict[str, str]) -> None:
+    """Print the table of all languages, and warn of those that lose lines."""
+    rows = [("language", "tokenizer", "lines checked", "come back", "first that does not")]
+    for language, of_language in sorted(trips.items()):
+        row = (language, names[language], f"{of_language.lines:,}", of_language.shown_percentage)
+        rows.append((*row, of_language.first_change))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(map(str.ljust, row, widths)).rstrip())
+    for language, of_language in sorted(trips.items()):
+        if of_language.percentage < EXPECTED_PERCENTAGE:
+            print(
+                f"warning: {language}: {of_language.shown_percentage} of the lines come back from tokenizer"
+                f" {names[language]}, so that a perfect translation cannot score 100; --tokenizer"
+                f" {language}={default_tokenizer(language)} keeps the text",
+                file=sys.stderr,
+            )
 
 
 def main(args) -> None:
@@ -85,10 +135,13 @@ def main(args) -> None:
         make_tokenizer(name, language)  # what is not installed fails now, not after an hour
     check_parallel(texts)
     step.begin(is_corpus_file)
+    trips: dict[str, RoundTrips] = defaultdict(RoundTrips)
     with make_workers(args.workers, args.dask) as workers:
         for text in texts:
             for path, output, language in zip(
                 text.paths, text.outputs(args.output), text.languages, strict=True
             ):
-                tokenize_file(path, output, (names[language], language), workers)
+                of_file = tokenize_file(path, output, (names[language], language), workers)
+                trips[language].add(of_file)
     step.finish()
+    show_round_trips(trips, names)

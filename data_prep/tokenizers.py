@@ -1,18 +1,18 @@
 """Tokenizers: raw text <-> words separated by single spaces, chosen per language.
 
-The papers tokenize Chinese with jieba and everything else with Moses (7.3.1, 8.2.1); Japanese is not Moses'
-business: MeCab by default, Juman++ (the thesis' chapters 3 and 4) on request.
+| name    | library                        | for                                     | the line comes back |
+|---------|--------------------------------|-----------------------------------------|---------------------|
+| unicode | regex                          | any language; the default               | yes                 |
+| moses   | sacremoses                     | languages that separate words by spaces | not always          |
+| jieba   | jieba                          | Chinese                                 | yes                 |
+| mecab   | mecab-python3 and unidic-lite  | Japanese                                | yes                 |
+| jumanpp | rhoknp, `jumanpp` on the PATH  | Japanese                                | yes                 |
+| none    | -                              | tokenized text, or for sentencepiece    | single spaces       |
+| raw     | -                              | the same for tokenizers of transformers | yes                 |
 
-| name    | library                        | for                                    |
-|---------|--------------------------------|----------------------------------------|
-| moses   | sacremoses                     | languages that separate words by spaces |
-| jieba   | jieba                          | Chinese                                |
-| mecab   | mecab-python3 and unidic-lite  | Japanese                               |
-| jumanpp | rhoknp, `jumanpp` on the PATH  | Japanese                               |
-| none    | -                              | text that is tokenized already, or for sentencepiece |
-| raw     | -                              | the same with its spaces, for tokenizers of transformers |
-
-A name with "+lowercase" behind it is the same tokenizer with its words in lower case (2.3.2).
+The papers tokenize Chinese with jieba, Japanese with Juman++ (the thesis' chapters 3 and 4) and everything
+else with Moses (7.3.1, 8.2.1), which cuts words of many languages at joiners, combining marks and
+apostrophes. A name with "+lowercase" behind it is the same tokenizer with its words in lower case (2.3.2).
 """
 
 import functools
@@ -20,19 +20,21 @@ import re
 import shutil
 import sys
 from collections.abc import Collection
+from itertools import pairwise
 
 from command_line.errors import InputError
 from data_prep.languages import closest, find_language, subtag, writing_system
+from data_prep.spacing import restored, with_spaces
+from data_prep.unicode_words import UnicodeWords
 
 DEFAULTS = {"han": "jieba", "japanese": "mecab"}  # by writing system
-DEFAULT = "moses"
+DEFAULT = "unicode"
 _UNSPACED = (
     "\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u2e80-\u2fdf\U00020000-\U0003134f"
 )
-_SPACE_BESIDE_UNSPACED = re.compile(f"(?<=[{_UNSPACED}]) | (?=[{_UNSPACED}])")
-_SPACE_BEFORE_MARK = re.compile(r" (?=[,.!?;:%)\]}’”…])")
-_SPACE_AFTER_MARK = re.compile(r"(?<=[(\[{‘“]) ")
-_SPACE_INSIDE_NUMBER = re.compile(r"(?<=\d)([.,:/]) (?=\d)")
+_SUPERFLUOUS_SPACE = re.compile(
+    f"(?<=[{_UNSPACED}([{{‘“]) | (?=[{_UNSPACED},.!?;:%)\\]}}’”…])|(?<=[.,:/]) (?=[0-9])"
+)
 
 
 class NoTokenizer:
@@ -94,12 +96,32 @@ class Moses:
 
 
 class UnspacedText:
-    """Detokenization of Chinese and Japanese: no space beside their characters, but between Latin words."""
+    """Detokenization of Chinese and Japanese: no space beside their characters, but between Latin words.
+
+    Spaces that are elsewhere in a line are recorded beside its words (`data_prep.spacing`).
+    """
+
+    def tokenize(self, line: str) -> str:
+        return _with_recorded_spaces(line, self.words(line))
+
+    def words(self, line: str) -> list[str]:
+        """The words of a line, without spaces."""
+        raise NotImplementedError
 
     def detokenize(self, line: str) -> str:
-        text = _SPACE_BESIDE_UNSPACED.sub("", " ".join(line.split()))
-        text = _SPACE_AFTER_MARK.sub("", _SPACE_BEFORE_MARK.sub("", text))
-        return _SPACE_INSIDE_NUMBER.sub(r"\1", text)
+        return restored(_SUPERFLUOUS_SPACE.sub("", " ".join(line.split())))
+
+
+def _with_recorded_spaces(line: str, words: list[str]) -> str:
+    gaps, end = [], 0
+    for word in words:
+        begin = line.find(word, end)
+        if begin < 0:  # a program that changes characters
+            return " ".join(words)
+        gaps.append(line[end:begin])
+        end = begin + len(word)
+    expected = (_SUPERFLUOUS_SPACE.sub("", f"{left[-1]} {right[0]}")[1:-1] for left, right in pairwise(words))
+    return with_spaces(words, gaps[1:], expected)
 
 
 class Jieba(UnspacedText):
@@ -116,8 +138,8 @@ class Jieba(UnspacedText):
         self._jieba.FREQ, self._jieba.total = self._jieba.gen_pfdict(self._jieba.get_dict_file())
         self._jieba.initialized = True
 
-    def tokenize(self, line: str) -> str:
-        return " ".join(word for word in self._jieba.cut(line) if not word.isspace())
+    def words(self, line: str) -> list[str]:
+        return [word for word in self._jieba.cut(line) if not word.isspace()]
 
 
 class Mecab(UnspacedText):
@@ -125,14 +147,14 @@ class Mecab(UnspacedText):
         mecab, dictionary = _import("MeCab", "ja"), _import("unidic_lite", "ja")
         self._tagger = mecab.Tagger(f'-O wakati -r /dev/null -d "{dictionary.DICDIR}"')
 
-    def tokenize(self, line: str) -> str:
+    def words(self, line: str) -> list[str]:
         words = self._tagger.parse(line)
         if words is None:  # of 100,000s of characters that are one word to it
             raise InputError(
                 f"tokenizer mecab: failed ({self._tagger.what()}) on {line[:80]!r} and what follows,"
                 f" {len(line)} characters; cut the line, or let `clean` remove it"
             )
-        return " ".join(words.split())
+        return words.split()
 
 
 class Jumanpp(UnspacedText):
@@ -146,14 +168,14 @@ class Jumanpp(UnspacedText):
         """Started by the process that uses it: forked workers cannot share one."""
         return self._library.Jumanpp()
 
-    def tokenize(self, line: str) -> str:
+    def words(self, line: str) -> list[str]:
         if not line.strip():
-            return ""
+            return []
         try:
             morphemes = self._jumanpp.apply_to_sentence(line).morphemes
         except (RuntimeError, OSError) as error:  # TimeoutError is an OSError
             raise InputError(f"tokenizer jumanpp: the program failed ({error}) on {line[:80]!r}") from None
-        return " ".join(word for morpheme in morphemes for word in morpheme.text.split())
+        return [word for morpheme in morphemes for word in morpheme.text.split()]
 
 
 class Lowercase:
@@ -168,7 +190,14 @@ class Lowercase:
 
 
 UNSPLIT = {"none": NoTokenizer, "raw": RawLines}
-TOKENIZERS = {"moses": Moses, "jieba": Jieba, "mecab": Mecab, "jumanpp": Jumanpp, **UNSPLIT}
+TOKENIZERS = {
+    "unicode": UnicodeWords,
+    "moses": Moses,
+    "jieba": Jieba,
+    "mecab": Mecab,
+    "jumanpp": Jumanpp,
+    **UNSPLIT,
+}
 LOWERCASE = "+lowercase"
 
 
@@ -203,7 +232,7 @@ def has_rules_of_languages(name: str) -> bool:
 
 
 def default_tokenizer(language: str) -> str:
-    """The tokenizer for how a language is written; Moses' general rules where its code is not known."""
+    """The tokenizer for how a language is written."""
     return DEFAULTS.get(writing_system(language), DEFAULT)
 
 
@@ -213,7 +242,10 @@ def tokenizer_like(names: Collection[str], language: str) -> str:
     plain = {name.removesuffix(LOWERCASE) for name in names}
     if len(plain) == 1 and plain <= set(UNSPLIT):
         return plain.pop() + case
-    return default_tokenizer(language) + case
+    usual = default_tokenizer(language)
+    if usual == DEFAULT and "moses" in plain and DEFAULT not in plain:
+        usual = "moses"
+    return usual + case
 
 
 def choose_tokenizers(languages, choices: list[str], lowercase: bool = False) -> dict[str, str]:

@@ -44,7 +44,8 @@ class Preparation:
         folder: the binarized folder; the subword model lies in it, raw valid and test text in `folder/text`.
         languages: sorted language codes.
         tokenizers: language -> name of its tokenizer ("moses", "jieba", …, "none", "raw").
-        subword: {"type": one of `data_prep.subword_models.TYPES`, "model": file name in `folder` or None}.
+        subword: {"type": one of `data_prep.subword_models.TYPES`, "model": file name in `folder` or None,
+            "normalization": rule of a sentencepiece model that was learned here}.
         pairs: split -> {"de-en": number of lines}; the two codes in alphabetical order.
         dictionary_sha256: checksum of the joint dictionary file.
         text_sha256: "test.de-en.de" -> checksum of that raw text file.

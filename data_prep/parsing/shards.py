@@ -19,9 +19,9 @@ from data_prep.parsing.tokens_to_words import (
     is_separator,
     lift_edges,
     tree_over_words,
-    unescape,
 )
 from data_prep.parsing.trees import head_final_order
+from data_prep.spacing import spelled
 from data_prep.tokenizers import UnspacedText
 
 LINES_TO_JUDGE = 20  # a parser that fails on fewer may be right
@@ -66,7 +66,7 @@ def structures_of_shard(choice: ParserChoice, shard: Shard) -> Result:
             the parser fails on all of them.
     """
     tokenized = [line.split() for line in shard.block.decode()]
-    lines = [[unescape(word) for word in words] for words in tokenized]
+    lines = [[spelled(word) for word in words] for words in tokenized]
     raw = shard.block.decode(1) if len(shard.block.texts) > 1 else [None] * len(lines)
     unspaced = is_unspaced(choice.language)
     filled = [place for place, words in enumerate(lines) if words]

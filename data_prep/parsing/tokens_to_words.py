@@ -6,7 +6,6 @@ several tokens and one word is a leaf of the tree; several words in one block st
 """
 
 import functools
-import html
 import unicodedata
 from collections.abc import Sequence
 from itertools import accumulate
@@ -16,11 +15,6 @@ from data_prep.parsing.trees import Tree, depths, keep_tokens, surround, widen_l
 
 _SEPARATORS = ",;:、，；：・—–-"
 _SIGNS_OF_WORDS = "%％‰&＆@＠#＃*＊§"  # Unicode's punctuation that is read as a word ("per cent", "and")
-
-
-def unescape(word: str) -> str:
-    """The characters behind a word that the Moses tokenizer has escaped ("&apos;s" -> "'s")."""
-    return html.unescape(word) if "&" in word else word
 
 
 @functools.lru_cache(maxsize=1 << 16)

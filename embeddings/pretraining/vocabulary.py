@@ -14,7 +14,7 @@ from command_line.errors import InputError
 from command_line.lines import count_lines, read_lines
 from command_line.outputs import scratch_folder
 from data_prep.model_folders import loading
-from data_prep.subword_learning import learn_sentence_pieces
+from data_prep.subword_learning import PieceTraining, learn_sentence_pieces
 
 BEGIN, PADDING, END, UNKNOWN, MASK = "<s>", "<pad>", "</s>", "<unk>", "<mask>"
 
@@ -51,7 +51,7 @@ def learn_tokenizer(
             for path, lines_there, few in zip(texts, sizes, wanted, strict=True):
                 stream.writelines(f"{line}\n" for line in _drawn(path, lines_there, few, random))
         try:
-            learn_sentence_pieces([sample], size - 2, "unigram", 0, model, seed)
+            learn_sentence_pieces([sample], PieceTraining(size - 2, seed=seed), model)
         except InputError as error:
             raise InputError(f"--vocabulary-size {size}: {str(error).partition(': ')[2]}") from None
         return tokenizer_of_pieces(model, longest)

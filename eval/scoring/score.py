@@ -34,6 +34,7 @@ from eval.scoring.kept_comet import KeptComet, kept_comet
 from eval.scoring.line_statistics import segments, write_statistics
 from eval.scoring.off_target import RULES as OFF_TARGET_RULES
 from eval.scoring.off_target import by_number, intended
+from eval.scoring.perfect_translations import warn_of_unreachable_references
 from eval.scoring.scoring_options import ScoringOptions, Tokenization, add_scoring_arguments
 from eval.scoring.surface_metrics import scores_of_lines, surface_scores
 from eval.scoring.test_sets import DirectionFiles
@@ -55,6 +56,7 @@ def main(args) -> None:
     with Comet(model.comet_model, model.comet_python, model.comet_batch_size) as comet:
         for translation, files in todo:
             warn_of_unknown_languages(translation, files)
+            warn_of_unreachable_references(translation, files, options.tokenization)
             score_folder(translation, files, options, comet, args.force)
 
 

@@ -3,12 +3,10 @@
 Ids are those of the dictionary, in its order. Behind them come pieces of the sentencepiece model that the
 dictionary lacks; fairseq reads `<unk>` for them, so their embeddings are copies of its own.
 
-sentencepiece joins neighbouring characters that are in none of its pieces, and fairseq looks the whole run up
-in its dictionary, where the runs of the training text are. Here a run that is not there becomes one character
-that nothing knows, and those that are there are pieces of their own, apart from what is around them.
+sentencepiece joins neighbouring characters that are in none of its pieces, and fairseq reads the whole run as
+`<unk>`. Here it becomes one character that nothing knows.
 """
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -165,32 +163,26 @@ class Vocabulary:
         entries: (name, score) by id; a name that no text contains where fairseq's symbol is not to be found.
         rows: fairseq's id of every id.
         alphabet: characters of pieces.
-        runs: symbols of the dictionary that are no piece but text that sentencepiece does not know.
     """
 
     entries: list[tuple[str, float]]
     rows: np.ndarray
     alphabet: frozenset[str]
-    runs: list[str]
 
     @classmethod
     def of(cls, model: PieceModel, dictionary) -> "Vocabulary":
         alphabet = frozenset().union(*model.pieces)
         special = {dictionary.bos(), dictionary.pad(), dictionary.eos(), dictionary.unk()}
-        lowest = min(model.pieces.values())
-        entries, runs = [], []
+        entries = []
         for number, symbol in enumerate(dictionary.symbols):
             if number not in special and symbol in model.pieces:
                 entries.append((symbol, model.pieces[symbol]))
-            elif number not in special and not alphabet.intersection(symbol):
-                entries.append((symbol, lowest))
-                runs.append(symbol)
             else:
                 entries.append((unwritable(symbol), 0.0))
         known = set(dictionary.symbols)
         others = [(piece, score) for piece, score in model.pieces.items() if piece not in known]
         rows = np.append(np.arange(len(entries)), np.full(len(others), dictionary.unk()))
-        return cls(entries + others, rows, alphabet, runs)
+        return cls(entries + others, rows, alphabet)
 
 
 def unwritable(symbol: str) -> str:
@@ -242,11 +234,7 @@ def pipeline(model: PieceModel, vocabulary: Vocabulary, lowercase: bool, normali
         if model.single_spaces:
             steps += [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip()]
     unknown = f"[^{_in_brackets(vocabulary.alphabet | {' '})}]"
-    known = "|".join(sorted(map(re.escape, vocabulary.runs), key=len, reverse=True))
-    unlisted = (
-        f"(?={unknown})(?<!{unknown})(?!(?:{known})(?!{unknown})){unknown}+" if known else f"{unknown}+"
-    )
-    steps.append(normalizers.Replace(Regex(unlisted), NOTHING_KNOWS))
+    steps.append(normalizers.Replace(Regex(f"{unknown}+"), NOTHING_KNOWS))
     if model.kind == UNIGRAM:
         tokenizer = Tokenizer(models.Unigram(vocabulary.entries, unk_id=3, byte_fallback=False))
     else:

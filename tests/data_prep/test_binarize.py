@@ -73,7 +73,7 @@ def test_stock_fairseq_preprocess_gives_the_same_bytes(prepared, tmp_path):
 def test_record_and_text(prepared):
     record = Preparation.load(prepared / "data")
     assert record.languages == ["de", "en", "fr"]
-    assert record.tokenizers == dict.fromkeys(record.languages, "moses")
+    assert record.tokenizers == dict.fromkeys(record.languages, "unicode")
     assert record.subword == {"type": "subword-nmt", "model": "subword.codes"}
     pairs = ["de-en", "de-fr", "en-fr"]
     assert record.pairs == {

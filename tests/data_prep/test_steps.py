@@ -1,6 +1,7 @@
 """The steps as commands: order, counts, restarts after a kill, malformed input, instant help."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from command_line.dispatch import run
 from command_line.errors import InputError
-from data_prep.__main__ import STEPS
+from data_prep.__main__ import DESCRIPTION, STEPS
 from data_prep.step_folder import StepFolder
 from tests import hanging
 
@@ -51,9 +53,46 @@ def test_tokenize_keeps_every_line_in_its_place(step, tmp_path, write_corpus, re
     lines = [f"Zeile {number}, gut." if number % 5 else "" for number in range(100)]
     folder = small(write_corpus, tmp_path / "in", lines)
     assert step("tokenize", "--input", folder, "--output", tmp_path / "out", "--workers", workers)[0] == 0
-    expected = [f"Zeile {number} , gut ." if number % 5 else "" for number in range(100)]
+    expected = [f"Zeile {number} ⁀, gut ⁀." if number % 5 else "" for number in range(100)]
     assert read(tmp_path / "out/train.de-en.de") == expected
-    assert read(tmp_path / "out/train.de-en.en") == ["It &apos;s fine ."] * 100
+    assert read(tmp_path / "out/train.de-en.en") == ["It's fine ⁀."] * 100
+
+
+def tokenize(capsys, folder, *options) -> tuple[str, str]:
+    """What the step prints on standard output and on standard error."""
+    words = ["tokenize", "--input", folder, "--output", folder.parent / "tok", "--workers", 1, *options]
+    assert run("data_prep", DESCRIPTION, STEPS, list(map(str, words))) == 0
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def test_tokenize_shows_how_many_lines_come_back(tmp_path, write_corpus, capsys, monkeypatch):
+    monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", 100)
+    monkeypatch.setattr("data_prep.tokenize.CHECKED_LINES", 50)  # of each of three blocks
+    lines = [f"Satz {number}." for number in range(300)]
+    lines[70] = lines[120] = "Haus/Hof"
+    folder = small(write_corpus, tmp_path / "in", lines)
+    output, errors = tokenize(capsys, folder, "--tokenizer", "moses", "en=unicode")
+    rows = [re.split("  +", line) for line in output.splitlines()]
+    assert rows == [
+        ["language", "tokenizer", "lines checked", "come back", "first that does not"],
+        ["de", "moses", "150", "99.33%", f"{folder}/train.de-en.de:121: 'Haus/Hof' becomes 'Haus / Hof'"],
+        ["en", "unicode", "150", "100.00%"],
+    ]
+    assert "warning" not in errors
+
+
+def test_tokenize_warns_of_a_language_that_loses_lines(tmp_path, write_corpus, capsys):
+    folder = small(write_corpus, tmp_path / "in", ["Ja/nein.", "Gut."])
+    _, errors = tokenize(capsys, folder, "--tokenizer", "moses")
+    assert "warning: de: 50.00% of the lines come back from tokenizer moses" in errors
+    assert "--tokenizer de=unicode keeps the text" in errors and "warning: en" not in errors
+
+
+def test_lines_in_lower_case_come_back_in_lower_case(tmp_path, write_corpus, capsys):
+    folder = small(write_corpus, tmp_path / "in", ["ÄHM, Straße!"])
+    output, errors = tokenize(capsys, folder, "--lowercase")
+    assert output.count("100.00%") == 2 and "warning" not in errors
 
 
 def test_a_finished_step_is_skipped_until_something_changes(step, tmp_path, write_corpus, read):
@@ -68,7 +107,7 @@ def test_a_finished_step_is_skipped_until_something_changes(step, tmp_path, writ
     assert output.stat().st_mtime_ns != first
     output.write_text("mark\n")  # not what the step wrote
     assert "train.de-en.de has changed since" in step(*command)[1]
-    assert read(output) == ["Das ist gut .", "Ja , z.B. hier .", ""]
+    assert read(output) == ["Das ist gut ⁀.", "Ja ⁀, z.B ⁀. hier ⁀.", ""]
     assert step(*command, "--tokenizer", "de=none")[0] == 0
     assert read(output) == ["Das ist gut.", "Ja, z.B. hier.", ""]
     small(write_corpus, folder, ["anders"])

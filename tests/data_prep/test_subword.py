@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from command_line.dispatch import run
 from command_line.errors import InputError
+from data_prep.__main__ import STEPS
 from data_prep.formats.dictionary import dictionary_lines
+from data_prep.formats.preparation import Preparation
+from data_prep.step_folder import read_record
 from data_prep.subword_models import BytePairs, NoSubwords, SentencePieces, load_subwords
 
 
@@ -119,8 +123,55 @@ def test_sentencepiece(step, tmp_path, prepared, read, kind):
         lines = read(prepared / "raw" / name)
         units = read(tmp_path / "a" / name)
         assert len(units) == len(lines) and [model.join(line) for line in units] == lines
-    units = {line.rsplit(" ", 1)[0] for line in read(tmp_path / "a/dict.txt")}
-    assert 100 < len(units) <= 208
+    units = [line.rsplit(" ", 1)[0] for line in read(tmp_path / "a/dict.txt")]
+    assert len(units) == 196 and set(units) == set(model.pieces)  # with fairseq's four: what was asked for
+
+
+def symbols_of(folder: Path, read) -> list[str]:
+    return [line.rsplit(" ", 1)[0] for line in read(folder / "dict.txt")]
+
+
+def test_what_is_in_no_piece_is_unknown(tmp_path, write_corpus, read, capsys):
+    """A dictionary has what was asked for, however many characters of a text are in no piece."""
+    lines = [f"ein Satz von Wort {number}" for number in range(400)] + ["雪 ☃☃ Satz", "ein ☃ 氷 Satz"]
+    folder = write_corpus(tmp_path / "in", {f"train.de-en.{code}": lines for code in ("de", "en")})
+    words = f"subword --type sentencepiece --vocabulary-size 48 --workers 1 --input {folder} --output".split()
+    assert run("data_prep", "", STEPS, [*words, f"{tmp_path}/o"]) == 0
+    symbols = symbols_of(tmp_path / "o", read)
+    units = [unit for line in read(tmp_path / "o/train.de-en.de") for unit in line.split()]
+    unknown = [unit for unit in units if unit not in symbols]
+    assert len(symbols) == 44 and 0 < len(unknown) <= 4
+    share = f"{100 * len(unknown) / len(units):.2f}%"  # both sides are the same text
+    expected = "dictionary: 48 symbols (44 of 44 pieces, 4 special symbols, 0 for a multiple of 8); "
+    assert f"{expected}{share} of the training text's units are <unk>" in capsys.readouterr().out
+    assert run("data_prep", "", STEPS, [*words, f"{tmp_path}/all", "--character-coverage", "1"]) == 0
+    assert {"☃", "雪", "氷"} <= set("".join(symbols_of(tmp_path / "all", read)))
+    assert " 0.00% of the" in capsys.readouterr().out
+
+
+def test_rare_pieces_are_left_out_where_that_is_asked_for(step, tmp_path, write_corpus, read):
+    lines = ["aa ab ba bb"] * 5 + ["c"]
+    folder = write_corpus(tmp_path / "in", {f"train.de-en.{code}": lines for code in ("de", "en")})
+    words = ["--type", "sentencepiece", "--vocabulary-size", 12, "--character-coverage", 1, "--min-count", 3]
+    assert step("subword", "--input", folder, "--output", tmp_path / "o", *words, "--workers", 1)[0] == 0
+    assert "c" in "".join(load_subwords("sentencepiece", tmp_path / "o/subword.model").pieces)
+    assert not any("c" in symbol for symbol in symbols_of(tmp_path / "o", read))
+
+
+@pytest.mark.parametrize(("rule", "spelled"), [("identity", "ﬁn Ａ"), ("nmt_nfkc", "fin A")])
+def test_normalization_is_recorded_and_applied(step, tmp_path, write_corpus, rule, spelled):
+    lines = ["ﬁn Ａ fin A", "A fin", "ﬁn Ａ"] * 20
+    names = [f"{split}.de-en.{code}" for split in ("train", "test") for code in ("de", "en")]
+    folder = write_corpus(tmp_path / "in", dict.fromkeys(names, lines))
+    out, data = tmp_path / "o", tmp_path / "data"
+    words = ["--type", "sentencepiece", "--vocabulary-size", 16, "--character-coverage", 1, "--workers", 1]
+    assert step("subword", "--input", folder, "--output", out, *words, "--normalization", rule)[0] == 0
+    assert step("binarize", "--input", out, "--text", folder, "--output", data, "--workers", 1)[0] == 0
+    preparation = Preparation.load(data)
+    assert preparation.subword == {"type": "sentencepiece", "model": "subword.model", "normalization": rule}
+    assert preparation.detokenize("de", preparation.segment("de", "ﬁn Ａ")) == spelled
+    assert step("subword", "--input", folder, "--output", tmp_path / "new", "--dictionary-from", out)[0] == 0
+    assert read_record(tmp_path / "new", "subword")["normalization"] == rule
 
 
 def test_words_as_units(step, tmp_path, prepared, read):
@@ -146,7 +197,7 @@ def test_an_existing_model_is_applied_to_new_text(step, tmp_path, prepared, read
     ("options", "message"),
     [
         (["--tokenizer", "none"], None),
-        ([], "de is tokenized by moses, but that of OLD by none; run `tokenize` with --tokenizer de=none"),
+        ([], "de is tokenized by unicode, but that of OLD by none; run `tokenize` with --tokenizer de=none"),
         (["--tokenizer", "none", "--lowercase"], "--tokenizer de=none en=none, without --lowercase"),
     ],
 )
@@ -187,7 +238,7 @@ def test_bad_requests(step, tmp_path, prepared, write_corpus):
         (["--input", prepared / "tok", "--merges", 0], "--merges: found '0', expected a whole number from 1"),
         (
             ["--input", prepared / "tok", "--type", "sentencepiece", "--vocabulary-size", 5],
-            "cannot learn 5 pieces",
+            "cannot learn so many pieces",
         ),
     ):
         status, error = step("subword", *arguments, "--output", tmp_path / "o", "--workers", 1)

@@ -42,6 +42,12 @@ def spans_of(words: str, units: str, subword_type: str) -> list[tuple[int, int]]
             "sentencepiece",
             [(0, 1), (1, 3), (3, 4), (4, 6), (6, 7)],
         ),
+        (
+            "it's «&#160;⁀ A ⁀&⁀ T",
+            "▁it ' s ▁« ▁A & T",
+            "sentencepiece",
+            [(0, 3), (3, 4), (4, 5), (5, 6), (6, 7)],
+        ),
         ("&amp; x", "▁&amp; ▁x", "sentencepiece", [(0, 1), (1, 2)]),
         # a model that normalizes: full-width letters, a ligature, an invisible word
         ("ＡＢ ﬁn", "▁AB ▁fi n", "sentencepiece", [(0, 1), (1, 3)]),

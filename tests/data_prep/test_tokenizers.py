@@ -118,7 +118,7 @@ def test_chinese_and_japanese_come_back_with_the_spaces_of_latin_words(name, lan
     assert tokenizer.detokenize(tokens) == line
 
 
-@pytest.mark.parametrize("name", ["jieba", "mecab", "moses", "none"])
+@pytest.mark.parametrize("name", ["jieba", "mecab", "moses", "unicode", "none"])
 def test_empty_and_blank_lines_stay_one_line(name):
     if name in ("jieba", "mecab"):
         pytest.importorskip({"jieba": "jieba", "mecab": "MeCab"}[name])
@@ -144,9 +144,10 @@ def test_jumanpp_gives_the_words_of_its_morphemes(monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: "/bin/jumanpp")
     monkeypatch.setitem(sys.modules, "rhoknp", SimpleNamespace(Jumanpp=Jumanpp))
     tokenizer = make_tokenizer.__wrapped__("jumanpp", "ja")
-    assert tokenizer.tokenize("日本語\u3000だ") == "日本 語 だ"
+    assert tokenizer.tokenize("日本語だ") == "日本 語 だ"
+    assert tokenizer.tokenize("日本語\u3000だ") == "日本 語 ⁀&#12288;だ"
     assert tokenizer.tokenize(" ") == ""
-    assert tokenizer.detokenize("日本 語 だ") == "日本語だ"
+    assert tokenizer.detokenize("日本 語 ⁀&#12288;だ") == "日本語\u3000だ"
 
 
 def test_a_word_that_is_too_long_for_mecab_is_an_error_of_one_line():
@@ -166,26 +167,26 @@ def test_a_library_that_is_missing_is_named(monkeypatch):
 
 
 def test_choices_per_language():
-    assert choose_tokenizers({"en", "ja", "zh"}, []) == {"en": "moses", "ja": "mecab", "zh": "jieba"}
-    assert choose_tokenizers({"en", "ja"}, ["ja=jumanpp"]) == {"en": "moses", "ja": "jumanpp"}
+    assert choose_tokenizers({"en", "ja", "zh"}, []) == {"en": "unicode", "ja": "mecab", "zh": "jieba"}
+    assert choose_tokenizers({"en", "ja"}, ["ja=jumanpp"]) == {"en": "unicode", "ja": "jumanpp"}
     assert choose_tokenizers({"en", "ja"}, ["ja=mecab", "none"]) == {"en": "none", "ja": "mecab"}
 
 
 @pytest.mark.parametrize(
     ("code", "tokenizer"),
-    [("zho_Hans", "jieba"), ("zh_TW", "jieba"), ("yue", "jieba"), ("zho_Latn", "moses"),
-     ("jpn_Jpan", "mecab"), ("jpn", "mecab"), ("kor_Hang", "moses"), ("eng_Latn", "moses"), ("deu", "moses")],
+    [("zho_Hans", "jieba"), ("zh_TW", "jieba"), ("yue", "jieba"), ("zho_Latn", "unicode"),
+     ("jpn_Jpan", "mecab"), ("jpn", "mecab"), ("kor_Hang", "unicode"), ("tha", "unicode"), ("xa", "unicode")],
 )  # fmt: skip
 def test_the_default_follows_the_language_whatever_its_code(code, tokenizer, capsys):
-    assert choose_tokenizers({code, "en"}, []) == {code: tokenizer, "en": "moses"}
+    assert choose_tokenizers({code, "en"}, []) == {code: tokenizer, "en": "unicode"}
     assert capsys.readouterr().err == ""
 
 
-def test_an_artificial_language_is_tokenized_by_general_rules_with_a_warning(capsys):
-    assert choose_tokenizers({"xa", "en"}, []) == {"en": "moses", "xa": "moses"}
+def test_moses_tokenizes_an_artificial_language_by_general_rules_with_a_warning(capsys):
+    assert choose_tokenizers({"xa", "en"}, ["moses"]) == {"en": "moses", "xa": "moses"}
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("warning: 'xa' is not a known language code: Moses tokenizes it by general rules")
-    assert choose_tokenizers({"xa", "en"}, ["xa=none"]) and capsys.readouterr().err == ""
+    assert choose_tokenizers({"xa", "en"}, ["moses", "xa=none"]) and capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -219,7 +220,7 @@ def test_contradicting_choices(choices):
 
 def test_words_in_lower_case():
     """Of every tokenizer, and of languages that come later (2.3.2)."""
-    names = choose_tokenizers({"en", "ja"}, ["ja=none"], lowercase=True)
+    names = choose_tokenizers({"en", "ja"}, ["moses", "ja=none"], lowercase=True)
     assert names == {"en": "moses+lowercase", "ja": "none+lowercase"}
     tokenizer = make_tokenizer("moses+lowercase", "de")
     assert tokenizer.tokenize("ÄHM, Straße!") == "ähm , straße !"
@@ -227,5 +228,7 @@ def test_words_in_lower_case():
     assert tokenizer_like(names.values(), "zh") == "jieba+lowercase"
     assert tokenizer_like(["none+lowercase"], "zh") == "none+lowercase"
     assert tokenizer_like(["moses", "none"], "zh") == "jieba"
+    assert tokenizer_like(["moses", "jieba"], "de") == "moses"
+    assert tokenizer_like(["unicode", "moses"], "de") == tokenizer_like([], "de") == "unicode"
     with pytest.raises(InputError, match="unknown tokenizer 'mosse' for de"):
         make_tokenizer("mosse+lowercase", "de")

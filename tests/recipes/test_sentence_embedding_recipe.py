@@ -127,7 +127,7 @@ def test_the_data_of_the_paper():
     assert {name.split("-")[1] for name in capped} == {"opensubtitles", "unpc"}
     names = {each.split("-")[1] for each in download.train}
     assert not names & {"jw300", "tatoeba"} and len(names) == 7
-    assert tokenize.tokenizer == ["ja=jumanpp"] and tokenize.lowercase
+    assert tokenize.tokenizer == ["moses", "ja=jumanpp", "zh=jieba"] and tokenize.lowercase
     assert (subword.type, subword.vocabulary_size) == ("sentencepiece", 60000)
 
 

@@ -3,6 +3,7 @@
 CORPUS=europarl
 LANGUAGES=(de en es fr nl)
 MERGES=50000
+TOKENIZER_OPTIONS=(--tokenizer moses)
 ARCHITECTURE=transformer_big
 INTERLINGUA_LENGTH=30
 DROPOUT=0.3

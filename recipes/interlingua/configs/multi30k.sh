@@ -4,6 +4,7 @@
 CORPUS=multi30k
 LANGUAGES=(cs de en fr)
 MERGES=6000
+TOKENIZER_OPTIONS=(--tokenizer moses) # as the papers' configurations
 ARCHITECTURE=transformer
 ENCODER_LAYERS=3 # MNMT; 1 encoder and 2 interlingua layers otherwise
 INTERLINGUA_LENGTH=16

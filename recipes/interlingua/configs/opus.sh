@@ -3,6 +3,7 @@
 CORPUS=opus100
 LANGUAGES=(ar de en fr nl ru zh)
 MERGES=50000
+TOKENIZER_OPTIONS=(--tokenizer moses zh=jieba)
 ARCHITECTURE=transformer
 INTERLINGUA_LENGTH=17
 DROPOUT=0.1

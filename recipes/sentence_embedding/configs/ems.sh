@@ -37,7 +37,7 @@ CORPUS_OPTIONS=(--train "${TRAIN_IDS[@]}" --valid "${VALID_IDS[@]}" --test "${TE
 MULTIWAY=(af ar bg bn ca cs da de el eo es et eu fa "fi" fr gl gu he hi hr hu hy id it ja jv ka kk ko ku lt lv mk ml mn mr ms my
   nb nl pl pt ro ru sk sl sq sr sv sw ta te th tr uk ur vi yo zh)
 
-TOKENIZER_OPTIONS=(--tokenizer ja=jumanpp --lowercase) # Chinese: jieba, others: Moses
+TOKENIZER_OPTIONS=(--tokenizer moses ja=jumanpp zh=jieba --lowercase)
 SUBWORD_OPTIONS=(--type sentencepiece --vocabulary-size 60000)
 ARCHITECTURE=ems
 TRANSLATION_MODEL="--arch mnmt_transformer_big" # an encoder of the same size

@@ -10,7 +10,7 @@ CORPUS_OPTIONS=(--train-pairs 20000)
 LANGUAGES=(cs de en es fr it ja pl pt ru zh)
 MULTIWAY=(cs de es fr it ja pl pt ru zh)
 LANGUAGE_GROUPS=l10n
-TOKENIZER_OPTIONS=(--lowercase)
+TOKENIZER_OPTIONS=(--tokenizer moses ja=mecab zh=jieba --lowercase)
 SUBWORD_OPTIONS=(--type sentencepiece --vocabulary-size 16000)
 ARCHITECTURE=ems_small
 MODEL_OPTIONS=(--encoder-embed-dim 192 --encoder-ffn-embed-dim 512 --encoder-attention-heads 4)

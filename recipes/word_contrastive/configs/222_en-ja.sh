@@ -2,7 +2,7 @@
 # 222_en-ja of Table 5.1: both directions of IWSLT17 en-ja, 223k pairs, 8 GPUs.
 CORPUS=text
 LANGUAGES=(en ja)
-TOKENIZER_OPTIONS=(--tokenizer ja=jumanpp)
+TOKENIZER_OPTIONS=(--tokenizer moses ja=jumanpp)
 SUBWORD_OPTIONS=(--type sentencepiece --vocabulary-size 32000) # without --mbart; the size is ours
 ARCHITECTURE=mnmt_transformer
 DROPOUT=0.3

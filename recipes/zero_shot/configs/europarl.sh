@@ -3,6 +3,7 @@
 CORPUS=europarl
 LANGUAGES=(de en es fr nl)
 MERGES=50000
+TOKENIZER_OPTIONS=(--tokenizer moses)
 ARCHITECTURE=mnmt_transformer_big
 DROPOUT=0.3
 LEARNING_RATE=5e-4

@@ -3,6 +3,7 @@
 CORPUS=iwslt17
 LANGUAGES=(en it nl ro)
 MERGES=40000
+TOKENIZER_OPTIONS=(--tokenizer moses)
 ARCHITECTURE=mnmt_transformer
 DROPOUT=0.4
 LEARNING_RATE=1e-3

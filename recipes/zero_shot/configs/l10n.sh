@@ -8,6 +8,7 @@
 CORPUS=l10n
 LANGUAGES=(de en fr ru)
 MERGES=8000
+TOKENIZER_OPTIONS=(--tokenizer moses) # as the papers' configurations
 ARCHITECTURE=mnmt_transformer
 MODEL_OPTIONS=(--encoder-layers 3 --encoder-embed-dim 192 --encoder-ffn-embed-dim 512 --encoder-attention-heads 4
   --decoder-layers 3 --decoder-embed-dim 192 --decoder-ffn-embed-dim 512 --decoder-attention-heads 4)

@@ -20,6 +20,7 @@ CORPUS=phrasebook
 CORPUS_OPTIONS=(--train-lines 8000 --valid-lines 200 --test-lines 300 --seed 1)
 LANGUAGES=(de en es "fi" fr ru)
 MERGES=4000
+TOKENIZER_OPTIONS=(--tokenizer moses) # as the papers' configurations
 ARCHITECTURE=mnmt_transformer_tiny
 MODEL_OPTIONS=(--encoder-layers 3 --decoder-layers 3) # of width 128
 RESIDUAL_LAYER=2

@@ -3,7 +3,7 @@
 import pytest
 
 from command_line.errors import InputError
-from data_prep.subword_learning import learn_sentence_pieces
+from data_prep.subword_learning import PieceTraining, learn_sentence_pieces
 from embeddings.pretraining.vocabulary import (
     learn_tokenizer,
     load_tokenizer,
@@ -24,7 +24,7 @@ def text(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pieces(text):
     model = text / "pieces.model"
-    learn_sentence_pieces([text / "train.de", text / "train.en"], 90, "unigram", 0, model, seed=1)
+    learn_sentence_pieces([text / "train.de", text / "train.en"], PieceTraining(90), model)
     return model
 
 

@@ -30,14 +30,20 @@ def of(data, longest=40, has_cls=False, pretokenized=False):
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
 def test_ids_are_those_of_sentencepiece_and_the_dictionary(tmp_path, kind, tokenizer, rule, prefix):
     made, preparation, dictionary = of(write_data(tmp_path / "data", kind, tokenizer, rule, prefix))
-    known_runs = 0
     for line in [*LINES, "Ｗｉｄｅ ｶﾞ ① ½ e\u0301"]:
         words = preparation.segment("de", line).split()
         expected = [dictionary.index(word) for word in words] + [dictionary.eos()]
         found = [made.rows[number] for number in made.tokenizer(line)["input_ids"]]
         assert found == expected, (line, words)
-        known_runs += sum(word in ("☃", "☃☼", "☼", "☼☃☃", "☃☃") and word in dictionary for word in words)
-    assert known_runs > 5
+
+
+def test_a_rule_of_normalization_is_part_of_the_exported_tokenizer(tmp_path):
+    """What is written in full width, or with ligatures, has the ids of plain letters."""
+    made, _, dictionary = of(write_data(tmp_path / "data", rule="nmt_nfkc"))
+    assert made.tokenizer("Ｄａｓ ist ﬁt")["input_ids"] == made.tokenizer("Das ist fit")["input_ids"]
+    identity, *_ = of(write_data(tmp_path / "identity"))
+    found = identity.tokenizer("Ｄａｓ ist ﬁt")["input_ids"]
+    assert dictionary.unk() in identity.rows[found]
 
 
 DECOMPOSED = [
