@@ -6,13 +6,15 @@ All are understood by their parsers (`--dry-run` of a recipe, the targets of mak
 import os
 import re
 import shlex
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from tests.documented_commands import PAGES, ROOT, Command, commands_of_block, inline, shown
 from tests.our_commands import parse_command
-from tests.stories.pages import STORIES
+from tests.stories.pages import README, STORIES
 from tests.stories.story import lay_out
 from tests.test_readme import FAIRSEQ_PARSERS, parse_fairseq
 
@@ -51,7 +53,21 @@ NOT_RUN = (
         "an hour of a core, and a pipeline to download; the start of its stages by "
         "tests/recipes/test_interlingua_recipe.py",
     ),
-    ("recipes/zero_shot/README.md", ".* --config l10n", "hours; its data is no download"),
+    (
+        "recipes/zero_shot/README.md|docs/performance.md",
+        "bash .* --config l10n",
+        "hours; its data is no download",
+    ),
+    (
+        "recipes/post_pretraining/README.md",
+        ".* --systems ppa-250k,no-moco-250k",
+        "days, on GPUs; the story of the page runs three of these systems",
+    ),
+    (
+        "recipes/crosslingual_evaluation/README.md",
+        ".* --seeds 1 --launcher gpu",
+        "hours, on a GPU; the story of the page runs these encoders",
+    ),
     ("recipes/word_contrastive/README.md", ".* --config enja", "needs the network, and GPUs"),
     ("docs/probes.md", ".* combination", "four systems; as tests/eval/probes/test_combination.py runs it"),
     ("docs/claims.md", "python -m eval claims", "as tests/eval/claims/test_claims.py runs it"),
@@ -191,20 +207,41 @@ def test_a_story_has_the_commands_that_it_prepares_or_replaces(name):
     assert STORIES[name].script(commands)
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize("name", STORIES)
-def test_commands_run_as_they_stand(name, programs, tmp_path):
+def tell(name: str, programs: Path, folder: Path) -> None:
+    """Run the commands of a story in the folder of a reader."""
     story = STORIES[name]
-    lay_out(tmp_path)
-    story.materials(tmp_path)
+    lay_out(folder)
+    story.materials(folder)
     commands = [command for command in story.in_order(SHOWN) if not reasons(command)]
     path = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         ["bash", "-c", story.script(commands)],
-        cwd=tmp_path, env={**os.environ, **path}, capture_output=True, text=True,
+        cwd=folder, env={**os.environ, **path}, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     for word in ("Traceback", "tensorboardX", "hydra", "Warning:"):
         assert [line for line in done.stderr.splitlines() if word in line] == []
     for result in story.results:
-        assert (tmp_path / result).stat().st_size > 200, result
+        assert (folder / result).stat().st_size > 200, result
+
+
+@pytest.fixture(scope="session")
+def after_the_readme(programs, tmp_path_factory) -> Path:
+    """The folder of a reader who has run the commands of the README."""
+    folder = tmp_path_factory.mktemp(README)
+    tell(README, programs, folder)
+    return folder
+
+
+def test_the_readmes_commands_run_as_they_stand(after_the_readme):
+    """They are told by the fixture, which the guides that go on from there share."""
+    assert (after_the_readme / "example/report/report.html").exists()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", [name for name in STORIES if name != README])
+def test_commands_run_as_they_stand(name, programs, request, tmp_path):
+    if STORIES[name].goes_on:
+        before = request.getfixturevalue("after_the_readme")
+        shutil.copytree(before / "example", tmp_path / "example", symlinks=True)
+    tell(name, programs, tmp_path)
