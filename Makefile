@@ -3,7 +3,7 @@
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help env quickstart test bench lint format clean
+.PHONY: help env quickstart quick test test-all bench lint format clean
 
 # What would put packages elsewhere, or take those of other places for installed.
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
@@ -17,7 +17,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constr
 WORKERS ?= 2
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 env: $(STAMP) ## make .venv with everything pinned
 
@@ -41,8 +41,14 @@ $(STAMP): setup.py pyproject.toml constraints.txt
 quickstart: $(STAMP) ## build a corpus, train two models, translate every direction, score, report
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash recipes/quickstart/run.sh
 
-test: $(STAMP) ## run all tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --integration
+quick: $(STAMP) ## run the tests of what changed since the last commit (SINCE=COMMIT: since that one)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.quick $(SINCE)
+
+test: $(STAMP) ## run all tests but the slow ones
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
+
+test-all: $(STAMP) ## run all tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --slow
 
 bench: quickstart ## run the benchmarks, one after the other; two of them measure the models of the quickstart
 	for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python -m "benchmarks.$$(basename "$$file" .py)"; done

@@ -3,7 +3,7 @@ docstring says what each is for.
 """
 
 from command_line import open_files
-from fairseq_ext import start_up, uncaught
+from fairseq_ext import quick_fairseq, start_up, uncaught  # noqa: F401 (quick_fairseq comes before all of fairseq)
 from fairseq_ext.checkpoints.broadcasting import let_checkpoints_travel
 from fairseq_ext.checkpoints.reading import guard_fairseq
 from fairseq_ext.criterions import (  # noqa: F401

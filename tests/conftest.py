@@ -39,15 +39,13 @@ def programs():
 
 
 def pytest_addoption(parser):
-    parser.addoption(
-        "--integration", action="store_true", help="also run tests that train or translate for real"
-    )
+    parser.addoption("--slow", action="store_true", help="also run the slow tests")
 
 
 def pytest_collection_modifyitems(config, items):
     skips = {}
-    if not config.getoption("--integration"):
-        skips["integration"] = pytest.mark.skip(reason="trains or translates for real: --integration")
+    if not config.getoption("--slow"):
+        skips["slow"] = pytest.mark.skip(reason="slow: --slow")
     if any(item.get_closest_marker("gpu") for item in items):
         import torch
 
@@ -57,3 +55,11 @@ def pytest_collection_modifyitems(config, items):
         for marker, skip in skips.items():
             if item.get_closest_marker(marker):
                 item.add_marker(skip)
+    items.sort(key=_rank)  # workers take the long ones first, and share the short ones in the end
+
+
+def _rank(item) -> int:
+    """Stories come first, then tests that start processes, then all others."""
+    if "programs" in item.fixturenames:
+        return 0
+    return 1 if item.get_closest_marker("slow") or "integration" in item.path.parts else 2

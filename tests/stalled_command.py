@@ -13,7 +13,8 @@ import sys
 import time
 from pathlib import Path
 
-SECONDS = 60  # what takes longer hangs
+from tests import hanging
+
 _FIFO = "STALLED_COMMAND_FIFO"
 
 
@@ -91,7 +92,7 @@ class StalledCommand:
 
     def stalled(self) -> int:
         """Wait for one more process that stands still; returns its number."""
-        ready, _, _ = select.select([self._fifo, self._process.sentinel], [], [], SECONDS)
+        ready, _, _ = select.select([self._fifo, self._process.sentinel], [], [], hanging.SECONDS)
         assert self._fifo in ready, f"nothing stands still: {self.errors()}"
         number = b""
         while not number.endswith(b"\n"):
@@ -100,7 +101,7 @@ class StalledCommand:
 
     def status(self) -> int:
         """Wait for the end of the command; returns its exit status."""
-        self._process.join(SECONDS)
+        self._process.join(hanging.SECONDS)
         assert self._process.exitcode is not None, f"hangs: {self.errors()}"
         return self._process.exitcode
 
@@ -121,8 +122,8 @@ class StalledCommand:
         return found
 
     def left(self) -> list[int]:
-        """The processes that live although the command has ended, given a moment to end."""
-        deadline = time.monotonic() + SECONDS / 6
+        """The processes that live although the command has ended, given time to end."""
+        deadline = time.monotonic() + hanging.SECONDS
         while self.processes() and time.monotonic() < deadline:
             time.sleep(0.01)
         return self.processes()

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.documented_commands import PAGES, ROOT, Command, commands_of_block, inline, shown
+from tests.made_once import made_once
 from tests.our_commands import parse_command
-from tests.stories.pages import README, STORIES
+from tests.stories.pages import STORIES
 from tests.stories.story import lay_out
 from tests.test_readme import FAIRSEQ_PARSERS, parse_fairseq
 
@@ -207,41 +208,36 @@ def test_a_story_has_the_commands_that_it_prepares_or_replaces(name):
     assert STORIES[name].script(commands)
 
 
-def tell(name: str, programs: Path, folder: Path) -> None:
-    """Run the commands of a story in the folder of a reader."""
-    story = STORIES[name]
-    lay_out(folder)
-    story.materials(folder)
-    commands = [command for command in story.in_order(SHOWN) if not reasons(command)]
-    path = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        ["bash", "-c", story.script(commands)],
-        cwd=folder, env={**os.environ, **path}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
-    for word in ("Traceback", "tensorboardX", "hydra", "Warning:"):
-        assert [line for line in done.stderr.splitlines() if word in line] == []
-    for result in story.results:
-        assert (folder / result).stat().st_size > 200, result
+@pytest.fixture
+def told(tmp_path_factory, programs):
+    """`told(name)` is the folder of a story, whose commands run once."""
+
+    def folder_of(name: str) -> Path:
+        return made_once(tmp_path_factory, f"story-{name}", lambda folder: tell(name, folder))
+
+    def tell(name: str, folder: Path) -> None:
+        story = STORIES[name]
+        if story.after:
+            shutil.copytree(folder_of(story.after), folder, symlinks=True, dirs_exist_ok=True)
+        else:
+            lay_out(folder)
+        story.materials(folder)
+        commands = [command for command in story.in_order(SHOWN) if not reasons(command)]
+        path = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            ["bash", "-c", story.script(commands)],
+            cwd=folder, env={**os.environ, **path}, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+        for word in ("Traceback", "tensorboardX", "hydra", "Warning:"):
+            assert [line for line in done.stderr.splitlines() if word in line] == []
+
+    return folder_of
 
 
-@pytest.fixture(scope="session")
-def after_the_readme(programs, tmp_path_factory) -> Path:
-    """The folder of a reader who has run the commands of the README."""
-    folder = tmp_path_factory.mktemp(README)
-    tell(README, programs, folder)
-    return folder
-
-
-def test_the_readmes_commands_run_as_they_stand(after_the_readme):
-    """They are told by the fixture, which the guides that go on from there share."""
-    assert (after_the_readme / "example/report/report.html").exists()
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("name", [name for name in STORIES if name != README])
-def test_commands_run_as_they_stand(name, programs, request, tmp_path):
-    if STORIES[name].goes_on:
-        before = request.getfixturevalue("after_the_readme")
-        shutil.copytree(before / "example", tmp_path / "example", symlinks=True)
-    tell(name, programs, tmp_path)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "readme" else pytest.mark.slow) for name in STORIES]
+)
+def test_commands_run_as_they_stand(name, told):
+    for result in STORIES[name].results:
+        assert (told(name) / result).stat().st_size > 200, result

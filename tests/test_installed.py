@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.made_once import made_once
 from tests.test_imports import FOLDERS, ROOT
 
 FOREIGN = "import pathlib, sys\npathlib.Path(sys.argv[0]).parent.joinpath('foreign-was-run').touch()\n"
@@ -30,7 +31,11 @@ def run(command: list, cwd, **variables) -> subprocess.CompletedProcess:
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory) -> zipfile.ZipFile:
     """Built from the files under version control and new ones, as `pip install .` does."""
-    copy = tmp_path_factory.mktemp("source")
+    copy = made_once(tmp_path_factory, "source", build)
+    return zipfile.ZipFile(next((copy / "dist").glob("*.whl")))
+
+
+def build(copy: Path) -> None:
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", *NAMES]
     metadata = ["setup.py", "pyproject.toml", "README.md", "LICENSE"]
     files = subprocess.run(listed + metadata, cwd=ROOT, capture_output=True, check=True, text=True).stdout
@@ -40,15 +45,12 @@ def wheel(tmp_path_factory) -> zipfile.ZipFile:
             (copy / name).write_bytes((ROOT / name).read_bytes())
     built = run([sys.executable, "setup.py", "-q", "bdist_wheel"], copy)
     assert built.returncode == 0, built.stderr
-    return zipfile.ZipFile(next((copy / "dist").glob("*.whl")))
 
 
 @pytest.fixture(scope="session")
 def site(wheel, tmp_path_factory) -> Path:
     """The wheel as it lies in an environment."""
-    folder = tmp_path_factory.mktemp("site-packages")
-    wheel.extractall(folder)
-    return folder
+    return made_once(tmp_path_factory, "site-packages", wheel.extractall)
 
 
 @pytest.fixture
@@ -186,7 +188,7 @@ TASK += ["--max-tokens", "500", "--optimizer", "fused_adam", "--lr", "1e-3", "--
 TASK += ["--criterion", "fused_label_smoothed_cross_entropy"]
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_an_installed_copy_leads_from_text_to_translations_in_an_empty_folder(site, beside_others):
     for words in (
         "data_prep phrasebook --langs en,de --train-lines 60 --valid-lines 5 --test-lines 5 --output text",

@@ -7,6 +7,7 @@ from collections import namedtuple
 import pytest
 
 from tests.campaign.world import make_world
+from tests.made_once import made_once
 from tests.our_commands import run_command
 
 Refusal = namedtuple("Refusal", "status line")
@@ -15,9 +16,7 @@ Refusal = namedtuple("Refusal", "status line")
 @pytest.fixture(scope="session")
 def pristine(tmp_path_factory):
     """The world, which no case may change."""
-    world = tmp_path_factory.mktemp("campaign") / "world"
-    world.mkdir()
-    make_world(world)
+    world = made_once(tmp_path_factory, "world", make_world)
     gc.collect()
     gc.freeze()  # torch and its like are not looked through after every case
     yield world

@@ -64,34 +64,39 @@ def files_in(folder) -> list[str]:
     return sorted(str(path) for path in folder.rglob("*")) if folder.exists() else []
 
 
-@pytest.mark.parametrize("wrong", OTHERS, ids=lambda wrong: wrong.__name__)
 @pytest.mark.parametrize(("command", "number"), INPUTS)
-def test_an_input_that_is_something_else(pristine, tmp_path, run, command, number, wrong):
-    output = tmp_path / "output"
-    words = words_of(command, pristine, output)
-    prefix, sign, _ = words[number].rpartition("=")
-    path = wrong(tmp_path / "input")
-    words[number] = f"{prefix}{sign}{path}"
-    found = run([*command.split(), *words])
-    assert found.status == 2
-    named = (str(path), str(path.parent), words[number - 1]) if wrong is below_a_file else (str(path), "--")
-    assert any(name in found.line for name in named), found.line
-    assert [name for name in files_in(output) if not name.endswith(".unfinished")] == []
+def test_an_input_that_is_something_else(pristine, tmp_path, run, command, number):
+    for wrong in OTHERS:
+        folder = tmp_path / wrong.__name__
+        folder.mkdir()
+        output = folder / "output"
+        words = words_of(command, pristine, output)
+        prefix, sign, _ = words[number].rpartition("=")
+        path = wrong(folder / "input")
+        words[number] = f"{prefix}{sign}{path}"
+        found = run([*command.split(), *words])
+        assert found.status == 2, wrong
+        within = wrong is below_a_file
+        named = (str(path), str(path.parent), words[number - 1]) if within else (str(path), "--")
+        assert any(name in found.line for name in named), (wrong, found.line)
+        assert [name for name in files_in(output) if not name.endswith(".unfinished")] == [], wrong
 
 
 OUTPUTS = [(command, number) for command, words in WORDS.items() for number, word in enumerate(words.split())
            if "{o}" in word]  # fmt: skip
 
 
-@pytest.mark.parametrize("wrong", (a_file, below_a_file, dangling), ids=lambda wrong: wrong.__name__)
 @pytest.mark.parametrize(("command", "number"), OUTPUTS)
-def test_an_output_that_cannot_be_written(pristine, tmp_path, run, command, number, wrong):
-    words = words_of(command, pristine, wrong(tmp_path / "output"))
-    before = files_in(tmp_path)
-    found = run([*command.split(), *words])
-    assert found.status == 2
-    assert "--output" in found.line or "OUT:" in found.line
-    assert files_in(tmp_path) == before
+def test_an_output_that_cannot_be_written(pristine, tmp_path, run, command, number):
+    for wrong in (a_file, below_a_file, dangling):
+        folder = tmp_path / wrong.__name__
+        folder.mkdir()
+        words = words_of(command, pristine, wrong(folder / "output"))
+        before = files_in(folder)
+        found = run([*command.split(), *words])
+        assert found.status == 2, wrong
+        assert "--output" in found.line or "OUT:" in found.line, (wrong, found.line)
+        assert files_in(folder) == before, wrong
 
 
 # --- contents
@@ -172,15 +177,15 @@ NOT_JSON = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("content", NOT_JSON, ids=range(len(NOT_JSON)))
 @pytest.mark.parametrize("command", JSON)
-def test_what_is_no_such_record(pristine, tmp_path, run, command, content):
+def test_what_is_no_such_record(pristine, tmp_path, run, command):
     world = copy_of(pristine, tmp_path, JSON[command])
     path = world / JSON[command]
-    path.write_bytes(content)
-    found = run([*command.split(), *words_of(command, world, tmp_path / "output")])
-    assert found.status == 2
-    assert str(path) in found.line
+    for number, content in enumerate(NOT_JSON):
+        path.write_bytes(content)
+        found = run([*command.split(), *words_of(command, world, tmp_path / f"output-{number}")])
+        assert found.status == 2, content[:20]
+        assert str(path) in found.line, (content[:20], found.line)
 
 
 def copy_of(pristine, tmp_path, name: str):

@@ -10,8 +10,6 @@ from command_line.dispatch import CommandParser
 from command_line.errors import InputError
 from tests.our_commands import parsers
 
-PARSERS = parsers()
-
 
 def refusal(kind, text: str) -> str:
     with pytest.raises(ArgumentTypeError) as error:
@@ -20,22 +18,29 @@ def refusal(kind, text: str) -> str:
     return str(error.value)
 
 
-@pytest.mark.parametrize("prog", PARSERS)
-def test_every_option_of_every_command_has_a_range(prog):
+def actions_of_all_commands() -> list:
+    """Every option and argument, with the command in front."""
+    return [(command, action) for command, parser in parsers().items() for action in parser._actions]
+
+
+def test_every_option_of_every_command_has_a_range():
     """A switch, a list of choices, or a type of command_line.options: never int, float, str or Path."""
-    for action in PARSERS[prog]._actions:
-        if action.nargs == 0 or action.choices is not None:
-            continue
-        name = "/".join(action.option_strings) or action.dest
-        assert isinstance(action.type, options.OptionType), f"{name}: {action.type}"
+    without = [
+        f"{command}: {'/'.join(action.option_strings) or action.dest} is {action.type}"
+        for command, action in actions_of_all_commands()
+        if not (action.nargs == 0 or action.choices or isinstance(action.type, options.OptionType))
+    ]
+    assert without == []
 
 
-@pytest.mark.parametrize("prog", PARSERS)
-def test_workers_and_threads_are_not_more_than_a_machine_takes(prog):
+def test_workers_and_threads_are_not_more_than_a_machine_takes():
     """torch ends with a segmentation fault when it is told to use a hundred million threads."""
-    for action in PARSERS[prog]._actions:
-        if {"--workers", "--threads"} & {*action.option_strings}:
-            assert action.type is options.worker_count, action.option_strings
+    types = {
+        command: action.type
+        for command, action in actions_of_all_commands()
+        if {"--workers", "--threads"} & {*action.option_strings}
+    }
+    assert len(types) > 10 and set(types.values()) == {options.worker_count}
 
 
 @pytest.mark.parametrize("text", ["0", "-3", "1.5", "x", "", "nan", "inf", "2147483648", "9" * 5000, "1e3"])

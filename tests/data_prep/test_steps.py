@@ -12,6 +12,7 @@ import pytest
 from command_line.errors import InputError
 from data_prep.__main__ import STEPS
 from data_prep.step_folder import StepFolder
+from tests import hanging
 
 ROOT = Path(__file__).parents[2]
 
@@ -85,7 +86,7 @@ def test_a_killed_step_leaves_no_half_file_and_can_be_run_again(step, tmp_path, 
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + hanging.SECONDS
     while not list((tmp_path / "out").glob(".partial-*")) and time.monotonic() < deadline:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)

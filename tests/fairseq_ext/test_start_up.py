@@ -4,6 +4,7 @@ import subprocess
 import sys
 import warnings
 
+import pytest
 import torch
 from fairseq.modules import MultiheadAttention
 
@@ -31,6 +32,32 @@ def test_fairseq_starts_without_a_word_about_hydra_and_tensorboard():
     for word in ("warning", "hydra", "tensorboard"):
         assert word not in of_fairseq.lower()
     assert "version_base parameter is not specified" in of_others
+
+
+LATE = """
+import sys
+import fairseq_ext
+print([name for name in ("sklearn", "scipy.stats") if name in sys.modules])
+from fairseq.criterions.sentence_prediction import acc_and_f1, pearson_and_spearman
+from fairseq.tasks.audio_classification import sklearn_metrics
+import numpy as np
+print(acc_and_f1(np.array([0, 1, 1]), np.array([0, 1, 0])))
+print(pearson_and_spearman([1, 2, 3], [3, 4, 5])["corr"])
+print(sklearn_metrics.accuracy_score([0, 1], [0, 0]))
+from sklearn.metrics import f1_score
+from scipy.stats import norm
+print(f1_score.__module__, norm.cdf(0))
+"""
+
+
+def test_libraries_that_fairseq_may_need_are_imported_when_it_does():
+    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    late, measures, correlation, accuracy, own = done.stdout.splitlines()
+    assert late == "[]"
+    assert measures == str({"acc": 2 / 3, "f1": 2 / 3, "acc_and_f1": 2 / 3})
+    assert (float(correlation), accuracy) == (pytest.approx(1), "0.5")
+    assert own == "sklearn.metrics._classification 0.5"
 
 
 def test_only_the_sentences_about_pinned_memory_and_types_of_masks_are_hidden():

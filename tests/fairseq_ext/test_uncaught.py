@@ -119,7 +119,7 @@ def test_of_others():
 # --- gradients that are NaN or infinite
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_a_training_that_diverges_is_one_line_which_names_the_update(tmp_path):
     """With such a learning rate the second update is of weights whose products are infinite."""
     data = write_toy_folder(tmp_path / "data")

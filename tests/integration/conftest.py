@@ -1,34 +1,18 @@
 """The toy corpus and a model trained on it, made once for all tests and pytest workers."""
 
-import fcntl
-import os
+import importlib
+import io
+import sys
 from pathlib import Path
 
 import pytest
 
+from command_line.errors import InputError
 from tests.integration import commands
 from tests.integration.toy_corpus import write_toy_corpus
 from tests.integration.training import LOGS, OPTIMIZATION, SIZE, STOCK, STOCK_TASK, training
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.integration)
-
-
-def made_once(tmp_path_factory, name: str, make) -> Path:
-    """A folder that the first pytest worker makes while the others wait."""
-    base = tmp_path_factory.getbasetemp()
-    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    folder = base / name
-    with open(base / f"{name}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "complete").exists():
-            folder.mkdir()
-            make(folder)
-            (folder / "complete").touch()
-    return folder
+from tests.made_once import made_once
+from tests.our_commands import run_command
 
 
 def prepare(folder: Path) -> None:
@@ -39,8 +23,7 @@ def prepare(folder: Path) -> None:
         ("subword", "--input", tokenized, "--output", subword, "--merges", 60),
         ("binarize", "--input", subword, "--text", raw, "--output", data),
     ):
-        result = commands.run_forked(folder / "logs", "data_prep", *words, "--workers", 1)
-        assert result.status == 0, result.text
+        assert run_command(["data_prep", *map(str, words), "--workers", "1"]) == 0
 
 
 @pytest.fixture(scope="session")
@@ -90,5 +73,33 @@ def forked(tmp_path):
 
     def run(module: str, *arguments, **options) -> commands.Result:
         return commands.run_forked(tmp_path / "logs", module, *arguments, **options)
+
+    return run
+
+
+@pytest.fixture
+def refusal(monkeypatch):
+    """The line by which a command of fairseq refuses, called in this process: `refusal("train", …)`."""
+
+    def run(name: str, *arguments) -> str:
+        module = importlib.import_module(commands.FAIRSEQ[name])
+        monkeypatch.setattr(sys, "argv", commands.command_line(name, arguments))
+        monkeypatch.setattr(sys, "stdin", io.StringIO("bal mod\n"))  # which fairseq-interactive reads
+        with pytest.raises(InputError) as refused:
+            module.cli_main()
+        return str(refused.value)
+
+    return run
+
+
+@pytest.fixture
+def our_refusal(capsys):
+    """The line by which a command of ours refuses, called in this process: `our_refusal("eval", …)`."""
+
+    def run(*words) -> str:
+        assert run_command([str(word) for word in words]) == 2
+        (line,) = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("warning")]
+        assert line.startswith("error: ")
+        return line.removeprefix("error: ")
 
     return run

@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests import hanging
 from tests.integration.commands import REPOSITORY
 from tests.integration.training import training
+
+pytestmark = pytest.mark.slow
 
 FOLDERS = (
     "multilingual_nmt",
@@ -187,7 +190,7 @@ def run(copy: Path, *words) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=hanging.SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

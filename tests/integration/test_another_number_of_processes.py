@@ -5,9 +5,12 @@ import json
 import pytest
 import torch
 
+from tests import hanging
 from tests.integration.commands import train_in_processes
 from tests.integration.training import final_state, logged, training
 from tests.recipes.commands import recipe
+
+pytestmark = pytest.mark.slow
 
 BATCHES = 4
 COMMON = (
@@ -86,7 +89,7 @@ def test_a_recipe_trains_in_processes_and_goes_on_in_one(data, tmp_path):
         options = ("--config", tmp_path / "toy.sh", "--systems", 1, "--seeds", 1, "--stages", "train")
         result = recipe(
             "zero_shot", *map(str, options), "--output", "out", "--gpus", str(processes),
-            "--", "--max-update", "4", "--num-workers", "0", cwd=tmp_path, timeout=120,
+            "--", "--max-update", "4", "--num-workers", "0", cwd=tmp_path, timeout=hanging.SECONDS,
         )  # fmt: skip
         assert result.returncode == 0, result.stderr + (folder / "train.log").read_text()[-3000:]
         return (folder / "train.log").read_text()

@@ -1,10 +1,14 @@
-"""Bad input through the commands that users type: the last line of the error names the file or option."""
+"""Bad input of fairseq's commands: one line that names the file or option.
+
+Three commands are run as a shell runs them; the others are called in this process.
+"""
 
 import shutil
 
 import pytest
 
 from tests.fairseq_ext.folders import write_pair
+from tests.integration.commands import run_script
 from tests.integration.test_translate import missing_data, truncated_data
 from tests.integration.training import TASK, USER_DIR, training
 
@@ -69,17 +73,11 @@ DAMAGES = [
 ]  # fmt: skip
 
 
-def refused(result, message: str) -> None:
-    assert result.status not in (0, None)
-    assert result.last_error.startswith(f"command_line.errors.InputError: {message}"), result.err[-2000:]
-    assert "Exception ignored" not in result.err
-
-
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_training_data(data, forked, tmp_path, damage):
+def test_training_data(data, refusal, tmp_path, damage):
     folder = shutil.copytree(data, tmp_path / "data")
     message = damage(folder)
-    refused(forked("train", *training(folder, tmp_path / "model", "--max-update", 1)), message)
+    assert refusal("train", *training(folder, tmp_path / "model", "--max-update", 1)).startswith(message)
     assert not list((tmp_path / "model").glob("*.pt"))
 
 
@@ -93,8 +91,9 @@ def test_training_data(data, forked, tmp_path, damage):
     ],
     ids=lambda value: "" if isinstance(value, str) else " ".join(value),
 )  # fmt: skip
-def test_training_options(data, forked, tmp_path, options, message):
-    refused(forked("train", *training(data, tmp_path / "model", "--max-update", 1, *options)), message)
+def test_training_options(data, refusal, tmp_path, options, message):
+    arguments = training(data, tmp_path / "model", "--max-update", 1, *options)
+    assert refusal("train", *arguments).startswith(message)
 
 
 def generate(data, checkpoint, source: str = "de", target: str = "en") -> list:
@@ -102,35 +101,32 @@ def generate(data, checkpoint, source: str = "de", target: str = "en") -> list:
 
 
 @pytest.mark.parametrize("damage", [truncated_data, missing_data])
-def test_test_data(data, trained, forked, tmp_path, damage):
+def test_test_data(data, trained, refusal, tmp_path, damage):
     folder = shutil.copytree(data, tmp_path / "data")
     message = damage(folder)
-    refused(forked("generate", *generate(folder, trained / "checkpoint_best.pt")), message)
+    assert refusal("generate", *generate(folder, trained / "checkpoint_best.pt")).startswith(message)
 
 
-def test_another_dictionary(data, trained, forked, tmp_path):
+def test_another_dictionary(data, trained, refusal, tmp_path):
     folder = shutil.copytree(data, tmp_path / "data")
     for path in folder.glob("dict.*.txt"):
         path.write_text("word 1\n")
     message = f"{folder}/dict.*.txt: is not the dictionary that the checkpoint was trained with"
     for command in ("generate", "interactive"):
-        refused(forked(command, *generate(folder, trained / "checkpoint_best.pt")), message)
+        assert refusal(command, *generate(folder, trained / "checkpoint_best.pt")).startswith(message)
 
 
 @pytest.mark.parametrize("command", ["generate", "interactive"])
-def test_unknown_language(data, trained, forked, tmp_path, command):
+def test_unknown_language(data, trained, refusal, tmp_path, command):
     folder = shutil.copytree(data, tmp_path / "data")
     for path in folder.glob("test.de-en.*"):
         path.rename(str(path).replace(".de-en.", ".de-it.").replace(".en.", ".it."))
     shutil.copyfile(folder / "dict.en.txt", folder / "dict.it.txt")
-    result = forked(
-        command, *generate(folder, trained / "checkpoint_best.pt", target="it"), stdin="bal mod\n"
-    )
-    refused(result, UNKNOWN)
+    assert refusal(command, *generate(folder, trained / "checkpoint_best.pt", target="it")) == UNKNOWN
 
 
 @pytest.mark.parametrize("command", ["generate", "interactive", "validate", "train"])
-def test_a_checkpoint_that_runs_code_is_refused_and_nothing_runs(data, forked, tmp_path, command):
+def test_a_checkpoint_that_runs_code_is_refused_and_nothing_runs(data, refusal, tmp_path, command):
     from tests.fairseq_ext.test_checkpoints import RunsACommand, save
 
     sentinel = tmp_path / "owned"
@@ -139,6 +135,37 @@ def test_a_checkpoint_that_runs_code_is_refused_and_nothing_runs(data, forked, t
         "train": training(data, tmp_path / "model", "--restore-file", path),
         "validate": [data, *USER_DIR, *TASK, "--path", path, "--max-tokens", 1000, "--cpu"],
     }.get(command) or generate(data, path)
-    result = forked(command, *arguments, stdin="bal mod\n")
-    refused(result, f"{path}: refused, expected a checkpoint of nothing but weights and options")
+    message = f"{path}: refused, expected a checkpoint of nothing but weights and options"
+    assert refusal(command, *arguments).startswith(message)
     assert not sentinel.exists()
+
+
+# --- as a shell runs them
+
+
+def refused(result, message: str) -> None:
+    assert result.status == 2
+    assert result.last_error.startswith(f"error: {message}"), result.err[-2000:]
+    assert "Traceback" not in result.err and "Exception ignored" not in result.err
+
+
+def test_data_that_training_refuses(data, tmp_path):
+    folder = shutil.copytree(data, tmp_path / "data")
+    message = truncated_index(folder)
+    refused(
+        run_script("fairseq_cli.train", *training(folder, tmp_path / "model", "--max-update", 1)), message
+    )
+
+
+def test_a_language_that_interactive_refuses(data, trained, tmp_path):
+    folder = shutil.copytree(data, tmp_path / "data")
+    shutil.copyfile(folder / "dict.en.txt", folder / "dict.it.txt")
+    arguments = generate(folder, trained / "checkpoint_best.pt", target="it")
+    refused(run_script("fairseq_cli.interactive", *arguments, stdin="bal mod\n"), UNKNOWN)
+
+
+def test_a_checkpoint_that_validate_refuses(data, trained, tmp_path):
+    path = tmp_path / "cut.pt"
+    path.write_bytes((trained / "checkpoint_best.pt").read_bytes()[:5000])
+    arguments = [data, *USER_DIR, *TASK, "--path", path, "--max-tokens", 1000, "--cpu"]
+    refused(run_script("fairseq_cli.validate", *arguments), f"{path}: damaged, or not a fairseq checkpoint")

@@ -5,7 +5,7 @@ import sacrebleu
 
 from command_line.lines import read_lines
 from data_prep.formats.preparation import Preparation
-from tests.integration.commands import Result, run_script
+from tests.integration.commands import Result
 from tests.integration.toy_corpus import SUPERVISED, sentence
 from tests.integration.training import TASK, USER_DIR, logged
 
@@ -36,9 +36,9 @@ def test_training_learns_and_logs_every_direction(trained):
     assert max(losses["de-fr"], losses["fr-de"]) > max(supervised)
 
 
-def test_validate(data, trained):
-    result = run_script(
-        "fairseq_cli.validate", data, *USER_DIR, *TASK, "--path", trained / "checkpoint_last.pt",
+def test_validate(data, trained, forked):
+    result = forked(
+        "validate", data, *USER_DIR, *TASK, "--path", trained / "checkpoint_last.pt",
         "--max-tokens", 1500, "--cpu", "--log-format", "json",
     )  # fmt: skip
     assert result.status == 0, result.text
@@ -50,9 +50,9 @@ def test_validate(data, trained):
         )
 
 
-def test_generate(data, trained):
-    result = run_script(
-        "fairseq_cli.generate", data, *USER_DIR, *TASK, "--path", trained / "checkpoint_best.pt",
+def test_generate(data, trained, forked):
+    result = forked(
+        "generate", data, *USER_DIR, *TASK, "--path", trained / "checkpoint_best.pt",
         "--source-lang", "de", "--target-lang", "en", "--cpu", "--skip-invalid-size-inputs-valid-test",
     )  # fmt: skip
     assert result.status == 0, result.text
@@ -65,10 +65,10 @@ def test_generate(data, trained):
     assert sacrebleu.corpus_bleu([h for h, _ in pairs], [[r for _, r in pairs]]).score > 60
 
 
-def test_interactive(data, trained):
+def test_interactive(data, trained, forked):
     german, english = (sentence(language, [1, 5, 9, 2, 7]) for language in ("de", "en"))
-    result = run_script(
-        "fairseq_cli.interactive", data, *USER_DIR, *TASK, "--path", trained / "checkpoint_best.pt",
+    result = forked(
+        "interactive", data, *USER_DIR, *TASK, "--path", trained / "checkpoint_best.pt",
         "-s", "en", "-t", "de", "--cpu", stdin=f"{Preparation.load(data).segment('en', english)}\n",
     )  # fmt: skip
     assert result.status == 0, result.text

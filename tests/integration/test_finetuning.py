@@ -9,6 +9,8 @@ from tests.fairseq_ext.monolingual import write_monolingual
 from tests.integration.commands import USER_DIR
 from tests.integration.training import LOGS, MODEL, OPTIMIZATION, OURS, logged
 
+pytestmark = pytest.mark.slow
+
 COMMON = [*USER_DIR, *MODEL, *OPTIMIZATION, *OURS, *LOGS]
 
 

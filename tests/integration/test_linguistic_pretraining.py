@@ -57,6 +57,7 @@ def test_every_choice_trains_and_validates(monolingual, forked, tmp_path, option
     assert state["languages"] == (["ja", "en", "zh"] if "--langs" in options else ["en", "ja"])
 
 
+@pytest.mark.slow
 def test_a_resumed_run_sees_the_same_examples(monolingual, forked, tmp_path):
     whole = forked("train", *pretraining(monolingual, tmp_path / "whole", "--max-epoch", 3))
     assert whole.status == 0, whole.text[-3000:]

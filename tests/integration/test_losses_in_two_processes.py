@@ -19,6 +19,8 @@ from tests.fairseq_ext.test_word_contrastive import make, states
 from tests.integration.commands import Forked
 from tests.integration.losses_process import gathering
 
+pytestmark = pytest.mark.slow
+
 SHARES = [ALIGNED[:3], ALIGNED[3:]]  # the second process has the words of another sentence
 GATHERING = {
     "uneven": (SHARES, {}),

@@ -11,10 +11,12 @@ from eval.probes.precision import words_of
 from eval.probes.store import StateStore
 from tests.fairseq_ext.mbart import SIZES, train_pieces, write_mbart
 from tests.integration import commands
-from tests.integration.conftest import made_once
 from tests.integration.test_fairseq_commands import hypotheses
 from tests.integration.toy_corpus import random_concepts, sentence, write_sides
 from tests.integration.training import LOGS, TASK, USER_DIR, final_state, logged
+from tests.made_once import made_once
+
+pytestmark = pytest.mark.slow
 
 LINES = 10
 LANGUAGES = ("de", "en")

@@ -11,6 +11,8 @@ from data_prep.formats.alignments import AlignedSpansWriter
 from eval.probes.precision import words_of
 from eval.probes.store import StateStore
 
+pytestmark = pytest.mark.slow
+
 LANGUAGES = ("de", "en", "fr")
 DIRECTIONS = [f"{a}-{b}" for a in LANGUAGES for b in LANGUAGES if a != b]
 SEARCH = ("--cpu", "--beam", 1, "--max-len-b", 12, "--directions", ",".join(DIRECTIONS))

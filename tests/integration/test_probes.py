@@ -11,6 +11,8 @@ from eval.probes.store import StateStore
 from tests.integration.test_translate import translate_arguments
 from tests.integration.toy_corpus import LANGUAGES, SUPERVISED
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["ours", "stock"])
 def checkpoint(request):

@@ -12,6 +12,8 @@ from tests.fairseq_ext.folders import write_toy_folder
 from tests.integration.commands import USER_DIR
 from tests.integration.training import LOGS, final_state, logged
 
+pytestmark = pytest.mark.slow
+
 LINES, WIDTH = 12, 16
 ENCODERS = {  # name of the encoder, and a file of its weights with the checksum
     "first": ("first", {"a.safetensors": "1" * 64}),

@@ -8,6 +8,7 @@ import torch
 
 from tests.integration.commands import USER_DIR, run_forked, train_in_processes
 from tests.integration.training import LOGS, final_state, logged
+from tests.made_once import made_once
 
 EMS = "token_reconstruction,sentence_contrast"
 EMS_SIZES = ("--token-reconstruction-language-dim", 8, "--sentence-contrast-dim", 16)
@@ -44,6 +45,7 @@ FROM_NOTHING = (  # without an encoder that has been pre-trained, in few updates
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -81,6 +83,7 @@ def test_it_learns_to_retrieve(data, forked, tmp_path, options):
     assert float(entry["valid_retrieval"]) == max(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("similarity", ["cosine", "bert-score"])
 def test_two_processes_equal_one(data, forked, tmp_path, similarity):
     """Without a decoder, and with retrieval among the sentences of both processes. Of nine batches that are
@@ -109,6 +112,7 @@ def test_two_processes_equal_one(data, forked, tmp_path, similarity):
             torch.testing.assert_close(found[part][name], tensor, atol=1e-4, rtol=1e-3, msg=name)
 
 
+@pytest.mark.slow
 def test_it_goes_on_from_its_checkpoint_to_the_last_bit(data, forked, tmp_path):
     options = ("--random-sides", "--disable-validation", "--save-interval-updates", 5, "--max-update")
     whole = forked("train", *training(data, tmp_path / "whole", *options, 10))
@@ -132,10 +136,12 @@ UNPAIRED = (
 @pytest.fixture(scope="module")
 def unpaired(data, tmp_path_factory) -> dict:
     """The end of eight updates, of two batches each, in one process without a stop."""
-    folder = tmp_path_factory.mktemp("unpaired")
-    result = run_forked(folder, "train", *training(data, folder, *UNPAIRED, 8, "--update-freq", 2))
-    assert result.status == 0, result.text[-3000:]
-    return final_state(folder)
+
+    def train(folder) -> None:
+        result = run_forked(folder, "train", *training(data, folder, *UNPAIRED, 8, "--update-freq", 2))
+        assert result.status == 0, result.text[-3000:]
+
+    return final_state(made_once(tmp_path_factory, "unpaired", train))
 
 
 def discriminator_of(state: dict) -> tuple[dict, dict]:
@@ -164,6 +170,7 @@ def moments_of(state: dict) -> dict:
     return moments
 
 
+@pytest.mark.slow
 def test_a_discriminator_learns_the_same_in_two_processes(data, unpaired, tmp_path):
     train_in_processes(tmp_path / "logs", 2, training(data, tmp_path / "double", *UNPAIRED, 8))
     found = discriminator_of(final_state(tmp_path / "double"))
@@ -174,6 +181,7 @@ def test_a_discriminator_learns_the_same_in_two_processes(data, unpaired, tmp_pa
             torch.testing.assert_close(one[name], tensor, atol=1e-4, rtol=1e-3, msg=name)
 
 
+@pytest.mark.slow
 def test_a_discriminator_goes_on_from_its_checkpoint_to_the_last_bit(data, forked, unpaired, tmp_path):
     for updates in (4, 8):
         result = forked("train", *training(data, tmp_path / "parts", *UNPAIRED, updates, "--update-freq", 2))
@@ -190,6 +198,7 @@ def queue_of(state: dict) -> dict:
     return {**state["model"], **state["criterion"], **extra["weights"], "queue": extra["queue"]}
 
 
+@pytest.mark.slow
 def test_a_queue_is_the_same_in_two_processes(data, forked, tmp_path):
     options = (
         "--losses", "momentum_contrast", *POST_PRETRAINING[2:], "--disable-validation", "--max-sentences", 8,
@@ -205,6 +214,7 @@ def test_a_queue_is_the_same_in_two_processes(data, forked, tmp_path):
             torch.testing.assert_close(found[name], tensor, atol=1e-4, rtol=1e-3, msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "losses",
     [(), ("--losses", "momentum_contrast", "--momentum-contrast-dim", 0)],
@@ -227,6 +237,7 @@ CHANCE_EVERYWHERE = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), CHANCE_EVERYWHERE], ids=["spectral norm", "chance everywhere"])
 def test_two_processes_go_on_from_their_checkpoint_to_the_last_bit(data, tmp_path, options):
     """From what the fourth update has left, as if they had been killed after it."""
@@ -246,6 +257,7 @@ def test_two_processes_go_on_from_their_checkpoint_to_the_last_bit(data, tmp_pat
         assert [name for name, tensor in other.items() if not torch.equal(one[name], tensor)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -268,7 +280,6 @@ def test_ranking_losses_learn_to_retrieve(data, forked, tmp_path, options):
     assert float(logged(result, "valid")[-1]["valid_retrieval"]) > 8 * CHANCE
 
 
-def test_a_pair_without_data_is_one_line(data, forked, tmp_path):
-    result = forked("train", *training(data, tmp_path / "model", "--pairs", "en-de,de-fr", "--max-update", 1))
-    assert result.status != 0
-    assert "train.de-fr.de.idx: no such file" in result.last_error
+def test_a_pair_without_data_is_refused(data, refusal, tmp_path):
+    arguments = training(data, tmp_path / "model", "--pairs", "en-de,de-fr", "--max-update", 1)
+    assert "train.de-fr.de.idx: no such file" in refusal("train", *arguments)

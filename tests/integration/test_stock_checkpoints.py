@@ -23,6 +23,8 @@ from tests.integration.training import (
     training,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def test_translate_gives_the_hypotheses_of_stock_generate(data, stock, forked, tmp_path):
     out = tmp_path / "out"

@@ -6,7 +6,6 @@ Without the gate they run it: `tests/fairseq_ext/checkpoints/test_options_gate.p
 import pytest
 
 from tests.fairseq_ext.attacks import write_attack
-from tests.integration.test_bad_input import refused
 from tests.integration.training import PAIRS, STOCK_TASK, TASK, USER_DIR, training
 
 STOCK = ("--task", "translation", "-s", "de", "-t", "en", "--cpu")
@@ -39,31 +38,27 @@ COMMANDS = list(by_fairseq("", "", "")) + list(by_ours("", "", ""))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_nothing_runs(data, forked, tmp_path, name):
+def test_nothing_runs(data, refusal, our_refusal, tmp_path, name):
     sentinel = tmp_path / "owned"
     path = write_attack(tmp_path / "evil.pt", data, sentinel, "adaptive_softmax_cutoff")
     ours = by_ours(data, path, tmp_path / "out")
-    result = forked(*(ours | by_fairseq(data, path, tmp_path / "out"))[name], stdin="bal mod\n")
-    message = f"{path}: option model.adaptive_softmax_cutoff is "
-    if name in ours:
-        assert result.status == 2
-        assert result.last_error.startswith(f"error: {message}")
-    else:
-        refused(result, message)
+    refuse = our_refusal if name in ours else refusal
+    message = refuse(*(ours | by_fairseq(data, path, tmp_path / "out"))[name])
+    assert message.startswith(f"{path}: option model.adaptive_softmax_cutoff is ")
     assert not sentinel.exists()
 
 
-def test_nothing_runs_when_a_training_goes_on(data, forked, tmp_path):
+def test_nothing_runs_when_a_training_goes_on(data, refusal, tmp_path):
     """checkpoint_last.pt of a folder that somebody else has written to."""
     sentinel, folder = tmp_path / "owned", tmp_path / "model"
     folder.mkdir()
     path = write_attack(folder / "checkpoint_last.pt", data, sentinel, "left_pad_source", "args")
-    result = forked("train", *training(data, folder, *PAIRS))
-    refused(result, f"{path}: option args.left_pad_source is ")
+    message = refusal("train", *training(data, folder, *PAIRS))
+    assert message.startswith(f"{path}: option args.left_pad_source is ")
     assert not sentinel.exists()
 
 
-def test_the_environment_stays_where_it_is(data, trained, forked, tmp_path):
+def test_the_environment_stays_where_it_is(data, trained, our_refusal, tmp_path):
     """`${oc.env:…}` was resolved by OmegaConf and written to translate.json."""
     import torch
 
@@ -71,6 +66,5 @@ def test_the_environment_stays_where_it_is(data, trained, forked, tmp_path):
     state["cfg"]["model"].drop_residual_layers = "${oc.env:HOME}"
     torch.save(state, tmp_path / "x.pt")
     arguments = ("--checkpoint", tmp_path / "x.pt", "--data", data, "--output", tmp_path / "out", "--cpu")
-    result = forked("eval", "translate", *arguments)
-    assert result.status == 2
-    assert "option model.drop_residual_layers is '${oc.env:HOME}'; expected no ${" in result.last_error
+    message = our_refusal("eval", "translate", *arguments)
+    assert "option model.drop_residual_layers is '${oc.env:HOME}'; expected no ${" in message

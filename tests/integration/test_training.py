@@ -72,6 +72,7 @@ def killed_run(log, arguments, saves: int) -> None:
     assert result.status == -9, result.text[-3000:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -105,6 +106,7 @@ def test_resumed_after_a_kill_it_ends_with_the_same_parameters(data, forked, tmp
         assert entry["loss"] == losses[entry["num_updates"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [("--max-update", 20), ("--max-epoch", 1)], ids=["updates", "epochs"])
 def test_killed_after_its_last_save_it_makes_no_further_update(data, forked, tmp_path, end):
     """About 29 updates per epoch: the one ends inside it, the other with it."""
@@ -124,6 +126,7 @@ def test_killed_after_its_last_save_it_makes_no_further_update(data, forked, tmp
 # --- two processes
 
 
+@pytest.mark.slow
 def test_two_processes_with_gloo_give_the_single_process_loss(data, forked, tmp_path):
     """Two processes with one batch each see, per update, the two batches of one process that accumulates.
 

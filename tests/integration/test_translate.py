@@ -11,6 +11,7 @@ from tests.integration.commands import Forked, run_script
 from tests.integration.test_fairseq_commands import hypotheses
 from tests.integration.toy_corpus import SUPERVISED, ZERO_SHOT
 from tests.integration.training import TASK, USER_DIR
+from tests.made_once import made_once
 
 LINES = 40
 
@@ -19,18 +20,20 @@ def translate_arguments(data, checkpoint, output, *options) -> list:
     return ["translate", "--checkpoint", checkpoint, "--data", data, "--output", output, "--cpu", *options]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def translated(tmp_path_factory, data, trained):
     """Every direction of the test set, translated by a command as a user types it."""
-    output = tmp_path_factory.mktemp("translated") / "out"
-    result = run_script("eval", *translate_arguments(data, trained / "checkpoint_best.pt", output))
-    assert result.status == 0, result.text
-    warnings = [line for line in result.err.splitlines() if line.startswith("warning")]
-    assert len(warnings) == len(SUPERVISED + ZERO_SHOT)
-    assert all(
-        "1 lines are longer than the model reads (32 tokens) and were cut" in line for line in warnings
-    )
-    return output
+
+    def translate(folder) -> None:
+        arguments = translate_arguments(data, trained / "checkpoint_best.pt", folder / "out")
+        result = run_script("eval", *arguments)
+        assert result.status == 0, result.text
+        warnings = [line for line in result.err.splitlines() if line.startswith("warning")]
+        assert len(warnings) == len(SUPERVISED + ZERO_SHOT)
+        cut = "1 lines are longer than the model reads (32 tokens) and were cut"
+        assert all(cut in line for line in warnings)
+
+    return made_once(tmp_path_factory, "translated", translate) / "out"
 
 
 def texts(output) -> dict[str, list[str]]:
@@ -102,6 +105,7 @@ def test_directions(data, trained, translated, forked, tmp_path, wanted, expecte
     assert texts(out) == {direction: whole[direction] for direction in expected}
 
 
+@pytest.mark.slow
 def test_killed_and_continued_gives_the_same_lines(data, trained, translated, forked, tmp_path):
     out = tmp_path / "out"
     options = translate_arguments(data, trained / "checkpoint_best.pt", out, "--max-tokens", 40)
@@ -152,13 +156,6 @@ def copy_of(data, folder):
     return shutil.copytree(data, folder / "data")
 
 
-def refused(result) -> str:
-    assert result.status == 2, result.text
-    (line,) = [line for line in result.err.splitlines() if not line.startswith("warning")]
-    assert line.startswith("error: ")
-    return line.removeprefix("error: ")
-
-
 def drop_language_dictionary(data):
     (data / "dict.fr.txt").write_text("word 1\n")
     return f"{data}/dict.fr.txt: differs from"
@@ -205,13 +202,11 @@ def missing_data(data):
         missing_data,
     ],
 )  # fmt: skip
-def test_bad_data(data, trained, forked, tmp_path, damage):
+def test_bad_data(data, trained, our_refusal, tmp_path, damage):
     folder = copy_of(data, tmp_path)
     expected = damage(folder)
-    message = refused(
-        forked("eval", *translate_arguments(folder, trained / "checkpoint_best.pt", tmp_path / "out"))
-    )
-    assert message.startswith(expected)
+    arguments = translate_arguments(folder, trained / "checkpoint_best.pt", tmp_path / "out")
+    assert our_refusal("eval", *arguments).startswith(expected)
     assert not list((tmp_path / "out").glob("*.txt"))
 
 
@@ -232,13 +227,13 @@ def test_bad_data(data, trained, forked, tmp_path, damage):
     ],
     ids=str,
 )
-def test_bad_options(data, trained, forked, tmp_path, options, message):
+def test_bad_options(data, trained, our_refusal, tmp_path, options, message):
     arguments = translate_arguments(data, trained / "checkpoint_best.pt", tmp_path / "out", *options)
-    assert refused(forked("eval", *arguments)).startswith(message.replace("DATA", str(data)))
+    assert our_refusal("eval", *arguments).startswith(message.replace("DATA", str(data)))
 
 
-def test_damaged_checkpoint(data, trained, forked, tmp_path):
+def test_damaged_checkpoint(data, trained, our_refusal, tmp_path):
     path = tmp_path / "cut.pt"
     path.write_bytes((trained / "checkpoint_best.pt").read_bytes()[:5000])
-    message = refused(forked("eval", *translate_arguments(data, path, tmp_path / "out")))
+    message = our_refusal("eval", *translate_arguments(data, path, tmp_path / "out"))
     assert message.startswith(f"{path}: damaged, or not a fairseq checkpoint")

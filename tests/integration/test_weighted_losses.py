@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from data_prep.formats.alignments import AlignedSpansWriter
-from tests.integration.commands import FAIRSEQ, USER_DIR, Forked, train_in_processes
-from tests.integration.conftest import made_once
+from tests.integration.commands import USER_DIR, Result, run_forked, train_in_processes
 from tests.integration.training import final_state, logged, training
+from tests.made_once import made_once
 
 ALL_THREE = "word_contrastive,sentence_contrastive,attention_alignment"
 DROP = "--word-contrastive-drop-false-negatives"
@@ -90,6 +90,7 @@ def test_two_updates_with_every_choice(aligned, forked, tmp_path, options):
     ]
 
 
+@pytest.mark.slow
 def test_without_losses_it_trains_the_same_model(data, forked, tmp_path):
     """Every parameter, to the last bit, on data without alignments."""
     models = []
@@ -118,13 +119,18 @@ FORTY_UPDATES = (
 @pytest.fixture(scope="module")
 def forty_updates(aligned, tmp_path_factory):
     """The log of 40 updates and the folder of checkpoint_1_20.pt and checkpoint_last.pt."""
-    folder = tmp_path_factory.mktemp("forty")
-    arguments = training(aligned / "dense", folder / "model", *criterion(), *FORTY_UPDATES)
-    result = Forked(folder / "log", FAIRSEQ["train"], *arguments).wait()
-    assert result.status == 0, result.text[-3000:]
-    return result, folder / "model"
+
+    def train(folder) -> None:
+        arguments = training(aligned / "dense", folder / "model", *criterion(), *FORTY_UPDATES)
+        result = run_forked(folder / "logs", "train", *arguments)
+        assert result.status == 0, result.text[-3000:]
+        (folder / "log").write_text(result.text, encoding="utf-8")
+
+    folder = made_once(tmp_path_factory, "forty", train)
+    return Result(0, (folder / "log").read_text(encoding="utf-8"), ""), folder / "model"
 
 
+@pytest.mark.slow
 def test_the_loss_falls(forty_updates):
     values = [float(entry["word_contrastive"]) for entry in logged(forty_updates[0], "train_inner")]
     assert values[-1] < values[0] - 1  # bits
@@ -133,6 +139,7 @@ def test_the_loss_falls(forty_updates):
 FORMER = ("--criterion", "nmt_with_auxiliary_losses", "--auxiliary-losses", ALL_THREE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("former", "options"), [(False, criterion()), (True, criterion()), (True, FORMER), (False, FORMER)]
 )
@@ -161,6 +168,7 @@ def test_resumed_training_is_exact(aligned, forty_updates, forked, tmp_path, for
         assert same(found["last_optimizer_state"]["state"][number], state)
 
 
+@pytest.mark.slow
 def test_inference_needs_no_losses(aligned, forty_updates, forked, tmp_path):
     data, path = aligned / "dense", forty_updates[1] / "checkpoint_last.pt"
     assert not any("contrastive" in name for name in final_state(path.parent)["model"])
@@ -181,6 +189,7 @@ def test_inference_needs_no_losses(aligned, forty_updates, forked, tmp_path):
     assert translated.status == 0, translated.text[-3000:]
 
 
+@pytest.mark.slow
 def test_fine_tuning_of_a_model_trained_without_losses(aligned, trained, forked, tmp_path):
     start = ("--finetune-from-model", trained / "checkpoint_best.pt", "--norm-placement", "pre")
     result = forked("train", *training(aligned / "dense", tmp_path / "model", *criterion(), *TINY, *start))
@@ -189,6 +198,7 @@ def test_fine_tuning_of_a_model_trained_without_losses(aligned, trained, forked,
     assert float(logged(result, "train_inner")[0]["nll_loss"]) < 1  # the model knows its languages
 
 
+@pytest.mark.slow
 def test_two_processes_equal_one(aligned, forked, tmp_path):
     """Many batches have no aligned word: their processes go on together."""
     common = (
@@ -213,8 +223,7 @@ def test_two_processes_equal_one(aligned, forked, tmp_path):
             torch.testing.assert_close(found[part][name], tensor, atol=1e-4, rtol=1e-3, msg=name)
 
 
-def test_data_without_alignments_is_refused(data, forked, tmp_path):
+def test_data_without_alignments_is_refused(data, refusal, tmp_path):
     arguments = training(data, tmp_path / "model", *criterion(), *TINY, "--lang-pairs", "en-cs")
-    result = forked("train", *arguments)
-    assert result.status != 0
-    assert f"{data}: no word alignments; `python -m data_prep align` writes them" in result.last_error
+    message = refusal("train", *arguments)
+    assert message.startswith(f"{data}: no word alignments; `python -m data_prep align` writes them")

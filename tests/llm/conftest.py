@@ -8,6 +8,7 @@ import pytest
 from llm.__main__ import COMMANDS
 from tests.llm.tiny_model import write_bloom
 from tests.llm.toy_text import WORDS, write_texts
+from tests.made_once import made_once
 
 Result = namedtuple("Result", "status out err")
 
@@ -21,24 +22,30 @@ def run_quietly(*words) -> None:
 @pytest.fixture(scope="session")
 def texts(tmp_path_factory) -> Path:
     """Folders text, words and alignments of de-en and en-fr, which no test may change."""
-    return write_texts(tmp_path_factory.mktemp("texts") / "toy")
+    return made_once(tmp_path_factory, "texts", lambda folder: write_texts(folder / "toy")) / "toy"
 
 
 @pytest.fixture(scope="session")
 def instructions(tmp_path_factory, texts) -> Path:
     """All tasks in all directions of `texts`, which no test may change."""
-    output = tmp_path_factory.mktemp("instructions") / "made"
     folders = ("--text", texts / "text", "--words", texts / "words", "--alignments", texts / "alignments")
     tasks = "mt,align,hint,revise,mono-full,mono-half"
-    run_quietly("instruct", *folders, "--tasks", tasks, "--workers", 1, "--output", output)
-    return output
+
+    def make(folder: Path) -> None:
+        run_quietly("instruct", *folders, "--tasks", tasks, "--workers", 1, "--output", folder / "made")
+
+    return made_once(tmp_path_factory, "instructions", make) / "made"
 
 
 @pytest.fixture(scope="session")
 def bloom(tmp_path_factory) -> Path:
     """A BLOOM of width 8 with one layer, which no test may change."""
     lines = [" ".join(words) for words in WORDS.values()]
-    return write_bloom(tmp_path_factory.mktemp("bloom") / "tiny-bloom", lines, 300, width=8, layers=1)
+
+    def make(folder: Path) -> None:
+        write_bloom(folder / "tiny-bloom", lines, 300, width=8, layers=1)
+
+    return made_once(tmp_path_factory, "bloom", make) / "tiny-bloom"
 
 
 @pytest.fixture(scope="session")
@@ -51,21 +58,23 @@ def tokenizer(bloom):
 @pytest.fixture(scope="session")
 def tuned(tmp_path_factory, bloom, instructions) -> Path:
     """An adapter that has seen translations of de-en and en-fr, which no test may change."""
-    return tuned_model(tmp_path_factory, bloom, instructions, "--lora-rank", 4)
+    return tuned_model(tmp_path_factory, bloom, instructions, 4)
 
 
 @pytest.fixture(scope="session")
 def tuned_whole(tmp_path_factory, bloom, instructions) -> Path:
     """The same without an adapter."""
-    return tuned_model(tmp_path_factory, bloom, instructions, "--lora-rank", 0)
+    return tuned_model(tmp_path_factory, bloom, instructions, 0)
 
 
-def tuned_model(tmp_path_factory, bloom: Path, instructions: Path, *words) -> Path:
-    output = tmp_path_factory.mktemp("tuned") / "tuned"
+def tuned_model(tmp_path_factory, bloom: Path, instructions: Path, rank: int) -> Path:
     given = ("--model", bloom, "--instructions", instructions, "--curriculum", "mt", "--cpu", "--epochs", 2)
-    rest = ("--learning-rate", 0.1, "--loader-workers", 0, "--output", output)
-    run_quietly("tune", *given, *rest, *words)
-    return output
+    rest = ("--learning-rate", 0.1, "--loader-workers", 0, "--lora-rank", rank)
+
+    def make(folder: Path) -> None:
+        run_quietly("tune", *given, *rest, "--output", folder / "tuned")
+
+    return made_once(tmp_path_factory, f"tuned-rank-{rank}", make) / "tuned"
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ def quickstart(folder, programs) -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_quickstart_makes_a_report_and_a_second_run_does_nothing(tmp_path, programs):
     result = quickstart(tmp_path, programs)
     assert result.returncode == 0, (result.stdout + result.stderr)[-3000:]

@@ -21,7 +21,7 @@ class Story:
     before: how a command begins, and shell code (a file of `before/`) for what a reader does before it.
     small: how a command that takes longer than its story needs is written, and what is run for it (`re.sub`):
         a training of hours in its small configuration, one of `$SMALL`; two updates in place of twenty.
-    goes_on: whether it begins in what the README's story leaves, the folder `example`.
+    after: the story that this one goes on from, in a copy of its folder.
     """
 
     parts: tuple[tuple[str, str], ...]
@@ -29,7 +29,7 @@ class Story:
     materials: Callable[[Path], None] = lambda folder: None
     before: tuple[tuple[str, str], ...] = ()
     small: tuple[tuple[str, str], ...] = ()
-    goes_on: bool = False
+    after: str = ""
 
     def tells(self, command: Command) -> bool:
         return any(command.page == page and re.match(start, command.text) for page, start in self.parts)

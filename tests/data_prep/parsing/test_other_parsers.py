@@ -158,7 +158,7 @@ JAPANESE = [
 ]
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_bunsetsu_by_ginza(step, tmp_path, write_corpus):
     pytest.importorskip("ginza")
     LOADED.make.cache_clear()

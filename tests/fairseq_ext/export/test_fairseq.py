@@ -14,6 +14,7 @@ from data_prep.formats.preparation import Preparation
 from fairseq_ext.export.fairseq_checkpoint import readme, task_options
 from fairseq_ext.export.translation_parity import checked_sentences
 from fairseq_ext.inference import load_for_inference
+from tests import hanging
 from tests.eval.translation.packages import fairseq_ext, write_checkpoint
 from tests.fairseq_ext.export.translation_models import write_data, write_model
 from tests.fairseq_ext.test_checkpoints import save
@@ -41,7 +42,7 @@ def stock_hypotheses(data: Path, folder: Path, words: str) -> dict[int, list[str
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [sys.executable, "-c", GENERATE, str(data), "--path", "model.pt", *words.split(), "--cpu"],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False,
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=hanging.SECONDS, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     rows = re.findall(r"^H-(\d+)\t[^\t]+\t(.*)$", done.stdout, flags=re.M)

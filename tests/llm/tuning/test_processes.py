@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 
 from tests.integration.commands import run_script
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.slow
 
 
 def tune(processes: int, *words) -> None:

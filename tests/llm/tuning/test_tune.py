@@ -18,6 +18,7 @@ from command_line.errors import InputError
 from llm.__main__ import COMMANDS
 from llm.tuned import Tuned, curriculum_title
 from llm.tuning import training
+from tests import hanging
 from tests.kill_points import sweep
 
 
@@ -307,7 +308,7 @@ def test_what_the_trainer_needs_is_not_installed(options, tmp_path):
     words = ["llm", *options(tmp_path / "out")]
     start = f"sys.argv = {words}; runpy.run_module('llm', run_name='__main__')"
     asked = [sys.executable, "-c", f"import runpy, sys; sys.modules['accelerate'] = None; {start}"]
-    done = subprocess.run(asked, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=hanging.SECONDS)
     assert (done.returncode, done.stderr) == (
         2,
         "error: accelerate is not installed: pip install '.[embed]'\n",
