@@ -54,7 +54,21 @@ NOT_RUN = (
         "an hour of a core, and a pipeline to download; the start of its stages by "
         "tests/recipes/test_interlingua_recipe.py",
     ),
-    ("recipes/zero_shot/README.md", ".* --config l10n", "hours; its data is no download"),
+    (
+        "recipes/zero_shot/README.md|docs/performance.md",
+        "bash .* --config l10n",
+        "hours; its data is no download",
+    ),
+    (
+        "recipes/post_pretraining/README.md",
+        ".* --systems ppa-250k,no-moco-250k",
+        "days, on GPUs; the story of the page runs three of these systems",
+    ),
+    (
+        "recipes/crosslingual_evaluation/README.md",
+        ".* --seeds 1 --launcher gpu",
+        "hours, on a GPU; the story of the page runs these encoders",
+    ),
     ("recipes/word_contrastive/README.md", ".* --config enja", "needs the network, and GPUs"),
     ("docs/probes.md", ".* combination", "four systems; as tests/eval/probes/test_combination.py runs it"),
     ("docs/claims.md", "python -m eval claims", "as tests/eval/claims/test_claims.py runs it"),

@@ -90,7 +90,12 @@ def test_mnmt_runs_every_package_and_nothing_foreign(package, site, beside_other
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith(f"usage: mnmt {package} STEP")
     assert "python -m" not in result.stdout
-    assert package in mnmt(site, "--help", cwd=beside_others).stdout
+    assert not (beside_others / "foreign-was-run").exists()
+
+
+def test_mnmt_lists_every_package(site, beside_others):
+    listed = mnmt(site, "--help", cwd=beside_others).stdout
+    assert [package for package in COMMANDS if package not in listed] == []
     assert not (beside_others / "foreign-was-run").exists()
 
 

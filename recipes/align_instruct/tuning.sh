@@ -50,12 +50,12 @@ tune() { # FOLDER SEED OPTION...
 
 # Fill TUNING_LAUNCH, the words in front of `llm tune`: a process per device.
 set_tuning_launch() { # FOLDER
-  local port=$((20000 + $(cksum <<< "$UID $PWD/$1" | cut -d' ' -f1) % 20000)) processes=(--nproc-per-node "$GPUS")
-  TUNING_LAUNCH=(env "OMP_NUM_THREADS=$(threads)")
+  local processes=(--nproc-per-node "$GPUS")
+  TUNING_LAUNCH=(env "OMP_NUM_THREADS=$THREADS")
   [[ $LAUNCHER != slurm ]] || TUNING_LAUNCH=(srun --nodes "$NODES" --ntasks-per-node 1 --gpus-per-node "$GPUS" "${CORES[@]}"
     --job-name "$(basename "$1")")
   if [[ $NODES -gt 1 ]]; then
-    TUNING_LAUNCH+=(bash "$HERE/on_nodes.sh" "$port" --nnodes "$NODES" "${processes[@]}" -m)
+    TUNING_LAUNCH+=(bash "$HERE/on_nodes.sh" "$(port_of "$1")" --nnodes "$NODES" "${processes[@]}" -m)
   elif [[ $GPUS -gt 1 ]]; then
     TUNING_LAUNCH+=(torchrun --standalone "${processes[@]}" -m)
   else

@@ -25,7 +25,7 @@ run() {
     return
   fi
   for word in "$@"; do
-    if [[ $word =~ ^[A-Za-z0-9_./:=,@+-]+$ ]]; then printf '%s ' "$word"; else printf '%q ' "$word"; fi
+    if [[ -z $word || $word == *[!A-Za-z0-9_./:=,@+-]* ]]; then printf '%q ' "$word"; else printf '%s ' "$word"; fi
   done
   echo
 }
@@ -38,7 +38,7 @@ read_options() { # OPTIONS FLAGS ARGUMENT...
   while [[ $# -gt 0 && $1 != -- ]]; do
     [[ $1 != --help && $1 != -h ]] || { usage && exit 0; }
     [[ $1 =~ ^--([a-z][a-z0-9-]*)$ ]] || die "unknown option '$1'; --help lists the options"
-    name=${BASH_REMATCH[1]} variable=$(tr 'a-z-' 'A-Z_' <<< "${BASH_REMATCH[1]}")
+    name=${BASH_REMATCH[1]} variable=${BASH_REMATCH[1]^^} variable=${variable//-/_}
     [[ $given != *" $name "* ]] || die "$1: given twice, expected once"
     given+="$name "
     if [[ $flags == *" $name "* ]]; then

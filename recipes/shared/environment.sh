@@ -6,8 +6,10 @@
 # SHELLOPTS, BASHOPTS, CDPATH and GLOBIGNORE. What is sorted, and how numbers look, is the same in every country.
 
 if [[ $- != *p* ]]; then
-  words=$(command env -u GREP_OPTIONS grep -rohE --include='*.sh' '[A-Za-z_][A-Za-z0-9_]*' "$(dirname "$0")/.." | command env LC_ALL=C sort -u)
-  words=" ${words//$'\n'/ } "
+  declare -A used=() # names of the environment that are words of the scripts
+  for name in $(command env -u GREP_OPTIONS LC_ALL=C grep -rohwF --include='*.sh' -f <(compgen -e) "$(dirname "$0")/.."); do
+    used[$name]=yes
+  done
   forgotten=()
   for name in $(compgen -e); do
     case $name in
@@ -18,11 +20,10 @@ if [[ $- != *p* ]]; then
       *_NUM_THREADS | OMP_* | GOMP_* | KMP_* | MKL_* | MALLOC_*) ;;            # threads and memory
       NVIDIA_TF32_OVERRIDE | TORCH_ALLOW_* | CUBLAS_*) ;;                      # precision
       MASTER_ADDR | MASTER_PORT | WORLD_SIZE | RANK | LOCAL_RANK | LOGLEVEL) ;; # fairseq's processes and log
-      *) [[ $words == *" $name "* ]] || continue ;;                            # names of variables of the scripts
+      *) [[ -n ${used[$name]:-} ]] || continue ;;                              # names of variables of the scripts
     esac
     forgotten+=(-u "$name")
   done
   for name in $(compgen -A function); do forgotten+=(-u "BASH_FUNC_$name%%"); done
-  unset -v words # exported if the user exports a variable of that name, and longer than Linux passes on (128 KiB)
   exec env "${forgotten[@]}" LC_ALL=C.UTF-8 "$BASH" -p "$0" "$@"
 fi

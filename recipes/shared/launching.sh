@@ -39,21 +39,24 @@ use_environment() {
 
 # --- trainings -----------------------------------------------------------------------------------------------------
 
-# Threads of a process: its share of the cores that this shell may use, whatever OMP_NUM_THREADS was (nproc obeys it). Of a container
-# that has less time of them it is that, rounded up.
-threads() {
+# Set THREADS, those of a process: its share of the cores that this shell may use, whatever OMP_NUM_THREADS was (nproc obeys it). Of a
+# container that has less time of them it is that, rounded up.
+set_threads() {
   local cores quota period processes=$((JOBS * GPUS)) limit=/sys/fs/cgroup/cpu.max
   cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)
   if [[ -r $limit ]] && read -r quota period < "$limit" && [[ $quota != max && $(((quota + period - 1) / period)) -lt $cores ]]; then
     cores=$(((quota + period - 1) / period))
   fi
-  echo $((cores > processes ? cores / processes : 1))
+  THREADS=$((cores > processes ? cores / processes : 1))
+}
+
+# A port of a training: those on one node must not share one, nor those of two users.
+port_of() { # RUN_FOLDER
+  echo $((20000 + $(cksum <<< "$UID $PWD/$1" | cut -d' ' -f1) % 20000))
 }
 
 # Fill LAUNCH, the words that come before the training options, and LAUNCH_OPTIONS, those that come after.
 set_launch() { # RUN_FOLDER
-  local port # of this training: those on one node must not share one, nor those of two users
-  port=$((20000 + $(cksum <<< "$UID $PWD/$1" | cut -d' ' -f1) % 20000))
   local world=$((GPUS * NODES)) there=() # what only the machine that trains knows
   [[ $PRECISION != auto ]] || there=(--precision "$1")
   LAUNCH=()
@@ -61,7 +64,7 @@ set_launch() { # RUN_FOLDER
   case $LAUNCHER in
     cpu)
       # glibc would hand the memory of large tensors back after every operation: an eighth of the time of an update
-      LAUNCH=(env "OMP_NUM_THREADS=$(threads)" MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=4294967296)
+      LAUNCH=(env "OMP_NUM_THREADS=$THREADS" MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=4294967296)
       LAUNCH_OPTIONS=(--cpu "${LAUNCH_OPTIONS[@]}")
       [[ $PRECISION != auto ]] || there+=(--cpu)
       if [[ $world -gt 1 ]]; then # fairseq starts one process per GPU only, and counts GPUs where torchrun does
@@ -72,22 +75,22 @@ set_launch() { # RUN_FOLDER
       fi
       ;;
     gpu)
-      LAUNCH=(env "OMP_NUM_THREADS=$(threads)")
+      LAUNCH=(env "OMP_NUM_THREADS=$THREADS")
       if [[ $world -gt 1 ]]; then
         # by this signal the processes that fairseq starts end with the one that has, and what runs in a script's background ignores it
         ! env --default-signal=INT true 2> /dev/null || LAUNCH=(env --default-signal=INT "${LAUNCH[@]:1}")
-        LAUNCH_OPTIONS+=(--distributed-init-method "tcp://localhost:$port")
+        LAUNCH_OPTIONS+=(--distributed-init-method "tcp://localhost:$(port_of "$1")")
       fi
       ;;
     torchrun)
-      LAUNCH=(env "OMP_NUM_THREADS=$(threads)" torchrun --standalone --nproc_per_node "$GPUS" --no-python)
+      LAUNCH=(env "OMP_NUM_THREADS=$THREADS" torchrun --standalone --nproc_per_node "$GPUS" --no-python)
       ;;
     slurm)
       LAUNCH=(srun --nodes "$NODES" --ntasks-per-node 1 --gpus-per-node "$GPUS" "${CORES[@]}" --job-name "$(basename "$1")")
       if [[ $NODES -gt 1 ]]; then
-        there+=(--rendezvous "$port" "$GPUS")
+        there+=(--rendezvous "$(port_of "$1")" "$GPUS")
       elif [[ $GPUS -gt 1 ]]; then
-        LAUNCH_OPTIONS+=(--distributed-init-method "tcp://localhost:$port")
+        LAUNCH_OPTIONS+=(--distributed-init-method "tcp://localhost:$(port_of "$1")")
       fi
       ;;
   esac
@@ -153,7 +156,11 @@ check_launcher() {
   [[ $JOBS_PER_GPU == 1 || $LAUNCHER == gpu || $LAUNCHER == torchrun ]] ||
     die "--jobs-per-gpu $JOBS_PER_GPU: expected --launcher gpu or torchrun, found $LAUNCHER"
   [[ $LAUNCHER != cpu || $PRECISION != fp16 ]] || die "--precision fp16: expected a GPU, found --launcher cpu"
-  [[ $DRY_RUN != yes ]] || return 0
+  [[ $DRY_RUN == yes ]] || find_devices
+  set_threads
+}
+
+find_devices() {
   if [[ $LAUNCHER == slurm ]]; then
     command -v srun > /dev/null || die "--launcher slurm: srun not found, expected on a machine of the cluster"
   elif [[ $LAUNCHER != cpu ]]; then

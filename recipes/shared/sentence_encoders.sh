@@ -80,16 +80,18 @@ late_test_set() { # RECORD_OF_CLEAN
 # Absolute paths of lines, sorted; lines that are none do no harm.
 real_paths() { xargs -d '\n' realpath -m -- | LC_ALL=C sort -u; }
 
-# A pair of languages as file names have it.
-pair_with_english() { # LANGUAGE
-  if [[ $1 < en ]]; then echo "$1-en"; else echo "en-$1"; fi
+# Set PAIR: English and another language, as file names have them.
+set_pair() { # LANGUAGE
+  if [[ $1 < en ]]; then PAIR=$1-en; else PAIR=en-$1; fi
 }
 
-# All of them, separated by commas.
+# All pairs with English, separated by commas.
 pairs_with_english() { # LANGUAGE...
   local language pairs=""
   for language in "$@"; do
-    [[ $language == en ]] || pairs+=",$(pair_with_english "$language")"
+    [[ $language != en ]] || continue
+    set_pair "$language"
+    pairs+=,$PAIR
   done
   echo "${pairs#,}"
 }
@@ -193,9 +195,12 @@ multiway_files() {
   local language text=$DATA/text
   MULTIWAY_FILES=()
   for language in "${MULTIWAY[@]}"; do
-    MULTIWAY_FILES+=("$text/test.$(pair_with_english "$language").$language")
+    set_pair "$language"
+    MULTIWAY_FILES+=("$text/test.$PAIR.$language")
   done
-  [[ ${#MULTIWAY[@]} == 0 ]] || MULTIWAY_FILES+=("$text/test.$(pair_with_english "${MULTIWAY[0]}").en")
+  [[ ${#MULTIWAY[@]} -gt 0 ]] || return 0
+  set_pair "${MULTIWAY[0]}"
+  MULTIWAY_FILES+=("$text/test.$PAIR.en")
 }
 
 # P@1 of the first system against that of every other, in every test set.

@@ -159,7 +159,7 @@ start_job() { # COMMAND...
   {
     # shellcheck disable=SC2034  # run() reads it
     IN_JOB=yes
-    [[ $LAUNCHER == slurm ]] || { OMP_NUM_THREADS=$(threads) && export OMP_NUM_THREADS; } # cores there are other machines'
+    [[ $LAUNCHER == slurm ]] || export OMP_NUM_THREADS=$THREADS # cores there are other machines'
     [[ ${#GPUS_OF_JOB[@]} == 0 ]] || export CUDA_VISIBLE_DEVICES=${GPUS_OF_JOB[place]}
     "$@"
   } &
@@ -218,7 +218,7 @@ finish_jobs() { # [WHAT_THEY_WERE]
 }
 
 stop_jobs() {
-  # shellcheck disable=SC2086  # some places are empty
+  # shellcheck disable=SC2048,SC2086  # some places are empty
   kill ${PLACES[*]} 2> /dev/null || true
   wait || true
   die "stopped; $(how_to_go_on it was)"

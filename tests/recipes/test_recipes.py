@@ -49,9 +49,12 @@ def training_commands(*options: str) -> list[list[str]]:
     return dry_run("zero_shot", "--stages", "train", *options)
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_scripts_are_bash(script):
-    subprocess.run(["bash", "-n", str(script)], check=True)
+def test_scripts_are_bash():
+    """Every script is looked at, whatever is wrong with those before it."""
+    assert len(SCRIPTS) > 40
+    look = 'status=0; for script; do "$BASH" -n "$script" || status=1; done; exit $status'
+    looked = subprocess.run(["bash", "-c", look, "bash", *SCRIPTS], capture_output=True, text=True)
+    assert (looked.returncode, looked.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("name", ["interlingua", "zero_shot"])
@@ -879,9 +882,8 @@ def test_several_trainings_at_a_time_and_a_failure_of_all(models):
 JOBS_OF_A_RECIPE = """
 source {root}/recipes/shared/training.sh
 leaves_nothing() {{ false; }}
-threads() {{ echo 1; }}
 die() {{ echo "error: $*"; exit 2; }}
-JOBS=2 LAUNCHER=cpu FORCE=no GPUS_OF_JOB=()
+JOBS=2 THREADS=1 LAUNCHER=cpu FORCE=no GPUS_OF_JOB=()
 start_job false
 while [[ -n $(jobs -pr) ]]; do sleep 0.05; done
 start_job true

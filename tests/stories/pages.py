@@ -1,4 +1,4 @@
-"""The stories: which pages are run, in which order, and what is run in place of trainings of hours."""
+"""The stories: which pages are run, in which order, and what is run in place of what takes long."""
 
 from pathlib import Path
 
@@ -85,9 +85,14 @@ STORIES = {
             ("docs/translating.md", ""),
             ("docs/zero_shot_options.md", ""),
         ),
-        ("example/encoder/checkpoint_best.pt",),
+        ("example/encoder/checkpoint_best.pt", "example/rescored/translate.json"),
         materials.write_tatoeba,
-        small=((r"^(fairseq-train .*--arch ems .*)", rf"\1 {TINY} --max-update 2 --cpu"),),
+        small=(
+            (r"^(fairseq-train .*--arch ems .*)", rf"\1 {TINY} --max-update 2 --cpu"),
+            ("--max-update 20 --save-interval-updates 5 ", "--max-update 4 --save-interval-updates 1 "),
+            ("--max-update 20 ", "--max-update 2 "),
+            ("--max-len-b 40", "--max-len-b 5"),
+        ),
         after="readme",
     ),
     "corpus": Story(
@@ -99,6 +104,10 @@ STORIES = {
             (".* pretraining-accuracy", "pretraining_logs.sh"),
             (".* low-resource", "monolingual_text.sh"),
             (".* adequacy", "translations_of_fine_tuning.sh"),
+        ),
+        small=(
+            ("--max-update 20 ", "--max-update 2 "),
+            ("--sizes 3000,10000,20000,50000 ", "--sizes 30,100,200,500 "),
         ),
     ),
     "evaluation": Story(
@@ -142,7 +151,12 @@ STORIES = {
         before=(("python -m eval probe states", "states_and_curves.sh"),),
         small=(
             (
-                "^bash recipes/.*",
+                "^bash recipes/.* --decoding .*",
+                recipe("zero_shot", "phrasebook", "--systems 1,2 --seeds 1 --decoding plain,rescored")
+                + " --stages translate,score,report",
+            ),
+            (
+                "^bash recipes/.* --config multi30k .*",
                 recipe("zero_shot", "phrasebook", "--systems 1,2 --seeds 1"),
             ),
             ("^python -m benchmarks.training_speed .*", rf"\g<0> {BENCHMARK}"),

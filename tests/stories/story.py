@@ -19,8 +19,8 @@ class Story:
     results: files that are there in the end.
     materials: writes what a reader has before; told the folder.
     before: how a command begins, and shell code (a file of `before/`) for what a reader does before it.
-    small: how what trains for hours is written, and what is run in its place (`re.sub`): the same in its
-        small configuration, one of `$SMALL`.
+    small: how a command that takes longer than its story needs is written, and what is run for it (`re.sub`):
+        a training of hours in its small configuration, one of `$SMALL`; two updates in place of twenty.
     after: the story that this one goes on from, in a copy of its folder.
     """
 
