@@ -10,7 +10,6 @@ from pathlib import Path
 from command_line.completion import check_finished, file_identity
 from command_line.errors import InputError
 from data_prep.model_folders import adapters, loading
-from data_prep.model_folders.identity import check_folder
 from data_prep.model_folders.libraries import reading
 from data_prep.model_folders.loading import check_complete
 from data_prep.model_folders.models import check_model, has_vocabulary
@@ -21,8 +20,8 @@ PRECISIONS = ("float32", "bfloat16", "float16")
 
 
 def model_files(folder: Path) -> list[Path]:
-    """The files of a model, or of an adapter, that its output depends on."""
-    return check_folder(folder).paths()
+    """The files of a model that its output depends on."""
+    return check_model(folder).paths()
 
 
 def weights_identity(folder: Path) -> dict[str, dict]:
@@ -82,7 +81,18 @@ def load_model(folder: Path, precision: str, device_map: str | None = None):
     if "disk" in getattr(model, "hf_device_map", {}).values():
         raise InputError(f"--spread: --model {folder} is larger than the memory of all GPUs and the computer")
     check_weights(model, f"--model {folder}")
+    _try_out(model, folder)
     return model
+
+
+def _try_out(model, folder: Path) -> None:
+    """Read one token, so that a model that cannot be run is found where it is loaded."""
+    import torch
+
+    with reading(folder, KIND), torch.inference_mode():
+        scores = model(torch.tensor([[0]], device=model.device)).logits
+        if not torch.isfinite(scores).all():
+            raise ValueError("its scores of a token are NaN or infinite")
 
 
 def without_weights(folder: Path):

@@ -10,6 +10,7 @@ from command_line import options as types
 from command_line.errors import InputError
 from command_line.provenance import command_typed, versions
 from data_prep.formats.directions import DIRECTIONS, Direction, format_direction
+from data_prep.model_folders.adapters import check_adapter
 from data_prep.model_folders.loading import check_ids
 from eval.results.files import checkpoint_checksum, split_direction
 from llm.instructions.prompts import DEFAULT
@@ -122,9 +123,8 @@ class PromptedModel:
     def files(self) -> list[Path]:
         """The files that its output depends on."""
         found = [path for path in (self.tuned and self.tuned / TUNING,) if path and path.is_file()]
-        return found + [
-            path for folder in (self.weights, self.adapter) if folder for path in model_files(folder)
-        ]
+        adapter = check_adapter(self.adapter).paths() if self.adapter else []
+        return [*found, *model_files(self.weights), *adapter]
 
     def load(self):
         """The model in evaluation mode on its device, and its tokenizer.

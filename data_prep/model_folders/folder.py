@@ -81,7 +81,12 @@ class ModelFolder:
 
     def read(self, name: str) -> Any:
         """The JSON in a file, which the library gets a checked copy of (`show`); None without such a file."""
-        return read_json(self.path / name) if self.find(name) else None
+        if self.find(name) is None:
+            return None
+        content = read_json(self.path / name)
+        if content is None:
+            raise InputError(f"{self.path / name}: found null, expected settings")
+        return content
 
     def show(self, name: str, content: Any) -> None:
         """Let the library read this in place of what is in a file."""

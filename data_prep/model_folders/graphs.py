@@ -78,6 +78,19 @@ def _is_repeated(value) -> bool:
     return not isinstance(value, str | bytes | int | float)
 
 
+def load_graph(path: Path, option: str = "--model") -> tuple:
+    """The session of onnxruntime of the graph in a folder, and its tokenizer.
+
+    Raises:
+        InputError: as `check_graph`; or a library cannot read a file.
+    """
+    with check_graph(path, option).opened(KIND) as private:
+        from transformers import PreTrainedTokenizerFast
+
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(private, local_files_only=True)
+        return load_session(private), tokenizer
+
+
 def load_session(path: Path):
     """onnxruntime's session of a graph of ours, or of a private folder: on a processor, with as many threads
     as PyTorch takes.

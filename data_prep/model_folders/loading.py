@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from command_line.errors import InputError
 from data_prep.model_folders.models import KIND, check_model, check_tokenizer
 from data_prep.model_folders.modules import KIND as MODULES_KIND
 from data_prep.model_folders.modules import check_modules
 
-SAFELY = {"local_files_only": True, "trust_remote_code": False}
+SAFELY = MappingProxyType({"local_files_only": True, "trust_remote_code": False})
 
 
 def load_tokenizer(path: Path, option: str = "--model", kind: str = KIND):
@@ -22,7 +23,7 @@ def load_tokenizer(path: Path, option: str = "--model", kind: str = KIND):
         from transformers import AutoTokenizer
 
         tokenizer = AutoTokenizer.from_pretrained(private, **SAFELY)
-        _rename(tokenizer, private, path)
+        call_by(tokenizer, private, path)
     return tokenizer
 
 
@@ -83,7 +84,7 @@ def load_modules(path: Path, option: str = "--model"):
         )
         if not hasattr(model.tokenizer, "pad"):
             raise ValueError("it has no tokenizer of text")
-        _rename(model.tokenizer, private, path)
+        call_by(model.tokenizer, private, path)
     check_ids(model.tokenizer, model[0].model, path, option)
     return model
 
@@ -136,7 +137,7 @@ def _never_saved(model) -> set[str]:
     return {name.removeprefix(prefix) for name in whole._keys_to_ignore_on_save or ()}
 
 
-def _rename(tokenizer, private: Path, path: Path) -> None:
+def call_by(tokenizer, private: Path, path: Path) -> None:
     """Let a tokenizer name the folder that the user gave: it copies its vocabulary from there."""
     for values in (vars(tokenizer), tokenizer.init_kwargs):
         for name, value in values.items():

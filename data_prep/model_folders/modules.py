@@ -161,7 +161,7 @@ def _take_module(folder: ModelFolder, kind: str, place: str) -> None:
 def _check_fields(kind: str, content: Mapping, path: Path) -> None:
     for name, value in content.items():
         if name == "activation_function" and kind == "Dense":
-            if value not in ACTIVATIONS:
+            if not isinstance(value, str) or value not in ACTIVATIONS:
                 raise InputError(
                     f"{path}: activation_function {value!r:.80}, expected one of torch.nn without arguments,"
                     " such as torch.nn.modules.activation.Tanh"

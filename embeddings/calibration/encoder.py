@@ -6,7 +6,7 @@ import numpy as np
 from sentence_transformers import SentenceTransformer
 
 from command_line.errors import InputError
-from data_prep.model_folders.loading import SAFELY, load_modules
+from data_prep.model_folders.loading import SAFELY, call_by, load_modules
 from data_prep.model_folders.models import check_model
 from embeddings.calibration.options import Calibration
 from embeddings.encoders.options import SENTENCE_TRANSFORMERS, TRANSFORMERS, EncoderOptions, kind_of
@@ -49,10 +49,11 @@ def _as_modules(folder: Path, pooling: str, layer: int | None, longest: int) -> 
         states = Transformer(
             str(private),
             model_kwargs=SAFELY | {"use_safetensors": True},
-            processor_kwargs=SAFELY,
+            processor_kwargs=dict(SAFELY),
             config_kwargs=SAFELY | ({} if layer is None else {"num_hidden_layers": layer}),
             max_seq_length=longest,
         )
+        call_by(states.tokenizer, private, folder)
         pooled = Pooling(states.get_embedding_dimension(), pooling_mode=pooling)
         return SentenceTransformer(modules=[states, pooled], device="cpu")
 

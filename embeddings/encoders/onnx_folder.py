@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from command_line.errors import InputError
 from command_line.provenance import versions
 from command_line.records import OneOf, Optional, read_record
-from data_prep.model_folders.graphs import RECORD, check_graph, load_session
+from data_prep.model_folders.graphs import RECORD, load_graph
 from data_prep.model_folders.identity import files_of
+from data_prep.model_folders.libraries import as_one_line
 from embeddings.encoders.huggingface import token_ids
 from embeddings.encoders.options import ONNX, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
@@ -47,7 +48,7 @@ class OnnxEncoder(TokenEncoder):
             InputError: a file is missing or damaged, onnxruntime is not installed, or another precision is
                 asked for than the graph has.
         """
-        folder = check_graph(options.model)
+        session, tokenizer = load_graph(options.model)
         record = read_record(options.model / RECORD, SCHEMA)
         for name, least in (("width", 1), ("longest", 1), ("pad", 0)):
             if record[name] < least:
@@ -59,11 +60,8 @@ class OnnxEncoder(TokenEncoder):
                 f"--precision {options.precision}: {options.model} has products of {record['precision']};"
                 " give --precision to fairseq_ext export"
             )
-        with folder.opened(ONNX) as private:
-            from transformers import PreTrainedTokenizerFast
-
-            tokenizer = PreTrainedTokenizerFast.from_pretrained(private, local_files_only=True)
-            encoder = cls(load_session(private), tokenizer, record, options)
+        with as_one_line(f"--model {options.model}", ONNX):
+            encoder = cls(session, tokenizer, record, options)
             encoder.try_out([record["pad"]] * min(record["longest"], LONGEST_TRIAL))
         return encoder
 

@@ -299,7 +299,7 @@ def test_folders_that_do_not_fit(xlmr, tmp_path):
 
     assert "--pretrained-encoder /nothing: no such folder" in refused("/nothing")
     (tmp_path / "empty").mkdir()
-    assert "no weights in it, expected *.safetensors" in refused(tmp_path / "empty")
+    assert "no weights in it, expected model.safetensors" in refused(tmp_path / "empty")
     assert "--pooling-layer 9: expected top, mix, average or a number from 0 to 3" in refused(
         folder, pooling_layer="9"
     )
@@ -310,7 +310,7 @@ def test_folders_that_do_not_fit(xlmr, tmp_path):
     shutil.copytree(folder, tmp_path / "code")
     config = tmp_path / "code/config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"auto_map": {"AutoModel": "evil.Model"}}))
-    assert "asks for code of the folder's own" in refused(tmp_path / "code")
+    assert "field 'auto_map' asks for code" in refused(tmp_path / "code")
     from tests.fairseq_ext.folders import write_preparation, write_toy_folder
 
     toy = write_toy_folder(tmp_path / "toy")

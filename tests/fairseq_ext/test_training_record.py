@@ -7,11 +7,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from command_line.errors import InputError
 from fairseq_ext import training_record
 from fairseq_ext.checkpoints.origin import OPTIONS
 from fairseq_ext.training_record import TrainingRecord, finish, forget, has_ended
+from tests.embeddings.encoders.folders import write_sentence_transformers, write_transformers
 
 WORDS = ("--task", "multilingual_nmt", "--lang-pairs", "de-en", "--adam-betas", "(0.9, 0.98)", "--lr", "0.1")
 ADVICE = "; train anew with --force, or give another --output"
@@ -142,13 +145,12 @@ def test_sets_of_other_names_are_read(model, data):
 
 
 def test_folders_of_modules_are_a_start_too(model, data, tmp_path):
-    teacher = tmp_path / "teacher"
-    (teacher / "2_Dense").mkdir(parents=True)
-    (teacher / "modules.json").write_text('[{"path": ""}, {"path": "2_Dense"}]')
-    (teacher / "2_Dense/model.safetensors").write_text("weights")
+    teacher = write_sentence_transformers(tmp_path, dense=8)
+    shutil.rmtree(teacher / "3_Normalize")  # which has no files, and so no folder as it is distributed
     words = [*WORDS, "--teacher-checkpoint", str(teacher)]
     trained(model, data, *words)
-    (teacher / "2_Dense/model.safetensors").write_text("others")
+    weights = {"linear.weight": torch.zeros(8, 32), "linear.bias": torch.zeros(8)}
+    save_file(weights, teacher / "2_Dense/model.safetensors")
     assert "2_Dense/model.safetensors has changed since" in refusal(model, data, *words)
 
 
@@ -215,14 +217,11 @@ def test_every_option_that_names_a_start_is_known():
 
 def test_an_encoder_of_transformers_counts_by_its_files(model, data, tmp_path):
     words = lambda folder: [*WORDS, "--pretrained-encoder", str(folder)]  # noqa: E731
-    folder = tmp_path / "encoder"
-    folder.mkdir()
-    (folder / "config.json").write_text("{}")
-    (folder / "model.safetensors").write_text("weights")
+    folder = write_transformers(tmp_path / "encoder")
     trained(model, data, *words(folder))
     moved = shutil.move(folder, tmp_path / "moved")
     assert not begin(model, data, *words(moved))
-    (moved / "model.safetensors").write_text("others")
+    write_transformers(moved, seed=2)
     assert f"{moved}/model.safetensors has changed since" in refusal(model, data, *words(moved))
 
 

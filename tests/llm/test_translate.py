@@ -272,7 +272,7 @@ def test_a_killed_run_goes_on(options, command, tmp_path, monkeypatch):
         (["--pivot", "ja"], "text, nor taught: de, en, fr"),
         (["--pivot", "en de"], "--pivot: found 'en de', expected a language code such as en or zho_Hans"),
         (["--prompt", "6"], "--prompt"),
-        (["--tuned", "/nothing"], "/nothing/adapter_config.json: no such file; expected an adapter"),
+        (["--tuned", "/nothing"], "--tuned /nothing: no such folder; expected one with"),
         (["--model", "/nothing"], "--model /nothing: no such folder"),
         (["--spread"], "--spread: puts layers on GPUs, which --cpu does not use"),
     ],

@@ -399,7 +399,7 @@ def test_tokens_without_vectors_are_refused(folder, tmp_path):
     tokenizer.add_tokens(["haus"])
     tokenizer.save_pretrained(path)
     with pytest.raises(
-        InputError, match=f"bert: its tokenizer has ids up to {tokens}, and the encoder {tokens} v"
+        InputError, match=f"bert: its tokenizer has ids up to {tokens}, and the model {tokens} v"
     ):
         learner(job(folder, model=path))
 

@@ -72,8 +72,8 @@ def test_too_few_symbols_for_the_characters(text, tmp_path):
 def test_a_tokenizer_without_masks(tmp_path):
     with pytest.raises(InputError, match=r"tokenizer .*: has no symbol for mask; expected"):
         load_tokenizer(write_transformers(tmp_path / "bert"), 16)
-    with pytest.raises(InputError, match="no such folder; expected one of transformers"):
+    with pytest.raises(InputError, match="no such folder; expected one with a tokenizer of transformers"):
         load_tokenizer(tmp_path / "nothing", 16)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"--tokenizer .*empty: not a model of transformers"):
+    with pytest.raises(InputError, match=r"--tokenizer .*empty: no tokenizer in it"):
         load_tokenizer(tmp_path / "empty", 16)
