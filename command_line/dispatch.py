@@ -20,7 +20,7 @@ from command_line.help_text import HelpFormatter, columns, fill
 from command_line.invocation import as_typed
 from command_line.missing_packages import explain_missing
 from command_line.options import shown
-from command_line.os_errors import explain, explain_memory
+from command_line.os_errors import explain, explain_memory, explain_unwritten
 from command_line.stopping import Stopped, stoppable
 
 BAD_INPUT = 2  # exit status, as argparse's own
@@ -181,10 +181,11 @@ def in_one_line(error: Exception, args=None) -> str | None:
     Args:
         args: the options of the command, as far as they were read.
     """
+    outputs = [path for path in (getattr(args, "output", None),) if path]
     if isinstance(error, InputError):
         message = str(error)
     elif isinstance(error, OSError):
-        message = explain(error, [path for path in (getattr(args, "output", None),) if path])
+        message = explain(error, outputs)
     else:
-        message = explain_missing(error) or explain_memory(error)
+        message = explain_missing(error) or explain_memory(error) or explain_unwritten(error, outputs)
     return message and " ".join(message.splitlines())

@@ -15,6 +15,10 @@ from pathlib import Path
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _SHORT_WRITE = re.compile(r"\d+ requested and \d+ written")  # numpy's own error for a full disk
 _NO_MEMORY = re.compile("out of memory|can't allocate memory")  # torch's, in a RuntimeError
+_OF_RUST = re.compile(r"\(os error (\d{1,4})\)")
+_OF_TORCH = re.compile(
+    r"basic_ios::clear: iostream error|inline_container\.cc\S* \. unexpected pos|StreamWriter failed"
+)
 _NEARLY_FULL = 1 << 20  # bytes
 _REMEDIES = {
     errno.EACCES: "no permission; see `ls -ld`, or choose another path",
@@ -66,6 +70,22 @@ def explain(error: OSError, outputs: Iterable = ()) -> str | None:
     if error.errno in (errno.ENOTDIR, errno.EEXIST):
         return f"{_file_above(path)}: is a file, expected a folder; choose another path"
     return f"{_shortened(path)}: {_REMEDIES.get(error.errno, error.strerror or str(error))}"
+
+
+def explain_unwritten(error: Exception, outputs: Iterable = ()) -> str | None:
+    """A file that a library in C++ or Rust cannot write, as one line; None for any other error.
+
+    Args:
+        outputs: as of `explain`.
+    """
+    text, path = str(error), next(map(str, outputs), None)
+    code = _OF_RUST.search(text)
+    if code and int(code[1]) in {*_FULL, errno.EFBIG}:
+        return explain(OSError(int(code[1]), "", path))
+    if isinstance(error, RuntimeError) and _OF_TORCH.search(text):
+        where = f"{path}: a file in it" if path else "a file"
+        return f"{where} cannot be written to its end; is its disk full? Then run the command again"
+    return None
 
 
 def _shortened(path: Path) -> str:

@@ -180,3 +180,47 @@ def test_a_nearly_full_disk_does_not_kill_the_process(tmp_path):
         subprocess.run(["umount", str(tmp_path)], check=True)
     assert done.returncode == 1, done  # below 0: a signal
     assert "OSError: [Errno 28] No space left on device" in done.stderr
+
+
+SAVES = """
+import resource, signal, sys, types
+import torch
+from safetensors.torch import save_file
+from command_line import dispatch
+
+def main(args):
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(args.size), int(args.size)))
+    weights = {"weights": torch.zeros(50_000)}
+    (torch.save if args.library == "torch" else save_file)(weights, f"{args.output}/{args.library}")
+
+step = types.SimpleNamespace(__doc__="", main=main)
+def add_arguments(parser):
+    parser.add_argument("library")
+    parser.add_argument("size")
+    parser.add_argument("--output")
+step.add_arguments = add_arguments
+sys.exit(dispatch.run_step("tool", step, sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("size", [0, 150_000])
+@pytest.mark.parametrize("library", ["torch", "safetensors"])
+def test_weights_for_which_there_is_no_room(tmp_path, library, size):
+    """As libraries of C++ and Rust say it, of a limit in place of a full disk."""
+    command = [sys.executable, "-c", SAVES, library, str(size), "--output", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (line,) = done.stderr.splitlines()
+    expected = {
+        "torch": f"error: {tmp_path}: a file in it cannot be written to its end; is its disk full?",
+        "safetensors": f"error: {tmp_path}: is larger than files may be here; see `ulimit -f`",
+    }
+    assert done.returncode == 2 and line.startswith(expected[library])
+
+
+def test_a_full_disk_as_rust_says_it(tmp_path):
+    from command_line.os_errors import explain_unwritten
+
+    error = Exception("Error while serializing: I/O error: No space left on device (os error 28)")
+    assert explain_unwritten(error, [tmp_path]).startswith(f"{tmp_path}: no space left on ")
+    assert explain_unwritten(RuntimeError("size mismatch"), [tmp_path]) is None
