@@ -148,20 +148,23 @@ has_stage() {
 
 # Read the configuration that --config names, one of configs/ or a file, and set CONFIG_FILE and NAME.
 load_config() { # FURTHER_SETTING...
-  local name known
-  known=$(basename -as .sh "$HERE"/configs/*.sh | paste -sd,)
-  [[ -n $CONFIG ]] || die "--config: expected one of $known, or a file"
+  local name
+  [[ -n $CONFIG ]] || die "--config: expected one of $(list_configs), or a file"
   CONFIG_FILE=$HERE/configs/$CONFIG.sh
   [[ -f $CONFIG_FILE ]] || CONFIG_FILE=$CONFIG
   [[ $CONFIG_FILE == */* ]] || CONFIG_FILE=./$CONFIG_FILE # bash would look for it on the PATH first
-  [[ -f $CONFIG_FILE ]] || die "--config: found '$CONFIG', expected one of $known, or a file"
-  NAME=$(basename "$CONFIG_FILE" .sh)
+  [[ -f $CONFIG_FILE ]] || die "--config: found '$CONFIG', expected one of $(list_configs), or a file"
+  NAME=${CONFIG_FILE##*/} NAME=${NAME%.sh}
   # shellcheck disable=SC1090
   source "$CONFIG_FILE"
   [[ ${#SUBWORD_OPTIONS[@]} -gt 0 || -z ${MERGES:-} ]] || SUBWORD_OPTIONS=(--merges "$MERGES")
   for name in $CONFIGURED "$@"; do
     [[ -n ${!name:-} || $name == MERGES && ${#SUBWORD_OPTIONS[@]} -gt 0 ]] || die "$CONFIG_FILE: $name is not set"
   done
+}
+
+list_configs() {
+  basename -as .sh "$HERE"/configs/*.sh | paste -sd,
 }
 
 # English to and from every other language: the supervised directions of the papers.

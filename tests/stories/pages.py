@@ -92,6 +92,7 @@ STORIES = {
             ("--max-update 20 --save-interval-updates 5 ", "--max-update 4 --save-interval-updates 1 "),
             ("--max-update 20 ", "--max-update 2 "),
             ("--max-len-b 40", "--max-len-b 5"),
+            (".* probe interlingua .*", r"\g<0> --max-len-b 5"),
         ),
         after="readme",
     ),
