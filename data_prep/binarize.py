@@ -18,7 +18,7 @@ from command_line.outputs import checksum, copy_file
 from command_line.progress import progress
 from command_line.workers import Workers, add_dask_argument, add_workers_argument, make_workers
 from data_prep.blocks import encode, read_blocks
-from data_prep.formats.dictionary import DICTIONARY, dictionary_path, load_dictionary, required_dictionary
+from data_prep.formats.dictionary import DICTIONARY, dictionary_path, required_dictionary, token_ids
 from data_prep.formats.preparation import FILE_NAME, Preparation
 from data_prep.formats.texts import (
     TRAIN,
@@ -121,24 +121,25 @@ def main(args) -> None:
     step = StepFolder(job.output, "binarize", settings, reads, inputs=(job.input, job.text), facts=facts)
     if step.is_complete(args.force):
         return
-    dictionary = load_dictionary(job.input / DICTIONARY)
+    ids = token_ids(job.input / DICTIONARY)
     check_parallel(texts)
     step.begin(is_data_file, subfolder="text")
     for path in filter(is_of_sentences, job.output.iterdir()):
         path.unlink()  # of the sentences before; no record of ours lists it
     with make_workers(args.workers, args.dask) as workers:
-        write_data(job, texts, raw, dictionary, record | facts, workers)
+        write_data(job, texts, raw, ids, record | facts, workers)
     step.finish()
 
 
 def write_data(
-    job: BinarizeJob, texts: list[Text], raw: dict, dictionary, record: dict, workers: Workers
+    job: BinarizeJob, texts: list[Text], raw: dict, ids: dict[str, int], record: dict, workers: Workers
 ) -> None:
     """Everything that the binarized folder holds; the preparation record last.
 
     Args:
         job: its folders.
         raw: the untokenized text of the evaluation sets, by set and pair.
+        ids: as of `BlockBinarizer`.
         record: of the subword text, with what is known of its normalization.
     """
     from data_prep.block_binarizer import BlockBinarizer, binarize_file
@@ -149,10 +150,10 @@ def write_data(
     pairs: dict[str, dict[str, int]] = {}
     monolingual: dict[str, dict[str, int]] = {}
     text_sha256: dict[str, str] = {}
-    binarizer, symbols = BlockBinarizer(dictionary), len(dictionary)
+    binarizer = BlockBinarizer(ids)
     for text in progress(texts, len(texts), "binarize", "text"):
         counts = [
-            binarize_file(path, job.output / name, binarizer, symbols, workers)
+            binarize_file(path, job.output / name, binarizer, len(ids), workers)
             for path, name in zip(text.paths, text.names(), strict=True)
         ]
         lines = pairs if text.is_bitext else monolingual

@@ -18,13 +18,13 @@ class BlockBinarizer:
     Words are separated by whitespace, as fairseq has it. `</s>` ends every sentence.
 
     Args:
-        dictionary: fairseq's.
+        ids: of the symbols of a dictionary and of fairseq's special ones.
     """
 
-    def __init__(self, dictionary):
-        self._end = len(dictionary)  # stands for `</s>` until the lengths are known
-        self._ids = dictionary.indices | {END_OF_LINE: self._end}
-        self._unknown, self._eos = dictionary.unk(), dictionary.eos()
+    def __init__(self, ids: dict[str, int]):
+        self._end = len(ids)  # stands for `</s>` until the lengths are known
+        self._ids = ids | {END_OF_LINE: self._end}
+        self._unknown, self._eos = ids["<unk>"], ids["</s>"]
 
     def __call__(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         """Token ids of all lines, one after the other, and the tokens of every line.

@@ -82,6 +82,18 @@ def read_symbols(path: Path) -> list[str]:
     return list(symbols)
 
 
+def token_ids(path: Path) -> dict[str, int]:
+    """The ids that fairseq gives the symbols of a dictionary file, and its special ones, without fairseq.
+
+    Raises:
+        InputError: as of `read_symbols`, or a special symbol is in the file.
+    """
+    symbols = read_symbols(path)
+    if special := set(symbols) & set(SPECIAL_SYMBOLS):
+        raise InputError(f"{path}: has {min(special)}, which fairseq adds itself; remove it")
+    return {symbol: number for number, symbol in enumerate((*SPECIAL_SYMBOLS, *symbols))}
+
+
 def required_dictionary(path: Path) -> Path:
     """The file, if it is there; an `InputError` otherwise."""
     if not path.is_file():

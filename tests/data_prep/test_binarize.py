@@ -274,7 +274,11 @@ def test_what_is_no_text_is_named(step, copies, content, message):
     ("damage", "message"),
     [
         (lambda c: (c / "sub/dict.txt").unlink(), "dict.txt: no such file"),
-        (lambda c: (c / "sub/dict.txt").write_text("only words\n"), "dict.txt: not a fairseq dictionary"),
+        (
+            lambda c: (c / "sub/dict.txt").write_text("only words\n"),
+            "dict.txt:1: 'only words', expected SYMBOL",
+        ),
+        (lambda c: (c / "sub/dict.txt").write_text("a 3\n<unk> 2\n"), "has <unk>, which fairseq adds itself"),
         (lambda c: (c / "sub/subword.json").unlink(), "no subword.json"),
         (lambda c: (c / "sub/.subword.unfinished").touch(), "`subword` did not finish here"),
         (lambda c: [p.unlink() for p in (c / "raw").glob("test.de-fr.*")], "no test.de-fr.de, expected"),
@@ -307,7 +311,7 @@ ODD_LINES = [
 @pytest.mark.parametrize("lines_per_block", [1, 2, 100])
 def test_odd_lines_have_the_ids_that_fairseq_gives_them(tmp_path, monkeypatch, lines_per_block):
     from data_prep.block_binarizer import BlockBinarizer, binarize_file
-    from data_prep.formats.dictionary import dictionary_lines, load_dictionary, write_dictionary
+    from data_prep.formats.dictionary import dictionary_lines, load_dictionary, token_ids, write_dictionary
     from data_prep.formats.sentences import load_sentences
 
     monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", lines_per_block)
@@ -316,7 +320,7 @@ def test_odd_lines_have_the_ids_that_fairseq_gives_them(tmp_path, monkeypatch, l
     write_dictionary(tmp_path / "dict.de.txt", dictionary_lines(counts))
     dictionary = load_dictionary(tmp_path / "dict.de.txt")
     with Workers(1) as workers:
-        arguments = (BlockBinarizer(dictionary), len(dictionary), workers)
+        arguments = (BlockBinarizer(token_ids(tmp_path / "dict.de.txt")), len(dictionary), workers)
         assert binarize_file(tmp_path / "text", tmp_path / "train.de-en.de", *arguments) == len(ODD_LINES)
     expected = [dictionary.encode_line(line, add_if_not_exist=False).tolist() for line in ODD_LINES]
     assert [row.tolist() for row in load_sentences(tmp_path / "train.de-en.de")] == expected

@@ -121,7 +121,6 @@ CASES = {
 
 HEAVY = {
     "phrasebook": ("babel.dates", "babel.numbers", "num2words"),
-    "binarize": ("fairseq.data",),
     "subword": ("subword_nmt.learn_bpe", "subword_nmt.apply_bpe"),
     "tokenize": ("sacremoses",),
 }

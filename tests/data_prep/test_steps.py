@@ -147,7 +147,11 @@ MALFORMED = {
         "train.de-en.de:2: byte 0xfc",
     ),
     "empty": ({"train.de-en.de": b"", "train.de-en.en": b""}, "train.de-en.de: is empty"),
-    "gzip": ({"train.de-en.de.gz": b"no gzip", "train.de-en.en": b"a\n"}, "train.de-en.de.gz:1: cannot read"),
+    "no gzip": ({"train.de-en.de.gz": b"text", "train.de-en.en": b"a\n"}, "de.gz: is not compressed"),
+    "gzip": (
+        {"train.de-en.de.gz": b"\x1f\x8bx", "train.de-en.en": b"a\n"},
+        "train.de-en.de.gz:1: cannot read",
+    ),
     "foreign language": ({"train.de-en.fr": b"a\n"}, "language 'fr' is not one of the two"),
     "nothing": ({}, "no files named"),
 }
