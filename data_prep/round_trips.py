@@ -12,7 +12,7 @@ class RoundTrips:
 
     Attributes:
         lines: how many.
-        unchanged: those that came back, but for spaces at their ends.
+        unchanged: those that came back, but for the kinds of their spaces, which no score sees.
         first_change: where the first other line is, and both texts; empty if there is none.
     """
 
@@ -26,10 +26,10 @@ class RoundTrips:
         trips = cls()
         for number, (line, back) in enumerate(pairs, start=first_line):
             trips.lines += 1
-            if line.strip() == back.strip():
+            if line.split() == back.split():
                 trips.unchanged += 1
             elif not trips.first_change:
-                trips.first_change = f"{path}:{number}: {difference(line.strip(), back.strip())}"
+                trips.first_change = f"{path}:{number}: {difference(line, back)}"
         return trips
 
     def add(self, later: "RoundTrips") -> None:
@@ -49,6 +49,7 @@ class RoundTrips:
 
 def difference(line: str, back: str) -> str:
     """Both texts around the first character in which they differ."""
+    line, back = (" ".join(text.split()) for text in (line, back))
     pairs = enumerate(zip(line, back, strict=False))
     place = next((place for place, (one, other) in pairs if one != other), min(len(line), len(back)))
     part = slice(max(0, place - SHOWN // 2), place + SHOWN // 2)

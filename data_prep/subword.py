@@ -54,7 +54,7 @@ from data_prep.subword_options import (
     add_arguments,  # noqa: F401 (a step's options are found in its module)
     completed,
 )
-from data_prep.tokenizers import LOWERCASE, UNSPLIT
+from data_prep.tokenizers import DEFAULT, LOWERCASE, UNSPLIT
 from data_prep.transformers_tokenizer import KIND as TRANSFORMERS
 from data_prep.transformers_tokenizer import store_tokenizer, tokenizer_files
 
@@ -138,6 +138,20 @@ def check_tokenizers(job: SubwordJob, languages: list[str]) -> None:
             raise InputError(
                 f"{job.input}: {language} is tokenized by {found[language]}, but that of"
                 f" {job.dictionary_from} by {name}; run `tokenize` with --tokenizer {choices}, {case}"
+            )
+
+
+def check_marks(job: SubwordJob, tokenizers: dict[str, str]) -> None:
+    """A model that was learned elsewhere does not know how the default tokenizer marks tokens that touch.
+
+    Raises:
+        InputError: the text has such marks.
+    """
+    for language, name in tokenizers.items() if job.pretrained else ():
+        if name.removesuffix(LOWERCASE) == DEFAULT:
+            raise InputError(
+                f"{job.input}: {language} is tokenized by {name}, whose marks are in no piece of"
+                f" {job.pretrained}; run `tokenize` with --tokenizer none, or moses"
             )
 
 
@@ -234,6 +248,7 @@ def main(args) -> None:
     languages = languages_of(texts)
     settings = learning_settings(job)
     settings["tokenizers"] = tokenizers_of(job.input, languages, settings["type"])
+    check_marks(job, settings["tokenizers"])
     if job.dictionary_from:
         check_tokenizers(job, languages)
     file_name = MODEL_FILES[settings["type"]]

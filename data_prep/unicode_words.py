@@ -37,7 +37,7 @@ class UnicodeWords:
     """`detokenize(tokenize(line)) == line.strip()` for every line."""
 
     def __init__(self, language: str = ""):
-        self.language = language
+        pass
 
     def tokenize(self, line: str) -> str:
         line = line.strip()

@@ -1,13 +1,13 @@
 """What readers have before they begin: texts, and models of others, as tiny as their formats allow."""
 
 import gzip
-import html
 import json
 import lzma
 import shutil
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from data_prep.spacing import spelled
 from tests.our_commands import run_command
 
 # Of inference, and as XNLI's translated training sets call them.
@@ -188,7 +188,7 @@ def write_parses(tokenized: Path, folder: Path, language: str, ending: str) -> N
     """Parses (Enju's XML or CoNLL-U) in which every word depends on the first one."""
     folder.mkdir(parents=True)
     for text in tokenized.glob(f"*.{language}"):
-        sentences = [line.split() for line in text.read_text("utf-8").splitlines()]
+        sentences = [list(map(spelled, line.split())) for line in text.read_text("utf-8").splitlines()]
         parses = map(_enju if ending == "xml" else _conllu, sentences)
         (folder / f"{text.name}.{ending}").write_text("".join(parses), encoding="utf-8")
 
@@ -204,7 +204,7 @@ def _conllu(words: list[str]) -> str:
 def _enju(words: list[str]) -> str:
     leaves = [
         f'<cons id="p{number}" cat="X" head="t{number}"><tok id="t{number}">{word}</tok></cons>'
-        for number, word in enumerate(escape(html.unescape(word)) for word in words)
+        for number, word in enumerate(escape(word) for word in words)
     ]
     phrase = f'<cons id="c0" cat="S" head="p0">{" ".join(leaves)}</cons>'
     return f'<sentence id="s0" parse_status="success">{phrase}</sentence>\n'

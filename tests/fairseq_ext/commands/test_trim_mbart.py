@@ -81,6 +81,16 @@ def test_the_dictionary_is_what_the_training_text_uses(made):
     assert len(symbols) < len(known)  # cs and fr are gone
 
 
+def test_marks_of_the_default_tokenizer_are_refused(made, tmp_path, capsys):
+    words = ("--input", made / "text", "--output", tmp_path / "words")
+    assert command("data_prep", "tokenize", *words, "--workers", 1) == 0
+    given = ("--pretrained", made / "mbart", "--input", tmp_path / "words", "--output", tmp_path / "subword")
+    assert command("data_prep", "subword", *given) == 2
+    error = capsys.readouterr().err
+    assert "de is tokenized by unicode, whose marks are in no piece of" in error
+    assert "--tokenizer none, or moses" in error
+
+
 def test_rows_follow_the_new_dictionary(made, trimmed):
     old = torch.load(made / "mbart/model.pt", weights_only=True)["model"]["encoder.embed_tokens.weight"]
     state = read_checkpoint(trimmed)

@@ -99,7 +99,7 @@ def test_what_is_read_of_a_sentencepiece_model(tmp_path):
 def test_what_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"kept all of its spaces .*--tokenizer none"):
         of(write_data(tmp_path / "raw", tokenizer="raw"), pretokenized=True)
-    with pytest.raises(InputError, match=r"split into words by moses, language by language.*--pretokenized"):
+    with pytest.raises(InputError, match=r"split into words by moses, which no exported.*--pretokenized"):
         of(write_data(tmp_path / "moses", tokenizer="moses"))
     made, _, _ = of(tmp_path / "moses", pretokenized=True)
     assert made.expects == "moses"
