@@ -147,8 +147,7 @@ def _word_tokenizers(preparation: Preparation, pretokenized: bool, path) -> tupl
     if splitting and not pretokenized:
         raise refusal(
             path,
-            f"its text was split into words by {', '.join(splitting)}, which no exported"
-            " pipeline does",
+            f"its text was split into words by {', '.join(splitting)}, which no exported pipeline does",
             "give --pretokenized for a model that expects such words, or prepare data with data_prep tokenize"
             " --tokenizer none",
         )
