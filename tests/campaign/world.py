@@ -254,11 +254,13 @@ def _write_monolingual(world: Path) -> None:
 
 def _write_parses(world: Path) -> None:
     """Trees in which every word depends on the first one."""
+    from data_prep.spacing import spelled
+
     (world / "parses").mkdir()
     for text in world.glob("tok/*.en"):
         with open(world / "parses" / f"{text.name}.conllu", "w", encoding="utf-8") as stream:
             for line in text.read_text(encoding="utf-8").splitlines():
-                for number, word in enumerate(line.split()):
+                for number, word in enumerate(map(spelled, line.split())):
                     head, relation = (1, "nsubj") if number else (0, "root")
                     stream.write(f"{number + 1}\t{word}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_\n")
                 stream.write("\n")
