@@ -13,7 +13,6 @@ from data_prep.model_folders import adapters, loading
 from data_prep.model_folders.libraries import reading
 from data_prep.model_folders.loading import check_complete
 from data_prep.model_folders.models import check_model, has_vocabulary
-from fairseq_ext.checkpoints.finite import check_values, check_weights
 
 KIND = "causal language models of transformers"
 PRECISIONS = ("float32", "bfloat16", "float16")
@@ -80,6 +79,8 @@ def load_model(folder: Path, precision: str, device_map: str | None = None):
     check_complete(folder, notes["missing_keys"], with_pooler=True)
     if "disk" in getattr(model, "hf_device_map", {}).values():
         raise InputError(f"--spread: --model {folder} is larger than the memory of all GPUs and the computer")
+    from fairseq_ext.checkpoints.finite import check_weights
+
     check_weights(model, f"--model {folder}")
     _try_out(model, folder)
     return model
@@ -164,5 +165,7 @@ def add_adapter(model, folder: Path, is_trainable: bool = False):
             asks for code of its own.
     """
     adapted = adapters.load_adapter(model, folder, is_trainable)
+    from fairseq_ext.checkpoints.finite import check_values
+
     check_values(adapters.weights_of(adapted), f"--tuned {folder}")
     return adapted

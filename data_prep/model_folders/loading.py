@@ -118,7 +118,11 @@ def check_ids(tokenizer, model, path: Path, option: str = "--model") -> None:
     Raises:
         InputError: names the first id.
     """
-    most, rows = max(tokenizer.get_vocab().values()), model.get_input_embeddings().num_embeddings
+    ids = {
+        *tokenizer.get_vocab().values(),
+        *tokenizer.all_special_ids,
+    }  # M2M-100's languages are the latter alone
+    most, rows = max(ids - {None}), model.get_input_embeddings().num_embeddings
     if most >= rows:
         raise InputError(
             f"{option} {path}: its tokenizer has ids up to {most}, and the model {rows} vectors of tokens;"

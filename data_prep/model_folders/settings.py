@@ -4,6 +4,7 @@ Fields that name code, files or other models are refused. What only tells where 
 (`_name_or_path`) is left out.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -20,9 +21,9 @@ from data_prep.model_folders.allowed import (
 )
 from data_prep.model_folders.folder import ModelFolder
 
-CONFIGURATION, GENERATION = "config.json", "generation_config.json"
-TOKENIZER = "tokenizer_config.json"
+CONFIGURATION, TOKENIZER = "config.json", "tokenizer_config.json"
 SPECIAL_TOKENS, ADDED_TOKENS = "special_tokens_map.json", "added_tokens.json"
+VERSION = re.compile(r"\d+(\.\w+)*")
 ATTENTION_FIELDS = ("attn_implementation", "attention_implementation")
 LABELS = ("id2label", "label2id")  # whose texts are nobody's paths
 ORIGIN = (
@@ -72,24 +73,13 @@ def take_configuration(folder: ModelFolder, place: str = "") -> Mapping | None:
             )
     kept = {name: value for name, value in content.items() if not name.startswith("_")}
     refuse_paths({name: value for name, value in kept.items() if name not in LABELS}, path)
+    version = kept.get("transformers_version")
+    if version is not None and not (isinstance(version, str) and VERSION.fullmatch(version)):
+        raise InputError(
+            f"{path}: field 'transformers_version' is {shown(version):.80}; expected such as 4.57.0"
+        )
     folder.show(place + CONFIGURATION, kept)
-    _take_generation(folder, place)
     return kept
-
-
-def _take_generation(folder: ModelFolder, place: str) -> None:
-    """How a model generates: numbers, and names of built-in ways."""
-    path, content = folder.path / place / GENERATION, folder.read(place + GENERATION)
-    if content is None:
-        return
-    check(content, {}, path)
-    refuse_code(content, path)
-    kept = {name: value for name, value in content.items() if not name.startswith("_")}
-    for name, value in kept.items():
-        if isinstance(value, dict) and value:
-            raise InputError(f"{path}: field {name!r:.80} is an object; expected numbers and names")
-    refuse_paths(kept, path)
-    folder.show(place + GENERATION, kept)
 
 
 def take_tokenizer_settings(folder: ModelFolder, place: str = "") -> Mapping:

@@ -10,6 +10,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from data_prep.model_folders.allowed import VOCABULARIES
+from data_prep.model_folders.identity import check_folder
 from tests.campaign.world import words_of
 from tests.our_commands import run_command
 
@@ -84,9 +86,9 @@ def call(folders, pristine, tmp_path, run):
 
 
 def records(folder: Path) -> list[str]:
-    """The files of settings of a folder, but for vocabularies."""
-    paths = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*.json")))
-    return [path for path in paths if path not in ("tokenizer.json", "vocab.json")]
+    """The files of settings of a folder that are read, but for vocabularies."""
+    names = check_folder(folder).files
+    return [name for name in names if name.endswith(".json") and Path(name).name not in VOCABULARIES]
 
 
 @pytest.mark.parametrize("title", COMMANDS)

@@ -1,7 +1,9 @@
 """Exported graphs of ONNX, run by onnxruntime, against the checkpoint's own encoder."""
 
 import dataclasses
+import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -95,3 +97,72 @@ def test_what_is_refused(data, tmp_path, capsys):
     (tmp_path / "model.onnx").write_bytes(b"nothing")
     with pytest.raises(InputError, match="not a model of onnx"):
         EncoderOptions(tmp_path).load()
+
+
+# --- graphs of strangers
+
+
+@pytest.fixture(scope="module")
+def exported(data, tmp_path_factory):
+    """A folder of a graph, which no test may change."""
+    folder = tmp_path_factory.mktemp("exported")
+    checkpoint = write_encoder(folder / "model.pt", data)
+    words = f"fairseq_ext export --to onnx {checkpoint} {folder}/graph --data {data}"
+    assert run_command(words.split()) == 0
+    return folder / "graph"
+
+
+def external(model, folder):
+    """Its largest tensor lies in a file of another folder."""
+    from onnx.external_data_helper import set_external_data
+
+    tensor = max(model.graph.initializer, key=lambda one: len(one.raw_data))
+    set_external_data(tensor, location="../weights")
+    tensor.ClearField("raw_data")
+
+
+def other_operator(model, folder):
+    model.graph.node[0].domain = "somebody"
+
+
+def other_inputs(model, folder):
+    model.graph.input[0].name = "tokens"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (external, "lies in another file; expected all weights in it"),
+        (other_operator, "of 'somebody'; expected those of ONNX"),
+        (other_inputs, "; expected the inputs input_ids and attention_mask, and one output"),
+    ],
+)
+def test_graphs_that_are_refused_unread(exported, tmp_path, change, expected):
+    import onnx
+
+    folder = shutil.copytree(exported, tmp_path / "graph")
+    model = onnx.load_model(folder / "model.onnx")
+    change(model, folder)
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(InputError, match=re.escape(expected)) as caught:
+        EncoderOptions(folder).load()
+    assert str(caught.value).startswith(f"{folder}/model.onnx: ") and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "value"), [("longest", 0), ("pad", -1), ("width", 0)])
+def test_records_of_graphs(exported, tmp_path, name, value):
+    folder = shutil.copytree(exported, tmp_path / "graph")
+    record = json.loads((folder / "encoder.json").read_text())
+    (folder / "encoder.json").write_text(json.dumps(record | {name: value}))
+    with pytest.raises(InputError, match=rf"encoder\.json: field '{name}' is {value}; expected \d or more"):
+        EncoderOptions(folder).load()
+
+
+@pytest.mark.parametrize(("name", "value"), [("longest", 900), ("pad", 10**6), ("width", 3)])
+def test_a_record_of_another_graph(exported, tmp_path, name, value):
+    """More tokens than positions, an id without a vector, another width: found before a text is encoded."""
+    folder = shutil.copytree(exported, tmp_path / "graph")
+    record = json.loads((folder / "encoder.json").read_text())
+    (folder / "encoder.json").write_text(json.dumps(record | {name: value}))
+    with pytest.raises(InputError, match=f"--model {folder}: not a model of onnx: "):
+        EncoderOptions(folder).load()
