@@ -36,6 +36,7 @@ _REMEDIES = {
     errno.ENFILE: "too many open files on this machine",
     errno.EAGAIN: "no further process can be started; give fewer --workers",
     errno.ENOMEM: "out of memory; give fewer --workers",
+    errno.ESPIPE: "a pipe was given, expected a file: it is read at several places",
 }
 _WITHOUT_A_FILE = {
     errno.EFBIG,
@@ -45,6 +46,7 @@ _WITHOUT_A_FILE = {
     errno.EAGAIN,
     errno.ENOMEM,
     errno.EROFS,
+    errno.ESPIPE,
 }
 
 

@@ -19,7 +19,7 @@ from eval.translation.decoding import Decoder, sources_of
 from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.search_options import DecodingOptions, LengthOptions
 from tests.fairseq_ext import bridges
-from tests.fairseq_ext.folders import write_pair
+from tests.fairseq_ext.folders import write_dictionaries, write_pair
 
 LINES = 7
 
@@ -37,6 +37,7 @@ def sentences(tmp_path):
     """Sets of all pairs: pair -> both sides, token ids with `</s>`; the 4th German sentence is too long."""
     rng = np.random.default_rng(1)
     found = {}
+    write_dictionaries(tmp_path, ["de", "en", "fr"])
     for pair in ("de-en", "de-fr", "en-fr"):
         sides = [
             [[*rng.integers(4, 30, rng.integers(1, 9)).tolist(), 2] for _ in range(LINES)] for _ in range(2)
