@@ -9,6 +9,8 @@ import zipfile
 from argparse import Namespace
 from pathlib import Path
 
+from tests import hanging
+
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted(path.parent.name for path in ROOT.glob("recipes/*/run.sh"))
 DRIVER = (ROOT / "recipes/shared/experiment.sh").read_text(encoding="utf-8")
@@ -70,7 +72,7 @@ def write_training(folder: Path, outputs: dict | None) -> None:
 
 def wait_for(find, number: int) -> list:
     """What is found, when there is that much of it."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + hanging.SECONDS
     while len(found := find()) < number:
         assert time.monotonic() < deadline, found
         time.sleep(0.05)
@@ -84,6 +86,8 @@ def write_program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
+# Of a stand-in that is stopped: longer than a test waits for that.
+STAYS = f"exec sleep {2 * hanging.SECONDS}"
 TRAINED = 'cp "$(dirname "$0")/whole.pt" "$folder/checkpoint_best.pt"\n'  # of a stand-in for fairseq-train
 
 
@@ -99,7 +103,7 @@ def write_trainer(folder: Path, text: str, data: Path) -> None:
 
 def assert_refused(name: str, options: list[str], message: str, folder: Path) -> None:
     """A wrong command line is one line of `message`, and nothing is run."""
-    result = recipe(name, *options, cwd=folder, timeout=60)
+    result = recipe(name, *options, cwd=folder, timeout=hanging.SECONDS)
     assert result.returncode == 2
     assert result.stderr.startswith(f"error: {message}")
     assert result.stderr.count("\n") == 1

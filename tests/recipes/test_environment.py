@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from tests import hanging
 from tests.recipes.commands import RECIPES, ROOT, recipe, write_program
 
 SCRIPTS = sorted(ROOT.glob("recipes/**/*.sh"))
@@ -101,7 +102,9 @@ def test_commands_see_where_they_run_and_none_of_the_rest(tmp_path):
         "SYSTEM_LIS": "5",  # part of a name of the scripts
     }  # fmt: skip
     options = ["--config", "iwslt", "--systems", "1", "--seeds", "1", "--stages", "score", "--output", "out"]
-    result = recipe("zero_shot", *options, cwd=tmp_path, env={**hostile(tmp_path), **where}, timeout=60)
+    result = recipe(
+        "zero_shot", *options, cwd=tmp_path, env={**hostile(tmp_path), **where}, timeout=hanging.SECONDS
+    )
     assert result.returncode == 0, result.stderr
     seen = dict(line.split("=", 1) for line in (tmp_path / "seen").read_text().splitlines() if "=" in line)
     assert {name: seen.get(name) for name in where} == where

@@ -6,9 +6,11 @@ import subprocess
 
 import pytest
 
+from tests import hanging
 from tests.our_commands import parse_command
 from tests.recipes.commands import (
     ROOT,
+    STAYS,
     assert_refused,
     configurations,
     dry_run,
@@ -311,10 +313,10 @@ def test_the_cost_is_of_starts_that_have_ended(tmp_path):
     assert logs == ["mnmt-seed1/train.log", "start-seed1/train.log"]
 
 
-TRAINER = """#!/bin/bash
-folder=$(sed 's/.*--save-dir \\([^ ]*\\).*/\\1/' <<< "$*")
+TRAINER = rf"""#!/bin/bash
+folder=$(sed 's/.*--save-dir \([^ ]*\).*/\1/' <<< "$*")
 echo $$ > "$folder/pid"
-sleep 60 & wait
+{STAYS}
 """
 
 
@@ -331,7 +333,7 @@ def test_stopping_the_recipe_stops_starts_too(tmp_path, jobs):
     paths = [tmp_path / f"out/models/start-seed{seed}/pid" for seed in (1, 10)[:jobs]]
     wait_for(lambda: [path for path in paths if path.exists() and path.read_text().strip()], jobs)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) in (2, 143), process.stderr.read()
+    assert process.wait(timeout=hanging.SECONDS) in (2, 143), process.stderr.read()
     wait_for(
         lambda: [path for path in paths if not os.path.exists(f"/proc/{path.read_text().strip()}")], jobs
     )

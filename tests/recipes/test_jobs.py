@@ -6,10 +6,12 @@ import subprocess
 
 import pytest
 
-from tests.recipes.commands import ROOT, recipe, wait_for, write_program
+from tests import hanging
+from tests.recipes.commands import ROOT, STAYS, recipe, wait_for, write_program
 
-# Notes what it was asked for; a file `wait` lets it wait until so many are there, `stay` a minute.
-PYTHON = """#!/bin/bash
+# Notes what it was asked for; a file `wait` lets it wait until so many are there, `stay` until it is stopped.
+PYTHON = (
+    """#!/bin/bash
 [[ $1 != -c ]] || { echo 4 && exit; }
 output=${*: -1}
 mkdir -p "$output"
@@ -19,13 +21,16 @@ case " $* " in
     echo $$ > "$output/pid"
     echo $$ >> started # stays, when the states of one that was faster are gone
     echo "working" >&2
-    if [[ -e stay ]]; then sleep 60 > /dev/null 2>&1 & wait; fi
+    [[ ! -e stay ]] || """
+    + STAYS
+    + """
     while [[ -e wait && $(grep -c . started) -lt $(< wait) ]]; do sleep 0.05; done
     [[ ! -e fail || $output != *$(< fail)* ]] || { echo "error: no memory" >&2; exit 2; }
     ;;
 esac
 [[ $4 == states || $3 != probe ]] || touch "$output/$4.json"
 """
+)
 
 
 @pytest.fixture
@@ -52,7 +57,7 @@ def environment(folder) -> dict:
 
 
 def run(folder, *options: str) -> subprocess.CompletedProcess:
-    return recipe("zero_shot", *words(*options), cwd=folder, env=environment(folder), timeout=60)
+    return recipe("zero_shot", *words(*options), cwd=folder, env=environment(folder), timeout=hanging.SECONDS)
 
 
 def calls(folder, command: str) -> list[str]:
@@ -150,6 +155,6 @@ def test_stopping_the_recipe_stops_them(laboratory, jobs):
     processes = [int(path.read_text()) for path in started]
     process.send_signal(signal.SIGTERM)
     said = "error: stopped; the same command continues where it was\n" if jobs == 2 else "working\n"
-    assert process.wait(timeout=30) == (2 if jobs == 2 else 143)
+    assert process.wait(timeout=hanging.SECONDS) == (2 if jobs == 2 else 143)
     assert process.stderr.read().endswith(said)
     wait_for(lambda: [pid for pid in processes if not os.path.exists(f"/proc/{pid}")], jobs)

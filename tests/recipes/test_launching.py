@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import hanging
 from tests.recipes.commands import (
     RECIPES,
     ROOT,
@@ -182,11 +183,11 @@ def test_stopped_with_the_recipe_are_also_the_processes_that_fairseq_starts(tmp_
     script = f"{asked} > {tmp_path / 'ranks'} & pid=$!; read -r; kill $pid; wait $pid"
     with subprocess.Popen(["bash", "-c", script], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as recipe:
         ranks = until(lambda: (tmp_path / "ranks").read_text().split(), lambda found: len(found) == 2)
-        recipe.communicate(b"\n", timeout=60)
+        recipe.communicate(b"\n", timeout=hanging.SECONDS)
     until(lambda: [rank for rank in ranks if Path(f"/proc/{rank}").exists()], lambda found: not found)
 
 
-def until(look, is_so, seconds: float = 120):
+def until(look, is_so, seconds: float = hanging.SECONDS):
     """What is there when it is so."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -258,7 +259,7 @@ def on_device(tmp_path, *words: str, **environment) -> list[str]:
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
     result = subprocess.run(
         ["bash", str(ROOT / "recipes/shared/on_device.sh"), *words, "--", "fairseq-train", "data dir"],
-        capture_output=True, text=True, timeout=60, cwd=tmp_path,
+        capture_output=True, text=True, timeout=hanging.SECONDS, cwd=tmp_path,
         env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), **environment},
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
@@ -322,7 +323,7 @@ def cluster(tmp_path, monkeypatch):
         own = ["--config", "iwslt", "--seeds", "1", "--output", "out", "--precision", precision]
         path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
         result = recipe(
-            "zero_shot", *own, *options, cwd=tmp_path, timeout=60,
+            "zero_shot", *own, *options, cwd=tmp_path, timeout=hanging.SECONDS,
             env={**os.environ, "PATH": path, "CALLS": str(tmp_path / "calls"), **environment},
         )  # fmt: skip
         return (tmp_path / "calls").read_text().splitlines(), result
@@ -421,7 +422,14 @@ def test_the_models_of_the_quickstart_share_a_gpu(cluster, tmp_path):
     environment = {**os.environ, "PATH": path, "CALLS": str(tmp_path / "calls")}
     environment |= {"CUDA_VISIBLE_DEVICES": "6", "COUNTED_GPUS": "1"}
     result = recipe(
-        "quickstart", "--launcher", "gpu", "--output", "out", cwd=tmp_path, env=environment, timeout=60
+        "quickstart",
+        "--launcher",
+        "gpu",
+        "--output",
+        "out",
+        cwd=tmp_path,
+        env=environment,
+        timeout=hanging.SECONDS,
     )
     assert result.returncode == 0, result.stderr
     assert "the others wait" not in result.stderr

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import hanging
 from tests.recipes.commands import ROOT, recipe, write_trainer
 
 TRAINER = r"""#!/bin/bash
@@ -29,7 +30,7 @@ def plan(tmp_path):
         before = everything(tmp_path / "out")
         environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
         own = ["--config", str(tmp_path / "mine.sh"), "--plan", "--output", str(tmp_path / "out")]
-        result = recipe(name, *own, *options, env=environment, timeout=60)
+        result = recipe(name, *own, *options, env=environment, timeout=hanging.SECONDS)
         assert everything(tmp_path / "out") == before
         return result
 

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests import hanging
 from tests.our_commands import parse_command
 from tests.recipes.commands import (
     RECIPES,
     ROOT,
+    STAYS,
     TRAINED,
     assert_refused,
     configurations,
@@ -521,7 +523,7 @@ def run_probes(
     own = ["--systems", system, "--seeds", "1", "--stages", stages, "--output", "out"]
     environment = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
     config = () if "--config" in options else ("--config", "iwslt")
-    return recipe(name, *config, *own, *options, cwd=folder, env=environment, timeout=60)
+    return recipe(name, *config, *own, *options, cwd=folder, env=environment, timeout=hanging.SECONDS)
 
 
 def probes_called(calls: Path) -> list[str]:
@@ -734,7 +736,9 @@ folder=$(sed 's/.*--save-dir \\([^ ]*\\).*/\\1/' <<< "$*")
 echo started >> "$folder/calls"
 echo "2026-01-01 | INFO | train_inner | epoch 001: loss=1"
 cp "$(dirname "$0")/whole.pt" "$folder/checkpoint_last.pt"
-[[ ! -e $folder/../wait ]] || { echo $$ > "$folder/pid"; sleep 60 & wait; }
+[[ ! -e $folder/../wait ]] || { echo $$ > "$folder/pid"; """
+    + STAYS
+    + """; }
 [[ ! -e $folder/../fail ]] || { cat "$folder/../fail"; exit 1; }
 """
     + TRAINED
@@ -760,7 +764,9 @@ def environment(models: Path) -> dict:
 
 def run_training(models: Path, *options: str) -> subprocess.CompletedProcess:
     command = training(models, *options)
-    return subprocess.run(command, capture_output=True, text=True, env=environment(models), timeout=60)
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment(models), timeout=hanging.SECONDS
+    )
 
 
 def test_a_finished_training_is_skipped(models):
@@ -895,7 +901,7 @@ finish_jobs
 def test_how_a_job_ended_is_noted_before_its_number_can_be_anothers():
     """A shell forgets the status of a process when a later one of its own gets the same number."""
     script = JOBS_OF_A_RECIPE.format(root=ROOT)
-    result = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=60)
+    result = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=hanging.SECONDS)
     assert result.stdout.splitlines()[0] == "failed so far: 1", result.stderr
     assert "error: 1 trainings failed" in result.stdout and result.returncode == 2
 
@@ -918,8 +924,8 @@ def test_stopping_the_recipe_stops_the_training(models, jobs):
     assert second.returncode == 2
     assert "system1-seed1: is being trained by another process" in second.stderr
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) != 0
-    deadline = time.monotonic() + 30
+    assert process.wait(timeout=hanging.SECONDS) != 0
+    deadline = time.monotonic() + hanging.SECONDS
     while os.path.exists(f"/proc/{training_pid}") and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not os.path.exists(f"/proc/{training_pid}")
@@ -937,7 +943,7 @@ def wait_for_training(models: Path, jobs: str) -> tuple[subprocess.Popen, int]:
         stderr=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )
-    path, deadline = models / "system1-seed1/pid", time.monotonic() + 30
+    path, deadline = models / "system1-seed1/pid", time.monotonic() + hanging.SECONDS
     while not (path.exists() and path.read_text().strip()):
         assert time.monotonic() < deadline, "the training did not start"
         time.sleep(0.05)
