@@ -146,9 +146,7 @@ def main(args) -> None:
         kept = 2 * count_lines(folder / "clean/train.de-en.de")
         cleaned, tokenized, looped = count / min(clean), 2 * count / min(tokenize), 2 * sample / min(loop)
     for name, (with_start_up, alone) in imported.items():
-        print(
-            f"import    {with_start_up:>9,.0f} pairs/s of {name} in one process, {alone:,.0f} without start-up"
-        )
+        print(f"import    {with_start_up:>9,.0f} pairs/s of {name}, {alone:,.0f} without start-up")
     print(f"clean     {cleaned:>9,.0f} pairs/s with {args.workers} processes")
     print(f"tokenize  {tokenized:>9,.0f} lines/s with {args.workers} processes, Moses")
     print(
