@@ -147,8 +147,7 @@ def main(args) -> None:
         cleaned, looped = count / min(clean), 2 * sample / min(loop)
         by_unicode, by_moses = (2 * count / min(seconds) for seconds in (unicode, moses))
     for name, (with_start_up, alone) in imported.items():
-        print(f"import    {with_start_up:>9,.0f} pairs/s of {name} in one process")
-        print(f"          {alone:>9,.0f} pairs/s without start-up")
+        print(f"import    {with_start_up:>9,.0f} pairs/s of {name}, {alone:,.0f} without start-up")
     print(f"clean     {cleaned:>9,.0f} pairs/s with {args.workers} processes")
     print(f"tokenize  {by_unicode:>9,.0f} lines/s with {args.workers} processes, unicode")
     print(f"          {by_moses:>9,.0f} lines/s, Moses; ratio {by_unicode / by_moses:.1f}")

@@ -1,6 +1,5 @@
 """Bitexts of tables: which pairs there are, their rows, and those that share English."""
 
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -79,7 +78,7 @@ def bitexts_of(
     tables: dict[tuple[str, str], list[Table]] = {}
     for source in sources:
         place = split or source.split or TRAIN
-        print(f"{source.table.source}; {place}", file=sys.stderr)
+        print(f"{source.table.source}; {place}", flush=True)
         for pair in pairs_of(source.table, langs, centric, zero_shot and place != TRAIN):
             tables.setdefault((place, pair), []).append(source.table)
     order = sorted(tables, key=lambda key: (key[0] == TRAIN, key))

@@ -109,6 +109,7 @@ TEXT = {
     "one line": b"one\n",
 }
 TEXTS = {
+    "data_prep import": "multi30k/train.de",
     "data_prep clean": "raw/train.de-en.de",
     "data_prep tokenize": "raw/train.de-en.de",
     "data_prep subword": "tok/train.de-en.de",
