@@ -20,6 +20,7 @@ from data_prep.formats.preparation import Preparation
 from data_prep.formats.structures import BUNSETSU, encode, write_structures
 from data_prep.formats.texts import find_bitexts, find_texts
 from data_prep.parsing.parsers import LOADED
+from data_prep.spacing import spelled
 from tests.kill_points import sweep
 
 LINES = {"de": "das ist Zeile {} , gut .", "en": "this is line {} , good ."}
@@ -72,7 +73,7 @@ def analyses_of(folder: Path, corpus: Path) -> None:
     for path in sorted((corpus / "tok").glob("*.en")):
         with open(folder / f"{path.name}.conllu", "w") as stream:
             for line in path.read_text().splitlines():
-                words = line.split()
+                words = list(map(spelled, line.split()))
                 for number, word in enumerate(words, start=1):
                     head, relation = (0, "root") if number == len(words) else (len(words), "dep")
                     cells = (number, word, "_", "X", "_", "_", head, relation, "_", "_")
@@ -122,7 +123,6 @@ CASES = {
 HEAVY = {
     "phrasebook": ("babel.dates", "babel.numbers", "num2words"),
     "subword": ("subword_nmt.learn_bpe", "subword_nmt.apply_bpe"),
-    "tokenize": ("sacremoses",),
 }
 
 

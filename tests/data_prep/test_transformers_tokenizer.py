@@ -210,7 +210,7 @@ def test_new_text_for_an_existing_vocabulary(step, tmp_path, write_corpus):
         (["--tokenizer", "nowhere"], "--tokenizer nowhere: no such folder"),
         (
             ["--tokenizer", "FOLDER", "--input", "TOK"],
-            "is tokenized by moses, but tokenizers of transformers",
+            "is tokenized by unicode, but tokenizers of transformers",
         ),
         (["--tokenizer", "CODE"], "field 'auto_map' asks for code or another model, which is never loaded"),
         (["--tokenizer", "BROKEN"], "not a model of transformers"),
