@@ -1,7 +1,7 @@
 """`make quick`: the tests of what has changed since the last commit, or since the one that is given.
 
 A test file is run if it changed itself, or if it names a module that changed. If many do, those in the folder
-of the module are enough.
+of the module are enough; if none does, those of its folder are run.
 """
 
 import re
@@ -35,10 +35,15 @@ def calls_for(path: Path) -> list[str]:
         return _relative(ROOT.glob(f"tests/recipes/test_{path.parts[1]}*.py"))
     if path.suffix != ".py":
         return []
-    if path.name.startswith("test_"):
+    if path.parts[0] == "tests" and path.name.startswith("test_"):
         return _relative([ROOT / path] if (ROOT / path).exists() else [])
     naming = _relative(file for file in ROOT.glob("tests/**/test_*.py") if _names(file, path))
     near = [name for name in naming if path.parts[0] in Path(name).parts]
+    if not naming:
+        mirror = next(
+            ROOT / "tests" / folder for folder in path.parents if (ROOT / "tests" / folder).is_dir()
+        )
+        return _relative(mirror.glob("test_*.py"))
     return near if len(naming) > MANY else naming
 
 

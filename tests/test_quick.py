@@ -15,6 +15,8 @@ from tests.quick import calls_for, changed
         ("command_line/options.py", "tests/command_line/test_options.py"),
         ("tests/campaign/world.py", "tests/campaign/test_world.py"),
         ("tests/test_quick.py", "tests/test_quick.py"),
+        ("eval/scoring/test_sets.py", "tests/eval/scoring/test_score.py"),
+        ("command_line/trainings.py", "tests/command_line/test_outputs.py"),
         ("recipes/distillation/run.sh", "tests/recipes/test_distillation_recipe.py"),
         ("docs/mbart.md", "tests/test_readme.py"),
     ],

@@ -7,6 +7,7 @@ import pytest
 from command_line.errors import InputError
 from command_line.outputs import (
     atomic_path,
+    check_other_folder,
     checksum,
     partial_prefix,
     remove_leftovers,
@@ -67,6 +68,14 @@ def test_leftovers_of_ended_processes_go_and_those_of_running_ones_stay(tmp_path
         remove_leftovers(tmp_path)
         kept = {path.name for path in tmp_path.iterdir()}
         assert kept == {f"{running}.a", ".partial-archive.tgz", ours.name, scratch.name}
+
+
+def test_a_folder_that_is_read_is_not_written_to(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "read")
+    (tmp_path / "read").mkdir()
+    check_other_folder(tmp_path / "other", [tmp_path / "read"])
+    with pytest.raises(InputError, match="link: is a folder that is read, expected another one"):
+        check_other_folder(tmp_path / "link", [tmp_path / "more", tmp_path / "read"])
 
 
 def test_a_scratch_folder_is_gone_afterwards(tmp_path):
