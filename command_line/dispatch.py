@@ -14,7 +14,6 @@ import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 from command_line import open_files
 from command_line.errors import InputError
@@ -65,7 +64,6 @@ def run(
     description: str,
     steps: Mapping[str, tuple[str, str]],
     argv: Sequence[str] | None = None,
-    moved: Mapping[str, str] = MappingProxyType({}),
 ) -> int:
     """Run one step of `package` and return the exit status.
 
@@ -74,7 +72,6 @@ def run(
         description: one sentence for the overview.
         steps: step name -> (module that implements it, one-line summary).
         argv: arguments after the package's name; the process's own by default.
-        moved: former step -> what the user types instead.
 
     Returns:
         0 when the step succeeded, 2 for bad input (an `InputError`, an unknown step), 130 after Ctrl-C, 141
@@ -85,9 +82,6 @@ def run(
     if not argv or argv[0] in ("-h", "--help"):
         print(overview(package, description, steps))
         return 0 if argv else BAD_INPUT
-    if argv[0] in moved:
-        print(as_typed(f"error: python -m {package} {argv[0]} is now: {moved[argv[0]]}"), file=sys.stderr)
-        return BAD_INPUT
     if argv[0] not in steps:
         print(f"error: unknown step {argv[0]!r}; expected one of: {', '.join(steps)}", file=sys.stderr)
         return BAD_INPUT

@@ -23,7 +23,7 @@ from data_prep.formats.texts import (
     open_outputs,
     paths_of,
 )
-from data_prep.step_folder import StepFolder, normalization
+from data_prep.step_folder import StepFolder, is_normalized
 from data_prep.tokenizers import TOKENIZERS, choose_tokenizers, make_tokenizer
 
 
@@ -73,10 +73,9 @@ def main(args) -> None:
     step = StepFolder(
         args.output,
         "tokenize",
-        {"tokenizers": names},
+        {"tokenizers": names, "normalized": is_normalized(args.input)},
         reads=paths_of(texts),
         inputs=(args.input,),
-        facts=normalization(args.input),
     )
     if step.is_complete(args.force):
         return

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from command_line.errors import InputError
 from command_line.provenance import versions
-from command_line.records import OneOf, Optional, read_record
+from command_line.records import OneOf, read_record
 from data_prep.huggingface import as_one_line, files_of
 from embeddings.encoders.huggingface import token_ids
 from embeddings.encoders.options import ONNX, EncoderOptions
@@ -20,7 +20,7 @@ SCHEMA = {
     "longest": int,
     "pad": int,
     "precision": str,
-    "size": Optional(SIZES),  # of folders that were exported before there is none
+    "size": SIZES,
 }
 
 
@@ -37,7 +37,7 @@ class OnnxEncoder(TokenEncoder):
         self.options, self.session, self.tokenizer, self.exported = options, session, tokenizer, record
         self.name = options.model.resolve().name
         self.width, self.longest = record["width"], record["longest"]
-        self.size = EncoderSize.of_record(record.get("size"))
+        self.size = EncoderSize.of_record(record["size"])
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "OnnxEncoder":

@@ -16,8 +16,6 @@ from data_prep.languages import closest, display_name, find_language, primary_su
 from eval.results.identifier import identifier_labels
 from eval.scoring.language_identification import NO_LETTERS
 
-RULES = 2  # version of what counts as off-target; 2: languages are looked up, lines without letters count
-
 # A language -> its label in lid.176, where that is the name of a Wikipedia and not what a registry calls it:
 # the label "als" is Alemannic (in ISO 639-3: Tosk Albanian), "no" is Bokmål.
 LABELS = {

@@ -122,7 +122,7 @@ class LinguisticPretrainingTask(BaseTask):
         """
         self._check_tokens(state)
         self.improvements.load_state_dict(state)
-        self.initialized_from = state.get(origin.FIELD, self.initialized_from)
+        self.initialized_from = state.get(origin.FIELD)
 
     def check_start(self, state: dict, knows_languages: bool) -> None:
         """Every source begins with a task and a language, whose rows are found by their places."""
