@@ -146,7 +146,7 @@ SCHEMAS = {
         **SEEDED,
         "supervised": [str],
         "layers": {"encoder": [str], "decoder": [str]},
-        "encoder_output": Optional(str),
+        "encoder_output": str,
         "forced": Optional(str),
         "tags": [int],
         "eos": int,
@@ -181,7 +181,7 @@ SCHEMAS = {
                 "measure": str,
                 "pairs": Objects({"kind": KIND, "precision_change": float, "bleu_change": float}),
                 "pearson": Objects({"n": int, **PEARSON}),
-                "by_seed": Optional(Objects(Objects(Optional(float)))),
+                "by_seed": Objects(Objects(Optional(float))),
             }
         ]
     },

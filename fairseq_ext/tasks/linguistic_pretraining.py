@@ -110,9 +110,11 @@ class LinguisticPretrainingTask(BaseTask):
         return cls(cfg, load_shared_dictionary(folder, mixtures))
 
     def state_dict(self) -> dict:
-        translates = {"translates": True} if self.directions else {}
-        unified = {"unify_task_tokens": bool(self.cfg.unify_task_tokens)}
-        return {**super().state_dict(), **unified, **translates}
+        return {
+            **super().state_dict(),
+            "unify_task_tokens": bool(self.cfg.unify_task_tokens),
+            "translates": bool(self.directions),
+        }
 
     def load_state_dict(self, state: dict) -> None:
         """Check that the tokens of a checkpoint mean what they mean here.

@@ -127,7 +127,7 @@ def test_pairs_may_lie_beside_the_texts(tmp_path):
 def test_without_pairs_nothing_is_another(folder):
     task = make_task(folder)
     assert "__task_translation__" not in task.dictionary.symbols
-    assert "translates" not in task.state_dict()
+    assert not task.state_dict()["translates"]
     mixed = make_task(folder, **PAIRS)
     assert mixed.dictionary.symbols == [*task.dictionary.symbols, "__task_translation__"]
 
