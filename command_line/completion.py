@@ -20,9 +20,9 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.locking import take_lock
 from command_line.outputs import atomic_path, remove_leftovers
-from command_line.records import Objects, OneOf, Optional, check, read_json
+from command_line.records import Objects, OneOf, Optional, read_record
 
-FORMAT = 2  # records of version 1 were the settings alone
+FORMAT = 2
 WHOLE = 16 << 20  # bytes: files up to this size are compared whole
 _RECORD = {
     "format": OneOf(FORMAT),
@@ -116,23 +116,14 @@ class Stamp:
 
     def was_begun(self) -> bool:
         """Whether the step has ever written here. A file of the record's name may be somebody else's."""
-        return self.was_interrupted() or bool(_read_whole(self.path)) or self._is_of_an_earlier_version()
-
-    def _is_of_an_earlier_version(self) -> bool:
-        """Its records were the settings alone."""
-        try:
-            record = read_json(self.path)
-            check(record, {}, self.path)
-        except InputError:
-            return False
-        return not record.keys().isdisjoint(self.settings)
+        return self.was_interrupted() or bool(_read_whole(self.path))
 
     def was_interrupted(self) -> bool:
         """Whether it began and has not come to its end."""
         return self._unfinished.exists()
 
     def recorded(self) -> dict:
-        """The record of the last run, with all its fields; empty when there is none of this version."""
+        """The record of the last run, with all its fields; empty when there is none."""
         return {} if self._unfinished.exists() else _read_whole(self.path)
 
     def check_same(self, known: dict, done: str) -> None:
@@ -167,7 +158,7 @@ class Stamp:
         """Why the step has to run again."""
         record = self.recorded()
         if not record:
-            return f"{self.path.name} is broken, or of a version that did not record what was written"
+            return f"{self.path.name} is broken"
         changed = _difference(record["settings"], self.settings)
         if changed is not None:
             return f"was made with another {changed}"
@@ -255,13 +246,11 @@ class Stamp:
 
 
 def _read_whole(path: Path) -> dict:
-    """A record of this version; empty if it is none."""
+    """A record; empty if it is none."""
     try:
-        record = read_json(path)
-        check(record, _RECORD, path)
+        return read_record(path, _RECORD)
     except InputError:
         return {}
-    return record
 
 
 def _broken_output(folder: Path, record: dict) -> str | None:
@@ -324,7 +313,7 @@ def check_unchanged(folder, name: str) -> None:
 
 
 def read_settings(folder, name: str) -> dict | None:
-    """The settings of a step that wrote `folder`, in records of any version; None when it did not.
+    """The settings of a step that wrote `folder`; None when it did not.
 
     Raises:
         InputError: the step was interrupted, or its record is broken.
@@ -334,11 +323,6 @@ def read_settings(folder, name: str) -> dict | None:
     if not os.path.lexists(path):
         return None
     try:
-        record = read_json(path)
-        check(record, {}, path)
-        if record.get("format") == FORMAT:
-            check(record, {"settings": {}}, path)
-            record = record["settings"]
+        return read_record(path, _RECORD)["settings"]
     except InputError as error:
         raise InputError(f"{error}; run `{name}` again") from None
-    return record

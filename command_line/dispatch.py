@@ -12,7 +12,6 @@ import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 from command_line import open_files, streams
 from command_line.errors import InputError
@@ -64,7 +63,6 @@ def run(
     description: str,
     steps: Mapping[str, tuple[str, str]],
     argv: Sequence[str] | None = None,
-    moved: Mapping[str, str] = MappingProxyType({}),
 ) -> int:
     """Run one step of `package` and return the exit status.
 
@@ -73,7 +71,6 @@ def run(
         description: one sentence for the overview.
         steps: step name -> (module that implements it, one-line summary).
         argv: arguments after the package's name; the process's own by default.
-        moved: former step -> what the user types instead.
 
     Returns:
         0 when the step succeeded, 2 for bad input (an `InputError`, an unknown step), 130 after Ctrl-C, 141
@@ -84,9 +81,6 @@ def run(
     argv = list(sys.argv[1:] if argv is None else argv)
     if not argv or argv[0] in ("-h", "--help"):
         return _printed(0 if argv else BAD_INPUT, overview(package, description, steps) + "\n")
-    if argv[0] in moved:
-        _say(as_typed(f"error: python -m {package} {argv[0]} is now: {moved[argv[0]]}"))
-        return BAD_INPUT
     if argv[0] not in steps:
         _say(f"error: unknown step {shown(argv[0])}; expected one of: {', '.join(steps)}")
         return BAD_INPUT

@@ -9,7 +9,7 @@ from command_line.errors import at
 from command_line.locking import take_lock
 from command_line.outputs import atomic_path
 
-FORMAT = 2  # lines of format 1 had no checksum
+FORMAT = 2
 
 
 class Journal:

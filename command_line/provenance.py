@@ -42,7 +42,8 @@ def checksums(paths: Iterable) -> list[dict[str, str]]:
 
 def path_in_record(path, folder) -> str:
     """How a record names a file or folder that is read again with it: an absolute path as it is, any other
-    relative to the record. So it is found from every working directory, and when both have moved together.
+    relative to the record. So `folder / name` is found from every working directory, and when both have moved
+    together.
 
     Args:
         folder: of the record.
@@ -56,9 +57,3 @@ def path_in_record(path, folder) -> str:
 def text_in_record(path, folder, lines: int) -> dict:
     """What a record says of the text that vectors or states are of; `path_in_record`."""
     return {"path": path_in_record(path, folder), "sha256": checksum(path), "lines": lines}
-
-
-def path_of_record(name: str, folder) -> Path:
-    """Where that lies. In records of version 0.2 it was relative to the working directory."""
-    found, before = Path(folder, name), Path(name)
-    return before if before.exists() and not found.exists() else found

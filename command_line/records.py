@@ -5,9 +5,8 @@ A schema is Python that looks like the record:
     {"name": str, "seed": Optional(int), "loss": [float], "directions": Objects({"kind": str})}
 
 `str`, `int`, `float` (any finite number) and `bool` are themselves, a dict is an object with at least these
-fields, a list of one schema is a list of such items. Fields that a schema does not name may hold anything: a
-record of a newer version stays readable. A wrong record is an `InputError` of one line: file, field, what was
-found, what was expected.
+fields, a list of one schema is a list of such items. Fields that a schema does not name may hold anything. A
+wrong record is an `InputError` of one line: file, field, what was found, what was expected.
 """
 
 import contextlib

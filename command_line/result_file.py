@@ -36,7 +36,6 @@ def write_result(
     measure: Callable[[], dict],
     output,
     force: bool = False,
-    version: int = 1,
     beside: Callable[[Path, dict], list[Path]] = lambda file, record: [],
 ) -> None:
     """Write `KIND.json` and what belongs beside it, unless that is done; prints the file's name.
@@ -49,13 +48,11 @@ def write_result(
         measure: returns the record, to which "format", "kind", "inputs" and "command" are added.
         output: folder for all files.
         force: measure again what is done.
-        version: of what is measured; a record of another version is not up to date.
         beside: makes further files of the record; returns them.
     """
     output, inputs = Path(output), [Path(path) for path in inputs]
     file = output / f"{kind}.json"
-    settings = by_name(options) | ({"version": version} if version > 1 else {})
-    stamp = Stamp(output / f".{kind}.done", kind, settings, inputs)
+    stamp = Stamp(output / f".{kind}.done", kind, by_name(options), inputs)
     if stamp.is_current(force):
         return
     measured = measure()

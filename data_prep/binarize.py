@@ -29,7 +29,7 @@ from data_prep.formats.texts import (
     open_outputs,
     paths_of,
 )
-from data_prep.step_folder import SUBWORD, StepFolder, normalization, read_record
+from data_prep.step_folder import SUBWORD, StepFolder, read_record
 from data_prep.subword_models import MODEL_FILES
 
 
@@ -113,12 +113,11 @@ def main(args) -> None:
         if (text.split, text.pair) not in raw:
             raise InputError(f"{job.text}: no {text.names()[0]}, expected the text behind {text.paths[0]}")
     evaluated = paths_of(raw[text.split, text.pair] for text in evaluation)
-    settings = {name: record[name] for name in ("type", "model", "tokenizers")}
+    settings = {name: record[name] for name in ("type", "model", "tokenizers", "normalized")}
     reads = [*paths_of(texts), *evaluated, required_dictionary(job.input / DICTIONARY)]
     if record["model"]:
         reads.append(job.input / record["model"])
-    facts = normalization(job.input)
-    step = StepFolder(job.output, "binarize", settings, reads, inputs=(job.input, job.text), facts=facts)
+    step = StepFolder(job.output, "binarize", settings, reads, inputs=(job.input, job.text))
     if step.is_complete(args.force):
         return
     ids = token_ids(job.input / DICTIONARY)
@@ -127,7 +126,7 @@ def main(args) -> None:
     for path in filter(is_of_sentences, job.output.iterdir()):
         path.unlink()  # of the sentences before; no record of ours lists it
     with make_workers(args.workers, args.dask) as workers:
-        write_data(job, texts, raw, ids, record | facts, workers)
+        write_data(job, texts, raw, ids, record, workers)
     step.finish()
 
 
@@ -140,7 +139,7 @@ def write_data(
         job: its folders.
         raw: the untokenized text of the evaluation sets, by set and pair.
         ids: as of `BlockBinarizer`.
-        record: of the subword text, with what is known of its normalization.
+        record: of the subword text.
     """
     from data_prep.block_binarizer import BlockBinarizer, binarize_file
 
@@ -171,5 +170,5 @@ def write_data(
         dictionary_sha256=checksum(job.input / DICTIONARY),
         text_sha256=text_sha256,
         monolingual=monolingual,
-        normalized=record.get("normalized", False),
+        normalized=record["normalized"],
     ).save()

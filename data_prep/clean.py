@@ -101,15 +101,16 @@ class Cleaning:
 
     def settings(self) -> dict:
         """What decides the output, besides the texts."""
-        settings = self.limits._asdict() | {"keep_duplicates": self.keep_duplicates}
+        settings = self.limits._asdict() | {
+            "keep_duplicates": self.keep_duplicates,
+            "ignore_case": self.ignore_case,
+        }
         if self.vectors is not None:
             settings["vectors"] = str(self.vectors)
         if self.exclude_text:
             settings["exclude_text"] = [
                 f"{language}={path}" if language else str(path) for language, path in self.exclude_text
             ]
-        if self.ignore_case:  # folders of earlier versions stay complete
-            settings["ignore_case"] = True
         return settings
 
     def evaluation_texts(self, texts: list[Text]) -> list[Text]:

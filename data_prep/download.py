@@ -229,12 +229,10 @@ def main(args) -> None:
         "languages": languages,
         "centric": job.centric,
         "from_folder": job.from_folder,
+        "further_pairs": job.further_pairs,
+        "train_pairs": job.train_pairs,
+        **job.ids(),
     }
-    settings |= job.ids()
-    if job.further_pairs:  # folders of before have no such setting
-        settings["further_pairs"] = job.further_pairs
-    if job.train_pairs:
-        settings["train_pairs"] = job.train_pairs
     step = StepFolder(args.output, "download", settings, inputs=(job.from_folder,) if job.from_folder else ())
     downloads = args.output / "downloads"
     with Source(job.from_folder, downloads) as source:

@@ -31,7 +31,7 @@ from data_prep.formats.texts import (
     open_outputs,
     paths_of,
 )
-from data_prep.step_folder import StepFolder, normalization
+from data_prep.step_folder import StepFolder, is_normalized
 
 MONOLINGUAL, ALL = "monolingual", "all"
 SIZE = options.OptionType(
@@ -91,13 +91,14 @@ def main(args) -> None:
         if largest == lines:
             raise InputError(f"{args.output}: has a set of all pairs, which leaves none for pre-training")
     beyond = {} if own else {"beyond": largest}
-    facts = normalization(args.input)
-    of_both = facts if own is None or normalization(args.monolingual) else {}
+    of_pairs = {"normalized": is_normalized(args.input)}
+    of_both = {"normalized": of_pairs["normalized"] and (own is None or is_normalized(args.monolingual))}
     pretraining = StepFolder(
-        folder, "low-resource", settings | beyond, [*reads, *(own or ())], inputs, of_both
+        folder, "low-resource", settings | beyond | of_both, [*reads, *(own or ())], inputs
     )
     for name, size in limits.items():
-        step = StepFolder(args.output / name, "low-resource", settings | {"size": size}, reads, inputs, facts)
+        drawn = settings | {"size": size} | of_pairs
+        step = StepFolder(args.output / name, "low-resource", drawn, reads, inputs)
         if not step.is_complete(args.force):
             step.begin(is_corpus_file)
             write_pairs(train, args.output / name, ranks < size)

@@ -14,7 +14,7 @@ from command_line.outputs import remove_leftovers
 from command_line.records import AnyOf, Objects, OneOf, Optional
 
 NORMALIZING = ("clean", "phrasebook")  # steps whose text is as `normalization.normalize` leaves it
-PASSING_ON = ("low-resource", "tokenize", "subword")  # steps that record whether their text was
+PASSING_ON = ("low-resource", "tokenize")  # steps that record whether their text was
 
 SUBWORD = {
     "type": OneOf("subword-nmt", "sentencepiece", "transformers", "none"),
@@ -22,8 +22,9 @@ SUBWORD = {
     "normalization": Optional(str),  # the rule of a sentencepiece model that was learned here
 }
 SCHEMAS = {  # of the records that other steps read
-    "subword": {**SUBWORD, "tokenizers": Objects(str)},
-    "tokenize": {"tokenizers": Objects(str)},
+    "low-resource": {"normalized": bool},
+    "subword": {**SUBWORD, "tokenizers": Objects(str), "normalized": bool},
+    "tokenize": {"tokenizers": Objects(str), "normalized": bool},
 }
 
 
@@ -36,8 +37,6 @@ class StepFolder:
         settings: everything that the output depends on besides the files that are read.
         reads: these files.
         inputs: folders that are read, and so must be others.
-        facts: what later steps read in the record besides; a folder without them, of before, stays complete,
-            and gets them when the step is done again.
 
     Raises:
         InputError: the output is one of the inputs.
@@ -50,16 +49,12 @@ class StepFolder:
         settings: dict,
         reads: Iterable[Path] = (),
         inputs: Iterable[Path] = (),
-        facts: dict | None = None,
     ):
         self.folder, self._inputs = Path(folder), {Path(other).resolve() for other in inputs}
         self._foreign: set[Path] = set()
-        self._facts = facts or {}
         if self.folder.resolve() in self._inputs:
             raise InputError(f"--output {folder}: is the input folder, expected another one")
         self.stamp = Stamp(self.folder / f"{name}.json", name, settings, reads)
-        known = self.stamp.recorded().get("settings", {})
-        self.stamp.settings |= {fact: value for fact, value in self._facts.items() if fact in known}
 
     def is_complete(self, force: bool = False) -> bool:
         """Whether the step has been done with these settings; says so on standard error."""
@@ -77,7 +72,6 @@ class StepFolder:
             InputError: there are such files, and they are not this step's; or it would write into a folder
                 that it reads; or another process does it.
         """
-        self.stamp.settings |= self._facts
         self._writes, self._places = writes, {self.folder, self.folder / subfolder}
         if read := [place for place in self._places if place.resolve() in self._inputs]:
             raise InputError(
@@ -119,13 +113,13 @@ def read_record(folder: Path, name: str) -> dict | None:
     return settings
 
 
-def normalization(folder: Path) -> dict[str, bool]:
-    """The fact that the text of a folder was normalized before any other step: {"normalized": True}; empty
-    where no record says so.
+def is_normalized(folder: Path) -> bool:
+    """Whether the text of a folder was normalized before any other step.
 
     Raises:
         InputError: a step was interrupted, or its record is broken.
     """
-    made = any(read_settings(folder, step) is not None for step in NORMALIZING)
-    told = ((read_settings(folder, step) or {}).get("normalized") is True for step in PASSING_ON)
-    return {"normalized": True} if made or any(told) else {}
+    if any(read_settings(folder, step) is not None for step in NORMALIZING):
+        return True
+    records = (read_record(folder, step) for step in PASSING_ON)
+    return any(record["normalized"] for record in records if record is not None)

@@ -36,7 +36,7 @@ from data_prep.formats.texts import (
     open_outputs,
     paths_of,
 )
-from data_prep.step_folder import StepFolder, normalization, read_record
+from data_prep.step_folder import StepFolder, is_normalized, read_record
 from data_prep.subword_learning import (
     PieceTraining,
     count_tokens,
@@ -255,8 +255,8 @@ def main(args) -> None:
     settings["model"] = file_name
     given = [folder for folder in (job.dictionary_from, job.pretrained, job.tokenizer) if folder]
     reads = [*paths_of(texts), *given_files(job, file_name)]
-    facts = normalization(job.input)
-    step = StepFolder(job.output, "subword", settings, reads=reads, inputs=[job.input, *given], facts=facts)
+    settings["normalized"] = is_normalized(job.input)
+    step = StepFolder(job.output, "subword", settings, reads=reads, inputs=[job.input, *given])
     if step.is_complete(args.force):
         return
     check_parallel(texts)

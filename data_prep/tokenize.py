@@ -28,7 +28,7 @@ from data_prep.formats.texts import (
     paths_of,
 )
 from data_prep.round_trips import RoundTrips
-from data_prep.step_folder import StepFolder, normalization
+from data_prep.step_folder import StepFolder, is_normalized
 from data_prep.tokenizers import (
     LOWERCASE,
     TOKENIZERS,
@@ -124,10 +124,9 @@ def main(args) -> None:
     step = StepFolder(
         args.output,
         "tokenize",
-        {"tokenizers": names},
+        {"tokenizers": names, "normalized": is_normalized(args.input)},
         reads=paths_of(texts),
         inputs=(args.input,),
-        facts=normalization(args.input),
     )
     if step.is_complete(args.force):
         return

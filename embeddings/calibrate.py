@@ -45,10 +45,7 @@ def main(args) -> None:
     check_one_process("calibration")
     pairs = job.validation.pairs()
     inputs = [*job.nli, job.sts, *texts_of(pairs), *EncoderOptions(job.model).files(args.output)]
-    settings = by_name(job)
-    if not job.keep_checkpoints:  # calibrations of before the option stay complete
-        del settings["keep_checkpoints"]
-    stamp = Stamp(args.output / f".{KIND}.done", KIND, settings, inputs)
+    stamp = Stamp(args.output / f".{KIND}.done", KIND, by_name(job), inputs)
     if not stamp.is_current(args.force):
         calibrate(job, pairs, stamp, inputs, args.output, args.force)
     if (args.output / STATE).exists():  # also of a run that was killed at its very end

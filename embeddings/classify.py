@@ -28,7 +28,6 @@ from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.labelled_texts import LAYOUTS, TEST, TRAIN, VALID, Layout, Part, find_part
 
 KIND = "classification"
-VERSION = 3  # of what is measured: tanh, vectors as they are, the last of the best epochs
 
 
 @dataclass(frozen=True)
@@ -177,7 +176,7 @@ def main(args) -> None:
     job = from_arguments(Classification, args)
     job.check()
     inputs = [*job.files().values(), *job.encoder.files(args.output)]
-    write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force, VERSION)
+    write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force)
 
 
 def measure(job: Classification) -> dict:

@@ -19,7 +19,6 @@ from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder
 from embeddings.windows import windows
 
 WINDOW = 1_024  # lines, of which all states are in memory
-VERSION = 2  # of what is stored: <s> in front, and words that are unknown or masked as words
 
 
 def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: Path, force: bool) -> None:
@@ -35,7 +34,6 @@ def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: 
             the line.
     """
     settings = {name: value for name, value in by_name(job).items() if name not in ("texts", "normalize")}
-    settings["version"] = VERSION
     mark = output.with_name(f".{output.stem}.states.done")
     stamp = Stamp(mark, step_name(output), settings, [path, *job.encoder.files(output.parent)])
     if stamp.is_current(force):

@@ -34,7 +34,6 @@ from embeddings.search.texts import lines_at
 
 KIND = "mining"
 PAIRS = "pairs.tsv"
-VERSION = 2  # of what is measured: lines of parallel texts among different sentences
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,6 @@ def main(args) -> None:
         lambda: measure(job, args.output / PAIRS, pairs),
         args.output,
         args.force,
-        VERSION,
         beside=lambda file, record: pairs.write(),
     )
 

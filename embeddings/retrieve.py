@@ -42,7 +42,6 @@ from embeddings.test_sets import ParallelFiles, read_sides
 
 KIND = "sentence-retrieval"
 SAMPLE = 500  # queries whose nearest candidate is looked for among all, where lists are searched
-VERSION = 3  # of what is measured: which queries were hits, and averages by direction, too
 
 
 def add_arguments(parser) -> None:
@@ -58,9 +57,7 @@ def main(args) -> None:
     groups = [groups_file(job.groups)] if job.groups else []
     stored = EncoderOptions(job.candidate_vectors).files(args.output) if job.candidate_vectors else []
     inputs = [*sorted(files), *files_of(job.distractors), *groups, *stored, *job.encoder.files(args.output)]
-    write_result(
-        "embeddings", KIND, job, inputs, partial(measure, job, pairs), args.output, args.force, VERSION
-    )
+    write_result("embeddings", KIND, job, inputs, partial(measure, job, pairs), args.output, args.force)
 
 
 def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:

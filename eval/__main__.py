@@ -17,7 +17,5 @@ COMMANDS = {
     "report": ("eval.report", "tables, plots and one HTML file from result files"),
 }
 
-MOVED = {"trim-mbart": "python -m fairseq_ext trim-mbart"}
-
 if __name__ == "__main__":
-    sys.exit(run("eval", "Evaluate multilingual translation models.", COMMANDS, moved=MOVED))
+    sys.exit(run("eval", "Evaluate multilingual translation models.", COMMANDS))

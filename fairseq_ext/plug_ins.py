@@ -9,7 +9,6 @@ from fairseq_ext.checkpoints.copying import copy_whole_files
 from fairseq_ext.checkpoints.reading import guard_fairseq
 from fairseq_ext.criterions import (  # noqa: F401
     fused_label_smoothed_cross_entropy,
-    nmt_with_auxiliary_losses,
     weighted_losses,
 )
 from fairseq_ext.data.reading_ahead import end_readers_with_the_process

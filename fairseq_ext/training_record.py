@@ -27,7 +27,6 @@ _SCHEMA = {
     "inputs": Objects({}),
     "outputs": Optional(Objects({})),
 }
-_OLD_OPTIONS, _OLD_END = "options.txt", "finished"  # until version 0.2, which did not record the data
 _ADVICE = "train anew with --force, or give another --output"
 _STARTS = (  # are known by their contents, not their path
     "--pretrained-checkpoint", "--pretrained-dictionary", "--finetune-from-model", "--pretrained-encoder",
@@ -38,7 +37,6 @@ _NOT_LEARNED = {
     "--wandb-project", "--num-workers", "--data-buffer-size", "--keep-interval-updates",
 }  # fmt: skip
 _PRETRAINING, _TRANSLATIONS = "--pretraining-tasks", "--translation-data"
-_SHARE, _BATCH = "--update-freq", "--batches-per-update"
 
 
 class TrainingRecord:
@@ -48,11 +46,9 @@ class TrainingRecord:
         folder: of the training.
         data: the binarized folder that it reads.
         options: of fairseq-train, as words, without those of this run: launcher, devices, precision.
-        processes: of this run; version 0.2 recorded the share of each in a batch.
     """
 
-    def __init__(self, folder, data, options: Sequence[str], processes: int = 1):
-        self.processes = processes
+    def __init__(self, folder, data, options: Sequence[str]):
         self.folder, self.path = Path(folder), Path(folder) / RECORD
         given = parse_options(options)
         starts = {name: Path(given.pop(name)) for name in _STARTS if name in given}
@@ -89,28 +85,9 @@ class TrainingRecord:
     def _recorded(self) -> dict | None:
         if self.path.exists():
             return read_record(self.path, _SCHEMA)
-        if (self.folder / _OLD_OPTIONS).exists():
-            return self._adopted()
         if (self.folder / LAST).exists():
             raise InputError(f"{self.folder}: has {LAST}, but no record of its training; {_ADVICE}")
         return None
-
-    def _adopted(self) -> dict:
-        """The record of a training of version 0.2, whose data must be older than it."""
-        old, end = self.folder / _OLD_OPTIONS, self.folder / _OLD_END
-        found = parse_options(old.read_text(encoding="utf-8").split())
-        options = {name: value for name, value in found.items() if name not in {*_NOT_LEARNED, *_STARTS}}
-        if _SHARE in options:
-            options[_BATCH] = str(int(options.pop(_SHARE)) * self.processes)
-        since = end if end.exists() else old
-        for path in self.files.values():
-            if path.stat().st_mtime_ns > since.stat().st_mtime_ns:
-                raise InputError(f"{self.folder}: was trained before {path} was written; {_ADVICE}")
-        outputs = {BEST: _whole(self.folder / BEST)} if end.exists() else None
-        record = {"format": 1, "options": options, "inputs": self.inputs, "outputs": outputs}
-        self._check_same(record)
-        write_json(self.path, record)
-        return record
 
     def _check_same(self, record: dict) -> None:
         known, found = record["options"], self.options
@@ -169,15 +146,13 @@ def has_ended(folder) -> bool:
         InputError: its record is not one.
     """
     path = Path(folder) / RECORD
-    if path.exists():
-        return read_record(path, _SCHEMA)["outputs"] is not None
-    return (path.parent / _OLD_END).exists()
+    return path.exists() and read_record(path, _SCHEMA)["outputs"] is not None
 
 
 def forget(folder) -> None:
     """Remove a training, so that another can take its place."""
     folder = Path(folder)
-    for name in (RECORD, _OLD_END, _OLD_OPTIONS, LOG, "precision.txt", "cpu_seconds.txt"):
+    for name in (RECORD, LOG, "precision.txt", "cpu_seconds.txt"):
         (folder / name).unlink(missing_ok=True)
     for checkpoint in folder.glob("*.pt"):
         checkpoint.unlink()

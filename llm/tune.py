@@ -58,8 +58,6 @@ def main(args) -> None:
     ]
     inputs = {path for sets in stages for paths in sets for each in paths.values() for path in each}
     settings = by_name(job) | {"batches_per_update": job.batches_per_update * world_size()}  # of all devices
-    if not job.skip_overlong:  # tunings of before the option stay complete
-        del settings["skip_overlong"]
     stamp = Stamp(args.output / ".tuning.done", "tune", settings, [*sorted(inputs), *model_files(job.model)])
     if stamp.is_current(args.force):
         shutil.rmtree(args.output / STATE, ignore_errors=True)  # of a run that was killed at its very end

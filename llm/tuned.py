@@ -6,13 +6,13 @@ from pathlib import Path
 from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
-from command_line.records import Objects, Optional, check, read_json
+from command_line.records import Objects, check, read_json
 from llm.instructions.tasks import TASKS
 from llm.language_model import weights_identity
 
 TUNING = "tuning.json"
 SCHEMA = {
-    "model": {"path": str, "name": str, "weights": Optional(Objects({}))},  # None before it was recorded
+    "model": {"path": str, "name": str, "weights": Objects({})},
     "curriculum": str,
     "settings": {"seed": int, "lora_rank": int},
     "directions": [str],
@@ -60,8 +60,7 @@ class Tuned:
         Raises:
             InputError: its weights are not those that were tuned.
         """
-        known = self.record["model"].get("weights")
-        if self.is_adapter and known is not None and weights_identity(model) != known:
+        if self.is_adapter and weights_identity(model) != self.record["model"]["weights"]:
             raise InputError(
                 f"--model {model}: its weights are not those that {self.folder} was tuned on,"
                 f" {self.record['model']['path']}; give that model, or, if they are the same in other files,"

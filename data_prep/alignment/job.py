@@ -50,8 +50,6 @@ class AlignmentJob:
             raise InputError("--subword and --data: found one of them, expected both or none")
         if self.name and not self.data:
             raise InputError(f"--name {self.name}: only alignments in --data have a name; leave it out")
-        if self.name:
-            self._check_name()
         if self.aligner == "systran-align" and self.symmetrization != "grow-diag-final-and":
             raise InputError(
                 f"--symmetrization {self.symmetrization}: systran-align gives grow-diag-final-and only; "
@@ -67,12 +65,6 @@ class AlignmentJob:
                 "--symmetrization, --no-one-to-one: word2word looks words up and has no directions to join;"
                 " leave them out, or choose another --aligner"
             )
-
-    def _check_name(self) -> None:
-        from data_prep.formats.alignments import UNNAMED
-
-        if self.name == UNNAMED:
-            raise InputError(f"--name {UNNAMED}: that is what alignments of version 0.1 are called")
 
     def aligner_options(self) -> dict:
         """The options that the aligner itself takes."""

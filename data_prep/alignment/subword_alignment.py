@@ -5,14 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
-from command_line.completion import check_finished, unfinished_mark
+from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.progress import progress
 from command_line.workers import Workers
 from data_prep.alignment.job import AlignmentJob
 from data_prep.alignment.links import check_range, parse_line
 from data_prep.blocks import Block, read_blocks
-from data_prep.formats.alignments import UNNAMED, AlignedSpans, AlignedSpansWriter, is_alignment_file
+from data_prep.formats.alignments import AlignedSpans, AlignedSpansWriter, is_alignment_file
 from data_prep.formats.preparation import Preparation
 from data_prep.formats.sentences import index_path, sentence_lengths
 from data_prep.formats.texts import Text, find_bitexts, paths_of
@@ -45,20 +45,10 @@ def store_subword_spans(job: AlignmentJob, bitexts: list[Text], workers: Workers
     if step.is_complete(job.force):
         return
     step.begin(lambda path: is_alignment_file(path, job.stored_as))
-    _remove_unfinished_unnamed(job.data)
     for bitext, alignment in zip(bitexts, alignments, strict=True):
         other = subwords[bitext.split, bitext.pair]
         write_subword_spans(bitext, other, alignment, job.data, job.stored_as, subword_type, workers)
     step.finish()
-
-
-def _remove_unfinished_unnamed(data: Path) -> None:
-    """What version 0.1, whose files do not name their aligner, began and did not end: nobody can end it."""
-    mark = unfinished_mark(data, "align")
-    if mark.exists():
-        for path in filter(lambda path: is_alignment_file(path, UNNAMED), sorted(data.iterdir())):
-            path.unlink()
-        mark.unlink()
 
 
 def write_subword_spans(

@@ -1,8 +1,7 @@
 """Aligned words of a bitext as subword spans: `DATA/SPLIT.A-B.ALIGNER.alignment`, beside the sentences.
 
 One file per split, pair (A before B in the alphabet) and aligner, or what `align --name` calls it where one
-aligner stores several. Files of version 0.1 do not name their aligner, `SPLIT.A-B.alignment`, and count as
-those of one called "unnamed". Little-endian:
+aligner stores several. Little-endian:
 
     bytes             content
     8                 "WORDALGN"
@@ -29,12 +28,11 @@ from command_line.outputs import atomic_path
 from data_prep.formats.binary_header import read_header
 
 SUFFIX = ".alignment"
-UNNAMED = "unnamed"  # of files that do not name their aligner
 MAGIC = b"WORDALGN"
 VERSION = 1
 COLUMNS = 4  # start_a, end_a, start_b, end_b
 LONGEST = 2**16 - 1  # subwords of a sentence
-_NAME = re.compile(rf"[^.]+\.[^.]+-[^.]+(\.(?P<aligner>.+))?{re.escape(SUFFIX)}")
+_NAME = re.compile(rf"[^.]+\.[^.]+-[^.]+\.(?P<aligner>.+){re.escape(SUFFIX)}")
 _HEADER = struct.Struct("<8sIIQQ")
 _SPAN = np.dtype("<u2")
 _OFFSET = np.dtype("<u8")
@@ -45,8 +43,7 @@ def alignment_path(data, split: str, pair: tuple[str, str], aligner: str) -> Pat
     """The file of a pair of language codes, which come in alphabetical order."""
     if len(pair) != 2 or tuple(sorted(pair)) != tuple(pair):
         raise ValueError(f"{pair}: expected two language codes in alphabetical order")
-    name = "" if aligner == UNNAMED else f".{aligner}"
-    return Path(data) / f"{split}.{pair[0]}-{pair[1]}{name}{SUFFIX}"
+    return Path(data) / f"{split}.{pair[0]}-{pair[1]}.{aligner}{SUFFIX}"
 
 
 def is_alignment_file(path: Path, aligner: str | None = None) -> bool:
@@ -58,7 +55,7 @@ def is_alignment_file(path: Path, aligner: str | None = None) -> bool:
 def _aligner(path: Path) -> str | None:
     """None of other names: of files of others, and of hidden ones, which a killed command has left."""
     match = _NAME.fullmatch(path.name)
-    return (match["aligner"] or UNNAMED) if match else None
+    return match["aligner"] if match else None
 
 
 def aligners(data) -> list[str]:

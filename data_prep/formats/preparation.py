@@ -14,7 +14,7 @@ from command_line.errors import InputError
 from command_line.names_in_records import path_inside, plain_name
 from command_line.options import shown
 from command_line.outputs import write_json
-from command_line.records import Anything, Objects, Optional, check, read_record
+from command_line.records import Anything, Objects, check, read_record
 from data_prep.step_folder import SUBWORD
 
 FORMAT = 1
@@ -26,8 +26,8 @@ SCHEMA = {
     "pairs": Objects(Objects(int)),
     "dictionary_sha256": str,
     "text_sha256": Objects(str),
-    "monolingual": Optional(Objects(Objects(int))),  # records of 0.1 have none
-    "normalized": Optional(bool),  # nor have records of 0.2 this
+    "monolingual": Objects(Objects(int)),
+    "normalized": bool,
 }
 
 
@@ -83,7 +83,7 @@ class Preparation:
             raise InputError(f"{path}: format {shown(found)}, expected {FORMAT}")
         check(content, SCHEMA, path)
         if unknown := set(content) - set(SCHEMA):
-            raise InputError(f"{path}: fields are missing or unknown: {', '.join(sorted(unknown))}")
+            raise InputError(f"{path}: unknown fields: {', '.join(sorted(unknown))}")
         preparation = cls(folder=Path(folder), **content)
         preparation._check_names(path)
         return preparation

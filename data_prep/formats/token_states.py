@@ -21,7 +21,7 @@ from command_line.records import OneOf, read_record
 from data_prep.formats.vector_numbers import FLOATS
 from data_prep.formats.vectors import ENDING, first_not_finite, load_array
 
-FORMAT = 2  # before, <s> was left out of some, and unknown words counted as special
+FORMAT = 2
 KIND = "token-states"
 HINT = "expected states of `python -m embeddings encode --token-states`"
 SCHEMA = {

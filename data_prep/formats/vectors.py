@@ -40,7 +40,7 @@ SCHEMA = {  # of the record beside
     "normalized": bool,
     "cut": Optional(int),
     "vectors_sha256": str,
-    "vectors_file": Optional({}),  # `file_identity`: whoever reads large vectors looks at samples of them
+    "vectors_file": {},  # `file_identity`: whoever reads large vectors looks at samples of them
 }
 
 
@@ -114,8 +114,7 @@ class VectorsFile:
             numbers.storage,
         ):
             raise InputError(f"{beside}: is of other vectors than {path}; encode again (--force)")
-        known = (record or {}).get("vectors_file")
-        if known and known != file_identity(path):
+        if record and record["vectors_file"] != file_identity(path):
             raise InputError(f"{path}: has changed since {beside.name} was written; encode again (--force)")
         if width is not None and numbers.width != width:
             raise InputError(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from command_line.completion import check_finished, read_settings, unfinished_mark
+from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.lines import count_lines, find_text, uncompressed_name
 from command_line.outputs import remove_leftovers, write_json
@@ -119,7 +119,6 @@ def run(job: ParsingJob, kind: str, parses: Path | None = None) -> None:
     settings |= model_version(choice.model)
     reads = [path for row in rows for path in row if path] + model_files(choice.model)
     name = f"{kind}.{job.lang}"
-    _name_language(job.output, kind, job.lang)
     inputs = filter(None, (job.input, job.text, parses))
     step = StepFolder(job.output, name, settings, reads=reads, inputs=inputs)
     shards = job.output / f".shards-{name}"
@@ -145,30 +144,6 @@ def run(job: ParsingJob, kind: str, parses: Path | None = None) -> None:
     write_json(job.output / report, counts)
     step.finish()
     shutil.rmtree(shards)
-
-
-def _name_language(folder: Path, kind: str, language: str) -> None:
-    """Earlier records have no language in their names: a folder had one only. That of this language gets its
-    name; nobody knows whose a broken one or an interrupted run is, so that this run ends it.
-    """
-    record, shards = folder / f"{kind}.json", folder / f".shards-{kind}"
-    mark, name = unfinished_mark(folder, kind), f"{kind}.{language}"
-    if mark.exists():
-        mark.rename(unfinished_mark(folder, name))
-    elif record.exists() and _language_of(folder, kind) in (language, None):
-        record.rename(folder / f"{name}.json")
-    else:
-        return
-    if shards.exists():
-        shards.rename(folder / f".shards-{name}")
-
-
-def _language_of(folder: Path, kind: str) -> str | None:
-    """Of an earlier record; None if that is broken."""
-    try:
-        return read_settings(folder, kind).get("language")
-    except InputError:
-        return None
 
 
 def structures_of_file(paths, output: Path, kind: str, choice: ParserChoice, shards: Path, workers) -> dict:

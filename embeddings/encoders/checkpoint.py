@@ -52,8 +52,11 @@ class Segmentation:
             return None
         kind, model = self.preparation.subword["type"], self.preparation.subword["model"]
         of_model = {"type": kind, "sha256": model and checksum(self.folder / model)}
-        normalized = {"normalized": True} if self.preparation.normalized else {}  # as records of before
-        return {"tokenizers": self.preparation.tokenizers, "subword": of_model, **normalized}
+        return {
+            "tokenizers": self.preparation.tokenizers,
+            "subword": of_model,
+            "normalized": self.preparation.normalized,
+        }
 
     def _tokenizer(self, language: str | None):
         """That of the training data; of another language, the one that `data_prep` would take."""

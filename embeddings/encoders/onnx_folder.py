@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from command_line.errors import InputError
 from command_line.provenance import versions
-from command_line.records import OneOf, Optional, read_record
+from command_line.records import OneOf, read_record
 from data_prep.model_folders.graphs import RECORD, load_graph
 from data_prep.model_folders.identity import files_of
 from data_prep.model_folders.libraries import as_one_line
@@ -21,7 +21,7 @@ SCHEMA = {
     "longest": int,
     "pad": int,
     "precision": str,
-    "size": Optional(SIZES),  # of folders that were exported before there is none
+    "size": SIZES,
 }
 
 
@@ -38,7 +38,7 @@ class OnnxEncoder(TokenEncoder):
         self.options, self.session, self.tokenizer, self.exported = options, session, tokenizer, record
         self.name = options.model.resolve().name
         self.width, self.longest = record["width"], record["longest"]
-        self.size = EncoderSize.of_record(record.get("size"))
+        self.size = EncoderSize.of_record(record["size"])
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "OnnxEncoder":

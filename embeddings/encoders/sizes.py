@@ -27,7 +27,7 @@ class EncoderSize:
 
     @classmethod
     def of_record(cls, record: dict | None) -> "EncoderSize":
-        """What a record says, which may be of a version that knew more, or less."""
+        """What a record says; nothing is known of vectors of another program."""
         return cls(**{name: value for name, value in (record or {}).items() if name in SCHEMA})
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.outputs import checksum
-from command_line.provenance import path_of_record
 from data_prep.formats.teacher_vectors import encoder_identity, encoder_title
 from data_prep.formats.token_states import TokenStatesFile, paths_of
 from data_prep.formats.vectors import VectorsFile
@@ -177,7 +176,7 @@ class StoredVectors(SentenceEncoder):
 
 def _text_of(file: VectorsFile) -> Path:
     """The text whose lines the vectors are of."""
-    return path_of_record(file.record["text"]["path"], file.path.parent)
+    return file.path.parent / file.record["text"]["path"]
 
 
 def _language_of(file: VectorsFile) -> str | None:

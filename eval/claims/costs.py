@@ -35,7 +35,7 @@ class Cost:
     @classmethod
     def of(cls, record: Mapping) -> "Cost":
         """From a record that has these fields among others."""
-        return cls(*(record.get(field.name) for field in fields(cls)))
+        return cls(*(record[field.name] for field in fields(cls)))
 
 
 @dataclass(frozen=True)

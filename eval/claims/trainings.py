@@ -24,17 +24,15 @@ SCHEMA = {
     # experiment -> value -> system -> seed -> the number; null: the training has none, and never will
     "numbers": Objects(Objects(Objects(Objects(Optional(float))))),
     # experiment -> system -> seed -> what the training took
-    "costs": Optional(
+    "costs": Objects(
         Objects(
             Objects(
-                Objects(
-                    {
-                        "updates": float,
-                        "words": float,
-                        "operations": Optional(float),
-                        "cpu_seconds": Optional(float),
-                    }
-                )
+                {
+                    "updates": float,
+                    "words": float,
+                    "operations": Optional(float),
+                    "cpu_seconds": Optional(float),
+                }
             )
         )
     ),
@@ -61,7 +59,7 @@ class Trainings:
         if kept is not None and kept.exists():
             self.record = read_json(kept)
             check(self.record, SCHEMA, kept)
-            for experiment, systems in (self.record.get("costs") or {}).items():
+            for experiment, systems in self.record["costs"].items():
                 self._costs[experiment] = {
                     system: {seed: Cost.of(one) for seed, one in seeds.items()}
                     for system, seeds in systems.items()

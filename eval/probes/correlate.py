@@ -26,7 +26,6 @@ from eval.results.system_pairs import check_equal, pairs_with_first
 from eval.results.systems import MEASURED_WITH, UNKNOWN, Run, System
 
 KIND = "correlation"
-VERSION = 2  # of what is measured: also intervals, kinds of pairs, and seed by seed
 NOTES = [
     "One point per pair of languages: the change in BLEU (mean of both directions) and in P@1 on top of the"
     " encoder between two systems. r: Pearson's correlation, p: two-sided, n: number of pairs.",
@@ -79,7 +78,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     options = from_arguments(Options, args)
     inputs = [*(result_file(path, SCORES) for path in options.scores), *retrieval_files(options)]
-    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force, VERSION)
+    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
 
 
 def retrieval_files(options: Options) -> list[Path]:

@@ -119,10 +119,7 @@ def mismatch_of(first: dict, other: dict) -> str | None:
         ("pairs of languages", sorted(lines[1]), sorted(lines[0])),
         ("numbers of sentences", list(lines[1].values()), list(lines[0].values())),
         ("other sentences of", others or ["none"], ["none"]),
-        *(
-            (name, [other.get(name, first.get(name))], [first.get(name, other.get(name))])
-            for name in ("split", "only_words")
-        ),
+        *((name, [other[name]], [first[name]]) for name in ("split", "only_words")),
     ):
         if found != expected:
             return (

@@ -38,8 +38,7 @@ COUNTED = ("lines", "mean_length", "bias", *MEASURES, "p_value", "adjusted_p_val
 NOTES = [
     "Lengths: translation into the centric language with the predicted length of the interlingua and with the"
     " right one, that of the reference. †: significantly better with all seeds (paired approximate"
-    f" randomization, p <= {LEVEL} after Holm's correction over the languages; findings of version 0.1, whose"
-    " test found too much, are not marked)."
+    f" randomization, p <= {LEVEL} after Holm's correction over the languages)."
     " Similarity: mean cosine between the interlinguas of parallel sentences, position by position;"
     ' "by chance": between sentences that do not belong together.'
 ]
@@ -140,7 +139,10 @@ def lengths(systems: list[System], dataset: str) -> Table:
             )
             rows.append([*cells(system.name, len(system.runs), title), *shown, mean_cell(mean, 1)])
         data += [
-            [dataset, system.name, seed, run["length_candidates"], language, *map(entry.get, COUNTED)]
+            [
+                *[dataset, system.name, seed, run["length_candidates"], language],
+                *(entry[name] for name in COUNTED),
+            ]
             for seed, run in system.labelled()
             for language, entry in run["lengths"].items()
         ]
@@ -157,7 +159,7 @@ def lengths(systems: list[System], dataset: str) -> Table:
 def is_better(system: System, language: str) -> bool:
     """Whether right lengths are significantly better than predicted ones, with every seed."""
     return all(
-        entry and entry.get("adjusted_p_value", 1.0) <= LEVEL and entry["bleu_gold"] > entry["bleu_predicted"]
+        entry and entry["adjusted_p_value"] <= LEVEL and entry["bleu_gold"] > entry["bleu_predicted"]
         for entry in system.values("lengths", language)
     )
 

@@ -71,19 +71,13 @@ def seeds_of(runs: list[dict], kind: str, measure: str, layer: str) -> MeanStd |
 
 
 def permutations_of(runs: list[dict], kind: str, measure: str, layer: str) -> MeanStd | None:
-    """Mean and deviation over the permutations of all runs; None where a run lacks the layer or the measure,
-    as runs of version 0.1 lack CKA by chance. Their SVCCA by chance is of one permutation.
-    """
+    """Mean and deviation over the permutations of all runs; None where a run lacks the layer."""
     found = []
     for run in runs:
-        if layer not in run["layers"] or measure not in run["averages"][kind]:
+        if layer not in run["layers"]:
             return None
-        found += as_list(run["averages"][kind][measure][run["layers"].index(layer)])
+        found += run["averages"][kind][measure][run["layers"].index(layer)]
     return MeanStd.of(found)
-
-
-def as_list(values: float | list[float]) -> list[float]:
-    return values if isinstance(values, list) else [values]
 
 
 def data(systems: list[System], dataset: str, measure: str, chance: str | None) -> list[list]:
@@ -93,12 +87,11 @@ def data(systems: list[System], dataset: str, measure: str, chance: str | None) 
         for seed, run in system.labelled():
             for pair, entry in run["pairs"].items():
                 start = [dataset, system.name, seed, entry["kind"], pair, entry["lines"]]
-                levels = entry.get(chance, [[]] * len(run["layers"]))
-                for layer, value, level in zip(run["layers"], entry[measure], levels, strict=True):
-                    found = as_list(level)
-                    mean = MeanStd.of(found)
-                    by_chance = [mean and mean.mean, mean and mean.std, len(found)] if chance else []
-                    rows.append([*start, layer, value, *by_chance])
+                for number, (layer, value) in enumerate(zip(run["layers"], entry[measure], strict=True)):
+                    rows.append([*start, layer, value])
+                    if chance:
+                        level = MeanStd.of(entry[chance][number])
+                        rows[-1] += [level.mean, level.std, len(entry[chance][number])]
     titles = ["dataset", "system", "seed", "kind", "pair", "lines", "layer", measure]
     if chance:
         titles += [chance, f"{chance}_deviation", "permutations"]

@@ -30,7 +30,6 @@ from eval.results.systems import MeanStd, Run, System, by_dataset, check_one_tra
 from eval.scoring.significance import holm
 
 KIND = "learning-curves"
-VERSION = 3  # of what is measured: tests over systems
 LLR_FILE = "llr.json"
 # Of the field "training".
 RECOGNIZED_WITH = ("split", "sentences", "protocol", "epochs", "grid", "gradient_norm", "patience", "lr")
@@ -80,7 +79,7 @@ def main(args) -> None:
     options = from_arguments(Options, args)
     inputs = [result_file(path, SCORES) for path in options.scores]
     inputs += [result_file(path, LLR_FILE) for path in options.llr]
-    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force, VERSION)
+    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
 
 
 def measure(options: Options) -> dict:

@@ -24,7 +24,7 @@ from eval.results.labels import direction_order
 from eval.results.result_set import ResultSet
 from eval.results.scores import Translation
 from eval.results.systems import System
-from eval.scoring.off_target import RULES, names_of_labels
+from eval.scoring.off_target import names_of_labels
 from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments, paths_of
 
 KIND = "off-target"
@@ -65,9 +65,7 @@ def main(args) -> None:
     options = from_arguments(Options, args)
     translated = options.folders.files()
     inputs = paths_of(translated)
-    publish(
-        KIND, options, inputs, lambda: measure(options, translated), section, args.output, args.force, RULES
-    )
+    publish(KIND, options, inputs, lambda: measure(options, translated), section, args.output, args.force)
 
 
 def measure(options: Options, translated: list[tuple[Translation, list[DirectionFiles]]]) -> dict:

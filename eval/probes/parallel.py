@@ -12,7 +12,6 @@ import numpy as np
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.progress import progress
-from command_line.records import field
 from eval.probes.store import INDEX, StatePart, StateStore
 
 FINAL_NORM = "encoder-norm"
@@ -115,7 +114,7 @@ def encoder_layers(store: StateStore) -> dict[str, str]:
     Raises:
         InputError: the store was extracted without the encoder's output.
     """
-    output = field(store.record, "encoder_output", str, store.folder / INDEX)
+    output = store.record["encoder_output"]
     if output not in store.encoder_layers:
         raise InputError(
             f"{store.folder}: has no states of the encoder's output, {output}, only of"

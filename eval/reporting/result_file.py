@@ -22,7 +22,6 @@ def publish(
     section: Callable[[ResultSet], Section],
     output,
     force: bool = False,
-    version: int = 1,
 ) -> None:
     """Write `KIND.json` and what its section makes of it, unless that is done; prints the file's name.
 
@@ -34,11 +33,10 @@ def publish(
         section: of the report, for this kind of result files.
         output: folder for all files.
         force: measure again what is done.
-        version: of what is measured; a record of another version is not up to date.
     """
 
     def show(file: Path, record: dict) -> list[Path]:
         sections = [section(ResultSet({kind: [(file, record)]}))]
         return write_exhibits(exhibit_files(sections, Path(output), Path(output)))
 
-    write_result("eval", kind, options, inputs, measure, output, force, version, beside=show)
+    write_result("eval", kind, options, inputs, measure, output, force, beside=show)

@@ -23,7 +23,7 @@ TRANSLATION = {
     "command": Optional(str),
     "versions": Optional(Objects(str)),
 }
-SEARCHED = {**SEEDED, "search": Optional(Objects(Anything))}
+SEARCHED = {**SEEDED, "search": Objects(Anything)}
 SHARE = Optional(float)
 SCORED = {
     "kind": KIND,
@@ -36,21 +36,22 @@ SCORED = {
     "on_target_chrf": Optional(float),
     "identifier_error": SHARE,
     "length_ratio": Optional(float),
-    "empty": SHARE,
-    "copied": SHARE,
-    "identified_languages": Optional(Objects(int)),
-    "bleu_signature": Optional(str),
-    "chrf_signature": Optional(str),
+    "empty": float,
+    "copied": float,
+    "identified_languages": Objects(int),
+    "bleu_signature": str,
+    "chrf_signature": str,
+    "reference_sha256": str,
 }
 SCORES = {
     **TRANSLATION,
     "directions": Objects(SCORED),
     "averages": Objects(Objects(Optional(float))),
     "scoring": {
-        "command": Optional(str),
-        "versions": Optional(Objects(str)),
+        "command": str,
+        "versions": Objects(str),
         "comet": Optional({name: Optional(str) for name in ("package", "checkpoint", "sha256")}),
-        "statistics": Optional({"file": str, "sha256": str}),
+        "statistics": {"file": str, "sha256": str},
     },
 }
 INPUTS = {"inputs": [{"path": str, "sha256": str}]}  # what a result was made from, where it says so
@@ -111,20 +112,22 @@ LENGTHS = {
     "accuracy": float,
     "absolute_error": float,
     "bias": float,
+    "mean_length": float,
     "bleu_predicted": float,
     "bleu_gold": float,
     "p_value": float,
+    "adjusted_p_value": float,
 }
-P_AT_1 = dict.fromkeys(("sentence", "sentence_in_batch", "word"), Optional(AnyOf(float, [float])))
+P_AT_1 = {"sentence": [float], "sentence_in_batch": [float], "word": Optional(float)}
 AVERAGES = {
     "average": Objects(float),
-    "groups": Objects(Objects({"mean": Optional(float), "pairs": int, "names": Optional([str])})),
+    "groups": Objects(Objects({"mean": Optional(float), "pairs": int, "names": [str]})),
 }
-MEASURED = {"p_at_1": float, "p_at_1_by_text": Optional(float), "error": float, "hits": Optional(str)}
+MEASURED = {"p_at_1": float, "p_at_1_by_text": float, "error": float, "hits": str}
 RETRIEVED = {
     "queries": int,
     "candidates": int,
-    "texts_sha256": Optional(str),
+    "texts_sha256": str,
     "recall": Optional(float),  # of inverted lists
     **dict.fromkeys(SIMILARITIES, Optional(MEASURED)),
 }
@@ -145,7 +148,7 @@ SCHEMAS = {
         **SEEDED,
         "supervised": [str],
         "layers": {"encoder": [str], "decoder": [str]},
-        "encoder_output": Optional(str),
+        "encoder_output": str,
         "forced": Optional(str),
         "tags": [int],
         "eos": int,
@@ -180,7 +183,7 @@ SCHEMAS = {
                 "measure": str,
                 "pairs": Objects({"kind": KIND, "precision_change": float, "bleu_change": float}),
                 "pearson": Objects({"n": int, **PEARSON}),
-                "by_seed": Optional(Objects(Objects(Optional(float)))),
+                "by_seed": Objects(Objects(Optional(float))),
             }
         ]
     },
@@ -307,14 +310,15 @@ SCHEMAS = {
     },
     "sentence-retrieval": {
         **CUT,
+        "neighbours": int,
         "runs": [
             {
                 **SEEDED,
                 "directions": Objects(RETRIEVED),
                 **AVERAGES,
                 "by_direction": Optional({"pivot": str, "from": AVERAGES, "to": AVERAGES}),
-                "size": Optional({"width": int, **SIZES}),
-                "smaller": Optional(Objects({"bytes": int, "p_at_1": float})),
+                "size": {"width": int, **SIZES},
+                "smaller": Objects({"bytes": int, "p_at_1": float}),
             }
         ],
     },
@@ -338,6 +342,9 @@ SCHEMAS = {
         "runs": [
             {
                 **SEEDED,
+                "margin": str,
+                "rescore": Optional(str),
+                "normalize": Optional(float),
                 "pairs": int,
                 "threshold": Optional(float),
                 "bucc": Optional({"precision": float, "recall": float, "f1": float}),
@@ -405,8 +412,6 @@ def check_result(record: dict, kind: str, path) -> None:
     Raises:
         InputError: the record is not as its kind demands; names the field.
     """
-    if kind == "comparison" and "correction" not in record:
-        return  # of version 0.1, which the report refuses by that name
     check(record, SCHEMAS[kind], path)
     if "inputs" in record:
         check(record, INPUTS, path)

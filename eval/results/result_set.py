@@ -99,23 +99,20 @@ class ResultSet:
         """All comparisons of all comparison files.
 
         Raises:
-            InputError: a file is of version 0.1, or was made from other scores than those given, or two files
-                have the same dataset and measure, so that their marks would belong to two families of tests.
+            InputError: a file was made from other scores than those given, or two files have the same dataset
+                and measure, so that their marks would belong to two families of tests.
         """
         families: dict[tuple, Path] = {}
         found = []
         for path, record in self.of_kind("comparison"):
-            again = "run python -m eval compare again"
-            if "correction" not in record:
-                raise InputError(f"{path}: is of version 0.1, whose test found too much; {again}")
             self._check_inputs(path, record)
             for comparison in field(record, "comparisons", list, path):
                 family = comparison["dataset"], common_measure(comparison)
                 if families.setdefault(family, path) != path:
                     raise InputError(
                         f"{path} and {families[family]}: both compare on {family[0]} by"
-                        f" {family[1] or 'two measures'}; {again}, once with all systems, so that the"
-                        " correction counts all tests of a table"
+                        f" {family[1] or 'two measures'}; run python -m eval compare again, once with all"
+                        " systems, so that the correction counts all tests of a table"
                     )
                 found.append(comparison)
         return found
@@ -150,7 +147,7 @@ class ResultSet:
                         f"{path}: is of another checkpoint of {one.name!r} than {one.path}; probe that one"
                         " again"
                     )
-                if one and kind in OF_TRANSLATIONS and run.get("search") not in (None, one.search):
+                if one and kind in OF_TRANSLATIONS and run["search"] != one.search:
                     raise InputError(
                         f"{path}: is of another search of {one.name!r} than {one.path}; probe that one again"
                     )

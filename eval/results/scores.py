@@ -169,7 +169,7 @@ def _conflicts(found: Iterable[tuple[Scores, str, Any]]) -> Iterator[tuple[Score
 def _check_tokenizers(scores: list[Scores]) -> None:
     """BLEU over other tokens is another number: it stands in no table and no mean beside this one."""
     tokenizers = (
-        (run, direction, tokenizer_of(str(entry.get("bleu_signature", ""))))
+        (run, direction, tokenizer_of(entry["bleu_signature"]))
         for run in scores
         for direction, entry in run.directions.items()
     )
@@ -181,17 +181,15 @@ def _check_tokenizers(scores: list[Scores]) -> None:
 
 
 def check_references(scores: Iterable[Scores]) -> None:
-    """A dataset is one test set: neither seeds nor columns of a table are of another one of its name. Scores
-    of version 0.1 do not say which they are of.
+    """A dataset is one test set: neither seeds nor columns of a table are of another one of its name.
 
     Raises:
         InputError: a direction of a dataset has other references; names both files.
     """
     references = (
-        (run, direction, sha256)
+        (run, direction, entry["reference_sha256"])
         for run in scores
         for direction, entry in run.directions.items()
-        if (sha256 := entry.get("reference_sha256"))
     )
     for run, direction, found, expected, first in _conflicts(references):
         raise InputError(

@@ -359,10 +359,8 @@ def check_same(first: Run, run: Run, what: str, expected, found) -> None:
     if isinstance(expected, dict) and isinstance(found, dict):
         key = next(key for key in {**expected, **found} if expected.get(key) != found.get(key))
         what, expected, found = f"{what}.{key}", expected.get(key), found.get(key)
-    shown = [
-        "not recorded, as in version 0.1" if value is None else repr(value) for value in (found, expected)
-    ]
+    here, there = ("missing" if value is None else repr(value) for value in (found, expected))
     raise InputError(
-        f"{run.path}: {what} is {shown[0]}, but {shown[1]} in {first.path};"
+        f"{run.path}: {what} is {here}, but {there} in {first.path};"
         f" runs named {run.name!r} must differ in their seed only"
     )

@@ -109,7 +109,7 @@ def add_arguments(parser) -> None:
         "--test",
         choices=TESTS,
         default=Settings.test,
-        help="sacreBLEU's bootstrap finds 11%% of true nulls significant at 0.05: for older numbers",
+        help="sacreBLEU's bootstrap finds 11%% of true nulls significant at 0.05: for published numbers",
     )
     parser.add_argument(
         "--correction", choices=("holm", "none"), default=Settings.correction, help="for the number of tests"

@@ -43,18 +43,17 @@ def hits_of(run: Run, similarity: str) -> dict[str, np.ndarray]:
     """Direction -> whether each query found its own line.
 
     Raises:
-        InputError: the file says nothing of this similarity, or nothing of single queries (version 0.2).
+        InputError: the run was not measured by this similarity, or its hits are damaged.
     """
     found = {}
     for direction, measured in run.directions.items():
-        digits = (measured.get(similarity) or {}).get("hits")
-        if digits is None:
+        if measured.get(similarity) is None:
             raise InputError(
-                f"{run.path}: no hits by {similarity} of {direction}; run python -m embeddings retrieve"
+                f"{run.path}: {direction} was not measured by {similarity}; run python -m embeddings retrieve"
                 f" again, with {_option_of(similarity)}"
             )
         try:
-            found[direction] = unpacked(digits, measured["queries"])
+            found[direction] = unpacked(measured[similarity]["hits"], measured["queries"])
         except ValueError as error:
             raise InputError(
                 f"{run.path}: {direction}: {error}, expected those of {measured['queries']} queries"
@@ -66,11 +65,6 @@ def _option_of(measure: str) -> str:
     """With which `retrieve` measures it."""
     plain = measure.removesuffix(NORMALIZED)
     return f"--similarity {plain}{' --normalize ALPHA' if plain != measure else ''}"
-
-
-def knows_hits(run: Run, similarity: str) -> bool:
-    """Whether the file says which queries were hits."""
-    return all((measured.get(similarity) or {}).get("hits") for measured in run.directions.values())
 
 
 def statistics(run: Run, similarity: str) -> dict[str, np.ndarray]:
@@ -92,7 +86,7 @@ def groups_to_test(pair: Pair, direction: str | None = None) -> dict[str, dict[s
         named = f" {direction} {pivot}"
     groups = {ALL + named: common}
     for name, by_similarity in (pair.baseline.runs[0].value("groups") or {}).items():
-        names = set(next(iter(by_similarity.values()), {}).get("names") or [])
+        names = set(next(iter(by_similarity.values()))["names"])
         members = [one for one in common if names & {one, "-".join(one.split("-")[::-1])}]
         groups[name + named] = members
     return {"overall": named_once(groups), "directions": {}}
@@ -102,8 +96,8 @@ def check_measure(pairs: Sequence[Pair], similarity: str) -> None:
     """Refuse what cannot be compared by a measure.
 
     Raises:
-        InputError: a run does not say which queries were hits; or the measure was another one in two of them:
-            a margin with more neighbours, say.
+        InputError: a run was not measured by it; or the measure was another one in two of them: a margin with
+            more neighbours, say.
     """
     for run in {run for pair in pairs for system in pair[:2] for run in system.runs}:
         hits_of(run, similarity)

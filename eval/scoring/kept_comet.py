@@ -23,10 +23,9 @@ class KeptComet:
 
     Attributes:
         model: what gave the scores.
-        details: what is known of it, see `Comet`; empty in folders that version 0.2 scored.
+        details: what is known of it, see `Comet`.
         means: direction -> score.
-        lines: direction -> statistics per line (lines x 2); not in folders that version 0.1 scored, nor
-            where those that are there are of another scoring.
+        lines: direction -> statistics per line (lines x 2); of another scoring's there are none.
     """
 
     model: str
@@ -37,9 +36,9 @@ class KeptComet:
     @property
     def identity(self) -> str | dict:
         """As that of `Comet`."""
-        if self.details.get("checkpoint") is None:
+        if self.details["checkpoint"] is None:
             return self.model
-        return {"model": self.model, "sha256": self.details.get("sha256")}
+        return {"model": self.model, "sha256": self.details["sha256"]}
 
 
 def kept_comet(scores: Path, statistics: Path, files: list[DirectionFiles]) -> KeptComet | None:
@@ -61,7 +60,7 @@ def kept_comet(scores: Path, statistics: Path, files: list[DirectionFiles]) -> K
                 file=sys.stderr,
             )
             return None
-    return KeptComet(model, record["scoring"].get("comet") or {}, means, _lines(statistics, entries, means))
+    return KeptComet(model, record["scoring"]["comet"], means, _lines(statistics, entries, means))
 
 
 def _lines(statistics: Path, entries: dict, means: dict[str, float]) -> dict[str, np.ndarray]:

@@ -103,10 +103,7 @@ def load_statistics(run: Scores, measure: str) -> dict[str, np.ndarray]:
     if checksum(path) != field(run.record, "scoring.statistics.sha256", str, run.path):
         raise InputError(f"{path}: is not the file that {run.path} was written with (SHA-256 differs)")
     with np.load(path) as stored:
-        # Folders scored by version 0.1 have BLEU only, under the bare direction.
         names = {direction: f"{measure}/{direction}" for direction in run.directions}
-        if measure == "bleu" and not set(names.values()) & set(stored):
-            names = {direction: direction for direction in run.directions}
         missing = [direction for direction, name in names.items() if name not in stored]
         if missing:
             model = " --comet-model MODEL" if measure == "comet" else ""

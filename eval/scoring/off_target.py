@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from data_prep.language_identification import LABELS, NO_LETTERS, identifier_label
 from data_prep.languages import display_name, find_language
 
-RULES = 2  # version of what counts as off-target; 2: languages are looked up, lines without letters count
-
 
 @dataclass(frozen=True)
 class Intended:

@@ -32,7 +32,6 @@ from eval.results.scores import SCORES, Scores, Translation
 from eval.scoring.comet import Comet
 from eval.scoring.kept_comet import KeptComet, kept_comet
 from eval.scoring.line_statistics import segments, write_statistics
-from eval.scoring.off_target import RULES as OFF_TARGET_RULES
 from eval.scoring.off_target import by_number, intended
 from eval.scoring.perfect_translations import warn_of_unreachable_references
 from eval.scoring.scoring_options import ScoringOptions, Tokenization, add_scoring_arguments
@@ -87,7 +86,6 @@ def score_folder(
         "comet": kept.identity if kept else comet.identity,
         "versions": versions(*SCORERS),
         "tokenization": options.tokenization.settings(files),
-        "off_target": OFF_TARGET_RULES,
         "measures": list(MEASURES),
     }
     stamp = Stamp(translation.folder / ".scores.stamp.json", "score", settings, inputs)

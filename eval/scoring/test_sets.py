@@ -8,7 +8,6 @@ from command_line import options
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.outputs import checksum
-from command_line.provenance import path_of_record
 from eval.results.files import result_file, split_direction
 from eval.results.scores import TRANSLATION, Translation
 
@@ -53,7 +52,7 @@ def direction_files(translation: Translation, data=None) -> list[DirectionFiles]
     Raises:
         InputError: a file is missing, or hypotheses have changed since they were written; names the file.
     """
-    text = Path(data or path_of_record(translation.record["data"]["path"], translation.folder)) / "text"
+    text = Path(data or translation.folder / translation.record["data"]["path"]) / "text"
     if not text.is_dir():
         raise InputError(
             f"{text}: no such folder, expected raw references; --data DATA if the data has moved"

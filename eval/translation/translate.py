@@ -167,23 +167,20 @@ def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool =
     seconds = time.monotonic() - started
     record = describe(job, loaded, output, directions, lines)
     record["seconds"] = round(seconds, 1)  # of this run; `decoding` is of those that were killed, too
-    record["decoding"] = cost and {"sentences": sum(lines.values()), **cost}
+    record["decoding"] = {"sentences": sum(lines.values()), **cost}
     write_json(output / TRANSLATION, record)
     journal.remove()
     stamp.finish([output / TRANSLATION, *(output / f"{name}.txt" for name in lines)])
 
 
-def decoding_cost(journal) -> dict | None:
-    """What all batches took, those of runs that were killed included; None where a run of version 0.2 was
-    continued, which did not note it.
+def decoding_cost(journal) -> dict:
+    """What all batches took, those of runs that were killed included.
 
     `seconds` go from batch to hypotheses; `decoder_tokens` are the tokens for which the decoder was run, of
     all hypotheses of the beam, contrasts, members of an ensemble and both halves of a pivot: the same on any
     machine, and None of an engine that does not count them.
     """
-    costs = [entry.get("cost") for entry in journal.entries]
-    if None in costs:
-        return None
+    costs = [entry["cost"] for entry in journal.entries]
     tokens = [one["decoder_tokens"] for one in costs]
     return {
         "seconds": round(sum(one["seconds"] for one in costs), 2),

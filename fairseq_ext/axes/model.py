@@ -156,8 +156,7 @@ def _bridge_label(record: Record) -> str:
         return ""
     length = record.get("interlingua_length")
     options = {**({"length": length} if length else {}), **(record.get("interlingua_options") or {})}
-    repairs = record.get("repairs") or []
-    return " ".join([INTERLINGUAS.get(kind, kind) + shown(options, "interlingua_"), *repairs])
+    return INTERLINGUAS.get(kind, kind) + shown(options, "interlingua_")
 
 
 BRIDGE = Axis(
@@ -166,11 +165,9 @@ BRIDGE = Axis(
         "interlingua": Optional(str),
         "interlingua_length": Optional(int),
         "interlingua_options": Optional(Objects(Anything)),
-        "repairs": Optional([str]),  # some of the options, in records of version 0.1
     },
     read=_bridge,
     label=_bridge_label,
-    choice=lambda record: [record.get(name) or None for name in BRIDGE.fields],
     options=tuple(_BRIDGE_OPTIONS),
 )
 

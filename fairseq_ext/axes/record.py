@@ -77,15 +77,10 @@ NEEDED = ("norm_placement", "language_tags", "drop_residual_layers", "norm_affin
 
 
 def choices(record: Record) -> dict[str, Any] | None:
-    """The choice on every axis; None if nothing was recorded, as with translations made elsewhere.
-
-    A field that belongs to no axis, of another version, is an axis of its own.
-    """
+    """The choice on every axis; None if nothing was recorded, as with translations made elsewhere."""
     if any(record.get(field) is None for field in NEEDED):
         return None
-    owned = {"name", "seed", *(field for axis in AXES for field in axis.fields)}
-    others = {field: value for field, value in record.items() if field not in owned and value is not None}
-    return {axis.name: axis.choice_of(record) for axis in AXES} | others
+    return {axis.name: axis.choice_of(record) for axis in AXES}
 
 
 def order(record: Record) -> tuple:

@@ -4,21 +4,20 @@
     {"file": …, "sha256": …, "system": {…}}        a checkpoint, and the record of its system
     {"file": …, "sha256": …}                       a file that is no checkpoint of ours (mBART's)
     {…, "new_rows": …}                             how embeddings began that its dictionary did not have
-    {"file": …}                                    all that is known of a training of version 0.1
+    {"file": …}                                    all that the options of a training by stock fairseq say
 
 and None where nothing is known.
 """
 
 import re
 from pathlib import PurePath
-from typing import Any
 
 from command_line.outputs import checksum
 from command_line.records import Optional, check
 from fairseq_ext.axes.record import check_record, describe
 from fairseq_ext.checkpoints.progress import updates_of
 
-OPTIONS = ("pretrained_checkpoint", "finetune_from_model", "pretrained_encoder")
+OPTION = "finetune_from_model"
 FIELD, TEACHER = "initialized_from", "teacher"
 SCHEMA = {
     FIELD: Optional(
@@ -80,20 +79,19 @@ def teacher_of(state: dict, path) -> str | None:
     return (saved.get(TEACHER) or {}).get("name")
 
 
-def named_by_options(state: Any) -> dict:
-    """What the options of a checkpoint say, before they pass the gate, which leaves names of files out.
+def named_by_options(state: dict) -> dict:
+    """What the options of stock fairseq say, before they pass the gate, which leaves names of files out.
 
     Args:
-        state: whatever a file holds; nothing is expected of it.
+        state: whatever a file holds; nothing is expected of its values.
     """
     sections = [state.get("args")]
     if isinstance(state.get("cfg"), dict):
-        sections += [state["cfg"].get(name) for name in ("task", "checkpoint", "model")]
+        sections.append(state["cfg"].get("checkpoint"))
     for section in sections:
         options = section if isinstance(section, dict) else getattr(section, "__dict__", {})
-        for name in OPTIONS:
-            if isinstance(value := options.get(name), str) and value:
-                return {"file": _plain(PurePath(value).name)}
+        if isinstance(value := options.get(OPTION), str) and value:
+            return {"file": _plain(PurePath(value).name)}
     return {}
 
 

@@ -21,7 +21,6 @@ from command_line.errors import InputError, check_file
 from fairseq_ext.checkpoints import origin
 from fairseq_ext.checkpoints.option_values import shown
 from fairseq_ext.checkpoints.options_gate import pass_gate
-from fairseq_ext.criterions.nmt_with_auxiliary_losses import in_todays_words
 
 EMBEDDINGS = (  # weights with a row per symbol of the shared dictionary
     "encoder.embed_tokens.weight",
@@ -159,7 +158,7 @@ def _check_exists(path) -> None:
 
 def _load(file, path, map_location):
     try:
-        return in_todays_words(torch.load(file, map_location=map_location, weights_only=True))
+        return torch.load(file, map_location=map_location, weights_only=True)
     except pickle.UnpicklingError as error:
         found = re.search(r"(?:Unsupported|GLOBAL|Trying to)[^\n]{0,80}", str(error))
         reason = f" ({found.group()})" if found else ""

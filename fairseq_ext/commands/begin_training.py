@@ -25,12 +25,6 @@ def add_arguments(parser) -> None:
         help="folder of the training",
     )
     parser.add_argument("--data", required=True, type=options.path, help="binarized folder that it reads")
-    parser.add_argument(
-        "--processes",
-        type=options.positive,
-        default=1,
-        help="of this run, for records of version 0.2",
-    )
     parser.add_argument("--force", action="store_true", help="remove what is there and train anew")
     add_words(parser, "OPTION", "of fairseq-train, after --")
 
@@ -44,7 +38,7 @@ def add_words(parser, name: str, explanation: str) -> None:
 def main(args) -> None:
     from fairseq_ext.training_record import TrainingRecord, forget
 
-    record = TrainingRecord(args.output, args.data, args.words, args.processes)
+    record = TrainingRecord(args.output, args.data, args.words)
     if args.force:
         forget(args.output)
     print("train" if record.begin() else "finished")

@@ -7,7 +7,7 @@ import numpy as np
 from torch import Tensor
 
 from command_line.errors import InputError
-from command_line.records import AnyOf, Anything, Objects, Optional
+from command_line.records import Anything, Optional
 from data_prep.formats.directions import Direction
 from data_prep.formats.sentences import bitext_prefixes, file_prefix
 from data_prep.formats.teacher_vectors import (
@@ -34,8 +34,8 @@ OF_ENCODER = (
 STATE = {
     **dict.fromkeys(OF_ENCODER, Optional(Anything)),
     "name": str,
-    "weights": Optional(AnyOf([str], Objects(str))),  # of trainings until version 0.3 with names of files
-    "normalized": Optional(bool),
+    "weights": Optional([str]),
+    "normalized": bool,
 }
 
 
@@ -87,8 +87,8 @@ class Teacher(abc.ABC):
         if state is None:
             return
         there, here = encoder_identity(state), self.state()
-        known = [field for field in here if field in there and not (field == "name" and here["weights"])]
-        if differing := [field for field in known if there[field] != here[field]]:
+        known = [field for field in here if not (field == "name" and here["weights"])]
+        if differing := [field for field in known if there.get(field) != here[field]]:
             raise InputError(
                 f"{OPTION}: the checkpoint learned from the teacher {encoder_title(there)}, here it is "
                 f"{encoder_title(here)}, with other {', '.join(differing)}; give that one, or begin anew with"

@@ -137,7 +137,9 @@ class UpdateIterator(EpochBatchIterator):
         return {**state, BATCHES_SEEN: seen, EPOCHS_OF_PASS: self.epochs_of_pass}
 
     def load_state_dict(self, state: dict) -> None:
-        """Go on behind the batches that were seen; a state without them is of as many processes as now.
+        """Go on behind the batches that were seen.
+
+        A state of fairseq's own iterator does not count them. It is as of this many processes.
 
         Raises:
             InputError: its passes are divided into another number of epochs.

@@ -8,7 +8,6 @@ token ids (`fairseq_ext.modules.tag_reader`), so fairseq's own commands work as 
 import logging
 
 from fairseq.models import register_model, register_model_architecture
-from fairseq.models.transformer import DEFAULT_MAX_SOURCE_POSITIONS
 
 from command_line.errors import InputError
 from fairseq_ext.models import mnmt_architectures
@@ -48,7 +47,6 @@ class InterlinguaTransformerModel(MnmtTransformerModel):
 
     @classmethod
     def build_model(cls, args, task):
-        _keep_length_of_old_checkpoints(args)
         interlingua_base_architecture(args)
         model = super().build_model(args, task)
         add_interlingua(model.encoder, model.cfg, task)
@@ -113,14 +111,6 @@ class InterlinguaTransformerModel(MnmtTransformerModel):
         )
         shared = {name: tensor for name, tensor in state_dict.items() if name not in left_out}
         return shared | {name: own[name] for name in added}
-
-
-def _keep_length_of_old_checkpoints(args) -> None:
-    """Before 0.2.0 K was the model's longest source, and no option of its own."""
-    if hasattr(args, "interlingua") and not hasattr(args, "interlingua_max_length"):
-        args.interlingua_max_length = (
-            getattr(args, "max_source_positions", None) or DEFAULT_MAX_SOURCE_POSITIONS
-        )
 
 
 OWN_PARTS = ("interlingua", "lengths")  # of the encoder, with parameters

@@ -122,8 +122,8 @@ class SentenceEncoderModel(MnmtTransformerModel):
         return super().load_state_dict(state_dict, strict, model_cfg, args)
 
     def _with_position_of_cls(self, state_dict: dict) -> dict:
-        """Where `<s>` is read, learned positions of a model that does not read it, or in which it had the
-        position of a token: the new one, behind all others, begins as the last of them.
+        """Where `<s>` is read, learned positions of a model that does not read it: the new one, behind all
+        others, begins as the last of them.
         """
         known = state_dict.get(POSITIONS)
         own = self.encoder.state_dict().get(POSITIONS.removeprefix("encoder."))

@@ -19,11 +19,11 @@ from collections.abc import Callable
 from fairseq.logging import metrics
 
 from command_line.errors import InputError
-from command_line.records import Anything, Objects
+from command_line.records import Objects
 
 NAME = "improvements"
 OPTION = "--improvement-metrics"
-STATE = {"count": int, "best": Objects(Anything)}  # numbers, of earlier versions also infinite ones
+STATE = {"count": int, "best": Objects(float)}
 # First words of the names of measures; of others nothing is known.
 LARGER_IS_BETTER = ("accuracy", "bleu", "zero_shot_bleu", "retrieval", "effective_rank")
 LESS_IS_BETTER = ("loss", "nll_loss", "nmt_loss", "ppl")
@@ -92,13 +92,9 @@ class Improvements:
         return {NAME: {"count": self.count, "best": self.best}} if self.names else {}
 
     def load_state_dict(self, state: dict) -> None:
-        """Go on with the count of a checkpoint; other measures than there begin anew, and what nothing would
-        improve on, the NaN of an earlier version.
-        """
+        """Go on with the count of a checkpoint; other measures than there begin anew."""
         saved = state.get(NAME)
-        if not saved or sorted(saved["best"]) != sorted(self.names):
-            return
-        if all(isinstance(value, float) and not math.isnan(value) for value in saved["best"].values()):
+        if saved and sorted(saved["best"]) == sorted(self.names):
             self.count, self.best = saved["count"], dict(saved["best"])
 
     def _measured(self, value: Callable[[str], float]) -> dict[str, float]:

@@ -110,9 +110,11 @@ class LinguisticPretrainingTask(BaseTask):
         return cls(cfg, load_shared_dictionary(folder, mixtures))
 
     def state_dict(self) -> dict:
-        translates = {"translates": True} if self.directions else {}
-        unified = {"unify_task_tokens": bool(self.cfg.unify_task_tokens)}
-        return {**super().state_dict(), **unified, **translates}
+        return {
+            **super().state_dict(),
+            "unify_task_tokens": bool(self.cfg.unify_task_tokens),
+            "translates": bool(self.directions),
+        }
 
     def load_state_dict(self, state: dict) -> None:
         """Check that the tokens of a checkpoint mean what they mean here.
@@ -122,7 +124,7 @@ class LinguisticPretrainingTask(BaseTask):
         """
         self._check_tokens(state)
         self.improvements.load_state_dict(state)
-        self.initialized_from = state.get(origin.FIELD, self.initialized_from)
+        self.initialized_from = state.get(origin.FIELD)
 
     def check_start(self, state: dict, knows_languages: bool) -> None:
         """Every source begins with a task and a language, whose rows are found by their places."""

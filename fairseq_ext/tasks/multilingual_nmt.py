@@ -161,7 +161,7 @@ class MultilingualNmtTask(GeneratingTask):
         self.check_dictionary(state)
         self.improvements.load_state_dict(state)
         self._check_tags(state)
-        self.initialized_from = state.get(origin.FIELD, self.initialized_from)
+        self.initialized_from = state.get(origin.FIELD)
         if self.tags is None:
             exist = state.get("tags_exist", True)
             self.tags = LanguageTags(self.dictionary, state["languages"], state["language_tags"], exist)

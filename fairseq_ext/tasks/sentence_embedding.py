@@ -116,7 +116,7 @@ class SentenceEmbeddingTask(SentencePairTask):
         if self.teacher is not None:
             self.teacher.check_state(state.get("teacher"))
         self.improvements.load_state_dict(state)
-        self.initialized_from = state.get(origin.FIELD, self.initialized_from)
+        self.initialized_from = state.get(origin.FIELD)
         if self.tags is None:
             self.pairs = parse_pairs(",".join(state["lang_pairs"]))
             self.add_tags(state["languages"], state["language_tags"])

@@ -29,8 +29,7 @@ train_or_skip() { # RUN_FOLDER DATA OPTION...
   mkdir -p "$folder"
   exec 9>> "$folder/lock" # held by fairseq-train too, but not by processes that it starts, should this script be killed before it
   lock "$folder" 9 trained
-  found=$(python -m fairseq_ext begin-training --output "$folder" --data "$2" --processes $((GPUS * NODES)) "${ANEW[@]}" \
-    -- "${@:3}") || exit 2
+  found=$(python -m fairseq_ext begin-training --output "$folder" --data "$2" "${ANEW[@]}" -- "${@:3}") || exit 2
   if [[ $found == finished ]]; then
     note "$folder: trained, skipped"
     exec 9>&-

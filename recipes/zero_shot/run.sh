@@ -113,10 +113,8 @@ probe() { # SYSTEM SEED
 # The hidden states take much room, and go when the probes are done. Results of another checkpoint, or of other layers, lines or
 # protocol, go before, so that all of a folder are of the same.
 probe_evaluated() { # SYSTEM SEED
-  local name states results one settings="$PROBE_LAYERS ${PROBE_LINES:-all}" before='' known='' missing=() lines=()
-  [[ $LLR_PROTOCOL == optimum ]] || settings+=" $LLR_PROTOCOL"
-  # not where they are the usual ones, so that results of before stay
-  [[ $BEAM == 5 && ${#SEARCH_OPTIONS[@]} == 0 ]] || settings+=" --beam $BEAM ${SEARCH_OPTIONS[*]}"
+  local name states results one before='' known='' missing=() lines=()
+  local settings="$PROBE_LAYERS ${PROBE_LINES:-all} ${SEARCH_OPTIONS[*]} --beam $BEAM $LLR_PROTOCOL"
   name=$(model_name "$@")
   states=$OUTPUT/states/$name results=$OUTPUT/probes/$name
   ! is_measured "$results/finished" "${EVALUATED[1]}" || { read -r before && read -r known; } < "$results/finished" || true

@@ -3,8 +3,9 @@ import platform
 import shlex
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
-from command_line.provenance import checksums, command_typed, path_in_record, path_of_record, versions
+from command_line.provenance import checksums, command_typed, path_in_record, versions
 
 
 def test_a_command_can_be_typed_again(monkeypatch):
@@ -39,16 +40,9 @@ def test_a_path_in_a_record_is_found_from_any_folder_and_after_both_have_moved(t
     assert name == "../text/test.de"
     monkeypatch.chdir(tmp_path)
     (tmp_path / "one/out").mkdir()
-    assert path_of_record(name, "one/out").samefile("one/text/test.de")
+    assert Path("one/out", name).samefile("one/text/test.de")
     (tmp_path / "one").rename("two")
-    assert path_of_record(name, "two/out").samefile("two/text/test.de")
-
-
-def test_a_path_in_an_older_record_is_relative_to_the_working_directory(tmp_path, monkeypatch):
-    (tmp_path / "test.de").touch()
-    monkeypatch.chdir(tmp_path)
-    assert path_of_record("test.de", "out").is_file()
-    assert not path_of_record("test.en", "out").exists()
+    assert Path("two/out", name).samefile("two/text/test.de")
 
 
 def test_a_distribution_of_another_name_is_unknown():

@@ -144,23 +144,6 @@ def test_raw_text_is_normalized_as_the_text_of_the_folder_was(
     assert (found == record.segment("de", "Der Zug fährt am Freitag .")) == record.normalized
 
 
-def test_a_folder_of_before_keeps_its_text_as_it_was_read(prepared, step, write_corpus, tmp_path):
-    """Nothing is done again for the sake of what its records do not say."""
-    text = write_corpus(tmp_path / "text", {name: read_text(prepared / "raw" / name) for name in RAW_FILES})
-    data = segment_and_binarize(step, text, tmp_path)
-    shutil.copy(prepared / "raw/phrasebook.json", text)  # as if the steps had not read who wrote the text
-    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
-    segment_and_binarize(step, text, tmp_path)
-    assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert not Preparation.load(data).normalized
-    record = json.loads((data / "preparation.json").read_text())
-    del record["normalized"]
-    (data / "preparation.json").write_text(json.dumps(record))
-    assert not Preparation.load(data).normalized
-    segment_and_binarize(step, text, tmp_path, "--force")
-    assert Preparation.load(data).normalized
-
-
 def test_the_record_needs_the_standard_library_only(prepared):
     code = (
         "import sys; before = set(sys.modules)\n"

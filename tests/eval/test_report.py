@@ -208,15 +208,6 @@ def test_what_was_not_tested_is_not_bold(scored, data, texts, report, command, t
         assert rows[3][4].startswith("**100.0**" if bold else "50.0 (")
 
 
-def test_comparisons_of_version_0_1_are_refused(folders, command, tmp_path):
-    path = tmp_path / "comparison.json"
-    record = comparison_of(command, folders, path)
-    path.write_text(json.dumps({key: value for key, value in record.items() if key != "correction"}))
-    result = command("report", *folders, path, "--output", tmp_path / "report")
-    assert result.status == 2
-    assert f"{path}: is of version 0.1, whose test found too much; run python -m eval compare" in result.err
-
-
 def test_comparisons_of_other_scores_are_refused(folders, command, tmp_path):
     path = tmp_path / "comparison.json"
     comparison_of(command, folders, path)

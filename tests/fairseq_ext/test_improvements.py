@@ -135,12 +135,6 @@ def test_a_validation_that_diverged_is_no_improvement_and_none_is_measured_by_it
     assert [validate(improvements, *each) for each in sequence] == [0, 1, 0.5, 0.5, 2]
 
 
-def test_a_checkpoint_whose_best_validation_diverged_begins_anew():
-    improvements = Improvements("accuracy,ppl")
-    improvements.load_state_dict({NAME: {"count": 1, "best": {"accuracy": 10.0, "ppl": math.nan}}})
-    assert validate(improvements, 10, 9.0) == 1
-
-
 def test_fairseqs_patience_counts_from_the_last_improvement(monkeypatch):
     monkeypatch.setattr(train.should_stop_early, "best", None, raising=False)
     monkeypatch.setattr(train.should_stop_early, "num_runs", 0, raising=False)

@@ -334,18 +334,8 @@ def test_fixed_lengths_leave_the_longest_sentence_alone():
     assert commands_model(*options).encoder.max_positions() == 1024
 
 
-def test_a_checkpoint_from_before_the_option_keeps_its_k(task, sample):
-    """Its options have no `interlingua_max_length`: K was the model's longest source."""
-    trained = build(task=task)
-    old = models.Namespace(**{"dropout": 0.0, **models.SIZES, **bridges.SIZES, **KINDS["variable"]})
-    del old.interlingua_max_length
-    loaded = InterlinguaTransformerModel.build_model(old, TaggedTask())
-    loaded.load_state_dict(trained.state_dict(), strict=True, model_cfg=old)
-    torch.testing.assert_close(
-        loaded.eval()(**sample["net_input"])[0], trained.eval()(**sample["net_input"])[0]
-    )
-    assert loaded.encoder.lengths.longest == 20
-    other = build(task=task, interlingua_max_length=30)
+def test_another_k_than_the_checkpoints_is_refused(task):
+    trained, other = build(task=task), build(task=task, interlingua_max_length=30)
     with pytest.raises(
         InputError, match=r"^--interlingua-max-length 30: .* give --interlingua-max-length 20$"
     ):

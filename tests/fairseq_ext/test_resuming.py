@@ -49,7 +49,7 @@ def test_the_trainer_sees_the_state_of_the_task_and_nobody_else_does(tmp_path):
 
 
 def test_the_count_of_improvements_goes_on(task):
-    counted = {"improvements": {"count": 3, "best": {"loss": float("inf"), "ppl": 2.0}}}
+    counted = {"improvements": {"count": 3, "best": {"loss": 3.0, "ppl": 2.0}}}
     extra = load(task, {**task.state_dict(), **counted})
     assert (task.improvements.count, task.improvements.best["ppl"]) == (3, 2.0)
     assert resuming.KEY not in extra

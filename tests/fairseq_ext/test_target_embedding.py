@@ -78,7 +78,7 @@ def test_none_is_the_model_as_it_was_and_no_layers_have_weights_of_their_own(pla
     assert {name: tuple(one.shape) for name, one in plain.state_dict().items()} == {
         name: tuple(one.shape) for name, one in told.state_dict().items()
     }
-    told.load_state_dict(plain.state_dict(), strict=True)  # an old checkpoint
+    told.load_state_dict(plain.state_dict(), strict=True)  # of one without such layers
     assert not torch.equal(
         encode(plain, batch(plain_task))["encoder_out"][0][:2],
         encode(told, batch(task))["encoder_out"][0][:2],

@@ -310,13 +310,11 @@ def test_a_checkpoint_of_another_teacher(folder):
     task.load_state_dict(state)
     student_of(folder, RUNNING)[0].load_state_dict(state)  # the same teacher, elsewhere
     teacher = state["teacher"]
-    (digest,) = teacher["weights"]
-    known = {"name": "as it was called", "width": 24, "weights": {"moved.pt": digest}}  # until version 0.2
-    task.load_state_dict({**state, "teacher": known})
-    for changes in ({"weights": {"x": "0"}}, {"normalized": True}, {"pooling": "words"}, {"width": 7}):
+    task.load_state_dict({**state, "teacher": {**teacher, "name": "as it was called"}})
+    for changes in ({"weights": ["0"]}, {"normalized": True}, {"pooling": "words"}, {"width": 7}):
         with pytest.raises(InputError, match=TEACHERS + ", ".join(changes)):
             task.load_state_dict({**state, "teacher": {**teacher, **changes}})
-    nameless = {"name": "LaBSE", "width": 24, "weights": None}
+    nameless = {**teacher, "name": "LaBSE", "weights": None}
     task.teacher.encoder = {**task.teacher.encoder, "weights": None}
     with pytest.raises(InputError, match=TEACHERS + "name"):
         task.load_state_dict({**state, "teacher": nameless})

@@ -1,8 +1,6 @@
 """A training is skipped, goes on, or is refused: what there is decides, not a mark."""
 
-import os
 import shutil
-import time
 import zipfile
 from pathlib import Path
 
@@ -267,34 +265,6 @@ def test_forced_it_is_trained_anew(model, data):
     forget(model)
     assert [path.name for path in model.iterdir()] == ["lock"]
     assert begin(model, data, "--lr", "7")
-
-
-def earlier(model: Path, *words: str, end: bool) -> None:
-    """What version 0.2 left."""
-    model.mkdir()
-    checkpoint(model / "checkpoint_best.pt")
-    (model / "options.txt").write_text(" ".join([*words, "--update-freq", "4"]) + "\n")
-    if end:
-        (model / "finished").touch()
-
-
-@pytest.mark.parametrize("end", [True, False])
-def test_a_training_of_an_earlier_version_is_known_by_its_options_and_older_data(model, data, end):
-    earlier(model, *WORDS, end=end)
-    words = [*WORDS, "--batches-per-update", "4"]
-    assert begin(model, data, *words) is not end
-    assert (model / "training.json").exists()
-    assert begin(model, data, *words) is not end
-    assert "with --lr 0.1, found with --lr 1" in refusal(model, data, *words, "--lr", "1")
-
-
-def test_an_earlier_training_of_older_data_is_refused(model, data):
-    earlier(model, *WORDS, end=True)
-    later = time.time() + 9
-    os.utime(data / "valid.de-en.de.bin", (later, later))
-    assert refusal(model, data) == (
-        f"{model}: was trained before {data / 'valid.de-en.de.bin'} was written{ADVICE}"
-    )
 
 
 def test_what_has_ended_is_known_without_its_data(model, data):

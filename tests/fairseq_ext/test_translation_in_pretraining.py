@@ -127,7 +127,7 @@ def test_pairs_may_lie_beside_the_texts(tmp_path):
 def test_without_pairs_nothing_is_another(folder):
     task = make_task(folder)
     assert "__task_translation__" not in task.dictionary.symbols
-    assert "translates" not in task.state_dict()
+    assert not task.state_dict()["translates"]
     mixed = make_task(folder, **PAIRS)
     assert mixed.dictionary.symbols == [*task.dictionary.symbols, "__task_translation__"]
 
@@ -198,7 +198,7 @@ def test_another_dictionary_or_checkpoint(folder, tmp_path):
     with pytest.raises(InputError, match=r"^--translation-data .*: its dictionary is not that of the data"):
         with_pairs(folder, tmp_path)
     state = make_task(folder).state_dict()
-    with pytest.raises(InputError, match=r"another token of translation \(--translation-pairs\): None, exp"):
+    with pytest.raises(InputError, match=r"another token of translation \(--translation-pairs\): False, exp"):
         make_task(folder, **PAIRS).load_state_dict(state)
     make_task(folder, **PAIRS).load_state_dict(make_task(folder, **PAIRS).state_dict())
 

@@ -61,9 +61,9 @@ def test_another_division_is_refused():
     updates_of([begun], 2, limit=1)
     with pytest.raises(InputError, match=r"checkpoint has 3 epochs in a pass over the data, here are 4"):
         virtual(7, 4).load_state_dict(begun.state_dict())
-    old = {name: value for name, value in begun.state_dict().items() if name != "epochs_of_pass"}
+    stock = {name: value for name, value in begun.state_dict().items() if name != "epochs_of_pass"}
     with pytest.raises(InputError, match=r"checkpoint has 1 epochs in a pass over the data, here are 3"):
-        virtual(7, 3).load_state_dict(old)
+        virtual(7, 3).load_state_dict(stock)
 
 
 # --- a task

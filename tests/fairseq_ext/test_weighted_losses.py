@@ -16,13 +16,7 @@ from fairseq.models.transformer import TransformerConfig, TransformerModelBase, 
 from torch import nn
 
 from command_line.errors import InputError
-from fairseq_ext.checkpoints.options_gate import pass_gate
 from fairseq_ext.criterions.fused_label_smoothed_cross_entropy import FusedLabelSmoothedCrossEntropyCriterion
-from fairseq_ext.criterions.nmt_with_auxiliary_losses import (
-    NmtWithAuxiliaryLosses,
-    NmtWithAuxiliaryLossesConfig,
-    in_todays_words,
-)
 from fairseq_ext.criterions.options_of_losses import WeightedLossesConfig
 from fairseq_ext.criterions.weighted_losses import WeightedLosses, observed
 from fairseq_ext.data.batch_fields import FIELDS
@@ -601,43 +595,3 @@ def test_a_loss_learns_by_itself_after_every_update(discriminator, tmp_path):
     for name in ("weight", "average"):
         assert torch.equal(getattr(resumed.losses["discriminator"], name), getattr(loss, name))
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
-
-
-# --- the name that it had before
-
-
-def test_the_former_name_makes_the_same_criterion():
-    former = NmtWithAuxiliaryLossesConfig(
-        label_smoothing=0.1, sentence_avg=False, auxiliary_losses=ALL_THREE, word_contrastive_dim=8
-    )
-    task = make_criterion(ALL_THREE).task
-    task.model_sizes = ModelSizes.of(make_model(), DICTIONARY)
-    torch.manual_seed(1)
-    criterion = NmtWithAuxiliaryLosses.build_criterion(former, task)
-    assert type(criterion) is WeightedLosses
-    assert criterion.names == ("translation", *NAMES)
-    model = make_model().eval()
-    assert_same(run(criterion, model, make_batch()), run(make_criterion(ALL_THREE), model, make_batch()))
-    alone = NmtWithAuxiliaryLossesConfig(sentence_avg=False)
-    assert NmtWithAuxiliaryLosses.build_criterion(alone, task).names == ("translation",)
-
-
-def test_a_checkpoint_of_the_former_name_is_one_of_todays():
-    former = {"_name": "nmt_with_auxiliary_losses", "auxiliary_losses": "word_contrastive"}
-    former |= {"label_smoothing": 0.1, "word_contrastive_dim": 64}
-    state = {
-        "cfg": {"criterion": former, "common": {"seed": 1}},
-        "optimizer_history": [{"criterion_name": "NmtWithAuxiliaryLosses", "num_updates": 3}],
-    }
-    found = pass_gate(in_todays_words(state), "x.pt")
-    assert found["cfg"]["criterion"] == {
-        "_name": "weighted_losses", "losses": "translation,word_contrastive", "label_smoothing": 0.1,
-        "word_contrastive_dim": 64,
-    }  # fmt: skip
-    assert found["optimizer_history"] == [{"criterion_name": WeightedLosses.__name__, "num_updates": 3}]
-    assert state["optimizer_history"][0]["criterion_name"] == "NmtWithAuxiliaryLosses"
-
-
-@pytest.mark.parametrize("state", [None, [], {"cfg": 3}, {"cfg": {"criterion": 1}, "optimizer_history": [4]}])
-def test_whatever_else_a_file_holds_stays(state):
-    assert in_todays_words(state) == state

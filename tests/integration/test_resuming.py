@@ -4,7 +4,6 @@ import shutil
 
 import numpy as np
 import pytest
-import torch
 
 from data_prep.formats.sentences import file_prefix
 from data_prep.formats.teacher_vectors import create_teacher_vectors, sentences_identity, vectors_path
@@ -62,7 +61,7 @@ def train(folder, forked, tmp_path):
 
 
 def test_a_training_goes_on_with_its_own_teacher_only(train, folder, tmp_path):
-    """A fine-tuning may have another one; what was trained before this was compared goes on."""
+    """A fine-tuning may have another one; another name of the same encoder changes nothing."""
     begun = train("model", 2)
     assert begun.status == 0, begun.text[-3000:]
     path = tmp_path / "model/checkpoint_last.pt"
@@ -75,11 +74,6 @@ def test_a_training_goes_on_with_its_own_teacher_only(train, folder, tmp_path):
     assert tuned.status == 0, tuned.text[-3000:]
 
     store_vectors(folder, "renamed")
-    state = torch.load(path, weights_only=False)
-    assert state["task_state"]["teacher"]["weights"] == ["1" * 64]
-    state["task_state"]["teacher"] = {"name": "first", "width": WIDTH, "weights": {"old.pt": "1" * 64}}
-    del state["task_state"]["initialized_from"]
-    torch.save(state, path)
     goes_on = train("model", 4)
     assert goes_on.status == 0 and "Loaded checkpoint" in goes_on.text, goes_on.text[-3000:]
     assert final_state(tmp_path / "model")["task_state"]["initialized_from"] == {}

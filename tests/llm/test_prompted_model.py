@@ -148,14 +148,6 @@ def test_an_adapter_is_of_the_weights_that_were_tuned(bloom, tuned, tuned_whole,
     prompted(copied, "--tuned", tuned_whole).load()  # of which it takes nothing but the name
 
 
-def test_records_without_the_weights_stay_valid(bloom, tuned, tmp_path):
-    old = shutil.copytree(tuned, tmp_path / "old")
-    record = json.loads((old / "tuning.json").read_text())
-    assert record["model"].pop("weights").keys() == {"model.safetensors"}
-    (old / "tuning.json").write_text(json.dumps(record))
-    prompted(bloom, "--tuned", old).load()
-
-
 def test_it_is_loaded_as_it_was_tuned(bloom, tuned, tuned_whole):
     """An adapter is merged into the weights; without one the weights are those of the last stage."""
     from peft import PeftModel

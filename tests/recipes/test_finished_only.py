@@ -12,13 +12,12 @@ SEEDS = ["--seeds", "1,10,20"]
 
 @pytest.fixture
 def out(tmp_path) -> Path:
-    """Two seeds of one system, one of others have come to their end; one is of version 0.2; one goes on."""
+    """Two seeds of one system, one of others have come to their end; one goes on."""
     for name, outputs in {
         "system1-seed1": {}, "system1-seed10": {}, "system2-seed1": {}, "system2-seed10": None,
+        "system4-seed20": {},
     }.items():  # fmt: skip
         write_training(tmp_path / "out/models" / name, outputs)
-    (tmp_path / "out/models/system4-seed20").mkdir()
-    (tmp_path / "out/models/system4-seed20/finished").touch()
     return tmp_path / "out"
 
 

@@ -479,16 +479,3 @@ def unfinished(folder) -> None:
     """As if the training had been stopped before its end."""
     record = json.loads((folder / "training.json").read_text())
     (folder / "training.json").write_text(json.dumps(record | {"outputs": None}))
-
-
-def test_options_of_an_earlier_version_told_the_share_of_each_gpu(cluster, tmp_path):
-    options = ("--systems", "1", "--stages", "train", "--launcher", "gpu", "--gpus", "2")
-    assert cluster(*options)[1].returncode == 0
-    folder = tmp_path / "out/models/system1-seed1"
-    known = json.loads((folder / "training.json").read_text())["options"]
-    (folder / "finished").touch()
-    for share, expected in ((1, "with --batches-per-update 2, found with --batch"), (2, "trained, skipped")):
-        (folder / "training.json").unlink(missing_ok=True)
-        words = [f"{name} {value}" for name, value in known.items() if name != "--batches-per-update"]
-        (folder / "options.txt").write_text(" ".join([*words, f"--update-freq {share}"]))
-        assert expected in cluster(*options)[1].stderr

@@ -90,13 +90,13 @@ def several(systems: list[System]) -> Pivot:
 
 
 def _trained_on(found: Found) -> str | None:
-    """The pair of languages of the first of these systems, or their first pair; None if no file says it."""
+    """The pair of languages of the first of these systems, or their first pair; None if it is not known."""
     encoder = next(iter(found.values())).runs[0].file.get("encoder") or {}
     return next(iter(encoder.get("pairs") or []), None)
 
 
 def _of_one_pair(systems: list[System], column: str, pair: str | None) -> Found:
-    """Of either kind of training, the system of one pair: this one, or the first in older files."""
+    """Of either kind of training, the system of one pair; the first one where the pair is not known."""
     found: Found = {}
     for one in systems:
         match = _ONE_PAIR.fullmatch(one.name)

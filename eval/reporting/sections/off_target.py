@@ -125,7 +125,7 @@ def counted(entries: Iterable[Mapping]) -> Counter:
     """Lines per identified language, over runs of a direction."""
     counts: Counter = Counter()
     for entry in entries:
-        counts.update(entry.get("identified_languages") or {})
+        counts.update(entry["identified_languages"])
     return counts
 
 

@@ -69,7 +69,7 @@ def costs(results: ResultSet, system: System) -> list[Cell]:
 
 
 def tokens_per_sentence(system: System) -> MeanStd | None:
-    """Of the decoder; None where that was not recorded."""
+    """Of the decoder; None of translations made elsewhere, and of an engine that does not count them."""
     return MeanStd.of(_per(run.record, "decoder_tokens", "sentences") for run in system.runs)
 
 

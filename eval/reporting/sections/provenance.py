@@ -50,7 +50,7 @@ def signatures(runs: list[Scores]) -> Table:
     for run in runs:
         for direction, entry in run.directions.items():
             for metric, name in (("BLEU", "bleu_signature"), ("chrF++", "chrf_signature")):
-                languages.setdefault((metric, _shown(entry.get(name))), set()).add(direction.split("-")[1])
+                languages.setdefault((metric, entry[name]), set()).add(direction.split("-")[1])
     rows = [
         cells(metric, ", ".join(sorted(codes)), one) for (metric, one), codes in sorted(languages.items())
     ]
@@ -70,7 +70,7 @@ def settings(runs: list[Scores]) -> Table:
     rows = []
     for run in runs:
         fields = {key: value for key, value in run.system.items() if key not in ("name", "seed")}
-        versions = (run.record.get("versions") or {}) | run.record["scoring"].get("versions", {})
+        versions = (run.record.get("versions") or {}) | run.record["scoring"]["versions"]
         rows.append(cells(run.dataset, run.name, _shown(run.seed), _pairs(fields), _pairs(versions)))
     header = [cells("Dataset", "System", "Seed", "Settings", "Versions")]
     return Table("settings", "Settings and versions.", header, rows, folded=True)
@@ -79,7 +79,7 @@ def settings(runs: list[Scores]) -> Table:
 def commands(runs: list[Scores]) -> Table:
     rows = []
     for run in runs:
-        for command in (run.record.get("command"), run.record["scoring"].get("command")):
+        for command in (run.record.get("command"), run.record["scoring"]["command"]):
             rows.append(cells(run.dataset, run.name, _shown(run.seed), _shown(command)))
     return Table("commands", "Commands.", [cells("Dataset", "System", "Seed", "Command")], rows, folded=True)
 
@@ -90,7 +90,7 @@ def checksums(runs: list[Scores]) -> Table:
     for run in runs:
         found[run.dataset, "dictionary", _shown(run.record["data"].get("dictionary_sha256"))] = None
         for direction, entry in run.directions.items():
-            found[run.dataset, f"references of {direction}", _shown(entry.get("reference_sha256"))] = None
+            found[run.dataset, f"references of {direction}", entry["reference_sha256"]] = None
     header = [cells("Dataset", "File", "SHA-256")]
     return Table("checksums", "Data checksums.", header, [cells(*row) for row in found], folded=True)
 

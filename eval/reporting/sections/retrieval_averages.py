@@ -22,7 +22,7 @@ def mean_of(
 
 
 def common_language(one: System) -> str | None:
-    """That of all pairs; None if there is none, or if the results are of before directions were averaged."""
+    """That of all pairs; None if there is none."""
     return one.runs[0].value(BY_DIRECTION, "pivot")
 
 

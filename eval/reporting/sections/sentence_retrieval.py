@@ -20,7 +20,7 @@ from eval.reporting.sections.retrieval_pairs import mean_by_text, table_of_pairs
 from eval.reporting.sections.smaller_vectors import smaller_vectors
 from eval.results.result_set import ResultSet
 from eval.results.systems import MeanStd, System, by_dataset
-from eval.scoring.compared_retrieval import depends_on, hits_of, knows_hits
+from eval.scoring.compared_retrieval import depends_on, hits_of
 from eval.scoring.significance import interval_of_mean
 
 KIND = "sentence-retrieval"
@@ -62,8 +62,8 @@ def check_texts(dataset: str, systems: list[System]) -> None:
     first, *others = (one.runs[0] for one in systems)
     for run in others:
         for direction in first.directions.keys() & run.directions.keys():
-            known, found = (one.value("directions", direction, "texts_sha256") for one in (first, run))
-            if None not in (known, found) and known != found:
+            known, found = (one.directions[direction]["texts_sha256"] for one in (first, run))
+            if known != found:
                 raise InputError(
                     f"{run.path}: {direction} of {dataset!r} is of other texts than in {first.path}; give the"
                     " sets names of their own by `embeddings retrieve --dataset`"
@@ -119,10 +119,10 @@ def _recalls(systems: list[System]) -> list[float]:
 
 
 def _interval(one: System, similarity: str) -> list[Cell]:
-    """Both ends; dashes where the files do not say which queries were hits."""
-    hits = [hits_of(run, similarity) for run in one.runs if knows_hits(run, similarity)]
-    if len(hits) < len(one.runs):
+    """Both ends; dashes where not every run was measured by it."""
+    if not all(similarity in run.value("average") for run in one.runs):
         return [number_cell(None, ".1f")] * 2
+    hits = [hits_of(run, similarity) for run in one.runs]
     by_direction = {name: [seed[name] for seed in hits] for name in hits[0]}
     ends = interval_of_mean(by_direction, LEVEL, RESAMPLES, SEED)
     return [number_cell(100 * end, ".1f") for end in ends]
@@ -132,7 +132,7 @@ def _error(one: System) -> MeanStd | None:
     """Percent of all queries, per run; none with another number of neighbours than xsim's."""
     errors = []
     for run in one.runs:
-        if run.file.get("neighbours", XSIM_NEIGHBOURS) != XSIM_NEIGHBOURS:
+        if run.file["neighbours"] != XSIM_NEIGHBOURS:
             return None
         found = [each.get(XSIM, {}).get("error") for each in run.directions.values()]
         errors.append(None if None in found else 100 * sum(found) / len(found))

@@ -28,8 +28,7 @@ def mined(results: ResultSet) -> dict[str, list[System]]:
 
 def _with_scoring(run: Run) -> Run:
     record = run.record
-    margin = record.get("margin", MARGIN)
-    ways = [] if margin == MARGIN else [f"margin {margin}"]
+    ways = [] if record["margin"] == MARGIN else [f"margin {record['margin']}"]
     if record.get("rescore"):  # which is by absolute scores
         ways = [record["rescore"]]
     if record.get("normalize") is not None:

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.workers import Workers
 from data_prep.alignment.aligners import ALIGNERS
@@ -156,7 +155,7 @@ def test_the_usual_number_of_translations_is_the_one_that_is_given(step, corpus)
     word2word = ("--aligner", "word2word")
     assert align(step, corpus, *word2word)[0] == 0
     settings = json.loads((corpus.parent / "align/alignments.json").read_text())["settings"]
-    assert settings["translations"] == 5  # as folders of before have it
+    assert settings["translations"] == 5
     assert "complete, skipped" in align(step, corpus, *word2word, "--translations", 5)[1]
     assert "was made with another translations" in align(step, corpus, *word2word, "--translations", 1)[1]
 
@@ -353,16 +352,6 @@ def test_one_aligner_stores_links_of_several_kinds_under_names(step, prepared, c
         of_words_with_one, of_all = ({tuple(row) for row in spans[line].tolist()} for spans in found)
         assert of_words_with_one <= of_all
     assert found[0].total < found[1].total
-    status, error = store(step, prepared, copied, "--name", "unnamed", "--output", copied / "other")
-    assert status == 2 and "--name unnamed: that is what alignments of version 0.1 are called" in error
-
-
-def test_what_a_version_without_names_left_half_done_is_removed(step, prepared, copied):
-    (copied / "data/.align.unfinished").write_text("")
-    (copied / "data/train.de-en.alignment").write_bytes(b"half")
-    assert store(step, prepared, copied)[0] == 0
-    assert aligners(copied / "data") == ["fast_align"]
-    check_finished(copied / "data")
 
 
 def test_binarizing_again_removes_what_was_made_of_the_sentences(step, prepared, copied):

@@ -8,7 +8,6 @@ import pytest
 from command_line.errors import InputError
 from data_prep.formats import alignments
 from data_prep.formats.alignments import (
-    UNNAMED,
     AlignedSpans,
     AlignedSpansWriter,
     aligners,
@@ -180,10 +179,9 @@ def write_by(folder, *names: str) -> None:
             writer.append([(0, 1, 0, len(name))])
 
 
-def test_aligners_lie_beside_each_other_and_beside_files_without_a_name(tmp_path):
-    names = ["fast_align", "fast_align-program", UNNAMED, "word2word"]
+def test_aligners_lie_beside_each_other(tmp_path):
+    names = ["fast_align", "fast_align-program", "word2word"]
     write_by(tmp_path, *names)
-    assert (tmp_path / "train.de-en.alignment").exists()  # as version 0.1 named them
     assert aligners(tmp_path) == names
     for name in names:
         assert AlignedSpans.open(tmp_path, "train", PAIR, name)[0].tolist() == [[0, 1, 0, len(name)]]
@@ -199,6 +197,7 @@ def test_files_that_are_not_of_this_format_are_of_no_aligner(tmp_path):
         ".partial-deadbeef-4711.train.en-ja.word2word.alignment",
         "notes.alignment",
         "my.notes.alignment",
+        "train.de-en.alignment",
     ):
         (tmp_path / name).write_bytes(b"")
         assert not is_alignment_file(tmp_path / name)
@@ -209,7 +208,6 @@ def test_files_that_are_not_of_this_format_are_of_no_aligner(tmp_path):
     ("there", "wanted", "preferred", "expected"),
     [
         (["eflomal"], None, None, "eflomal"),
-        ([UNNAMED], None, "word2word", UNNAMED),
         (["eflomal", "word2word"], "eflomal", "word2word", "eflomal"),
         (["eflomal", "word2word"], None, "word2word", "word2word"),
         (["eflomal", "word2word"], None, None, "{data}: alignments by eflomal, word2word; choose with --x"),

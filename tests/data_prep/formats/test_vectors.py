@@ -9,7 +9,7 @@ import pytest
 from command_line.errors import InputError
 from data_prep.formats import vectors
 from data_prep.formats.vector_numbers import Numbers
-from data_prep.formats.vectors import VectorsFile, create_vectors, normalized
+from data_prep.formats.vectors import VectorsFile, create_vectors, identity_of_vectors, normalized
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_a_record_of_other_vectors(path):
     record = {
         "format": 1, "kind": "vectors", "encoder": {"name": "x", "kind": "transformers", "width": 2},
         "text": {"path": "x", "sha256": "x", "lines": 4}, "width": 2, "dtype": "float32", "normalized": False,
-        "vectors_sha256": "x",
+        **identity_of_vectors(path),
     }  # fmt: skip
     path.with_name("test.en.npy.json").write_text(json.dumps(record))
     with pytest.raises(InputError, match=r"test\.en\.npy\.json: is of other vectors than"):
@@ -139,7 +139,7 @@ def test_numbers_of_fewer_bits_need_the_record_that_says_how_they_are_read(path)
     record = {
         "format": 1, "kind": "vectors", "encoder": {"name": "x", "kind": "transformers", "width": 11},
         "text": {"path": "x", "sha256": "x", "lines": 5}, "width": 11, "dtype": "binary", "normalized": True,
-        "vectors_sha256": "x",
+        **identity_of_vectors(path),
     }  # fmt: skip
     beside = path.with_name("test.en.npy.json")
     for wrong in ({"dtype": "int8"}, {"width": 17}, {"width": 0}):

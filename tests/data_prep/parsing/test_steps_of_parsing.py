@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from command_line.completion import check_finished
 from data_prep.formats.structures import PHRASES, Structures
 from data_prep.parsing import step as parsing_step
 from tests.data_prep.parsing.toy_parser import (
@@ -97,7 +96,7 @@ def test_a_killed_step_goes_on_where_it_was(step, tmp_path, write_corpus, model,
 
 
 def test_languages_share_a_folder(step, tmp_path, write_corpus):
-    """Whatever is done again, the other language's stays; that of an earlier record, too."""
+    """Whatever is done again, the other language's stays."""
     corpus = write_corpus(tmp_path / "tok", {"train.de-en.de": ["er"], "train.de-en.en": ["he"]})
     out, row = tmp_path / "out", "1\t{}\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     for language, word in (("de", "er"), ("en", "he")):
@@ -110,7 +109,6 @@ def test_languages_share_a_folder(step, tmp_path, write_corpus):
         return error
 
     parse("de")
-    (out / "phrases.de.json").rename(out / "phrases.json")  # as its name was
     parse("en")
     for words in ((), ("--force",), ()):
         found = sorted(path.name for path in out.iterdir())
@@ -122,22 +120,6 @@ def test_languages_share_a_folder(step, tmp_path, write_corpus):
     assert {path.name for path in out.glob("*.json")} == {
         "phrases.de.json", "phrases.de-report.json", "phrases.en.json", "phrases.en-report.json"
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("record", "content"), [(".phrases.unfinished", ""), ("phrases.json", '{"parser": "spacy"}')]
-)
-def test_what_was_interrupted_under_the_earlier_name_is_ended(
-    step, tmp_path, write_corpus, model, record, content
-):
-    corpus = write_corpus(tmp_path / "tok", {"train.en": ["john hit ball ."]})
-    (tmp_path / "out/.shards-phrases").mkdir(parents=True)
-    (tmp_path / "out" / record).write_text(content)
-    (tmp_path / "out/train.en.phrases").write_bytes(b"half")
-    assert phrases(step, corpus, tmp_path / "out", "--model", model)[0] == 0
-    check_finished(tmp_path / "out")
-    assert not list((tmp_path / "out").glob(".shards-*"))
-    assert counts_of(tmp_path / "out", "phrases.en")["analysed"] == 1
 
 
 def test_shards_of_another_text_are_not_used(step, tmp_path, write_corpus, model, monkeypatch):

@@ -64,6 +64,7 @@ def write_store(
         "forced": "output",
         "supervised": ["-".join(direction) for direction in ENGLISH_CENTRIC],
         "layers": layers,
+        "encoder_output": LAYERS["encoder"][-1],
         "tags": list(TAGS.values()),
         "eos": EOS,
         "splits": index,

@@ -85,7 +85,7 @@ def test_means_of_hypotheses_and_references(encoder, translated, texts, command,
         ({"model": "y/x"}, True),  # the same weights, moved
         ({"weights": {"w": "2"}}, False),
         ({"pooling": "cls"}, False),
-        ({"weights": None}, True),  # of an earlier version
+        ({"weights": None}, True),  # vectors of another program have none
         ({"weights": None, "model": "y/x"}, False),
     ],
 )

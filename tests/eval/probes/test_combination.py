@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp, ttest_ind
 
+from tests.eval.scored import SCORING
+from tests.eval.scored import direction as scored_direction
+
 BLEU = {"base": (3, 4, 5), "a": (6, 6, 9), "b": (5, 4, 6), "a+b": (9, 5, 8)}
 
 
@@ -19,9 +22,8 @@ def folders(tmp_path):
             entry = {"bleu": bleu, "off_target": bleu / 100 if name != "b" else None}
             record = {
                 "format": 1, "kind": "scores", "system": {"name": name, "seed": seed},
-                "data": {"path": "toy"}, "split": "test", "scoring": {}, "averages": {"zero-shot": entry},
-                "directions": {"de-fr": {"kind": "zero-shot", "bleu": 1.0, "chrf": 1.0,
-                                         "reference_sha256": "a", "bleu_signature": "s"}},
+                "data": {"path": "toy"}, "split": "test", "scoring": SCORING,
+                "averages": {"zero-shot": entry}, "directions": {"de-fr": scored_direction("zero-shot")},
             }  # fmt: skip
             (folder / "scores.json").write_text(json.dumps(record), encoding="utf-8")
             found.append(folder)

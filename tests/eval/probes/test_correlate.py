@@ -5,6 +5,9 @@ import json
 
 import pytest
 
+from tests.eval.scored import SCORING
+from tests.eval.scored import direction as scored_direction
+
 OTHERS = ("tr", "ro", "et", "kk", "my")
 # mBART FT on 626_en-tr-ro-et-my-kk: BLEU from and into English (Table 5.3) and P@1 (Table C.6).
 BLEU = {
@@ -29,23 +32,24 @@ def write(tmp_path):
     def folder(name: str, bleu, precision, seed=1, pairs=OTHERS, retrieval_name=None):
         out = tmp_path / f"{name}-{seed}"
         directions = {
-            direction: {"kind": "supervised", "bleu": bleu[2 * i + back], "chrf": 0.0,
-                        "reference_sha256": "ab", "bleu_signature": "s"}
+            direction: scored_direction("supervised", bleu[2 * i + back])
             for i, other in enumerate(pairs)
             for back, direction in enumerate((f"en-{other}", f"{other}-en"))
         }  # fmt: skip
         system = {"name": name, "seed": seed}
         scores = {"format": 1, "kind": "scores", "system": system, "data": {"path": "toy"}, "dataset": "626",
-                  "split": "test", "directions": directions, "averages": {}, "scoring": {}}  # fmt: skip
+                  "split": "test", "directions": directions, "averages": {}, "scoring": SCORING}  # fmt: skip
         write_json(out / "scores.json", scores)
         entries = {
             "-".join(sorted(("en", other))): {
-                "kind": "supervised", "lines": 9, "sentence": [0.5, value / 100], "word": value / 200,
+                "kind": "supervised", "lines": 9, "sentence": [0.5, value / 100],
+                "sentence_in_batch": [0.5, 0.5], "word": value / 200,
             }
             for other, value in zip(pairs, precision, strict=True)
         }  # fmt: skip
         run = {"system": {"name": retrieval_name or name, "seed": seed}, "dataset": "626", "pairs": entries}
-        run["averages"] = {"supervised": {"pairs": len(entries), "sentence": [0.5, 0.5]}}
+        run["averages"] = {"supervised": {"pairs": len(entries), "sentence": [0.5, 0.5],
+                                          "sentence_in_batch": [0.5, 0.5]}}  # fmt: skip
         write_json(out / "retrieval.json", {"format": 1, "kind": "retrieval", "runs": [run]})
         return out
 
@@ -152,8 +156,12 @@ def test_one_system_only(write, probe):
 
 
 def test_no_such_measure_in_the_file(systems, probe):
-    assert refused(probe(systems, "--measure", "sentence_in_batch")).startswith(
-        "--retrieval: no 'sentence_in_batch' P@1 of 'mBART FT' for en-tr"
+    path = systems[0] / "retrieval.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    del record["runs"][0]["pairs"]["en-tr"]["word"]
+    path.write_text(json.dumps(record), encoding="utf-8")
+    assert refused(probe(systems, "--measure", "word")).startswith(
+        "--retrieval: no 'word' P@1 of 'mBART FT' for en-tr"
     )
 
 

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.eval import retrieved
+
 RESULTS = {  # encoder -> direction -> P@1
     "one": {"de-en": 0.6, "en-de": 0.8, "de-fr": 0.5, "fr-de": 0.3, "en-fr": 0.9, "fr-en": 0.7},
     "two": {"de-en": 0.2, "en-de": 0.4, "de-fr": 0.1, "fr-de": 0.1, "en-fr": 0.3, "fr-en": 0.5},
@@ -15,7 +17,7 @@ def write_result(folder, name: str, directions: dict[str, float], seed: int = 1,
         "system": {"name": name, "seed": seed},
         "dataset": "toy",
         "directions": {
-            direction: {"queries": 5, "candidates": 5, "cosine": {"p_at_1": p, "error": 1 - p}}
+            direction: retrieved.direction({"cosine": retrieved.first_hits(p)})
             for direction, p in directions.items()
         },
         "average": {"cosine": sum(directions.values()) / len(directions)},
@@ -23,8 +25,7 @@ def write_result(folder, name: str, directions: dict[str, float], seed: int = 1,
         **others,
     }
     folder.mkdir()
-    record = {"format": 1, "kind": "sentence-retrieval", "version": 2, "neighbours": 4, "runs": [run]}
-    (folder / "sentence-retrieval.json").write_text(json.dumps(record))
+    (folder / "sentence-retrieval.json").write_text(json.dumps(retrieved.record(run)))
     return folder
 
 

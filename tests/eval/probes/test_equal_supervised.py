@@ -7,6 +7,8 @@ import pytest
 from scipy.stats import ttest_ind
 
 from eval.probes.equal_supervised import at_equal_supervised
+from tests.eval.scored import SCORING
+from tests.eval.scored import direction as scored_direction
 
 UPDATES = [100, 200, 400]
 
@@ -64,9 +66,9 @@ def test_in_the_report(tmp_path, command, files):
             zero_shot = {"bleu": 10 * supervised + seed + 5 * (name == "B")}
             record = {
                 "format": 1, "kind": "scores", "system": {"name": name, "seed": seed},
-                "data": {"path": "toy"}, "split": "valid", "scoring": {},
+                "data": {"path": "toy"}, "split": "valid", "scoring": SCORING,
                 "checkpoint": {"sha256": f"{name}{seed}{updates}".encode().hex(), "updates": updates},
-                "directions": {"de-fr": {"kind": "zero-shot", "bleu": 1.0, "chrf": 1.0}},
+                "directions": {"de-fr": scored_direction("zero-shot")},
                 "averages": {"supervised": {"bleu": supervised}, "zero-shot": zero_shot},
             }  # fmt: skip
             (folder / "scores.json").write_text(json.dumps(record), encoding="utf-8")

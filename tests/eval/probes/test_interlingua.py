@@ -215,6 +215,7 @@ def write_findings(
         "system": {"name": name, "seed": seed},
         "dataset": "toy",
         "split": "test",
+        "search": {"beam": 5},
         "length_candidates": 1,
         "lengths": {"de": entry, "fr": entry | {"accuracy": 0.4}} if lengths else {},
         "similarity": {"de-en": {"kind": "supervised", "lines": 10, "cosine": 0.9, "cosine_by_chance": None}},

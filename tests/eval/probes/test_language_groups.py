@@ -4,25 +4,26 @@ import json
 
 import pytest
 
+from tests.eval.scored import SCORING
+from tests.eval.scored import direction as scored_direction
+
 BLEU = {"ar-de": 1.0, "de-ar": 2.0, "ar-zh": 4.0, "zh-ar": 6.0, "de-zh": 8.0, "de-en": 16.0, "en-de": 32.0}
 
 
 def write_scores(folder, name: str, seed: int, shift: float = 0.0, without: tuple[str, ...] = ()):
     directions = {
-        direction: {
-            "kind": "supervised" if "en" in direction else "zero-shot",
-            "bleu": bleu + shift,
-            "chrf": 2 * bleu,
-            "comet": 0.5,
-            "off_target": None if direction in without else 0.25,
-            "reference_sha256": direction,
-            "bleu_signature": "s",
-        }
+        direction: scored_direction(
+            "supervised" if "en" in direction else "zero-shot",
+            bleu + shift,
+            chrf=2 * bleu,
+            comet=0.5,
+            off_target=None if direction in without else 0.25,
+        )
         for direction, bleu in BLEU.items()
     }
     record = {
         "format": 1, "kind": "scores", "system": {"name": name, "seed": seed}, "data": {"path": "toy"},
-        "split": "test", "scoring": {}, "averages": {}, "directions": directions,
+        "split": "test", "scoring": SCORING, "averages": {}, "directions": directions,
     }  # fmt: skip
     folder.mkdir()
     (folder / "scores.json").write_text(json.dumps(record), encoding="utf-8")

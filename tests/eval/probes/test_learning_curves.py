@@ -10,6 +10,8 @@ from scipy.stats import binomtest, pearsonr
 
 from eval.probes.learning_curves import correlations
 from eval.scoring.significance import holm
+from tests.eval.scored import SCORING
+from tests.eval.scored import direction as scored_direction
 
 BLEU = {("Pre", 1): (2, 25, 30), ("Pre", 2): (4, 23, 28), ("Post", 1): (1, 8, 46)}
 OFF_TARGET = {("Pre", 1): (0.1, 0.2, 0.4), ("Pre", 2): (0.1, 0.4, 0.6), ("Post", 1): (0.1, 0.1, None)}
@@ -30,8 +32,8 @@ def folders(tmp_path):
             scores = {
                 "format": 1, "kind": "scores", "system": system, "data": {"path": "toy"}, "split": "valid",
                 "checkpoint": {"path": "x.pt", "sha256": sha256, "updates": updates},
-                "directions": {"de-fr": {"kind": "zero-shot", "bleu": 1.0, "chrf": 1.0}},
-                "averages": {"zero-shot": zero_shot}, "scoring": {},
+                "directions": {"de-fr": scored_direction("zero-shot")},
+                "averages": {"zero-shot": zero_shot}, "scoring": SCORING,
             }  # fmt: skip
             scored.append(write(tmp_path / f"{name}-{seed}-{updates}/scores.json", scores))
             values = {"L3": [SOURCE[name, seed][number]] * 2, "L4": None}

@@ -127,17 +127,6 @@ def test_a_finished_probe_is_skipped(mixed, probe, tmp_path):
     assert "skipped" not in probe(out, "--worst", 2).err
 
 
-def test_findings_by_older_rules_are_made_again(mixed, probe, tmp_path, monkeypatch):
-    from eval.probes import off_target
-
-    out = mixed()
-    with monkeypatch.context() as older:
-        older.setattr(off_target, "RULES", 1)
-        assert probe(out).status == 0
-    assert "skipped" not in probe(out).err
-    assert "skipped" in probe(out).err
-
-
 def test_a_language_that_the_identifier_does_not_know(translated, texts, probe, findings, data):
     for language in ("ha", "en"):
         (data / "text" / f"test.en-ha.{language}").write_text("x y\n" * 4)

@@ -30,7 +30,12 @@ def folders(tmp_path):
         for number, updates in enumerate(UPDATES):
             middle = SENTENCE[name, seed][number]
             pairs = {
-                pair: {"kind": "supervised", "lines": 5, "sentence": [0.0, middle + change]}
+                pair: {
+                    "kind": "supervised",
+                    "lines": 5,
+                    "sentence": [0.0, middle + change],
+                    "sentence_in_batch": [0.0, 1.0],
+                }
                 for pair, change in (("de-en", -0.05), ("en-fr", 0.05))
             }
             checkpoint = {"path": str(training / f"checkpoint_1_{updates}.pt"), "updates": updates}

@@ -104,23 +104,6 @@ def test_chance_is_that_of_permuted_sentences_in_the_same_axes(
     assert "A, by chance" in (tmp_path / "report/report.html").read_text(encoding="utf-8")
 
 
-def test_files_of_version_0_1_have_one_permutation_and_no_chance_of_cka(store, probe, command, tmp_path):
-    assert probe(store()).status == 0
-    file = tmp_path / "out/similarity.json"
-    record = json.loads(file.read_text())
-    for run in record["runs"]:
-        for entry in [*run["pairs"].values(), *run["averages"].values()]:
-            entry["svcca_by_chance"] = [values[0] for values in entry["svcca_by_chance"]]
-            del entry["cka_by_chance"]
-    file.write_text(json.dumps(record))
-    result = command("report", file, "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    tables = tmp_path / "report/tables"
-    for measure, column, expected in (("cka", "cka_by_chance", ""), ("svcca", "permutations", "1")):
-        with open(tables / f"similarity_{measure}_layers_toy.csv", encoding="utf-8", newline="") as stream:
-            assert {row[column] for row in csv.DictReader(stream)} == {expected}
-
-
 def test_the_report_shows_it(store, probe, command, tmp_path):
     assert probe(store()).status == 0
     result = command("report", tmp_path / "out/similarity.json", "--output", tmp_path / "report")

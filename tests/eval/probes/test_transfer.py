@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, ttest_1samp
 
+from tests.eval.retrieved import direction as retrieval_of
+from tests.eval.retrieved import first_hits
+from tests.eval.retrieved import record as retrieval_record
+
 LANGUAGES = ["fr", "es", "de", "el", "bg", "ru", "tr", "ar", "vi", "th", "zh", "hi", "sw", "ur"]
 CODES = ["fra", "spa", "deu", "ell", "bul", "rus", "tur", "ara", "vie", "tha", "cmn", "hin", "swh", "urd"]
 # Table 8: encoder -> numbers by language, and of all of them.
@@ -104,17 +108,16 @@ def retrieved(tmp_path):
                 (f"{language}-{english}", value - 0.5),
                 (f"{english}-{language}", value + 0.5),
             ):
-                directions[direction] = {
-                    "queries": 9, "candidates": 9, "cosine": {"p_at_1": one / 100, "error": 1 - one / 100}
-                }  # fmt: skip
+                found = first_hits(one / 100, queries=1000)
+                directions[direction] = retrieval_of({"cosine": found}, queries=1000)
         run = {
             "system": {"name": name}, "dataset": dataset, "directions": directions,
             "average": {}, "groups": {},
         }  # fmt: skip
         folder = tmp_path / f"retrieved-{len(list(tmp_path.glob('retrieved-*')))}"
         folder.mkdir()
-        record = {"format": 1, "kind": "sentence-retrieval", "encoder": {"name": name}, "runs": [run]}
-        (folder / "sentence-retrieval.json").write_text(json.dumps(record), encoding="utf-8")
+        content = json.dumps(retrieval_record(run, encoder={"name": name}))
+        (folder / "sentence-retrieval.json").write_text(content, encoding="utf-8")
         return folder
 
     return write

@@ -11,6 +11,7 @@ from eval.reporting.sections import thesis_encoders
 from eval.results.files import read_result
 from eval.results.result_set import ResultSet
 from fairseq_ext.models.lealla_architectures import ROWS
+from tests.eval import retrieved
 
 
 def record(kind, dataset="set", name="ems", seed=1, **measured):
@@ -22,28 +23,35 @@ def record(kind, dataset="set", name="ems", seed=1, **measured):
     }
 
 
+def mining(margin="ratio", **measured):
+    way = {"margin": margin, "rescore": None, "normalize": None, "pairs": 12, "threshold": 1.05}
+    return record("mining", **way | measured)
+
+
 def retrieval(values, groups=None, **which):
     """P@1 by cosine of directions; the error of the margin is twice what P@1 lacks."""
     directions = {
-        name: {
-            "queries": 10,
-            "candidates": 10,
-            "cosine": {"p_at_1": value, "p_at_1_by_text": value + 0.1, "error": 1 - value},
-            "ratio": {"p_at_1": value, "error": 2 * (1 - value)},
-        }
+        name: retrieved.direction(
+            {
+                "cosine": retrieved.first_hits(value, p_at_1_by_text=value + 0.1),
+                "ratio": retrieved.first_hits(value, error=2 * (1 - value)),
+            }
+        )
         for name, value in values.items()
     }
     average = sum(values.values()) / len(values)
-    return record(
+    found = record(
         "sentence-retrieval",
         directions=directions,
         average={"cosine": average, "ratio": average},
         groups={
-            group: {"cosine": {"mean": mean, "pairs": 1}, "ratio": {"mean": mean, "pairs": 1}}
+            group: {name: {"mean": mean, "pairs": 1, "names": ["de-en"]} for name in ("cosine", "ratio")}
             for group, mean in (groups or {}).items()
         },
         **which,
     )
+    (run,) = found["runs"]
+    return retrieved.record(run, encoder=found["encoder"])
 
 
 @pytest.fixture
@@ -65,10 +73,16 @@ def test_seeds_of_an_encoder_are_averaged_and_groups_have_bars(report):
         retrieval({"de-en": 0.9, "en-de": 0.7}, {"high": 0.8}, seed=2),
         retrieval({"de-en": 0.5, "en-de": 0.5}, {"high": 0.5}, name="mean"),
     )
-    # which queries were hits is not in these files, as in those of version 0.2: no intervals
-    # by margin, a sentence that reads as the right one was not counted, as in no version before 0.2
-    assert "| ems | 2 | 75.0 ± 7.1 | – | – | 85.0 ± 7.1 | 75.0 ± 7.1 | – | – | – | 50.00 ± 14.14 |" in text
-    assert "| mean | 1 | 50.0 | – | – | 60.0 | 50.0 | – | – | – | 100.00 |" in text
+    lines = text.splitlines()
+    both, mean = (
+        next(line for line in lines if line.startswith(f"| {name} |")).strip("| ").split(" | ")[1:]
+        for name in ("ems", "mean")
+    )
+    assert [both[place] for place in (0, 1, 4, 5, 8, 9)] == [
+        "2", "75.0 ± 7.1", "85.0 ± 7.1", "75.0 ± 7.1", "75.0 ± 7.1", "50.00 ± 14.14"
+    ]  # fmt: skip
+    assert both[2:4] == both[6:8] and float(both[2]) < 75 < float(both[3])
+    assert [mean[place] for place in (0, 1, 4, 5, 8, 9)] == ["1", "50.0", "60.0", "50.0", "50.0", "100.00"]
     assert (folder / "tables/retrieval_groups_set.csv").read_text() == "Group,ems,mean\nhigh (1),75.0,50.0\n"
     assert (folder / "plots/retrieval_groups_set.png").is_file()
     assert (folder / "plots/retrieval_directions_set.png").is_file()
@@ -79,9 +93,9 @@ def test_pairs_and_plots_are_of_the_similarity_that_is_asked_for(tmp_path):
     values, scores = {"de-en": 0.8, "en-de": 0.6}, {"de-en": 0.3, "en-de": 0.5}
     one = retrieval(values, {"high": 0.7})
     for direction, value in scores.items():
-        one["runs"][0]["directions"][direction]["bert-score-normalized"] = {"p_at_1": value, "error": 0.5}
+        one["runs"][0]["directions"][direction]["bert-score-normalized"] = retrieved.first_hits(value)
     one["runs"][0]["average"]["bert-score-normalized"] = 0.4
-    one["runs"][0]["groups"]["high"]["bert-score-normalized"] = {"mean": 0.4, "pairs": 1}
+    one["runs"][0]["groups"]["high"]["bert-score-normalized"] = {"mean": 0.4, "pairs": 1, "names": ["de-en"]}
     other = retrieval(values, dataset="other")
     for number, each in enumerate((one, other)):
         (tmp_path / f"{number}.json").write_text(json.dumps(each))
@@ -135,7 +149,11 @@ def test_one_direction_is_shown_where_it_is_asked_for(tmp_path, direction, of_pa
     """From or to the language of all pairs; a set without one has the mean of both."""
 
     def averages(value: float) -> dict:
-        groups = {"high": {name: {"mean": value / 2, "pairs": 1} for name in ("cosine", "ratio")}}
+        groups = {
+            "high": {
+                name: {"mean": value / 2, "pairs": 1, "names": ["de-en"]} for name in ("cosine", "ratio")
+            }
+        }
         return {"average": {"cosine": value, "ratio": value}, "groups": groups}
 
     values = {"en-de": 0.9, "de-en": 0.5, "en-fr": 0.7, "fr-en": 0.1}
@@ -229,7 +247,12 @@ def test_averages_of_either_direction_stand_beside_those_of_both(report):
 
     def by_direction(value: float) -> dict:
         def averages(cosine: float) -> dict:
-            groups = {"high": {"cosine": {"mean": cosine, "pairs": 1}, "ratio": {"mean": 0.25, "pairs": 1}}}
+            groups = {
+                "high": {
+                    "cosine": {"mean": cosine, "pairs": 1, "names": ["de-en"]},
+                    "ratio": {"mean": 0.25, "pairs": 1, "names": ["de-en"]},
+                }
+            }
             return {"average": {"cosine": cosine, "ratio": 0.5}, "groups": groups}
 
         return {"pivot": "en", "from": averages(value), "to": averages(0.4)}
@@ -316,13 +339,7 @@ def test_tasks_have_a_table_each(report):
     text, _ = report(
         record("classification", directions={"de-en": {"accuracy": 80.0}, "en-de": {"accuracy": 70.0}}),
         record("sts", languages={"de": {"spearman": 60.0, "pearson": 50.0}}),
-        record(
-            "mining",
-            pairs=12,
-            threshold=1.05,
-            bucc={"precision": 0.9, "recall": 0.8, "f1": 0.847},
-            lines=[1, 2],
-        ),
+        mining(bucc={"precision": 0.9, "recall": 0.8, "f1": 0.847}),
     )
     assert "| ems | 1 | 80.0 | 70.0 | 75.0 |" in text
     assert "| ems | 1 | 60.0 | 60.0 |" in text
@@ -440,9 +457,7 @@ def test_fine_tunings_that_differ_in_more_than_their_seed_are_refused(tmp_path):
 def test_other_scores_of_pairs_are_no_seeds_of_the_encoder(report):
     bucc = {"precision": 0.9, "recall": 0.8, "f1": 0.847}
     ways = [{}, {"margin": "absolute", "rescore": "bert-score", "normalize": 0.75}, {"margin": "distance"}]
-    text, _ = report(
-        *(record("mining", seed=None, pairs=12, threshold=1.05, bucc=bucc, **way) for way in ways)
-    )
+    text, _ = report(*(mining(seed=None, bucc=bucc, **way) for way in ways))
     for name in ("ems", "ems (bert-score, alpha 0.75)", "ems (margin distance)"):
         assert f"| {name} | 1 | 12.0 | 90.0 |" in text
 
@@ -552,7 +567,7 @@ def test_encoders_by_size_on_all_benchmarks(report):
         f1 = {"precision": 0.9, "recall": 0.9, "f1": first}
         for pair, value in (("de-en", first), ("fr-en", 1.0)):
             bucc, dataset = f1 | {"f1": value}, f"BUCC {pair}, training"
-            records.append(record("mining", dataset=dataset, name=name, pairs=3, threshold=1.1, bucc=bucc))
+            records.append(mining(dataset=dataset, name=name, bucc=bucc))
     text, folder = report(*records)
     table = text[text.index("## Encoders by size") :]
     benchmarks = (

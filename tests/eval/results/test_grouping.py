@@ -33,7 +33,7 @@ def test_runs_of_a_system_are_ordered_by_seed():
         (run(), "1.json and 0.json: both are seed 1 of system 'A'; give one of them another --name"),
         (
             run(seed=2, losses={"word_contrastive": {}}),
-            "1.json: system.losses is {'word_contrastive': {}}, but not recorded, as in version 0.1",
+            "1.json: system.losses is {'word_contrastive': {}}, but missing in 0.json",
         ),
         (run(seed=2, language_tags=7), "1.json: field 'system.language_tags' is 7, expected a string"),
     ],

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from embeddings.search.retrieval import packed
+from tests.eval import retrieved
 
 LINES = 60
 DIRECTIONS = ("de-en", "en-de")
@@ -33,15 +33,11 @@ def hits() -> dict:
 def write(folder, name: str, measured: dict, seed: int = 1):
     """The folder of a run, from measure -> direction -> hits."""
     directions = {
-        direction: {"queries": LINES, "candidates": LINES, "texts_sha256": direction}
-        | {
-            measure: {
-                "p_at_1": float(found[direction].mean()),
-                "error": 0.1,
-                "hits": packed(found[direction]),
-            }
-            for measure, found in measured.items()
-        }
+        direction: retrieved.direction(
+            {measure: retrieved.measured(found[direction]) for measure, found in measured.items()},
+            LINES,
+            direction,
+        )
         for direction in DIRECTIONS
     }
     run = {
@@ -53,7 +49,7 @@ def write(folder, name: str, measured: dict, seed: int = 1):
     }
     folder.mkdir()
     path = folder / "sentence-retrieval.json"
-    path.write_text(json.dumps({"format": 1, "kind": "sentence-retrieval", "runs": [run]}))
+    path.write_text(json.dumps(retrieved.record(run)))
     return folder
 
 
@@ -224,7 +220,7 @@ def test_measures_that_were_not_stored_name_the_file(folders, command, options):
     result = command("compare", *folders, *options)
     path = folders["own" in options[1]] / "sentence-retrieval.json"
     assert result.status == 2 and result.err.strip().count("\n") == 0
-    assert f"{path}: no hits by ratio of de-en; run python -m embeddings retrieve again" in result.err
+    assert f"{path}: de-en was not measured by ratio; run python -m embeddings retrieve again" in result.err
 
 
 def test_scores_of_translation_have_no_such_pairs(scored, command, texts):

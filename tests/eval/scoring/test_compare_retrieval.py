@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from embeddings.search.retrieval import packed
 from eval.scoring.line_statistics import mean, segments
 from eval.scoring.paired_test import PairedTest
 from eval.scoring.significance import exchanged_differences, interval_of_mean, randomization_p
+from tests.eval import retrieved
 from tests.eval.scoring.simulated_outputs import LINES, flat, grouped
 
 SAMPLES = 199
@@ -100,12 +100,7 @@ def test_the_interval_of_a_mean_weighs_every_direction_alike():
 
 def record(name, seed, directions, texts="a"):
     measured = {
-        direction: {
-            "queries": len(one),
-            "candidates": len(one),
-            "texts_sha256": f"{texts}{direction}",
-            "cosine": {"p_at_1": float(one.mean()), "error": 0.1, "hits": packed(one)},
-        }
+        direction: retrieved.direction({"cosine": retrieved.measured(one)}, len(one), f"{texts}{direction}")
         for direction, one in directions.items()
     }
     average = float(np.mean([one.mean() for one in directions.values()]))
@@ -116,7 +111,7 @@ def record(name, seed, directions, texts="a"):
         "average": {"cosine": average},
         "groups": {"high": {"cosine": {"mean": average, "pairs": 1, "names": ["de-en"]}}},
     }
-    return {"format": 1, "kind": "sentence-retrieval", "runs": [run]}
+    return retrieved.record(run)
 
 
 @pytest.fixture
@@ -228,7 +223,8 @@ def test_a_set_without_a_common_language_is_compared_in_both_directions(written,
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda one: one["cosine"].pop("hits"), "no hits by cosine of de-en; run python -m emb"),
+        (lambda one: one["cosine"].pop("hits"), "de-en.cosine.hits' is missing"),
+        (lambda one: one.pop("cosine"), "de-en was not measured by cosine; run python -m embeddings ret"),
         (lambda one: one["cosine"].update(hits="f"), "expected those of 200 queries"),
         (lambda one: one["cosine"].update(hits="xy" * 25), "expected those of 200 queries"),
         (lambda one: one.update(queries=7), "expected those of 7 queries"),

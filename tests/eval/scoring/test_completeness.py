@@ -133,7 +133,8 @@ def with_comet(scored, command, hypotheses, monkeypatch):
     """A folder with COMET scores: of a line, a hundredth of the hypothesis's length."""
     from eval.scoring.comet import Comet
 
-    monkeypatch.setattr(Comet, "start", lambda self: None)
+    details = {"package": "unbabel-comet 2", "checkpoint": None, "sha256": None, "batch_size": 1}
+    monkeypatch.setattr(Comet, "start", lambda self: self.details.update(details))
     monkeypatch.setattr(
         Comet, "scores", lambda self, sources, outputs, references: [len(line) / 100 for line in outputs]
     )

@@ -7,7 +7,6 @@ import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
 from command_line.errors import InputError
-from command_line.outputs import checksum
 from eval.results.scores import Scores
 from eval.scoring.line_statistics import bleu, chrf, load_statistics
 
@@ -45,16 +44,7 @@ def test_scored_folders_hold_the_statistics_of_bleu_and_chrf(scored, texts, scor
             )
 
 
-def test_folders_of_version_0_1_have_bleu_only(scored, texts):
-    out = scored("toy", {"de-fr": texts["en"]})
-    run = Scores.load(out / "scores.json")
-    rows = load_statistics(run, "bleu")["de-fr"]
-    old = out / "bleu_statistics.npz"
-    np.savez_compressed(old, **{"de-fr": rows})
-    run.record["scoring"]["statistics"] = {"file": old.name, "sha256": checksum(old)}
-    again = Scores(run.path, run.record)
-    assert (load_statistics(again, "bleu")["de-fr"] == rows).all()
-    with pytest.raises(InputError, match=r"no chrf per line of de-fr.*eval score \S+ --force"):
-        load_statistics(again, "chrf")
-    with pytest.raises(InputError, match=r"no comet per line of de-fr.*--comet-model MODEL"):
-        load_statistics(again, "comet")
+def test_comet_of_a_folder_that_was_scored_without_it_is_refused(scored, texts):
+    run = Scores.load(scored("toy", {"de-fr": texts["en"]}) / "scores.json")
+    with pytest.raises(InputError, match=r"no comet per line of de-fr.*eval score \S+ --force --comet-model"):
+        load_statistics(run, "comet")

@@ -24,9 +24,6 @@ def job(tmp_path, *argv: str) -> translate.TranslationJob:
 
 
 def test_what_a_translation_depends_on(tmp_path):
-    """As records of version 0.2 have it, so that finished translations are not made again: what is None is
-    what a record says that has no such field.
-    """
     (tmp_path / "best.pt").write_bytes(b"weights")
     assert settings_of(job(tmp_path)) == {
         "checkpoint": tmp_path / "best.pt", "checkpoint_sha256": checksum(tmp_path / "best.pt"),

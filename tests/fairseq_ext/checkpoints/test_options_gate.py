@@ -234,7 +234,7 @@ def test_hydras_escapes():
 # --- every option that is a text is known to be harmless or is in one of the gate's lists
 
 HARMLESS = [
-    "_name", "aim_run_hash", "alignments", "arch", "auxiliary_losses", "bert_score_lang",
+    "_name", "aim_run_hash", "alignments", "arch", "bert_score_lang",
     "best_checkpoint_metric", "bpe",
     "bpe_separator", "centric_language", "checkpoint_suffix", "criterion", "data", "ddp_backend",
     "decoder__name",

@@ -87,27 +87,29 @@ def test_a_file_that_was_brought_into_our_form_is_the_origin(folder, tmp_path): 
     assert task.initialized_from["file"] == "mbart/model.pt"
 
 
-@pytest.mark.parametrize("option", ["pretrained_checkpoint", "finetune_from_model"])
-def test_options_of_a_training_of_version_0_1_name_a_file(folder, pretrained, tmp_path, option):  # noqa: F811
+def test_options_of_a_training_by_stock_fairseq_name_a_file(folder, tmp_path):  # noqa: F811
     task, model = built(folder, None)
-    path = saved(task, model, options(), tmp_path / "old.pt", pretrained_checkpoint=None)
+    path = saved(task, model, options(), tmp_path / "stock.pt")
     state = torch.load(path)
-    del state["task_state"]["initialized_from"]
+    del state["task_state"]
+    state["cfg"]["task"] = {
+        "_name": "translation_multi_simple_epoch", "lang_pairs": "en-ja,ja-en", "langs": "en,ja",
+        "encoder_langtok": "src", "decoder_langtok": True,
+    }  # fmt: skip
     torch.save(state, path)
     assert load_for_inference(path, folder).system()["initialization"] == {}
-    section = "task" if option == "pretrained_checkpoint" else "checkpoint"
-    state["cfg"][section] = state["cfg"].get(section, {}) | {option: "/somebody\n/jass $(x)/best.pt"}
+    state["cfg"]["checkpoint"] = {"finetune_from_model": "/somebody\n/mass $(x)/best.pt"}
     torch.save(state, path)
     loaded = load_for_inference(path, folder)
     assert loaded.system()["initialization"] == {"file": "best.pt"}
     assert loaded.system()["name"].startswith("PostNorm S-ENC-T-DEC from best.pt")
-    assert not any("somebody" in str(loaded.state["cfg"].get(name)) for name in ("task", "checkpoint"))
+    assert "somebody" not in str(loaded.state["cfg"].get("checkpoint"))
 
 
 def test_what_options_may_hold():
     assert named_by_options({"args": Namespace(finetune_from_model="a/b.pt")}) == {"file": "b.pt"}
     assert named_by_options({"args": 3, "cfg": [1]}) == {}
-    assert named_by_options({"cfg": {"task": {"pretrained_checkpoint": 7}, "checkpoint": None}}) == {}
+    assert named_by_options({"cfg": {"checkpoint": {"finetune_from_model": 7}}}) == {}
     bad = "x/\x1b[31m${oc.env:HOME}" + "y" * 300
     named = named_by_options({"cfg": {"checkpoint": {"finetune_from_model": bad}}})
     assert re.fullmatch(r"[\w.+-]{1,100}", named["file"])

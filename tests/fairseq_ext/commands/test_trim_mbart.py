@@ -10,7 +10,6 @@ import pytest
 import torch
 
 import data_prep.__main__ as preparation
-import eval.__main__ as evaluation
 import fairseq_ext.__main__ as plug_ins
 from command_line.dispatch import run
 from fairseq_ext.checkpoints.mbart import LANGUAGES
@@ -177,12 +176,6 @@ def test_outputs_that_differ_are_noticed(made, trimmed):
     assert check_outputs(loaded.model, loaded.model, rows, samples, "model.pt") == 2
     with pytest.raises(InputError, match=r"model.pt: trimmed, its outputs differ"):
         check_outputs(loaded.model, loaded.model, rows.roll(1), samples, "model.pt")
-
-
-def test_the_former_command_says_what_to_type(capsys):
-    assert run("eval", "", evaluation.COMMANDS, ["trim-mbart", "--data", "x"], evaluation.MOVED) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line == "error: python -m eval trim-mbart is now: python -m fairseq_ext trim-mbart"
 
 
 @pytest.mark.parametrize("words", [["--help"], ["trim-mbart", "--help"], []])
