@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from command_line.errors import InputError
 from command_line.provenance import versions
 from data_prep.model_folders.identity import files_of
 from data_prep.model_folders.libraries import as_one_line
@@ -12,6 +13,7 @@ from embeddings.encoders.huggingface import padded, special_ids, token_ids
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
 from embeddings.encoders.sizes import size_of_modules
+from fairseq_ext.models.pretrained_weights import longest_of
 
 SAMPLE = ["A sentence."]
 UNLIMITED = 1 << 20  # tokens of a model that says no limit
@@ -44,7 +46,14 @@ class SentenceTransformersEncoder(TokenEncoder):
         Raises:
             InputError: no such folder, no model of sentence-transformers, pickled weights, code of its own.
         """
-        encoder = cls(load_modules(options.model), options)
+        model = load_modules(options.model)
+        positions = longest_of(model[0].model)
+        if model.max_seq_length is not None and model.max_seq_length > positions:
+            raise InputError(
+                f"--model {options.model}: its max_seq_length is {model.max_seq_length}, but its model has"
+                f" positions for {positions} tokens; expected no more"
+            )
+        encoder = cls(model, options)
         with as_one_line(f"--model {options.model}", KIND):
             encoder.try_out(token_ids(encoder.tokenizer, SAMPLE, encoder.longest)[0])
         return encoder

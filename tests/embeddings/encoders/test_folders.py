@@ -242,6 +242,21 @@ def test_an_activation_function_is_one(tmp_path):
     assert "activation_function 'torch.hub.list'" in refused(folder)
 
 
+def test_tokens_without_vectors(tmp_path):
+    folder = write_transformers(tmp_path / "bert")
+    more = tokenizer()
+    more.add_tokens(["bicycle"])
+    more.save_pretrained(folder)
+    assert f"has ids up to {len(more) - 1}, and the model {len(more) - 1} vectors" in refused(folder)
+
+
+def test_more_tokens_than_positions(tmp_path):
+    folder = write_sentence_transformers(tmp_path)
+    change(folder / "sentence_bert_config.json", max_seq_length=POSITIONS + 1)
+    expected = f"max_seq_length is {POSITIONS + 1}, but its model has positions for {POSITIONS} tokens"
+    assert expected in refused(folder)
+
+
 def test_pickled_weights(tmp_path):
     folder = write_transformers(tmp_path / "bert", safe_serialization=False)
     assert f"{folder}/pytorch_model.bin: weights in a format that can run code" in refused(folder)
