@@ -99,7 +99,7 @@ def test_commands_see_where_they_run_and_none_of_the_rest(tmp_path):
         "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "HOME": "/home", "TMPDIR": "/tmp",
         "CUDA_VISIBLE_DEVICES": "1", "SLURM_JOB_ID": "5", "https_proxy": "http://proxy", "HF_HOME": "/hf",
         "PYTHONNOUSERSITE": "1", "PYTHONUSERBASE": "/packages",
-        "SYSTEM_LIS": "5",  # part of a name of the scripts
+        "lingual_nmt": "5",  # part of a word of the scripts
     }  # fmt: skip
     options = ["--config", "iwslt", "--systems", "1", "--seeds", "1", "--stages", "score", "--output", "out"]
     result = recipe(
