@@ -1,5 +1,6 @@
 """Options and limits that all tests share."""
 
+import logging
 import os
 import signal
 import sys
@@ -27,6 +28,14 @@ def no_open_metrics():
     """A training that ends with an error leaves fairseq's groups of metrics open, for what follows it."""
     if metrics := sys.modules.get("fairseq.logging.metrics"):
         metrics.reset()
+
+
+@pytest.fixture(autouse=True)
+def no_closed_logs():
+    """fairseq's commands log to the standard output of the test that imports them, also when it has ended."""
+    for handler in list(logging.root.handlers):
+        if isinstance(handler, logging.StreamHandler) and handler.stream.closed:
+            logging.root.removeHandler(handler)
 
 
 @pytest.fixture(scope="session")

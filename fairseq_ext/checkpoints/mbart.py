@@ -114,6 +114,8 @@ def shape_of(weights: dict[str, Tensor], options: Namespace | None, path) -> Nam
             f"{side}_attention_heads": heads_of(options, side, width, path),
             f"max_{name}_positions": len(weights[f"{side}.embed_positions.weight"]) - OFFSET_OF_POSITIONS,
         }
+    if empty := [name for name, size in shape.items() if isinstance(size, int) and size < 1]:
+        raise InputError(f"{path}: its weights have {empty[0]} {shape[empty[0]]}; expected fairseq's mBART")
     return Namespace(**shape)
 
 

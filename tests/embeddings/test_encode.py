@@ -314,18 +314,6 @@ def test_stored_vectors_find_their_text_from_another_working_directory(
     assert encoder.encode_tokens([LINES[3]], "de").states[0].shape == (7, 32)
 
 
-def test_records_of_earlier_versions_find_their_text_from_the_same_working_directory(
-    monkeypatch, command, checkpoint_options, text, tmp_path
-):
-    monkeypatch.chdir(tmp_path)
-    assert command("encode", text.name, *checkpoint_options, "--output", "out").status == 0
-    path = tmp_path / "out/test.de.npy.json"
-    record = json.loads(path.read_text())
-    record["text"]["path"] = text.name
-    path.write_text(json.dumps(record))
-    assert EncoderOptions(Path("out")).load().encode([LINES[3]], "de").shape == (1, 32)
-
-
 def test_a_cluster_makes_the_same_vectors(
     command, checkpoint_options, text, expected, tmp_path, cluster, monkeypatch
 ):

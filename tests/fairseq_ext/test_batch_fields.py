@@ -134,15 +134,6 @@ def test_two_aligners_need_one_corpus(folder):
     assert found == {"fast_align": [[11], [10], [15]], "word2word": [[12]]}
 
 
-def test_alignments_that_do_not_name_their_aligner_are_read(folder):
-    expected = batch_of(make_task(folder))["word_alignments"]
-    for split in ("train", "valid"):
-        named = alignment_path(folder, split, ("de", "en"), "fast_align")
-        named.rename(folder / f"{split}.de-en.alignment")
-    found = batch_of(make_task(folder))["word_alignments"]
-    assert all(found[name].equal(expected[name]) for name in expected)
-
-
 def test_a_batch_without_aligned_words(folder):
     task = make_task(folder)
     task.load_dataset("train")

@@ -115,7 +115,7 @@ def test_an_encoder_that_would_compute_something_else_is_refused(tokenizer, tmp_
             "albert",
             "--pretrained-encoder: an encoder of the kind albert with embeddings of width 8 below layers",
         ),
-        ("xlm", "configurations of the kind xlm do not say intermediate_size; expected an encoder such as"),
+        ("xlm", "field 'model_type' is 'xlm'; expected a text model that is known here, such as bert"),
     ],
 )
 def test_kinds_that_are_refused(tokenizer, tmp_path, kind, line):

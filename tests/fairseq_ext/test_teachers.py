@@ -167,7 +167,8 @@ def write_modules(folder: Path, tokenizer: str, pooling: str, **prompts) -> Path
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 
-    model = Transformer(str(write_model(folder / "model", tokenizer, initializer_range=1.0)))
+    written = write_model(folder / "model", tokenizer, initializer_range=1.0)
+    model = Transformer(str(written), max_seq_length=38)  # XLM-R keeps two of its 40 positions
     modules = [model, Pooling(WIDTH, pooling_mode=pooling), Dense(WIDTH, 12), Normalize()]
     SentenceTransformer(modules=modules, device="cpu", **prompts).save(str(folder / "labse"))
     return folder / "labse"

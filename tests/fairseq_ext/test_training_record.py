@@ -9,8 +9,6 @@ import torch
 from safetensors.torch import save_file
 
 from command_line.errors import InputError
-from fairseq_ext import training_record
-from fairseq_ext.checkpoints.origin import OPTIONS
 from fairseq_ext.training_record import TrainingRecord, finish, forget, has_ended
 from tests.embeddings.encoders.folders import write_sentence_transformers, write_transformers
 
@@ -206,11 +204,6 @@ def test_a_start_or_teacher_that_it_did_not_have_is_refused(model, data, tmp_pat
     (trained if end else begin)(model, data)
     words = [*WORDS, option, str(checkpoint(tmp_path / "start.pt"))]
     assert refusal(model, data, *words) == f"{model}: {done} without {option}, found with {option}{ADVICE}"
-
-
-def test_every_option_that_names_a_start_is_known():
-    known = {name.removeprefix("--").replace("-", "_") for name in training_record._STARTS}
-    assert known == {*OPTIONS, "pretrained_dictionary", "teacher_checkpoint", "word_dictionaries"}  # are read
 
 
 def test_an_encoder_of_transformers_counts_by_its_files(model, data, tmp_path):

@@ -188,7 +188,6 @@ OURS = {
     "eval/scoring/line_statistics.py": {
         "np.load"
     },  # numpy refuses pickled objects unless it is told otherwise
-    "data_prep/formats/vectors.py": {"np.load"},
     "fairseq_ext/checkpoints/option_values.py": {"ast.literal_eval"},
     "multilingual_nmt/__init__.py": {"pickle.loads"},  # a task of ours on the user's own dask cluster
     "fairseq_ext/checkpoints/reading.py": {"torch.load"},
