@@ -122,9 +122,9 @@ def find_texts(folder) -> list[Text]:
     Says on standard error which file it takes for no text, though its ending is the code of a language, too.
 
     Raises:
-        InputError: the folder is missing or has none, or the step that writes it did not finish; a file lacks
-            its other side; two files are the same side; a language does not belong to the pair in its file's
-            name.
+        InputError: the folder is missing or has none, or the step that writes it did not finish; a file is a
+            pipe or a folder, or lacks its other side; two files are the same side; a language does not belong to
+            the pair in its file's name.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -141,6 +141,8 @@ def find_texts(folder) -> list[Text]:
         if language not in codes or len(codes) != len(set(codes)) or len(codes) > 2:
             raise _other_language(path, match)
         known = sides.setdefault((split, "-".join(sorted(codes))), {})
+        if not path.is_file():
+            raise InputError(f"{path}: is no regular file; expected one, since steps read it several times")
         if language in known:
             raise InputError(f"{path}: the same side as {known[language].name}; keep one of them")
         known[language] = path

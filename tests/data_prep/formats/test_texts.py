@@ -1,6 +1,7 @@
 """Finding bitexts, and folders that steps write."""
 
 import json
+import os
 from argparse import ArgumentTypeError
 from pathlib import Path
 
@@ -69,6 +70,13 @@ def test_other_names_of_the_validation_set(tmp_path, name):
     assert (text.split, text.names()) == ("valid", ("valid.de-en.de", "valid.de-en.en"))
     assert [path.name for path in text.paths] == [f"{name}.de-en.de", f"{name}.de-en.en.zst"]
     assert alone.names() == ("valid.ja",)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    (tmp_path / "train.de-en.en").write_text("a\n")
+    os.mkfifo(tmp_path / "train.de-en.de")
+    with pytest.raises(InputError, match=r"train.de-en.de: is no regular file; expected one, since steps read"):
+        find_texts(tmp_path)
 
 
 def test_monolingual_text_beside_bitexts(tmp_path):
