@@ -123,8 +123,8 @@ def find_texts(folder) -> list[Text]:
 
     Raises:
         InputError: the folder is missing or has none, or the step that writes it did not finish; a file is a
-            pipe or a folder, or lacks its other side; two files are the same side; a language does not belong to
-            the pair in its file's name.
+            pipe or a folder, or lacks its other side; two files are the same side; a language does not belong
+            to the pair in its file's name.
     """
     folder = Path(folder)
     if not folder.is_dir():
