@@ -44,7 +44,11 @@ NOT_RUN = (
     ),
     # The recipe of each page is run from text to report in its small configuration, in the story of its name.
     ("recipes/README.md", ".* --config own.sh", "24 models; the README has two of them, which are trained"),
-    ("recipes/README.md", ".* --launcher slurm", "needs Slurm; by tests/recipes/test_launching.py with programs in its place"),
+    (
+        "recipes/README.md",
+        ".* --launcher slurm",
+        "needs Slurm; by tests/recipes/test_launching.py with programs in its place",
+    ),
     (
         r"recipes/\w+/README.md",
         ".* --config (opus|iwslt|europarl|bloomz|ems|lealla|tatoeba_challenge|xlm_r|aspec-ja-en|news-en-ko)",

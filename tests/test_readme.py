@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -37,6 +38,14 @@ def test_every_option_of_the_table_of_axes_exists():
     for base, option, values in documented:
         for value in values:
             parse_fairseq("fairseq-train", ["data", *base, option, *([value] if value else [])])
+
+
+def test_the_figure_is_what_the_numbers_of_the_results_give(tmp_path):
+    figure = ROOT / "docs/figures/zero_shot_normalization.svg"
+    assert figure.relative_to(ROOT).as_posix() in (ROOT / "README.md").read_text(encoding="utf-8")
+    command = [sys.executable, str(figure.with_suffix(".py")), str(tmp_path / figure.name)]
+    subprocess.run(command, check=True)
+    assert (tmp_path / figure.name).read_bytes() == figure.read_bytes()
 
 
 def test_every_file_that_is_named_exists():
