@@ -1,11 +1,13 @@
-"""What the README says besides its commands, which are in `test_documented_commands.py`."""
+"""What the README and the first pages say besides commands, which are in `test_documented_commands.py`."""
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+AXES = (ROOT / "docs/axes.md").read_text(encoding="utf-8")
+FIRST_STEPS = (ROOT / "docs/first_steps.md").read_text(encoding="utf-8")
 FAIRSEQ_PARSERS = {"fairseq-train": "get_training_parser", "fairseq-generate": "get_generation_parser"}
 
 
@@ -25,7 +27,7 @@ TRANSLATION = ["--task", "multilingual_nmt", "--lang-pairs", "en-de", "--arch", 
 
 
 def test_every_option_of_the_table_of_axes_exists():
-    table = README[README.index("| axis |") : README.index("## In your own scripts")]
+    table = AXES[AXES.index("| axis |") : AXES.index("## Adding an idea")]
     documented = [
         (BASES.get(row.split("|")[1].strip(), TRANSLATION), option, [first, *re.findall(r"`([\w-]+)`", rest)])
         for row in table.splitlines()
@@ -38,13 +40,21 @@ def test_every_option_of_the_table_of_axes_exists():
             parse_fairseq("fairseq-train", ["data", *base, option, *([value] if value else [])])
 
 
+def test_the_figure_is_what_the_numbers_of_the_results_give(tmp_path):
+    figure = ROOT / "docs/figures/zero_shot_normalization.svg"
+    assert figure.relative_to(ROOT).as_posix() in (ROOT / "README.md").read_text(encoding="utf-8")
+    command = [sys.executable, str(figure.with_suffix(".py")), str(tmp_path / figure.name)]
+    subprocess.run(command, check=True)
+    assert (tmp_path / figure.name).read_bytes() == figure.read_bytes()
+
+
 def test_every_file_that_is_named_exists():
-    for path in re.findall(r"`((?:fairseq_ext|recipes|tests)/[\w/.]*)`", README):
+    for path in re.findall(r"`((?:fairseq_ext|recipes|tests)/[\w/.]*)`", AXES):
         assert (ROOT / path).exists(), path
 
 
 def test_the_environment_the_installed_commands_and_the_path_of_the_user_dir_are_explained():
-    section = README[README.index("## In your own scripts") : README.index("## Recipes")]
+    section = FIRST_STEPS[FIRST_STEPS.index("## The environment") : FIRST_STEPS.index("## Prepare data")]
     assert "`source .venv/bin/activate`" in section
     assert '`--user-dir "$(mnmt user-dir)"`' in section
     assert "`--user-dir` is the path of the folder" in section
@@ -52,7 +62,7 @@ def test_the_environment_the_installed_commands_and_the_path_of_the_user_dir_are
         assert f"`python -m {package}`" in section
 
 
-def test_recipes_find_the_environment_as_the_readme_says(tmp_path):
+def test_recipes_find_the_environment_as_the_page_says(tmp_path):
     """An active one first, else `.venv` of the repository, else one line."""
     parts = "".join(f"source {ROOT}/recipes/shared/{name}.sh; " for name in ("command_line", "launching"))
     script = f"ROOT={tmp_path}; {parts} use_environment; command -v fairseq-train; echo $PYTHONPATH"

@@ -3,11 +3,13 @@
 import gzip
 import json
 import lzma
+import re
 import shutil
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from data_prep.spacing import spelled
+from tests.documented_commands import ROOT
 from tests.our_commands import run_command
 
 # Of inference, and as XNLI's translated training sets call them.
@@ -36,6 +38,13 @@ def write_table(folder: Path, *languages: str, train: int, evaluation: str = "")
             copied.with_name(f"{copied.name}.xz").write_bytes(lzma.compress(path.read_bytes()))
         else:
             copied.with_name(f"{copied.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+
+
+def write_own_settings(folder: Path) -> None:
+    """`own.sh`, as the README shows it."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (settings,) = re.findall(r"^```shell\n(.*?)^```", readme, flags=re.M | re.S)
+    (folder / "own.sh").write_text(settings, encoding="utf-8")
 
 
 def write_own_text(folder: Path) -> None:

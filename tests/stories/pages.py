@@ -8,6 +8,7 @@ from tests.stories import materials
 from tests.stories.story import Story
 
 TINY = "--encoder-layers 1 --encoder-embed-dim 32 --encoder-ffn-embed-dim 32 --encoder-attention-heads 4"
+TINY_DECODER = "--decoder-embed-dim 32 --decoder-ffn-embed-dim 32 --decoder-attention-heads 4"
 TINY_MBART = " ".join(
     f"--{name.replace('_', '-')} {size}" for name, size in SIZES.items() if "positions" not in name
 )
@@ -19,6 +20,14 @@ BENCHMARK = "--arch tiny --rounds 1 --updates 2 --warmup 1 --only 'ours float32'
 def recipe(name: str, config: str, options: str) -> str:
     """A recipe with a configuration of `small/`."""
     return f'bash recipes/{name}/run.sh --config "$SMALL/{name}/{config}.sh" {options}'
+
+
+def for_own_text(folder: Path) -> None:
+    materials.write_own_settings(folder)
+    materials.write_pairs(folder / "phrasebook", "en", "de", "fr", train=100)
+    (folder / "mine").mkdir()
+    for path in (folder / "phrasebook").glob("train.*"):
+        path.rename(folder / "mine" / path.name)
 
 
 def for_corpus(folder: Path) -> None:
@@ -73,7 +82,16 @@ def for_jass_enss(folder: Path) -> None:
 
 
 STORIES = {
-    "readme": Story((("README.md", ""),), ("example/report/report.html",)),
+    "first_steps": Story((("docs/first_steps.md", ""),), ("example/report/report.html",)),
+    "own_text": Story(
+        (("README.md", "(?!make)"),),
+        ("outputs/zero_shot/own/report/report.html",),
+        for_own_text,
+        small=(
+            ("--valid 1000 --test 1000", "--valid 10 --test 10"),
+            ("^bash recipes/.*", rf"\g<0> -- {TINY} --decoder-layers 1 {TINY_DECODER} --max-update 4"),
+        ),
+    ),
     "example": Story(
         (
             ("docs/losses.md", ""),
@@ -94,7 +112,7 @@ STORIES = {
             ("--max-len-b 40", "--max-len-b 5"),
             (".* probe interlingua .*", r"\g<0> --max-len-b 5"),
         ),
-        after="readme",
+        after="first_steps",
     ),
     "corpus": Story(
         (("docs/data_preparation.md", ""), ("docs/linguistic_pretraining.md", "")),
