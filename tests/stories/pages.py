@@ -34,8 +34,9 @@ def for_corpus(folder: Path) -> None:
     materials.write_pipeline(folder / "en_core_web_sm")
     materials.write_labse(folder / "models/LaBSE")
     materials.write_own_text(folder)
-    for name in ("enja/tok", "aspec/tok", "opus/tok", "own/clean", "new/clean"):
+    for name in ("enja/tok", "aspec/tok", "opus/clean", "own/clean", "new/clean"):
         materials.write_pairs(folder / name, "en", "ja", train=100)
+    materials.write_pairs(folder / "opus/clean", "en", "zh", train=100)
     (folder / "gold.en-fr.talp").write_text("0-0 1p1\n" * 100)
 
 

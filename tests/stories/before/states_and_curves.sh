@@ -2,8 +2,7 @@
 out=outputs/zero_shot/phrasebook
 python -m data_prep align --aligner word2word --input $out/tokenized --subword $out/subword --data $out/data/phrasebook \
   --output aligned
-bash recipes/zero_shot/run.sh --config "$SMALL/zero_shot/phrasebook.sh" --systems 1 --seeds 10,20 --stages train \
-  -- --max-update 10
+bash recipes/zero_shot/run.sh --config "$SMALL/zero_shot/phrasebook.sh" --systems 1 --seeds 10,20 --stages train
 mkdir states translations curves llr
 ln -s $out/data/phrasebook DATA
 ln -s $out/models/system1-seed1/checkpoint_best.pt CHECKPOINT

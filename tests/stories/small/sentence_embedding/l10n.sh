@@ -3,6 +3,7 @@
 source "$ROOT/recipes/sentence_embedding/configs/l10n.sh"
 CORPUS_OPTIONS=()
 LANGUAGES=(de en fr)
+TOKENIZER_OPTIONS=(--tokenizer moses --lowercase) # no ja and zh
 MULTIWAY=(de fr)
 SUBWORD_OPTIONS=(--type sentencepiece --vocabulary-size 300)
 MODEL_OPTIONS=(--encoder-layers 2 --encoder-embed-dim 32 --encoder-ffn-embed-dim 32)
