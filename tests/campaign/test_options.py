@@ -40,7 +40,7 @@ def wrong_values(action) -> tuple:
         return NOT_NUMBERS
     if kind_of(action) == "choice":
         return ("", "nonsense", "a\nb")
-    return (*NOT_NAMES, "x" * 5000) if kind_of(action) == "name" else NOT_NAMES
+    return (*NOT_NAMES, "x" * (5000 if kind_of(action) == "name" else 50_000))
 
 
 def options_of(parser) -> list:
