@@ -4,6 +4,7 @@ A file `eval.py` in the folder from which it is started is not run in place of o
 """
 
 import ast
+import os
 import runpy
 import sys
 
@@ -29,14 +30,23 @@ def overview() -> str:
     return "\n".join([*lines, "mnmt PACKAGE --help lists the steps of a package."])
 
 
+def _print(text) -> None:
+    """Print, or end with one line if standard output is full or closed."""
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        print(f"error: standard output: {error.strerror}", file=sys.stderr, flush=True)
+        os._exit(BAD_INPUT)  # Python itself would try to write the text again
+
+
 def main() -> int:
     """Run what the arguments of this process say; returns the exit status."""
     name, *rest = sys.argv[1:] or ["--help"]
     if name in ("-h", "--help"):
-        print(overview())
+        _print(overview())
         return 0 if sys.argv[1:] else BAD_INPUT
     if name == "user-dir" and not rest:
-        print(USER_DIR)
+        _print(USER_DIR)
         return 0
     if name not in commands():
         expected = ", ".join([*commands(), "user-dir"])

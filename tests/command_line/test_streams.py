@@ -94,3 +94,10 @@ def test_a_closed_stream_gets_nothing_and_no_file_gets_its_place(shell, tmp_path
     assert shell(f"write {tmp_path}/file {closed}", buffered=True).returncode == 0
     assert (tmp_path / "file").read_text() == "content"
     assert shell(f"write {closed}", buffered=True).returncode == 2
+
+
+def test_a_full_standard_output_of_the_installed_command():
+    with open("/dev/full", "w") as full:
+        words = [sys.executable, "-m", "multilingual_nmt", "--help"]
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "error: standard output: No space left on device\n")
