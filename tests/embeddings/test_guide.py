@@ -79,6 +79,7 @@ def for_calibration(folder):
         write(folder / "wmt20" / name, TEXT)
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_guide_run_as_they_stand(folder, capsys):
     commands = [one.words for one in shown() if one.page == PAGE]
     assert [words[3] for words in commands] == [
