@@ -63,7 +63,7 @@ class Protocol:
 
 
 PROTOCOLS = {
-    "optimum": Protocol("optimum", epochs=500, grid=(0.001, 0.01, 0.1, 1.0), gradient_norm=1e-4),
+    "optimum": Protocol("optimum", epochs=500, grid=(0.001, 0.01, 0.1, 1.0), gradient_norm=1e-5),
     "early-stopping": Protocol("early-stopping", epochs=100, patience=5),
     "paper": Protocol("paper", epochs=3, lr=1e-3, batch_size=64, seeds=(1, 2, 3)),  # thesis 8.2.3
 }
