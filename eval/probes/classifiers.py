@@ -26,7 +26,7 @@ from eval.probes.logistic_regression import (
 from eval.probes.protocol import Protocol
 from eval.probes.training_set import TrainingSet
 
-COARSE = 10  # times the gradient norm at which a classifier is done, while C is chosen
+COARSE = 100  # times the gradient norm at which a classifier is done, while C is chosen
 
 
 class LinearClassifiers(nn.Module):

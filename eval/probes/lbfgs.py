@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 SUFFICIENT = 1e-4  # of the decrease that the slope promises (Armijo)
+ROUNDING = 1e-6  # share of a loss below which a rise is rounding: losses are sums of 32-bit numbers
 
 
 class LBFGS:
@@ -48,7 +49,8 @@ class LBFGS:
 
     def update(self, losses: Tensor, gradient: Tensor) -> None:
         """Go on from the losses (P) and the gradient at the candidate."""
-        self.accepted = losses <= self.losses + SUFFICIENT * self.length * self.slope
+        rise = losses - self.losses - SUFFICIENT * self.length * self.slope
+        self.accepted = rise <= ROUNDING * losses
         taken = self.spread(self.accepted)
         if self.losses.isfinite().all():
             self._remember(taken * (self.candidate - self.at), taken * (gradient - self.gradient))
