@@ -29,7 +29,7 @@ NOT_RUN = (
         "make quickstart",
         "minutes; as `bash recipes/quickstart/run.sh` of docs/evaluation.md, which is run",
     ),
-    ("README.md", "make env", "makes the environment that tests run in"),
+    ("README.md", "make test", "runs the tests themselves"),
     ("docs/data_preparation.md", "python -m data_prep download (opus100|mtdata)", "needs the network"),
     ("docs/data_preparation.md", ".* --from-folder /data/", "stands for the reader's own copy of a corpus"),
     ("docs/data_preparation.md", ".* ja=jumanpp", "needs the program Juman++"),
