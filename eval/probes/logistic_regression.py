@@ -91,6 +91,12 @@ class Questions:
         self.classes = classes
         self.questions = torch.arange(len(classes)).repeat_interleave(torch.tensor(classes))
 
+    def solver(self, start: Tensor) -> LBFGS:
+        """L-BFGS of all classifiers, from weights for whitened states of L x C + 1 x K."""
+        # At weights of zero, the Hessian of K classes of white states is 1 / K.
+        scale = torch.tensor(self.classes, dtype=torch.float64).repeat(len(start), 1)
+        return LBFGS(start, self.inner, self.spread, scale)
+
     def spread(self, values: Tensor) -> Tensor:
         """L x Q repeated for every column, L x 1 x K."""
         return values[:, None, self.questions]
@@ -231,11 +237,9 @@ def minimize(
         passes: evaluations of the objective, at most.
     """
     questions = objective.questions
-    # At weights of zero, the Hessian of K classes of white states is 1 / K.
-    scale = torch.tensor(questions.classes, dtype=torch.float64).repeat(len(start), 1)
-    solver = LBFGS(start, questions.inner, questions.spread, scale)
-    weights, norms = start, torch.full_like(scale, torch.inf)
-    needed = torch.zeros_like(scale, dtype=torch.long)
+    solver = questions.solver(start)
+    weights, norms = start, torch.full_like(penalty, torch.inf)
+    needed = torch.zeros_like(penalty, dtype=torch.long)
     work = itertools.takewhile(lambda _: not (norms <= gradient_norm).all(), range(1, passes + 1))
     for number in progress(work, None, task, "iteration"):
         candidate = solver.candidate
@@ -293,12 +297,11 @@ def stop_early(
         Objective(sentences, questions, whitening, examples) for examples in (training, held_out)
     )
     start = whitening.zero_weights(sum(classes))
-    scale = torch.tensor(classes, dtype=torch.float64).repeat(len(start), 1)
-    solver, best = LBFGS(start, questions.inner, questions.spread, scale), Best(start, questions, patience)
+    solver, best = questions.solver(start), Best(start, questions, patience)
     work = itertools.takewhile(lambda _: not best.done.all(), range(1, passes + 1))
     for number in progress(work, None, task, "iteration"):
         candidate = solver.candidate
-        evaluation = fitted(candidate, torch.zeros_like(scale))
+        evaluation = fitted(candidate, torch.zeros_like(solver.scale))
         solver.update(evaluation.losses, evaluation.gradient)
         best.update(candidate, watched.losses(candidate), number)
     return of_states(best.weights, whitening), best
