@@ -20,6 +20,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Nor does the precision of the shell's trainings hold for those of the tests.
+os.environ.pop("ACCELERATE_MIXED_PRECISION", None)
+
 import pytest
 
 
@@ -36,6 +39,18 @@ def no_closed_logs():
     for handler in list(logging.root.handlers):
         if isinstance(handler, logging.StreamHandler) and handler.stream.closed:
             logging.root.removeHandler(handler)
+
+
+@pytest.fixture(autouse=True)
+def no_precision_of_other_trainings():
+    """A trainer notes its precision in the environment and for the process, where a later one would find it.
+
+    It goes when a test ends, because what a module shares is made before any fixture of its first test.
+    """
+    yield
+    os.environ.pop("ACCELERATE_MIXED_PRECISION", None)
+    if state := sys.modules.get("accelerate.state"):
+        state.AcceleratorState._reset_state()
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ import shutil
 
 import numpy as np
 import pytest
-from accelerate.state import AcceleratorState
 from safetensors.numpy import load_file
 
 from embeddings.calibration import training
@@ -24,14 +23,6 @@ retrieval = training.retrieval
 def retrieval_and_vectors(encoder, pairs) -> dict:
     """With which any difference of two trainings is seen after every tenth."""
     return retrieval(encoder, pairs) | {"vectors": encoder.encode(SAMPLE).tolist()}
-
-
-@pytest.fixture(autouse=True)
-def own_precision(monkeypatch):
-    """The trainer notes bfloat16 in the environment and for the process, where later trainings find it."""
-    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "no")
-    yield
-    AcceleratorState._reset_state()
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from embeddings import best_model
 from embeddings.finetuning import training
 from tests.embeddings.calibration.english import sentences, translated, write_bert
 from tests.embeddings.finetuning.inference import in_german, pairs, write_inference
-from tests.embeddings.finetuning.precision import own_precision  # noqa: F401
 from tests.embeddings.test_retrieve import write
 
 PARALLEL = [("first.en", "first.de"), ("first.en", "first.fr"), ("second.de", "second.en")]

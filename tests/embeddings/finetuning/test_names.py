@@ -13,7 +13,6 @@ from embeddings.finetuning.task import IGNORED, Reader, read_files
 from embeddings.parallel_validation import ParallelValidation
 from tests.data_prep.tokenizer_folders import write_bert
 from tests.embeddings.calibration.english import write_bert as write_encoder
-from tests.embeddings.finetuning.precision import own_precision  # noqa: F401
 
 TAGS = ("O", "B-LOC", "B-ORG", "B-PER", "I-LOC", "I-ORG", "I-PER")
 # Without a subword, one of them to BERT alone, and longer than a window.

@@ -23,7 +23,6 @@ from tests.data_prep.tokenizer_folders import write_gpt2 as write_gpt2_tokenizer
 from tests.embeddings.calibration.english import write_bert
 from tests.embeddings.encoders.folders import write_sentence_transformers
 from tests.embeddings.finetuning.inference import write_inference
-from tests.embeddings.finetuning.precision import own_precision  # noqa: F401
 from tests.embeddings.finetuning.squad import question, write_squad
 from tests.embeddings.test_retrieve import write
 
