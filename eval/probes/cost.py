@@ -103,7 +103,7 @@ def main(args) -> None:
     options = from_arguments(LogOptions, args)
     seconds = dict.fromkeys(log.parent / CPU_SECONDS for _, log in options.logs)
     noted = [file for file in seconds if file.is_file()]
-    probe_logs(KIND, options, measure, section, noted, output=args.output, force=args.force)
+    probe_logs(KIND, options, measure, args, noted)
 
 
 def measure(log: Path) -> dict:

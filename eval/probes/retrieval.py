@@ -104,7 +104,7 @@ def main(args) -> None:
         chosen = choose_aligner(options.words, options.alignments, "--alignments", LEXICON)
         options = replace(options, alignments=chosen)
         inputs += alignment_files(options.words, options.split, chosen)
-    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
+    publish(KIND, options, inputs, lambda: measure(options), args)
 
 
 def measure(options: Options) -> dict:

@@ -41,17 +41,15 @@ def probe_logs(
     kind: str,
     options: LogOptions,
     measure: Callable[[Path], dict],
-    section: Callable,
+    args,
     beside: Sequence[Path] = (),
-    **published,
 ) -> None:
     """What a probe of logs does: one run per log, in a result file of this kind.
 
     Args:
         measure: log -> what the run has besides system, dataset and log.
-        section: of the report.
+        args: as `publish` takes them.
         beside: what is read beside the logs.
-        published: where to, as `publish` takes it.
     """
 
     def run(name: str, log: Path) -> dict:
@@ -60,7 +58,7 @@ def probe_logs(
     def runs() -> dict:
         return {"runs": [run(name, log) for name, log in options.logs]}
 
-    publish(kind, options, [*log_files(options), *beside], runs, section, **published)
+    publish(kind, options, [*log_files(options), *beside], runs, args)
 
 
 def log_files(options: LogOptions) -> list[Path]:

@@ -29,7 +29,7 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(LogOptions, args)
-    probe_logs(KIND, options, measure, section, output=args.output, force=args.force)
+    probe_logs(KIND, options, measure, args)
 
 
 def measure(log: Path) -> dict:

@@ -88,11 +88,13 @@ class Run:
         path: of the file that holds it.
         record: its own.
         file: what the file says of all its runs: encoder, neighbours, …
+        number: its place among the "runs" of the file, which its rows name.
     """
 
     path: Path
     record: dict
     file: dict = field(default_factory=dict)
+    number: int = 0
     compared_alike: ClassVar[tuple[str, ...]] = ()  # of a direction, where runs are compared
 
     @property

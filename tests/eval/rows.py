@@ -1,0 +1,20 @@
+"""The rows that a command wrote, for tests to ask."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from eval.measurements import table_of
+
+
+def rows_of(file: Path, **wanted) -> pd.DataFrame:
+    """The rows of `KIND.csv` whose columns hold what is wanted."""
+    rows = table_of(file)
+    for name, value in wanted.items():
+        rows = rows[rows[name] == value]
+    return rows
+
+
+def values_of(file: Path, **wanted) -> list[float]:
+    """Their numbers, in the order of the file."""
+    return list(rows_of(file, **wanted).value)
