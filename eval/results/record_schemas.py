@@ -111,7 +111,6 @@ LENGTHS = {
     "p_value": float,
     "adjusted_p_value": float,
 }
-P_AT_1 = {"sentence": [float], "sentence_in_batch": [float], "word": Optional(float)}
 AVERAGES = {
     "average": Objects(float),
     "groups": Objects(Objects({"mean": Optional(float), "pairs": int, "names": [str]})),
@@ -152,9 +151,7 @@ SCHEMAS = {
     "llr": {"runs": [LLR_RUN]},
     "similarity": {"runs": [SEEDED]},
     "cosine": {"runs": [SEEDED]},
-    "retrieval": {
-        "runs": [{**SEEDED, "pairs": Objects({"kind": KIND, **P_AT_1}), "averages": Objects(P_AT_1)}]
-    },
+    "retrieval": {"runs": [SEEDED]},
     "correlation": {
         "correlations": [
             {
