@@ -9,6 +9,7 @@ KIND = OneOf("supervised", "zero-shot")
 SYSTEM = {"name": str}  # its other fields are those of `fairseq_ext.axes`, which checks them
 RUN = {"system": SYSTEM, "dataset": str}
 SEEDED = {**RUN, "system": {**SYSTEM, "seed": Optional(int)}}
+MEASURED = {"runs": [SEEDED], "rows_sha256": str}  # of a kind whose numbers are rows
 
 TRANSLATION = {
     "system": {**SYSTEM, "seed": Optional(int)},
@@ -25,28 +26,11 @@ TRANSLATION = {
 }
 SEARCHED = {**SEEDED, "search": Objects(Anything)}
 SHARE = Optional(float)
-SCORED = {
-    "kind": KIND,
-    "bleu": float,
-    "chrf": float,
-    "comet": Optional(float),
-    "off_target": SHARE,
-    "on_target_lines": Optional(int),
-    "on_target_bleu": Optional(float),
-    "on_target_chrf": Optional(float),
-    "identifier_error": SHARE,
-    "length_ratio": Optional(float),
-    "empty": float,
-    "copied": float,
-    "identified_languages": Objects(int),
-    "bleu_signature": str,
-    "chrf_signature": str,
-    "reference_sha256": str,
-}
+SCORED = {"kind": KIND, "bleu_signature": str, "chrf_signature": str, "reference_sha256": str}
 SCORES = {
     **TRANSLATION,
     "directions": Objects(SCORED),
-    "averages": Objects(Objects(Optional(float))),
+    "rows_sha256": str,
     "scoring": {
         "command": str,
         "versions": Objects(str),
@@ -150,8 +134,8 @@ SCHEMAS = {
         ),  # language models have no decoder
     },
     "llr": {"runs": [LLR_RUN]},
-    "similarity": {"runs": [SEEDED]},
-    "cosine": {"runs": [SEEDED]},
+    "similarity": MEASURED,
+    "cosine": MEASURED,
     "retrieval": {
         "runs": [{**SEEDED, "pairs": Objects({"kind": KIND, **P_AT_1}), "averages": Objects(P_AT_1)}]
     },

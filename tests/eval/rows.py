@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from command_line.outputs import checksum
 from eval.measurements import table_of
 
 
 def rows_of(file: Path, **wanted) -> pd.DataFrame:
     """The rows of `KIND.csv` whose columns hold what is wanted."""
-    rows = table_of(file)
+    rows = table_of(file, checksum(file))
     for name, value in wanted.items():
         rows = rows[rows[name] == value]
     return rows
