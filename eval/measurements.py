@@ -68,6 +68,13 @@ class Measurements:
             for dataset, systems in by_dataset(self.systems).items()
         }
 
+    def where(self, **wanted: str) -> "Measurements":
+        """The rows whose columns hold what is wanted."""
+        rows = self.rows
+        for column, value in wanted.items():
+            rows = rows[rows[column] == value]
+        return Measurements(self.systems, rows)
+
     def means(
         self, measure: str, by: Sequence[str] = (), over: Sequence[str] = ("run",), scale: float = 1.0
     ) -> dict[tuple, MeanStd]:
