@@ -9,7 +9,7 @@ KIND = OneOf("supervised", "zero-shot")
 SYSTEM = {"name": str}  # its other fields are those of `fairseq_ext.axes`, which checks them
 RUN = {"system": SYSTEM, "dataset": str}
 SEEDED = {**RUN, "system": {**SYSTEM, "seed": Optional(int)}}
-MEASURED = {"runs": [SEEDED], "rows_sha256": str}  # of a kind whose numbers are rows
+ROWS = {"runs": [SEEDED], "rows_sha256": str}  # of a kind whose numbers are rows
 
 TRANSLATION = {
     "system": {**SYSTEM, "seed": Optional(int)},
@@ -371,7 +371,7 @@ def check_result(record: dict, kind: str, path) -> None:
     Raises:
         InputError: the record is not as its kind demands; names the field.
     """
-    check(record, SCHEMAS.get(kind, MEASURED), path)
+    check(record, SCHEMAS.get(kind, ROWS), path)
     if "inputs" in record:
         check(record, INPUTS, path)
     for number, run in enumerate(record.get("runs", [])):
