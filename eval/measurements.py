@@ -96,6 +96,14 @@ class Measurements:
         rows = self.rows if measure is None else self.rows[self.rows.measure == measure]
         return [name for name in rows[column].unique() if name]
 
+    def where(self, **columns) -> "Measurements":
+        """The rows whose columns hold these values, or one of a list, and the systems that have such rows."""
+        rows = self.rows
+        for name, value in columns.items():
+            rows = rows[rows[name].isin([value] if isinstance(value, str) else value)]
+        measured = set(rows.system)
+        return Measurements([system for system in self.systems if system.name in measured], rows)
+
     def of_system(self, system: System, measure: str) -> pd.DataFrame:
         """The rows of one measure of one system."""
         return self.rows[(self.rows.system == system.name) & (self.rows.measure == measure)]
