@@ -1,6 +1,5 @@
 """What every kind of result file must hold for those who read it: probes, `compare` and the report."""
 
-from command_line.errors import InputError
 from command_line.records import AnyOf, Anything, Objects, OneOf, Optional, check
 from embeddings.encoders.sizes import SCHEMA as SIZES
 from embeddings.search.sentence_scores import MEASURES as SIMILARITIES
@@ -111,7 +110,6 @@ LENGTHS = {
     "p_value": float,
     "adjusted_p_value": float,
 }
-P_AT_1 = {"sentence": [float], "sentence_in_batch": [float], "word": Optional(float)}
 AVERAGES = {
     "average": Objects(float),
     "groups": Objects(Objects({"mean": Optional(float), "pairs": int, "names": [str]})),
@@ -150,9 +148,6 @@ SCHEMAS = {
         ),  # language models have no decoder
     },
     "llr": {"runs": [LLR_RUN]},
-    "retrieval": {
-        "runs": [{**SEEDED, "pairs": Objects({"kind": KIND, **P_AT_1}), "averages": Objects(P_AT_1)}]
-    },
     "correlation": {
         "correlations": [
             {
