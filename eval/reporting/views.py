@@ -9,7 +9,9 @@ from functools import partial
 from itertools import pairwise
 
 from eval.measurements import Measurements
-from eval.reporting.exhibits import Figure, Table, cells, mean_cell, number_cell, slug
+from eval.reporting.curves import curves
+from eval.reporting.exhibits import Figure, Table, cells, mean_cell, number_cell, rows_behind, slug
+from eval.reporting.measure_tables import effects, measures, parts
 from eval.reporting.plots import dots, lines, signed_heatmap
 from eval.results.systems import System
 
@@ -129,6 +131,7 @@ def table(
     columns: str,
     digits: int = 1,
     scale: float = 1.0,
+    each: str = "",
 ) -> list[Table]:
     """Systems by what a column of the rows holds: mean and deviation over seeds.
 
@@ -136,19 +139,23 @@ def table(
         columns: whose values are the columns of the table, in alphabetical order.
         digits: behind the point.
         scale: of the numbers.
+        each: column of the rows; there is a table for each of its values.
     """
-    titles = sorted(measured.values(columns, measure))
-    means = measured.means(measure, (columns,), scale=scale)
-    rows = [
-        [
-            *cells(system.name, len(system.runs)),
-            *(mean_cell(means.get((system.name, title)), digits) for title in titles),
+    tables = []
+    for part, files, label in parts(measured.where(measure=measure), dataset, each):
+        titles = sorted(part.values(columns))
+        means = part.means(measure, (columns,), scale=scale)
+        rows = [
+            [
+                *cells(system.name, len(system.runs)),
+                *(mean_cell(means.get((system.name, title)), digits) for title in titles),
+            ]
+            for system in part.systems
         ]
-        for system in measured.systems
-    ]
-    caption = f"{caption} on {dataset}; mean ± deviation over seeds."
-    header = [cells("System", "Seeds", *titles)]
-    return [Table(slug(name, dataset), caption, header, rows, data=rows_behind(measured, [measure]))]
+        text = f"{caption} on {label}; mean ± deviation over seeds."
+        header, data = [cells("System", "Seeds", *titles)], rows_behind(part, [measure])
+        tables.append(Table(slug(name, *files), text, header, rows, data=data))
+    return tables
 
 
 def directions(
@@ -170,8 +177,7 @@ def directions(
         digits, scale: as for `table`.
     """
     measured = measured.where(measure=measure, layer=layer)
-    systems = [system for system in measured.systems if len(measured.of_system(system, measure))]
-    if not systems:
+    if not measured.systems:
         return []
     kinds = [kind for kind in KINDS if kind in measured.values("kind")]
     means = measured.means(measure, ("kind", "direction"), scale=scale)
@@ -179,7 +185,7 @@ def directions(
     places = sorted({(kinds.index(kind), direction, kind) for _, kind, direction in means})
     values = {
         system.name: [means.get((system.name, kind, direction)) for _, direction, kind in places]
-        for system in systems
+        for system in measured.systems
     }
     rows = [
         [*cells(direction, kind), *(mean_cell(of_system[place], digits) for of_system in values.values())]
@@ -202,11 +208,15 @@ def directions(
     return [Figure(numbers.name, caption, png, numbers)]
 
 
-def rows_behind(measured: Measurements, measures: list[str]) -> list[list]:
-    """The rows of measures, for the CSV file of a table or figure."""
-    rows = measured.rows[measured.rows.measure.isin(measures)].drop(columns=["run", "split"])
-    rows = rows.loc[:, (rows.notna() & (rows != "")).any()]
-    return [list(rows.columns), *rows.astype(object).where(rows.notna(), None).values.tolist()]
-
-
-VIEWS = {function.__name__: function for function in (layer_curves, layer_changes, table, directions)}
+VIEWS = {
+    view.__name__: view
+    for view in (
+        layer_curves,
+        layer_changes,
+        table,
+        directions,
+        measures,
+        curves,
+        effects,
+    )
+}
