@@ -129,6 +129,7 @@ def table(
     columns: str,
     digits: int = 1,
     scale: float = 1.0,
+    average: bool = False,
 ) -> list[Table]:
     """Systems by what a column of the rows holds: mean and deviation over seeds.
 
@@ -136,19 +137,45 @@ def table(
         columns: whose values are the columns of the table, in alphabetical order.
         digits: behind the point.
         scale: of the numbers.
+        average: add a column of the mean over all columns.
     """
     titles = sorted(measured.values(columns, measure))
     means = measured.means(measure, (columns,), scale=scale)
+    averages = measured.means(measure, scale=scale) if average else {}
+    rows = []
+    for system in measured.systems:
+        values = [means.get((system.name, title)) for title in titles]
+        if average:
+            values.append(averages.get((system.name,)) if all(values) else None)
+        rows.append([*cells(system.name, len(system.runs)), *(mean_cell(value, digits) for value in values)])
+    caption = f"{caption} on {dataset}; mean ± deviation over seeds."
+    header = [cells("System", "Seeds", *titles, *(["Avg."] if average else []))]
+    return [Table(slug(name, dataset), caption, header, rows, data=rows_behind(measured, [measure]))]
+
+
+def measures(
+    measured: Measurements, dataset: str, name: str, caption: str, columns: list[dict]
+) -> list[Table]:
+    """Systems by measures: mean and deviation over seeds.
+
+    Args:
+        columns: "measure" and "title" of each, and "digits" and "scale" as for `table`.
+    """
+    means = [measured.means(column["measure"], scale=column.get("scale", 1.0)) for column in columns]
     rows = [
         [
             *cells(system.name, len(system.runs)),
-            *(mean_cell(means.get((system.name, title)), digits) for title in titles),
+            *(
+                mean_cell(values.get((system.name,)), column.get("digits", 1))
+                for values, column in zip(means, columns, strict=True)
+            ),
         ]
         for system in measured.systems
     ]
+    header = [cells("System", "Seeds", *(column["title"] for column in columns))]
+    data = rows_behind(measured, [column["measure"] for column in columns])
     caption = f"{caption} on {dataset}; mean ± deviation over seeds."
-    header = [cells("System", "Seeds", *titles)]
-    return [Table(slug(name, dataset), caption, header, rows, data=rows_behind(measured, [measure]))]
+    return [Table(slug(name, dataset), caption, header, rows, data=data)]
 
 
 def directions(
@@ -209,4 +236,6 @@ def rows_behind(measured: Measurements, measures: list[str]) -> list[list]:
     return [list(rows.columns), *rows.astype(object).where(rows.notna(), None).values.tolist()]
 
 
-VIEWS = {function.__name__: function for function in (layer_curves, layer_changes, table, directions)}
+VIEWS = {
+    function.__name__: function for function in (layer_curves, layer_changes, table, measures, directions)
+}

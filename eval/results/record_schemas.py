@@ -133,6 +133,7 @@ TRANSFERRED = {
     "retrieval": Optional(float),
 }
 PEARSON = dict.fromkeys(("r", "p_value", "low", "high", "language_low", "language_high"), Optional(float))
+RUNS = {"runs": [SEEDED]}
 SCHEMAS = {
     "scores": SCORES,
     "comparison": COMPARISON,
@@ -149,8 +150,6 @@ SCHEMAS = {
         ),  # language models have no decoder
     },
     "llr": {"runs": [LLR_RUN]},
-    "similarity": {"runs": [SEEDED]},
-    "cosine": {"runs": [SEEDED]},
     "retrieval": {"runs": [SEEDED]},
     "correlation": {
         "correlations": [
@@ -300,10 +299,6 @@ SCHEMAS = {
             }
         ],
     },
-    "encoding-speed": {
-        "threads": int,
-        "runs": [{**SEEDED, "lines": int, "seconds": [float], "lines_per_second": float, "ratio": float}],
-    },
     "neighbours": {
         **CUT,
         "runs": [
@@ -315,21 +310,6 @@ SCHEMAS = {
             }
         ],
     },
-    "mining": {
-        **CUT,
-        "runs": [
-            {
-                **SEEDED,
-                "margin": str,
-                "rescore": Optional(str),
-                "normalize": Optional(float),
-                "pairs": int,
-                "threshold": Optional(float),
-                "bucc": Optional({"precision": float, "recall": float, "f1": float}),
-            }
-        ],
-    },
-    "classification": {**CUT, "runs": [{**SEEDED, "directions": Objects({"accuracy": float})}]},
     "finetuning": {
         "runs": [
             {
@@ -368,7 +348,6 @@ SCHEMAS = {
             }
         ],
     },
-    "sts": {**CUT, "runs": [{**SEEDED, "languages": Objects({"spearman": float, "pearson": float})}]},
     "adequacy": {
         "encoder": {"name": str, "model": str},
         **CUT,
@@ -385,12 +364,14 @@ SCHEMAS = {
 
 
 def check_result(record: dict, kind: str, path) -> None:
-    """Compare a result file with the schema of its kind.
+    """Compare a result file with what all have in common, and with the schema of its kind if it has one.
 
     Raises:
         InputError: the record is not as its kind demands; names the field.
     """
-    check(record, SCHEMAS[kind], path)
+    check(record, SCHEMAS.get(kind, {}), path)
+    if "runs" in record:
+        check(record, RUNS, path)
     if "inputs" in record:
         check(record, INPUTS, path)
     for number, run in enumerate(record.get("runs", [])):
