@@ -132,6 +132,7 @@ def table(
     digits: int = 1,
     scale: float = 1.0,
     each: str = "",
+    average: bool = False,
 ) -> list[Table]:
     """Systems by what a column of the rows holds: mean and deviation over seeds.
 
@@ -140,20 +141,23 @@ def table(
         digits: behind the point.
         scale: of the numbers.
         each: column of the rows; there is a table for each of its values.
+        average: add a column of the mean over all columns.
     """
     tables = []
     for part, files, label in parts(measured.where(measure=measure), dataset, each):
         titles = sorted(part.values(columns))
         means = part.means(measure, (columns,), scale=scale)
-        rows = [
-            [
-                *cells(system.name, len(system.runs)),
-                *(mean_cell(means.get((system.name, title)), digits) for title in titles),
-            ]
-            for system in part.systems
-        ]
+        averages = part.means(measure, scale=scale)
+        rows = []
+        for system in part.systems:
+            values = [means.get((system.name, title)) for title in titles]
+            if average:
+                values.append(averages.get((system.name,)) if all(values) else None)
+            cells_of_values = [mean_cell(value, digits) for value in values]
+            rows.append([*cells(system.name, len(system.runs)), *cells_of_values])
         text = f"{caption} on {label}; mean ± deviation over seeds."
-        header, data = [cells("System", "Seeds", *titles)], rows_behind(part, [measure])
+        header = [cells("System", "Seeds", *titles, *(["Avg."] if average else []))]
+        data = rows_behind(part, [measure])
         tables.append(Table(slug(name, *files), text, header, rows, data=data))
     return tables
 

@@ -116,6 +116,7 @@ TRANSFERRED = {
     "retrieval": Optional(float),
 }
 PEARSON = dict.fromkeys(("r", "p_value", "low", "high", "language_low", "language_high"), Optional(float))
+RUNS = {"runs": [SEEDED]}
 SCHEMAS = {
     "scores": SCORES,
     "comparison": COMPARISON,
@@ -264,10 +265,6 @@ SCHEMAS = {
             }
         ],
     },
-    "encoding-speed": {
-        "threads": int,
-        "runs": [{**SEEDED, "lines": int, "seconds": [float], "lines_per_second": float, "ratio": float}],
-    },
     "neighbours": {
         **CUT,
         "runs": [
@@ -279,21 +276,6 @@ SCHEMAS = {
             }
         ],
     },
-    "mining": {
-        **CUT,
-        "runs": [
-            {
-                **SEEDED,
-                "margin": str,
-                "rescore": Optional(str),
-                "normalize": Optional(float),
-                "pairs": int,
-                "threshold": Optional(float),
-                "bucc": Optional({"precision": float, "recall": float, "f1": float}),
-            }
-        ],
-    },
-    "classification": {**CUT, "runs": [{**SEEDED, "directions": Objects({"accuracy": float})}]},
     "finetuning": {
         "runs": [
             {
@@ -332,7 +314,6 @@ SCHEMAS = {
             }
         ],
     },
-    "sts": {**CUT, "runs": [{**SEEDED, "languages": Objects({"spearman": float, "pearson": float})}]},
     "adequacy": {
         "encoder": {"name": str, "model": str},
         **CUT,
