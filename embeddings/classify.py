@@ -9,7 +9,6 @@ Corpora are those of the thesis, MLDoc and two of Amazon reviews, or one's own: 
 they are laid out.
 """
 
-import copy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from data_prep.formats.texts import LANGUAGE
 from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
 from embeddings.labelled_texts import LAYOUTS, TEST, TRAIN, VALID, Layout, Part, find_part
+from embeddings.perceptrons import teach
 
 KIND = "classification"
 
@@ -190,17 +190,13 @@ def measure(job: Classification) -> dict:
     }
     labels = {key: np.array(part.labels) for key, part in parts.items()}
     directions: dict[str, list[float]] = {}
-    for language, seed in progress(
-        [(language, seed) for language in job.taught for seed in range(1, job.runs + 1)],
-        len(job.taught) * job.runs,
-        "teach",
-        "run",
-    ):
+    for language in job.taught:
         pairs = [(vectors[language, part], labels[language, part]) for part in (TRAIN, VALID)]
-        classify = teach(job.perceptron, *pairs, seed=seed)
+        seeds = range(1, job.runs + 1)
+        classify = teach(job.perceptron, *pairs, seeds, f"teach with {language}")
         for other in job.languages:
             right = classify(vectors[other, TEST]) == labels[other, TEST]
-            directions.setdefault(f"{language}-{other}", []).append(100 * float(right.mean()))
+            directions[f"{language}-{other}"] = (100 * right.mean(axis=1)).tolist()
     run = {
         "system": encoder.system,
         "dataset": job.name,
@@ -236,32 +232,3 @@ def described(runs: list[float]) -> dict:
     """Mean and sample standard deviation; no deviation of one run."""
     deviation = float(np.std(runs, ddof=1)) if len(runs) > 1 else None
     return {"accuracy": float(np.mean(runs)), "deviation": deviation, "accuracies": runs}
-
-
-def teach(options: Perceptron, train, valid, seed: int):
-    """The function vectors -> labels of the epoch that is best on the validation part; the last of equals.
-
-    Args:
-        train, valid: vectors, n x C, and labels, n.
-    """
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.preprocessing import StandardScaler
-
-    scaler = StandardScaler(with_mean=options.standardize, with_std=options.standardize).fit(train[0])
-    model = MLPClassifier(
-        activation="tanh",
-        hidden_layer_sizes=[width for width in options.hidden if width],
-        batch_size=min(options.batch, len(train[1])),
-        learning_rate_init=options.learning_rate,
-        alpha=options.weight_decay,
-        random_state=np.random.RandomState(seed),  # goes on from epoch to epoch; a number would begin anew
-    )
-    (vectors, labels), (held_out, gold) = ((scaler.transform(one), of) for one, of in (train, valid))
-    classes = np.unique(labels)
-    best, highest = None, -1.0
-    for _ in range(options.epochs):
-        model.partial_fit(vectors, labels, classes=classes)
-        accuracy = float((model.predict(held_out) == gold).mean())
-        if accuracy >= highest:
-            best, highest = copy.deepcopy(model), accuracy
-    return lambda given: best.predict(scaler.transform(given))
