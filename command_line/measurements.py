@@ -91,8 +91,8 @@ def numbers(values: Mapping[str, float | None], **columns) -> list[dict]:
 
 
 def write_rows(path: Path, rows: list[dict]) -> str:
-    """Write rows as CSV, atomically, with the columns that any of them has. Returns the file's SHA-256, by which
-    `KIND.json` knows its rows.
+    """Write rows as CSV, atomically, with the columns that any of them has. Returns the SHA-256 of the file, by
+    which `KIND.json` knows its rows.
 
     Raises:
         InputError: a number is NaN or infinite; names its row.
@@ -108,17 +108,17 @@ def write_rows(path: Path, rows: list[dict]) -> str:
     return checksum(path)
 
 
-def read_rows(path: Path, sha256: str) -> list[dict]:
+def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
     """The rows of a file, as dictionaries of all `COLUMNS`; None where one is empty.
 
     Args:
-        sha256: as the file beside it says.
+        sha256: as the file beside it says; None for a table that was not measured.
 
     Raises:
         InputError: the file is missing, another one, or not such a table; names the line.
     """
     try:
-        if checksum(path) != sha256:
+        if sha256 is not None and checksum(path) != sha256:
             raise InputError(
                 f"{path}: is not the table that {path.with_suffix('.json').name} beside it was written with;"
                 " measure again (--force)"
