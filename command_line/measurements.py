@@ -22,12 +22,12 @@ and `value`.
 
 import csv
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from command_line.errors import InputError
-from command_line.outputs import atomic_path
+from command_line.outputs import atomic_path, checksum
 from command_line.spreadsheets import csv_text
 
 WHOLE = ("run", "seed", "update", "repeat")  # columns of whole numbers
@@ -64,9 +64,18 @@ class Measured:
         number = len(self.runs)
         self.runs.append(run)
         self.rows += [
-            {"run": number, **names, "split": run.get("split"), **row, "value": float(row["value"])}
+            {"split": run.get("split"), **row, "run": number, **names, "value": float(row["value"])}
             for row in rows
         ]
+
+    def include(self, reference: Path, measures: Collection[str]) -> None:
+        """What a file of rows says of published systems, of these measures: a run for each system."""
+        systems: dict[tuple[str, str], list[dict]] = {}
+        for row in read_rows(reference):
+            if row["measure"] in measures:
+                systems.setdefault((row["dataset"], row["system"]), []).append(row)
+        for (dataset, name), rows in systems.items():
+            self.add({"system": {"name": name}, "dataset": dataset, "reference": str(reference)}, rows)
 
     @property
     def record(self) -> dict:
@@ -81,8 +90,9 @@ def numbers(values: Mapping[str, float | None], **columns) -> list[dict]:
     ]
 
 
-def write_rows(path: Path, rows: list[dict]) -> None:
-    """Write rows as CSV, atomically, with the columns that any of them has.
+def write_rows(path: Path, rows: list[dict]) -> str:
+    """Write rows as CSV, atomically, with the columns that any of them has. Returns the SHA-256 of the file, by
+    which `KIND.json` knows its rows.
 
     Raises:
         InputError: a number is NaN or infinite; names its row.
@@ -95,15 +105,24 @@ def write_rows(path: Path, rows: list[dict]) -> None:
     with atomic_path(path) as temporary:
         table = [columns, *([row.get(name) for name in columns] for row in rows)]
         temporary.write_text(csv_text(table), encoding="utf-8")
+    return checksum(path)
 
 
-def read_rows(path: Path) -> list[dict]:
+def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
     """The rows of a file, as dictionaries of all `COLUMNS`; None where one is empty.
 
+    Args:
+        sha256: as the file beside it says; None for a table that was not measured.
+
     Raises:
-        InputError: the file is missing or not such a table; names the line.
+        InputError: the file is missing, another one, or not such a table; names the line.
     """
     try:
+        if sha256 is not None and checksum(path) != sha256:
+            raise InputError(
+                f"{path}: is not the table that {path.with_suffix('.json').name} beside it was written with;"
+                " measure again (--force)"
+            )
         with open(path, encoding="utf-8", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
             _check_columns(path, reader.fieldnames or [])

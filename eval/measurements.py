@@ -48,7 +48,7 @@ class Measurements:
         for run in (run for system in systems for run in system.runs):
             path = run.path.with_suffix(".csv")
             if path not in files:
-                files[path] = table_of(path)
+                files[path] = table_of(path, run.rows_sha256)
             table = _rows_of(files[path], run, len(tables))
             _check_alike(*seen.setdefault((run.dataset, run.name), (run, table)), run, table, ONE_SYSTEM)
             if not allow_unlike:
@@ -62,13 +62,6 @@ class Measurements:
             dataset: Measurements(systems, self.rows[self.rows.dataset == dataset])
             for dataset, systems in by_dataset(self.systems).items()
         }
-
-    def where(self, **wanted: str) -> "Measurements":
-        """The rows whose columns hold what is wanted."""
-        rows = self.rows
-        for column, value in wanted.items():
-            rows = rows[rows[column] == value]
-        return Measurements(self.systems, rows)
 
     def means(
         self, measure: str, by: Sequence[str] = (), over: Sequence[str] = ("run",), scale: float = 1.0
@@ -102,6 +95,14 @@ class Measurements:
         rows = self.rows if measure is None else self.rows[self.rows.measure == measure]
         return [name for name in rows[column].unique() if name]
 
+    def where(self, **columns) -> "Measurements":
+        """The rows whose columns hold these values, or one of a list, and the systems that have such rows."""
+        rows = self.rows
+        for name, value in columns.items():
+            rows = rows[rows[name].isin([value] if isinstance(value, str) else value)]
+        measured = set(rows.system)
+        return Measurements([system for system in self.systems if system.name in measured], rows)
+
     def of_system(self, system: System, measure: str) -> pd.DataFrame:
         """The rows of one measure of one system."""
         return self.rows[(self.rows.system == system.name) & (self.rows.measure == measure)]
@@ -115,13 +116,13 @@ class Measurements:
         return places[0] == places[1]
 
 
-def table_of(path: Path) -> pd.DataFrame:
-    """The rows of a file.
+def table_of(path: Path, sha256: str) -> pd.DataFrame:
+    """The rows of a file, whose checksum is known.
 
     Raises:
         InputError: as `read_rows`; a number stands in it twice.
     """
-    rows = pd.DataFrame(read_rows(path), columns=list(COLUMNS)).fillna(dict.fromkeys(NAMES, ""))
+    rows = pd.DataFrame(read_rows(path, sha256), columns=list(COLUMNS)).fillna(dict.fromkeys(NAMES, ""))
     keys = [name for name in COLUMNS if name != "value"]
     twice = rows[rows.duplicated(keys)]
     if len(twice):
