@@ -10,6 +10,7 @@ from eval.reporting.exhibits import Figure, Table, cells, mean_cell, rows_behind
 from eval.reporting.layers import KINDS, layer_changes, layer_curves, layer_table
 from eval.reporting.measure_tables import effects, measures, parts
 from eval.reporting.plots import dots
+from eval.reporting.points import points
 
 
 def table(
@@ -104,5 +105,15 @@ def directions(
 
 VIEWS = {
     view.__name__: view
-    for view in (layer_curves, layer_changes, layer_table, table, directions, measures, curves, effects)
+    for view in (
+        layer_curves,
+        layer_changes,
+        layer_table,
+        table,
+        directions,
+        measures,
+        curves,
+        effects,
+        points,
+    )
 }

@@ -101,7 +101,6 @@ TRANSFERRED = {
     "rate": Optional(float),
     "retrieval": Optional(float),
 }
-PEARSON = dict.fromkeys(("r", "p_value", "low", "high", "language_low", "language_high"), Optional(float))
 RUNS = {"runs": [SEEDED]}
 SCHEMAS = {
     "scores": SCORES,
@@ -117,19 +116,6 @@ SCHEMAS = {
         "splits": Objects(
             Objects({"encoder": str, "decoder": Optional(str), "text_sha256": Optional(str)})
         ),  # language models have no decoder
-    },
-    "correlation": {
-        "correlations": [
-            {
-                "dataset": str,
-                "baseline": str,
-                "system": str,
-                "measure": str,
-                "pairs": Objects({"kind": KIND, "precision_change": float, "bleu_change": float}),
-                "pearson": Objects({"n": int, **PEARSON}),
-                "by_seed": Objects(Objects(Optional(float))),
-            }
-        ]
     },
     "off-target": {
         "runs": [
