@@ -47,7 +47,11 @@ def _section(entry: dict, results: ResultSet) -> Section:
             chosen = measured.where(**shown.get("where", {}))
             if chosen.systems:
                 exhibits += VIEWS[shown["view"]](chosen, dataset, **settings)
-    return Section(entry["title"], exhibits, [" ".join(note.split()) for note in entry.get("notes", [])])
+    notes = [" ".join(note.split()) for note in entry.get("notes", [])]
+    of_runs = {
+        note for system in measurements.systems for run in system.runs for note in run.record.get("notes", [])
+    }
+    return Section(entry["title"], exhibits, [*notes, *sorted(of_runs)])
 
 
 def add_unlike_argument(parser) -> None:
