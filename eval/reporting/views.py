@@ -7,7 +7,9 @@ dataset, and with the settings of its entry there.
 from collections.abc import Mapping, Sequence
 
 from eval.measurements import Measurements
+from eval.reporting.confusion import confusion
 from eval.reporting.curves import curves
+from eval.reporting.example_tables import examples
 from eval.reporting.exhibits import Figure, Table, cells, mean_cell, rows_behind, slug
 from eval.reporting.layers import KINDS, layer_changes, layer_curves, layer_table
 from eval.reporting.measure_tables import effects, measures, parts
@@ -137,5 +139,7 @@ VIEWS = {
         curves,
         effects,
         points,
+        confusion,
+        examples,
     )
 }
