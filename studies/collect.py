@@ -106,8 +106,6 @@ def main(options: Options) -> None:
             known = ", ".join(claims.experiments)
             given = f"{experiment}={folder}"
             raise InputError(f"{given}: expected a folder with models in it, of one of: {known}")
-                f"{experiment}={folder}: expected a folder with models in it, of one of: {known}"
-            )
         rows = pd.DataFrame(numbers(experiment, folder, claims.measures), columns=list(COLUMNS))
         trainings = merged(trainings, rows)
     with atomic_path(options.trainings) as path:
