@@ -21,7 +21,6 @@ from collections import Counter
 from pathlib import Path
 
 from command_line.errors import InputError
-from command_line.option_classes import from_arguments
 from command_line.outputs import copy_file
 from command_line.progress import progress
 from command_line.workers import Workers, make_workers
@@ -51,7 +50,6 @@ from data_prep.subword_options import (
     PRETRAINED_MODEL,
     TYPES,
     SubwordJob,
-    add_arguments,  # noqa: F401 (a step's options are found in its module)
     completed,
 )
 from data_prep.tokenizers import DEFAULT, LOWERCASE, UNSPLIT
@@ -242,8 +240,8 @@ def apply(path: Path, output: Path, type_name: str, model: Path | None, workers:
             stream.write(text)
 
 
-def main(args) -> None:
-    job = completed(from_arguments(SubwordJob, args))
+def main(options: SubwordJob) -> None:
+    job = completed(options)
     texts = find_texts(job.input)
     languages = languages_of(texts)
     settings = learning_settings(job)
@@ -257,7 +255,7 @@ def main(args) -> None:
     reads = [*paths_of(texts), *given_files(job, file_name)]
     settings["normalized"] = is_normalized(job.input)
     step = StepFolder(job.output, "subword", settings, reads=reads, inputs=[job.input, *given])
-    if step.is_complete(args.force):
+    if step.is_complete(job.force):
         return
     check_parallel(texts)
     training = [text for text in texts if text.split == TRAIN]
@@ -265,7 +263,7 @@ def main(args) -> None:
         raise InputError(f"{job.input}: no training files; --dictionary-from applies an existing model")
     step.begin(lambda path: is_corpus_file(path) or path.name in (DICTIONARY, *MODEL_FILES.values()))
     model = job.output / file_name if file_name else None
-    with make_workers(args.workers, args.dask) as workers:
+    with make_workers(job.workers, job.dask) as workers:
         make_model(job, paths_of(training), model, workers)
         for text in texts:
             for path, output in zip(text.paths, text.outputs(job.output), strict=True):
