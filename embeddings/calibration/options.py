@@ -9,7 +9,6 @@ from command_line.option_classes import force_switch, option, output_folder, swi
 from embeddings.encoders.options import SENTENCE_TRANSFORMERS, TRANSFORMERS, kind_of
 from embeddings.parallel_validation import RequiredParallelValidation
 
-STATE = "training"  # folder of what the trainer needs to go on
 KIND = "calibration"
 ENCODER = "encoder"  # folder of the best checkpoint
 POOLINGS = ("mean", "cls")

@@ -15,7 +15,6 @@ from embeddings.finetuning.task import Hyperparameters, Task
 from embeddings.parallel_validation import ParallelValidation
 
 KIND = "finetuning"
-STATE = "training"  # folder of what the trainer needs to go on
 MODEL = "model"  # folder of the best checkpoint
 PIVOT = "en"  # the language that others are switched with
 LanguageFile = tuple[str, Path]
