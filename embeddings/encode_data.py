@@ -81,24 +81,24 @@ class DataOptions:
         " --max-source-positions of the training (default: 120)"
     )
 
+    @property
+    def sets(self) -> list[str]:
+        return self.split or [SPLIT]
+
+    @property
+    def teacher(self) -> str:
+        """Its name, in the names of the files."""
+        return self.name or NAME
+
 
 @dataclass(frozen=True, kw_only=True)
-class DataEncoding:
+class DataEncoding(DataOptions):
     """What to encode, and how.
 
     Attributes:
-        split: names of sets.
-        pairs: of languages; None for all, and for monolingual texts.
-        name: of the teacher, in the names of the files.
-        text: folder of the raw text behind the binarized one; None for what lies in the binarized folder.
         dtype: of the numbers on disk.
     """
 
-    data: Path
-    split: list[str]
-    pairs: list[str] | None
-    name: str
-    text: Path | None
     encoder: EncoderOptions
     normalize: bool
     dtype: str
@@ -106,10 +106,10 @@ class DataEncoding:
 
 def store_vectors(job: DataEncoding, force: bool) -> None:
     """Store the vectors of all sentences of a job's sets."""
-    todo = [prefix for split in job.split for prefix in of_pairs(bitext_prefixes(job.data, split), job)]
+    todo = [prefix for split in job.sets for prefix in of_pairs(bitext_prefixes(job.data, split), job)]
     reader = Reader.of(job, job.encoder.load())
     for prefix in todo:
-        output = vectors_path(prefix, job.name)
+        output = vectors_path(prefix, job.teacher)
         encode_sentences(job, reader, prefix, output, force)
         print(output)
 

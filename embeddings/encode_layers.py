@@ -33,10 +33,10 @@ def store_layer_sums(job: DataEncoding, longest: int, force: bool) -> None:
     if job.text or job.normalize:
         option = "--text" if job.text else "--normalize"
         raise InputError(f"{option}: not of --layer-sums, which are of the binarized sentences as they are")
-    todo = [prefix for split in job.split for prefix in of_pairs(text_prefixes(job.data, split), job)]
+    todo = [prefix for split in job.sets for prefix in of_pairs(text_prefixes(job.data, split), job)]
     reader = LayerReader.load(job.encoder, job.data, longest)
     for prefix in todo:
-        sentences, output = load_sentences(prefix), layer_sums_path(prefix, job.name)
+        sentences, output = load_sentences(prefix), layer_sums_path(prefix, job.teacher)
         description = {
             "encoder": reader.record,
             "text": sentences_identity(prefix),

@@ -24,7 +24,7 @@ def stored_candidates(job: Retrieval, encoder: SentenceEncoder) -> StoredVectors
     """
     if job.candidate_vectors is None:
         return None
-    stored = StoredVectors.load(job.candidate_vectors, "--candidate-vectors")
+    stored = StoredVectors.of_folder(job.candidate_vectors, "--candidate-vectors")
     stored.check_encoder(encoder)
     return stored
 

@@ -13,7 +13,7 @@ from data_prep.formats.teacher_vectors import encoder_identity, encoder_title
 from data_prep.formats.token_states import TokenStatesFile, paths_of
 from data_prep.formats.vectors import VectorsFile
 from data_prep.languages import subtag
-from embeddings.encoders.options import RECORDS
+from embeddings.encoders.options import RECORDS, EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
 from embeddings.encoders.sizes import EncoderSize
 
@@ -68,7 +68,11 @@ class StoredVectors(SentenceEncoder):
         return {language for language, _ in self.places}
 
     @classmethod
-    def load(cls, folder: Path, option: str = "--model") -> "StoredVectors":
+    def load(cls, options: EncoderOptions) -> "StoredVectors":
+        return cls.of_folder(options.model)
+
+    @classmethod
+    def of_folder(cls, folder: Path, option: str = "--model") -> "StoredVectors":
         """The vectors in a folder.
 
         Args:
