@@ -197,8 +197,8 @@ class Stamp:
         nobody could tell them from what the killed run wrote.
         """
         names = {str(path.relative_to(self.folder)): path for path in found}
-        if (known := before.get("foreign")) is not None:
-            return {path for name, path in names.items() if name in known}
+        if (foreign := before.get("foreign")) is not None:
+            return {path for name, path in names.items() if name in foreign}
         if before and self.path.exists():
             return {path for name, path in names.items() if name not in before["outputs"]}
         return set()

@@ -84,9 +84,9 @@ def copy_text(text: Text, raw: Text, folder: Path) -> dict[str, str]:
             for side, stream in enumerate(streams):
                 stream.write(encode(block.decode(side)))
     for path, name in zip(text.paths, text.names(), strict=True):
-        found, expected = count_lines(folder / name), count_lines(path)
-        if found != expected:
-            raise InputError(f"{raw.paths[0].parent / name}: {found} lines, but {path} has {expected}")
+        lines, expected = count_lines(folder / name), count_lines(path)
+        if lines != expected:
+            raise InputError(f"{raw.paths[0].parent / name}: {lines} lines, but {path} has {expected}")
         sums[name] = checksum(folder / name)
     return sums
 

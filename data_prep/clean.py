@@ -144,7 +144,8 @@ class Cleaning:
         Raises:
             InputError: a folder has none, or none in a language of the corpus, so that it excludes nothing.
         """
-        known, found = languages_of(texts), []
+        cleaned = languages_of(texts)
+        evaluation: list[Text] = []
         for folder in self.also_exclude:
             sets = [text for text in find_texts(folder) if text.split != TRAIN]
             if not sets:
@@ -153,13 +154,13 @@ class Cleaning:
                     " name"
                 )
             languages = languages_of(sets)
-            if not set(languages) & set(known):
+            if not set(languages) & set(cleaned):
                 raise InputError(
                     f"--also-exclude {folder}: its valid and test sets are in {', '.join(languages)};"
-                    f" expected one of the languages of {self.input}: {', '.join(known)}"
+                    f" expected one of the languages of {self.input}: {', '.join(cleaned)}"
                 )
-            found += sets
-        return found
+            evaluation += sets
+        return evaluation
 
     def check(self, texts: list[Text]) -> None:
         """Refuse an evaluation text in a language that the corpus does not have.
@@ -167,12 +168,12 @@ class Cleaning:
         Raises:
             InputError: there is one.
         """
-        known = languages_of(texts)
+        languages = languages_of(texts)
         for language, path in self.exclude_text:
-            if language != ANY and language not in known:
+            if language != ANY and language not in languages:
                 raise InputError(
                     f"--exclude-text {language}={path}: {self.input} has no text in {language!r};"
-                    f" expected one of {', '.join(known)}"
+                    f" expected one of {', '.join(languages)}"
                 )
 
     def vector_files(self, text: Text) -> list[Path]:

@@ -96,10 +96,10 @@ def chosen_languages(job: DownloadJob) -> list[str]:
             raise InputError("download mtdata: --langs is needed, for instance --langs de,en")
         return sorted(corpus.languages)
     if corpus and corpus.further_languages is not None:
-        known = sorted({*corpus.languages, *corpus.further_languages})
+        languages = sorted({*corpus.languages, *corpus.further_languages})
         for language in job.langs:
-            if language not in known:
-                raise InputError(f"--langs: {job.name} has no {language!r}; it has {', '.join(known)}")
+            if language not in languages:
+                raise InputError(f"--langs: {job.name} has no {language!r}; it has {', '.join(languages)}")
     return job.langs
 
 
@@ -135,7 +135,7 @@ def further_pairs(job: DownloadJob, languages: list[str]) -> list[str]:
     """
     if job.further_pairs and (job.name == MTDATA or CORPORA[job.name].read_pair is None):
         raise InputError(f"--further-pairs: {job.name} has none; leave the option out")
-    found = []
+    further = []
     for entry in job.further_pairs:
         codes = entry.split("-")
         if len(set(codes)) != 2 or not set(codes) <= set(languages):
@@ -143,10 +143,10 @@ def further_pairs(job: DownloadJob, languages: list[str]) -> list[str]:
                 f"--further-pairs {entry}: expected two of --langs {','.join(languages)}, for example de-fr"
             )
         pair = pair_name(*codes)
-        if job.centric in codes or pair in found:
+        if job.centric in codes or pair in further:
             raise InputError(f"--further-pairs {entry}: is trained on already; leave it out")
-        found.append(pair)
-    return found
+        further.append(pair)
+    return further
 
 
 def write_bitext(bitext, folder: Path, train_pairs: int | None = None) -> int:
@@ -176,15 +176,15 @@ def compare_with_paper(name: str, counts: dict[str, int], train_pairs: int | Non
     """Differences from Table 7.1, or from the training pairs that were asked for, for a warning."""
     if name not in CORPORA:
         return []
-    corpus, found = CORPORA[name], []
+    corpus, differences = CORPORA[name], []
     for bitext, lines in counts.items():
         split, pair = bitext.split(".")
         expected = corpus.lines.get(split, lines)
         if split == TRAIN and train_pairs:
             expected = min(expected, train_pairs)
         if lines != expected and set(pair.split("-")) <= set(corpus.languages):
-            found.append(f"{bitext}: {lines} lines, the published corpus has {expected}")
-    return found
+            differences.append(f"{bitext}: {lines} lines, the published corpus has {expected}")
+    return differences
 
 
 def main(job: DownloadJob) -> None:
@@ -203,8 +203,8 @@ def main(job: DownloadJob) -> None:
     step = StepFolder(job.output, "download", settings, inputs=(job.from_folder,) if job.from_folder else ())
     downloads = job.output / "downloads"
     with Source(job.from_folder, downloads) as source:
-        known = step.stamp.recorded().get("inputs", {})
-        step.stamp.inputs = source.identities(known, known if job.from_folder is None else None)
+        recorded = step.stamp.recorded().get("inputs", {})
+        step.stamp.inputs = source.identities(recorded, recorded if job.from_folder is None else None)
         if step.is_complete(job.force):
             return
         remove_leftovers(downloads)

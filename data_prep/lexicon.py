@@ -72,9 +72,9 @@ def aligned_words(path_a: Path, path_b: Path, links: Path) -> Iterator[tuple[str
     """
     from data_prep.alignment.links import check_range, parse_line
 
-    found, *expected = map(count_lines, (links, path_a, path_b))
-    if set(expected) != {found}:
-        raise InputError(f"{links}: {found} lines, expected {expected[0]} as in {path_a}")
+    lines, *expected = map(count_lines, (links, path_a, path_b))
+    if set(expected) != {lines}:
+        raise InputError(f"{links}: {lines} lines, expected {expected[0]} as in {path_a}")
     texts = map(read_lines, (path_a, path_b, links))
     for number, (a, b, line) in enumerate(zip(*texts, strict=True), start=1):
         words_a, words_b, spans = a.split(), b.split(), parse_line(line, links, number)
@@ -104,16 +104,16 @@ def read_dictionary(path: Path) -> dict[str, list[str]]:
     Raises:
         InputError: a line of another form, or none; names file and line.
     """
-    found: dict[str, list[str]] = defaultdict(list)
+    translations: dict[str, list[str]] = defaultdict(list)
     for number, line in enumerate(read_lines(path), start=1):
         words = line.split()
         if len(words) != 2:
             raise InputError(f"{at(path, number)}: {line[:60]!r}, expected a word and its translation")
-        if words[1] not in found[words[0]]:
-            found[words[0]].append(words[1])
-    if not found:
+        if words[1] not in translations[words[0]]:
+            translations[words[0]].append(words[1])
+    if not translations:
         raise InputError(f"{path}: no entries, expected a word and its translation per line")
-    return dict(found)
+    return dict(translations)
 
 
 def read_dictionaries(folder, languages: Iterable[str]) -> dict[str, dict[str, list[str]]]:
@@ -130,9 +130,9 @@ def read_dictionaries(folder, languages: Iterable[str]) -> dict[str, dict[str, l
             path = Path(folder) / f"{source}-{target}.txt"
             if source == target or not path.is_file():
                 continue
-            known = merged.setdefault(source, {})
+            dictionary = merged.setdefault(source, {})
             for word, translations in read_dictionary(path).items():
-                kept = known.setdefault(word, [])
+                kept = dictionary.setdefault(word, [])
                 kept += [other for other in translations if other not in kept and other != word]
     if not merged:
         raise InputError(

@@ -123,9 +123,9 @@ def largest_of_earlier(output: Path, limits: dict[str, int], settings: dict, tra
     for path in sorted(output.glob("*/low-resource.json")):
         if path.parent.name in (MONOLINGUAL, *limits):
             continue
-        known = read_settings(path.parent, "low-resource")
-        check(known, {"size": int}, path)
-        if {name: known.get(name) for name in settings} != settings:
+        earlier = read_settings(path.parent, "low-resource")
+        check(earlier, {"size": int}, path)
+        if {name: earlier.get(name) for name in settings} != settings:
             raise InputError(
                 f"{path.parent}: was drawn with another {' or '.join(f'--{name}' for name in settings)};"
                 " remove it, or choose another --output"
@@ -136,7 +136,7 @@ def largest_of_earlier(output: Path, limits: dict[str, int], settings: dict, tra
                 f"{path.parent}: was drawn from another {train.paths[0].name}, or an earlier one; remove it,"
                 " or choose another --output"
             )
-        largest = max(largest, known["size"])
+        largest = max(largest, earlier["size"])
     return largest
 
 
@@ -146,11 +146,11 @@ def training_pair(folder: Path, bitexts: list[Text]) -> Text:
     Raises:
         InputError: not exactly one training bitext.
     """
-    found = [bitext for bitext in bitexts if bitext.split == TRAIN]
-    if len(found) != 1:
-        names = ", ".join(bitext.pair for bitext in found) or "none"
+    training = [bitext for bitext in bitexts if bitext.split == TRAIN]
+    if len(training) != 1:
+        names = ", ".join(bitext.pair for bitext in training) or "none"
         raise InputError(f"{folder}: training pairs: {names}; expected exactly one language pair")
-    return found[0]
+    return training[0]
 
 
 def monolingual_files(folder: Path, train: Text) -> list[Path]:
@@ -160,15 +160,15 @@ def monolingual_files(folder: Path, train: Text) -> list[Path]:
         InputError: one is missing or empty, or the step that writes them did not finish.
     """
     check_finished(folder)
-    found = []
+    paths = []
     for language in train.languages:
         path = find_text(folder / monolingual_name(TRAIN, language))
         if path is None:
             raise InputError(f"--monolingual {folder}: no {TRAIN}.{language} in it")
         if not count_lines(path):
             raise InputError(f"{path}: is empty, expected lines of text")
-        found.append(path)
-    return found
+        paths.append(path)
+    return paths
 
 
 def random_ranks(lines: int, seed: int):

@@ -71,7 +71,7 @@ def find_pairs(folder: Path) -> dict[str, list[Path]]:
     Raises:
         InputError: there are none, or a side of a set is missing.
     """
-    found: dict[str, list[Path]] = {}
+    sides_of_pairs: dict[str, list[Path]] = {}
     for place in sorted(folder.iterdir()) if folder.is_dir() else ():
         pair = PAIR.fullmatch(place.name)
         if not (place.is_dir() and pair) or pair["first"] == pair["second"]:
@@ -82,10 +82,10 @@ def find_pairs(folder: Path) -> dict[str, list[Path]]:
                 for side, path in zip(SIDES, sides, strict=True):
                     if path is None:
                         raise InputError(f"{place}/{name}.{side}: no such file, but its other side is there")
-                found.setdefault(place.name, []).extend(sides)
-    if not found:
+                sides_of_pairs.setdefault(place.name, []).extend(sides)
+    if not sides_of_pairs:
         raise InputError(f"{folder}: no files PAIR/test.src; expected the folder of the Tatoeba Challenge")
-    return found
+    return sides_of_pairs
 
 
 def sample(

@@ -107,9 +107,9 @@ def tokenizers_of(folder: Path, languages: list[str], type_name: str) -> dict[st
     Raises:
         InputError: words where such a tokenizer reads raw text.
     """
-    known = (read_record(folder, "tokenize") or {}).get("tokenizers", {})
+    recorded = (read_record(folder, "tokenize") or {}).get("tokenizers", {})
     raw = type_name == TRANSFORMERS
-    names = {language: known.get(language, "raw" if raw else "none") for language in languages}
+    names = {language: recorded.get(language, "raw" if raw else "none") for language in languages}
     for language, name in names.items() if raw else ():
         if name.removesuffix(LOWERCASE) not in UNSPLIT:
             raise InputError(
@@ -126,15 +126,15 @@ def check_tokenizers(job: SubwordJob, languages: list[str]) -> None:
     Raises:
         InputError: the model knows a language in another form, so that its units would be none of its words.
     """
-    found = (read_record(job.input, "tokenize") or {}).get("tokenizers", {})
+    tokenizers = (read_record(job.input, "tokenize") or {}).get("tokenizers", {})
     of_model = read_record(job.dictionary_from, "subword")["tokenizers"]
     expected = {language: of_model[language] for language in languages if language in of_model}
     for language, name in expected.items():
-        if found.get(language, name) != name:
+        if tokenizers.get(language, name) != name:
             choices = " ".join(f"{code}={each.removesuffix(LOWERCASE)}" for code, each in expected.items())
             case = f"with{'' if name.endswith(LOWERCASE) else 'out'} --lowercase"
             raise InputError(
-                f"{job.input}: {language} is tokenized by {found[language]}, but that of"
+                f"{job.input}: {language} is tokenized by {tokenizers[language]}, but that of"
                 f" {job.dictionary_from} by {name}; run `tokenize` with --tokenizer {choices}, {case}"
             )
 
@@ -204,8 +204,8 @@ def make_dictionary(job: SubwordJob, training: list[Path], model: Path | None, w
         symbols = list(counts)
     kept = Counter({unit: counts[unit] for unit in symbols if counts[unit] >= job.min_count})
     size = write_dictionary(path, dictionary_lines(kept, job.min_count)) + len(SPECIAL_SYMBOLS)
-    known = sum(kept.values()) / max(1, sum(counts.values()))
-    print(size_in_words(job, size, len(symbols), len(kept), known))
+    share = sum(kept.values()) / max(1, sum(counts.values()))
+    print(size_in_words(job, size, len(symbols), len(kept), share))
 
 
 def size_in_words(job: SubwordJob, size: int, units: int, kept: int, known: float) -> str:

@@ -114,8 +114,8 @@ def _check_options(job: SubwordJob) -> None:
         for name in names:
             option = f"--{name.replace('_', '-')}"
             if getattr(job, name) is not None and (applied or kind != chosen):
-                found = f"{applied} has a model" if applied else f"--type is {chosen}"
-                raise InputError(f"{option}: of learning with --type {kind}, but {found}; leave it out")
+                reason = f"{applied} has a model" if applied else f"--type is {chosen}"
+                raise InputError(f"{option}: of learning with --type {kind}, but {reason}; leave it out")
 
 
 def _check_options_of_dictionary(job: SubwordJob) -> None:

@@ -127,12 +127,12 @@ def of_pairs(prefixes: Sequence[Path], job: DataEncoding) -> list[Path]:
         by_pair.setdefault(frozenset(prefix.name.split(".")[1].split("-")), []).append(prefix)
     chosen: list[Path] = []
     for pair in job.pairs:
-        found = by_pair.get(frozenset(pair.split("-")))
-        if not found:
+        prefixes_of_pair = by_pair.get(frozenset(pair.split("-")))
+        if not prefixes_of_pair:
             raise InputError(
                 f"--pairs {pair}: {job.data} has no such pair in {prefixes[0].name.split('.')[0]}"
             )
-        chosen += found
+        chosen += prefixes_of_pair
     return chosen
 
 
@@ -211,8 +211,8 @@ def encode_sentences(job: DataEncoding, reader: Reader, prefix: Path, output: Pa
     if raw is None:
         parts, named = sentence_windows(sentences), data_path(prefix)
     else:
-        if (found := count_lines(raw)) != len(sentences):
-            raise InputError(f"{raw}: {found} lines, but {data_path(prefix)} has {len(sentences)} sentences")
+        if (lines := count_lines(raw)) != len(sentences):
+            raise InputError(f"{raw}: {lines} lines, but {data_path(prefix)} has {len(sentences)} sentences")
         parts, named = windows.windows(raw), raw
 
     def encode(start: int, window: Sequence) -> np.ndarray:

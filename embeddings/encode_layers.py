@@ -133,15 +133,15 @@ class LayerReader:
         eos, pad = self.encoder.dictionary.eos(), self.encoder.dictionary.pad()
         self.cut += sum(len(sentence) > self.longest for sentence in window)
         rows = [cut(np.asarray(sentence), self.longest, eos) for sentence in window]
-        found = np.zeros((len(rows), self.layers, self.record["width"]), dtype=np.float32)
+        sums = np.zeros((len(rows), self.layers, self.record["width"]), dtype=np.float32)
         with torch.inference_mode():
             for some in batches(list(map(len, rows)), self.options.batch_tokens):
                 tokens = pad_right([rows[row] for row in some], pad).to(self.options.device())
-                found[some] = self.encoder.sums_of_layers(tokens).float().cpu().numpy()
-        found = found.reshape(len(rows), -1)
-        if not np.isfinite(found).all():
-            raise NotFinite(self.record["name"], int((~np.isfinite(found).all(axis=1)).argmax()))
-        return found
+                sums[some] = self.encoder.sums_of_layers(tokens).float().cpu().numpy()
+        sums = sums.reshape(len(rows), -1)
+        if not np.isfinite(sums).all():
+            raise NotFinite(self.record["name"], int((~np.isfinite(sums).all(axis=1)).argmax()))
+        return sums
 
 
 def _of_checkpoint(options: EncoderOptions, data: Path):

@@ -88,7 +88,7 @@ def measure(job: Finetuning, folder: Path, tests: list) -> dict:
     from embeddings.finetuning.training import tested
 
     training = job.training
-    found = tested(training, folder / MODEL, tests)
+    results = tested(training, folder / MODEL, tests)
     learned_from = read_json(folder / LEARNED)
     run = {
         "system": {"name": job.encoder, "seed": training.seed},
@@ -99,7 +99,7 @@ def measure(job: Finetuning, folder: Path, tests: list) -> dict:
         "train_examples": learned_from["examples"],
         "code_switching": bool(training.code_switching),
         "hyperparameters": training.settings,
-        **found,
+        **results,
     }
     encoder = {
         "name": job.encoder,

@@ -90,12 +90,12 @@ def main(job: Job) -> None:
 def measure(job: Job, output: Path, pairs: PairLists) -> dict:
     """Mine or score, keep the pairs, which belong in the file `output`, and describe them."""
     encoder = job.encoder.load()
-    found = (score_lines if job.line_by_line else mine_texts)(job, encoder, output, pairs)
+    mined = (score_lines if job.line_by_line else mine_texts)(job, encoder, output, pairs)
     run = {
         "system": encoder.system,
         "dataset": job.name,
         **described(job.mining),
-        **found,
+        **mined,
     }
     return {
         **described_encoder(encoder),
@@ -143,26 +143,26 @@ def mine_texts(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairList
 
 def vectors_of(job: Job, encoder: SentenceEncoder, sides: list[Side]) -> list:
     """Of the different sentences of both sides."""
-    found = []
+    vectors = []
     names = ("--source-language", "--target-language")
     for side, language, name in zip(sides, languages(job), names, strict=True):
         with of_text(side.path, name):
-            found.append(
+            vectors.append(
                 encoder.encode(side.sentences, language)
                 if job.identifiers  # vectors of the file would be of its lines, identifiers included
                 else encoder.encode_lines(side.path, side.rows, side.sentences, language)
             )
-    return found
+    return vectors
 
 
 def scored(pairs, gold, threshold_from: str) -> dict:
     """Precision, recall and F1 of the pairs that reach a threshold, and where that is from."""
-    found = f1_score(pairs, gold)
+    score = f1_score(pairs, gold)
     return {
         "gold_pairs": len(gold),
-        "precision": found.precision,
-        "recall": found.recall,
-        "f1": found.f1,
+        "precision": score.precision,
+        "recall": score.recall,
+        "f1": score.f1,
         "threshold_from": threshold_from,
     }
 

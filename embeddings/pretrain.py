@@ -49,14 +49,14 @@ def texts_of(job: Pretraining) -> dict[str, tuple[Path, Path]]:
     Raises:
         InputError: a language lacks one.
     """
-    found = {(text.split, text.pair): text.paths[0] for text in find_texts(job.text) if not text.is_bitext}
+    paths = {(text.split, text.pair): text.paths[0] for text in find_texts(job.text) if not text.is_bitext}
     for language in job.languages:
         for split in (TRAIN, VALID):
-            if (split, language) not in found:
+            if (split, language) not in paths:
                 raise InputError(
                     f"{job.text}: no {split}.{language}; expected monolingual text of all of --languages"
                 )
-    return {language: (found[TRAIN, language], found[VALID, language]) for language in job.languages}
+    return {language: (paths[TRAIN, language], paths[VALID, language]) for language in job.languages}
 
 
 def pretrain(job: Pretraining, texts: dict[str, tuple[Path, Path]], folder: TrainingFolder) -> None:

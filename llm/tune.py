@@ -147,7 +147,7 @@ def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, proc
     from data_prep.transformers_trainer import Diverged
     from llm.tuning.training import tune_stage
 
-    found, reasons = {}, []
+    validations, reasons = {}, []
     for rate in job.learning_rate:
         result = state / f"rate-{rate:g}"
         if not (result / VALIDATION).is_file():
@@ -156,19 +156,22 @@ def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, proc
             except Diverged as error:
                 reasons.append(str(error))  # the error itself would hold the model
                 continue
-        found[rate] = read_json(result / VALIDATION)
-    if not found:
+        validations[rate] = read_json(result / VALIDATION)
+    if not validations:
         raise InputError(reasons[-1])
     for reason in reasons if processes.is_first else ():
         print(f"tune: {stage.title}: {reason}; goes on without it", file=sys.stderr)
-    best = min(found, key=lambda rate: found[rate]["loss"])
+    best = min(validations, key=lambda rate: validations[rate]["loss"])
     stage.training.flush()
     processes.wait()  # all have read what the first one moves
     if processes.is_first:
-        losses = {f"{rate:g}": found[rate]["loss"] if rate in found else None for rate in job.learning_rate}
+        losses = {
+            f"{rate:g}": validations[rate]["loss"] if rate in validations else None
+            for rate in job.learning_rate
+        }
         result = state / f"rate-{best:g}"
         overlong = stage.training.overlong.counts()
-        write_json(result / VALIDATION, found[best] | {"losses_of_rates": losses, "overlong": overlong})
+        write_json(result / VALIDATION, validations[best] | {"losses_of_rates": losses, "overlong": overlong})
         if len(losses) > 1:
             print(
                 f"tune: {stage.title}: learning rate {best:g} is kept, valid losses {losses}", file=sys.stderr

@@ -68,10 +68,10 @@ def main(job: StructuresJob) -> None:
 
 
 def _find(folder: Path, name: str) -> Path:
-    found = find_text(folder / name)
-    if found is None:
+    path = find_text(folder / name)
+    if path is None:
         raise InputError(f"{folder / name}: no such file (nor compressed), but there are structures of it")
-    return found
+    return path
 
 
 def carry_file(over_words: Path, words: Path, units: Path, output: Path, subword_type: str, workers) -> None:

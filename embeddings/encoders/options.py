@@ -122,10 +122,10 @@ class EncoderOptions:
         """
         if self.model.is_dir():
             return _files_of_folder(self.model, output)
-        found = [self.model] if self.model.is_file() else []
+        paths = [self.model] if self.model.is_file() else []
         for pattern in ("dict.*.txt", "preparation.json", "subword.*") if self.model_data else ():
-            found += sorted(self.model_data.glob(pattern))
-        return found
+            paths += sorted(self.model_data.glob(pattern))
+        return paths
 
     def device(self):
         import torch

@@ -207,12 +207,12 @@ def measured(task: Task, files: list[Examples], reader: Reader, predict: Predict
 
     Several files of a language are one.
     """
-    found = {
+    measures = {
         language: task.measure(examples, language, reader, predict)
         for language, examples in by_language(files).items()
     }
-    means = {name: float(np.mean([one[name] for one in found.values()])) for name in task.measures}
-    return {**means, "languages": found}
+    means = {name: float(np.mean([one[name] for one in measures.values()])) for name in task.measures}
+    return {**means, "languages": measures}
 
 
 def tested(job: Training, folder: Path, files: list[Examples]) -> dict:
