@@ -9,7 +9,6 @@ Corpora are those of the thesis, MLDoc and two of Amazon reviews, or one's own: 
 they are laid out.
 """
 
-import copy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError, at
+from command_line.measurements import Measured, numbers
 from command_line.numbers import natural
 from command_line.option_classes import force_switch, option, output_folder, positional, switch
 from command_line.progress import progress
@@ -26,6 +26,7 @@ from data_prep.formats.texts import LANGUAGE
 from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions
 from embeddings.labelled_texts import LAYOUTS, TEST, TRAIN, VALID, Layout, Part, find_part
+from embeddings.perceptrons import teach
 
 KIND = "classification"
 
@@ -132,8 +133,8 @@ def main(job: Classification) -> None:
     write_result("embeddings", KIND, job, inputs, lambda: measure(job), job.output, job.force)
 
 
-def measure(job: Classification) -> dict:
-    """Accuracy in per cent of every direction, mean and deviation over the runs."""
+def measure(job: Classification) -> Measured:
+    """Accuracy in per cent of every direction and initialization."""
     parts = {key: job.read(key[1], path) for key, path in job.files().items()}
     check_labels(job, parts)
     encoder = job.encoder.load()
@@ -142,31 +143,35 @@ def measure(job: Classification) -> dict:
         for key, part in progress(parts.items(), len(parts), "encode", "file")
     }
     labels = {key: np.array(part.labels) for key, part in parts.items()}
-    directions: dict[str, list[float]] = {}
-    for language, seed in progress(
-        [(language, seed) for language in job.taught for seed in range(1, job.runs + 1)],
-        len(job.taught) * job.runs,
-        "teach",
-        "run",
-    ):
+    rows = []
+    for language in job.taught:
         pairs = [(vectors[language, part], labels[language, part]) for part in (TRAIN, VALID)]
-        classify = teach(job.perceptron, *pairs, seed=seed)
+        seeds = range(1, job.runs + 1)
+        classify = teach(job.perceptron, *pairs, seeds, f"teach with {language}")
         for other in job.languages:
             right = classify(vectors[other, TEST]) == labels[other, TEST]
-            directions.setdefault(f"{language}-{other}", []).append(100 * float(right.mean()))
+            for seed, hits in zip(seeds, right, strict=True):
+                accuracy = {"accuracy": 100 * hits.mean()}
+                rows += numbers(accuracy, direction=f"{language}-{other}", repeat=seed)
+    for language in job.languages:
+        tested = labels[language, TEST]
+        rows += [
+            row
+            for taught in job.taught
+            for row in numbers({"lines": len(tested)}, direction=f"{taught}-{language}")
+        ]
+    rows += numbers({"classes": len(set(labels[job.taught[0], TRAIN]))})
     run = {
         "system": encoder.system,
         "dataset": job.name,
-        "classes": len(set(labels[job.taught[0], TRAIN])),
         "train_examples": {language: len(labels[language, TRAIN]) for language in job.taught},
         "hyperparameters": {**vars(job.perceptron), "runs": job.runs},
-        "directions": {name: described(runs) for name, runs in directions.items()},
     }
-    return {
-        **described_encoder(encoder),
-        "runs": [run],
-        "versions": versions("torch", "numpy", "scikit-learn"),
-    }
+    measured = Measured(
+        about=described_encoder(encoder) | {"versions": versions("torch", "numpy", "scikit-learn")}
+    )
+    measured.add(run, rows)
+    return measured
 
 
 def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> None:
@@ -183,38 +188,3 @@ def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> Non
         for number, label in zip(part.lines, part.labels, strict=True):
             if label not in labels:
                 raise InputError(f"{at(part.path, number)}: label {label!r:.40} is not in {taught.path}")
-
-
-def described(runs: list[float]) -> dict:
-    """Mean and sample standard deviation; no deviation of one run."""
-    deviation = float(np.std(runs, ddof=1)) if len(runs) > 1 else None
-    return {"accuracy": float(np.mean(runs)), "deviation": deviation, "accuracies": runs}
-
-
-def teach(options: Perceptron, train, valid, seed: int):
-    """The function vectors -> labels of the epoch that is best on the validation part; the last of equals.
-
-    Args:
-        train, valid: vectors, n x C, and labels, n.
-    """
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.preprocessing import StandardScaler
-
-    scaler = StandardScaler(with_mean=options.standardize, with_std=options.standardize).fit(train[0])
-    model = MLPClassifier(
-        activation="tanh",
-        hidden_layer_sizes=[width for width in options.hidden if width],
-        batch_size=min(options.batch, len(train[1])),
-        learning_rate_init=options.learning_rate,
-        alpha=options.weight_decay,
-        random_state=np.random.RandomState(seed),  # goes on from epoch to epoch; a number would begin anew
-    )
-    (vectors, labels), (held_out, gold) = ((scaler.transform(one), of) for one, of in (train, valid))
-    classes = np.unique(labels)
-    best, highest = None, -1.0
-    for _ in range(options.epochs):
-        model.partial_fit(vectors, labels, classes=classes)
-        accuracy = float((model.predict(held_out) == gold).mean())
-        if accuracy >= highest:
-            best, highest = copy.deepcopy(model), accuracy
-    return lambda given: best.predict(scaler.transform(given))

@@ -25,11 +25,11 @@ from command_line.outputs import check_other_folder
 from command_line.progress import progress
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, format_direction
+from data_prep.formats.parallel_sets import source_files
 from eval.probes.parallel import FINAL_NORM
 from eval.probes.store import KIND, store_files, write_index
 from llm.instructions.prompts import DEFAULT
 from llm.language_model import check_positions, warn_of_cut
-from llm.parallel_sets import source_files
 from llm.prompted_model import PromptedModel
 
 

@@ -26,13 +26,13 @@ from command_line.option_classes import by_name, force_switch, option, output_fo
 from command_line.outputs import check_other_folder, checksum, write_json, write_text
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, directions_or, format_direction, parse_directions
+from data_prep.formats.parallel_sets import source_files
 from data_prep.formats.texts import LANGUAGE
 from eval.results.scores import TRANSLATION
 from eval.translation.evaluated_model import SETS
 from llm.instructions.language_names import language_names
 from llm.instructions.prompts import DEFAULT, PROMPTS
 from llm.language_model import check_positions, warn_of_cut
-from llm.parallel_sets import source_files
 from llm.prompted_model import PromptedModel
 from llm.search import Search
 

@@ -11,6 +11,7 @@ from data_prep.model_folders.settings import (
     CONFIGURATION,
     TOKENIZER,
     take_configuration,
+    take_generation,
     take_tokenizer_settings,
 )
 
@@ -36,6 +37,7 @@ def check_model(path: Path, option: str = "--model") -> ModelFolder:
     take_weights(folder)
     if take_configuration(folder) is None:
         raise InputError(f"{path / CONFIGURATION}: no such file; expected that of a model of {KIND}")
+    take_generation(folder)
     take_tokenizer(folder)
     return folder
 
