@@ -69,20 +69,6 @@ COMPARISON = {
 }
 
 
-LLR_RUN = {
-    **SEEDED,
-    "checkpoint": Optional({"sha256": Optional(str)}),
-    "tokens": OneOf("all", "no-tags", "words"),
-    "forced": str,
-    "seeds": [int],
-    "training": Objects(Anything),
-    "layers": Objects([str]),
-    "chance": Objects(float),
-    "majority": Objects(Objects(Anything)),
-    "averages": Objects(Objects(Anything)),
-    "directions": Objects({"kind": KIND, "accuracy": Objects(Anything), "texts_sha256": Optional(str)}),
-    "classifiers": Objects(Objects(Anything)),
-}
 LENGTHS = {
     "lines": int,
     "accuracy": float,
@@ -115,7 +101,6 @@ TRANSFERRED = {
     "rate": Optional(float),
     "retrieval": Optional(float),
 }
-PEARSON = dict.fromkeys(("r", "p_value", "low", "high", "language_low", "language_high"), Optional(float))
 RUNS = {"runs": [SEEDED]}
 SCHEMAS = {
     "scores": SCORES,
@@ -131,20 +116,6 @@ SCHEMAS = {
         "splits": Objects(
             Objects({"encoder": str, "decoder": Optional(str), "text_sha256": Optional(str)})
         ),  # language models have no decoder
-    },
-    "llr": {"runs": [LLR_RUN]},
-    "correlation": {
-        "correlations": [
-            {
-                "dataset": str,
-                "baseline": str,
-                "system": str,
-                "measure": str,
-                "pairs": Objects({"kind": KIND, "precision_change": float, "bleu_change": float}),
-                "pearson": Objects({"n": int, **PEARSON}),
-                "by_seed": Objects(Objects(Optional(float))),
-            }
-        ]
     },
     "off-target": {
         "runs": [
