@@ -90,6 +90,16 @@ def numbers(values: Mapping[str, float | None], **columns) -> list[dict]:
     ]
 
 
+def low(measure: str) -> str:
+    """The measure that is the lower end of the interval of another."""
+    return f"{measure}_low"
+
+
+def high(measure: str) -> str:
+    """The measure that is the upper end of the interval of another."""
+    return f"{measure}_high"
+
+
 def write_rows(path: Path, rows: list[dict]) -> None:
     """Write rows as CSV, atomically, with the columns that any of them has.
 

@@ -55,9 +55,9 @@ class Measurements:
             if path not in files:
                 files[path] = table_of(path)
             table = _rows_of(files[path], run, len(tables))
-            _check_alike(*seen.setdefault((run.dataset, run.name), (run, table)), run, table, ONE_SYSTEM)
+            check_alike(*seen.setdefault((run.dataset, run.name), (run, table)), run, table, ONE_SYSTEM)
             if not allow_unlike:
-                _check_alike(*seen.setdefault(run.dataset, (run, table)), run, table, ALLOWED)
+                check_alike(*seen.setdefault(run.dataset, (run, table)), run, table, ALLOWED)
             tables.append(table)
         return cls(systems, pd.concat(tables, ignore_index=True))
 
@@ -135,13 +135,22 @@ def table_of(path: Path) -> pd.DataFrame:
     return rows
 
 
+def rows_of(run: Run) -> pd.DataFrame:
+    """The rows of one run; reads its file.
+
+    Raises:
+        InputError: as `table_of`.
+    """
+    return _rows_of(table_of(run.path.with_suffix(".csv")), run, 0)
+
+
 def _rows_of(table: pd.DataFrame, run: Run, number: int) -> pd.DataFrame:
     """The rows of one run, under the name that the report gives its system."""
     rows = table[table.run == run.number]
     return rows.assign(run=number, dataset=run.dataset, system=run.name, seed=run.seed)
 
 
-def _check_alike(first: Run, expected: pd.DataFrame, run: Run, rows: pd.DataFrame, remedy: str) -> None:
+def check_alike(first: Run, expected: pd.DataFrame, run: Run, rows: pd.DataFrame, remedy: str) -> None:
     """Two runs are of the same lines of the same directions, and were measured in the same way.
 
     Raises:
