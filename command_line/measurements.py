@@ -22,7 +22,7 @@ and `value`.
 
 import csv
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,9 +64,18 @@ class Measured:
         number = len(self.runs)
         self.runs.append(run)
         self.rows += [
-            {"run": number, **names, "split": run.get("split"), **row, "value": float(row["value"])}
+            {"split": run.get("split"), **row, "run": number, **names, "value": float(row["value"])}
             for row in rows
         ]
+
+    def include(self, reference: Path, measures: Collection[str]) -> None:
+        """What a file of rows says of published systems, of these measures: a run for each system."""
+        systems: dict[tuple[str, str], list[dict]] = {}
+        for row in read_rows(reference):
+            if row["measure"] in measures:
+                systems.setdefault((row["dataset"], row["system"]), []).append(row)
+        for (dataset, name), rows in systems.items():
+            self.add({"system": {"name": name}, "dataset": dataset, "reference": str(reference)}, rows)
 
     @property
     def record(self) -> dict:

@@ -68,13 +68,6 @@ class Measurements:
             for dataset, systems in by_dataset(self.systems).items()
         }
 
-    def where(self, **wanted: str) -> "Measurements":
-        """The rows whose columns hold what is wanted."""
-        rows = self.rows
-        for column, value in wanted.items():
-            rows = rows[rows[column] == value]
-        return Measurements(self.systems, rows)
-
     def means(
         self, measure: str, by: Sequence[str] = (), over: Sequence[str] = ("run",), scale: float = 1.0
     ) -> dict[tuple, MeanStd]:
@@ -102,6 +95,14 @@ class Measurements:
         """What a column of names holds, in the order of first appearance."""
         rows = self.rows if measure is None else self.rows[self.rows.measure == measure]
         return [name for name in rows[column].unique() if name]
+
+    def where(self, **columns) -> "Measurements":
+        """The rows whose columns hold these values, or one of a list, and the systems that have such rows."""
+        rows = self.rows
+        for name, value in columns.items():
+            rows = rows[rows[name].isin([value] if isinstance(value, str) else value)]
+        measured = set(rows.system)
+        return Measurements([system for system in self.systems if system.name in measured], rows)
 
     def of_system(self, system: System, measure: str) -> pd.DataFrame:
         """The rows of one measure of one system."""

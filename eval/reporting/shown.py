@@ -43,8 +43,10 @@ def _section(entry: dict, results: ResultSet) -> Section:
     measurements = Measurements.of(results.probed(entry["kind"]), results.allow_unlike)
     for dataset, measured in measurements.by_dataset().items():
         for shown in entry["shows"]:
-            settings = {name: value for name, value in shown.items() if name != "view"}
-            exhibits += VIEWS[shown["view"]](measured, dataset, **settings)
+            settings = {name: value for name, value in shown.items() if name not in ("view", "where")}
+            chosen = measured.where(**shown.get("where", {}))
+            if chosen.systems:
+                exhibits += VIEWS[shown["view"]](chosen, dataset, **settings)
     return Section(entry["title"], exhibits, [" ".join(note.split()) for note in entry.get("notes", [])])
 
 

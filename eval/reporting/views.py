@@ -9,7 +9,9 @@ from functools import partial
 from itertools import pairwise
 
 from eval.measurements import Measurements
-from eval.reporting.exhibits import Figure, Table, cells, mean_cell, number_cell, slug
+from eval.reporting.curves import curves
+from eval.reporting.exhibits import Figure, Table, cells, mean_cell, number_cell, rows_behind, slug
+from eval.reporting.measure_tables import effects, measures, parts
 from eval.reporting.plots import dots, lines, signed_heatmap
 from eval.results.systems import System
 
@@ -130,6 +132,7 @@ def table(
     digits: int = 1,
     scale: float = 1.0,
     average: bool = False,
+    each: str = "",
 ) -> list[Table]:
     """Systems by what a column of the rows holds: mean and deviation over seeds.
 
@@ -138,44 +141,26 @@ def table(
         digits: behind the point.
         scale: of the numbers.
         average: add a column of the mean over all columns.
+        each: column of the rows; there is a table for each of its values.
     """
-    titles = sorted(measured.values(columns, measure))
-    means = measured.means(measure, (columns,), scale=scale)
-    averages = measured.means(measure, scale=scale) if average else {}
-    rows = []
-    for system in measured.systems:
-        values = [means.get((system.name, title)) for title in titles]
-        if average:
-            values.append(averages.get((system.name,)) if all(values) else None)
-        rows.append([*cells(system.name, len(system.runs)), *(mean_cell(value, digits) for value in values)])
-    caption = f"{caption} on {dataset}; mean ± deviation over seeds."
-    header = [cells("System", "Seeds", *titles, *(["Avg."] if average else []))]
-    return [Table(slug(name, dataset), caption, header, rows, data=rows_behind(measured, [measure]))]
-
-
-def measures(
-    measured: Measurements, dataset: str, name: str, caption: str, columns: list[dict]
-) -> list[Table]:
-    """Systems by measures: mean and deviation over seeds.
-
-    Args:
-        columns: "measure" and "title" of each, and "digits" and "scale" as for `table`.
-    """
-    means = [measured.means(column["measure"], scale=column.get("scale", 1.0)) for column in columns]
-    rows = [
-        [
-            *cells(system.name, len(system.runs)),
-            *(
-                mean_cell(values.get((system.name,)), column.get("digits", 1))
-                for values, column in zip(means, columns, strict=True)
-            ),
-        ]
-        for system in measured.systems
-    ]
-    header = [cells("System", "Seeds", *(column["title"] for column in columns))]
-    data = rows_behind(measured, [column["measure"] for column in columns])
-    caption = f"{caption} on {dataset}; mean ± deviation over seeds."
-    return [Table(slug(name, dataset), caption, header, rows, data=data)]
+    tables = []
+    for part, files, label in parts(measured.where(measure=measure), dataset, each):
+        titles = sorted(part.values(columns))
+        means = part.means(measure, (columns,), scale=scale)
+        averages = part.means(measure, scale=scale) if average else {}
+        rows = []
+        for system in part.systems:
+            values = [means.get((system.name, title)) for title in titles]
+            if average:
+                values.append(averages.get((system.name,)) if all(values) else None)
+            rows.append(
+                [*cells(system.name, len(system.runs)), *(mean_cell(value, digits) for value in values)]
+            )
+        text = f"{caption} on {label}; mean ± deviation over seeds."
+        header = [cells("System", "Seeds", *titles, *(["Avg."] if average else []))]
+        data = rows_behind(part, [measure])
+        tables.append(Table(slug(name, *files), text, header, rows, data=data))
+    return tables
 
 
 def directions(
@@ -197,8 +182,7 @@ def directions(
         digits, scale: as for `table`.
     """
     measured = measured.where(measure=measure, layer=layer)
-    systems = [system for system in measured.systems if len(measured.of_system(system, measure))]
-    if not systems:
+    if not measured.systems:
         return []
     kinds = [kind for kind in KINDS if kind in measured.values("kind")]
     means = measured.means(measure, ("kind", "direction"), scale=scale)
@@ -206,7 +190,7 @@ def directions(
     places = sorted({(kinds.index(kind), direction, kind) for _, kind, direction in means})
     values = {
         system.name: [means.get((system.name, kind, direction)) for _, direction, kind in places]
-        for system in systems
+        for system in measured.systems
     }
     rows = [
         [*cells(direction, kind), *(mean_cell(of_system[place], digits) for of_system in values.values())]
@@ -229,13 +213,15 @@ def directions(
     return [Figure(numbers.name, caption, png, numbers)]
 
 
-def rows_behind(measured: Measurements, measures: list[str]) -> list[list]:
-    """The rows of measures, for the CSV file of a table or figure."""
-    rows = measured.rows[measured.rows.measure.isin(measures)].drop(columns=["run", "split"])
-    rows = rows.loc[:, (rows.notna() & (rows != "")).any()]
-    return [list(rows.columns), *rows.astype(object).where(rows.notna(), None).values.tolist()]
-
-
 VIEWS = {
-    function.__name__: function for function in (layer_curves, layer_changes, table, measures, directions)
+    view.__name__: view
+    for view in (
+        layer_curves,
+        layer_changes,
+        table,
+        directions,
+        measures,
+        curves,
+        effects,
+    )
 }

@@ -1,6 +1,5 @@
 """What every kind of result file must hold for those who read it: probes, `compare` and the report."""
 
-from command_line.errors import InputError
 from command_line.records import AnyOf, Anything, Objects, OneOf, Optional, check
 from embeddings.encoders.sizes import SCHEMA as SIZES
 from embeddings.search.sentence_scores import MEASURES as SIMILARITIES
@@ -150,7 +149,6 @@ SCHEMAS = {
         ),  # language models have no decoder
     },
     "llr": {"runs": [LLR_RUN]},
-    "retrieval": {"runs": [SEEDED]},
     "correlation": {
         "correlations": [
             {
@@ -203,9 +201,6 @@ SCHEMAS = {
             }
         ]
     },
-    "pretraining-accuracy": {"runs": [{**RUN, "update": int, "languages": Objects(Objects(Objects(float)))}]},
-    "validation-curves": {"runs": [{**RUN, "metric": str, "updates": [int], "loss": [Optional(float)]}]},
-    "training-speed": {"runs": [{**RUN, "updates": int, "seconds_per_1000_updates": float}]},
     "combination": {
         "combinations": [
             {
@@ -228,19 +223,6 @@ SCHEMAS = {
                         **dict.fromkeys(("bleu", "chrf", "comet", "off_target"), Optional(float)),
                     }
                 ),
-            }
-        ]
-    },
-    "cost": {
-        "runs": [
-            {
-                **RUN,
-                "updates": int,
-                "words": float,
-                "parameters": int,
-                "operations": Optional(float),
-                "mirrored": bool,
-                "cpu_seconds": Optional(float),
             }
         ]
     },
@@ -374,14 +356,3 @@ def check_result(record: dict, kind: str, path) -> None:
         check(record, RUNS, path)
     if "inputs" in record:
         check(record, INPUTS, path)
-    for number, run in enumerate(record.get("runs", [])):
-        if kind == "validation-curves":
-            _as_long_as(run["updates"], "updates", [("loss", run["loss"])], f"{path}: field 'runs[{number}].")
-
-
-def _as_long_as(columns: list, name: str, rows: list[tuple[str, list]], where: str) -> None:
-    for row, values in rows:
-        if len(values) != len(columns):
-            raise InputError(
-                f"{where}{row}' has {len(values)} numbers, expected {len(columns)}: one per {name}"
-            )

@@ -94,5 +94,5 @@ def test_what_is_declared_exists():
             module, _, name = entry["function"].partition(":")
             assert callable(getattr(importlib.import_module(module), name))
         for shown in entry.get("shows", []):
-            given = {name: value for name, value in shown.items() if name != "view"}
+            given = {name: value for name, value in shown.items() if name not in ("view", "where")}
             inspect.signature(VIEWS[shown["view"]]).bind("measured", "dataset", **given)
