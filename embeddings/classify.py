@@ -17,6 +17,7 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError, at
+from command_line.measurements import Measured, numbers
 from command_line.numbers import natural
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
@@ -179,8 +180,8 @@ def main(args) -> None:
     write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force)
 
 
-def measure(job: Classification) -> dict:
-    """Accuracy in per cent of every direction, mean and deviation over the runs."""
+def measure(job: Classification) -> Measured:
+    """Accuracy in per cent of every direction and initialization."""
     parts = {key: job.read(key[1], path) for key, path in job.files().items()}
     check_labels(job, parts)
     encoder = job.encoder.load()
@@ -189,7 +190,7 @@ def measure(job: Classification) -> dict:
         for key, part in progress(parts.items(), len(parts), "encode", "file")
     }
     labels = {key: np.array(part.labels) for key, part in parts.items()}
-    directions: dict[str, list[float]] = {}
+    rows = []
     for language, seed in progress(
         [(language, seed) for language in job.taught for seed in range(1, job.runs + 1)],
         len(job.taught) * job.runs,
@@ -200,20 +201,27 @@ def measure(job: Classification) -> dict:
         classify = teach(job.perceptron, *pairs, seed=seed)
         for other in job.languages:
             right = classify(vectors[other, TEST]) == labels[other, TEST]
-            directions.setdefault(f"{language}-{other}", []).append(100 * float(right.mean()))
+            accuracy = {"accuracy": 100 * right.mean()}
+            rows += numbers(accuracy, direction=f"{language}-{other}", repeat=seed)
+    for language in job.languages:
+        tested = labels[language, TEST]
+        rows += [
+            row
+            for taught in job.taught
+            for row in numbers({"lines": len(tested)}, direction=f"{taught}-{language}")
+        ]
+    rows += numbers({"classes": len(set(labels[job.taught[0], TRAIN]))})
     run = {
         "system": encoder.system,
         "dataset": job.name,
-        "classes": len(set(labels[job.taught[0], TRAIN])),
         "train_examples": {language: len(labels[language, TRAIN]) for language in job.taught},
         "hyperparameters": {**vars(job.perceptron), "runs": job.runs},
-        "directions": {name: described(runs) for name, runs in directions.items()},
     }
-    return {
-        **described_encoder(encoder),
-        "runs": [run],
-        "versions": versions("torch", "numpy", "scikit-learn"),
-    }
+    measured = Measured(
+        about=described_encoder(encoder) | {"versions": versions("torch", "numpy", "scikit-learn")}
+    )
+    measured.add(run, rows)
+    return measured
 
 
 def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> None:
@@ -230,12 +238,6 @@ def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> Non
         for number, label in zip(part.lines, part.labels, strict=True):
             if label not in labels:
                 raise InputError(f"{at(part.path, number)}: label {label!r:.40} is not in {known.path}")
-
-
-def described(runs: list[float]) -> dict:
-    """Mean and sample standard deviation; no deviation of one run."""
-    deviation = float(np.std(runs, ddof=1)) if len(runs) > 1 else None
-    return {"accuracy": float(np.mean(runs)), "deviation": deviation, "accuracies": runs}
 
 
 def teach(options: Perceptron, train, valid, seed: int):

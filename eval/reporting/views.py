@@ -131,6 +131,7 @@ def table(
     columns: str,
     digits: int = 1,
     scale: float = 1.0,
+    average: bool = False,
     each: str = "",
 ) -> list[Table]:
     """Systems by what a column of the rows holds: mean and deviation over seeds.
@@ -139,21 +140,25 @@ def table(
         columns: whose values are the columns of the table, in alphabetical order.
         digits: behind the point.
         scale: of the numbers.
+        average: add a column of the mean over all columns.
         each: column of the rows; there is a table for each of its values.
     """
     tables = []
     for part, files, label in parts(measured.where(measure=measure), dataset, each):
         titles = sorted(part.values(columns))
         means = part.means(measure, (columns,), scale=scale)
-        rows = [
-            [
-                *cells(system.name, len(system.runs)),
-                *(mean_cell(means.get((system.name, title)), digits) for title in titles),
-            ]
-            for system in part.systems
-        ]
+        averages = part.means(measure, scale=scale) if average else {}
+        rows = []
+        for system in part.systems:
+            values = [means.get((system.name, title)) for title in titles]
+            if average:
+                values.append(averages.get((system.name,)) if all(values) else None)
+            rows.append(
+                [*cells(system.name, len(system.runs)), *(mean_cell(value, digits) for value in values)]
+            )
         text = f"{caption} on {label}; mean ± deviation over seeds."
-        header, data = [cells("System", "Seeds", *titles)], rows_behind(part, [measure])
+        header = [cells("System", "Seeds", *titles, *(["Avg."] if average else []))]
+        data = rows_behind(part, [measure])
         tables.append(Table(slug(name, *files), text, header, rows, data=data))
     return tables
 

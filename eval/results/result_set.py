@@ -95,7 +95,7 @@ class ResultSet:
         runs = [
             Run(path, run, record, number)
             for path, record in self.of_kind(kind)
-            for number, run in enumerate(record["runs"])
+            for number, run in enumerate(field(record, "runs", list, path))
         ]
         return group_probed(map(renamed, runs))
 

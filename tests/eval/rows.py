@@ -15,6 +15,13 @@ def rows_of(file: Path, **wanted) -> pd.DataFrame:
     return rows
 
 
+def by_name(file: Path, column: str, **wanted) -> dict[str, float]:
+    """What the column of names holds -> the number of its row."""
+    rows = rows_of(file, **wanted)
+    assert rows[column].is_unique
+    return dict(zip(rows[column], rows.value, strict=True))
+
+
 def values_of(file: Path, **wanted) -> list[float]:
     """Their numbers, in the order of the file."""
     return list(rows_of(file, **wanted).value)
