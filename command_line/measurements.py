@@ -45,7 +45,7 @@ class Measured:
 
     Attributes:
         runs: an entry per training that was measured: "system" (name, seed and axes), "dataset", and how it
-            was measured; no numbers.
+            was measured; no numbers. "variant" ends the name of a curve of its own, as ", only words".
         rows: the numbers, a dictionary of `COLUMNS` each.
         about: what holds for all runs.
     """
@@ -58,7 +58,7 @@ class Measured:
         """One more training with its rows, which take their names, seed and set from it."""
         names = {
             "dataset": run["dataset"],
-            "system": run["system"]["name"],
+            "system": run["system"]["name"] + run.get("variant", ""),
             "seed": run["system"].get("seed"),
         }
         number = len(self.runs)

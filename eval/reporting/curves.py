@@ -39,7 +39,7 @@ class Panel:
         return {self.measure: self.title} | ({self.dashed: self.dashed_title} if self.dashed else {})
 
 
-def curves(
+def curves_over(
     measured: Measurements,
     dataset: str,
     name: str,
@@ -59,16 +59,15 @@ def curves(
         each: column of the rows; there is a figure for each of its values.
         most_ticks: of the x axis; where there are more values, only every second, third, … is drawn, from the
             last one back. All are in the CSV file. 0: all.
-        derived: numbers are of several trainings already; the deviation is that of their repetitions.
+        derived: numbers are of several trainings already, whose number is not that of runs.
     """
     shown = [Panel(**panel) for panel in panels]
     names = [measure for panel in shown for measure in panel.measures]
-    over = ("run", "repeat") if derived else ("run",)
     figures = []
     for part, files, label in parts(measured.where(measure=names), dataset, each):
         ticks = _ticks(part, x, most_ticks)
         series = {
-            measure: _series(part, measure, x, ticks, over, panel.scale)
+            measure: _series(part, measure, x, ticks, panel.scale)
             for panel in shown
             for measure in panel.measures
         }
@@ -112,10 +111,8 @@ def _ticks(measured: Measurements, x: str, most: int) -> list:
     return updates[::-1][::every][::-1]
 
 
-def _series(
-    measured: Measurements, measure: str, x: str, ticks: list, over: tuple[str, ...], scale: float
-) -> Series:
+def _series(measured: Measurements, measure: str, x: str, ticks: list, scale: float) -> Series:
     """System -> its number at every tick, of the systems that have one."""
-    means = measured.means(measure, (x,), over, scale)
+    means = measured.means(measure, (x,), scale=scale)
     series = {system.name: [means.get((system.name, tick)) for tick in ticks] for system in measured.systems}
     return {name: values for name, values in series.items() if any(values)}

@@ -57,12 +57,11 @@ class Numbers:
     measured: Measurements
     column: Column
     by: tuple[str, ...] = ()
-    over: tuple[str, ...] = ("run",)
 
     @cached_property
     def _means(self) -> list[Mapping[tuple, MeanStd]]:
         names = (self.column.measure, low(self.column.measure), high(self.column.measure))
-        return [self.measured.means(name, self.by, self.over, self.column.scale) for name in names]
+        return [self.measured.means(name, self.by, scale=self.column.scale) for name in names]
 
     def cell(self, *key: str) -> Cell:
         value, *ends = (means.get(key) for means in self._means)
@@ -104,16 +103,16 @@ def measures(
         caption: without the dataset.
         lines: columns of the rows, and their titles; every system has a line for each of their values.
         each: column of the rows; there is a table for each of its values.
-        derived: numbers are of several trainings already; the deviation is that of their repetitions.
+        derived: numbers are of several trainings already, whose number is not that of runs.
         systems: title of the first column.
     """
     shown = [Column(**column) for column in columns]
     names = [measure for column in shown for measure in column.measures]
-    places, over = tuple(lines or ()), ("run", "repeat") if derived else ("run",)
+    places = tuple(lines or ())
     titles = [*system_titles(derived, systems), *(lines or {}).values(), *(column.title for column in shown)]
     tables = []
     for part, files, label in parts(measured.where(measure=names), dataset, each):
-        numbers = [Numbers(part, column, places, over) for column in shown]
+        numbers = [Numbers(part, column, places) for column in shown]
         rows, rules = [], set()
         for system in part.systems:
             rules.add(len(rows))

@@ -85,20 +85,6 @@ COMPARISON = {
 }
 
 
-LLR_RUN = {
-    **SEEDED,
-    "checkpoint": Optional({"sha256": Optional(str)}),
-    "tokens": OneOf("all", "no-tags", "words"),
-    "forced": str,
-    "seeds": [int],
-    "training": Objects(Anything),
-    "layers": Objects([str]),
-    "chance": Objects(float),
-    "majority": Objects(Objects(Anything)),
-    "averages": Objects(Objects(Anything)),
-    "directions": Objects({"kind": KIND, "accuracy": Objects(Anything), "texts_sha256": Optional(str)}),
-    "classifiers": Objects(Objects(Anything)),
-}
 LENGTHS = {
     "lines": int,
     "accuracy": float,
@@ -148,7 +134,6 @@ SCHEMAS = {
             Objects({"encoder": str, "decoder": Optional(str), "text_sha256": Optional(str)})
         ),  # language models have no decoder
     },
-    "llr": {"runs": [LLR_RUN]},
     "correlation": {
         "correlations": [
             {

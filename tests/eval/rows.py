@@ -9,7 +9,11 @@ from eval.measurements import table_of
 
 def rows_of(file: Path, **wanted) -> pd.DataFrame:
     """The rows of `KIND.csv` whose columns hold what is wanted."""
-    rows = table_of(file)
+    return chosen(table_of(file), **wanted)
+
+
+def chosen(rows: pd.DataFrame, **wanted) -> pd.DataFrame:
+    """The rows whose columns hold what is wanted."""
     for name, value in wanted.items():
         rows = rows[rows[name] == value]
     return rows
