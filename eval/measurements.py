@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from command_line.errors import InputError
-from command_line.measurements import COLUMNS, NAMES, read_rows
-from eval.results.systems import MeanStd, Run, System, by_dataset
+from command_line.measurements import COLUMNS, NAMES, Measured, read_rows
+from eval.results.systems import MeanStd, Run, System, by_dataset, group_runs
 
 MEASURED_ALIKE = (  # fields of runs
     *("split", "train_split", "train_sentences", "texts", "only_words"),
@@ -55,6 +55,12 @@ class Measurements:
                 check_alike(*seen.setdefault(run.dataset, (run, table)), run, table, ALLOWED)
             tables.append(table)
         return cls(systems, pd.concat(tables, ignore_index=True))
+
+    @classmethod
+    def derived(cls, measured: Measured) -> "Measurements":
+        """Rows that were computed from others, and are in no file."""
+        runs = [Run(Path(), run, number=number) for number, run in enumerate(measured.runs)]
+        return cls(group_runs(runs), _table(measured.rows))
 
     def by_dataset(self) -> "dict[str, Measurements]":
         """Dataset -> what was measured on it, both in the order given."""
@@ -122,7 +128,7 @@ def table_of(path: Path) -> pd.DataFrame:
     Raises:
         InputError: as `read_rows`; a number stands in it twice.
     """
-    rows = pd.DataFrame(read_rows(path), columns=list(COLUMNS)).fillna(dict.fromkeys(NAMES, ""))
+    rows = _table(read_rows(path))
     keys = [name for name in COLUMNS if name != "value"]
     twice = rows[rows.duplicated(keys)]
     if len(twice):
@@ -132,6 +138,10 @@ def table_of(path: Path) -> pd.DataFrame:
             + ", ".join(f"{name} {value}" for name, value in named.items())
         )
     return rows
+
+
+def _table(rows: list[dict]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=list(COLUMNS)).fillna(dict.fromkeys(NAMES, ""))
 
 
 def rows_of(run: Run) -> pd.DataFrame:

@@ -194,28 +194,6 @@ SCHEMAS = {
         "direction": Optional(OneOf("from", "to")),
         "points": [{"dataset": str, "encoder": str, "name": str, "size": float, "p_at_1": float}],
     },
-    "learning-curves": {
-        "runs": [
-            {
-                **SEEDED,
-                "split": str,
-                "updates": [int],
-                "averages": Objects(Objects([Optional(float)])),
-                "llr": Objects(Objects([SHARE])),
-            }
-        ],
-        "correlations": [
-            {
-                "dataset": Optional(str),
-                "question": str,
-                "layer": str,
-                "points": OneOf("all", "last"),
-                "n": int,
-                "r": float,
-                "p_value": Optional(float),
-            }
-        ],
-    },
     "sentence-retrieval": {
         **CUT,
         "neighbours": int,
