@@ -91,18 +91,18 @@ class Job:
 
     def _file(self, pair: str, part: str, ending: str, needed: bool = True) -> Path | None:
         name = f"{pair}.{part}.{ending}"
-        found = find_text(self.folder / name) or find_text(self.folder / pair / name)
-        if found is None and needed:
+        path = find_text(self.folder / name) or find_text(self.folder / pair / name)
+        if path is None and needed:
             raise InputError(f"{self.folder / name}: no such file, nor below {pair}; expected that of BUCC")
-        return found
+        return path
 
     def parts(self) -> list[str]:
         return list(dict.fromkeys([self.tuned, self.tested]))
 
     def files(self) -> list[Path]:
         every = [(pair, part) for pair in self.pairs for part in self.parts()]
-        found = [path for one in every for path in [*self.texts(*one), self.gold(*one)]]
-        return [path for path in found if path]
+        paths = [path for one in every for path in [*self.texts(*one), self.gold(*one)]]
+        return [path for path in paths if path]
 
 
 def _languages(pair: str) -> list[str]:
@@ -149,11 +149,13 @@ class Mined:
 def measure(job: Job, output: Path, lists: PairLists) -> Measured:
     """A run per pair of languages, part and scheme of thresholds, for all of which a part is mined once."""
     encoder = job.encoder.load()
-    found = {(pair, part): mine_part(job, encoder, pair, part) for pair in job.pairs for part in job.parts()}
-    rankings = {pair: _ranking(found[pair, job.tuned]) for pair in job.pairs}
+    mined_parts = {
+        (pair, part): mine_part(job, encoder, pair, part) for pair in job.pairs for part in job.parts()
+    }
+    rankings = {pair: _ranking(mined_parts[pair, job.tuned]) for pair in job.pairs}
     measured = Measured(about=about(encoder))
     for scheme in job.schemes():
-        for (pair, part), mined in found.items():
+        for (pair, part), mined in mined_parts.items():
             run = {
                 "dataset": f"BUCC {scheme.title(pair, part)}",
                 **described(encoder, job.mining),

@@ -180,11 +180,11 @@ def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> Non
     Raises:
         InputError: a label that is not in the training part of the first language, or only one label.
     """
-    known = parts[job.taught[0], TRAIN]
-    labels = set(known.labels)
+    taught = parts[job.taught[0], TRAIN]
+    labels = set(taught.labels)
     if len(labels) < 2:
-        raise InputError(f"{known.path}: only the label {known.labels[0]!r:.40}; expected at least two")
+        raise InputError(f"{taught.path}: only the label {taught.labels[0]!r:.40}; expected at least two")
     for part in parts.values():
         for number, label in zip(part.lines, part.labels, strict=True):
             if label not in labels:
-                raise InputError(f"{at(part.path, number)}: label {label!r:.40} is not in {known.path}")
+                raise InputError(f"{at(part.path, number)}: label {label!r:.40} is not in {taught.path}")

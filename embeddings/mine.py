@@ -167,28 +167,28 @@ def mine_texts(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairList
 
 def vectors_of(job: Job, encoder: SentenceEncoder, sides: list[Side]) -> list:
     """Of the different sentences of both sides."""
-    found = []
+    vectors = []
     names = ("--source-language", "--target-language")
     for side, language, name in zip(sides, languages(job), names, strict=True):
         with of_text(side.path, name):
-            found.append(
+            vectors.append(
                 encoder.encode(side.sentences, language)
                 if job.identifiers  # vectors of the file would be of its lines, identifiers included
                 else encoder.encode_lines(side.path, side.rows, side.sentences, language)
             )
-    return found
+    return vectors
 
 
 def scored(pairs, gold) -> dict[str, float]:
     """Precision, recall and F1 of the pairs that reach a threshold; nothing without gold pairs."""
     if gold is None:
         return {}
-    found = f1_score(pairs, gold)
+    score = f1_score(pairs, gold)
     return {
         "gold_pairs": len(gold),
-        "precision": found.precision,
-        "recall": found.recall,
-        "f1": found.f1,
+        "precision": score.precision,
+        "recall": score.recall,
+        "f1": score.f1,
     }
 
 

@@ -25,11 +25,11 @@ from command_line.outputs import check_other_folder
 from command_line.progress import progress
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, format_direction
+from data_prep.formats.parallel_sets import source_files
 from eval.probes.parallel import FINAL_NORM
 from eval.probes.store import KIND, store_files, write_index
 from llm.instructions.prompts import DEFAULT
 from llm.language_model import check_positions, warn_of_cut
-from llm.parallel_sets import source_files
 from llm.prompted_model import PromptedModel
 
 
@@ -53,10 +53,10 @@ class Extraction:
         Raises:
             InputError: there is no such set.
         """
-        found = source_files(self.data / "text", self.split)
-        if not found:
+        texts = source_files(self.data / "text", self.split)
+        if not texts:
             raise InputError(f"{self.data / 'text'}: no {self.split} set")
-        return found
+        return texts
 
 
 def main(job: Extraction) -> None:
@@ -152,13 +152,14 @@ def with_words(lines: dict[Direction, list[str]], source: str) -> dict[Direction
 
 def say_skipped(skipped: dict[Direction, int], split: str) -> None:
     """A line on standard error if there are some."""
-    if found := [
+    if counts := [
         f"{count:,} of {'-'.join(pair)}"
         for pair, count in skipped.items()
         if count and pair == tuple(sorted(pair))
     ]:
         print(
-            f"states: {split} lines that are empty on a side are skipped: {', '.join(found)}", file=sys.stderr
+            f"states: {split} lines that are empty on a side are skipped: {', '.join(counts)}",
+            file=sys.stderr,
         )
 
 

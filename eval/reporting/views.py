@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from eval.measurements import Measurements
 from eval.reporting.confusion import confusion
-from eval.reporting.curves import curves
+from eval.reporting.curves import curves_over
 from eval.reporting.example_tables import examples
 from eval.reporting.exhibits import Figure, Table, cells, mean_cell, rows_behind, slug
 from eval.reporting.layers import KINDS, layer_changes, layer_curves, layer_table
@@ -45,7 +45,7 @@ def table(
     for part, files, label in parts(measured.where(measure=[measure, *above]), dataset, each):
         titles = sorted(part.values(columns))
         means = part.means(measure, (columns,), scale=scale)
-        averages = part.means(measure, scale=scale)
+        averages = part.means(measure, scale=scale) if average else {}
         rows = [
             [
                 *cells(line, ""),
@@ -136,7 +136,7 @@ VIEWS = {
         table,
         directions,
         measures,
-        curves,
+        curves_over,
         effects,
         points,
         confusion,
