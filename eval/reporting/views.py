@@ -11,7 +11,8 @@ from eval.reporting.confusion import confusion
 from eval.reporting.curves import curves_over
 from eval.reporting.example_tables import examples
 from eval.reporting.exhibits import Figure, Table, cells, mean_cell, rows_behind, slug
-from eval.reporting.layers import KINDS, layer_changes, layer_curves, layer_table
+from eval.reporting.grids import grid, heat_map
+from eval.reporting.layers import KINDS, layer_changes, layer_curves
 from eval.reporting.measure_tables import effects, measures, parts
 from eval.reporting.plots import dots
 from eval.reporting.points import points
@@ -132,7 +133,6 @@ VIEWS = {
     for view in (
         layer_curves,
         layer_changes,
-        layer_table,
         table,
         directions,
         measures,
@@ -141,5 +141,7 @@ VIEWS = {
         points,
         confusion,
         examples,
+        grid,
+        heat_map,
     )
 }

@@ -69,17 +69,6 @@ COMPARISON = {
 }
 
 
-LENGTHS = {
-    "lines": int,
-    "accuracy": float,
-    "absolute_error": float,
-    "bias": float,
-    "mean_length": float,
-    "bleu_predicted": float,
-    "bleu_gold": float,
-    "p_value": float,
-    "adjusted_p_value": float,
-}
 AVERAGES = {
     "average": Objects(float),
     "groups": Objects(Objects({"mean": Optional(float), "pairs": int, "names": [str]})),
@@ -116,16 +105,6 @@ SCHEMAS = {
         "splits": Objects(
             Objects({"encoder": str, "decoder": Optional(str), "text_sha256": Optional(str)})
         ),  # language models have no decoder
-    },
-    "interlingua": {
-        "runs": [
-            {
-                **SEARCHED,
-                "length_candidates": int,
-                "lengths": Objects(LENGTHS),
-                "similarity": Objects({"kind": KIND, "cosine": SHARE, "cosine_by_chance": SHARE}),
-            }
-        ]
     },
     "data-size": {
         "of": OneOf("encoders", "languages"),
