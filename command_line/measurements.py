@@ -18,13 +18,19 @@ and `value`.
 | `repeat` | one of several repetitions: the seed of a classifier, a permutation of sentences |
 | `measure` | what was measured, its name in `eval/report.toml` |
 | `value` | the number; there is no row where there is none |
+
+`KIND.npz` holds numbers of single lines, where a command has them: those that tests of significance draw.
 """
 
 import csv
 import math
+import zipfile
+import zlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from command_line.errors import InputError
 from command_line.outputs import atomic_path
@@ -48,11 +54,13 @@ class Measured:
             was measured; no numbers.
         rows: the numbers, a dictionary of `COLUMNS` each.
         about: what holds for all runs.
+        lines: name -> a number per line, of which tests of significance are made.
     """
 
     runs: list[dict] = field(default_factory=list)
     rows: list[dict] = field(default_factory=list)
     about: dict = field(default_factory=dict)
+    lines: dict[str, np.ndarray] = field(default_factory=dict)
 
     def add(self, run: dict, rows: Iterable[Mapping]) -> None:
         """One more training with its rows, which take their names, seed and set from it."""
@@ -104,6 +112,27 @@ def write_rows(path: Path, rows: list[dict]) -> None:
     with atomic_path(path) as temporary:
         table = [columns, *([row.get(name) for name in columns] for row in rows)]
         temporary.write_text(csv_text(table), encoding="utf-8")
+
+
+def write_lines(path: Path, lines: Mapping[str, np.ndarray]) -> None:
+    """Write the numbers of single lines in numpy's compressed format, atomically."""
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        np.savez_compressed(stream, **lines)
+
+
+def read_lines_of(path: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """Of what `write_lines` has written, the numbers of these names, as far as there are any.
+
+    Raises:
+        InputError: the file is missing or damaged.
+    """
+    try:
+        with np.load(path) as stored:
+            return {name: stored[name] for name in names if name in stored}
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; measure again (--force)") from None
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"{path}: damaged: {error}; measure again (--force)") from None
 
 
 def read_rows(path: Path) -> list[dict]:

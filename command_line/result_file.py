@@ -5,7 +5,7 @@ from pathlib import Path
 
 from command_line import options as types
 from command_line.completion import Stamp
-from command_line.measurements import Measured, write_rows
+from command_line.measurements import Measured, write_lines, write_rows
 from command_line.option_classes import by_name
 from command_line.outputs import write_json
 from command_line.provenance import checksums, command_typed
@@ -63,6 +63,9 @@ def write_result(
     if isinstance(measured, Measured):
         files.append(file.with_suffix(".csv"))
         write_rows(files[1], measured.rows)
+        if measured.lines:
+            files.append(file.with_suffix(".npz"))
+            write_lines(files[2], measured.lines)
         measured = measured.record
     record = {
         "format": FORMAT,

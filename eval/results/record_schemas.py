@@ -1,7 +1,6 @@
 """What every kind of result file must hold for those who read it: probes, `compare` and the report."""
 
 from command_line.records import AnyOf, Anything, Objects, OneOf, Optional, check
-from embeddings.encoders.sizes import SCHEMA as SIZES
 from embeddings.search.sentence_scores import MEASURES as SIMILARITIES
 
 KIND = OneOf("supervised", "zero-shot")
@@ -110,18 +109,6 @@ LENGTHS = {
     "p_value": float,
     "adjusted_p_value": float,
 }
-AVERAGES = {
-    "average": Objects(float),
-    "groups": Objects(Objects({"mean": Optional(float), "pairs": int, "names": [str]})),
-}
-MEASURED = {"p_at_1": float, "p_at_1_by_text": float, "error": float, "hits": str}
-RETRIEVED = {
-    "queries": int,
-    "candidates": int,
-    "texts_sha256": str,
-    "recall": Optional(float),  # of inverted lists
-    **dict.fromkeys(SIMILARITIES, Optional(MEASURED)),
-}
 CUT = {"cut": Optional(int)}  # sentences of which an encoder read a part, as far as the file says it
 ESTIMATE = {"effect": float, "low": Optional(float), "high": Optional(float)}
 MEAN = {"mean": float, "std": Optional(float)}
@@ -227,12 +214,8 @@ SCHEMAS = {
         ]
     },
     "data-size": {
-        "of": OneOf("encoders", "languages"),
-        "unit": str,
-        "similarity": str,
-        "group": Optional(str),
-        "direction": Optional(OneOf("from", "to")),
-        "points": [{"dataset": str, "encoder": str, "name": str, "size": float, "p_at_1": float}],
+        **dict.fromkeys(("of", "unit", "similarity"), str),
+        **dict.fromkeys(("group", "direction"), Optional(str)),
     },
     "retrieval-curves": {
         "runs": [
@@ -268,18 +251,8 @@ SCHEMAS = {
         ],
     },
     "sentence-retrieval": {
-        **CUT,
         "neighbours": int,
-        "runs": [
-            {
-                **SEEDED,
-                "directions": Objects(RETRIEVED),
-                **AVERAGES,
-                "by_direction": Optional({"pivot": str, "from": AVERAGES, "to": AVERAGES}),
-                "size": {"width": int, **SIZES},
-                "smaller": Objects({"bytes": int, "p_at_1": float}),
-            }
-        ],
+        "runs": [{**SEEDED, "texts": Objects(str), "groups": Objects({"pairs": [str]})}],
     },
     "neighbours": {
         **CUT,
