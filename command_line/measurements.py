@@ -24,8 +24,6 @@ and `value`.
 
 import csv
 import math
-import zipfile
-import zlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +31,7 @@ from pathlib import Path
 import numpy as np
 
 from command_line.errors import InputError
-from command_line.outputs import atomic_path
+from command_line.outputs import atomic_path, checksum
 from command_line.spreadsheets import csv_text
 
 WHOLE = ("run", "seed", "update", "repeat")  # columns of whole numbers
@@ -51,7 +49,7 @@ class Measured:
 
     Attributes:
         runs: an entry per training that was measured: "system" (name, seed and axes), "dataset", and how it
-            was measured; no numbers.
+            was measured; no numbers. "variant" ends the name of a curve of its own, as ", only words".
         rows: the numbers, a dictionary of `COLUMNS` each.
         about: what holds for all runs.
         lines: name -> a number per line, of which tests of significance are made.
@@ -66,7 +64,7 @@ class Measured:
         """One more training with its rows, which take their names, seed and set from it."""
         names = {
             "dataset": run["dataset"],
-            "system": run["system"]["name"],
+            "system": run["system"]["name"] + run.get("variant", ""),
             "seed": run["system"].get("seed"),
         }
         number = len(self.runs)
@@ -98,8 +96,9 @@ def numbers(values: Mapping[str, float | None], **columns) -> list[dict]:
     ]
 
 
-def write_rows(path: Path, rows: list[dict]) -> None:
-    """Write rows as CSV, atomically, with the columns that any of them has.
+def write_rows(path: Path, rows: list[dict]) -> str:
+    """Write rows as CSV, atomically, with the columns that any of them has. Returns the SHA-256 of the file,
+    by which `KIND.json` knows its rows.
 
     Raises:
         InputError: a number is NaN or infinite; names its row.
@@ -112,44 +111,58 @@ def write_rows(path: Path, rows: list[dict]) -> None:
     with atomic_path(path) as temporary:
         table = [columns, *([row.get(name) for name in columns] for row in rows)]
         temporary.write_text(csv_text(table), encoding="utf-8")
+    return checksum(path)
 
 
-def write_lines(path: Path, lines: Mapping[str, np.ndarray]) -> None:
-    """Write the numbers of single lines in numpy's compressed format, atomically."""
+def write_lines(path: Path, lines: Mapping[str, np.ndarray]) -> str:
+    """Write the numbers of single lines in numpy's compressed format, atomically; returns the SHA-256."""
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
         np.savez_compressed(stream, **lines)
+    return checksum(path)
 
 
-def read_lines_of(path: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
+def read_lines_of(path: Path, names: Iterable[str], sha256: str) -> dict[str, np.ndarray]:
     """Of what `write_lines` has written, the numbers of these names, as far as there are any.
 
+    Args:
+        sha256: as the file beside it says.
+
     Raises:
-        InputError: the file is missing or damaged.
+        InputError: the file is missing, or another one.
     """
-    try:
-        with np.load(path) as stored:
-            return {name: stored[name] for name in names if name in stored}
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; measure again (--force)") from None
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"{path}: damaged: {error}; measure again (--force)") from None
+    _check_written(path, sha256)
+    with np.load(path) as stored:
+        return {name: stored[name] for name in names if name in stored}
 
 
-def read_rows(path: Path) -> list[dict]:
+def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
     """The rows of a file, as dictionaries of all `COLUMNS`; None where one is empty.
 
+    Args:
+        sha256: as the file beside it says; None for a table that was not measured.
+
     Raises:
-        InputError: the file is missing or not such a table; names the line.
+        InputError: the file is missing, another one, or not such a table; names the line.
     """
+    _check_written(path, sha256)
     try:
         with open(path, encoding="utf-8", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
             _check_columns(path, reader.fieldnames or [])
             return [_read(path, reader.line_num, row) for row in reader]
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; measure again (--force)") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: not CSV in UTF-8: {error}; measure again (--force)") from None
+
+
+def _check_written(path: Path, sha256: str | None) -> None:
+    """A file is there, and the one that the record beside it was written with."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; measure again (--force)")
+    if sha256 is not None and checksum(path) != sha256:
+        raise InputError(
+            f"{path}: is not the file that {path.with_suffix('.json').name} beside it was written with;"
+            " measure again (--force)"
+        )
 
 
 def _check_columns(path: Path, columns: Iterable[str]) -> None:

@@ -62,11 +62,11 @@ def write_result(
     files = [file]
     if isinstance(measured, Measured):
         files.append(file.with_suffix(".csv"))
-        write_rows(files[1], measured.rows)
+        sums = {"rows_sha256": write_rows(files[1], measured.rows)}
         if measured.lines:
             files.append(file.with_suffix(".npz"))
-            write_lines(files[2], measured.lines)
-        measured = measured.record
+            sums["lines_sha256"] = write_lines(files[2], measured.lines)
+        measured = measured.record | sums
     record = {
         "format": FORMAT,
         "kind": kind,

@@ -10,15 +10,10 @@ from command_line.errors import InputError
 from command_line.measurements import COLUMNS, NAMES, read_rows
 from eval.results.systems import MeanStd, Run, System, by_dataset
 
-MEASURED_ALIKE = (
-    "split",
-    "only_words",
-    "texts",
-    "search",
-    "forced",
-    "alignments",
-    "batch_tokens",
-)  # fields of runs
+MEASURED_ALIKE = (  # fields of runs
+    *("split", "train_split", "train_sentences", "texts", "only_words"),
+    *("search", "alignments", "batch_tokens"),
+)
 ONE_SYSTEM = "runs of one name must differ in their seed only"
 ALLOWED = "give them other --dataset names, or show them together all the same by --allow-unlike"
 
@@ -53,7 +48,7 @@ class Measurements:
         for run in (run for system in systems for run in system.runs):
             path = run.path.with_suffix(".csv")
             if path not in files:
-                files[path] = table_of(path)
+                files[path] = table_of(path, run.rows_sha256)
             table = _rows_of(files[path], run, len(tables))
             _check_alike(*seen.setdefault((run.dataset, run.name), (run, table)), run, table, ONE_SYSTEM)
             if not allow_unlike:
@@ -71,7 +66,8 @@ class Measurements:
     def means(
         self, measure: str, by: Sequence[str] = (), over: Sequence[str] = ("run",), scale: float = 1.0
     ) -> dict[tuple, MeanStd]:
-        """Mean and deviation over the runs of a system, each the mean over all that `by` does not name.
+        """Mean and deviation over the runs of a system, each the mean over all that `by` does not
+        name; where there is one run, the deviation is that of its repetitions.
 
         Args:
             by: columns, in the order of the keys behind the name of the system.
@@ -82,14 +78,17 @@ class Measurements:
             (system, values of `by`) -> mean and deviation. A key is missing where a run of the system lacks
             it.
         """
-        rows = self.rows[self.rows.measure == measure]
-        each = rows.groupby(["system", *by, *over], dropna=False, sort=False).value.mean().reset_index()
-        runs = {system.name: len(system.runs) for system in self.systems}
-        return {
-            key: MeanStd.of(value * scale for value in group.value)
-            for key, group in each.groupby(["system", *by], dropna=False, sort=False)
-            if group.run.nunique() == runs[key[0]]
-        }
+        rows, means = self.rows[self.rows.measure == measure], {}
+        for system in self.systems:
+            spread = [*over] if len(system.runs) > 1 else [*dict.fromkeys([*over, "repeat"])]
+            each = rows[rows.system == system.name].groupby([*by, *spread], dropna=False, sort=False)
+            found = each.value.mean().mul(scale).reset_index().assign(system=system.name)
+            means |= {
+                key: MeanStd.of(group.value)
+                for key, group in found.groupby(["system", *by], dropna=False, sort=False)
+                if group.run.nunique() == len(system.runs)
+            }
+        return means
 
     def values(self, column: str, measure: str | None = None) -> list:
         """What a column of names holds, in the order of first appearance."""
@@ -117,13 +116,13 @@ class Measurements:
         return places[0] == places[1]
 
 
-def table_of(path: Path) -> pd.DataFrame:
-    """The rows of a file.
+def table_of(path: Path, sha256: str) -> pd.DataFrame:
+    """The rows of a file, whose checksum is known.
 
     Raises:
         InputError: as `read_rows`; a number stands in it twice.
     """
-    rows = pd.DataFrame(read_rows(path), columns=list(COLUMNS)).fillna(dict.fromkeys(NAMES, ""))
+    rows = pd.DataFrame(read_rows(path, sha256), columns=list(COLUMNS)).fillna(dict.fromkeys(NAMES, ""))
     keys = [name for name in COLUMNS if name != "value"]
     twice = rows[rows.duplicated(keys)]
     if len(twice):

@@ -113,10 +113,10 @@ def measure(options: Options, files: list[Path], allow_unlike: bool) -> Measured
     sizes, unknown = read_sizes(options.sizes), set()
     shown = {"similarity": options.similarity, "direction": options.direction, "allow_unlike": allow_unlike}
     results = ResultSet.load(files, [RETRIEVAL], **shown)
-    found = of_languages if options.of == LANGUAGES else of_all
+    precisions = of_languages if options.of == LANGUAGES else of_all
     given = {name: getattr(options, name) for name in ("of", "unit", "similarity", "group", "direction")}
     measured = Measured(about=given)
-    for (encoder, dataset), values in found(Retrieved.of(results), options).items():
+    for (encoder, dataset), values in precisions(Retrieved.of(results), options).items():
         rows = []
         for name, precision in values.items():
             size = size_of(name, sizes, options.of)
@@ -164,12 +164,12 @@ def size_of(name: str, sizes: dict[str, float], of: str) -> float | None:
     return next((size for code, size in sizes.items() if same_language(code, name)), None)
 
 
-Found = dict[tuple[str, str], dict[str, float]]  # encoder and test set -> name -> P@1
+Precisions = dict[tuple[str, str], dict[str, float]]  # encoder and test set -> name -> P@1
 
 
-def of_all(tests: list[Retrieved], options: Options) -> Found:
+def of_all(tests: list[Retrieved], options: Options) -> Precisions:
     """Of an encoder by its own name: over all pairs, or those of the group, mean over seeds."""
-    found: Found = {}
+    precisions: Precisions = {}
     for test in tests:
         means = test.shown(group=options.group) if options.group in (None, *test.groups) else {}
         for system in test.systems:
@@ -177,11 +177,11 @@ def of_all(tests: list[Retrieved], options: Options) -> Found:
             mean = means.get((system.name,)) if is_shown else None
             if mean is None:
                 raise missing(system, options)
-            found[system.name, test.dataset] = {system.name: mean.mean / 100}
-    return found
+            precisions[system.name, test.dataset] = {system.name: mean.mean / 100}
+    return precisions
 
 
-def of_languages(tests: list[Retrieved], options: Options) -> Found:
+def of_languages(tests: list[Retrieved], options: Options) -> Precisions:
     """Of the languages of an encoder: the mean over all pairs that each is in, both directions and seeds."""
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
     for test in tests:

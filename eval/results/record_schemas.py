@@ -7,6 +7,7 @@ KIND = OneOf("supervised", "zero-shot")
 SYSTEM = {"name": str}  # its other fields are those of `fairseq_ext.axes`, which checks them
 RUN = {"system": SYSTEM, "dataset": str}
 SEEDED = {**RUN, "system": {**SYSTEM, "seed": Optional(int)}}
+ROWS = {"runs": [SEEDED], "rows_sha256": str}  # of a kind whose numbers are rows
 
 TRANSLATION = {
     "system": {**SYSTEM, "seed": Optional(int)},
@@ -23,28 +24,11 @@ TRANSLATION = {
 }
 SEARCHED = {**SEEDED, "search": Objects(Anything)}
 SHARE = Optional(float)
-SCORED = {
-    "kind": KIND,
-    "bleu": float,
-    "chrf": float,
-    "comet": Optional(float),
-    "off_target": SHARE,
-    "on_target_lines": Optional(int),
-    "on_target_bleu": Optional(float),
-    "on_target_chrf": Optional(float),
-    "identifier_error": SHARE,
-    "length_ratio": Optional(float),
-    "empty": float,
-    "copied": float,
-    "identified_languages": Objects(int),
-    "bleu_signature": str,
-    "chrf_signature": str,
-    "reference_sha256": str,
-}
+SCORED = {"kind": KIND, "bleu_signature": str, "chrf_signature": str, "reference_sha256": str}
 SCORES = {
     **TRANSLATION,
     "directions": Objects(SCORED),
-    "averages": Objects(Objects(Optional(float))),
+    "rows_sha256": str,
     "scoring": {
         "command": str,
         "versions": Objects(str),
@@ -84,20 +68,6 @@ COMPARISON = {
 }
 
 
-LLR_RUN = {
-    **SEEDED,
-    "checkpoint": Optional({"sha256": Optional(str)}),
-    "tokens": OneOf("all", "no-tags", "words"),
-    "forced": str,
-    "seeds": [int],
-    "training": Objects(Anything),
-    "layers": Objects([str]),
-    "chance": Objects(float),
-    "majority": Objects(Objects(Anything)),
-    "averages": Objects(Objects(Anything)),
-    "directions": Objects({"kind": KIND, "accuracy": Objects(Anything), "texts_sha256": Optional(str)}),
-    "classifiers": Objects(Objects(Anything)),
-}
 LENGTHS = {
     "lines": int,
     "accuracy": float,
@@ -118,8 +88,6 @@ TRANSFERRED = {
     "rate": Optional(float),
     "retrieval": Optional(float),
 }
-PEARSON = dict.fromkeys(("r", "p_value", "low", "high", "language_low", "language_high"), Optional(float))
-RUNS = {"runs": [SEEDED]}
 SCHEMAS = {
     "scores": SCORES,
     "comparison": COMPARISON,
@@ -134,20 +102,6 @@ SCHEMAS = {
         "splits": Objects(
             Objects({"encoder": str, "decoder": Optional(str), "text_sha256": Optional(str)})
         ),  # language models have no decoder
-    },
-    "llr": {"runs": [LLR_RUN]},
-    "correlation": {
-        "correlations": [
-            {
-                "dataset": str,
-                "baseline": str,
-                "system": str,
-                "measure": str,
-                "pairs": Objects({"kind": KIND, "precision_change": float, "bleu_change": float}),
-                "pearson": Objects({"n": int, **PEARSON}),
-                "by_seed": Objects(Objects(Optional(float))),
-            }
-        ]
     },
     "off-target": {
         "runs": [
@@ -214,6 +168,7 @@ SCHEMAS = {
         ]
     },
     "data-size": {
+        **ROWS,
         **dict.fromkeys(("of", "unit", "similarity"), str),
         **dict.fromkeys(("group", "direction"), Optional(str)),
     },
@@ -251,6 +206,8 @@ SCHEMAS = {
         ],
     },
     "sentence-retrieval": {
+        **ROWS,
+        "lines_sha256": str,
         "neighbours": int,
         "runs": [{**SEEDED, "texts": Objects(str), "groups": Objects({"pairs": [str]})}],
     },
@@ -319,13 +276,11 @@ SCHEMAS = {
 
 
 def check_result(record: dict, kind: str, path) -> None:
-    """Compare a result file with what all have in common, and with the schema of its kind if it has one.
+    """Compare a result file with the schema of its kind; most have runs, whose numbers are rows beside it.
 
     Raises:
         InputError: the record is not as its kind demands; names the field.
     """
-    check(record, SCHEMAS.get(kind, {}), path)
-    if "runs" in record:
-        check(record, RUNS, path)
+    check(record, SCHEMAS.get(kind, ROWS), path)
     if "inputs" in record:
         check(record, INPUTS, path)

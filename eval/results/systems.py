@@ -109,8 +109,8 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The system's."""
-        return self.system["name"]
+        """The system's, and what makes another curve of it."""
+        return self.system["name"] + self.record.get("variant", "")
 
     @property
     def dataset(self) -> str:
@@ -123,6 +123,11 @@ class Run:
     @property
     def directions(self) -> dict[str, dict]:
         return self.record["directions"]
+
+    @property
+    def rows_sha256(self) -> str:
+        """Of the table of numbers beside the file."""
+        return self.file["rows_sha256"]
 
     @property
     def search(self) -> dict:

@@ -66,7 +66,7 @@ def hits_of(run: Run, similarity: str) -> dict[str, np.ndarray]:
     """
     path = run.path.with_suffix(".npz")
     names = {direction: f"{similarity}/{direction}" for direction in run.record["texts"]}
-    lines = read_lines_of(path, names.values())
+    lines = read_lines_of(path, names.values(), run.file["lines_sha256"])
     if lacking := next((direction for direction, name in names.items() if name not in lines), None):
         raise InputError(
             f"{run.path}: {lacking} was not measured by {similarity}; run python -m embeddings retrieve"

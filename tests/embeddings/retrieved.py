@@ -11,7 +11,7 @@ from tests.eval.rows import by_name, rows_of
 
 
 @dataclass(frozen=True)
-class Found:
+class RetrievalResult:
     """The result in a folder."""
 
     folder: Path

@@ -16,7 +16,7 @@ from embeddings.retrieve import KIND
 from embeddings.search import neighbours, retrieval
 from embeddings.search import texts as search_texts
 from embeddings.search.neighbours import Search
-from tests.embeddings.retrieved import Found
+from tests.embeddings.retrieved import RetrievalResult
 
 
 def write(path, lines):
@@ -73,7 +73,7 @@ def drawn(count, lines, direction, seed=1):
 def retrieve(command, one_space, output, *argv):
     result = command("retrieve", *one_space, "--output", output, *argv)
     assert result.status == 0, result.err
-    return Found(output)
+    return RetrievalResult(output)
 
 
 def test_p_at_1_of_all_pairs_in_both_directions(command, one_space, parallel, encoder, tmp_path):

@@ -18,7 +18,7 @@ from embeddings.encoders.transformers_folder import TransformersEncoder
 from embeddings.groups import groups_file, read_groups
 from embeddings.search.sentence_scores import bert_scores, without_popularity
 from tests.embeddings.encoders.folders import TEXT, write_sentence_transformers, write_transformers
-from tests.embeddings.retrieved import Found
+from tests.embeddings.retrieved import RetrievalResult
 from tests.embeddings.test_retrieve import drawn, sentences, write
 
 OTHERS = [*TEXT[:5], "Das Wetter", "Zwei Kinder", "Fahrrad heute"]
@@ -38,7 +38,7 @@ def parallel(tmp_path):
 def retrieve(command, output, *words):
     result = command("retrieve", *words, "--cpu", "--output", output)
     assert result.status == 0, result.err
-    return Found(output)
+    return RetrievalResult(output)
 
 
 def p_at_1(scores) -> float:

@@ -1,12 +1,12 @@
 """Results of `python -m embeddings retrieve`, as the command writes them."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from command_line.measurements import Measured, numbers, write_lines, write_rows
+from command_line.measurements import Measured, numbers
+from tests.eval.rows import write_measured
 
 Outcomes = Mapping[str, Mapping[str, np.ndarray]]  # direction -> similarity -> which queries were hits
 
@@ -51,19 +51,13 @@ def write_retrieval(
         "texts": {direction: f"{texts}{direction}" for direction in outcomes},
         "groups": {group: {"pairs": pairs, "missing": []} for group, pairs in (groups or {}).items()},
     }
-    measured = Measured()
+    measured = Measured(about={"neighbours": 4} | about)
     usual = [row for direction, each in outcomes.items() for row in rows_of_direction(direction, each)]
     given = {(row.get("direction"), row.get("part"), row["measure"]): row for row in [*usual, *rows]}
     measured.add(run, given.values())
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "sentence-retrieval.json"
-    lines = {
+    measured.lines = {
         f"{part}/{direction}": hits
         for direction, by_similarity in outcomes.items()
         for part, hits in by_similarity.items()
     }
-    write_rows(path.with_suffix(".csv"), measured.rows)
-    write_lines(path.with_suffix(".npz"), lines)
-    about = {"neighbours": 4} | about
-    path.write_text(json.dumps({"format": 1, "kind": "sentence-retrieval", **about, "runs": [run]}))
-    return path
+    return write_measured(folder, "sentence-retrieval", measured)

@@ -5,13 +5,19 @@ from pathlib import Path
 
 import pandas as pd
 
-from command_line.measurements import Measured, write_rows
+from command_line.measurements import Measured, write_lines, write_rows
+from command_line.outputs import checksum
+from command_line.result_file import FORMAT
 from eval.measurements import table_of
 
 
 def rows_of(file: Path, **wanted) -> pd.DataFrame:
     """The rows of `KIND.csv` whose columns hold what is wanted."""
-    rows = table_of(file)
+    return chosen(table_of(file, checksum(file)), **wanted)
+
+
+def chosen(rows: pd.DataFrame, **wanted) -> pd.DataFrame:
+    """The rows whose columns hold what is wanted."""
     for name, value in wanted.items():
         rows = rows[rows[name] == value]
     return rows
@@ -29,18 +35,22 @@ def values_of(file: Path, **wanted) -> list[float]:
     return list(rows_of(file, **wanted).value)
 
 
-def write_result(folder: Path, kind: str, runs: list[tuple[dict, list[dict]]], **about) -> Path:
-    """Write a result as commands do; returns the JSON file.
-
-    Args:
-        runs: the card and the rows of each.
-        about: fields of the file.
-    """
-    measured = Measured(about=about)
-    for run, rows in runs:
-        measured.add(run, rows)
+def write_measured(folder: Path, kind: str, measured: Measured) -> Path:
+    """`KIND.json`, `KIND.csv` and `KIND.npz` as a command writes them; returns the first."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{kind}.json"
-    write_rows(path.with_suffix(".csv"), measured.rows)
-    path.write_text(json.dumps({"format": 1, "kind": kind, **measured.record}), encoding="utf-8")
-    return path
+    sums = {"rows_sha256": write_rows(folder / f"{kind}.csv", measured.rows)}
+    if measured.lines:
+        sums["lines_sha256"] = write_lines(folder / f"{kind}.npz", measured.lines)
+    record = {"format": FORMAT, "kind": kind, **measured.record, **sums}
+    (folder / f"{kind}.json").write_text(json.dumps(record), encoding="utf-8")
+    return folder / f"{kind}.json"
+
+
+def changed(file: Path, old: str, new: str) -> None:
+    """Replace a text in `KIND.json` and in `KIND.csv`, in one of which it is."""
+    table = file.with_suffix(".csv")
+    before = checksum(table)
+    assert old in file.read_text(encoding="utf-8") + table.read_text(encoding="utf-8")
+    for one in (table, file):
+        one.write_text(one.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    file.write_text(file.read_text(encoding="utf-8").replace(before, checksum(table)), encoding="utf-8")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.embeddings.retrieved import Found
+from tests.embeddings.retrieved import RetrievalResult
 from tests.eval.rows import by_name
 from tests.fairseq_ext.folders import write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
@@ -50,7 +50,7 @@ def test_both_commands_give_one_number(data, tmp_path):
         words = f"embeddings retrieve --model {model} --model-data {data} --cpu --output {found}".split()
         assert run_command([*words, "--similarity", "cosine", *encoder, "--parallel", *texts]) == 0
         states = by_name(probed / "retrieval.csv", "direction", measure="sentence", layer="output")
-        vectors = Found(found).p_at_1()
+        vectors = RetrievalResult(found).p_at_1()
         for pair in PAIRS:
             mean = np.mean([vectors[pair], vectors["-".join(pair.split("-")[::-1])]])
             assert states[pair] == pytest.approx(mean)

@@ -35,7 +35,7 @@ def write_record(path, given):
     for run in given["runs"]:
         measured.add(run, given.get("rows", []))
     if "rows" in given:
-        write_rows(path.with_suffix(".csv"), measured.rows)
+        given = given | {"rows_sha256": write_rows(path.with_suffix(".csv"), measured.rows)}
     path.write_text(json.dumps({name: value for name, value in given.items() if name != "rows"}))
 
 

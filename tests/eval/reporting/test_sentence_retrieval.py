@@ -6,13 +6,13 @@ from statistics import fmean
 import pytest
 
 from command_line.errors import InputError
-from command_line.measurements import numbers, read_rows
+from command_line.measurements import Measured, numbers, read_rows
 from eval.report import write_report
 from eval.reporting.sections.encoder_sizes import Benchmarks
 from eval.results.result_set import ResultSet
 from fairseq_ext.models.lealla_architectures import ROWS
 from tests.eval.retrieved import first_hits, write_retrieval
-from tests.eval.rows import write_result
+from tests.eval.rows import write_measured
 
 REFERENCE = "recipes/distillation/reference.csv"
 
@@ -44,7 +44,9 @@ def result(tmp_path):
 
     def write_one(kind, values, name="ems", seed=1, dataset="set"):
         run = {"system": {"name": name, "seed": seed}, "dataset": dataset}
-        return write_result(tmp_path / f"{kind}{next(count)}", kind, [(run, numbers(values))])
+        measured = Measured()
+        measured.add(run, numbers(values))
+        return write_measured(tmp_path / f"{kind}{next(count)}", kind, measured)
 
     return write_one
 
