@@ -96,9 +96,19 @@ def numbers(values: Mapping[str, float | None], **columns) -> list[dict]:
     ]
 
 
+def low(measure: str) -> str:
+    """The measure that is the lower end of the interval of another."""
+    return f"{measure}_low"
+
+
+def high(measure: str) -> str:
+    """The measure that is the upper end of the interval of another."""
+    return f"{measure}_high"
+
+
 def write_rows(path: Path, rows: list[dict]) -> str:
-    """Write rows as CSV, atomically, with the columns that any of them has. Returns the SHA-256 of the file,
-    by which `KIND.json` knows its rows.
+    """Write rows as CSV, atomically, with the columns that any of them has. Returns the SHA-256 of it, by
+    which `KIND.json` knows its rows.
 
     Raises:
         InputError: a number is NaN or infinite; names its row.

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from command_line.errors import InputError
-from command_line.measurements import COLUMNS, NAMES, read_rows
-from eval.results.systems import MeanStd, Run, System, by_dataset
+from command_line.measurements import COLUMNS, NAMES, Measured, read_rows
+from eval.results.systems import MeanStd, Run, System, by_dataset, group_runs
 
 MEASURED_ALIKE = (  # fields of runs
     *("split", "train_split", "train_sentences", "texts", "only_words"),
@@ -50,11 +50,17 @@ class Measurements:
             if path not in files:
                 files[path] = table_of(path, run.rows_sha256)
             table = _rows_of(files[path], run, len(tables))
-            _check_alike(*seen.setdefault((run.dataset, run.name), (run, table)), run, table, ONE_SYSTEM)
+            check_alike(*seen.setdefault((run.dataset, run.name), (run, table)), run, table, ONE_SYSTEM)
             if not allow_unlike:
-                _check_alike(*seen.setdefault(run.dataset, (run, table)), run, table, ALLOWED)
+                check_alike(*seen.setdefault(run.dataset, (run, table)), run, table, ALLOWED)
             tables.append(table)
         return cls(systems, pd.concat(tables, ignore_index=True))
+
+    @classmethod
+    def derived(cls, measured: Measured) -> "Measurements":
+        """Rows that were computed from others, and are in no file."""
+        runs = [Run(Path(), run, number=number) for number, run in enumerate(measured.runs)]
+        return cls(group_runs(runs), _table(measured.rows))
 
     def by_dataset(self) -> "dict[str, Measurements]":
         """Dataset -> what was measured on it, both in the order given."""
@@ -122,7 +128,7 @@ def table_of(path: Path, sha256: str) -> pd.DataFrame:
     Raises:
         InputError: as `read_rows`; a number stands in it twice.
     """
-    rows = pd.DataFrame(read_rows(path, sha256), columns=list(COLUMNS)).fillna(dict.fromkeys(NAMES, ""))
+    rows = _table(read_rows(path, sha256))
     keys = [name for name in COLUMNS if name != "value"]
     twice = rows[rows.duplicated(keys)]
     if len(twice):
@@ -134,13 +140,26 @@ def table_of(path: Path, sha256: str) -> pd.DataFrame:
     return rows
 
 
+def _table(rows: list[dict]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=list(COLUMNS)).fillna(dict.fromkeys(NAMES, ""))
+
+
+def rows_of(run: Run) -> pd.DataFrame:
+    """The rows of one run; reads its file.
+
+    Raises:
+        InputError: as `table_of`.
+    """
+    return _rows_of(table_of(run.path.with_suffix(".csv")), run, 0)
+
+
 def _rows_of(table: pd.DataFrame, run: Run, number: int) -> pd.DataFrame:
     """The rows of one run, under the name that the report gives its system."""
     rows = table[table.run == run.number]
     return rows.assign(run=number, dataset=run.dataset, system=run.name, seed=run.seed)
 
 
-def _check_alike(first: Run, expected: pd.DataFrame, run: Run, rows: pd.DataFrame, remedy: str) -> None:
+def check_alike(first: Run, expected: pd.DataFrame, run: Run, rows: pd.DataFrame, remedy: str) -> None:
     """Two runs are of the same lines of the same directions, and were measured in the same way.
 
     Raises:

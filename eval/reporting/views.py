@@ -5,7 +5,7 @@ dataset, and with the settings of its entry there.
 """
 
 from eval.measurements import Measurements
-from eval.reporting.curves import curves
+from eval.reporting.curves import curves_over
 from eval.reporting.exhibits import Figure, Table, cells, mean_cell, rows_behind, slug
 from eval.reporting.layers import KINDS, layer_changes, layer_curves, layer_table
 from eval.reporting.measure_tables import effects, measures, parts
@@ -38,7 +38,7 @@ def table(
     for part, files, label in parts(measured.where(measure=measure), dataset, each):
         titles = sorted(part.values(columns))
         means = part.means(measure, (columns,), scale=scale)
-        averages = part.means(measure, scale=scale)
+        averages = part.means(measure, scale=scale) if average else {}
         rows = []
         for system in part.systems:
             values = [means.get((system.name, title)) for title in titles]
@@ -112,7 +112,7 @@ VIEWS = {
         table,
         directions,
         measures,
-        curves,
+        curves_over,
         effects,
         points,
     )

@@ -142,68 +142,10 @@ SCHEMAS = {
             }
         ]
     },
-    "combination": {
-        "combinations": [
-            {
-                "dataset": str,
-                "systems": [str],
-                "seeds": [int],
-                "paired": bool,
-                "effects": Objects(Objects(ESTIMATE)),
-            }
-        ]
-    },
-    "language-groups": {
-        "runs": [
-            {
-                **SEARCHED,
-                "split": str,
-                "pairs": Objects(
-                    {
-                        "directions": int,
-                        **dict.fromkeys(("bleu", "chrf", "comet", "off_target"), Optional(float)),
-                    }
-                ),
-            }
-        ]
-    },
     "data-size": {
         **ROWS,
         **dict.fromkeys(("of", "unit", "similarity"), str),
         **dict.fromkeys(("group", "direction"), Optional(str)),
-    },
-    "retrieval-curves": {
-        "runs": [
-            {
-                **SEEDED,
-                "updates": [int],
-                "loss": [Optional(float)],
-                **{name: Optional([float]) for name in ("sentence", "word")},
-                "pearson": Objects({"n": int, "r": Optional(float)}),
-            }
-        ]
-    },
-    "learning-curves": {
-        "runs": [
-            {
-                **SEEDED,
-                "split": str,
-                "updates": [int],
-                "averages": Objects(Objects([Optional(float)])),
-                "llr": Objects(Objects([SHARE])),
-            }
-        ],
-        "correlations": [
-            {
-                "dataset": Optional(str),
-                "question": str,
-                "layer": str,
-                "points": OneOf("all", "last"),
-                "n": int,
-                "r": float,
-                "p_value": Optional(float),
-            }
-        ],
     },
     "sentence-retrieval": {
         **ROWS,
