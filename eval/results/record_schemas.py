@@ -202,18 +202,6 @@ SCHEMAS = {
             }
         ],
     },
-    "adequacy": {
-        "encoder": {"name": str, "model": str},
-        **CUT,
-        "runs": [
-            {
-                **SEARCHED,
-                "directions": Objects(
-                    {"kind": KIND, "lines": int, "cosine": float, "reference_cosine": float}
-                ),
-            }
-        ],
-    },
 }
 
 
